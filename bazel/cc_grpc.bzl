@@ -1,0 +1,39 @@
+"""cc_grpc_library: one .proto to a C++ library, by the distribution's protoc and gRPC plugin."""
+
+def cc_grpc_library(name, src, deps = [], visibility = None):
+    """Compiles `src` (messages and services).
+
+    Args:
+      name: the library's name.
+      src: one .proto file of this package.
+      deps: other cc_grpc_library targets that it imports, as `:name` or `//package:name`.
+      visibility: of the library.
+    """
+    base = native.package_name() + "/" + src[:-len(".proto")]
+    outs = [src[:-len(".proto")] + ending for ending in [".pb.h", ".pb.cc", ".grpc.pb.h", ".grpc.pb.cc"]]
+    protos = name + "_protos"
+    native.filegroup(
+        name = protos,
+        srcs = [src] + [dep + "_protos" for dep in deps],
+        visibility = visibility,
+    )
+    native.genrule(
+        name = name + "_generate",
+        srcs = [":" + protos],
+        outs = outs,
+        tools = ["@system//:tools/protoc", "@system//:tools/grpc_cpp_plugin"],
+        cmd = " ".join([
+            "$(execpath @system//:tools/protoc)",
+            "--plugin=protoc-gen-grpc=$(execpath @system//:tools/grpc_cpp_plugin)",
+            "--proto_path=. --cpp_out=$(BINDIR) --grpc_out=$(BINDIR)",
+            base + ".proto",
+        ]),
+    )
+    native.cc_library(
+        name = name,
+        srcs = [out for out in outs if out.endswith(".cc")],
+        hdrs = [out for out in outs if out.endswith(".h")],
+        copts = ["-w"],
+        deps = deps + ["@system//:grpc"],
+        visibility = visibility,
+    )

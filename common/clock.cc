@@ -1,0 +1,39 @@
+#include "common/clock.h"
+
+#include <cerrno>
+#include <ctime>
+
+namespace lockstep::common {
+namespace {
+
+int64_t Read(clockid_t id) {
+  timespec now;
+  clock_gettime(id, &now);
+  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+}
+
+class RealClock final : public Clock {
+ public:
+  int64_t MonotonicNs() const override { return Read(CLOCK_MONOTONIC); }
+  int64_t WallNs() const override { return Read(CLOCK_REALTIME); }
+  void SleepUntil(int64_t at_ns) const override {
+    const timespec at = {static_cast<time_t>(at_ns / 1000000000), static_cast<long>(at_ns % 1000000000)};
+    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
+    }
+  }
+};
+
+}  // namespace
+
+const Clock& SystemClock() {
+  static const RealClock clock;
+  return clock;
+}
+
+void SleepThenSpinUntil(const Clock& clock, int64_t at_ns, int64_t spin_ns) {
+  if (clock.MonotonicNs() < at_ns - spin_ns) clock.SleepUntil(at_ns - spin_ns);
+  while (clock.MonotonicNs() < at_ns) {
+  }
+}
+
+}  // namespace lockstep::common

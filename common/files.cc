@@ -1,0 +1,117 @@
+#include "common/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lockstep::common {
+
+absl::Status ErrnoStatus(int error, const std::string& what) {
+  const std::string message = absl::StrCat(what, ": ", strerror(error));
+  switch (error) {
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+      return absl::NotFoundError(message);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+      return absl::PermissionDeniedError(message);
+    case EEXIST:
+      return absl::AlreadyExistsError(message);
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+      return absl::ResourceExhaustedError(message);
+    case EINVAL:
+      return absl::InvalidArgumentError(message);
+    default:
+      return absl::UnavailableError(message);
+  }
+}
+
+FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = other.Release();
+  }
+  return *this;
+}
+
+FileDescriptor::~FileDescriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+int FileDescriptor::Release() { return std::exchange(fd_, -1); }
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoStatus(errno, path);
+  std::string content;
+  char chunk[16384];
+  while (true) {
+    const ssize_t got = read(fd.get(), chunk, sizeof chunk);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return ErrnoStatus(errno, path);
+    if (got == 0) return content;
+    content.append(chunk, got);
+  }
+}
+
+absl::Status WriteFileAtomically(const std::string& path, const std::string& content) {
+  const std::string temporary = absl::StrCat(path, ".", getpid(), ".new");
+  FileDescriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!fd.valid()) return ErrnoStatus(errno, temporary);
+  size_t written = 0;
+  while (written < content.size()) {
+    const ssize_t put = write(fd.get(), content.data() + written, content.size() - written);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      const int error = errno;
+      unlink(temporary.c_str());
+      return ErrnoStatus(error, temporary);
+    }
+    written += put;
+  }
+  if (fsync(fd.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, path);
+  return absl::OkStatus();
+}
+
+std::string ReadTrimmed(const std::string& path) {
+  const auto content = ReadFile(path);
+  if (!content.ok()) return "";
+  const auto begin = content->find_first_not_of(" \t\n");
+  if (begin == std::string::npos) return "";
+  return content->substr(begin, content->find_last_not_of(" \t\n") - begin + 1);
+}
+
+absl::Status MakeDirectories(const std::string& path, int mode) {
+  for (size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
+    const std::string part = path.substr(0, slash);
+    if (mkdir(part.c_str(), mode) != 0 && errno != EEXIST) return ErrnoStatus(errno, part);
+    if (slash == std::string::npos) break;
+  }
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0) return ErrnoStatus(errno, path);
+  if (!S_ISDIR(facts.st_mode)) return absl::AlreadyExistsError(absl::StrCat(path, ": exists and is not a directory"));
+  return absl::OkStatus();
+}
+
+std::string DefaultStateDirectory() {
+  if (const char* named = getenv("LOCKSTEP_STATE_DIR")) return named;
+  if (geteuid() == 0) return "/var/lib/lockstep";
+  if (const char* xdg = getenv("XDG_STATE_HOME")) return absl::StrCat(xdg, "/lockstep");
+  const char* home = getenv("HOME");
+  return absl::StrCat(home != nullptr ? home : "/tmp", "/.local/state/lockstep");
+}
+
+}  // namespace lockstep::common

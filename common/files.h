@@ -1,0 +1,41 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace lockstep::common {
+
+// Whole small files. Errors name the path and the system's words; NOT_FOUND where the file does not exist.
+absl::StatusOr<std::string> ReadFile(const std::string& path);
+// Written beside and renamed, so that a reader sees the old or the new file, whole. Mode 0600.
+absl::Status WriteFileAtomically(const std::string& path, const std::string& content);
+// The file's content without the white space at its ends; empty where it cannot be read.
+std::string ReadTrimmed(const std::string& path);
+// Like mkdir -p.
+absl::Status MakeDirectories(const std::string& path, int mode);
+
+// A descriptor that closes itself. Move-only.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int fd) : fd_(fd) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.Release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept;
+  ~FileDescriptor();
+  int get() const { return fd_; }
+  bool valid() const { return fd_ >= 0; }
+  int Release();
+
+ private:
+  int fd_ = -1;
+};
+
+// Where this user's state goes: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root, else $XDG_STATE_HOME/lockstep,
+// else ~/.local/state/lockstep.
+std::string DefaultStateDirectory();
+
+// The status of a failed system call: `what: strerror`, with a code by errno.
+absl::Status ErrnoStatus(int error, const std::string& what);
+
+}  // namespace lockstep::common

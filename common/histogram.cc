@@ -1,0 +1,128 @@
+#include "common/histogram.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
+namespace lockstep::common {
+namespace {
+
+void AppendVarint(uint64_t value, std::string* out) {
+  while (value >= 0x80) {
+    out->push_back(static_cast<char>(value | 0x80));
+    value >>= 7;
+  }
+  out->push_back(static_cast<char>(value));
+}
+
+// Reads one varint at *position and moves it on. False at the end or beyond 64 bits.
+bool ReadVarint(const std::string& bytes, size_t* position, uint64_t* value) {
+  *value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    if (*position >= bytes.size()) return false;
+    const uint8_t byte = static_cast<uint8_t>(bytes[(*position)++]);
+    if (shift == 63 && byte > 1) return false;
+    *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
+    if ((byte & 0x80) == 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+uint64_t BucketLow(uint32_t bucket) {
+  if (bucket >= kOverflowBucket) return uint64_t{1} << kMaxValueBits;
+  if (bucket < (2u << kSubBucketBits)) return bucket;
+  const uint32_t shift = (bucket >> kSubBucketBits) - 1;
+  const uint64_t position = (bucket & ((1u << kSubBucketBits) - 1)) + (1u << kSubBucketBits);
+  return position << shift;
+}
+
+uint64_t BucketHigh(uint32_t bucket) {
+  if (bucket >= kOverflowBucket) return std::numeric_limits<uint64_t>::max();
+  return BucketLow(bucket + 1);
+}
+
+double BucketMidpoint(uint32_t bucket) {
+  if (bucket >= kOverflowBucket) return static_cast<double>(BucketLow(bucket));
+  const uint64_t low = BucketLow(bucket);
+  return (static_cast<double>(low) + static_cast<double>(BucketHigh(bucket) - 1)) / 2;
+}
+
+void Histogram::Merge(const Histogram& other) {
+  for (uint32_t i = 0; i < kBucketCount; ++i) counts_[i] += other.counts_[i];
+}
+
+void Histogram::Clear() { std::fill(counts_.begin(), counts_.end(), 0); }
+
+uint64_t Histogram::count() const {
+  uint64_t sum = 0;
+  for (uint64_t count : counts_) sum += count;
+  return sum;
+}
+
+double Histogram::Percentile(double percent) const {
+  const uint64_t total = count();
+  if (total == 0) return 0;
+  // 99.9 / 100 * 1000 is a hair above 999; without the slack the rank would be one too high.
+  const double exact = percent / 100 * static_cast<double>(total);
+  const uint64_t rank = std::clamp<uint64_t>(static_cast<uint64_t>(std::ceil(exact - 1e-9 * exact)), 1, total);
+  uint64_t seen = 0;
+  for (uint32_t i = 0; i < kBucketCount; ++i) {
+    seen += counts_[i];
+    if (seen >= rank) return BucketMidpoint(i);
+  }
+  return BucketMidpoint(kOverflowBucket);
+}
+
+std::vector<std::pair<uint32_t, uint64_t>> Histogram::Occupied() const {
+  std::vector<std::pair<uint32_t, uint64_t>> occupied;
+  for (uint32_t i = 0; i < kBucketCount; ++i) {
+    if (counts_[i] != 0) occupied.emplace_back(i, counts_[i]);
+  }
+  return occupied;
+}
+
+std::string Histogram::Encode() const {
+  std::string bytes;
+  uint32_t next = 0;
+  for (const auto& [bucket, count] : Occupied()) {
+    if (bucket != next) AppendVarint(uint64_t{bucket - next} << 1 | 1, &bytes);
+    AppendVarint(count << 1, &bytes);
+    next = bucket + 1;
+  }
+  return bytes;
+}
+
+absl::Status Histogram::AddEncoded(const std::string& bytes) {
+  std::vector<std::pair<uint32_t, uint64_t>> decoded;
+  size_t position = 0;
+  uint64_t next = 0;
+  while (position < bytes.size()) {
+    const size_t at = position;
+    uint64_t token = 0;
+    if (!ReadVarint(bytes, &position, &token)) {
+      return absl::InvalidArgumentError(absl::StrCat("histogram: broken varint at byte ", at));
+    }
+    if ((token & 1) != 0) {
+      next += token >> 1;
+    } else if (token == 0) {
+      return absl::InvalidArgumentError(absl::StrCat("histogram: empty bucket at byte ", at));
+    } else if (next < kBucketCount) {
+      decoded.emplace_back(static_cast<uint32_t>(next++), token >> 1);
+    }
+    if (next > kBucketCount) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("histogram: bucket ", next, " at byte ", at, " is beyond the last, ", kOverflowBucket));
+    }
+    if (next == kBucketCount && position < bytes.size()) {
+      return absl::InvalidArgumentError(absl::StrCat("histogram: bytes after the last bucket at byte ", position));
+    }
+  }
+  for (const auto& [bucket, count] : decoded) counts_[bucket] += count;
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::common

@@ -1,0 +1,133 @@
+#include "common/units.h"
+
+#include <charconv>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace lockstep::common {
+namespace {
+
+using Factors = std::vector<std::pair<std::string, double>>;
+
+struct Split {
+  double number = 0;
+  std::string unit;
+};
+
+// "4.5 KiB" to 4.5 and "KiB". False when no finite, non-negative number stands in front.
+bool SplitNumber(const std::string& text, Split* split) {
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [rest, error] = std::from_chars(begin, end, split->number);
+  if (error != std::errc() || !std::isfinite(split->number) || split->number < 0) return false;
+  split->unit.assign(rest, end);
+  while (!split->unit.empty() && split->unit.front() == ' ') split->unit.erase(0, 1);
+  return true;
+}
+
+absl::Status NotA(const std::string& text, const char* what, const char* accepted) {
+  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a ", what, "; write ", accepted));
+}
+
+absl::StatusOr<double> Parse(const std::string& text, const Factors& factors, const char* what, const char* accepted) {
+  Split split;
+  if (!SplitNumber(text, &split)) return NotA(text, what, accepted);
+  for (const auto& [unit, factor] : factors) {
+    if (split.unit == unit) return split.number * factor;
+  }
+  return NotA(text, what, accepted);
+}
+
+const Factors& SizeFactors() {
+  static const Factors* factors = [] {
+    auto* made = new Factors{{"", 1}, {"B", 1}, {"K", 1024}, {"kiB", 1024}};
+    double binary = 1024;
+    double decimal = 1000;
+    for (const char* prefix : {"k", "M", "G", "T", "P"}) {
+      const std::string letter(prefix);
+      const std::string upper = letter == "k" ? "K" : letter;
+      made->emplace_back(letter, binary);
+      made->emplace_back(upper + "iB", binary);
+      made->emplace_back(upper + "i", binary);
+      made->emplace_back(letter + "B", decimal);
+      binary *= 1024;
+      decimal *= 1000;
+    }
+    return made;
+  }();
+  return *factors;
+}
+
+std::string ThreeDigits(double value) {
+  if (value >= 99.95) return absl::StrFormat("%.0f", value);
+  if (value >= 9.995) return absl::StrFormat("%.1f", value);
+  return absl::StrFormat("%.2f", value);
+}
+
+std::string Scaled(double value, double step, const std::vector<const char*>& units) {
+  size_t index = 0;
+  while (index + 1 < units.size() && value >= step * 0.9995) {
+    value /= step;
+    ++index;
+  }
+  const bool whole = value == std::floor(value) && value < 10000;
+  return absl::StrCat(whole ? absl::StrFormat("%.0f", value) : ThreeDigits(value), " ", units[index]);
+}
+
+}  // namespace
+
+absl::StatusOr<int64_t> ParseSize(const std::string& text) {
+  const char* accepted = "4096, 4KiB, 4k";
+  const auto bytes = Parse(text, SizeFactors(), "size", accepted);
+  if (!bytes.ok()) return bytes.status();
+  if (*bytes > 9.2e18) return NotA(text, "size", "something below 8 EiB");
+  if (*bytes != std::floor(*bytes)) return NotA(text, "whole number of bytes", accepted);
+  return static_cast<int64_t>(*bytes);
+}
+
+absl::StatusOr<int64_t> ParseDuration(const std::string& text) {
+  static const Factors* factors = new Factors{{"ns", 1},    {"us", 1e3},   {"µs", 1e3}, {"ms", 1e6},  {"s", 1e9},
+                                              {"m", 60e9},  {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+  if (text == "0") return 0;
+  const auto nanoseconds = Parse(text, *factors, "duration", "250us, 2ms, 90s, 5m, 12h");
+  if (!nanoseconds.ok()) return nanoseconds.status();
+  if (*nanoseconds > 9.2e18) return NotA(text, "duration", "something below 292 years");
+  return static_cast<int64_t>(std::llround(*nanoseconds));
+}
+
+absl::StatusOr<double> ParseRatio(const std::string& text) {
+  static const Factors* factors = new Factors{{"", 1}, {"%", 0.01}};
+  return Parse(text, *factors, "share", "0.7 or 70%");
+}
+
+absl::StatusOr<double> ParseCount(const std::string& text) {
+  static const Factors* factors = new Factors{{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}};
+  return Parse(text, *factors, "number", "20000, 20k, 1.5M");
+}
+
+std::string FormatSize(double bytes) { return Scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"}); }
+
+std::string FormatDuration(double nanoseconds) {
+  if (nanoseconds < 0) return absl::StrCat("-", FormatDuration(-nanoseconds));
+  if (nanoseconds == 0) return "0";
+  if (nanoseconds >= 120e9) return Scaled(nanoseconds / 60e9, 60, {"min", "h"});
+  return Scaled(nanoseconds, 1000, {"ns", "µs", "ms", "s"});
+}
+
+std::string FormatCount(double count) {
+  if (count >= 99999.5) return Scaled(count, 1000, {"", "k", "M", "G", "T"});
+  if (count < 100 && count != std::floor(count)) return absl::StrFormat("%.1f", count);
+  const int64_t whole = std::llround(count);
+  if (whole < 1000) return absl::StrCat(whole);
+  return absl::StrFormat("%d,%03d", whole / 1000, whole % 1000);
+}
+
+std::string FormatThroughput(double bytes_per_second) {
+  return absl::StrFormat("%.1f MiB/s (%.1f MB/s)", bytes_per_second / 1048576, bytes_per_second / 1e6);
+}
+
+}  // namespace lockstep::common

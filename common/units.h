@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace lockstep::common {
+
+// Numbers as people write and read them. All functions are pure. A text that is not of the form is
+// INVALID_ARGUMENT, with what was found and what is accepted: "'4q' is not a size; write 4096, 4KiB, 4k".
+
+// Bytes. k, M, G, T and KiB, MiB, … are powers of 1024 (as fio and dd have it); kB, MB, … of 1000.
+absl::StatusOr<int64_t> ParseSize(const std::string& text);
+// Nanoseconds from 250ns, 250us, 2ms, 1.5s, 5m, 12h; a bare number other than 0 is refused as ambiguous.
+absl::StatusOr<int64_t> ParseDuration(const std::string& text);
+// A share: 0.7 or 70%.
+absl::StatusOr<double> ParseRatio(const std::string& text);
+// A count: 20000, 20k (= 20,000), 1.5M.
+absl::StatusOr<double> ParseCount(const std::string& text);
+
+// "8 KiB", "1.5 GiB", "777 B": exact where that is short, otherwise three digits.
+std::string FormatSize(double bytes);
+// "38.2 µs", "1.20 ms", "15.0 s": three digits.
+std::string FormatDuration(double nanoseconds);
+// "5,432" below 100,000; then "123 k", "1.23 M".
+std::string FormatCount(double count);
+// "312.5 MiB/s (327.7 MB/s)".
+std::string FormatThroughput(double bytes_per_second);
+
+}  // namespace lockstep::common
