@@ -1,0 +1,61 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "grpcpp/grpcpp.h"
+#include "proto/worker.grpc.pb.h"
+#include "worker/agent/outbox.h"
+#include "worker/agent/phase_runner.h"
+#include "worker/host/guard.h"
+
+namespace lockstep::worker {
+
+// The worker's side of the protocol: dials in, answers clock pings at once, carries out what it is told, and
+// delivers what was measured. When the controller is gone it ends its I/O and dials again, with growing pauses.
+class Agent {
+ public:
+  struct Options {
+    std::vector<std::string> controllers;  // HOST:PORT, tried in turn
+    std::shared_ptr<grpc::ChannelCredentials> credentials;
+    std::string worker_id;
+    v1::HostFacts host;
+    std::map<std::string, std::string> labels;
+  };
+
+  // `guard` and `clock` outlive this.
+  Agent(Options options, const Guard* guard, const common::Clock* clock);
+  ~Agent();
+
+  // Serves until Stop(); returns OK then. FAILED_PRECONDITION when a controller refuses this worker for good, with its words.
+  absl::Status Run();
+  // From any thread, also from a signal-waiting one: ends I/O, drops the connection and lets Run() return.
+  void Stop();
+
+ private:
+  class Session;
+
+  v1::Hello MakeHello() const;
+  bool Sleep(int64_t nanoseconds);
+  void SendToSession(v1::WorkerMessage message);
+
+  const Options options_;
+  const Guard* guard_;
+  const common::Clock* clock_;
+  Outbox outbox_;
+  std::mutex mutex_;
+  std::condition_variable stop_changed_;
+  bool stopping_ = false;          // guarded by mutex_
+  Session* session_ = nullptr;     // guarded by mutex_
+  std::atomic<uint64_t> epoch_{0};  // highest seen
+  std::unique_ptr<PhaseRunner> runner_;  // last: its threads use everything above
+};
+
+}  // namespace lockstep::worker

@@ -1,0 +1,176 @@
+#include "worker/agent/inspect.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/units.h"
+#include "worker/agent/prepare.h"
+#include "worker/host/block_devices.h"
+#include "worker/host/facts.h"
+
+namespace lockstep::worker {
+namespace {
+
+std::string FileSystemName(int64_t type) {
+  switch (type) {
+    case 0xef53: return "ext4";
+    case 0x58465342: return "xfs";
+    case 0x01021994: return "tmpfs";
+    case 0x9123683e: return "btrfs";
+    case 0x6969: return "nfs";
+    case 0x65735546: return "fuse";
+    case 0x794c7630: return "overlay";
+    default: return absl::StrCat("type 0x", absl::Hex(type));
+  }
+}
+
+void DescribeDevice(dev_t number, v1::TargetInspection* found) {
+  const auto disk = WholeDiskOf(number);
+  if (!disk.ok()) return;  // tmpfs, overlay, NFS: no block device underneath
+  const auto device = DescribeBlockDevice(number);
+  found->set_device_name(*disk);
+  found->set_device_major(major(number));
+  found->set_device_minor(minor(number));
+  if (device.ok()) found->set_device_identity(device->identity());
+}
+
+// The nearest directory above the place that exists.
+absl::StatusOr<common::FileDescriptor> OpenNearest(const Guard& guard, Guard::Place place) {
+  while (true) {
+    const size_t slash = place.relative.rfind('/');
+    place.relative = slash == std::string::npos ? "." : place.relative.substr(0, slash);
+    auto fd = guard.Open(place, O_PATH | O_DIRECTORY);
+    if (fd.ok() || !absl::IsNotFound(fd.status()) || place.relative == ".") return fd;
+  }
+}
+
+bool Has(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+struct FileTotals {
+  uint64_t missing_bytes = 0;
+  uint32_t overwritten = 0;
+  uint32_t made = 0;
+};
+
+absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_t index, const std::string& path,
+                         FileTotals* totals, v1::TargetInspection* found) {
+  const v1::FileTarget& file = request.targets(index).file();
+  const auto place = guard.Locate(path);
+  if (!place.ok()) return place.status();
+  found->add_paths(place->path());
+  const bool written = Has(request.written_targets(), index);
+  const bool prepared = Has(request.prepared_targets(), index);
+  auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (absl::IsNotFound(fd.status())) {
+    if (!prepared) return absl::NotFoundError(absl::StrCat(path, ": does not exist, and the job does not prepare it"));
+    auto nearest = OpenNearest(guard, *place);
+    if (!nearest.ok()) return nearest.status();
+    totals->missing_bytes += file.size_bytes();
+    ++totals->made;
+    return absl::OkStatus();
+  }
+  if (!fd.ok()) return fd.status();
+  struct stat facts;
+  if (fstat(fd->get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  if (!prepared && facts.st_size < file.size_bytes()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": has ", facts.st_size, " bytes, the job says ", file.size_bytes(), " and does not prepare it"));
+  }
+  if (!written && !prepared) return absl::OkStatus();
+  const auto& expendable = request.expendable();
+  if (std::find(expendable.begin(), expendable.end(), place->path()) == expendable.end()) {
+    if (absl::Status status = CheckMadeByLockstep(guard, *place, *fd); !status.ok()) return status;
+  }
+  ++totals->overwritten;
+  if (static_cast<int64_t>(file.size_bytes()) > facts.st_size) totals->missing_bytes += file.size_bytes() - facts.st_size;
+  return absl::OkStatus();
+}
+
+absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32_t index, const RunIdentity& who,
+                          v1::TargetInspection* found) {
+  const v1::FileTarget& file = request.targets(index).file();
+  FileTotals totals;
+  for (uint32_t i = 0; i < file.count(); ++i) {
+    const absl::Status status = InspectFile(guard, request, index, FilePath(file, i, who), &totals, found);
+    if (!status.ok()) return status;
+  }
+  const auto place = guard.Locate(FilePath(file, 0, who));
+  auto nearest = OpenNearest(guard, *place);
+  if (!nearest.ok()) return nearest.status();
+  struct stat facts;
+  struct statfs space;
+  if (fstat(nearest->get(), &facts) != 0 || fstatfs(nearest->get(), &space) != 0) {
+    return common::ErrnoStatus(errno, place->path());
+  }
+  DescribeDevice(facts.st_dev, found);
+  found->set_filesystem(FileSystemName(space.f_type));
+  found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
+  found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
+  found->set_place_key(absl::StrCat("path:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", place->path()));
+  if (totals.made != 0) {
+    found->set_would_write(absl::StrCat("makes ", totals.made, totals.made == 1 ? " file" : " files", " of ",
+                                        common::FormatSize(file.size_bytes())));
+  }
+  if (totals.overwritten != 0) {
+    found->set_would_write(absl::StrCat(found->would_write(), found->would_write().empty() ? "" : ", ", "overwrites ",
+                                        totals.overwritten, " made by Lockstep or expendable"));
+  }
+  if (totals.missing_bytes > found->free_bytes()) {
+    return absl::ResourceExhaustedError(absl::StrCat(place->path(), ": needs ", common::FormatSize(totals.missing_bytes),
+                                                     ", its file system has ", common::FormatSize(found->free_bytes()),
+                                                     " free"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint32_t index, const RunIdentity& who,
+                           v1::TargetInspection* found) {
+  const v1::DeviceTarget& target = request.targets(index).device();
+  const std::string path = DevicePath(target, who);
+  const bool written = Has(request.written_targets(), index);
+  const std::vector<std::string> expendable(request.expendable().begin(), request.expendable().end());
+  const auto device = guard.CheckDevice(path, target.identity(), written, expendable);
+  if (!device.ok()) return device.status();
+  found->add_paths(device->path());
+  DescribeDevice(makedev(device->major_number(), device->minor_number()), found);
+  found->set_size_bytes(device->size_bytes());
+  found->set_place_key(device->identity().empty()
+                           ? absl::StrCat("device:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", device->name())
+                           : absl::StrCat("identity:", device->identity()));
+  if (static_cast<uint64_t>(target.size_bytes()) > device->size_bytes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": has ", device->size_bytes(), " bytes, the job says ", target.size_bytes()));
+  }
+  if (written) {
+    const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device->size_bytes();
+    found->set_would_write(absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ", device->path(), " (",
+                                        device->identity().empty() ? "no identity" : device->identity(), ")"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request, const RunIdentity& who) {
+  v1::Inspection inspection;
+  inspection.set_run_id(request.run_id());
+  for (int i = 0; i < request.targets_size(); ++i) {
+    v1::TargetInspection* found = inspection.add_targets();
+    found->set_target(i);
+    const absl::Status status = request.targets(i).has_file() ? InspectFiles(guard, request, i, who, found)
+                                                              : InspectDevice(guard, request, i, who, found);
+    if (!status.ok()) found->set_refused(std::string(status.message()));
+  }
+  for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;
+  return inspection;
+}
+
+}  // namespace lockstep::worker

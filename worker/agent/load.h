@@ -1,0 +1,74 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "proto/worker.pb.h"
+#include "worker/agent/io_thread.h"
+#include "worker/agent/targets.h"
+#include "worker/host/guard.h"
+#include "worker/sampler/collector.h"
+
+namespace lockstep::worker {
+
+// The load of one run phase on this worker: every workload's threads, started together at T, and the collector of
+// what they measure. Make() → Arm() → Start() → Wait(). Owned by shared_ptr: a thread whose I/O never returns keeps it
+// alive, and with it every buffer that the kernel may still write to.
+class Load : public std::enable_shared_from_this<Load> {
+ public:
+  // Opens the targets. Errors name path and remedy.
+  static absl::StatusOr<std::shared_ptr<Load>> Make(const v1::Assignment& assignment, const Guard& guard,
+                                                    const RunIdentity& who, const common::Clock* clock);
+
+  // Starts the threads and waits until each holds all that it needs. After a failure nothing is left running.
+  absl::Status Arm();
+  // T, on this worker's monotonic clock.
+  void Start(int64_t go_ns);
+  // Ends the load at once, or at the end of an interval. From any thread; before Start() the load never begins.
+  void StopNow();
+  void StopAtEndOf(uint32_t interval);
+  // Until the load has ended and drained; samples go to `sink` meanwhile.
+  v1::PhaseResult Wait(const Collector::Sink& sink);
+  std::vector<std::string> notes() const;
+  // Diagnosis of I/O in flight for longer than `limit_ns`.
+  std::string OldestInFlight(int64_t limit_ns) const;
+
+ private:
+  struct WorkloadPart {
+    uint32_t index = 0;
+    OpenTargets targets;
+    BlockSpace space;
+    std::vector<std::unique_ptr<IoThread>> threads;
+  };
+  enum class State { kArming, kArmed, kStarted, kCancelled };
+
+  Load(const v1::Assignment& assignment, const common::Clock* clock);
+  absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const Guard& guard, const RunIdentity& who);
+  void ThreadMain(IoThread* thread);
+  void JoinThreads(bool complete);
+  v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
+
+  const v1::Assignment assignment_;
+  const common::Clock* clock_;
+  Timeline timeline_;
+  std::vector<std::unique_ptr<WorkloadPart>> parts_;
+  std::vector<std::thread> threads_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_ = State::kArming;   // guarded by mutex_
+  size_t armed_ = 0;               // guarded by mutex_
+  size_t ended_ = 0;               // guarded by mutex_
+  absl::Status arm_status_;        // guarded by mutex_
+  std::atomic<bool> stopped_early_{false};
+};
+
+}  // namespace lockstep::worker

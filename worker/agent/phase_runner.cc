@@ -1,0 +1,165 @@
+#include "worker/agent/phase_runner.h"
+
+#include "absl/strings/str_cat.h"
+#include "worker/agent/prepare.h"
+
+namespace lockstep::worker {
+namespace {
+
+bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
+  return a.run_id() == b.run_id() && a.phase() == b.phase() && a.attempt() == b.attempt();
+}
+
+}  // namespace
+
+PhaseRunner::PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, Callbacks callbacks)
+    : guard_(guard), clock_(clock), host_(std::move(host)), callbacks_(std::move(callbacks)) {}
+
+PhaseRunner::~PhaseRunner() {
+  StopNow("");
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (busy_) {
+    return absl::FailedPreconditionError(absl::StrCat("still busy with phase ", phase_.phase(), " of run ", phase_.run_id()));
+  }
+  if (thread_.joinable()) thread_.join();
+  phase_ = assignment.phase();
+  go_ns_ = 0;
+  stop_ = false;
+  busy_ = true;
+  thread_ = std::thread([this, assignment] { Main(assignment); });
+  return absl::OkStatus();
+}
+
+absl::Status PhaseRunner::Go(const v1::Go& go) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!busy_ || !SamePhase(go.phase(), phase_)) {
+    return absl::FailedPreconditionError(absl::StrCat("no phase ", go.phase().phase(), " of run ", go.phase().run_id(), " is armed"));
+  }
+  go_ns_ = go.at_ns();
+  changed_.notify_all();
+  return absl::OkStatus();
+}
+
+void PhaseRunner::StopAt(const v1::StopAt& stop) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (busy_ && SamePhase(stop.phase(), phase_) && load_ != nullptr) load_->StopAtEndOf(stop.interval());
+}
+
+void PhaseRunner::StopNow(const std::string& run_id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!busy_ || (!run_id.empty() && run_id != phase_.run_id())) return;
+  stop_ = true;
+  if (load_ != nullptr) load_->StopNow();
+  changed_.notify_all();
+}
+
+bool PhaseRunner::AwaitGo() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return go_ns_ != 0 || stop_; });
+  return !stop_;
+}
+
+void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
+  v1::PhaseFailed failed;
+  *failed.mutable_phase() = phase;
+  failed.set_reason(std::string(status.message()));
+  busy_ = false;
+  callbacks_.failed(failed);
+}
+
+void PhaseRunner::Main(v1::Assignment assignment) {
+  const RunIdentity who = {host_, assignment.worker_index()};
+  switch (assignment.kind_case()) {
+    case v1::Assignment::kRun:
+      return RunLoad(assignment, who);
+    case v1::Assignment::kPrepare:
+      return Prepare(assignment, who);
+    case v1::Assignment::kCleanup:
+      return Cleanup(assignment, who);
+    case v1::Assignment::KIND_NOT_SET:
+      return Fail(assignment.phase(), absl::InvalidArgumentError("an assignment of a kind that this worker does not know"));
+  }
+}
+
+void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& who) {
+  auto made = Load::Make(assignment, *guard_, who, clock_);
+  if (!made.ok()) return Fail(assignment.phase(), made.status());
+  const std::shared_ptr<Load> load = *made;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    load_ = load;
+    if (stop_) load->StopNow();
+  }
+  const absl::Status status = load->Arm();
+  if (!status.ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    load_.reset();
+  }
+  if (!status.ok()) return Fail(assignment.phase(), status);
+  v1::Armed armed;
+  *armed.mutable_phase() = assignment.phase();
+  for (const std::string& note : load->notes()) armed.add_notes(note);
+  callbacks_.armed(armed);
+  if (AwaitGo()) load->Start(go_ns_);
+  v1::PhaseResult result =
+      load->Wait([&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    load_.reset();
+  }
+  busy_ = false;
+  callbacks_.result(assignment.phase(), std::move(result));
+}
+
+void PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& who) {
+  v1::Armed armed;
+  *armed.mutable_phase() = assignment.phase();
+  callbacks_.armed(armed);
+  v1::PhaseResult result;
+  if (AwaitGo()) {
+    clock_->SleepUntil(go_ns_);
+    result.set_go_ns(go_ns_);
+    const auto progress = [&](uint64_t done, uint64_t total) {
+      v1::PhaseProgress report;
+      *report.mutable_phase() = assignment.phase();
+      report.set_done_bytes(done);
+      report.set_total_bytes(total);
+      callbacks_.progress(report);
+    };
+    const auto prepared = PrepareFiles(*guard_, assignment, who, stop_, progress);
+    if (!prepared.ok() && !stop_) return Fail(assignment.phase(), prepared.status());
+    if (prepared.ok()) {
+      result.set_files_made(prepared->files_made);
+      result.set_files_reused(prepared->files_reused);
+      result.set_bytes_written(prepared->bytes_written);
+    }
+  }
+  result.set_stopped_early(stop_);
+  result.set_end_ns(clock_->MonotonicNs());
+  busy_ = false;
+  callbacks_.result(assignment.phase(), std::move(result));
+}
+
+void PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who) {
+  v1::Armed armed;
+  *armed.mutable_phase() = assignment.phase();
+  callbacks_.armed(armed);
+  v1::PhaseResult result;
+  if (AwaitGo()) {
+    clock_->SleepUntil(go_ns_);
+    result.set_go_ns(go_ns_);
+    const auto removed = RemoveFiles(*guard_, assignment, who);
+    if (!removed.ok()) return Fail(assignment.phase(), removed.status());
+    result.set_files_removed(*removed);
+  }
+  result.set_stopped_early(stop_);
+  result.set_end_ns(clock_->MonotonicNs());
+  busy_ = false;
+  callbacks_.result(assignment.phase(), std::move(result));
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/clock.h"
+#include "proto/worker.pb.h"
+#include "worker/agent/load.h"
+#include "worker/agent/targets.h"
+#include "worker/host/guard.h"
+
+namespace lockstep::worker {
+
+// Carries out one assignment at a time on a thread of its own. Thread-safe; callbacks come from that thread, in the
+// order armed → samples → result, or failed.
+class PhaseRunner {
+ public:
+  struct Callbacks {
+    std::function<void(const v1::Armed&)> armed;
+    std::function<void(const v1::PhaseFailed&)> failed;
+    std::function<void(const v1::PhaseProgress&)> progress;
+    std::function<void(const v1::PhaseId&, v1::IntervalSample)> sample;
+    std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
+  };
+
+  // `guard` and `clock` outlive this.
+  PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, Callbacks callbacks);
+  ~PhaseRunner();
+
+  // FAILED_PRECONDITION while another assignment runs.
+  absl::Status Assign(const v1::Assignment& assignment);
+  // FAILED_PRECONDITION when `go` names another phase than the armed one.
+  absl::Status Go(const v1::Go& go);
+  void StopAt(const v1::StopAt& stop);
+  // Ends what runs of this run (or of any, when empty); returns at once.
+  void StopNow(const std::string& run_id);
+  bool busy() const { return busy_; }
+
+ private:
+  void Main(v1::Assignment assignment);
+  void RunLoad(const v1::Assignment& assignment, const RunIdentity& who);
+  void Prepare(const v1::Assignment& assignment, const RunIdentity& who);
+  void Cleanup(const v1::Assignment& assignment, const RunIdentity& who);
+  // Waits for Go(); false when stopped first.
+  bool AwaitGo();
+  void Fail(const v1::PhaseId& phase, const absl::Status& status);
+
+  const Guard* guard_;
+  const common::Clock* clock_;
+  const std::string host_;
+  const Callbacks callbacks_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  v1::PhaseId phase_;            // guarded by mutex_
+  int64_t go_ns_ = 0;            // guarded by mutex_; 0 until Go()
+  std::shared_ptr<Load> load_;   // guarded by mutex_
+  std::thread thread_;           // guarded by mutex_
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> busy_{false};
+};
+
+}  // namespace lockstep::worker

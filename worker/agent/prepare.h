@@ -1,0 +1,38 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/worker.pb.h"
+#include "worker/agent/targets.h"
+#include "worker/host/guard.h"
+
+namespace lockstep::worker {
+
+// A file that Lockstep made has a mark beside it, PATH.lockstep, which names the file's inode, what it was filled with, and
+// the directories made for it. The mark is what lets a run write to the file and a cleanup remove it; it works on
+// every file system and for every host that sees the file.
+
+// OK when `fd`, opened at `place`, is a complete file made by Lockstep; FAILED_PRECONDITION otherwise, with the remedy.
+absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const common::FileDescriptor& fd);
+
+struct PrepareResult {
+  uint64_t files_made = 0;
+  uint64_t files_reused = 0;
+  uint64_t bytes_written = 0;
+};
+// Called now and then with the bytes done and to do. From several threads.
+using Progress = std::function<void(uint64_t done, uint64_t total)>;
+
+// Lays out this worker's files of the assignment, up to four at a time; those that fit are kept. Checks the free
+// space first. When it fails or `stop` becomes true, what it made is removed again.
+absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who,
+                                           const std::atomic<bool>& stop, const Progress& progress);
+
+// Removes this worker's files of the assignment that carry the mark, the marks, and the directories made for them
+// where empty. Returns how many files; files that do not exist are passed over, others without a mark refused.
+absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who);
+
+}  // namespace lockstep::worker

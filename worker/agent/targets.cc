@@ -1,0 +1,131 @@
+#include "worker/agent/targets.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "common/files.h"
+#include "worker/agent/prepare.h"
+
+namespace lockstep::worker {
+namespace {
+
+// The part of the file that begins at `base` within the target, cut to the slice.
+void AddExtent(const v1::TargetAssignment& target, uint64_t base, uint64_t size, uint16_t file, OpenTargets* open) {
+  uint64_t begin = 0;
+  uint64_t end = size;
+  if (target.slice_length_bytes() != 0) {
+    const uint64_t slice_end = target.slice_begin_bytes() + target.slice_length_bytes();
+    if (slice_end <= base || target.slice_begin_bytes() >= base + size) return;
+    begin = std::max(target.slice_begin_bytes(), base) - base;
+    end = std::min(slice_end, base + size) - base;
+  }
+  open->extents.push_back({file, begin, end});
+}
+
+absl::Status CheckWritable(const Guard& guard, const Guard::Place& place, const common::FileDescriptor& fd,
+                           const OpenOptions& options) {
+  const auto& list = options.expendable;
+  if (std::find(list.begin(), list.end(), place.path()) != list.end()) return absl::OkStatus();
+  return CheckMadeByLockstep(guard, place, fd);
+}
+
+absl::StatusOr<common::FileDescriptor> OpenFile(const Guard& guard, const std::string& path, int64_t size_bytes,
+                                                const OpenOptions& options) {
+  const auto place = guard.Locate(path);
+  if (!place.ok()) return place.status();
+  const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0);
+  auto fd = guard.Open(*place, flags);
+  if (!fd.ok()) {
+    if (absl::IsNotFound(fd.status())) {
+      return absl::NotFoundError(absl::StrCat(fd.status().message(), "; a prepare phase before this one makes it"));
+    }
+    if (options.direct && absl::IsInvalidArgument(fd.status())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": its file system does not support O_DIRECT; set direct: false"));
+    }
+    return fd.status();
+  }
+  struct stat facts;
+  if (fstat(fd->get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  if (facts.st_size < size_bytes) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": has ", facts.st_size, " bytes, the job says ", size_bytes,
+                                                      "; a prepare phase lays it out"));
+  }
+  if (options.write) {
+    if (absl::Status status = CheckWritable(guard, *place, *fd, options); !status.ok()) return status;
+  }
+  return fd;
+}
+
+absl::Status OpenFiles(const Guard& guard, const v1::TargetAssignment& target, const RunIdentity& who,
+                       const OpenOptions& options, OpenTargets* open) {
+  const v1::FileTarget& file = target.target().file();
+  for (uint32_t i = 0; i < file.count(); ++i) {
+    const std::string path = FilePath(file, i, who);
+    auto fd = OpenFile(guard, path, file.size_bytes(), options);
+    if (!fd.ok()) return fd.status();
+    AddExtent(target, uint64_t{i} * file.size_bytes(), file.size_bytes(), static_cast<uint16_t>(open->files.size()), open);
+    open->files.push_back(*std::move(fd));
+    open->paths.push_back(path);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status OpenDevice(const Guard& guard, const v1::TargetAssignment& target, const RunIdentity& who,
+                        const OpenOptions& options, OpenTargets* open) {
+  const v1::DeviceTarget& device = target.target().device();
+  const std::string path = DevicePath(device, who);
+  const auto facts = guard.CheckDevice(path, device.identity(), options.write, options.expendable);
+  if (!facts.ok()) return facts.status();
+  const uint64_t wanted = device.size_bytes();
+  if (wanted > facts->size_bytes()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": has ", facts->size_bytes(), " bytes, the job says ", wanted));
+  }
+  const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0);
+  auto fd = guard.OpenDevice(path, device.identity(), options.write, options.expendable, flags);
+  if (!fd.ok()) return fd.status();
+  AddExtent(target, 0, wanted != 0 ? wanted : facts->size_bytes(), static_cast<uint16_t>(open->files.size()), open);
+  open->files.push_back(*std::move(fd));
+  open->paths.push_back(path);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string FilePath(const v1::FileTarget& target, uint32_t file, const RunIdentity& who) {
+  const bool numbered = target.path().find("{file}") != std::string::npos;
+  std::string path = absl::StrReplaceAll(target.path(), {{"{host}", who.host},
+                                                         {"{worker}", absl::StrCat(who.worker_index)},
+                                                         {"{file}", absl::StrCat(file)}});
+  if (!numbered && file != 0) absl::StrAppend(&path, ".", file);
+  return path;
+}
+
+std::string DevicePath(const v1::DeviceTarget& target, const RunIdentity& who) {
+  const auto found = target.path_on_host().find(who.host);
+  return found == target.path_on_host().end() ? target.path() : found->second;
+}
+
+std::vector<int> OpenTargets::descriptors() const {
+  std::vector<int> list;
+  for (const common::FileDescriptor& file : files) list.push_back(file.get());
+  return list;
+}
+
+absl::StatusOr<OpenTargets> OpenAll(const Guard& guard, const std::vector<v1::TargetAssignment>& targets,
+                                    const RunIdentity& who, const OpenOptions& options) {
+  OpenTargets open;
+  for (const v1::TargetAssignment& target : targets) {
+    const absl::Status status = target.target().has_file() ? OpenFiles(guard, target, who, options, &open)
+                                                           : OpenDevice(guard, target, who, options, &open);
+    if (!status.ok()) return status;
+  }
+  return open;
+}
+
+}  // namespace lockstep::worker

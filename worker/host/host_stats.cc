@@ -1,0 +1,96 @@
+#include "worker/host/host_stats.h"
+
+#include <unistd.h>
+
+#include <sstream>
+
+#include "common/files.h"
+
+namespace lockstep::worker {
+namespace {
+
+void ParseStat(const std::string& text, HostCounters* counters) {
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string key;
+    fields >> key;
+    if (key == "cpu") {
+      uint64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
+      fields >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal;
+      counters->user = user + nice;
+      counters->system = system + irq + softirq;
+      counters->idle = idle;
+      counters->iowait = iowait;
+      counters->steal = steal;
+    } else if (key == "ctxt") {
+      fields >> counters->context_switches;
+    } else if (key == "intr") {
+      fields >> counters->interrupts;
+    } else if (key == "procs_running") {
+      fields >> counters->running;
+    } else if (key == "procs_blocked") {
+      fields >> counters->blocked;
+    }
+  }
+}
+
+// The number behind `key` at the start of a line; 0 where there is none.
+uint64_t NumberOf(const std::string& text, const std::string& key) {
+  size_t at = text.rfind(key, 0) == 0 ? 0 : text.find("\n" + key);
+  if (at == std::string::npos) return 0;
+  at = text.find(key, at) + key.size();
+  return strtoull(text.c_str() + at, nullptr, 10);
+}
+
+}  // namespace
+
+HostCounters ParseHostCounters(const std::string& stat, const std::string& vmstat, const std::string& meminfo) {
+  HostCounters counters;
+  ParseStat(stat, &counters);
+  counters.swap_in_pages = NumberOf(vmstat, "pswpin ");
+  counters.swap_out_pages = NumberOf(vmstat, "pswpout ");
+  counters.free_bytes = NumberOf(meminfo, "MemFree:") * 1024;
+  counters.cached_bytes = NumberOf(meminfo, "Cached:") * 1024;
+  counters.dirty_bytes = NumberOf(meminfo, "Dirty:") * 1024;
+  return counters;
+}
+
+HostCounters ReadHostCounters() {
+  return ParseHostCounters(common::ReadTrimmed("/proc/stat"), common::ReadTrimmed("/proc/vmstat"),
+                           common::ReadTrimmed("/proc/meminfo"));
+}
+
+v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later, int64_t tick_ns) {
+  v1::HostSample sample;
+  // iowait may run backwards (proc(5)); such a step counts as none.
+  const auto step = [](uint64_t from, uint64_t to) { return to > from ? to - from : 0; };
+  const uint64_t user = step(earlier.user, later.user);
+  const uint64_t system = step(earlier.system, later.system);
+  const uint64_t idle = step(earlier.idle, later.idle);
+  const uint64_t iowait = step(earlier.iowait, later.iowait);
+  const uint64_t steal = step(earlier.steal, later.steal);
+  const double total = static_cast<double>(user + system + idle + iowait + steal);
+  if (total > 0) {
+    sample.set_user_ratio(user / total);
+    sample.set_system_ratio(system / total);
+    sample.set_idle_ratio(idle / total);
+    sample.set_iowait_ratio(iowait / total);
+    sample.set_steal_ratio(steal / total);
+  }
+  sample.set_cpu_busy_ns((user + system) * tick_ns);
+  sample.set_context_switches(later.context_switches - earlier.context_switches);
+  sample.set_interrupts(later.interrupts - earlier.interrupts);
+  sample.set_run_queue(later.running);
+  sample.set_blocked(later.blocked);
+  sample.set_swap_in_pages(later.swap_in_pages - earlier.swap_in_pages);
+  sample.set_swap_out_pages(later.swap_out_pages - earlier.swap_out_pages);
+  sample.set_free_bytes(later.free_bytes);
+  sample.set_cached_bytes(later.cached_bytes);
+  sample.set_dirty_bytes(later.dirty_bytes);
+  return sample;
+}
+
+int64_t ClockTickNs() { return 1000000000 / sysconf(_SC_CLK_TCK); }
+
+}  // namespace lockstep::worker

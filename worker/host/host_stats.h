@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "proto/result.pb.h"
+
+namespace lockstep::worker {
+
+// The host's counters at one instant, from the texts of /proc/stat, /proc/vmstat and /proc/meminfo (proc(5)).
+struct HostCounters {
+  // Clock ticks over all processors.
+  uint64_t user = 0, system = 0, idle = 0, iowait = 0, steal = 0;
+  uint64_t context_switches = 0, interrupts = 0;
+  uint32_t running = 0, blocked = 0;
+  uint64_t swap_in_pages = 0, swap_out_pages = 0;
+  uint64_t free_bytes = 0, cached_bytes = 0, dirty_bytes = 0;
+};
+HostCounters ParseHostCounters(const std::string& stat, const std::string& vmstat, const std::string& meminfo);
+HostCounters ReadHostCounters();
+
+// vmstat's line between two readings. `tick_ns` is the length of a clock tick.
+v1::HostSample Difference(const HostCounters& earlier, const HostCounters& later, int64_t tick_ns);
+int64_t ClockTickNs();
+
+}  // namespace lockstep::worker

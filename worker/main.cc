@@ -1,0 +1,113 @@
+// lockstep-worker: runs I/O on this host when a controller says so.
+
+#include <csignal>
+#include <iostream>
+#include <thread>
+
+#include "CLI/CLI.hpp"
+#include "common/clock.h"
+#include "common/files.h"
+#include "common/tls.h"
+#include "common/version.h"
+#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/spdlog.h"
+#include "worker/agent/agent.h"
+#include "worker/host/facts.h"
+#include "worker/host/guard.h"
+
+namespace {
+
+using namespace lockstep;
+
+struct Flags {
+  std::vector<std::string> controllers{"127.0.0.1:9640"};
+  std::vector<std::string> allow;
+  std::vector<std::string> allow_expendable;
+  std::string state_directory = common::DefaultStateDirectory() + "/worker";
+  std::string name;
+  std::vector<std::string> labels;
+  common::TlsFiles tls;
+  bool insecure = false;
+};
+
+void AddFlags(CLI::App* app, Flags* flags) {
+  app->add_option("--controller", flags->controllers, "HOST:PORT of the controller; several are tried in turn")->capture_default_str();
+  app->add_option("--allow", flags->allow, "A directory, file or device that jobs may use; everything else is refused");
+  app->add_option("--allow-expendable", flags->allow_expendable,
+                  "Identity of a device that jobs may overwrite although it carries a signature (see lockstep devices)");
+  app->add_option("--state-dir", flags->state_directory, "Where this worker keeps its identity")->capture_default_str();
+  app->add_option("--name", flags->name, "Name of this host in reports; its own host name otherwise");
+  app->add_option("--label", flags->labels, "KEY=VALUE by which jobs can select this worker");
+  app->add_option("--tls-cert", flags->tls.certificate, "PEM certificate of this worker");
+  app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
+  app->add_option("--tls-ca", flags->tls.authority, "PEM certificate of the authority that signed the controller's");
+  app->add_flag("--insecure-plaintext", flags->insecure, "Dial a controller on another machine without TLS");
+}
+
+absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
+  worker::Agent::Options options;
+  for (const std::string& address : flags.controllers) {
+    if (!flags.tls.any() && !common::IsLoopback(address) && !flags.insecure) {
+      return absl::FailedPreconditionError("--controller " + address +
+                                           ": not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext");
+    }
+  }
+  auto credentials = common::ClientCredentials(flags.tls);
+  if (!credentials.ok()) return credentials.status();
+  auto identity = worker::LoadIdentity(flags.state_directory);
+  if (!identity.ok()) return identity.status();
+  options.controllers = flags.controllers;
+  options.credentials = *credentials;
+  options.worker_id = identity->worker_id;
+  options.host = worker::ReadHostFacts(identity->host_id);
+  if (!flags.name.empty()) options.host.set_name(flags.name);
+  for (const std::string& label : flags.labels) {
+    const size_t equals = label.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return absl::InvalidArgumentError("--label '" + label + "': write KEY=VALUE");
+    }
+    options.labels[label.substr(0, equals)] = label.substr(equals + 1);
+  }
+  return options;
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "lockstep-worker: " << status.message() << "\n";
+  return 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Runs storage load on this host when a Lockstep controller says so.");
+  app.set_version_flag("--version", common::kSoftwareVersion);
+  app.footer("Example:\n  lockstep-worker --controller ctl.example:9640 --allow /mnt/san --tls-cert w.pem --tls-key w.key --tls-ca ca.pem");
+  AddFlags(&app, &flags);
+  CLI11_PARSE(app, argc, argv);
+  spdlog::set_default_logger(spdlog::stderr_color_mt("worker"));
+
+  // Signals are taken by one thread that waits for them; every other one inherits the mask.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  auto guard = worker::Guard::Make(flags.allow, flags.allow_expendable);
+  if (!guard.ok()) return Fail(guard.status());
+  auto options = MakeOptions(flags);
+  if (!options.ok()) return Fail(options.status());
+  if (flags.allow.empty()) spdlog::warn("--allow names nothing: every job will be refused here");
+
+  worker::Agent agent(*std::move(options), &*guard, &common::SystemClock());
+  std::thread([&agent, signals] {
+    int number = 0;
+    sigwait(&signals, &number);
+    spdlog::info("stopping");
+    agent.Stop();
+  }).detach();
+  const absl::Status status = agent.Run();
+  return status.ok() ? 0 : Fail(status);
+}

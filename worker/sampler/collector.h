@@ -1,0 +1,74 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "proto/result.pb.h"
+#include "worker/host/disk_stats.h"
+#include "worker/host/host_stats.h"
+#include "worker/sampler/recorder.h"
+#include "worker/sampler/timeline.h"
+
+namespace lockstep::worker {
+
+// Merges what the I/O threads of a phase recorded into interval samples, beside the host's own counters on the same
+// grid, and adds them up to the phase's result. Runs on one thread, which calls Run().
+class Collector {
+ public:
+  struct Source {
+    Recorder* recorder = nullptr;
+    uint32_t workload = 0;  // index in the phase
+    uint32_t thread = 0;    // number on this worker within the workload
+    uint64_t block_size_bytes = 0;
+  };
+  struct Options {
+    std::vector<std::string> sample_devices;  // names in /proc/diskstats
+    bool sample_host = false;
+  };
+  using Sink = std::function<void(v1::IntervalSample)>;
+
+  // `timeline` and `clock` outlive this; `sink` is called from Run().
+  Collector(const Timeline* timeline, const common::Clock* clock, std::vector<Source> sources, Options options,
+            Sink sink);
+
+  // Reads the host's counters for the first time, at T.
+  void Begin();
+  // Until every recorder has finished, or `give_up_ns` has passed. False when it gave up.
+  bool Run(const std::function<int64_t()>& give_up_ns);
+
+  // After Run(): sums over all intervals by class, one entry per workload; and the measured operations by source.
+  std::vector<v1::WorkloadResult> TakeResults();
+  struct ThreadSums {
+    uint64_t operations = 0, bytes = 0, errors = 0;
+  };
+  const std::vector<ThreadSums>& thread_sums() const { return thread_sums_; }
+  uint32_t intervals() const { return intervals_; }
+
+ private:
+  struct HostReading {
+    std::map<std::string, v1::DeviceSample> devices;
+    HostCounters host;
+  };
+  using Sums = std::map<uint32_t, IntervalStats>;  // by workload
+
+  HostReading ReadHost() const;
+  bool AllDone() const;
+  bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns) const;
+  void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
+  v1::IntervalClass ClassOf(uint32_t interval) const;
+
+  const Timeline* timeline_;
+  const common::Clock* clock_;
+  std::vector<Source> sources_;
+  const Options options_;
+  const Sink sink_;
+  HostReading last_reading_;
+  std::map<v1::IntervalClass, Sums> totals_;
+  std::vector<ThreadSums> thread_sums_;
+  uint32_t intervals_ = 0;
+};
+
+}  // namespace lockstep::worker
