@@ -28,11 +28,12 @@ def _library(ctx, name, packages):
     wrapped = ["-Wl,--push-state,--as-needed"] + links + ["-Wl,--pop-state"]
     return """cc_library(
     name = "%s",
+    hdrs = glob([%s]),
     includes = [%s],
     defines = [%s],
     linkopts = [%s],
 )
-""" % (name, _quoted(includes), _quoted(defines), _quoted(wrapped))
+""" % (name, _quoted([folder + "/**/*.h" for folder in includes]), _quoted(includes), _quoted(defines), _quoted(wrapped))
 
 def _system_libraries_impl(ctx):
     build = ['package(default_visibility = ["//visibility:public"])\n']

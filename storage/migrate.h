@@ -1,0 +1,12 @@
+#pragma once
+
+#include "absl/status/status.h"
+#include "storage/pg.h"
+
+namespace lockstep::storage {
+
+// Brings the schema to this program's version, in one transaction under an advisory lock. FAILED_PRECONDITION when the
+// schema is newer than the program, or when an applied migration is not the one that this program knows.
+absl::Status Migrate(PgConnection* connection);
+
+}  // namespace lockstep::storage

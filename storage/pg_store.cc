@@ -1,0 +1,378 @@
+#include "storage/pg_store.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/time.h"
+#include "google/protobuf/util/json_util.h"
+#include "storage/ingest.h"
+#include "storage/migrate.h"
+
+namespace lockstep::storage {
+namespace {
+
+using google::protobuf::util::JsonStringToMessage;
+using google::protobuf::util::MessageToJsonString;
+
+std::string Json(const google::protobuf::Message& message) {
+  std::string json;
+  return MessageToJsonString(message, &json).ok() ? json : "{}";
+}
+
+template <typename Map>
+std::string JsonObject(const Map& map) {
+  v1::RunSummary holder;  // its labels are a string map, which protobuf quotes for us
+  for (const auto& [key, value] : map) (*holder.mutable_labels())[key] = value;
+  const std::string json = Json(holder);
+  return holder.labels().empty() ? "{}" : json.substr(10, json.size() - 11);  // {"labels":…}
+}
+
+std::string Utc(int64_t wall_ns) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns), absl::UTCTimeZone());
+}
+
+absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
+  std::string array = "[";
+  for (const v1::BlockDevice& device : hello.devices()) absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(device));
+  array += "]";
+  return connection
+      ->Query(
+          "INSERT INTO devices (boot_id, name, host_id, identity, size_bytes, model, scheduler, rotational) "
+          "SELECT $1, d->>'name', $2::uuid, coalesce(d->>'identity', ''), coalesce((d->>'sizeBytes')::bigint, 0), "
+          "coalesce(d->>'model', ''), coalesce(d->>'scheduler', ''), coalesce((d->>'rotational')::boolean, false) "
+          "FROM jsonb_array_elements($3::jsonb) d "
+          "ON CONFLICT (boot_id, name) DO UPDATE SET identity = excluded.identity, size_bytes = excluded.size_bytes, "
+          "scheduler = excluded.scheduler, last_seen = now()",
+          {hello.host().boot_id(), hello.host().host_id(), array})
+      .status();
+}
+
+}  // namespace
+
+class PgStore::Lease {
+ public:
+  Lease(PgStore* store, std::unique_ptr<PgConnection> connection) : store_(store), connection_(std::move(connection)) {}
+  Lease(Lease&&) = default;
+  ~Lease() {
+    if (connection_ == nullptr || !connection_->healthy()) return;
+    std::lock_guard<std::mutex> lock(store_->mutex_);
+    store_->idle_.push_back(std::move(connection_));
+  }
+  PgConnection* operator->() const { return connection_.get(); }
+  PgConnection* get() const { return connection_.get(); }
+
+ private:
+  PgStore* store_;
+  std::unique_ptr<PgConnection> connection_;
+};
+
+absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
+  char* error = nullptr;
+  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), &error);
+  if (options == nullptr) {
+    const std::string words = error == nullptr ? "not a connection string" : error;
+    PQfreemem(error);
+    return absl::InvalidArgumentError(absl::StrCat("--store: ", words));
+  }
+  std::string reader = "user=lockstep_reader";
+  for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+    const std::string keyword = option->keyword;
+    if (option->val == nullptr || keyword == "user" || keyword == "password") continue;
+    absl::StrAppend(&reader, " ", keyword, "='", option->val, "'");
+  }
+  PQconninfoFree(options);
+  return reader;
+}
+
+absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
+  if (options.reader_conninfo.empty()) {
+    auto reader = DeriveReaderConninfo(options.conninfo);
+    if (!reader.ok()) return reader.status();
+    options.reader_conninfo = *reader;
+  }
+  std::unique_ptr<PgStore> store(new PgStore(std::move(options)));
+  auto lease = store->Connect();
+  if (!lease.ok()) {
+    return absl::UnavailableError(absl::StrCat("the store cannot be reached: ", std::string(lease.status().message()),
+                                               "; is the server running, and does --store name it?"));
+  }
+  auto version = (*lease)->Query("SHOW server_version_num");
+  if (!version.ok()) return version.status();
+  if (version->Int(0, 0) < 150000) {
+    return absl::FailedPreconditionError(absl::StrCat("the store is PostgreSQL ", version->Int(0, 0) / 10000, "; Lockstep needs 15 or newer"));
+  }
+  if (absl::Status status = Migrate(lease->get()); !status.ok()) return status;
+  return store;
+}
+
+absl::StatusOr<PgStore::Lease> PgStore::Connect() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!idle_.empty()) {
+      Lease lease(this, std::move(idle_.back()));
+      idle_.pop_back();
+      return lease;
+    }
+  }
+  auto connection = PgConnection::Open(options_.conninfo);
+  if (!connection.ok()) return connection.status();
+  return Lease(this, *std::move(connection));
+}
+
+absl::Status PgStore::Transaction(const std::function<absl::Status(PgConnection*)>& body) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  if (absl::Status status = (*lease)->Execute("BEGIN"); !status.ok()) return status;
+  const absl::Status status = body(lease->get());
+  if (!status.ok()) {
+    (void)(*lease)->Execute("ROLLBACK");
+    return status;
+  }
+  return (*lease)->Execute("COMMIT");
+}
+
+absl::Status PgStore::Run(const std::string& sql, const std::vector<PgParam>& parameters) {
+  auto lease = Connect();
+  return lease.ok() ? (*lease)->Query(sql, parameters).status() : lease.status();
+}
+
+absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
+  uint64_t epoch = 0;
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+    auto raised = connection->Query("UPDATE controller_epoch SET epoch = epoch + 1, holder = $1, since = now() RETURNING epoch", {holder});
+    if (!raised.ok()) return raised.status();
+    epoch = raised->UInt(0, 0);
+    auto left = connection->Query(
+        "UPDATE runs SET state = 'failed', outcome = 'the controller was restarted while the run was in progress', ended_at = now() "
+        "WHERE state = 'running' RETURNING run_id");
+    if (!left.ok()) return left.status();
+    for (int i = 0; i < left->rows(); ++i) {
+      auto noted = connection->Query("INSERT INTO events (run_id, severity, message) VALUES ($1, 'error', "
+                                     "'the controller was restarted while the run was in progress; the workers ended their I/O')",
+                                     {left->Text(i, 0)});
+      if (!noted.ok()) return noted.status();
+      auto ended = connection->Query("UPDATE phases SET state = 'failed', reason = 'controller restarted', ended_at = now() "
+                                     "WHERE run_id = $1 AND state IN ('arming', 'running')",
+                                     {left->Text(i, 0)});
+      if (!ended.ok()) return ended.status();
+    }
+    return connection->Execute("SELECT ensure_partitions(now())");
+  });
+  if (!status.ok()) return status;
+  return epoch;
+}
+
+absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
+  return Transaction([&](PgConnection* connection) -> absl::Status {
+    const v1::HostFacts& host = hello.host();
+    auto known = connection->Query(
+        "INSERT INTO hosts (host_id, name, kernel, os, cpu_model, cpus, memory_bytes) VALUES ($1, $2, $3, $4, $5, $6, $7) "
+        "ON CONFLICT (host_id) DO UPDATE SET name = excluded.name, kernel = excluded.kernel, os = excluded.os, "
+        "cpus = excluded.cpus, memory_bytes = excluded.memory_bytes, last_seen = now()",
+        {host.host_id(), host.name(), host.kernel(), host.os(), host.cpu_model(), absl::StrCat(host.cpus()), absl::StrCat(host.memory_bytes())});
+    if (!known.ok()) return known.status();
+    auto worker = connection->Query(
+        "INSERT INTO workers (worker_id, host_id, boot_id, version, labels) VALUES ($1, $2, $3, $4, $5) "
+        "ON CONFLICT (worker_id) DO UPDATE SET host_id = excluded.host_id, boot_id = excluded.boot_id, "
+        "version = excluded.version, labels = excluded.labels, last_seen = now()",
+        {hello.worker_id(), host.host_id(), host.boot_id(), hello.software_version(), JsonObject(hello.labels())});
+    if (!worker.ok()) return worker.status();
+    return RegisterDevices(connection, hello);
+  });
+}
+
+absl::Status PgStore::Enqueue(const RunRecord& run) {
+  return Transaction([&](PgConnection* connection) -> absl::Status {
+    auto job = connection->Query("INSERT INTO jobs (job_id, name, spec, source) VALUES (gen_random_uuid(), $1, $2, $3) RETURNING job_id",
+                                 {run.job.name(), Json(run.job), run.source});
+    if (!job.ok()) return job.status();
+    return connection
+        ->Query("INSERT INTO runs (run_id, job_id, owner, labels, state, seed) VALUES ($1, $2, $3, $4, 'queued', $5)",
+                {run.run_id, job->Text(0, 0), run.owner, JsonObject(run.job.labels()), absl::StrCat(run.seed)})
+        .status();
+  });
+}
+
+absl::StatusOr<std::vector<RunRecord>> PgStore::Queue() {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query(absl::StrCat("SELECT ", kRunColumns, " FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'queued' ORDER BY r.number"));
+  if (!rows.ok()) return rows.status();
+  std::vector<RunRecord> queue;
+  for (int i = 0; i < rows->rows(); ++i) {
+    auto run = ReadRunRecord(*rows, i);
+    if (!run.ok()) return run.status();
+    queue.push_back(*std::move(run));
+  }
+  return queue;
+}
+
+absl::Status PgStore::StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) {
+  return Transaction([&](PgConnection* connection) -> absl::Status {
+    auto started = connection->Query("UPDATE runs SET state = 'running', started_at = now() WHERE run_id = $1 AND state = 'queued'", {run_id});
+    if (!started.ok()) return started.status();
+    if (started->affected() != 1) return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
+    CopyRows members;
+    CopyRows facts;
+    for (const RunWorker& w : workers) {
+      v1::Inspection targets = w.inspection;
+      targets.clear_facts();
+      members.Add(run_id).Add(w.worker_index).Add(w.worker_id).Add(w.host_id).Add(w.host).Add(w.boot_id).Add(Json(targets)).EndRow();
+      for (const auto& [name, value] : w.inspection.facts()) facts.Add(run_id).Add(w.worker_index).Add(name).Add(value).EndRow();
+    }
+    if (absl::Status status = connection->Copy("COPY run_workers FROM STDIN", members.rows()); !status.ok()) return status;
+    if (facts.empty()) return absl::OkStatus();
+    return connection->Copy("COPY environment_facts FROM STDIN", facts.rows());
+  });
+}
+
+absl::Status PgStore::EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) {
+  return Run("UPDATE runs SET state = $2, outcome = $3, degraded = $4, ended_at = now() WHERE run_id = $1",
+             {run_id, state, outcome, degraded ? "true" : "false"});
+}
+
+absl::Status PgStore::SaveSummary(const std::string& run_id, const v1::RunSummary& summary) {
+  return Run("UPDATE runs SET summary = $2 WHERE run_id = $1", {run_id, Json(summary)});
+}
+
+absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message) {
+  return Run("INSERT INTO events (run_id, severity, host, message) VALUES ($1, $2, $3, $4)",
+             {run_id.empty() ? PgParam() : PgParam(run_id), severity, host, message});
+}
+
+absl::Status PgStore::BeginPhase(const std::string& run_id, const PhaseRecord& phase, const std::vector<v1::Workload>& workloads,
+                                 const std::vector<uint32_t>& workers) {
+  return Transaction([&](PgConnection* connection) -> absl::Status {
+    auto begun = connection->Query(
+        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns) VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7)",
+        {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt), phase.name, phase.kind, absl::StrCat(phase.interval_ns),
+         absl::StrCat(phase.ramp_ns)});
+    if (!begun.ok()) return begun.status();
+    for (size_t i = 0; i < workloads.size(); ++i) {
+      auto added = connection->Query("INSERT INTO workloads (run_id, phase, workload, name, spec) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
+                                     {run_id, absl::StrCat(phase.phase), absl::StrCat(i), workloads[i].name(), Json(workloads[i])});
+      if (!added.ok()) return added.status();
+    }
+    CopyRows cursors;
+    for (uint32_t worker : workers) cursors.Add(run_id).Add(phase.phase).Add(phase.attempt).Add(worker).Add(0).Add(0).Add(0).EndRow();
+    return connection->Copy("COPY cursors (run_id, phase, attempt, worker_index, sequence, clock_offset_ns, clock_bound_ns) FROM STDIN", cursors.rows());
+  });
+}
+
+absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns,
+                               const std::vector<WorkerClock>& clocks) {
+  return Transaction([&](PgConnection* connection) -> absl::Status {
+    const std::string at = Utc(go_wall_ns);
+    auto gone = connection->Query("UPDATE phases SET state = 'running', go_ns = $4, go_at = $5 WHERE run_id = $1 AND phase = $2 AND attempt = $3",
+                                  {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(go_ns), at});
+    if (!gone.ok()) return gone.status();
+    std::vector<std::string> workers, offsets, bounds;
+    for (const WorkerClock& clock : clocks) {
+      workers.push_back(absl::StrCat(clock.worker_index));
+      offsets.push_back(absl::StrCat(clock.offset_ns));
+      bounds.push_back(absl::StrCat(clock.bound_ns));
+    }
+    const auto list = [](const std::vector<std::string>& items) { return absl::StrCat("{", absl::StrJoin(items, ","), "}"); };
+    auto kept = connection->Query(
+        "UPDATE cursors c SET clock_offset_ns = v.o, clock_bound_ns = v.b FROM unnest($4::int[], $5::bigint[], $6::bigint[]) AS v(w, o, b) "
+        "WHERE c.run_id = $1 AND c.phase = $2 AND c.attempt = $3 AND c.worker_index = v.w",
+        {run_id, absl::StrCat(phase), absl::StrCat(attempt), list(workers), list(offsets), list(bounds)});
+    if (!kept.ok()) return kept.status();
+    return connection->Query("SELECT ensure_partitions($1)", {at}).status();
+  });
+}
+
+absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
+                               const std::string& reason, const std::vector<Rollup>& rollups) {
+  return Transaction([&](PgConnection* connection) -> absl::Status {
+    auto ended = connection->Query("UPDATE phases SET state = $4, reason = $5, ended_at = now() WHERE run_id = $1 AND phase = $2 AND attempt = $3",
+                                   {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason});
+    if (!ended.ok()) return ended.status();
+    CopyRows rows;
+    for (const Rollup& r : rollups) {
+      auto literal = HistogramLiteral(r.buckets);
+      if (!literal.ok()) return literal.status();
+      rows.Add(run_id).Add(phase).Add(attempt).Add(r.workload).Add(r.kind).Add(r.metric).Add(r.begin_ns).Add(r.operations).Add(r.bytes).Add(*literal).EndRow();
+    }
+    return rows.empty() ? absl::OkStatus() : connection->Copy("COPY latency_rollups FROM STDIN", rows.rows());
+  });
+}
+
+absl::Status PgStore::Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  return IngestBatches(lease->get(), epoch, batches);
+}
+
+absl::StatusOr<uint64_t> PgStore::Cursor(const v1::PhaseId& phase, uint32_t worker_index) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query("SELECT sequence FROM cursors WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND worker_index = $4",
+                              {phase.run_id(), absl::StrCat(phase.phase()), absl::StrCat(phase.attempt()), absl::StrCat(worker_index)});
+  if (!rows.ok()) return rows.status();
+  if (rows->rows() == 0) return absl::NotFoundError("no such phase of this worker");
+  return rows->UInt(0, 0);
+}
+
+absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = text == "last" || text.empty()
+                  ? (*lease)->Query("SELECT run_id FROM runs ORDER BY number DESC LIMIT 1")
+                  : (*lease)->Query("SELECT run_id FROM runs WHERE starts_with(run_id::text, $1) LIMIT 2", {text});
+  if (!rows.ok()) return rows.status();
+  if (rows->rows() == 0) {
+    return absl::NotFoundError(text == "last" || text.empty() ? "there is no run yet" : absl::StrCat("no run's id begins with '", text, "'"));
+  }
+  if (rows->rows() > 1) return absl::InvalidArgumentError(absl::StrCat("several runs' ids begin with '", text, "'; write more of it"));
+  return rows->Text(0, 0);
+}
+
+absl::StatusOr<RunRecord> PgStore::GetRun(const std::string& run_id) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query(absl::StrCat("SELECT ", kRunColumns, " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"), {run_id});
+  if (!rows.ok()) return rows.status();
+  if (rows->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
+  return ReadRunRecord(*rows, 0);
+}
+
+absl::StatusOr<RunData> PgStore::LoadRun(const std::string& run_id) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  return LoadRunData(lease->get(), run_id);
+}
+
+absl::StatusOr<std::vector<v1::RunSummary>> PgStore::History(const v1::HistoryRequest& request) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  const uint32_t limit = request.limit() == 0 ? 20 : request.limit();
+  auto rows = (*lease)->Query(
+      absl::StrCat("SELECT ", kRunColumns, ", coalesce(r.summary::text, ''), (SELECT count(*) FROM run_workers w WHERE w.run_id = r.run_id) "
+                   "FROM runs r JOIN jobs j USING (job_id) WHERE ($2 = '' OR j.name = $2) AND ($3 = '' OR r.owner = $3) "
+                   "ORDER BY r.number DESC LIMIT $1"),
+      {absl::StrCat(limit), request.job_name(), request.owner()});
+  if (!rows.ok()) return rows.status();
+  std::vector<v1::RunSummary> history;
+  for (int i = 0; i < rows->rows(); ++i) {
+    v1::RunSummary summary;
+    const std::string kept = rows->Text(i, 11);
+    if (!kept.empty()) (void)JsonStringToMessage(kept, &summary);
+    auto run = ReadRunRecord(*rows, i);
+    if (!run.ok()) return run.status();
+    summary.set_run_id(run->run_id);
+    summary.set_job_name(run->job.name());
+    summary.set_owner(run->owner);
+    *summary.mutable_labels() = run->job.labels();
+    summary.set_state(run->state);
+    summary.set_outcome(run->outcome);
+    summary.set_submitted_at(run->submitted_at);
+    summary.set_started_at(run->started_at);
+    summary.set_ended_at(run->ended_at);
+    summary.set_degraded(run->degraded);
+    summary.set_hosts(static_cast<uint32_t>(rows->Int(i, 12)));
+    history.push_back(std::move(summary));
+  }
+  return history;
+}
+
+}  // namespace lockstep::storage

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "storage/pg.h"
+#include "storage/store.h"
+
+namespace lockstep::storage {
+
+// The store on PostgreSQL ≥ 15 through libpq. Connections are opened when needed and kept; a broken one is dropped, so
+// that the store comes back by itself when the server does.
+class PgStore final : public Store {
+ public:
+  struct Options {
+    std::string conninfo;         // libpq connection string or URI
+    std::string reader_conninfo;  // empty: derived from conninfo, without its password
+    std::string description;      // "embedded PostgreSQL in /var/lib/lockstep/postgres"
+  };
+  // Connects and brings the schema up to date.
+  static absl::StatusOr<std::unique_ptr<PgStore>> Open(Options options);
+
+  absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
+  absl::Status RegisterWorker(const v1::Hello& hello) override;
+  absl::Status Enqueue(const RunRecord& run) override;
+  absl::StatusOr<std::vector<RunRecord>> Queue() override;
+  absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) override;
+  absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) override;
+  absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) override;
+  absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host,
+                        const std::string& message) override;
+  absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase, const std::vector<v1::Workload>& workloads,
+                          const std::vector<uint32_t>& workers) override;
+  absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns,
+                        const std::vector<WorkerClock>& clocks) override;
+  absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
+                        const std::string& reason, const std::vector<Rollup>& rollups) override;
+  absl::Status Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) override;
+  absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
+  absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
+  absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
+  absl::StatusOr<RunData> LoadRun(const std::string& run_id) override;
+  absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest& request) override;
+  std::string Describe() const override { return options_.description; }
+  std::string ReaderConninfo() const override { return options_.reader_conninfo; }
+
+ private:
+  explicit PgStore(Options options) : options_(std::move(options)) {}
+  // A connection out of the pool, which goes back when the lease ends.
+  class Lease;
+  absl::StatusOr<Lease> Connect();
+  // One transaction around `body`.
+  absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body);
+  absl::Status Run(const std::string& sql, const std::vector<PgParam>& parameters);
+
+  const Options options_;
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<PgConnection>> idle_;  // guarded by mutex_
+};
+
+// The reading role's connection string for a server's own: same place, user lockstep_reader, no password.
+absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
+
+// Loads a run for reporting; PgStore::LoadRun() on one connection.
+absl::StatusOr<RunData> LoadRunData(PgConnection* connection, const std::string& run_id);
+// Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at, ended_at.
+inline constexpr char kRunColumns[] =
+    "r.run_id, j.spec, j.source, r.owner, r.state, r.outcome, r.degraded, r.seed, "
+    "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
+    "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
+    "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
+absl::StatusOr<RunRecord> ReadRunRecord(const PgResult& rows, int row);
+
+}  // namespace lockstep::storage

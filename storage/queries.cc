@@ -1,0 +1,315 @@
+// Loading a run for its report.
+
+#include <map>
+#include <tuple>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/histogram.h"
+#include "google/protobuf/util/json_util.h"
+#include "storage/pg_store.h"
+
+namespace lockstep::storage {
+namespace {
+
+using google::protobuf::util::JsonStringToMessage;
+
+template <typename Message>
+absl::Status FromJson(const std::string& json, Message* message) {
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // written by a newer version
+  const auto status = JsonStringToMessage(json, message, options);
+  return status.ok() ? absl::OkStatus() : absl::InternalError(absl::StrCat("the store holds a broken document: ", std::string(status.message())));
+}
+
+absl::StatusOr<std::string> EncodeArrays(const std::string& buckets, const std::string& counts) {
+  common::Histogram histogram;
+  const auto split = [](const std::string& array) -> std::vector<std::string> {
+    if (array.size() <= 2) return {};
+    return absl::StrSplit(array.substr(1, array.size() - 2), ',');
+  };
+  const std::vector<std::string> b = split(buckets);
+  const std::vector<std::string> c = split(counts);
+  if (b.size() != c.size()) return absl::InternalError("the store holds a histogram of unequal arrays");
+  for (size_t i = 0; i < b.size(); ++i) {
+    const uint64_t bucket = strtoull(b[i].c_str(), nullptr, 10);
+    if (bucket >= common::kBucketCount) return absl::InternalError("the store holds a histogram with an unknown bucket");
+    histogram.AddBucket(static_cast<uint32_t>(bucket), strtoull(c[i].c_str(), nullptr, 10));
+  }
+  return histogram.Encode();
+}
+
+// Everything of one run, read table by table into the phases' last attempts.
+class Loader {
+ public:
+  Loader(PgConnection* connection, const std::string& run_id) : connection_(connection), run_id_(run_id) {}
+
+  absl::StatusOr<RunData> Load() {
+    for (const auto& step : {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases, &Loader::LoadResults, &Loader::LoadCounters,
+                             &Loader::LoadThreads, &Loader::LoadIntervals, &Loader::LoadDevices, &Loader::LoadHosts, &Loader::LoadEvents}) {
+      if (absl::Status status = (this->*step)(); !status.ok()) return status;
+    }
+    for (PhaseData& phase : data_.phases) {
+      for (auto& [index, worker] : phases_[phase.phase.phase]) {
+        for (auto& [number, interval] : intervals_[{phase.phase.phase, index}]) worker.intervals.push_back(std::move(interval));
+        phase.workers.push_back(std::move(worker));
+      }
+    }
+    return std::move(data_);
+  }
+
+ private:
+  absl::StatusOr<PgResult> Query(const std::string& sql) { return connection_->Query(sql, {run_id_}); }
+  // Of a sample table, the rows of each phase's last attempt.
+  std::string Last(const std::string& columns, const std::string& table, const std::string& order) {
+    return absl::StrCat("SELECT ", columns, " FROM ", table, " t JOIN phase_overview p USING (run_id, phase, attempt) WHERE t.run_id = $1 ORDER BY ", order);
+  }
+  v1::IntervalSample* Interval(uint32_t phase, uint32_t worker, uint32_t interval, int interval_class, int64_t begin, int64_t end) {
+    v1::IntervalSample& sample = intervals_[{phase, worker}][interval];
+    sample.set_interval(interval);
+    sample.set_interval_class(static_cast<v1::IntervalClass>(interval_class));
+    sample.set_begin_ns(begin);
+    sample.set_end_ns(end);
+    return &sample;
+  }
+
+  absl::Status LoadRun() {
+    auto rows = Query(absl::StrCat("SELECT ", kRunColumns, " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"));
+    if (!rows.ok()) return rows.status();
+    if (rows->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id_));
+    auto run = ReadRunRecord(*rows, 0);
+    if (!run.ok()) return run.status();
+    data_.run = *std::move(run);
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadWorkers() {
+    auto rows = Query("SELECT worker_index, worker_id, host_id, host, boot_id, inspection FROM run_workers WHERE run_id = $1 ORDER BY 1");
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      RunWorker worker;
+      worker.worker_index = static_cast<uint32_t>(rows->Int(i, 0));
+      worker.worker_id = rows->Text(i, 1);
+      worker.host_id = rows->Text(i, 2);
+      worker.host = rows->Text(i, 3);
+      worker.boot_id = rows->Text(i, 4);
+      if (absl::Status status = FromJson(rows->Text(i, 5), &worker.inspection); !status.ok()) return status;
+      data_.workers.push_back(std::move(worker));
+    }
+    auto facts = Query("SELECT w.host || ' ' || f.name, f.value FROM environment_facts f JOIN run_workers w USING (run_id, worker_index) WHERE f.run_id = $1");
+    if (!facts.ok()) return facts.status();
+    for (int i = 0; i < facts->rows(); ++i) data_.environment[facts->Text(i, 0)] = facts->Text(i, 1);
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadPhases() {
+    auto rows = Query(
+        "SELECT DISTINCT ON (phase) phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0) "
+        "FROM phases WHERE run_id = $1 ORDER BY phase, attempt DESC");
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      PhaseData phase;
+      phase.phase.phase = static_cast<uint32_t>(rows->Int(i, 0));
+      phase.phase.attempt = static_cast<uint32_t>(rows->Int(i, 1));
+      phase.phase.name = rows->Text(i, 2);
+      phase.phase.kind = rows->Text(i, 3);
+      phase.phase.state = rows->Text(i, 4);
+      phase.phase.reason = rows->Text(i, 5);
+      phase.phase.interval_ns = rows->Int(i, 6);
+      phase.phase.ramp_ns = rows->Int(i, 7);
+      phase.phase.go_ns = rows->Int(i, 8);
+      data_.phases.push_back(std::move(phase));
+    }
+    auto cursors = Query(Last("phase, worker_index, clock_offset_ns, clock_bound_ns", "cursors", "1, 2"));
+    if (!cursors.ok()) return cursors.status();
+    for (int i = 0; i < cursors->rows(); ++i) {
+      WorkerPhaseData& worker = phases_[cursors->Int(i, 0)][cursors->Int(i, 1)];
+      worker.worker_index = static_cast<uint32_t>(cursors->Int(i, 1));
+      worker.clock = {worker.worker_index, cursors->Int(i, 2), cursors->Int(i, 3)};
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadResults() {
+    auto rows = Query(Last("phase, worker_index, result", "worker_results", "1, 2"));
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      WorkerPhaseData& worker = phases_[rows->Int(i, 0)][rows->Int(i, 1)];
+      worker.has_result = true;
+      if (absl::Status status = FromJson(rows->Text(i, 2), &worker.result); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadCounters() {
+    auto rows = Query(Last("phase, worker_index, workload, interval_class, t.kind, metric, operations, bytes, errors, short_transfers, "
+                           "latency_sum_ns, latency_min_ns, latency_max_ns, (latencies).buckets, (latencies).counts",
+                           "phase_results", "1, 2, 3, 4, 5, 6"));
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      v1::PhaseResult& result = phases_[rows->Int(i, 0)][rows->Int(i, 1)].result;
+      v1::WorkloadResult* workload = nullptr;
+      for (v1::WorkloadResult& w : *result.mutable_workloads()) {
+        if (w.workload() == rows->Int(i, 2)) workload = &w;
+      }
+      if (workload == nullptr) continue;
+      auto* list = rows->Int(i, 3) == v1::INTERVAL_CLASS_RAMP    ? workload->mutable_ramp()
+                   : rows->Int(i, 3) == v1::INTERVAL_CLASS_DRAIN ? workload->mutable_drain()
+                                                                 : workload->mutable_measured();
+      const auto kind = static_cast<v1::OperationKind>(rows->Int(i, 4));
+      if (list->empty() || list->rbegin()->kind() != kind) {
+        v1::OperationCounters* c = list->Add();
+        c->set_kind(kind);
+        c->set_operations(rows->UInt(i, 6));
+        c->set_bytes(rows->UInt(i, 7));
+        c->set_errors(rows->UInt(i, 8));
+        c->set_short_transfers(rows->UInt(i, 9));
+        c->set_latency_sum_ns(rows->UInt(i, 10));
+        c->set_latency_min_ns(rows->UInt(i, 11));
+        c->set_latency_max_ns(rows->UInt(i, 12));
+      }
+      auto encoded = EncodeArrays(rows->Text(i, 13), rows->Text(i, 14));
+      if (!encoded.ok()) return encoded.status();
+      v1::Histogram* histogram = list->rbegin()->add_histograms();
+      histogram->set_metric(static_cast<v1::Metric>(rows->Int(i, 5)));
+      histogram->set_scheme(common::kHistogramScheme);
+      histogram->set_buckets(*encoded);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadThreads() {
+    auto rows = Query(Last("phase, worker_index, workload, thread, operations, bytes, errors, execution_time_ns, wait_time_ns, fsync_time_ns, "
+                           "rate_time_ns, cpu_time_ns, voluntary_context_switches, involuntary_context_switches",
+                           "thread_results", "1, 2, 3, 4"));
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      v1::ThreadResult* thread = phases_[rows->Int(i, 0)][rows->Int(i, 1)].result.add_threads();
+      thread->set_workload(static_cast<uint32_t>(rows->Int(i, 2)));
+      thread->set_thread(static_cast<uint32_t>(rows->Int(i, 3)));
+      thread->set_operations(rows->UInt(i, 4));
+      thread->set_bytes(rows->UInt(i, 5));
+      thread->set_errors(rows->UInt(i, 6));
+      thread->set_execution_time_ns(rows->Int(i, 7));
+      thread->set_wait_time_ns(rows->Int(i, 8));
+      thread->set_fsync_time_ns(rows->Int(i, 9));
+      thread->set_rate_time_ns(rows->Int(i, 10));
+      thread->set_cpu_time_ns(rows->Int(i, 11));
+      thread->set_voluntary_context_switches(rows->UInt(i, 12));
+      thread->set_involuntary_context_switches(rows->UInt(i, 13));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadIntervals() {
+    auto rows = Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, workload, t.kind, operations, bytes, errors",
+                           "interval_counters", "1, 2, 3, 7, 8"));
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      v1::IntervalSample* sample = Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2), static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5));
+      if (sample->workloads().empty() || sample->workloads().rbegin()->workload() != rows->Int(i, 6)) {
+        sample->add_workloads()->set_workload(static_cast<uint32_t>(rows->Int(i, 6)));
+      }
+      v1::OperationCounters* c = sample->mutable_workloads(sample->workloads_size() - 1)->add_operations();
+      c->set_kind(static_cast<v1::OperationKind>(rows->Int(i, 7)));
+      c->set_operations(rows->UInt(i, 8));
+      c->set_bytes(rows->UInt(i, 9));
+      c->set_errors(rows->UInt(i, 10));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadDevices() {
+    auto rows = Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, device, reads, read_merges, read_bytes, read_time_ms, "
+                           "writes, write_merges, write_bytes, write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes, "
+                           "flush_time_ms, busy_time_ms, queue_time_ms",
+                           "device_samples", "1, 2, 3, 7"));
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      v1::DeviceSample* d = Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2), static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5))->add_devices();
+      d->set_name(rows->Text(i, 6));
+      d->set_reads(rows->UInt(i, 7));
+      d->set_read_merges(rows->UInt(i, 8));
+      d->set_read_bytes(rows->UInt(i, 9));
+      d->set_read_time_ms(rows->UInt(i, 10));
+      d->set_writes(rows->UInt(i, 11));
+      d->set_write_merges(rows->UInt(i, 12));
+      d->set_write_bytes(rows->UInt(i, 13));
+      d->set_write_time_ms(rows->UInt(i, 14));
+      d->set_discards(rows->UInt(i, 15));
+      d->set_discard_merges(rows->UInt(i, 16));
+      d->set_discard_bytes(rows->UInt(i, 17));
+      d->set_discard_time_ms(rows->UInt(i, 18));
+      d->set_flushes(rows->UInt(i, 19));
+      d->set_flush_time_ms(rows->UInt(i, 20));
+      d->set_busy_time_ms(rows->UInt(i, 21));
+      d->set_queue_time_ms(rows->UInt(i, 22));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadHosts() {
+    auto rows = Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, context_switches, interrupts, run_queue, blocked, "
+                           "user_ratio, system_ratio, idle_ratio, iowait_ratio, steal_ratio, cpu_busy_ns",
+                           "host_samples", "1, 2, 3"));
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      v1::HostSample* h = Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2), static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5))->mutable_host();
+      h->set_context_switches(rows->UInt(i, 6));
+      h->set_interrupts(rows->UInt(i, 7));
+      h->set_run_queue(static_cast<uint32_t>(rows->Int(i, 8)));
+      h->set_blocked(static_cast<uint32_t>(rows->Int(i, 9)));
+      h->set_user_ratio(rows->Real(i, 10));
+      h->set_system_ratio(rows->Real(i, 11));
+      h->set_idle_ratio(rows->Real(i, 12));
+      h->set_iowait_ratio(rows->Real(i, 13));
+      h->set_steal_ratio(rows->Real(i, 14));
+      h->set_cpu_busy_ns(rows->UInt(i, 15));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadEvents() {
+    auto rows = Query("SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), severity, host, message FROM events WHERE run_id = $1 ORDER BY event_id");
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) {
+      v1::EventReport event;
+      event.set_at(rows->Text(i, 0));
+      event.set_severity(rows->Text(i, 1));
+      event.set_host(rows->Text(i, 2));
+      event.set_message(rows->Text(i, 3));
+      data_.events.push_back(std::move(event));
+    }
+    return absl::OkStatus();
+  }
+
+  PgConnection* connection_;
+  const std::string run_id_;
+  RunData data_;
+  std::map<uint32_t, std::map<uint32_t, WorkerPhaseData>> phases_;
+  std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, v1::IntervalSample>> intervals_;
+};
+
+}  // namespace
+
+absl::StatusOr<RunRecord> ReadRunRecord(const PgResult& rows, int row) {
+  RunRecord run;
+  run.run_id = rows.Text(row, 0);
+  if (absl::Status status = FromJson(rows.Text(row, 1), &run.job); !status.ok()) return status;
+  run.source = rows.Text(row, 2);
+  run.owner = rows.Text(row, 3);
+  run.state = rows.Text(row, 4);
+  run.outcome = rows.Text(row, 5);
+  run.degraded = rows.Bool(row, 6);
+  run.seed = rows.UInt(row, 7);
+  run.submitted_at = rows.Text(row, 8);
+  run.started_at = rows.Text(row, 9);
+  run.ended_at = rows.Text(row, 10);
+  return run;
+}
+
+absl::StatusOr<RunData> LoadRunData(PgConnection* connection, const std::string& run_id) {
+  return Loader(connection, run_id).Load();
+}
+
+}  // namespace lockstep::storage

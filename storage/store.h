@@ -1,0 +1,146 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/controller.pb.h"
+#include "proto/result.pb.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::storage {
+
+// A job in the queue, or one being run.
+struct RunRecord {
+  std::string run_id;
+  v1::JobSpec job;
+  std::string source;
+  std::string owner;
+  std::string state;
+  std::string outcome;
+  bool degraded = false;
+  uint64_t seed = 0;
+  std::string submitted_at, started_at, ended_at;  // RFC 3339, UTC; empty where it has not happened
+};
+
+struct RunWorker {
+  uint32_t worker_index = 0;
+  std::string worker_id, host_id, host, boot_id;
+  v1::Inspection inspection;
+};
+
+struct PhaseRecord {
+  uint32_t phase = 0;
+  uint32_t attempt = 1;
+  std::string name, kind, state, reason;
+  int64_t interval_ns = 0;
+  int64_t ramp_ns = 0;
+  int64_t go_ns = 0;     // controller's monotonic clock; 0 until go
+};
+
+// A worker's clock as it was known at go.
+struct WorkerClock {
+  uint32_t worker_index = 0;
+  int64_t offset_ns = 0;  // worker's minus the controller's
+  int64_t bound_ns = 0;
+};
+
+// A batch that a worker delivered; the items are those from `first_sequence` on.
+struct IngestBatch {
+  v1::PhaseId phase;
+  uint32_t worker_index = 0;
+  uint64_t first_sequence = 0;
+  std::vector<v1::DeliveryItem> items;
+  int64_t go_wall_ns = 0;  // T by the controller's wall clock
+};
+
+// A 10-second roll-up over all workers of a workload.
+struct Rollup {
+  uint32_t workload = 0;
+  v1::OperationKind kind = v1::OPERATION_KIND_UNSPECIFIED;
+  v1::Metric metric = v1::METRIC_UNSPECIFIED;
+  int64_t begin_ns = 0;
+  uint64_t operations = 0;
+  uint64_t bytes = 0;
+  std::string buckets;  // encoded
+};
+
+// Everything that a report of one phase is made of.
+struct WorkerPhaseData {
+  uint32_t worker_index = 0;
+  WorkerClock clock;
+  bool has_result = false;
+  v1::PhaseResult result;                       // complete, with histograms and threads
+  std::vector<v1::IntervalSample> intervals;    // counters, devices and host; no histograms
+};
+struct PhaseData {
+  PhaseRecord phase;
+  std::vector<WorkerPhaseData> workers;
+};
+struct RunData {
+  RunRecord run;
+  std::vector<RunWorker> workers;
+  std::vector<PhaseData> phases;  // the last attempt of each, in order
+  std::vector<v1::EventReport> events;
+  std::map<std::string, std::string> environment;  // "HOST fact" to value
+};
+
+// Where all durable state lives. Thread-safe: calls may come from several threads at once. Every failure is a
+// status: UNAVAILABLE when the store is out of reach (nothing was changed, or the change is not known; a retry is safe where
+// the method says so), NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was replaced.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  // Becomes the active controller: raises the epoch and returns it. Runs left `running` by an earlier controller are ended as
+  // `failed` with that reason; queued ones stay.
+  virtual absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) = 0;
+
+  // --- The fleet. ---
+  virtual absl::Status RegisterWorker(const v1::Hello& hello) = 0;
+
+  // --- Runs. ---
+  // Puts a run into the queue; `run` has run_id, job, source, owner and seed.
+  virtual absl::Status Enqueue(const RunRecord& run) = 0;
+  // Queued runs, oldest first.
+  virtual absl::StatusOr<std::vector<RunRecord>> Queue() = 0;
+  virtual absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) = 0;
+  virtual absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) = 0;
+  virtual absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) = 0;
+  virtual absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host,
+                                const std::string& message) = 0;
+
+  // --- Phases. ---
+  // Records a phase that is being armed, its workloads, and a cursor at 0 for each worker.
+  virtual absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase,
+                                  const std::vector<v1::Workload>& workloads, const std::vector<uint32_t>& workers) = 0;
+  // T is decided: on disk before it is sent to anyone.
+  virtual absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns,
+                                const std::vector<WorkerClock>& clocks) = 0;
+  virtual absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
+                                const std::string& reason, const std::vector<Rollup>& rollups) = 0;
+
+  // --- Samples. ---
+  // Commits the batches in one transaction that checks `epoch` and moves each worker's cursor from first_sequence to
+  // first_sequence + items. FAILED_PRECONDITION when a cursor is elsewhere, ABORTED when the epoch is not the current one:
+  // nothing was stored then. After UNAVAILABLE, ask Cursor() before sending again.
+  virtual absl::Status Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) = 0;
+  // The next sequence number of a worker's delivery.
+  virtual absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) = 0;
+
+  // --- Questions. ---
+  // The full id of `last`, of a UUID or of the start of one. NOT_FOUND, or INVALID_ARGUMENT when several match.
+  virtual absl::StatusOr<std::string> ResolveRun(const std::string& text) = 0;
+  virtual absl::StatusOr<RunRecord> GetRun(const std::string& run_id) = 0;
+  virtual absl::StatusOr<RunData> LoadRun(const std::string& run_id) = 0;
+  // Newest first.
+  virtual absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest& request) = 0;
+
+  // How people are told where it is, and how psql reaches it with the reading role.
+  virtual std::string Describe() const = 0;
+  virtual std::string ReaderConninfo() const = 0;
+};
+
+}  // namespace lockstep::storage
