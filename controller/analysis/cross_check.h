@@ -1,0 +1,20 @@
+#pragma once
+
+#include "proto/result.pb.h"
+
+namespace lockstep::controller {
+
+// What engines did to a device, and what the device's own counters say, over the same time.
+struct CrossCheckInput {
+  double engine_read_bytes = 0, engine_write_bytes = 0;
+  double device_read_bytes = 0, device_write_bytes = 0;
+  double device_reads = 0, device_writes = 0;  // requests
+  double block_bytes = 0;       // of the workloads; 0 when they differ
+  bool buffered = false;        // one of the workloads goes through the page cache
+  bool attributable = true;     // every workload's I/O goes to this device alone
+};
+
+// Compares them and says why in one sentence.
+v1::CrossCheck CrossCheckOf(const CrossCheckInput& input);
+
+}  // namespace lockstep::controller

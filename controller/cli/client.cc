@@ -1,0 +1,74 @@
+#include "controller/cli/client.h"
+
+#include <pwd.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+
+namespace lockstep::cli {
+
+bool Context::Colour(int descriptor) const { return !no_colour && getenv("NO_COLOR") == nullptr && isatty(descriptor) != 0; }
+
+absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
+  if (!tls.any() && !common::IsLoopback(controller) && !insecure) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(controller, " is not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext"));
+  }
+  auto credentials = common::ClientCredentials(tls);
+  if (!credentials.ok()) return credentials.status();
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(256 << 20);
+  auto channel = grpc::CreateCustomChannel(controller, *credentials, arguments);
+  if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(3))) {
+    return absl::UnavailableError(absl::StrCat("no controller answers at ", controller,
+                                               "; start one here with `lockstep up`, or name another with --controller HOST:PORT"));
+  }
+  return v1::Controller::NewStub(channel);
+}
+
+int Fail(const std::string& message) {
+  std::cerr << "lockstep: " << message << "\n";
+  return kError;
+}
+int Fail(const grpc::Status& status) { return Fail(status.error_message()); }
+int Fail(const absl::Status& status) { return Fail(std::string(status.message())); }
+
+std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets) {
+  std::string source;
+  if (path == "-") {
+    source.assign(std::istreambuf_iterator<char>(std::cin), {});
+  } else {
+    auto content = common::ReadFile(path);
+    if (!content.ok()) {
+      Fail(content.status());
+      return nullptr;
+    }
+    source = *std::move(content);
+  }
+  auto file = std::make_unique<JobFile>(ParseJobFile(path == "-" ? "stdin" : path, source, sets));
+  if (file->errors.empty()) return file;
+  for (const std::string& error : file->errors) std::cerr << error << "\n";
+  return nullptr;
+}
+
+int PrintProblems(const JobFile& file, const grpc::Status& status) {
+  v1::Problems problems;
+  if (status.error_code() != grpc::StatusCode::INVALID_ARGUMENT || !problems.ParseFromString(status.error_details()) || problems.problems().empty()) {
+    return Fail(status);
+  }
+  for (const v1::Problem& problem : problems.problems()) std::cerr << file.Locate(problem) << "\n";
+  return kInvalidJob;
+}
+
+std::string UserName() {
+  const passwd* entry = getpwuid(geteuid());
+  return entry != nullptr ? entry->pw_name : absl::StrCat("uid-", geteuid());
+}
+
+}  // namespace lockstep::cli

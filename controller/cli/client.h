@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/tls.h"
+#include "controller/cli/job_file.h"
+#include "grpcpp/grpcpp.h"
+#include "proto/controller.grpc.pb.h"
+
+namespace lockstep::cli {
+
+// How the command ended, for scripts.
+enum ExitStatus {
+  kOk = 0,
+  kError = 1,           // the command itself: no controller, bad flag, refused
+  kInvalidJob = 2,      // the job file has errors
+  kRunFailed = 3,       // the run failed, was aborted or lost its workers
+  kNotHeld = 4,         // the run is done, and an expectation did not hold
+  kCancelled = 130,     // the run was cancelled
+};
+
+// What every command is given.
+struct Context {
+  std::string controller = "127.0.0.1:9640";
+  common::TlsFiles tls;
+  bool insecure = false;
+  bool no_colour = false;
+
+  // Colours are for terminals, and NO_COLOR is heard (no-color.org).
+  bool Colour(int descriptor) const;
+  // UNAVAILABLE with what to do, when nobody answers there.
+  absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Connect() const;
+};
+
+// Prints "lockstep: …" to stderr; returns kError.
+int Fail(const std::string& message);
+int Fail(const grpc::Status& status);
+int Fail(const absl::Status& status);
+
+// Reads and parses a job file ("-" is standard input). Prints the errors; nothing then.
+std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets);
+
+// The controller's problems with a job, at their lines, to stderr. Returns kInvalidJob, or kError for other failures.
+int PrintProblems(const JobFile& file, const grpc::Status& status);
+
+// The user's name, for the record.
+std::string UserName();
+
+}  // namespace lockstep::cli

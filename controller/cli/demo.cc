@@ -1,0 +1,130 @@
+// demo: the main job on four hosts of this machine.
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/files.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/local_fleet.h"
+#include "controller/cli/namespaces.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct Flags {
+  std::string state_directory = common::DefaultStateDirectory();
+  std::string directory;
+  std::string format = "text";
+  int workers = 4;
+};
+
+// A directory of its own for the files, removed at the end.
+class ScratchDirectory {
+ public:
+  static absl::StatusOr<std::unique_ptr<ScratchDirectory>> Make(const std::string& parent) {
+    std::string path = parent + "/lockstep-demo-XXXXXX";
+    if (mkdtemp(path.data()) == nullptr) return common::ErrnoStatus(errno, path);
+    return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(path));
+  }
+  // What the job's clean-up removed is gone already; a job that was cancelled at once may leave its files.
+  ~ScratchDirectory() {
+    const std::string command = absl::StrCat("rm -rf -- '", path_, "'");
+    if (system(command.c_str()) != 0) std::cerr << "could not remove " << path_ << "\n";
+  }
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit ScratchDirectory(std::string path) : path_(std::move(path)) {}
+  const std::string path_;
+};
+
+std::string DemoJob(const std::string& directory, int workers) {
+  return absl::StrFormat(R"(name: demo
+description: Four hosts lay out files, run a 70/30 random mix, then read them sequentially, in lockstep.
+labels: {kind: demo}
+hosts: {count: %d}
+targets:
+  - name: data
+    file: {path: "%s/{host}/data", size: 64MiB, count: 2}
+phases:
+  - prepare:
+  - name: mix
+    run:
+      ramp: 2s
+      duration: 12s
+      workloads:
+        - {name: oltp, block_size: 8KiB, read: 70%%, pattern: random, queue_depth: 8, threads: 1}
+      expect: {errors: 0, fairness: 0.5}
+  - name: scan
+    run:
+      duration: 6s
+      workloads:
+        - {name: scan, block_size: 256KiB, pattern: sequential, queue_depth: 4, threads: 1}
+  - cleanup:
+)",
+                         workers, directory);
+}
+
+int RunDemo(const Context& caller, const Flags& flags) {
+  auto scratch = ScratchDirectory::Make(flags.directory.empty() ? (getenv("TMPDIR") != nullptr ? getenv("TMPDIR") : "/tmp") : flags.directory);
+  if (!scratch.ok()) return Fail(scratch.status());
+  LocalFleet::Options options;
+  // Before the first thread: everything after it lives in the network that is made here.
+  const absl::Status network = EnterPrivateNetwork();
+  options.namespaces = network.ok();
+  options.state_directory = flags.state_directory;
+  options.listen = "127.0.0.1:0";
+  options.workers = flags.workers;
+  options.quiet = true;
+  options.allow = {(*scratch)->path()};
+  for (int i = 1; i <= flags.workers; ++i) options.worker_names.push_back(absl::StrCat("node", i));
+  std::cerr << "Starting a store, a controller and " << flags.workers << " workers, "
+            << (network.ok() ? "each a host of its own (network namespace)" : absl::StrCat("as plain processes (", std::string(network.message()), ")")) << "\n";
+  auto fleet = LocalFleet::Start(options);
+  if (!fleet.ok()) return Fail(fleet.status());
+
+  Context context = caller;
+  context.controller = (*fleet)->address();
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  for (int tries = 0;; ++tries) {
+    grpc::ClientContext call;
+    v1::StatusReply reply;
+    if ((*stub)->Status(&call, {}, &reply).ok() && reply.workers_size() == flags.workers) break;
+    if (tries > 300) return Fail(absl::StrCat("the workers do not attach; see the logs in ", flags.state_directory));
+    usleep(50000);
+  }
+  const JobFile file = ParseJobFile("demo.yaml", DemoJob((*scratch)->path(), flags.workers), {});
+  for (const std::string& error : file.errors) std::cerr << error << "\n";
+  if (!file.errors.empty()) return kError;
+  return SubmitAndFollow(context, file, UserName(), flags.format);
+}
+
+}  // namespace
+
+void AddDemoCommand(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* demo = app->add_subcommand("demo", "The main job on four hosts of this machine, in half a minute of test time");
+  demo->add_option("--state-dir", flags->state_directory, "Where the store lives")->capture_default_str();
+  demo->add_option("--directory", flags->directory, "Where the files go, for a minute; the temporary directory without it");
+  demo->add_option("--workers", flags->workers, "How many hosts")->check(CLI::Range(1, 64))->capture_default_str();
+  demo->add_option("--format", flags->format, "How to print the report")->check(CLI::IsMember({"text", "json", "csv"}))->capture_default_str();
+  demo->footer("As root every worker gets a network namespace and a host name of its own.\nExample:\n  lockstep demo");
+  demo->callback([=] {
+    *status = RunDemo(*context, *flags);
+    if (*status != kOk) return;
+    const std::string state = flags->state_directory == common::DefaultStateDirectory() ? "" : absl::StrCat(" --state-dir ", flags->state_directory);
+    std::cerr << "\nThe result is in the store; the files are gone. To try next:\n"
+              << "  lockstep up" << state << "                # in another terminal: the same, to stay; its web page is at http://127.0.0.1:9641/\n"
+              << "  lockstep report last            # this report again, from the store\n"
+              << "  lockstep sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput WHERE run_id = last_run()'\n";
+  });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "proto/controller.pb.h"
+#include "proto/job.pb.h"
+
+namespace lockstep::cli {
+
+// A job file: YAML onto JobSpec by reflection. Keys are the proto's field names without the suffix of their unit; values take
+// units (8KiB, 70%, 90s, 20k); `pattern: random` stands for `pattern: {random: {}}`.
+struct JobFile {
+  std::string name;    // as given on the command line
+  std::string source;  // its text
+  v1::JobSpec job;
+  // "mixed.yaml:14: phases[1].run.workloads[0].block_size: '4q' is not a size; write 4096, 4KiB, 4k": all of them.
+  std::vector<std::string> errors;
+  std::map<std::string, int> lines;  // of field paths
+
+  // The line for a problem that the controller found: of the path itself, or of the nearest one above.
+  std::string Locate(const v1::Problem& problem) const;
+};
+
+// Reads `source`, with `sets` ("phases.0.run.duration=10s") applied first. Never fails: errors are in the result.
+JobFile ParseJobFile(const std::string& name, const std::string& source, const std::vector<std::string>& sets);
+
+// A field's name in a job file: without its unit's suffix.
+std::string YamlName(const google::protobuf::FieldDescriptor& field);
+
+}  // namespace lockstep::cli

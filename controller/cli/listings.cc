@@ -1,0 +1,130 @@
+// status, history, hosts, devices.
+
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/cli/commands.h"
+#include "controller/report/json.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::cli {
+namespace {
+
+using controller::TextTable;
+
+void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs) {
+  TextTable table({"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s", "expectations"}, {0, 1, 2, 3, 4, 8});
+  for (const v1::RunSummary& run : runs) {
+    table.Add({run.run_id().substr(0, 8), run.job_name(), absl::StrCat(run.state(), run.degraded() ? ", degraded" : ""), run.submitted_at(), run.owner(),
+               run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-", run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
+               run.iops() > 0 ? absl::StrFormat("%.1f", run.bytes_per_second() / 1048576) : "-", run.expectations()});
+  }
+  std::cout << table.Render();
+}
+
+void PrintStatus(const v1::StatusReply& reply) {
+  std::cout << "controller " << reply.version() << ", epoch " << reply.epoch() << "\nstore: " << reply.store() << "\nyou are " << reply.principal() << ", " << reply.role()
+            << "\n" << reply.workers_size() << " workers attached\n";
+  if (reply.runs().empty()) {
+    std::cout << "nothing is queued or running\n";
+  } else {
+    PrintRuns(reply.runs());
+  }
+}
+
+void PrintHosts(const v1::StatusReply& reply) {
+  TextTable table({"host", "cpus", "memory", "kernel", "clock bound", "round trip", "wall clock", "run", "may use"}, {0, 3, 7, 8});
+  for (const v1::AttachedWorker& worker : reply.workers()) {
+    const v1::HostFacts& host = worker.hello().host();
+    table.Add({host.name(), absl::StrCat(host.cpus()), common::FormatSize(std::round(static_cast<double>(host.memory_bytes()) / 1073741824) * 1073741824), host.kernel(),
+               absl::StrCat("±", common::FormatDuration(worker.clock_bound_ns())), common::FormatDuration(worker.round_trip_ns()),
+               absl::StrCat(worker.wall_difference_ns() < 0 ? "" : "+", common::FormatDuration(worker.wall_difference_ns())),
+               worker.run_id().empty() ? "free" : worker.run_id().substr(0, 8), absl::StrJoin(worker.hello().allow(), " ")});
+  }
+  std::cout << (table.empty() ? "no worker is attached; start one with lockstep-worker --controller …, or some here with lockstep up\n" : table.Render());
+}
+
+void PrintDevices(const v1::StatusReply& reply) {
+  TextTable table({"host", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5});
+  std::set<std::string> seen;  // one kernel's device once, whatever number of workers sees it
+  for (const v1::AttachedWorker& worker : reply.workers()) {
+    for (const v1::BlockDevice& device : worker.hello().devices()) {
+      if (!seen.insert(absl::StrCat(worker.hello().host().boot_id(), "/", device.name())).second) continue;
+      table.Add({worker.hello().host().name(), device.path(), common::FormatSize(static_cast<double>(device.size_bytes())), device.identity().empty() ? "-" : device.identity(),
+                 device.scheduler(), device.in_use().empty() ? "blank" : device.in_use()});
+    }
+  }
+  std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n" : table.Render());
+}
+
+int ShowStatus(const Context& context, const std::string& format, void (*print)(const v1::StatusReply&)) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::StatusReply reply;
+  const grpc::Status status = (*stub)->Status(&call, {}, &reply);
+  if (!status.ok()) return Fail(status);
+  if (format == "json") {
+    std::cout << controller::ToJson(reply);
+  } else {
+    print(reply);
+  }
+  return kOk;
+}
+
+int ShowHistory(const Context& context, const v1::HistoryRequest& request, const std::string& format) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::HistoryReply reply;
+  const grpc::Status status = (*stub)->History(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  if (format == "json") {
+    std::cout << controller::ToJson(reply);
+  } else if (reply.runs().empty()) {
+    std::cout << "no runs\n";
+  } else {
+    PrintRuns(reply.runs());
+  }
+  return kOk;
+}
+
+}  // namespace
+
+void AddListingCommands(CLI::App* app, const Context* context, int* status) {
+  const auto format = std::make_shared<std::string>("text");
+  const auto listing = [=](const char* name, const char* what, void (*print)(const v1::StatusReply&)) {
+    CLI::App* command = app->add_subcommand(name, what);
+    command->add_option("--format", *format, "How to print")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+    command->footer(absl::StrCat("Example:\n  lockstep ", name));
+    command->callback([=] { *status = ShowStatus(*context, *format, print); });
+  };
+  listing("status", "What the controller is doing", PrintStatus);
+  listing("hosts", "The attached workers, their clocks and what they may use", PrintHosts);
+  listing("devices", "The hosts' block devices, their identities and what is on them", PrintDevices);
+
+  const auto request = std::make_shared<v1::HistoryRequest>();
+  const auto limit = std::make_shared<uint32_t>(20);
+  const auto job = std::make_shared<std::string>();
+  const auto owner = std::make_shared<std::string>();
+  CLI::App* history = app->add_subcommand("history", "Runs, newest first");
+  history->add_option("-n,--limit", *limit, "How many")->capture_default_str();
+  history->add_option("--job", *job, "Only of this job's name");
+  history->add_option("--owner", *owner, "Only of this owner");
+  history->add_option("--format", *format, "How to print")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+  history->footer("Example:\n  lockstep history --job mixed -n 5");
+  history->callback([=] {
+    request->set_limit(*limit);
+    request->set_job_name(*job);
+    request->set_owner(*owner);
+    *status = ShowHistory(*context, *request, *format);
+  });
+}
+
+}  // namespace lockstep::cli

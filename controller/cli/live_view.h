@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+
+#include "controller/cli/client.h"
+
+namespace lockstep::cli {
+
+// Follows a run until it ends, on stderr: a line per phase, progress while files are laid out, a line per second of the whole
+// fleet, and events. Ctrl-C asks once whether to cancel the run or only to stop watching; without a terminal it cancels.
+struct Watched {
+  grpc::Status status;
+  v1::RunSummary summary;  // as far as it is known
+  bool left = false;       // the watcher went, the run goes on
+};
+Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool colour);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,169 @@
+#include "controller/cli/local_fleet.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "controller/cli/namespaces.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr int kStartTries = 1200;  // times 50 ms: the first start initialises PostgreSQL
+
+// The daemons lie beside this program, or where Bazel built them.
+std::string FindBinary(const std::string& name) {
+  char self[PATH_MAX] = {};
+  if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return "";
+  std::string folder(self);
+  folder = folder.substr(0, folder.rfind('/'));
+  for (const std::string& path : {folder + "/" + name, folder + "/../" + name, folder + "/../../worker/" + name}) {
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return "";
+}
+
+std::vector<char*> Raw(std::vector<std::string>* words) {
+  std::vector<char*> raw;
+  for (std::string& word : *words) raw.push_back(word.data());
+  raw.push_back(nullptr);
+  return raw;
+}
+
+// In a child: its output to the log, and no terminal signals, which are this program's to pass on.
+void Detach(const std::string& log) {
+  setpgid(0, 0);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  if (log.empty()) return;
+  const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (fd < 0) return;
+  dup2(fd, 1);
+  dup2(fd, 2);
+}
+
+std::string TailOf(const std::string& path) {
+  const auto text = common::ReadFile(path);
+  if (!text.ok()) return "";
+  return text->size() > 1500 ? text->substr(text->size() - 1500) : *text;
+}
+
+void EndProcess(pid_t pid) {
+  if (pid <= 0) return;
+  kill(pid, SIGTERM);
+  for (int i = 0; i < 400; ++i) {
+    if (waitpid(pid, nullptr, WNOHANG) != 0) return;
+    usleep(50000);
+  }
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+}
+
+}  // namespace
+
+absl::StatusOr<pid_t> LocalFleet::Spawn(const std::vector<std::string>& words, const std::string& log) const {
+  std::vector<std::string> copy = words;
+  const std::vector<char*> raw = Raw(&copy);
+  const pid_t pid = fork();
+  if (pid < 0) return common::ErrnoStatus(errno, "fork");
+  if (pid > 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGTERM);
+  Detach(log);
+  execv(raw[0], raw.data());
+  _exit(127);
+}
+
+absl::Status LocalFleet::StartController() {
+  const std::string ready = absl::StrCat(options_.state_directory, "/controller.", getpid(), ".ready");
+  const std::string log = options_.quiet ? options_.state_directory + "/controller.log" : "";
+  unlink(ready.c_str());
+  if (!log.empty()) unlink(log.c_str());
+  std::vector<std::string> words = {FindBinary("lockstep-controller"), "--state-dir", options_.state_directory, "--ready-file", ready, "--listen", options_.listen};
+  if (words[0].empty()) return absl::NotFoundError("lockstep-controller is not beside lockstep");
+  if (options_.namespaces) {
+    words.insert(words.end(), {"--listen", absl::StrCat(kBridgeAddress, ":0"), "--insecure-plaintext"});
+  }
+  if (!options_.http.empty()) words.insert(words.end(), {"--http", options_.http});
+  if (!options_.store.empty()) words.insert(words.end(), {"--store", options_.store});
+  auto pid = Spawn(words, log);
+  if (!pid.ok()) return pid.status();
+  controller_ = *pid;
+  for (int i = 0; i < kStartTries; ++i) {
+    if (waitpid(controller_, nullptr, WNOHANG) == controller_) {
+      controller_ = -1;
+      return absl::UnavailableError(absl::StrCat("the controller did not start", log.empty() ? "; its words are above" : ":\n" + TailOf(log)));
+    }
+    const auto text = common::ReadFile(ready);
+    if (text.ok()) {
+      unlink(ready.c_str());
+      std::istringstream lines(*text);
+      for (std::string key, value; lines >> key >> value;) {
+        if (key == "http") http_url_ = value;
+        if (key == "listen" && address_.empty()) address_ = value;
+        if (key == "listen") worker_address_ = value;
+      }
+      return absl::OkStatus();
+    }
+    usleep(50000);
+  }
+  return absl::DeadlineExceededError("the controller takes longer than a minute to start");
+}
+
+absl::Status LocalFleet::StartWorker(int index) {
+  const std::string& name = options_.worker_names[index];
+  const std::string log = options_.quiet ? absl::StrCat(options_.state_directory, "/", name, ".log") : "";
+  if (!log.empty()) unlink(log.c_str());
+  std::vector<std::string> words = {FindBinary("lockstep-worker"), "--controller", worker_address_, "--state-dir",
+                                    absl::StrCat(options_.state_directory, "/workers/", name)};
+  if (words[0].empty()) return absl::NotFoundError("lockstep-worker is not beside lockstep");
+  for (const std::string& entry : options_.allow) words.insert(words.end(), {"--allow", entry});
+  for (const std::string& entry : options_.allow_expendable) words.insert(words.end(), {"--allow-expendable", entry});
+  words.push_back(options_.namespaces ? "--insecure-plaintext" : absl::StrCat("--name=", name));
+  auto pid = options_.namespaces ? ForkIntoHost(index + 1, name,
+                                                [&] {
+                                                  const std::vector<char*> raw = Raw(&words);
+                                                  Detach(log);
+                                                  execv(raw[0], raw.data());
+                                                })
+                                 : Spawn(words, log);
+  if (!pid.ok()) return pid.status();
+  workers_.push_back(*pid);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& options) {
+  std::unique_ptr<LocalFleet> fleet(new LocalFleet(options));
+  if (absl::Status status = common::MakeDirectories(options.state_directory, 0755); !status.ok()) return status;
+  if (absl::Status status = fleet->StartController(); !status.ok()) return status;
+  for (int i = 0; i < options.workers; ++i) {
+    if (absl::Status status = fleet->StartWorker(i); !status.ok()) return status;
+  }
+  return fleet;
+}
+
+LocalFleet::~LocalFleet() {
+  for (pid_t pid : workers_) kill(pid, SIGTERM);
+  for (pid_t pid : workers_) EndProcess(pid);
+  EndProcess(controller_);
+}
+
+pid_t LocalFleet::Ended() const {
+  std::vector<pid_t> all = workers_;
+  all.push_back(controller_);
+  for (pid_t pid : all) {
+    siginfo_t facts = {};
+    if (waitid(P_PID, static_cast<id_t>(pid), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_pid == pid) return pid;
+  }
+  return 0;
+}
+
+}  // namespace lockstep::cli

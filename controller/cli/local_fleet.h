@@ -1,0 +1,53 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace lockstep::cli {
+
+// A controller and workers on this machine, as child processes that end with this one.
+class LocalFleet {
+ public:
+  struct Options {
+    std::string state_directory;
+    std::string listen = "127.0.0.1:9640";
+    std::string http;                     // empty: no web page
+    std::string store;                    // empty: embedded
+    int workers = 1;
+    std::vector<std::string> worker_names;  // of each worker
+    std::vector<std::string> allow;
+    std::vector<std::string> allow_expendable;
+    bool namespaces = false;              // a network namespace per worker; EnterPrivateNetwork() was called
+    bool quiet = false;                   // the daemons' logs go to files in the state directory
+  };
+  // Returns once the controller listens and every worker is started. Fails with the daemon's own words.
+  static absl::StatusOr<std::unique_ptr<LocalFleet>> Start(const Options& options);
+  // Ends all, workers first, and waits.
+  ~LocalFleet();
+
+  // HOST:PORT of the controller, and the page's address (may be empty).
+  const std::string& address() const { return address_; }
+  const std::string& http_url() const { return http_url_; }
+  // The pid of a child that has ended by itself, or 0. Does not wait.
+  pid_t Ended() const;
+
+ private:
+  explicit LocalFleet(Options options) : options_(std::move(options)) {}
+  absl::Status StartController();
+  absl::Status StartWorker(int index);
+  absl::StatusOr<pid_t> Spawn(const std::vector<std::string>& words, const std::string& log) const;
+
+  const Options options_;
+  std::string worker_address_;
+  std::string address_;
+  std::string http_url_;
+  pid_t controller_ = -1;
+  std::vector<pid_t> workers_;
+};
+
+}  // namespace lockstep::cli

@@ -1,0 +1,35 @@
+// lockstep: the command line.
+
+#include <cstdlib>
+#include <csignal>
+
+#include "CLI/CLI.hpp"
+#include "common/version.h"
+#include "controller/cli/commands.h"
+
+int main(int argc, char** argv) {
+  using namespace lockstep;
+  signal(SIGPIPE, SIG_DFL);
+  cli::Context context;
+  int status = cli::kOk;
+  CLI::App app("Lockstep: a storage benchmark that moves many hosts through a test in lockstep.");
+  app.set_version_flag("--version", common::kSoftwareVersion);
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.add_option("--controller", context.controller, "HOST:PORT of the controller")->envname("LOCKSTEP_CONTROLLER")->capture_default_str();
+  app.add_option("--tls-cert", context.tls.certificate, "PEM certificate of yours")->envname("LOCKSTEP_TLS_CERT");
+  app.add_option("--tls-key", context.tls.key, "PEM key of the certificate")->envname("LOCKSTEP_TLS_KEY");
+  app.add_option("--tls-ca", context.tls.authority, "PEM certificate of the authority that signed the controller's")->envname("LOCKSTEP_TLS_CA");
+  app.add_flag("--insecure-plaintext", context.insecure, "Dial a controller on another machine without TLS");
+  app.add_flag("--no-color", context.no_colour, "No colours; NO_COLOR does the same");
+  app.footer("Examples:\n  lockstep demo                      # the main job, on four hosts of this machine\n  lockstep up --allow /mnt/san       # everything on this machine\n"
+             "  lockstep run job.yaml              # submit, watch, report\n  lockstep COMMAND --help            # each command has examples");
+  cli::AddUpCommand(&app, &status);
+  cli::AddRunCommands(&app, &context, &status);
+  cli::AddListingCommands(&app, &context, &status);
+  cli::AddSqlCommand(&app, &context, &status);
+  cli::AddDemoCommand(&app, &context, &status);
+  cli::AddCompletionCommand(&app, &status);
+  CLI11_PARSE(app, argc, argv);
+  return status;
+}

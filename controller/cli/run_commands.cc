@@ -1,0 +1,247 @@
+// run, submit, watch, stop, report, rerun, plan.
+
+#include <unistd.h>
+
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/live_view.h"
+#include "controller/report/csv.h"
+#include "controller/report/json.h"
+#include "controller/report/text.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct Flags {
+  std::string file;
+  std::string run = "last";
+  std::string format = "text";
+  std::string owner = UserName();
+  std::string reason;
+  std::vector<std::string> sets;
+  bool now = false;
+};
+
+void AddFormat(CLI::App* command, Flags* flags, const std::vector<std::string>& formats) {
+  command->add_option("--format", flags->format, "How to print")->check(CLI::IsMember(formats))->capture_default_str();
+}
+
+int StatusOf(const v1::Report& report) {
+  const std::string& state = report.run().state();
+  if (state == "cancelled") return kCancelled;
+  if (state != "done" && state != "running" && state != "queued") return kRunFailed;
+  return report.expectations_held() || state != "done" ? kOk : kNotHeld;
+}
+
+// Puts the job into the queue; prints problems and warnings.
+int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const std::string& owner, std::string* run_id) {
+  grpc::ClientContext context;
+  v1::SubmitRequest request;
+  *request.mutable_job() = file.job;
+  request.set_source(file.source);
+  request.set_owner(owner);
+  v1::SubmitReply reply;
+  const grpc::Status status = stub->Submit(&context, request, &reply);
+  if (!status.ok()) return PrintProblems(file, status);
+  for (const std::string& warning : reply.warnings()) std::cerr << "warning: " << warning << "\n";
+  if (reply.position() > 0) std::cerr << "queued behind " << reply.position() << (reply.position() == 1 ? " run" : " runs") << "\n";
+  *run_id = reply.run_id();
+  return kOk;
+}
+
+int Follow(const Context& context, v1::Controller::Stub* stub, const std::string& run_id, const std::string& format) {
+  const Watched watched = FollowRun(stub, run_id, context.Colour(2));
+  if (watched.left) {
+    std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8) << " follows it again\n";
+    return kOk;
+  }
+  if (!watched.status.ok()) return Fail(absl::StrCat("the connection to the controller broke (", watched.status.error_message(), "); lockstep watch ", run_id.substr(0, 8), " follows the run again"));
+  return PrintReport(context, stub, run_id, format);
+}
+
+int Rerun(const Context& context, const Flags& flags) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::JobRequest request;
+  request.set_run_id(flags.run);
+  v1::JobReply reply;
+  const grpc::Status status = (*stub)->GetJob(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  // From the source where overrides are given, so that they go through the same checks; otherwise exactly as it was.
+  JobFile file;
+  if (flags.sets.empty()) {
+    file.name = "job";
+    file.source = reply.source();
+    file.job = reply.job();
+  } else {
+    file = ParseJobFile("job", reply.source(), flags.sets);
+    for (const std::string& error : file.errors) std::cerr << error << "\n";
+    if (!file.errors.empty()) return kInvalidJob;
+  }
+  return SubmitAndFollow(context, file, flags.owner, flags.format);
+}
+
+int Stop(const Context& context, const Flags& flags) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::StopRequest request;
+  request.set_run_id(flags.run);
+  request.set_now(flags.now);
+  request.set_reason(flags.reason);
+  v1::StopReply reply;
+  const grpc::Status status = (*stub)->Stop(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  std::cout << reply.state() << "\n";
+  return kOk;
+}
+
+void PrintPlan(const v1::PlanReply& plan) {
+  for (const v1::PlannedPhase& phase : plan.phases()) {
+    std::cout << phase.name() << (phase.name() == phase.kind() ? "" : " (" + phase.kind() + ")")
+              << (phase.duration_seconds() > 0 ? absl::StrFormat(", %.0f s", phase.duration_seconds()) : "") << "\n";
+    for (const std::string& line : phase.lines()) std::cout << "  " << line << "\n";
+  }
+  controller::TextTable table({"host", "target", "on", "size", "free", "would write"}, {0, 1, 2, 5});
+  for (const v1::PlannedWorker& worker : plan.workers()) {
+    for (const v1::TargetInspection& target : worker.targets()) {
+      std::string path = target.paths_size() > 0 ? target.paths(0) : "-";
+      if (target.paths_size() > 1) absl::StrAppend(&path, " and ", target.paths_size() - 1, " more");
+      const std::string on = target.device_name().empty() ? target.filesystem() : absl::StrCat(target.device_name(), target.filesystem().empty() ? "" : " ", target.filesystem());
+      table.Add({worker.host(), path, on, common::FormatSize(static_cast<double>(target.size_bytes())),
+                 target.free_bytes() > 0 ? common::FormatSize(static_cast<double>(target.free_bytes())) : "-",
+                 !target.refused().empty() ? "REFUSED" : target.would_write().empty() ? "nothing" : target.would_write()});
+    }
+  }
+  if (!table.empty()) std::cout << "\n" << table.Render();
+  for (const std::string& warning : plan.warnings()) std::cout << "\nwarning: " << warning << "\n";
+}
+
+int Plan(const Context& context, const Flags& flags) {
+  const auto file = LoadJobFile(flags.file, flags.sets);
+  if (file == nullptr) return kInvalidJob;
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::PlanRequest request;
+  *request.mutable_job() = file->job;
+  v1::PlanReply plan;
+  const grpc::Status status = (*stub)->Plan(&call, request, &plan);
+  if (!status.ok()) return PrintProblems(*file, status);
+  if (flags.format == "json") {
+    std::cout << controller::ToJson(plan);
+  } else {
+    PrintPlan(plan);
+  }
+  for (const v1::Problem& problem : plan.problems()) std::cerr << "refused: " << problem.message() << "\n";
+  if (!plan.problems().empty()) return kInvalidJob;
+  if (flags.format == "text") std::cout << "\nnothing was written; `lockstep run` would start this\n";
+  return kOk;
+}
+
+}  // namespace
+
+int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id, const std::string& format) {
+  grpc::ClientContext call;
+  v1::ReportRequest request;
+  request.set_run_id(run_id);
+  v1::Report report;
+  const grpc::Status status = stub->GetReport(&call, request, &report);
+  if (!status.ok()) return Fail(status);
+  if (format == "json") {
+    std::cout << controller::ToJson(report);
+  } else if (format == "csv") {
+    std::cout << controller::RenderCsv(report);
+  } else {
+    std::cout << controller::RenderText(report, {context.Colour(1)});
+  }
+  return StatusOf(report);
+}
+
+int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner, const std::string& format) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  std::string run_id;
+  if (const int status = SubmitJob(stub->get(), file, owner, &run_id); status != kOk) return status;
+  std::cerr << "run " << run_id << "\n";
+  return Follow(context, stub->get(), run_id, format);
+}
+
+void AddRunCommands(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  const auto with_file = [flags](CLI::App* command) {
+    command->add_option("FILE", flags->file, "The job file; - is standard input")->required();
+    command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")->allow_extra_args(false);
+  };
+  const auto with_run = [flags](CLI::App* command) { command->add_option("RUN", flags->run, "The run's id, the start of one, or last")->capture_default_str(); };
+
+  CLI::App* run = app->add_subcommand("run", "Submit a job, watch it, print its report");
+  with_file(run);
+  AddFormat(run, flags.get(), {"text", "json", "csv"});
+  run->footer("Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was aborted, 4 an expectation\n"
+              "did not hold, 130 cancelled, 1 anything else.\n\nExample:\n  lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
+  run->callback([=] {
+    const auto file = LoadJobFile(flags->file, flags->sets);
+    *status = file == nullptr ? kInvalidJob : SubmitAndFollow(*context, *file, flags->owner, flags->format);
+  });
+
+  CLI::App* submit = app->add_subcommand("submit", "Submit a job and print the run's id");
+  with_file(submit);
+  submit->footer("Example:\n  run=$(lockstep submit mixed.yaml) && lockstep watch $run");
+  submit->callback([=] {
+    const auto file = LoadJobFile(flags->file, flags->sets);
+    if (file == nullptr) return void(*status = kInvalidJob);
+    auto stub = context->Connect();
+    if (!stub.ok()) return void(*status = Fail(stub.status()));
+    std::string run_id;
+    *status = SubmitJob(stub->get(), *file, flags->owner, &run_id);
+    if (*status == kOk) std::cout << run_id << "\n";
+  });
+
+  CLI::App* watch = app->add_subcommand("watch", "Follow a run to its end, then print its report");
+  with_run(watch);
+  AddFormat(watch, flags.get(), {"text", "json", "csv"});
+  watch->footer("Example:\n  lockstep watch last");
+  watch->callback([=] {
+    auto stub = context->Connect();
+    *status = stub.ok() ? Follow(*context, stub->get(), flags->run, flags->format) : Fail(stub.status());
+  });
+
+  CLI::App* stop = app->add_subcommand("stop", "End a run: its load now, then what cleans up after it");
+  with_run(stop);
+  stop->add_flag("--now", flags->now, "Only the brake: nothing is run any more, not even clean-up");
+  stop->add_option("--reason", flags->reason, "Kept with the run");
+  stop->footer("Example:\n  lockstep stop last --now --reason 'the SAN complains'");
+  stop->callback([=] { *status = Stop(*context, *flags); });
+
+  CLI::App* report = app->add_subcommand("report", "Print a run's report");
+  with_run(report);
+  AddFormat(report, flags.get(), {"text", "json", "csv"});
+  report->footer("Example:\n  lockstep report 3f2a --format csv");
+  report->callback([=] {
+    auto stub = context->Connect();
+    *status = stub.ok() ? PrintReport(*context, stub->get(), flags->run, flags->format) : Fail(stub.status());
+  });
+
+  CLI::App* rerun = app->add_subcommand("rerun", "Submit the job of an earlier run again, and watch it");
+  with_run(rerun);
+  rerun->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")->allow_extra_args(false);
+  AddFormat(rerun, flags.get(), {"text", "json", "csv"});
+  rerun->footer("Example:\n  lockstep rerun last");
+  rerun->callback([=] { *status = Rerun(*context, *flags); });
+
+  CLI::App* plan = app->add_subcommand("plan", "Show what a job would run where, and what it would write; writes nothing");
+  with_file(plan);
+  AddFormat(plan, flags.get(), {"text", "json"});
+  plan->footer("Example:\n  lockstep plan mixed.yaml");
+  plan->callback([=] { *status = Plan(*context, *flags); });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,47 @@
+// sql: psql on the store, with the reading role.
+
+#include <unistd.h>
+
+#include <memory>
+#include <vector>
+
+#include "controller/cli/commands.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct Flags {
+  std::string command;
+  bool csv = false;
+};
+
+int Sql(const Context& context, const Flags& flags) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::StoreAddressReply reply;
+  const grpc::Status status = (*stub)->GetStoreAddress(&call, {}, &reply);
+  if (!status.ok()) return Fail(status);
+  std::vector<std::string> words = {"psql", "--no-psqlrc", "-v", "ON_ERROR_STOP=1", reply.conninfo()};
+  if (!flags.command.empty()) words.insert(words.end(), {"-P", "pager=off", "-c", flags.command});
+  if (flags.csv) words.push_back("--csv");
+  std::vector<char*> raw;
+  for (std::string& word : words) raw.push_back(word.data());
+  raw.push_back(nullptr);
+  execvp("psql", raw.data());
+  return Fail("psql is not installed; run tools/install-deps, or use any client with: " + reply.conninfo());
+}
+
+}  // namespace
+
+void AddSqlCommand(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* sql = app->add_subcommand("sql", "psql on the store, read-only");
+  sql->add_option("-c,--command", flags->command, "Run this query and end");
+  sql->add_flag("--csv", flags->csv, "Print CSV");
+  sql->footer("Examples:\n  lockstep sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput WHERE run_id = last_run()'\n"
+              "  lockstep sql -c 'SELECT phase_name, kind, p99_ms FROM phase_latency WHERE run_id = last_run()'\ndocs/sql.md documents the views and functions.");
+  sql->callback([=] { *status = Sql(*context, *flags); });
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,63 @@
+#include "controller/fleet/control_stream.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/version.h"
+
+namespace lockstep::controller {
+
+ControlStream::ControlStream(Fleet* fleet, grpc::CallbackServerContext* context) : fleet_(fleet), context_(context) {
+  StartRead(&incoming_);
+}
+
+void ControlStream::Command(v1::ControllerMessage message) {
+  message.set_epoch(fleet_->epoch());
+  Send(std::move(message));
+}
+
+void ControlStream::End(const std::string& reason) {
+  {
+    std::lock_guard<std::mutex> lock(reason_mutex_);
+    if (reason_.empty()) reason_ = reason;
+  }
+  context_->TryCancel();
+}
+
+void ControlStream::HandleFirst() {
+  std::string refused;
+  if (!incoming_.has_hello()) {
+    refused = "the first message must be Hello";
+  } else if (incoming_.hello().protocol_version() != v1::PROTOCOL_VERSION_CURRENT) {
+    refused = absl::StrCat("protocol version ", incoming_.hello().protocol_version(), " (worker ", incoming_.hello().software_version(),
+                           "); this controller (", common::kSoftwareVersion, ") speaks version ", v1::PROTOCOL_VERSION_CURRENT,
+                           ": install the same Lockstep on both");
+  } else {
+    worker_id_ = incoming_.hello().worker_id();
+    refused = fleet_->Attach(incoming_.hello(), this);
+    if (refused.empty()) return StartRead(&incoming_);
+    worker_id_.clear();
+  }
+  v1::ControllerMessage message;
+  message.mutable_refused()->set_reason(refused);
+  Command(std::move(message));
+  FinishAfterWrites();
+}
+
+void ControlStream::OnReadDone(bool ok) {
+  if (!ok) return FinishNow(grpc::Status(grpc::StatusCode::CANCELLED, "the worker hung up"));
+  const int64_t received = fleet_->clock().MonotonicNs();
+  if (worker_id_.empty()) return HandleFirst();
+  fleet_->OnMessage(worker_id_, incoming_, received);
+  StartRead(&incoming_);
+}
+
+void ControlStream::OnDone() {
+  std::string reason;
+  {
+    std::lock_guard<std::mutex> lock(reason_mutex_);
+    reason = reason_.empty() ? "its connection ended" : reason_;
+  }
+  if (!worker_id_.empty()) fleet_->Detach(worker_id_, this, reason);
+  delete this;
+}
+
+}  // namespace lockstep::controller

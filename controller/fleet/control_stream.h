@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+
+#include "controller/fleet/fleet.h"
+#include "controller/fleet/queued_stream.h"
+#include "proto/worker.grpc.pb.h"
+
+namespace lockstep::controller {
+
+// One worker's Control stream on the server. Owns itself: gRPC calls OnDone() last.
+class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::ControllerMessage> {
+ public:
+  // `fleet` and `context` outlive this.
+  ControlStream(Fleet* fleet, grpc::CallbackServerContext* context);
+
+  // Send(), with the controller's epoch on the message.
+  void Command(v1::ControllerMessage message);
+  // Ends the stream from this side.
+  void End(const std::string& reason);
+
+  void OnReadDone(bool ok) override;
+  void OnDone() override;
+
+ private:
+  void HandleFirst();
+
+  Fleet* fleet_;
+  grpc::CallbackServerContext* context_;
+  v1::WorkerMessage incoming_;
+  std::string worker_id_;  // empty until attached
+  std::mutex reason_mutex_;
+  std::string reason_;     // guarded by reason_mutex_
+};
+
+// A stream for a caller that may not have one.
+class RefusedControlStream final : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage> {
+ public:
+  explicit RefusedControlStream(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,213 @@
+// lockstep-controller: takes jobs, moves workers through them in lockstep, and keeps what they measured.
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <iostream>
+#include <thread>
+
+#include "CLI/CLI.hpp"
+#include "common/clock.h"
+#include "common/files.h"
+#include "common/tls.h"
+#include "common/version.h"
+#include "controller/service/controller_service.h"
+#include "spdlog/sinks/stdout_color_sinks.h"
+#include "spdlog/spdlog.h"
+#include "storage/embedded.h"
+#include "storage/pg_store.h"
+#include "web/server.h"
+
+namespace {
+
+using namespace lockstep;
+
+struct Flags {
+  std::vector<std::string> listen{"127.0.0.1:9640"};
+  std::string http;
+  std::string store;
+  std::string state_directory = common::DefaultStateDirectory();
+  std::string ready_file;
+  common::TlsFiles tls;
+  bool insecure = false;
+};
+
+void AddFlags(CLI::App* app, Flags* flags) {
+  app->add_option("--listen", flags->listen, "HOST:PORT for workers and users; may be given several times; port 0 takes a free one")->capture_default_str();
+  app->add_option("--http", flags->http, "HOST:PORT of the web page (read-only); off without it");
+  app->add_option("--store", flags->store, "postgresql://… of a server to use instead of the embedded one");
+  app->add_option("--state-dir", flags->state_directory, "Where the embedded PostgreSQL lives")->capture_default_str();
+  app->add_option("--ready-file", flags->ready_file, "Written with the addresses once everything listens");
+  app->add_option("--tls-cert", flags->tls.certificate, "PEM certificate of this controller");
+  app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
+  app->add_option("--tls-ca", flags->tls.authority, "PEM certificate of the authority that signed the workers' and users'");
+  app->add_flag("--insecure-plaintext", flags->insecure, "Listen beyond loopback without TLS: anyone who reaches the port commands every worker");
+}
+
+absl::Status CheckBinds(const Flags& flags) {
+  for (const std::string& address : flags.listen) {
+    if (flags.tls.any() || common::IsLoopback(address) || flags.insecure) continue;
+    return absl::FailedPreconditionError("--listen " + address +
+                                         ": others could reach it and command every worker; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext");
+  }
+  if (!flags.http.empty() && !common::IsLoopback(flags.http) && !flags.insecure) {
+    return absl::FailedPreconditionError("--http " + flags.http + ": others could read every result; bind it to loopback, or give --insecure-plaintext");
+  }
+  return absl::OkStatus();
+}
+
+// "boot_id/device" underneath a path, to warn about targets on the same one.
+std::string DeviceOf(const std::string& path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0) return "";
+  char resolved[PATH_MAX];
+  const std::string link = "/sys/dev/block/" + std::to_string(major(facts.st_dev)) + ":" + std::to_string(minor(facts.st_dev));
+  if (realpath(link.c_str(), resolved) == nullptr) return "";
+  std::string device(resolved);
+  if (access((device + "/partition").c_str(), F_OK) == 0) device = device.substr(0, device.rfind('/'));
+  return common::ReadTrimmed("/proc/sys/kernel/random/boot_id") + "/" + device.substr(device.rfind('/') + 1);
+}
+
+struct OpenedStore {
+  std::unique_ptr<storage::EmbeddedPostgres> embedded;
+  std::unique_ptr<storage::PgStore> store;
+  std::string device;
+};
+
+absl::StatusOr<OpenedStore> OpenStore(const Flags& flags) {
+  OpenedStore opened;
+  storage::PgStore::Options options;
+  if (flags.store.empty()) {
+    const std::string directory = flags.state_directory + "/postgres";
+    auto embedded = storage::EmbeddedPostgres::Start(directory);
+    if (!embedded.ok()) return embedded.status();
+    opened.embedded = *std::move(embedded);
+    opened.device = DeviceOf(directory);
+    options.conninfo = opened.embedded->conninfo();
+    options.reader_conninfo = opened.embedded->reader_conninfo();
+    options.description = "embedded PostgreSQL in " + directory;
+  } else {
+    options.conninfo = flags.store;
+    auto reader = storage::DeriveReaderConninfo(flags.store);
+    if (!reader.ok()) return reader.status();
+    options.description = "PostgreSQL at " + reader->substr(reader->find(' ') == std::string::npos ? reader->size() : reader->find(' ') + 1);
+  }
+  auto store = storage::PgStore::Open(std::move(options));
+  if (!store.ok()) return store.status();
+  opened.store = *std::move(store);
+  return opened;
+}
+
+void RaiseFileLimit() {
+  rlimit limit;
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+int Fail(const absl::Status& status) {
+  std::cerr << "lockstep-controller: " << status.message() << "\n";
+  return 1;
+}
+
+// Everything from the open store to the signal that ends it.
+int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  auto epoch = opened.store->AcquireEpoch(std::string(host) + ":" + std::to_string(getpid()));
+  if (!epoch.ok()) return Fail(epoch.status());
+  auto queue = opened.store->Queue();
+  if (!queue.ok()) return Fail(queue.status());
+  auto credentials = common::ServerCredentials(flags.tls);
+  if (!credentials.ok()) return Fail(credentials.status());
+
+  controller::Watchers watchers;
+  controller::Coordinator coordinator({opened.store.get(), &watchers, &common::SystemClock(), opened.device});
+  controller::IngestPipeline ingest(*epoch, opened.store.get(), [](const std::string& reason) {
+    spdlog::critical("{}: this one ends", reason);
+    kill(getpid(), SIGTERM);
+  });
+  controller::Fleet fleet(*epoch, &common::SystemClock(),
+                          {[&](const v1::Hello& hello) { coordinator.OnAttached(hello); },
+                           [&](const std::string& id, const v1::WorkerMessage& message) { coordinator.OnMessage(id, message); },
+                           [&](const std::string& id, const std::string& reason) { coordinator.OnLost(id, reason); }});
+  coordinator.Start(&fleet, &ingest, *std::move(queue));
+
+  const controller::ServiceParts parts{*epoch, opened.store.get(), &coordinator, &fleet, &ingest, &watchers};
+  controller::ControllerService service(parts);
+  controller::WorkerGateway gateway(parts);
+  grpc::ServerBuilder builder;
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second controller on the port must fail, not share it
+  builder.SetMaxReceiveMessageSize(8 << 20);
+  std::vector<int> ports(flags.listen.size(), 0);
+  for (size_t i = 0; i < flags.listen.size(); ++i) builder.AddListeningPort(flags.listen[i], *credentials, &ports[i]);
+  builder.RegisterService(&service);
+  builder.RegisterService(&gateway);
+  auto server = builder.BuildAndStart();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    if (server != nullptr && (ports[i] != 0 || flags.listen[i].rfind("unix:", 0) == 0)) continue;
+    coordinator.Shutdown();
+    return Fail(absl::UnavailableError("cannot listen on " + flags.listen[i] + "; is another controller running there? (lockstep status asks it)"));
+  }
+  std::unique_ptr<web::Server> web;
+  if (!flags.http.empty()) {
+    auto started = web::Server::Start(flags.http, server->InProcessChannel({}));
+    if (!started.ok()) {
+      coordinator.Shutdown();
+      return Fail(started.status());
+    }
+    web = *std::move(started);
+  }
+
+  std::string ready;
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string address = flags.listen[i].substr(0, flags.listen[i].rfind(':') + 1) + std::to_string(ports[i]);
+    spdlog::info("listening on {}{}", address, flags.tls.any() ? " (mutual TLS)" : " (plaintext)");
+    ready += "listen " + address + "\n";
+  }
+  if (web != nullptr) {
+    spdlog::info("web page at {}", web->url());
+    ready += "http " + web->url() + "\n";
+  }
+  spdlog::info("store: {} (epoch {})", opened.store->Describe(), *epoch);
+  if (!flags.ready_file.empty()) {
+    if (absl::Status status = common::WriteFileAtomically(flags.ready_file, ready); !status.ok()) return Fail(status);
+  }
+
+  int number = 0;
+  sigwait(&signals, &number);
+  spdlog::info("shutting down");
+  coordinator.Shutdown();
+  web.reset();
+  watchers.Shutdown();
+  fleet.Shutdown();
+  server->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(2));
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Flags flags;
+  CLI::App app("Takes storage tests, moves workers through them in lockstep, and keeps what they measured.");
+  app.set_version_flag("--version", common::kSoftwareVersion);
+  app.footer("Example:\n  lockstep-controller --listen 0.0.0.0:9640 --tls-cert c.pem --tls-key c.key --tls-ca ca.pem --http 127.0.0.1:9641");
+  AddFlags(&app, &flags);
+  CLI11_PARSE(app, argc, argv);
+  spdlog::set_default_logger(spdlog::stderr_color_mt("controller"));
+  if (absl::Status status = CheckBinds(flags); !status.ok()) return Fail(status);
+
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  RaiseFileLimit();
+  auto opened = OpenStore(flags);
+  if (!opened.ok()) return Fail(opened.status());
+  return Serve(flags, *std::move(opened), signals);
+}

@@ -1,0 +1,150 @@
+#include "controller/plan/assign.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/ids.h"
+#include "controller/plan/validate.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr int64_t kSecond = 1000000000;
+// A phase that ends by bytes or operations alone ends after this at the latest.
+constexpr int64_t kLongestPhaseNs = 7 * 24 * 3600 * kSecond;
+constexpr uint64_t kSliceAlignment = 1 << 20;
+
+uint64_t ShareOf(uint64_t total, uint64_t member, uint64_t members) {
+  return total / members + (member < total % members ? 1 : 0);
+}
+
+uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_t index) {
+  if (target.has_file()) return uint64_t{target.file().count()} * target.file().size_bytes();
+  if (target.device().size_bytes() != 0) return target.device().size_bytes();
+  for (const v1::TargetInspection& found : worker.inspection.targets()) {
+    if (found.target() == index) return found.size_bytes();
+  }
+  return 0;
+}
+
+// Worker number `position` of `count` gets an equal part, on boundaries of 1 MiB where that leaves everybody one, else of 4 KiB.
+void Slice(uint64_t total, uint64_t position, uint64_t count, v1::TargetAssignment* out) {
+  uint64_t unit = kSliceAlignment;
+  if (total / count < unit) unit = 4096;
+  const uint64_t units = total / unit / count;
+  out->set_slice_begin_bytes(position * units * unit);
+  out->set_slice_length_bytes(std::max<uint64_t>(units * unit, 1));
+}
+
+bool Writes(const v1::PhaseSpec& phase, const std::string& name) {
+  return std::any_of(phase.run().workloads().begin(), phase.run().workloads().end(), [&](const v1::Workload& w) {
+    return w.read_ratio() < 1 && std::find(w.targets().begin(), w.targets().end(), name) != w.targets().end();
+  });
+}
+
+v1::TargetAssignment AssignTarget(const SettledRun& run, const v1::PhaseSpec& phase, uint32_t index, uint32_t worker, uint64_t position, uint64_t count) {
+  const v1::Target& target = run.job.targets(static_cast<int>(index));
+  v1::TargetAssignment out;
+  out.set_index(index);
+  *out.mutable_target() = target;
+  out.set_written(Writes(phase, target.name()));
+  if (target.sharing() == v1::SHARING_SLICED) Slice(TargetBytes(target, run.workers[worker], index), position, count, &out);
+  if (target.has_file()) {
+    const uint64_t files = target.file().count();
+    // Of a shared target every worker lays out some of the files; of a private one, all.
+    const bool shared = target.sharing() != v1::SHARING_PRIVATE;
+    const uint64_t first = shared ? files * position / count : 0;
+    const uint64_t last = shared ? files * (position + 1) / count : files;
+    out.set_first_file(static_cast<uint32_t>(first));
+    out.set_file_count(static_cast<uint32_t>(last - first));
+  }
+  return out;
+}
+
+// The whole-disk names underneath the phase's targets, which this worker samples for its kernel: the first member of
+// each kernel that sees a device does.
+std::vector<std::string> DevicesToSample(const SettledRun& run, const std::vector<uint32_t>& targets, uint32_t worker,
+                                         std::set<std::string>* taken) {
+  std::vector<std::string> devices;
+  const PlanWorker& self = run.workers[worker];
+  for (const v1::TargetInspection& found : self.inspection.targets()) {
+    if (found.device_name().empty() || std::find(targets.begin(), targets.end(), found.target()) == targets.end()) continue;
+    if (taken->insert(absl::StrCat(self.hello.host().boot_id(), "/", found.device_name())).second) devices.push_back(found.device_name());
+  }
+  return devices;
+}
+
+absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const std::vector<uint32_t>& members,
+                             std::vector<v1::Assignment>* assignments) {
+  const v1::RunPhase& phase = run.job.phases(static_cast<int>(phase_index)).run();
+  std::vector<PlanWorker> fleet;
+  for (uint32_t member : members) fleet.push_back(run.workers[member]);
+  for (int w = 0; w < phase.workloads_size(); ++w) {
+    const v1::Workload& workload = phase.workloads(w);
+    auto chosen = Select(workload.hosts(), fleet);
+    if (!chosen.ok()) {
+      return absl::Status(chosen.status().code(), absl::StrCat("workload ", workload.name(), ": ", std::string(chosen.status().message())));
+    }
+    const uint64_t count = chosen->size();
+    for (uint64_t i = 0; i < count; ++i) {
+      v1::WorkloadAssignment* out = (*assignments)[(*chosen)[i]].mutable_run()->add_workloads();
+      out->set_index(w);
+      *out->mutable_workload() = workload;
+      if (workload.operations() != 0) out->set_operations(std::max<uint64_t>(1, ShareOf(workload.operations(), i, count)));
+      if (workload.io_size_bytes() != 0) out->set_io_size_bytes(std::max<uint64_t>(1, ShareOf(workload.io_size_bytes(), i, count)));
+      out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w), members[(*chosen)[i]]));
+      out->set_member(static_cast<uint32_t>(i));
+      out->set_members(static_cast<uint32_t>(count));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int64_t HardStopNs(const v1::RunPhase& run) { return run.duration_ns() == 0 ? kLongestPhaseNs : run.ramp_ns() + run.duration_ns(); }
+
+int64_t PhaseDeadlineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
+  if (!phase.has_run()) return job.deadlines().prepare_ns();
+  return HardStopNs(phase.run()) + job.deadlines().drain_ns() + 20 * kSecond;
+}
+
+absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run, uint32_t phase_index, uint32_t attempt,
+                                                            const std::vector<uint32_t>& members) {
+  const v1::PhaseSpec& phase = run.job.phases(static_cast<int>(phase_index));
+  const std::vector<uint32_t> targets = TargetsOf(run.job, phase);
+  std::vector<v1::Assignment> assignments;
+  std::set<std::string> sampled_devices;
+  std::set<std::string> sampled_kernels;
+  for (uint32_t member : members) {
+    v1::Assignment out;
+    out.mutable_phase()->set_run_id(run.run_id);
+    out.mutable_phase()->set_phase(phase_index);
+    out.mutable_phase()->set_attempt(attempt);
+    out.set_worker_index(member);
+    // Slices go by the worker's number in the run, so that a lost worker does not move the others'.
+    for (uint32_t target : targets) *out.add_targets() = AssignTarget(run, phase, target, member, member, run.workers.size());
+    if (phase.has_prepare()) {
+      *out.mutable_prepare() = phase.prepare();
+    } else if (phase.has_cleanup()) {
+      *out.mutable_cleanup() = phase.cleanup();
+    } else {
+      out.mutable_run()->set_duration_ns(phase.run().duration_ns());
+      out.mutable_run()->set_ramp_ns(phase.run().ramp_ns());
+      out.mutable_run()->set_hard_stop_ns(HardStopNs(phase.run()));
+      for (const std::string& device : DevicesToSample(run, targets, member, &sampled_devices)) out.add_sample_devices(device);
+      out.set_sample_host(sampled_kernels.insert(run.workers[member].hello.host().boot_id()).second);
+    }
+    for (const std::string& identity : run.job.expendable()) out.add_expendable(identity);
+    out.set_interval_ns(run.job.interval_ns());
+    out.set_drain_ns(run.job.deadlines().drain_ns());
+    assignments.push_back(std::move(out));
+  }
+  if (phase.has_run()) {
+    if (absl::Status status = AssignWorkloads(run, phase_index, members, &assignments); !status.ok()) return status;
+  }
+  return assignments;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "controller/plan/selection.h"
+#include "proto/job.pb.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::controller {
+
+// A run whose job, seed and workers are settled.
+struct SettledRun {
+  std::string run_id;
+  v1::JobSpec job;  // defaults filled in, valid
+  uint64_t seed = 0;
+  std::vector<PlanWorker> workers;  // by worker index, inspected
+};
+
+// What each member of a phase is to do, in the order of `members` (worker indices). Slices, seeds and shares of limits
+// depend only on the arguments. A workload whose host selector matches no member fails.
+absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run, uint32_t phase, uint32_t attempt,
+                                                            const std::vector<uint32_t>& members);
+
+// How long a run phase may last from T to the last I/O submitted, nanoseconds.
+int64_t HardStopNs(const v1::RunPhase& run);
+// From T to the last result, nanoseconds.
+int64_t PhaseDeadlineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
+
+}  // namespace lockstep::controller

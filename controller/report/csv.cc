@@ -1,0 +1,55 @@
+#include "controller/report/csv.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kPercents[] = {50, 90, 95, 99, 99.9, 99.99};
+
+std::string Quoted(const std::string& text) {
+  if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
+  return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
+}
+
+std::string Number(double value) { return absl::StrFormat("%.10g", value); }
+
+std::vector<std::string> OperationCells(const v1::OperationReport& o) {
+  std::vector<std::string> cells = {o.kind(), Number(o.operations()), Number(o.bytes()), Number(o.errors()), Number(o.iops()), Number(o.bytes_per_second()),
+                                    Number(o.latency_min_ns()), Number(o.latency_avg_ns()), Number(o.latency_max_ns())};
+  for (double percent : kPercents) {
+    std::string cell;
+    for (const v1::Percentile& p : o.percentiles()) {
+      if (p.percent() == percent) cell = Number(p.latency_ns());
+    }
+    cells.push_back(cell);
+  }
+  return cells;
+}
+
+}  // namespace
+
+std::string RenderCsv(const v1::Report& report) {
+  std::string out =
+      "run,job,phase,phase_name,workload,host,operation,operations,bytes,errors,iops,bytes_per_second,"
+      "latency_min_ns,latency_avg_ns,latency_max_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns\r\n";
+  for (const v1::PhaseReport& phase : report.phases()) {
+    const std::string head = absl::StrCat(report.run().run_id(), ",", Quoted(report.run().job_name()), ",", phase.index(), ",", Quoted(phase.name()), ",");
+    for (const v1::WorkloadReport& workload : phase.workloads()) {
+      for (const v1::OperationReport& operation : workload.operations()) {
+        absl::StrAppend(&out, head, Quoted(workload.name()), ",,", absl::StrJoin(OperationCells(operation), ","), "\r\n");
+      }
+    }
+    for (const v1::HostReport& host : phase.hosts()) {
+      if (phase.kind() != "run") continue;
+      absl::StrAppend(&out, head, ",", Quoted(host.host()), ",total,,,", Number(host.errors()), ",", Number(host.iops()), ",", Number(host.bytes_per_second()),
+                      ",,,,", Number(host.p50_ns()), ",,,", Number(host.p99_ns()), ",,\r\n");
+    }
+  }
+  return out;
+}
+
+}  // namespace lockstep::controller

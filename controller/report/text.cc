@@ -1,0 +1,247 @@
+#include "controller/report/text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/units.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::controller {
+namespace {
+
+using common::FormatCount;
+using common::FormatDuration;
+using common::FormatSize;
+using common::FormatThroughput;
+
+constexpr size_t kWidth = 100;
+constexpr int kThreadsShown = 16;
+constexpr int kHostsShown = 64;
+
+// `text` broken at blanks to the width, each line begun with `indent`.
+std::string Wrapped(const std::string& text, const std::string& indent, const std::string& first) {
+  std::string out;
+  std::string line = first;
+  for (const auto& piece : absl::StrSplit(text, ' ')) {
+    const std::string word(piece);
+    const bool begins = line == first || line == indent;
+    if (!begins && DisplayWidth(line) + 1 + DisplayWidth(word) > kWidth) {
+      out += line + "\n";
+      line = indent + word;
+    } else {
+      line += (begins ? "" : " ") + word;
+    }
+  }
+  return out + line + "\n";
+}
+
+class Renderer {
+ public:
+  Renderer(const v1::Report& report, const TextOptions& options) : report_(report), options_(options) {}
+
+  std::string Render() {
+    Head();
+    for (const v1::PhaseReport& phase : report_.phases()) Phase(phase);
+    Events();
+    return std::move(out_);
+  }
+
+ private:
+  std::string Colour(const std::string& text, const char* code) const { return options_.colour ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text; }
+  std::string Bold(const std::string& text) const { return Colour(text, "1"); }
+  std::string Good(const std::string& text) const { return Colour(text, "32"); }
+  std::string Bad(const std::string& text) const { return Colour(text, "31"); }
+  std::string Dim(const std::string& text) const { return Colour(text, "2"); }
+  template <typename... Parts>
+  void Line(const Parts&... parts) {
+    absl::StrAppend(&out_, parts..., "\n");
+  }
+
+  void Rule(const std::string& title) {
+    const size_t width = DisplayWidth(title);
+    std::string rule;
+    for (size_t i = width + 4; i < kWidth; ++i) rule += "─";
+    Line("");
+    Line("── ", Bold(title), " ", Dim(rule));
+  }
+
+  std::string State(const std::string& state) const { return state == "done" ? Good(state) : Bad(state); }
+
+  void Head() {
+    const v1::RunSummary& run = report_.run();
+    Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ", State(run.state()), run.degraded() ? Bad(" (degraded)") : "");
+    if (!report_.description().empty()) out_ += Wrapped(report_.description(), "  ", "  ");
+    Line("  run ", run.run_id(), "   by ", run.owner(), "   started ", run.started_at().empty() ? run.submitted_at() : run.started_at());
+    Line("  ", run.hosts(), run.hosts() == 1 ? " host" : " hosts", "   seed ", report_.seed(), "   store: ", report_.store());
+    if (!run.labels().empty()) {
+      std::vector<std::string> labels;
+      for (const auto& [key, value] : run.labels()) labels.push_back(absl::StrCat(key, "=", value));
+      std::sort(labels.begin(), labels.end());
+      Line("  labels ", absl::StrJoin(labels, " "));
+    }
+    if (!run.outcome().empty()) out_ += Wrapped(Bad(run.outcome()), "  ", "  ");
+  }
+
+  void Phase(const v1::PhaseReport& phase) {
+    Rule(absl::StrCat(phase.name(), phase.name() == phase.kind() ? "" : absl::StrCat(" (", phase.kind(), ")"),
+                      phase.duration_seconds() > 0 ? absl::StrFormat(", %.1f s", phase.duration_seconds()) : "",
+                      phase.state() == "done" ? "" : absl::StrCat(", ", phase.state())));
+    if (phase.kind() != "run") {
+      Files(phase);
+    } else {
+      for (const v1::WorkloadReport& workload : phase.workloads()) Workload(workload);
+      Window(phase);
+      Hosts(phase);
+      Threads(phase);
+      Devices(phase);
+      Kernels(phase);
+    }
+    for (const v1::Expectation& e : phase.expectations()) {
+      Line("  expect  ", e.held() ? Good("held    ") : Bad("NOT HELD"), "  ", e.text(), "   found ", e.found());
+    }
+    for (const std::string& remark : phase.remarks()) out_ += Wrapped(remark, "    ", "  ! ");
+  }
+
+  void Files(const v1::PhaseReport& phase) {
+    std::vector<std::string> parts;
+    if (phase.files_made() > 0) {
+      parts.push_back(absl::StrCat(FormatCount(phase.files_made()), " files made, ", FormatSize(phase.bytes_written()), " written",
+                                   phase.duration_seconds() > 0 ? absl::StrCat(" at ", FormatThroughput(phase.bytes_written() / phase.duration_seconds())) : ""));
+    }
+    if (phase.files_reused() > 0) parts.push_back(absl::StrCat(FormatCount(phase.files_reused()), " files kept, which fit already"));
+    if (phase.files_removed() > 0) parts.push_back(absl::StrCat(FormatCount(phase.files_removed()), " files removed"));
+    Line("  ", parts.empty() ? "nothing was done" : absl::StrJoin(parts, "; "));
+  }
+
+  static std::string PercentileText(const v1::OperationReport& o, double percent) {
+    for (const v1::Percentile& p : o.percentiles()) {
+      if (p.percent() == percent) return FormatDuration(p.latency_ns());
+    }
+    return "-";
+  }
+
+  void Workload(const v1::WorkloadReport& workload) {
+    Line("  ", Bold(workload.name()), ": ", workload.summary());
+    out_ += Wrapped(Dim(absl::StrFormat("%s, %.1f I/Os per submission", workload.engine(), workload.average_batch())), "    ", "    ");
+    TextTable table({"", "IOPS", "MiB/s (MB/s)", "avg", "p50", "p95", "p99", "p99.9", "max", "errors"});
+    const auto row = [&](const v1::OperationReport& o) {
+      table.Add({o.kind(), FormatCount(o.iops()), absl::StrFormat("%.1f (%.1f)", o.bytes_per_second() / 1048576, o.bytes_per_second() / 1e6), FormatDuration(o.latency_avg_ns()),
+                 PercentileText(o, 50), PercentileText(o, 95), PercentileText(o, 99), PercentileText(o, 99.9), FormatDuration(o.latency_max_ns()), FormatCount(o.errors())});
+    };
+    for (const v1::OperationReport& operation : workload.operations()) row(operation);
+    if (workload.operations_size() > 1) row(workload.total());
+    out_ += table.Render("    ");
+    for (const std::string& note : workload.notes()) out_ += Wrapped(note, "      ", "    note: ");
+    for (const std::string& error : workload.errors()) out_ += Wrapped(Bad(error), "      ", "    first error on ");
+  }
+
+  void Window(const v1::PhaseReport& phase) {
+    const std::string metric = phase.total().metric() == "response_time" ? "response time (intended start to completion)" : "service time (submission to completion)";
+    Line(absl::StrFormat("  latency is %s; rates over %.2f–%.2f s after T, when all ran", metric, phase.window_begin_seconds(), phase.window_end_seconds()));
+    if (phase.workers() > 1) {
+      Line(absl::StrFormat("  first done %.3f s, last done %.3f s; start skew %s ± %s over %d hosts", phase.first_done_seconds(), phase.last_done_seconds(),
+                           FormatDuration(phase.start_skew_ns()), FormatDuration(phase.start_skew_bound_ns()), phase.workers()));
+    }
+  }
+
+  void Hosts(const v1::PhaseReport& phase) {
+    double scale = 0;
+    for (const v1::HostReport& host : phase.hosts()) {
+      for (double value : host.iops_by_interval()) scale = std::max(scale, value);
+    }
+    TextTable table({"host", "IOPS", "MiB/s", "p50", "p99", "errors", "start", "IOPS over time"}, {0, 7});
+    int shown = 0;
+    for (const v1::HostReport& host : phase.hosts()) {
+      if (++shown > kHostsShown) break;
+      const std::vector<double> values(host.iops_by_interval().begin(), host.iops_by_interval().end());
+      table.Add({absl::StrCat(host.host(), host.lost() ? Bad(" (lost)") : ""), FormatCount(host.iops()), absl::StrFormat("%.1f", host.bytes_per_second() / 1048576),
+                 FormatDuration(host.p50_ns()), FormatDuration(host.p99_ns()), FormatCount(host.errors()), absl::StrCat("+", FormatDuration(host.start_offset_ns())),
+                 Sparkline(values, 30, scale)});
+    }
+    out_ += table.Render("    ");
+    if (phase.hosts_size() > kHostsShown) Line("    and ", phase.hosts_size() - kHostsShown, " more; --format json lists all");
+    for (const v1::Fairness& fairness : phase.fairness()) {
+      if (fairness.count() < 2) continue;
+      Line(absl::StrFormat("  fairness of %s: Jain %.4f, max/min %.2f (n = %d)", fairness.of(), fairness.jain(), fairness.max_over_min(), fairness.count()));
+    }
+  }
+
+  void Threads(const v1::PhaseReport& phase) {
+    if (phase.threads_size() > 0 && phase.threads_size() <= kThreadsShown) {
+      TextTable table({"thread", "workload", "I/Os", "IOPS", "exec time", "waiting", "CPU"}, {0, 1});
+      for (const v1::ThreadReport& t : phase.threads()) {
+        table.Add({absl::StrCat(t.host(), "/", t.thread()), t.workload(), FormatCount(t.operations()), FormatCount(t.iops()),
+                   absl::StrFormat("%.3f s", t.execution_time_seconds()), absl::StrFormat("%.0f %%", 100 * t.wait_ratio()), absl::StrFormat("%.0f %%", 100 * t.cpu_ratio())});
+      }
+      out_ += table.Render("    ");
+    }
+    const v1::ThreadFairness& f = phase.thread_fairness();
+    Line(absl::StrFormat("  threads fairness: events (avg/stddev) %.4f/%.2f, execution time (avg/stddev) %.4f/%.2f s", f.events_avg(), f.events_stddev(),
+                         f.execution_time_avg_seconds(), f.execution_time_stddev_seconds()));
+  }
+
+  static std::string VerdictText(const v1::CrossCheck& check) {
+    switch (check.verdict()) {
+      case v1::CrossCheck::AGREE: return "agree";
+      case v1::CrossCheck::PAGE_CACHE: return "page cache";
+      case v1::CrossCheck::COALESCED: return "coalesced";
+      case v1::CrossCheck::AMPLIFIED: return absl::StrFormat("amplified ×%.2f", check.factor());
+      default: return "not attributable";
+    }
+  }
+
+  void Devices(const v1::PhaseReport& phase) {
+    if (phase.devices().empty()) return;
+    TextTable table({"device", "r/s", "rMiB/s", "r_await", "rareq", "w/s", "wMiB/s", "w_await", "wareq", "f/s", "aqu-sz", "busy"});
+    for (const v1::DeviceReport& d : phase.devices()) {
+      table.Add({d.name(), FormatCount(d.reads_per_second()), absl::StrFormat("%.1f", d.read_bytes_per_second() / 1048576), FormatDuration(d.read_await_ms() * 1e6),
+                 absl::StrFormat("%.1fk", d.read_request_bytes() / 1024), FormatCount(d.writes_per_second()), absl::StrFormat("%.1f", d.write_bytes_per_second() / 1048576),
+                 FormatDuration(d.write_await_ms() * 1e6), absl::StrFormat("%.1fk", d.write_request_bytes() / 1024), FormatCount(d.flushes_per_second()),
+                 absl::StrFormat("%.2f", d.queue_size()), absl::StrFormat("%.0f %%", 100 * d.busy_ratio())});
+    }
+    out_ += table.Render("    ");
+    for (const v1::DeviceReport& d : phase.devices()) {
+      const bool fine = d.cross_check().verdict() == v1::CrossCheck::AGREE;
+      const std::string verdict = VerdictText(d.cross_check());
+      out_ += Wrapped(absl::StrCat(d.name(), " against the engines of ", d.hosts_size(), d.hosts_size() == 1 ? " host: " : " hosts: ", fine ? Good(verdict) : Bad(verdict), " (",
+                                   d.cross_check().reason(), ")"),
+                      "    ", "  cross-check: ");
+    }
+  }
+
+  void Kernels(const v1::PhaseReport& phase) {
+    for (const v1::KernelReport& k : phase.kernels()) {
+      const std::string hosts = k.hosts_size() == 1 ? k.hosts(0) : absl::StrCat(k.hosts(0), " and ", k.hosts_size() - 1, " more on one kernel");
+      Line(absl::StrFormat("  %s: us %.0f sy %.0f id %.0f wa %.0f st %.0f %%, run queue %.1f, %s cs/s", hosts, 100 * k.user_ratio(), 100 * k.system_ratio(), 100 * k.idle_ratio(),
+                           100 * k.iowait_ratio(), 100 * k.steal_ratio(), k.run_queue_avg(), FormatCount(k.context_switches_per_second())));
+      Line(absl::StrFormat("    per I/O: %.2f context switches, %s of all CPU; workers alone %s user + %s system", k.context_switches_per_io(), FormatDuration(k.cpu_ns_per_io()),
+                           FormatDuration(phase.worker_cpu_user_ns_per_io()), FormatDuration(phase.worker_cpu_system_ns_per_io())));
+    }
+  }
+
+  void Events() {
+    bool any = false;
+    for (const v1::EventReport& event : report_.events()) {
+      if (event.severity() == "info") continue;
+      if (!any) Rule("events");
+      any = true;
+      const std::string line = absl::StrCat(event.severity(), event.host().empty() ? "" : " ", event.host(), ": ", event.message());
+      out_ += Wrapped(event.severity() == "error" ? Bad(line) : line, "      ", absl::StrCat("  ", event.at().substr(11, 12), " "));
+    }
+  }
+
+  const v1::Report& report_;
+  const TextOptions options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string RenderText(const v1::Report& report, const TextOptions& options) { return Renderer(report, options).Render(); }
+
+}  // namespace lockstep::controller

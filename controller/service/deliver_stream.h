@@ -1,0 +1,37 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "controller/fleet/fleet.h"
+#include "controller/fleet/queued_stream.h"
+#include "controller/service/ingest_pipeline.h"
+#include "proto/worker.grpc.pb.h"
+
+namespace lockstep::controller {
+
+// One worker's Deliver stream on the server. Kept alive by gRPC until OnDone(), and by acknowledgements under way.
+class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
+ public:
+  // `fleet` and `ingest` outlive this.
+  static DeliverStream* Make(Fleet* fleet, IngestPipeline* ingest);
+  void OnReadDone(bool ok) override;
+  void OnDone() override { self_.reset(); }
+
+ private:
+  DeliverStream(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
+
+  Fleet* fleet_;
+  IngestPipeline* ingest_;
+  v1::Delivery incoming_;
+  std::string worker_id_;
+  std::shared_ptr<DeliverStream> self_;
+};
+
+class RefusedDeliverStream final : public grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck> {
+ public:
+  explicit RefusedDeliverStream(const grpc::Status& status) { Finish(status); }
+  void OnDone() override { delete this; }
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,174 @@
+#include "controller/service/live_phase.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/units.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr int64_t kRollupNs = 10000000000;
+
+absl::StatusOr<common::Histogram> Decode(const v1::Histogram& encoded) {
+  if (encoded.scheme() != common::kHistogramScheme) {
+    return absl::InvalidArgumentError(absl::StrCat("a histogram of scheme ", encoded.scheme(), ", this controller knows ", common::kHistogramScheme));
+  }
+  common::Histogram histogram;
+  if (absl::Status status = histogram.AddEncoded(encoded.buckets()); !status.ok()) return status;
+  return histogram;
+}
+
+std::string ClassName(v1::IntervalClass interval_class) {
+  switch (interval_class) {
+    case v1::INTERVAL_CLASS_RAMP: return "ramp";
+    case v1::INTERVAL_CLASS_DRAIN: return "drain";
+    default: return "measured";
+  }
+}
+
+}  // namespace
+
+absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
+  // Everything is decoded before anything is added.
+  std::vector<std::pair<Key, Totals>> decoded;
+  for (const v1::WorkloadSample& workload : sample.workloads()) {
+    for (const v1::OperationCounters& c : workload.operations()) {
+      for (const v1::Histogram& encoded : c.histograms()) {
+        auto histogram = Decode(encoded);
+        if (!histogram.ok()) return histogram.status();
+        if (encoded.metric() == v1::METRIC_SERVICE_TIME && histogram->count() != c.operations()) {
+          return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), ": ", c.operations(), " I/Os but ", histogram->count(), " latencies"));
+        }
+        decoded.push_back({Key(workload.workload(), sample.interval_class(), c.kind(), encoded.metric()),
+                           Totals{c.operations(), c.bytes(), c.errors(), *std::move(histogram)}});
+      }
+    }
+  }
+  Interval& interval = pending_[sample.interval()];
+  interval.interval_class = sample.interval_class();
+  interval.end_seconds = std::max(interval.end_seconds, static_cast<double>(sample.end_ns()) / 1e9);
+  HostPart& part = interval.hosts[worker];
+  part.seconds = static_cast<double>(sample.end_ns() - sample.begin_ns()) / 1e9;
+  const auto merge = [](Totals* into, const Totals& from) {
+    into->operations += from.operations;
+    into->bytes += from.bytes;
+    into->errors += from.errors;
+    into->latencies.Merge(from.latencies);
+  };
+  for (const auto& [key, totals] : decoded) {
+    merge(&sums_[worker][key], totals);
+    const auto& [workload, interval_class, kind, metric] = key;
+    merge(&rollups_[{workload, kind, metric, sample.begin_ns() / kRollupNs * kRollupNs}], totals);
+    if (metric != v1::METRIC_SUBMISSION_LATENCY) merge(&part.totals, totals);
+    errors_ += totals.errors;
+  }
+  for (const v1::DeviceSample& device : sample.devices()) {
+    const uint64_t requests = device.reads() + device.writes();
+    const double await_ns = requests == 0 ? 0 : static_cast<double>(device.read_time_ms() + device.write_time_ms()) * 1e6 / requests;
+    if (await_ns <= part.longest_await_ns) continue;
+    part.longest_await_ns = await_ns;
+    part.slowest_device = device.name();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LivePhase::CheckResult(uint32_t worker, const v1::PhaseResult& result) const {
+  std::map<Key, Totals> expected;
+  const auto found = sums_.find(worker);
+  if (found != sums_.end()) expected = found->second;
+  for (const v1::WorkloadResult& workload : result.workloads()) {
+    for (const auto& [list, interval_class] : {std::pair{&workload.ramp(), v1::INTERVAL_CLASS_RAMP},
+                                               std::pair{&workload.measured(), v1::INTERVAL_CLASS_MEASURED},
+                                               std::pair{&workload.drain(), v1::INTERVAL_CLASS_DRAIN}}) {
+      for (const v1::OperationCounters& c : *list) {
+        for (const v1::Histogram& encoded : c.histograms()) {
+          auto histogram = Decode(encoded);
+          if (!histogram.ok()) return histogram.status();
+          const auto sum = expected.find(Key(workload.workload(), interval_class, c.kind(), encoded.metric()));
+          const bool equal = sum != expected.end() && sum->second.operations == c.operations() && sum->second.bytes == c.bytes() &&
+                             sum->second.errors == c.errors() && sum->second.latencies == *histogram;
+          if (!equal) {
+            return absl::DataLossError(absl::StrCat("the result of workload ", workload.workload(), " (", ClassName(interval_class), ", kind ",
+                                                    c.kind(), ") has ", c.operations(), " I/Os, its intervals add up to ",
+                                                    sum == expected.end() ? 0 : sum->second.operations, " or differ in a bucket"));
+          }
+          expected.erase(sum);
+        }
+      }
+    }
+  }
+  for (const auto& [key, totals] : expected) {
+    if (totals.operations == 0 && totals.errors == 0) continue;
+    return absl::DataLossError(absl::StrCat("the result lacks ", totals.operations, " I/Os of workload ", std::get<0>(key), " that its intervals have"));
+  }
+  return absl::OkStatus();
+}
+
+v1::FleetInterval LivePhase::Merge(uint32_t number, const Interval& interval) {
+  v1::FleetInterval merged;
+  merged.set_phase(phase_);
+  merged.set_interval(number);
+  merged.set_interval_class(ClassName(interval.interval_class));
+  merged.set_end_seconds(interval.end_seconds);
+  common::Histogram all;
+  double errors = 0;
+  for (const auto& [worker, part] : interval.hosts) {
+    const auto host = hosts_.find(worker);
+    v1::HostInterval* out = merged.add_hosts();
+    out->set_host(host == hosts_.end() ? absl::StrCat("worker ", worker) : host->second);
+    const double seconds = std::max(part.seconds, 1e-9);
+    out->set_iops(static_cast<double>(part.totals.operations) / seconds);
+    out->set_bytes_per_second(static_cast<double>(part.totals.bytes) / seconds);
+    out->set_p99_ns(part.totals.latencies.Percentile(99));
+    merged.set_iops(merged.iops() + out->iops());
+    merged.set_bytes_per_second(merged.bytes_per_second() + out->bytes_per_second());
+    errors += static_cast<double>(part.totals.errors);
+    all.Merge(part.totals.latencies);
+  }
+  merged.set_errors(errors);
+  merged.set_p99_ns(all.Percentile(99));
+  return merged;
+}
+
+void LivePhase::CheckBrakes(uint32_t number, const Interval& interval, const v1::FleetInterval& merged) {
+  if (!abort_reason_.empty()) return;
+  if (abort_if_.errors() != 0 && errors_ >= abort_if_.errors()) {
+    abort_reason_ = absl::StrCat("abort_if.errors: ", errors_, " failed I/Os by interval ", number, " (limit ", abort_if_.errors(), ")");
+  }
+  if (interval.interval_class != v1::INTERVAL_CLASS_MEASURED) return;
+  if (abort_if_.p99_ns() != 0 && merged.p99_ns() > static_cast<double>(abort_if_.p99_ns())) {
+    abort_reason_ = absl::StrCat("abort_if.p99: ", common::FormatDuration(merged.p99_ns()), " in interval ", number, " (limit ",
+                                 common::FormatDuration(static_cast<double>(abort_if_.p99_ns())), ")");
+  }
+  for (const auto& [worker, part] : interval.hosts) {
+    if (abort_if_.device_await_ns() == 0 || part.longest_await_ns <= static_cast<double>(abort_if_.device_await_ns())) continue;
+    abort_reason_ = absl::StrCat("abort_if.device_await: ", common::FormatDuration(part.longest_await_ns), " on ", part.slowest_device, " in interval ",
+                                 number, " (limit ", common::FormatDuration(static_cast<double>(abort_if_.device_await_ns())), ")");
+  }
+}
+
+std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
+  std::vector<v1::FleetInterval> complete;
+  while (!pending_.empty()) {
+    const auto first = pending_.begin();
+    const bool all = std::all_of(hosts_.begin(), hosts_.end(), [&](const auto& host) { return first->second.hosts.count(host.first) != 0; });
+    if (!all) break;
+    complete.push_back(Merge(first->first, first->second));
+    CheckBrakes(first->first, first->second, complete.back());
+    pending_.erase(first);
+  }
+  return complete;
+}
+
+std::vector<storage::Rollup> LivePhase::Rollups() const {
+  std::vector<storage::Rollup> rollups;
+  for (const auto& [key, totals] : rollups_) {
+    const auto& [workload, kind, metric, begin] = key;
+    rollups.push_back({workload, static_cast<v1::OperationKind>(kind), static_cast<v1::Metric>(metric), begin, totals.operations, totals.bytes,
+                       totals.latencies.Encode()});
+  }
+  return rollups;
+}
+
+}  // namespace lockstep::controller

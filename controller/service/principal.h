@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include "grpcpp/grpcpp.h"
+
+namespace lockstep::controller {
+
+// What a caller may do. Each role but worker includes those before it; a worker attaches and delivers, and may not submit.
+enum class Role { kViewer, kSubmitter, kWorker, kAdmin };
+const char* RoleName(Role role);
+
+struct Principal {
+  std::string name;
+  Role role = Role::kViewer;
+};
+
+// Who calls. With TLS: the certificate's common name, and the role from its subject alternative name ROLE.role.lockstep (a
+// viewer without one). Without TLS, which is for loopback unless the operator said otherwise: `local`, an admin.
+Principal PrincipalOf(const grpc::ServerContextBase& context);
+
+// OK, or PERMISSION_DENIED naming the role that is needed.
+grpc::Status Require(const Principal& principal, Role role);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/clock.h"
+#include "controller/core/run_machine.h"
+#include "controller/fleet/fleet.h"
+#include "controller/plan/assign.h"
+#include "controller/service/ingest_pipeline.h"
+#include "controller/service/watchers.h"
+#include "storage/store.h"
+
+namespace lockstep::controller {
+
+// What an actor needs from its surroundings. All outlive it.
+struct ActorServices {
+  storage::Store* store;
+  Fleet* fleet;
+  IngestPipeline* ingest;
+  Watchers* watchers;
+  const common::Clock* clock;
+  // Runs `work` on the store's thread, again and again while the store is out of reach, then `then` on the
+  // coordinator's thread. In the order of the calls.
+  std::function<void(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then)> persist;
+  // Runs on the coordinator's thread: soon, or after so long.
+  std::function<void(std::function<void()>)> post;
+  std::function<void(int64_t after_ns, std::function<void()>)> after;
+};
+
+// One active run: carries out what its state machine decides. Every method is called on the coordinator's thread.
+class RunActor : public std::enable_shared_from_this<RunActor> {
+ public:
+  // `ended` is called once, when the run's end is in the store.
+  RunActor(SettledRun run, ActorServices services, std::function<void()> ended);
+
+  void Begin();
+  void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
+  void OnLost(const std::string& worker_id, const std::string& reason);
+  // `state`: cancelled or aborted.
+  void Stop(const std::string& state, const std::string& reason, bool now);
+
+  const SettledRun& run() const { return run_; }
+  const RunMachine& machine() const { return machine_; }
+  // The last change, for those who begin to watch in the middle.
+  const v1::WatchEvent& last_change() const { return last_change_; }
+  bool Uses(const std::string& worker_id) const { return index_.count(worker_id) != 0; }
+
+ private:
+  void Handle(const Event& event);
+  void Carry(const action::RecordPhase& a);
+  void Carry(const action::Assign& a);
+  void Carry(const action::CommitGo& a);
+  void Carry(const action::SendGo& a);
+  void Carry(const action::StopNow& a);
+  void Carry(const action::SetDeadline& a);
+  void Carry(const action::ClosePhase& a);
+  void Carry(const action::Note& a);
+  void Carry(const action::EndRun& a);
+
+  v1::PhaseId Phase() const;
+  const v1::PhaseSpec& Spec() const { return run_.job.phases(static_cast<int>(machine_.phase())); }
+  void Send(uint32_t worker, v1::ControllerMessage message);
+  void PublishPhase(const std::string& state);
+  // A failed write ends the run, unless it is the write of its end.
+  void Persist(std::function<absl::Status()> work, std::function<void()> then);
+
+  const SettledRun run_;
+  const ActorServices services_;
+  const std::function<void()> ended_;
+  RunMachine machine_;
+  std::map<std::string, uint32_t> index_;  // worker id → worker index
+  std::map<uint32_t, std::pair<double, double>> progress_;  // by worker: done, total bytes
+  std::map<uint32_t, int64_t> go_at_;  // by worker: T on its own clock
+  v1::WatchEvent last_change_;
+};
+
+}  // namespace lockstep::controller

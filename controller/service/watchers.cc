@@ -1,0 +1,109 @@
+#include "controller/service/watchers.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr size_t kQueueLimit = 1000;
+
+}  // namespace
+
+void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = streams_.find(run_id);
+  if (found == streams_.end()) return;
+  for (WatchStream* stream : found->second) stream->Send(event);
+}
+
+void Watchers::Close(const std::string& run_id, const v1::RunSummary& summary) {
+  v1::WatchEvent last;
+  *last.mutable_run() = summary;
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = streams_.find(run_id);
+  if (found == streams_.end()) return;
+  for (WatchStream* stream : found->second) {
+    stream->Send(last);
+    stream->End(grpc::Status::OK);
+  }
+}
+
+void Watchers::Add(const std::string& run_id, WatchStream* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  streams_[run_id].insert(stream);
+}
+
+void Watchers::Remove(const std::string& run_id, WatchStream* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = streams_.find(run_id);
+  if (found == streams_.end()) return;
+  found->second.erase(stream);
+  if (found->second.empty()) streams_.erase(found);
+}
+
+void Watchers::Shutdown() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [run_id, streams] : streams_) {
+    for (WatchStream* stream : streams) stream->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down"));
+  }
+}
+
+std::shared_ptr<WatchStream> WatchStream::Make(Watchers* watchers) {
+  std::shared_ptr<WatchStream> stream(new WatchStream(watchers));
+  stream->self_ = stream;
+  return stream;
+}
+
+void WatchStream::Attach(const std::string& run_id) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    run_id_ = run_id;
+  }
+  watchers_->Add(run_id, this);
+}
+
+void WatchStream::Send(v1::WatchEvent event) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (ending_ || finished_) return;
+  if (queue_.size() > kQueueLimit && event.has_interval()) return;
+  queue_.push_back(std::move(event));
+  if (queue_.size() == 1) StartWrite(&queue_.front());
+}
+
+void WatchStream::FinishLocked() {
+  if (finished_) return;
+  finished_ = true;
+  Finish(status_);
+}
+
+void WatchStream::End(const grpc::Status& status) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (ending_) return;
+  ending_ = true;
+  status_ = status;
+  if (queue_.empty()) FinishLocked();
+}
+
+void WatchStream::OnWriteDone(bool ok) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  queue_.pop_front();
+  if (finished_) return;
+  if (!ok) return FinishLocked();
+  if (!queue_.empty()) return StartWrite(&queue_.front());
+  if (ending_) FinishLocked();
+}
+
+void WatchStream::OnCancel() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  FinishLocked();
+}
+
+void WatchStream::OnDone() {
+  std::string run_id;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    run_id = run_id_;
+  }
+  if (!run_id.empty()) watchers_->Remove(run_id, this);
+  self_.reset();
+}
+
+}  // namespace lockstep::controller

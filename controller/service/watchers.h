@@ -1,0 +1,62 @@
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "grpcpp/grpcpp.h"
+#include "proto/controller.grpc.pb.h"
+
+namespace lockstep::controller {
+
+class WatchStream;
+
+// Who watches which run. Thread-safe.
+class Watchers {
+ public:
+  // To everyone who watches the run.
+  void Publish(const std::string& run_id, const v1::WatchEvent& event);
+  // The run has ended: sends its summary and ends the streams.
+  void Close(const std::string& run_id, const v1::RunSummary& summary);
+  void Add(const std::string& run_id, WatchStream* stream);
+  void Remove(const std::string& run_id, WatchStream* stream);
+  // Ends every stream.
+  void Shutdown();
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::set<WatchStream*>> streams_;  // guarded by mutex_
+};
+
+// One caller of Watch. Kept alive by gRPC until OnDone(), and by whoever holds it. A watcher that does not keep up loses interval lines, never other events.
+class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
+ public:
+  static std::shared_ptr<WatchStream> Make(Watchers* watchers);
+  // Registers the stream for a run; events published from now on reach it.
+  void Attach(const std::string& run_id);
+  void Send(v1::WatchEvent event);
+  // Ends the stream after what is queued.
+  void End(const grpc::Status& status);
+
+  void OnWriteDone(bool ok) override;
+  void OnCancel() override;
+  void OnDone() override;
+
+ private:
+  explicit WatchStream(Watchers* watchers) : watchers_(watchers) {}
+  void FinishLocked();
+
+  Watchers* watchers_;
+  std::shared_ptr<WatchStream> self_;
+  std::mutex mutex_;
+  std::string run_id_;                  // guarded by mutex_
+  std::deque<v1::WatchEvent> queue_;    // guarded by mutex_; the front one is being written
+  bool ending_ = false;                 // guarded by mutex_
+  bool finished_ = false;               // guarded by mutex_
+  grpc::Status status_;                 // guarded by mutex_
+};
+
+}  // namespace lockstep::controller
