@@ -1,0 +1,195 @@
+"""A private controller and workers for a test: the real programs, a real PostgreSQL, real sockets, in a temporary directory."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BIN = os.path.join(ROOT, "bin")
+
+
+def needs_root(test):
+    return unittest.skipUnless(os.geteuid() == 0, "needs root: mounts, loop devices or namespaces")(test)
+
+
+def wait_for(what, condition, seconds=30.0):
+    """Polls until `condition()` is true; fails with `what` after so long."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError(f"waited {seconds} s in vain for {what}")
+
+
+def stop(process, number=signal.SIGTERM):
+    if process.poll() is None:
+        process.send_signal(number)
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+class Outcome:
+    """A finished command."""
+
+    def __init__(self, done):
+        self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
+
+    def json(self):
+        return json.loads(self.out)
+
+    def __str__(self):
+        return f"exit {self.status}\nstdout:\n{self.out}\nstderr:\n{self.err}"
+
+
+class Fleet:
+    """Starts a controller with an embedded store and workers named node1, node2, …; use as a context."""
+
+    def __init__(self, workers=2, allow=None, controller_flags=(), worker_flags=(), http=False):
+        self.directory = tempfile.mkdtemp(prefix="ls", dir="/tmp")
+        os.chmod(self.directory, 0o755)
+        self.data = os.path.join(self.directory, "data")
+        os.mkdir(self.data)
+        os.chmod(self.data, 0o777)
+        self.state = os.path.join(self.directory, "state")
+        self.allow = [self.data] + list(allow or [])
+        self.worker_flags = list(worker_flags)
+        self.controller_flags = list(controller_flags)
+        self.http = http
+        self.workers = {}
+        self.controller = None
+        self.address = self.url = None
+        self.wanted = workers
+
+    def __enter__(self):
+        try:
+            self.start_controller()
+            for i in range(1, self.wanted + 1):
+                self.start_worker(f"node{i}")
+            self.wait_attached(self.wanted)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        for process in self.workers.values():
+            stop(process)
+        if self.controller:
+            stop(self.controller)
+        shutil.rmtree(self.directory, ignore_errors=True)
+
+    def log(self, name):
+        with open(os.path.join(self.directory, name + ".log"), encoding="utf-8") as text:
+            return text.read()
+
+    def spawn(self, name, words):
+        with open(os.path.join(self.directory, name + ".log"), "ab") as log:
+            return subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+
+    def start_controller(self, listen="127.0.0.1:0"):
+        ready = os.path.join(self.directory, "ready")
+        if os.path.exists(ready):
+            os.unlink(ready)
+        words = [f"{BIN}/lockstep-controller", "--listen", listen, "--state-dir", self.state, "--ready-file", ready] + self.controller_flags
+        if self.http:
+            words += ["--http", "127.0.0.1:0"]
+        self.controller = self.spawn("controller", words)
+
+        def listening():
+            if self.controller.poll() is not None:
+                raise AssertionError("the controller ended:\n" + self.log("controller"))
+            return os.path.exists(ready)
+
+        wait_for("the controller to listen", listening, 90)
+        with open(ready, encoding="utf-8") as text:
+            facts = [line.split(" ", 1) for line in text.read().splitlines()]
+        self.address = next(value for key, value in facts if key == "listen")
+        self.url = next((value for key, value in facts if key == "http"), None)
+
+    def start_worker(self, name, flags=None, controller=None):
+        words = [f"{BIN}/lockstep-worker", "--controller", controller or self.address, "--state-dir", os.path.join(self.directory, "worker-" + name), "--name", name]
+        for entry in self.allow:
+            words += ["--allow", entry]
+        self.workers[name] = self.spawn(name, words + (self.worker_flags if flags is None else flags))
+        return self.workers[name]
+
+    def wait_attached(self, count, seconds=30):
+        wait_for(f"{count} workers", lambda: len(self.lockstep("status", "--format", "json").json()["workers"]) == count, seconds)
+
+    def environment(self):
+        return {**os.environ, "LOCKSTEP_CONTROLLER": self.address or "127.0.0.1:1", "NO_COLOR": "1"}
+
+    def lockstep(self, *words, stdin=None, timeout=120):
+        """Runs the command line to its end."""
+        done = subprocess.run([f"{BIN}/lockstep", *words], input=stdin, capture_output=True, text=True, timeout=timeout, env=self.environment(), check=False)
+        return Outcome(done)
+
+    def start_lockstep(self, *words, stdin=None):
+        """Starts the command line, with the job on its standard input."""
+        process = subprocess.Popen([f"{BIN}/lockstep", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
+        if stdin is not None:
+            process.stdin.write(stdin)
+            process.stdin.close()
+            process.stdin = None
+        return process
+
+    def run_job(self, job, *words, timeout=120):
+        return self.lockstep("run", "-", *words, stdin=job, timeout=timeout)
+
+    def sql(self, query):
+        """Rows of a query, as lists of text."""
+        done = self.lockstep("sql", "--csv", "-c", query)
+        if done.status != 0:
+            raise AssertionError(str(done))
+        return [line.split(",") for line in done.out.splitlines()[1:]]
+
+    def await_phase(self, name, state="running"):
+        wait_for(f"phase {name} to be {state}", lambda: self.sql(f"SELECT 1 FROM phases WHERE run_id = last_run() AND name = '{name}' AND state = '{state}'"))
+
+
+def files_job(data, hosts=2, duration="2s", extra="", workload="", size="8MiB", tail="  - cleanup:\n"):
+    """A small job: prepare, a random mix, clean-up."""
+    return f"""name: small
+hosts: {{count: {hosts}}}
+{extra}
+targets:
+  - name: data
+    file: {{path: "{data}/{{host}}/file", size: {size}}}
+phases:
+  - prepare:
+  - name: mix
+    run:
+      duration: {duration}
+      workloads:
+        - {{name: mixed, block_size: 4KiB, read: 70%, queue_depth: 4, threads: 2{workload}}}
+{tail}"""
+
+
+class FleetTest(unittest.TestCase):
+    """Tests that share one fleet of two workers."""
+    workers = 2
+    fleet_options = {}
+
+    @classmethod
+    def setUpClass(cls):
+        cls.fleet = Fleet(cls.workers, **cls.fleet_options)
+        cls.fleet.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.fleet.__exit__()
+
+    def ok(self, outcome, status=0):
+        self.assertEqual(outcome.status, status, str(outcome))
+        return outcome
+
+
