@@ -1,5 +1,6 @@
 #include "controller/cli/live_view.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -45,7 +46,7 @@ class Printer {
 
   void PrintInterval(const v1::FleetInterval& interval) {
     EndLine();
-    if (interval.interval_class() == "drain" && interval.iops() == 0) return;
+    if (interval.interval_class() == "drain") return;  // a fraction of a second: no rate for people
     const bool counted = interval.interval_class() == "measured";
     std::cerr << absl::StrFormat("  %6.1f s  %9s IOPS  %9.1f MiB/s  p99 %9s%s%s\n", interval.end_seconds(), common::FormatCount(interval.iops()),
                                  interval.bytes_per_second() / 1048576, common::FormatDuration(interval.p99_ns()), counted ? "" : "  (" + interval.interval_class() + ")",
@@ -73,29 +74,31 @@ class Printer {
   uint32_t shown_phase_ = 0;
 };
 
-// Takes SIGINT while it lives, on a thread of its own.
+int interrupt_pipe = -1;  // where the handler writes; a signal's handler can reach nothing else
+
+// Takes SIGINT while it lives; the questions are asked on a thread of its own.
 class Interrupts {
  public:
   Interrupts(v1::Controller::Stub* stub, std::string run_id, grpc::ClientContext* watch) : stub_(stub), run_id_(std::move(run_id)), watch_(watch) {
-    sigemptyset(&signals_);
-    sigaddset(&signals_, SIGINT);
-    sigaddset(&signals_, SIGUSR2);  // ends the thread
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
+    if (pipe2(pipe_, O_CLOEXEC) != 0) return;
+    interrupt_pipe = pipe_[1];
+    before_ = signal(SIGINT, [](int) { (void)!write(interrupt_pipe, "i", 1); });
     thread_ = std::thread([this] { Main(); });
   }
   ~Interrupts() {
-    over_ = true;
-    pthread_kill(thread_.native_handle(), SIGUSR2);
+    if (!thread_.joinable()) return;
+    signal(SIGINT, before_);
+    (void)!write(pipe_[1], "e", 1);  // ends the thread
     thread_.join();
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+    close(pipe_[0]);
+    close(pipe_[1]);
   }
   bool left() const { return left_; }
 
  private:
   void Main() {
-    int number = 0;
-    while (!over_ && sigwait(&signals_, &number) == 0) {
-      if (number != SIGINT || over_) continue;
+    char byte = 0;
+    while (read(pipe_[0], &byte, 1) == 1 && byte == 'i') {
       const char answer = Ask();
       if (answer == 'c') {
         Cancel();
@@ -129,9 +132,8 @@ class Interrupts {
   v1::Controller::Stub* stub_;
   const std::string run_id_;
   grpc::ClientContext* watch_;
-  sigset_t signals_;
-  sigset_t before_;
-  std::atomic<bool> over_{false};
+  int pipe_[2] = {-1, -1};
+  void (*before_)(int) = SIG_DFL;
   std::atomic<bool> left_{false};
   std::thread thread_;
 };
@@ -152,7 +154,6 @@ Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool co
       printer.Print(event);
       continue;
     }
-    if (event.run().state() == "queued" && watched.summary.state().empty()) std::cerr << "waiting for its workers\n";
     watched.summary = event.run();
   }
   printer.EndLine();

@@ -43,6 +43,11 @@ class Outcome:
     def __init__(self, done):
         self.status, self.out, self.err = done.returncode, done.stdout, done.stderr
 
+    @property
+    def text(self):
+        """Standard output without its line breaks."""
+        return " ".join(self.out.split())
+
     def json(self):
         return json.loads(self.out)
 

@@ -161,7 +161,9 @@ void IoThread::Run() {
     }
     const int64_t deadline = std::min(now + kLookNs, std::max(timeline_->EndOf(recorder_.interval()), now + 1000000));
     in_flight_ += count;
-    const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), 1, deadline,
+    // While slots are free there is more to submit: completions are taken, but not waited for.
+    const int wait_for = count == 0 || free_.empty() || (setup_.quota != 0 && outcome_.submitted == setup_.quota) ? 1 : 0;
+    const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), wait_for, deadline,
                                           absl::MakeSpan(completions_));
     if (!reaped.ok()) {
       outcome_.fatal = std::string(reaped.status().message());

@@ -14,6 +14,11 @@ namespace lockstep::worker {
 namespace {
 
 constexpr int64_t kSpinNs = 100000;
+// I/Os handed over per system call at most. A device begins with the first of a batch only when the last has been queued,
+// and the block layer merges neighbours within one: small batches keep it busy. The page cache answers inside the call,
+// where only the call's own cost counts. docs/performance.md has the figures.
+constexpr uint32_t kDirectBatch = 8;
+constexpr uint32_t kBufferedBatch = 32;
 // After the threads' own drain deadline, how long a thread that hangs in a system call is waited for.
 constexpr int64_t kHangGraceNs = 3000000000;
 
@@ -85,7 +90,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const G
     setup.files = part->targets.descriptors();
     setup.paths = part->targets.paths;
     setup.queue_depth = workload.queue_depth();
-    setup.max_batch = sync ? 1 : workload.queue_depth();
+    setup.max_batch = sync ? 1 : std::min(workload.queue_depth(), workload.direct() ? kDirectBatch : kBufferedBatch);
     setup.reads = workload.read_ratio() > 0;
     setup.writes = Writes(workload);
     setup.zeros = workload.content().has_zeros();

@@ -1,0 +1,226 @@
+"""What goes wrong is said clearly, with host and path, and harms nothing else."""
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from fleet import BIN, Fleet, FleetTest, files_job, needs_root, stop
+
+
+class LostWorkers(unittest.TestCase):
+
+    def lose_one(self, extra):
+        with Fleet(2) as fleet:
+            job = files_job(fleet.data, duration="6s", extra=extra)
+            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+            fleet.await_phase("mix")
+            time.sleep(2)
+            fleet.workers["node2"].send_signal(signal.SIGKILL)
+            out, err = running.communicate(timeout=60)
+            report = json.loads(out)
+            fleet.workers.pop("node2").wait()
+            # The controller serves the next job, on the worker that is left and on one that comes.
+            fleet.start_worker("node3")
+            fleet.wait_attached(2)
+            after = fleet.run_job(files_job(fleet.data, duration="1s"))
+            self.assertEqual(after.status, 0, str(after))
+            return running.returncode, report, err
+
+    def test_abort_ends_the_run_with_a_clear_event_and_a_stored_labelled_result(self):
+        status, report, err = self.lose_one("labels: {purpose: loss}")
+        self.assertEqual(status, 3, err)
+        self.assertEqual(report["run"]["state"], "aborted")
+        self.assertEqual(report["run"]["labels"], {"purpose": "loss"})
+        self.assertIn("worker on node2 was lost in phase mix", report["run"]["outcome"])
+        self.assertTrue(any(e["severity"] == "error" and e["host"] == "node2" for e in report["events"]))
+        mix = report["phases"][1]
+        self.assertEqual((mix["state"], mix["workersLost"], mix["workers"]), ("aborted", 1, 2))
+        # What the other worker measured until then is kept.
+        self.assertGreater(mix["hosts"][0]["iops"], 0)
+        self.assertEqual([h["lost"] for h in mix["hosts"]], [False, True])
+
+    def test_continue_gives_a_degraded_result_of_the_others(self):
+        status, report, err = self.lose_one("on_worker_loss: continue")
+        self.assertEqual(status, 0, err)
+        self.assertEqual((report["run"]["state"], report["run"]["degraded"]), ("done", True))
+        self.assertTrue(any("DEGRADED: results of 1 of 2 hosts" in r for r in report["phases"][1]["remarks"]))
+
+    def test_continue_with_too_few_left_aborts(self):
+        status, report, err = self.lose_one("on_worker_loss: continue\nmin_hosts: 2")
+        self.assertEqual((status, report["run"]["state"]), (3, "aborted"), err)
+
+
+class Stops(FleetTest):
+
+    def start(self, *flags):
+        running = self.fleet.start_lockstep("run", "-", "--format", "json", *flags, stdin=files_job(self.fleet.data, duration="60s"))
+        self.fleet.await_phase("mix")
+        return running
+
+    def finish(self, running, status):
+        out, err = running.communicate(timeout=60)
+        self.assertEqual(running.returncode, status, err)
+        return json.loads(out)
+
+    def test_interrupt_without_a_terminal_cancels_and_cleans_up(self):
+        running = self.start()
+        running.send_signal(signal.SIGINT)
+        report = self.finish(running, 130)
+        self.assertEqual(report["run"]["state"], "cancelled")
+        self.assertEqual([p["kind"] for p in report["phases"]], ["prepare", "run", "cleanup"])
+        self.assertEqual(os.listdir(self.fleet.data), [])
+
+    def test_stop_now_runs_nothing_more(self):
+        running = self.start()
+        self.ok(self.fleet.lockstep("stop", "last", "--now", "--reason", "the SAN complains"))
+        report = self.finish(running, 130)
+        self.assertIn("the SAN complains", report["run"]["outcome"])
+        self.assertEqual([p["kind"] for p in report["phases"]], ["prepare", "run"])
+        self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
+
+    def test_abort_if_ends_the_run(self):
+        job = files_job(self.fleet.data, duration="60s").replace("duration: 60s", "duration: 60s\n      abort_if: {p99: 1us}")
+        done = self.ok(self.fleet.run_job(job, "--format", "json"), 3)
+        self.assertEqual(done.json()["run"]["state"], "aborted")
+        self.assertIn("abort_if.p99", done.json()["run"]["outcome"])
+
+    def test_an_ended_run_cannot_be_stopped(self):
+        self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
+        self.assertIn("has ended already", self.ok(self.fleet.lockstep("stop", "last"), 1).err)
+
+    def test_expectations_decide_the_exit_status(self):
+        job = files_job(self.fleet.data, duration="1s").replace("duration: 1s", "duration: 1s\n      expect: {iops: 1, p99: 1us, fairness: 0.1}")
+        done = self.ok(self.fleet.run_job(job), 4)
+        self.assertIn("NOT HELD  p99 <= 1 µs", done.out)
+        self.assertIn("held      iops >= 1", done.out)
+
+
+class Refusals(FleetTest):
+
+    def test_more_hosts_than_there_are(self):
+        done = self.ok(self.fleet.run_job(files_job(self.fleet.data, hosts=5)), 2)
+        self.assertIn("stdin:2: hosts: the job needs 5 hosts, 2 that match are attached: node1, node2", done.err)
+
+    def test_a_host_that_does_not_exist(self):
+        done = self.ok(self.fleet.run_job(files_job(self.fleet.data).replace("{count: 2}", "{names: 'node[1-3]'}")), 2)
+        self.assertIn("no worker is attached on node3", done.err)
+
+    def test_a_file_that_nobody_prepared(self):
+        job = files_job(self.fleet.data, tail="").replace("  - prepare:\n", "")
+        done = self.ok(self.fleet.run_job(job), 3)
+        self.assertIn(f"node1: target data: {self.fleet.data}/node1/file: does not exist, and the job does not prepare it", done.text)
+
+    def test_two_workers_in_one_file(self):
+        done = self.ok(self.fleet.run_job(files_job(self.fleet.data).replace("{host}/file", "same")), 3)
+        self.assertIn("is also used by node1; put {host} or {worker} into the path", done.text)
+
+    def test_a_file_larger_than_the_disk(self):
+        done = self.ok(self.fleet.run_job(files_job(self.fleet.data, size="1PiB")), 3)
+        self.assertIn("its file system has", done.out)
+        self.assertEqual(os.listdir(self.fleet.data), [])
+
+    def test_plan_writes_nothing(self):
+        done = self.ok(self.fleet.lockstep("plan", "-", stdin=files_job(self.fleet.data)))
+        self.assertIn("makes 1 file of 8 MiB", done.out)
+        self.assertEqual(os.listdir(self.fleet.data), [])
+
+    def test_a_second_worker_of_the_same_state_directory(self):
+        second = self.fleet.start_worker("node1")
+        self.assertEqual(second.wait(20), 1)
+        self.assertIn("another worker uses this state directory", self.fleet.log("node1"))
+
+
+@needs_root
+class FullDisk(unittest.TestCase):
+
+    def test_a_disk_that_fills_up_while_files_are_laid_out(self):
+        with Fleet(2) as fleet:
+            small = os.path.join(fleet.data, "small")
+            os.mkdir(small)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", small], check=True)
+            try:
+                # Each worker's file fits alone; both do not.
+                done = fleet.run_job(files_job(small, size="16MiB", workload=", direct: false"))
+                self.assertEqual(done.status, 3, str(done))
+                text = done.text
+                self.assertRegex(text, rf"phase prepare failed on node[12]: {small}/node[12]/file( at offset \d+: No space left on device|: needs 16 MiB)")
+                # What prepare had made is gone again.
+                self.assertEqual([f for _, _, files in os.walk(small) for f in files], [])
+            finally:
+                subprocess.run(["umount", small], check=True)
+
+
+class Stores(unittest.TestCase):
+
+    def test_a_store_that_cannot_be_reached(self):
+        done = subprocess.run([f"{BIN}/lockstep-controller", "--store", "postgresql://127.0.0.1:1/none", "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("the store cannot be reached", done.stderr)
+        self.assertIn("is the server running, and does --store name it?", done.stderr)
+
+    def test_a_second_controller_on_the_same_store_or_port(self):
+        with Fleet(0) as fleet:
+            done = subprocess.run([f"{BIN}/lockstep-controller", "--state-dir", fleet.state, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=30, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("another controller uses this store", done.stderr)
+            done = subprocess.run([f"{BIN}/lockstep-controller", "--state-dir", fleet.directory + "/other", "--listen", fleet.address], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"cannot listen on {fleet.address}; is another controller running there?", done.stderr)
+
+    def test_a_killed_controller_leaves_a_run_that_is_called_failed_and_postgres_is_adopted(self):
+        with Fleet(1) as fleet:
+            running = fleet.start_lockstep("run", "-", stdin=files_job(fleet.data, hosts=1, duration="30s"))
+            fleet.await_phase("mix")
+            fleet.controller.send_signal(signal.SIGKILL)
+            fleet.controller.wait()
+            running.communicate(timeout=30)
+            self.assertEqual(running.returncode, 1)
+            fleet.start_controller(listen=fleet.address)
+            self.assertIn("adopting the PostgreSQL that runs", fleet.log("controller"))
+            fleet.wait_attached(1)
+            report = fleet.lockstep("report", "last", "--format", "json").json()
+            self.assertEqual(report["run"]["state"], "failed")
+            self.assertIn("the controller was restarted", report["run"]["outcome"])
+            self.assertIn("ending I/O: the controller that commanded it is gone", fleet.log("node1"))
+            done = fleet.run_job(files_job(fleet.data, hosts=1, duration="1s"))
+            self.assertEqual(done.status, 0, str(done))
+
+    def test_postgres_killed_in_the_middle_loses_nothing(self):
+        with Fleet(1) as fleet:
+            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, hosts=1, duration="5s"))
+            fleet.await_phase("mix")
+            time.sleep(1)
+            with open(os.path.join(fleet.state, "postgres", "data", "postmaster.pid"), encoding="ascii") as text:
+                postmaster = text.readline().strip()
+            backends = subprocess.run(["pgrep", "-P", postmaster, "-f", "postgres: lockstep"], capture_output=True, text=True, check=True).stdout.split()
+            # A backend's crash makes the server restart and drops every connection.
+            os.kill(int(backends[0]), signal.SIGKILL)
+            out, err = running.communicate(timeout=90)
+            self.assertEqual(running.returncode, 0, err)
+            mix = json.loads(out)["phases"][1]
+            rows = fleet.sql("SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND interval_class = 2")
+            self.assertEqual(float(rows[0][0]), mix["total"]["operations"])
+            self.assertEqual(fleet.sql("SELECT count(DISTINCT interval) FROM interval_counters WHERE run_id = last_run() AND interval_class = 2"), [["5"]])
+
+
+class Processes(unittest.TestCase):
+
+    def test_the_end_of_lockstep_up_leaves_no_process(self):
+        with Fleet(0) as fleet:
+            up = fleet.spawn("up", [f"{BIN}/lockstep", "up", "--workers", "2", "--state-dir", fleet.directory + "/up", "--listen", "127.0.0.1:0", "--no-web"])
+            try:
+                end = time.monotonic() + 60
+                while "Ctrl-C here ends" not in fleet.log("up") and time.monotonic() < end:
+                    time.sleep(0.1)
+                children = subprocess.run(["pgrep", "-f", fleet.directory + "/up"], capture_output=True, text=True, check=False).stdout.split()
+                self.assertGreaterEqual(len(children), 4)
+            finally:
+                stop(up, signal.SIGINT)
+            left = subprocess.run(["pgrep", "-af", fleet.directory + "/up"], capture_output=True, text=True, check=False).stdout
+            self.assertEqual(left, "")
+
+
+if __name__ == "__main__":
+    unittest.main()

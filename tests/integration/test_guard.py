@@ -1,0 +1,222 @@
+"""Nothing is destroyed by mistake: every refusal with its own message, and the device unchanged."""
+import hashlib
+import os
+import struct
+import subprocess
+import unittest
+import zlib
+
+from fleet import Fleet, FleetTest, files_job, needs_root
+
+MIB = 1 << 20
+
+
+def device_job(path, read=0, expendable="", extra=""):
+    return f"""name: overwrite
+hosts: {{count: 1}}
+expendable: [{expendable}]
+targets: [{{name: disk, device: {{path: {path}{extra}}}}}]
+phases:
+  - run:
+      duration: 1s
+      workloads: [{{block_size: 64KiB, read: {read}%, queue_depth: 4}}]
+"""
+
+
+def digest(path):
+    with open(path, "rb") as data:
+        return hashlib.sha256(data.read()).hexdigest()
+
+
+def call(*words, **options):
+    return subprocess.run(words, check=True, capture_output=True, text=True, **options).stdout.strip()
+
+
+def write_lvm_label(path):
+    """The label that pvcreate writes: sector 1, checked by LVM's CRC."""
+    body = struct.pack("<I8s", 32, b"LVM2 001") + b"A" * 32 + b"\0" * (512 - 20 - 4 - 8 - 32)
+    crc = zlib.crc32(body, 0xF597A6CF ^ 0xFFFFFFFF) ^ 0xFFFFFFFF
+    with open(path, "r+b") as disk:
+        disk.seek(512)
+        disk.write(b"LABELONE" + struct.pack("<Q", 1) + struct.pack("<I", crc) + body)
+
+
+class LoopDevice:
+    """A loop device over a file in a directory; detached at the end."""
+
+    def __init__(self, directory, size=64 * MIB):
+        self.file = os.path.join(directory, "disk.img")
+        with open(self.file, "wb") as out:
+            out.truncate(size)
+
+    def __enter__(self):
+        self.path = call("losetup", "--show", "-f", self.file)
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["losetup", "-d", self.path], check=False, capture_output=True)
+        os.unlink(self.file)
+
+
+@needs_root
+class DeviceGuard(unittest.TestCase):
+
+    def setUp(self):
+        self.directory = call("mktemp", "-d", "/tmp/lsguardXXXXXX")
+        self.addCleanup(lambda: os.rmdir(self.directory))
+
+    def refuse(self, device, message, path=None, flags=(), expendable="", extra=""):
+        """The job is refused with the message, and nothing on the device has changed."""
+        before = digest(device.file)
+        path = path or device.path
+        with Fleet(1, allow=[path], worker_flags=list(flags)) as fleet:
+            done = fleet.run_job(device_job(path, expendable=expendable, extra=extra))
+            self.assertEqual(done.status, 3, str(done))
+            self.assertIn(message, done.text)
+            self.assertIn(path, done.text)
+            self.assertIn("refused before anything was opened", done.text)
+            planned = fleet.lockstep("plan", "-", stdin=device_job(path, expendable=expendable, extra=extra))
+            self.assertEqual(planned.status, 2, str(planned))
+            self.assertIn(message, planned.err)
+        self.assertEqual(digest(device.file), before)
+
+    def test_a_mounted_device(self):
+        with LoopDevice(self.directory) as device:
+            call("mkfs.ext4", "-q", device.path)
+            mount = os.path.join(self.directory, "mount")
+            os.mkdir(mount)
+            call("mount", device.path, mount)
+            try:
+                call("sync")
+                self.refuse(device, f"mounted on {mount}; a device in use is never written")
+            finally:
+                call("umount", mount)
+                os.rmdir(mount)
+
+    def test_a_mounted_partition_and_the_disk_around_it(self):
+        with LoopDevice(self.directory) as device:
+            call("sfdisk", "-q", device.path, input="label: gpt\n,32M\n,\n")
+            call("partx", "-a", device.path)
+            partition = device.path + "p1"
+            self.assertTrue(os.path.exists(partition), "the kernel made no partition device")
+            call("mkfs.ext4", "-q", partition)
+            mount = os.path.join(self.directory, "mount")
+            os.mkdir(mount)
+            call("mount", partition, mount)
+            try:
+                call("sync")
+                self.refuse(device, f"mounted on {mount}", path=partition)
+                self.refuse(device, f"its partition {os.path.basename(partition)} is mounted on {mount}")
+            finally:
+                call("umount", mount)
+                os.rmdir(mount)
+                call("partx", "-d", device.path)
+            self.refuse(device, "carries a partition table of type gpt")
+
+    def test_swap(self):
+        with LoopDevice(self.directory) as device:
+            call("mkswap", device.path)
+            call("swapon", device.path)
+            try:
+                self.refuse(device, "in use as swap; a device in use is never written")
+            finally:
+                call("swapoff", device.path)
+            self.refuse(device, "carries a file system or signature of type swap")
+
+    def test_file_systems_and_lvm(self):
+        with LoopDevice(self.directory, size=400 * MIB) as device:
+            call("mkfs.ext4", "-q", device.path)
+            self.refuse(device, "carries a file system or signature of type ext4")
+            call("wipefs", "-aq", device.path)
+            call("mkfs.xfs", "-q", "-f", device.path)
+            self.refuse(device, "carries a file system or signature of type xfs")
+            call("wipefs", "-aq", device.path)
+            write_lvm_label(device.path)
+            call("sync")
+            self.refuse(device, "carries a signature of LVM2_member")
+
+    def test_a_signature_yields_only_to_both_the_job_and_the_worker(self):
+        with LoopDevice(self.directory) as device:
+            call("mkfs.ext4", "-q", device.path)
+            facts = os.stat(device.file)
+            identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+            self.refuse(device, "under the job's `expendable` (done) and in the worker's --allow-expendable", expendable=identity)
+            self.refuse(device, "in the worker's --allow-expendable (done)", flags=["--allow-expendable", identity])
+            with Fleet(1, allow=[device.path], worker_flags=["--allow-expendable", identity]) as fleet:
+                done = fleet.run_job(device_job(device.path, expendable=identity))
+                self.assertEqual(done.status, 0, str(done))
+
+    def test_another_identity_than_the_job_requires(self):
+        with LoopDevice(self.directory) as device:
+            self.refuse(device, "the job requires 'loop-file:9:9:9'", extra=", identity: 'loop-file:9:9:9'")
+
+    def test_a_blank_allowed_device_is_used_and_its_bytes_agree_within_one_percent(self):
+        with LoopDevice(self.directory) as device:
+            call("losetup", "--direct-io=on", device.path)
+            with Fleet(1, allow=[device.path]) as fleet:
+                for read in (0, 100, 50):
+                    job = device_job(device.path, read=read).replace("duration: 1s", "duration: 2s\n      ramp: 1s")
+                    done = fleet.run_job(job, "--format", "json")
+                    self.assertEqual(done.status, 0, str(done))
+                    report, = done.json()["phases"][0]["devices"]
+                    engine = report["engineReadBytes"] + report["engineWriteBytes"]
+                    self.assertGreater(engine, 0)
+                    self.assertAlmostEqual((report["deviceReadBytes"] + report["deviceWriteBytes"]) / engine, 1, delta=0.01)
+                    self.assertIn(report["crossCheck"]["verdict"], ("AGREE", "COALESCED"))
+
+    def test_a_device_outside_the_allow_list(self):
+        with LoopDevice(self.directory) as device:
+            before = digest(device.file)
+            with Fleet(1) as fleet:
+                done = fleet.run_job(device_job(device.path, read=100))
+                self.assertEqual(done.status, 3, str(done))
+                self.assertIn("outside of what this worker's --allow permits", done.text)
+            self.assertEqual(digest(device.file), before)
+
+
+class PathGuard(FleetTest):
+    workers = 1
+
+    def refuse(self, path, message):
+        job = files_job("X", hosts=1).replace("X/{host}/file", path)
+        done = self.ok(self.fleet.run_job(job), 3)
+        self.assertIn(message, done.text)
+
+    def test_dots_lead_nowhere(self):
+        self.refuse(self.fleet.data + "/../secret", "a path with '..' is refused")
+
+    def test_a_path_outside(self):
+        self.refuse("/var/tmp/lockstep-test", "outside of what this worker's --allow permits")
+        self.assertFalse(os.path.exists("/var/tmp/lockstep-test"))
+
+    def test_a_link_to_outside(self):
+        outside = os.path.join(self.fleet.directory, "outside")
+        os.mkdir(outside)
+        os.symlink(outside, os.path.join(self.fleet.data, "link"))
+        self.addCleanup(lambda: os.unlink(os.path.join(self.fleet.data, "link")))
+        self.refuse(self.fleet.data + "/link/file", "a link leads out of")
+        self.assertEqual(os.listdir(outside), [])
+
+    def test_a_file_that_lockstep_did_not_make(self):
+        path = os.path.join(self.fleet.data, "precious")
+        with open(path, "wb") as out:
+            out.write(b"do not lose me" * 1000)
+        self.addCleanup(lambda: os.unlink(path))
+        before = digest(path)
+        self.refuse(path, "was not made by Lockstep")
+        write = f"""name: overwrite
+targets: [{{name: f, file: {{path: "{path}", size: 4KiB}}}}]
+phases: [{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]
+"""
+        self.assertIn("was not made by Lockstep", self.ok(self.fleet.run_job(write), 3).text)
+        self.assertEqual(digest(path), before)
+        # Reading harms nobody.
+        self.ok(self.fleet.run_job(write.replace("read: 0%", "read: 100%")))
+        self.assertEqual(digest(path), before)
+
+    def test_a_device_given_as_a_file(self):
+        self.refuse("/dev/null", "outside of what this worker's --allow permits")
+
+
+if __name__ == "__main__":
+    unittest.main()
