@@ -33,7 +33,7 @@ absl::Status PgConnection::LastError(const PGresult* result, const std::string& 
   const std::string state = code == nullptr ? "" : code;
   const std::string message = absl::StrCat("PostgreSQL: ", what, ": ", words);
   if (!healthy() || state.rfind("57P", 0) == 0 || state.rfind("08", 0) == 0) return absl::UnavailableError(message);
-  if (state == "42501") return absl::PermissionDeniedError(message);
+  if (state == "42501" || state == "25006") return absl::PermissionDeniedError(message);
   if (state == "23505") return absl::AlreadyExistsError(message);
   if (state.rfind("53", 0) == 0) return absl::ResourceExhaustedError(message);
   if (state.rfind("22", 0) == 0) return absl::InvalidArgumentError(message);

@@ -79,7 +79,8 @@ class Fleet:
             self.start_controller()
             for i in range(1, self.wanted + 1):
                 self.start_worker(f"node{i}")
-            self.wait_attached(self.wanted)
+            if self.wanted:
+                self.wait_attached(self.wanted)
         except BaseException:
             self.__exit__()
             raise

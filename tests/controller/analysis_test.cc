@@ -1,0 +1,204 @@
+#include <algorithm>
+
+#include "common/histogram.h"
+#include "controller/analysis/cross_check.h"
+#include "controller/analysis/expectations.h"
+#include "controller/analysis/fairness.h"
+#include "controller/analysis/merge.h"
+#include "controller/analysis/report_builder.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kGiB = 1073741824;
+
+TEST(FairnessTest, JainByHand) {
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {5, 5, 5, 5}).jain(), 1);
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 0, 0, 0}).jain(), 0.25);
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 2, 3}).jain(), 36.0 / 42);
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 2, 3}).max_over_min(), 3);
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {}).jain(), 1);
+  EXPECT_DOUBLE_EQ(MeanDeviationOf({2, 4, 4, 4, 5, 5, 7, 9}).deviation, 2);
+}
+
+CrossCheckInput Input(double engine_read, double device_read, double engine_write = 0, double device_write = 0) {
+  CrossCheckInput in;
+  in.engine_read_bytes = engine_read;
+  in.device_read_bytes = device_read;
+  in.engine_write_bytes = engine_write;
+  in.device_write_bytes = device_write;
+  in.block_bytes = 4096;
+  in.device_reads = device_read / 4096;
+  in.device_writes = device_write / 4096;
+  return in;
+}
+
+TEST(CrossCheckTest, Verdicts) {
+  EXPECT_EQ(CrossCheckOf(Input(kGiB, kGiB * 1.001)).verdict(), v1::CrossCheck::AGREE);
+  CrossCheckInput cached = Input(kGiB, kGiB / 10);
+  cached.buffered = true;
+  EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::PAGE_CACHE);
+  EXPECT_NE(CrossCheckOf(cached).reason().find("the page cache served the rest"), std::string::npos);
+  cached.buffered = false;
+  EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
+  EXPECT_EQ(CrossCheckOf(Input(0, 0, kGiB, 3 * kGiB)).verdict(), v1::CrossCheck::AMPLIFIED);
+  EXPECT_DOUBLE_EQ(CrossCheckOf(Input(0, 0, kGiB, 3 * kGiB)).factor(), 3);
+  CrossCheckInput merged = Input(0, 0, kGiB, kGiB);
+  merged.device_writes = kGiB / (504 * 1024);
+  EXPECT_EQ(CrossCheckOf(merged).verdict(), v1::CrossCheck::COALESCED);
+  CrossCheckInput spread = Input(kGiB, kGiB);
+  spread.attributable = false;
+  EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
+}
+
+v1::OperationCounters Counters(v1::OperationKind kind, const std::vector<uint64_t>& latencies, uint64_t block = 4096) {
+  v1::OperationCounters c;
+  c.set_kind(kind);
+  common::Histogram h;
+  uint64_t sum = 0;
+  for (uint64_t value : latencies) {
+    h.Record(value);
+    sum += value;
+  }
+  c.set_operations(latencies.size());
+  c.set_bytes(latencies.size() * block);
+  c.set_latency_sum_ns(sum);
+  if (!latencies.empty()) {
+    c.set_latency_min_ns(*std::min_element(latencies.begin(), latencies.end()));
+    c.set_latency_max_ns(*std::max_element(latencies.begin(), latencies.end()));
+  }
+  v1::Histogram* encoded = c.add_histograms();
+  encoded->set_metric(v1::METRIC_SERVICE_TIME);
+  encoded->set_scheme(common::kHistogramScheme);
+  encoded->set_buckets(h.Encode());
+  return c;
+}
+
+// Two workers on one kernel: three measured seconds, 100 and 300 reads a second.
+storage::RunData TwoWorkers() {
+  storage::RunData data;
+  data.run.state = "done";
+  v1::JobSpec& job = data.run.job;
+  v1::Target* target = job.add_targets();
+  target->set_name("t");
+  target->mutable_file()->set_size_bytes(1 << 20);
+  v1::RunPhase* run = job.add_phases()->mutable_run();
+  v1::Workload* w = run->add_workloads();
+  w->set_name("w");
+  w->add_targets("t");
+  w->set_block_size_bytes(4096);
+  w->set_read_ratio(1);
+  w->set_direct(true);
+  run->mutable_expect()->set_iops(390);
+  run->mutable_expect()->set_p99_ns(1000000);
+  storage::PhaseData phase;
+  phase.phase.kind = "run";
+  phase.phase.state = "done";
+  phase.phase.interval_ns = 1000000000;
+  for (uint32_t i = 0; i < 2; ++i) {
+    storage::RunWorker worker;
+    worker.worker_index = i;
+    worker.host = "node" + std::to_string(i);
+    worker.boot_id = "boot";
+    worker.inspection.add_targets()->set_device_name("sda");
+    data.workers.push_back(worker);
+    storage::WorkerPhaseData part;
+    part.worker_index = i;
+    part.has_result = true;
+    part.clock = {i, i == 0 ? 1000000 : 5000000, 10000};
+    part.result.set_go_ns(100000000 + part.clock.offset_ns);
+    part.result.set_first_io_ns(part.result.go_ns() + 2000 * (i + 1));
+    part.result.set_last_io_ns(part.result.go_ns() + 3000000000);
+    const uint64_t rate = i == 0 ? 100 : 300;
+    std::vector<uint64_t> latencies;
+    for (uint32_t k = 0; k < 3; ++k) {
+      v1::IntervalSample interval;
+      interval.set_interval(k);
+      interval.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
+      interval.set_begin_ns(k * 1000000000ll);
+      interval.set_end_ns((k + 1) * 1000000000ll);
+      *interval.add_workloads()->add_operations() = Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(rate, 500000));
+      if (i == 0) {
+        v1::DeviceSample* d = interval.add_devices();
+        d->set_name("sda");
+        d->set_reads(400);
+        d->set_read_bytes(400 * 4096);
+        interval.mutable_host()->set_context_switches(800);
+      }
+      latencies.insert(latencies.end(), rate, 500000);
+      part.intervals.push_back(interval);
+    }
+    *part.result.add_workloads()->add_measured() = Counters(v1::OPERATION_KIND_READ, latencies);
+    v1::ThreadResult* thread = part.result.add_threads();
+    thread->set_operations(rate * 3);
+    thread->set_execution_time_ns(3000000000);
+    phase.workers.push_back(part);
+  }
+  data.phases.push_back(phase);
+  return data;
+}
+
+TEST(ReportTest, FiguresByHand) {
+  const v1::Report report = BuildReport(TwoWorkers());
+  const v1::PhaseReport& phase = report.phases(0);
+  EXPECT_DOUBLE_EQ(phase.total().iops(), 400);
+  EXPECT_DOUBLE_EQ(phase.total().bytes_per_second(), 400 * 4096);
+  EXPECT_DOUBLE_EQ(phase.hosts(0).iops(), 100);
+  EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
+  EXPECT_DOUBLE_EQ(phase.fairness(0).jain(), 160000.0 / 200000);
+  EXPECT_DOUBLE_EQ(phase.fairness(0).max_over_min(), 3);
+  EXPECT_DOUBLE_EQ(phase.thread_fairness().events_avg(), 600);
+  EXPECT_DOUBLE_EQ(phase.thread_fairness().events_stddev(), 300);
+  // Clocks that differ by milliseconds, starts by 2 µs.
+  EXPECT_DOUBLE_EQ(phase.start_skew_ns(), 2000);
+  EXPECT_DOUBLE_EQ(phase.start_skew_bound_ns(), 20000);
+  // One kernel's device against the sum of both engines.
+  ASSERT_EQ(phase.devices_size(), 1);
+  EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::AGREE);
+  EXPECT_EQ(phase.devices(0).hosts_size(), 2);
+  EXPECT_DOUBLE_EQ(phase.kernels(0).context_switches_per_io(), 2);
+  EXPECT_TRUE(report.expectations_held());
+  EXPECT_EQ(report.run().expectations(), "2 of 2 held");
+}
+
+TEST(ReportTest, RatesOfAnEarlyFinisherAreComparedOnlyWhileAllRan) {
+  storage::RunData data = TwoWorkers();
+  // The second host is done after 1.5 s.
+  storage::WorkerPhaseData& early = data.phases[0].workers[1];
+  early.intervals.resize(2);
+  early.intervals[1].set_end_ns(1500000000);
+  early.result.set_last_io_ns(early.result.go_ns() + 1500000000);
+  const v1::PhaseReport phase = BuildReport(data).phases(0);
+  EXPECT_DOUBLE_EQ(phase.window_end_seconds(), 1);
+  EXPECT_DOUBLE_EQ(phase.hosts(0).iops(), 100);
+  EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
+  EXPECT_DOUBLE_EQ(phase.first_done_seconds(), 1.5);
+  EXPECT_DOUBLE_EQ(phase.last_done_seconds(), 3);
+}
+
+TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {
+  storage::RunData data = TwoWorkers();
+  data.phases[0].workers[1].has_result = false;
+  const v1::Report report = BuildReport(data);
+  EXPECT_EQ(report.phases(0).workers_lost(), 1u);
+  EXPECT_TRUE(report.phases(0).hosts(1).lost());
+  EXPECT_FALSE(report.expectations_held());
+}
+
+TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
+  storage::RunData data = TwoWorkers();
+  data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(1000);
+  EXPECT_TRUE(BuildReport(data).phases(0).invalid());
+}
+
+TEST(ReportTest, APhaseThatNeverCameHoldsNoExpectation) {
+  storage::RunData data = TwoWorkers();
+  data.phases.clear();
+  const v1::Report report = BuildReport(data);
+  EXPECT_FALSE(report.expectations_held());
+  EXPECT_EQ(report.run().expectations(), "0 of 2 held");
+}
+
+}  // namespace
+}  // namespace lockstep::controller

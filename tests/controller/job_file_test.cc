@@ -1,0 +1,99 @@
+#include "controller/cli/job_file.h"
+
+#include <random>
+
+#include "gtest/gtest.h"
+
+namespace lockstep::cli {
+namespace {
+
+constexpr char kJob[] = R"(name: mixed
+labels: {team: storage}
+targets:
+  - name: data
+    file: {path: "/data/{host}", size: 1GiB}
+phases:
+  - prepare:
+  - name: mix
+    run:
+      ramp: 2s
+      duration: 90s
+      workloads:
+        - {block_size: 8KiB, read: 70%, queue_depth: 16, pattern: random, operations: 20k}
+      expect: {iops: 5.4k, p99: 2ms, throughput: 40MiB/s}
+      abort_if: {errors: 10}
+  - cleanup:
+)";
+
+TEST(JobFileTest, UnitsNamesAndShorthands) {
+  const JobFile file = ParseJobFile("mixed.yaml", kJob, {});
+  ASSERT_TRUE(file.errors.empty()) << file.errors[0];
+  EXPECT_EQ(file.job.targets(0).file().size_bytes(), 1 << 30);
+  EXPECT_TRUE(file.job.phases(0).has_prepare());
+  EXPECT_TRUE(file.job.phases(2).has_cleanup());
+  const v1::RunPhase& run = file.job.phases(1).run();
+  EXPECT_EQ(run.duration_ns(), 90000000000);
+  EXPECT_EQ(run.workloads(0).block_size_bytes(), 8192);
+  EXPECT_DOUBLE_EQ(run.workloads(0).read_ratio(), 0.7);
+  EXPECT_TRUE(run.workloads(0).pattern().has_random());
+  EXPECT_EQ(run.workloads(0).operations(), 20000u);
+  EXPECT_DOUBLE_EQ(run.expect().iops(), 5400);
+  EXPECT_DOUBLE_EQ(run.expect().throughput_bytes_per_second(), 40 * 1048576);
+  EXPECT_EQ(run.expect().p99_ns(), 2000000);
+  EXPECT_EQ(file.job.labels().at("team"), "storage");
+}
+
+TEST(JobFileTest, SetsOverride) {
+  const JobFile file = ParseJobFile("m", kJob, {"phases.1.run.duration=10s", "phases[1].run.workloads[0].queue_depth=4", "seed=18446744073709551615"});
+  ASSERT_TRUE(file.errors.empty()) << file.errors[0];
+  EXPECT_EQ(file.job.phases(1).run().duration_ns(), 10000000000);
+  EXPECT_EQ(file.job.phases(1).run().workloads(0).queue_depth(), 4u);
+  EXPECT_EQ(file.job.seed(), ~uint64_t{0});
+}
+
+std::string OnlyError(const std::string& source) {
+  const JobFile file = ParseJobFile("j.yaml", source, {});
+  EXPECT_EQ(file.errors.size(), 1u) << source;
+  return file.errors.empty() ? "" : file.errors[0];
+}
+
+TEST(JobFileTest, ErrorsSayWhereAndWhatIsAccepted) {
+  EXPECT_EQ(OnlyError("phases: [{prepare: }]"), "j.yaml:1: name is missing");
+  EXPECT_EQ(OnlyError("name: x\nphases:\n  - prepare:\n    cleanup:"), "j.yaml:4: phases[0].cleanup: cannot stand beside prepare; only one of them is possible");
+  EXPECT_EQ(OnlyError("name: x\nname: y\nphases: [{prepare: }]"), "j.yaml:2: name: is given twice");
+  EXPECT_EQ(OnlyError("name: x\nphases: [{prepare: }]\non_worker_loss: pray"), "j.yaml:3: on_worker_loss: 'pray' is not one of abort, continue, retry");
+  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{threads: 0}]}}]"), "j.yaml:2: phases[0].run.workloads[0].threads: '0' is too small; the least is 1");
+  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{threads: 1.5}]}}]"), "j.yaml:2: phases[0].run.workloads[0].threads: '1.5' is not a whole number");
+  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{direct: maybe}]}}]"), "j.yaml:2: phases[0].run.workloads[0].direct: 'maybe' is not true or false");
+  EXPECT_NE(OnlyError("just words").find("not a job"), std::string::npos);
+  EXPECT_NE(OnlyError("a: [b").find("not YAML"), std::string::npos);
+}
+
+TEST(JobFileTest, AProblemIsShownAtTheNearestLineAbove) {
+  const JobFile file = ParseJobFile("mixed.yaml", kJob, {});
+  v1::Problem problem;
+  problem.set_path("phases[1].run.workloads[0].targets");
+  problem.set_message("is empty");
+  EXPECT_EQ(file.Locate(problem), "mixed.yaml:13: phases[1].run.workloads[0].targets: is empty");
+}
+
+// Bytes changed at random: an error or a job, never a crash.
+TEST(JobFileTest, RandomChangesNeverBreakTheReader) {
+  std::mt19937 random(1);
+  const int rounds = getenv("LOCKSTEP_LONG") != nullptr ? 200000 : 3000;
+  for (int i = 0; i < rounds; ++i) {
+    std::string source = kJob;
+    for (int changes = 1 + static_cast<int>(random() % 6); changes > 0; --changes) {
+      const size_t at = random() % source.size();
+      switch (random() % 3) {
+        case 0: source[at] = static_cast<char>(random() % 256); break;
+        case 1: source.erase(at, 1 + random() % 8); break;
+        default: source.insert(at, std::string(1 + random() % 3, "[]{}:-&*!\n 0%"[random() % 13]));
+      }
+    }
+    ParseJobFile("fuzz", source, {});
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::cli

@@ -1,0 +1,99 @@
+#include "controller/service/live_phase.h"
+
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+v1::IntervalSample Sample(uint32_t interval, const std::vector<uint64_t>& latencies, v1::IntervalClass interval_class = v1::INTERVAL_CLASS_MEASURED) {
+  v1::IntervalSample sample;
+  sample.set_interval(interval);
+  sample.set_interval_class(interval_class);
+  sample.set_begin_ns(interval * 1000000000ll);
+  sample.set_end_ns((interval + 1) * 1000000000ll);
+  v1::OperationCounters* c = sample.add_workloads()->add_operations();
+  c->set_kind(v1::OPERATION_KIND_READ);
+  c->set_operations(latencies.size());
+  c->set_bytes(latencies.size() * 512);
+  common::Histogram h;
+  for (uint64_t value : latencies) h.Record(value);
+  v1::Histogram* encoded = c->add_histograms();
+  encoded->set_metric(v1::METRIC_SERVICE_TIME);
+  encoded->set_scheme(common::kHistogramScheme);
+  encoded->set_buckets(h.Encode());
+  return sample;
+}
+
+v1::PhaseResult ResultOf(const v1::IntervalSample& whole) {
+  v1::PhaseResult result;
+  *result.add_workloads()->add_measured() = whole.workloads(0).operations(0);
+  return result;
+}
+
+LivePhase Phase(v1::AbortIf abort_if = {}) { return LivePhase(0, {{0, "a"}, {1, "b"}}, std::move(abort_if)); }
+
+TEST(LivePhaseTest, AnIntervalIsCompleteWhenAllHaveDeliveredIt) {
+  LivePhase phase = Phase();
+  ASSERT_TRUE(phase.Add(0, Sample(0, {100, 100, 100})).ok());
+  EXPECT_TRUE(phase.TakeComplete().empty());
+  ASSERT_TRUE(phase.Add(1, Sample(0, {5000})).ok());
+  const auto complete = phase.TakeComplete();
+  ASSERT_EQ(complete.size(), 1u);
+  EXPECT_DOUBLE_EQ(complete[0].iops(), 4);
+  EXPECT_DOUBLE_EQ(complete[0].bytes_per_second(), 2048);
+  EXPECT_NEAR(complete[0].p99_ns(), 5000, 50);
+  EXPECT_EQ(complete[0].hosts(1).host(), "b");
+  ASSERT_TRUE(phase.Add(0, Sample(1, {100})).ok());
+  phase.Leave(1);
+  EXPECT_EQ(phase.TakeComplete().size(), 1u);
+}
+
+TEST(LivePhaseTest, AResultMustBeTheSumOfItsIntervalsBucketByBucket) {
+  LivePhase phase = Phase();
+  ASSERT_TRUE(phase.Add(0, Sample(0, {100, 2000})).ok());
+  ASSERT_TRUE(phase.Add(0, Sample(1, {100, 90000})).ok());
+  EXPECT_TRUE(phase.CheckResult(0, ResultOf(Sample(0, {100, 100, 2000, 90000}))).ok());
+  EXPECT_FALSE(phase.CheckResult(0, ResultOf(Sample(0, {100, 100, 2000, 80000}))).ok());  // the same number, another bucket
+  EXPECT_FALSE(phase.CheckResult(0, ResultOf(Sample(0, {100, 2000, 90000}))).ok());
+  EXPECT_FALSE(phase.CheckResult(0, v1::PhaseResult()).ok());
+  EXPECT_FALSE(phase.CheckResult(1, ResultOf(Sample(0, {100}))).ok());
+}
+
+TEST(LivePhaseTest, ASampleThatIsNoneChangesNothing) {
+  LivePhase phase = Phase();
+  v1::IntervalSample lies = Sample(0, {100});
+  lies.mutable_workloads(0)->mutable_operations(0)->set_operations(2);
+  EXPECT_FALSE(phase.Add(0, lies).ok());
+  v1::IntervalSample other = Sample(0, {100});
+  other.mutable_workloads(0)->mutable_operations(0)->mutable_histograms(0)->set_scheme(9);
+  EXPECT_FALSE(phase.Add(0, other).ok());
+  v1::IntervalSample garbage = Sample(0, {100});
+  garbage.mutable_workloads(0)->mutable_operations(0)->mutable_histograms(0)->set_buckets("\xff\xff");
+  EXPECT_FALSE(phase.Add(0, garbage).ok());
+  EXPECT_TRUE(phase.CheckResult(0, v1::PhaseResult()).ok());
+}
+
+TEST(LivePhaseTest, BrakesLookAtMeasuredIntervalsOfTheWholeFleet) {
+  v1::AbortIf abort_if;
+  abort_if.set_p99_ns(1000);
+  LivePhase phase = Phase(abort_if);
+  for (uint32_t worker : {0, 1}) ASSERT_TRUE(phase.Add(worker, Sample(0, {5000}, v1::INTERVAL_CLASS_RAMP)).ok());
+  phase.TakeComplete();
+  EXPECT_EQ(phase.abort_reason(), "");
+  for (uint32_t worker : {0, 1}) ASSERT_TRUE(phase.Add(worker, Sample(1, {5000})).ok());
+  phase.TakeComplete();
+  EXPECT_NE(phase.abort_reason().find("abort_if.p99"), std::string::npos);
+}
+
+TEST(LivePhaseTest, RollupsAreOfTenSeconds) {
+  LivePhase phase = Phase();
+  for (uint32_t k = 0; k < 25; ++k) ASSERT_TRUE(phase.Add(0, Sample(k, {100, 200})).ok());
+  const auto rollups = phase.Rollups();
+  ASSERT_EQ(rollups.size(), 3u);
+  EXPECT_EQ(rollups[0].operations, 20u);
+  EXPECT_EQ(rollups[2].operations, 10u);
+  EXPECT_EQ(rollups[2].begin_ns, 20000000000);
+}
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,176 @@
+#include <set>
+
+#include "controller/plan/assign.h"
+#include "controller/plan/selection.h"
+#include "controller/plan/validate.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+PlanWorker Worker(const std::string& host, const std::string& boot = "boot") {
+  PlanWorker worker;
+  worker.hello.set_worker_id("id-" + host);
+  worker.hello.mutable_host()->set_name(host);
+  worker.hello.mutable_host()->set_boot_id(boot);
+  return worker;
+}
+
+v1::JobSpec Job() {
+  v1::JobSpec job;
+  job.set_name("j");
+  v1::Target* target = job.add_targets();
+  target->set_name("t");
+  target->mutable_file()->set_path("/data/{host}");
+  target->mutable_file()->set_size_bytes(64 << 20);
+  job.add_phases()->mutable_prepare();
+  v1::RunPhase* run = job.add_phases()->mutable_run();
+  run->set_duration_ns(10000000000);
+  run->add_workloads()->set_read_ratio(0.5);
+  job.add_phases()->mutable_cleanup();
+  FillDefaults(&job);
+  return job;
+}
+
+TEST(PlanTest, DefaultsMakeAShortJobWhole) {
+  const v1::JobSpec job = Job();
+  EXPECT_TRUE(Validate(job).empty());
+  const v1::Workload& w = job.phases(1).run().workloads(0);
+  EXPECT_EQ(w.targets(0), "t");
+  EXPECT_EQ(w.threads(), 1u);
+  EXPECT_TRUE(w.direct());
+  EXPECT_TRUE(w.pattern().has_random());
+  EXPECT_EQ(job.phases(0).name(), "prepare");
+  EXPECT_EQ(job.targets(0).sharing(), v1::SHARING_PRIVATE);
+  EXPECT_TRUE(IsWritten(job, 0));
+  EXPECT_TRUE(IsPrepared(job, 0));
+}
+
+std::vector<std::string> ProblemsOf(v1::JobSpec job) {
+  FillDefaults(&job);
+  std::vector<std::string> list;
+  for (const v1::Problem& problem : Validate(job)) list.push_back(problem.path() + ": " + problem.message());
+  return list;
+}
+
+TEST(PlanTest, EveryProblemIsNamedWithItsPath) {
+  v1::JobSpec job = Job();
+  job.mutable_phases(1)->mutable_run()->set_duration_ns(0);
+  job.mutable_phases(1)->mutable_run()->set_ramp_ns(1500000000);
+  job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_block_size_bytes(1000);
+  job.mutable_targets(0)->mutable_file()->set_path("relative");
+  const auto problems = ProblemsOf(job);
+  EXPECT_EQ(problems.size(), 5u);
+  EXPECT_EQ(problems[0], "targets[0].file.path: 'relative' is not an absolute path");
+  EXPECT_NE(problems[1].find("phases[1].run.ramp: must be a multiple of the interval"), std::string::npos);
+}
+
+TEST(PlanTest, WhatThisVersionDoesNotDoIsRefusedInWords) {
+  v1::JobSpec job = Job();
+  v1::Workload* w = job.mutable_phases(1)->mutable_run()->mutable_workloads(0);
+  w->mutable_open_loop()->set_rate_per_second(5);
+  w->set_max_iops(10);
+  w->mutable_fsync()->set_every(100);
+  w->set_engine(v1::ENGINE_LIBAIO);
+  job.set_on_worker_loss(v1::LOSS_POLICY_RETRY);
+  job.add_phases()->mutable_verify();
+  const auto problems = ProblemsOf(job);
+  EXPECT_EQ(problems.size(), 6u);
+  for (const std::string& problem : problems) EXPECT_NE(problem.find("not in this version"), std::string::npos) << problem;
+}
+
+TEST(PlanTest, HostRanges) {
+  EXPECT_EQ(ExpandHostNames("node[1-3]"), (std::vector<std::string>{"node1", "node2", "node3"}));
+  EXPECT_EQ(ExpandHostNames("n[08-10]-[a,b]").size(), 6u);
+  EXPECT_EQ(ExpandHostNames("n[08-10]")[0], "n08");
+  EXPECT_EQ(ExpandHostNames("plain"), std::vector<std::string>{"plain"});
+}
+
+TEST(PlanTest, SelectionIsByNameLabelAndCount) {
+  std::vector<PlanWorker> workers = {Worker("c"), Worker("a"), Worker("b")};
+  (*workers[2].hello.mutable_labels())["rack"] = "1";
+  v1::HostSelector selector;
+  EXPECT_EQ(*Select(selector, workers), (std::vector<uint32_t>{1, 2, 0}));
+  selector.set_count(2);
+  EXPECT_EQ(*Select(selector, workers), (std::vector<uint32_t>{1, 2}));
+  selector.set_count(0);
+  (*selector.mutable_labels())["rack"] = "1";
+  EXPECT_EQ(*Select(selector, workers), std::vector<uint32_t>{2});
+  selector.add_names("z");
+  EXPECT_EQ(Select(selector, workers).status().message(), "no worker is attached on z");
+}
+
+SettledRun Settled(v1::JobSpec job, int workers) {
+  SettledRun run{"run", std::move(job), 7, {}};
+  for (int i = 0; i < workers; ++i) {
+    run.workers.push_back(Worker("node" + std::to_string(i), i < 3 ? "bootA" : "bootB"));
+    v1::TargetInspection* found = run.workers.back().inspection.add_targets();
+    found->set_device_name("sda");
+    found->set_size_bytes(100 << 20);
+  }
+  return run;
+}
+
+TEST(PlanTest, EachKernelAndDeviceIsSampledByOneWorker) {
+  const SettledRun run = Settled(Job(), 4);
+  const auto assignments = *MakeAssignments(run, 1, 1, {0, 1, 2, 3});
+  std::vector<int> devices, hosts;
+  for (const auto& a : assignments) {
+    devices.push_back(a.sample_devices_size());
+    hosts.push_back(a.sample_host());
+  }
+  EXPECT_EQ(devices, (std::vector<int>{1, 0, 0, 1}));
+  EXPECT_EQ(hosts, (std::vector<int>{1, 0, 0, 1}));
+}
+
+TEST(PlanTest, SlicesOfASharedTargetTouchNoByteTwice) {
+  v1::JobSpec job = Job();
+  job.mutable_targets(0)->clear_file();
+  job.mutable_targets(0)->mutable_device()->set_path("/dev/sda");
+  job.mutable_targets(0)->set_sharing(v1::SHARING_SLICED);
+  job.mutable_phases()->DeleteSubrange(0, 1);
+  const SettledRun run = Settled(job, 3);
+  uint64_t end = 0;
+  const auto assignments = *MakeAssignments(run, 0, 1, {0, 1, 2});
+  for (const auto& a : assignments) {
+    const v1::TargetAssignment& t = a.targets(0);
+    EXPECT_GE(t.slice_begin_bytes(), end);
+    EXPECT_GT(t.slice_length_bytes(), 0u);
+    end = t.slice_begin_bytes() + t.slice_length_bytes();
+  }
+  EXPECT_LE(end, uint64_t{100} << 20);
+  // A lost worker does not move the others.
+  const auto rest = *MakeAssignments(run, 0, 1, {0, 2});
+  EXPECT_EQ(rest[1].targets(0).slice_begin_bytes(), (*MakeAssignments(run, 0, 1, {0, 1, 2}))[2].targets(0).slice_begin_bytes());
+}
+
+TEST(PlanTest, LimitsAreSharedOutExactlyAndSeedsDiffer) {
+  v1::JobSpec job = Job();
+  job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_operations(1001);
+  const auto assignments = *MakeAssignments(Settled(job, 4), 1, 1, {0, 1, 2, 3});
+  uint64_t sum = 0;
+  std::set<uint64_t> seeds;
+  for (const auto& a : assignments) {
+    sum += a.run().workloads(0).operations();
+    seeds.insert(a.run().workloads(0).seed());
+  }
+  EXPECT_EQ(sum, 1001u);
+  EXPECT_EQ(seeds.size(), 4u);
+}
+
+TEST(PlanTest, TwoWorkersInOnePrivateFileAreRefused) {
+  const v1::JobSpec job = Job();
+  SettledRun run = Settled(job, 2);
+  for (PlanWorker& worker : run.workers) {
+    worker.inspection.mutable_targets(0)->set_place_key("path:bootA:/data/same");
+    worker.inspection.mutable_targets(0)->add_paths("/data/same");
+  }
+  const FleetCheck check = CheckFleet(job, run.workers, "bootA/sda");
+  ASSERT_EQ(check.refusals.size(), 1u);
+  EXPECT_NE(check.refusals[0].find("is also used by node0"), std::string::npos);
+  ASSERT_EQ(check.warnings.size(), 1u);
+  EXPECT_NE(check.warnings[0].find("where Lockstep's own store writes too"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::controller

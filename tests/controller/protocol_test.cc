@@ -1,0 +1,303 @@
+// The worker's protocol over a real gRPC server and real sockets: who is refused, with which words, and that nobody else is harmed.
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+#include "common/clock.h"
+#include "common/ids.h"
+#include "controller/fleet/control_stream.h"
+#include "controller/fleet/fleet.h"
+#include "controller/service/deliver_stream.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+using ControlCall = grpc::ClientReaderWriter<v1::WorkerMessage, v1::ControllerMessage>;
+using DeliverCall = grpc::ClientReaderWriter<v1::Delivery, v1::DeliveryAck>;
+
+// A store that only remembers, and can be out of reach.
+class MemoryStore final : public storage::Store {
+ public:
+  absl::StatusOr<uint64_t> AcquireEpoch(const std::string&) override { return 1; }
+  absl::Status RegisterWorker(const v1::Hello&) override { return absl::OkStatus(); }
+  absl::Status Enqueue(const storage::RunRecord&) override { return absl::OkStatus(); }
+  absl::StatusOr<std::vector<storage::RunRecord>> Queue() override { return std::vector<storage::RunRecord>(); }
+  absl::Status StartRun(const std::string&, const std::vector<storage::RunWorker>&) override { return absl::OkStatus(); }
+  absl::Status EndRun(const std::string&, const std::string&, const std::string&, bool) override { return absl::OkStatus(); }
+  absl::Status SaveSummary(const std::string&, const v1::RunSummary&) override { return absl::OkStatus(); }
+  absl::Status AddEvent(const std::string&, const std::string&, const std::string&, const std::string&) override { return absl::OkStatus(); }
+  absl::Status BeginPhase(const std::string&, const storage::PhaseRecord&, const std::vector<v1::Workload>&, const std::vector<uint32_t>&) override { return absl::OkStatus(); }
+  absl::Status CommitGo(const std::string&, uint32_t, uint32_t, int64_t, int64_t, const std::vector<storage::WorkerClock>&) override { return absl::OkStatus(); }
+  absl::Status EndPhase(const std::string&, uint32_t, uint32_t, const std::string&, const std::string&, const std::vector<storage::Rollup>&) override { return absl::OkStatus(); }
+  absl::Status Ingest(uint64_t, const std::vector<storage::IngestBatch>& batches) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (outages > 0) {
+      --outages;
+      return absl::UnavailableError("away");
+    }
+    for (const auto& batch : batches) {
+      EXPECT_EQ(batch.first_sequence, stored[batch.worker_index]);
+      stored[batch.worker_index] += batch.items.size();
+    }
+    return absl::OkStatus();
+  }
+  absl::StatusOr<uint64_t> Cursor(const v1::PhaseId&, uint32_t worker) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    return stored[worker];
+  }
+  absl::StatusOr<std::string> ResolveRun(const std::string&) override { return absl::NotFoundError(""); }
+  absl::StatusOr<storage::RunRecord> GetRun(const std::string&) override { return absl::NotFoundError(""); }
+  absl::StatusOr<storage::RunData> LoadRun(const std::string&) override { return absl::NotFoundError(""); }
+  absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest&) override { return std::vector<v1::RunSummary>(); }
+  std::string Describe() const override { return "memory"; }
+  std::string ReaderConninfo() const override { return ""; }
+
+  std::mutex mutex;
+  int outages = 0;                       // guarded by mutex
+  std::map<uint32_t, uint64_t> stored;   // guarded by mutex
+};
+
+class Gateway final : public v1::WorkerService::CallbackService {
+ public:
+  Gateway(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override { return new ControlStream(fleet_, context); }
+  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(grpc::CallbackServerContext*) override { return DeliverStream::Make(fleet_, ingest_); }
+
+ private:
+  Fleet* fleet_;
+  IngestPipeline* ingest_;
+};
+
+class ProtocolTest : public testing::Test {
+ protected:
+  ProtocolTest()
+      : fleet_(7, &common::SystemClock(),
+               {[this](const v1::Hello&) { Count(&attached_); }, [this](const std::string&, const v1::WorkerMessage&) { Count(&messages_); },
+                [this](const std::string&, const std::string&) { Count(&lost_); }}),
+        ingest_(7, &store_, [](const std::string&) { FAIL(); }),
+        gateway_(&fleet_, &ingest_) {
+    grpc::ServerBuilder builder;
+    int port = 0;
+    builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+    builder.RegisterService(&gateway_);
+    server_ = builder.BuildAndStart();
+    stub_ = v1::WorkerService::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  }
+  ~ProtocolTest() override {
+    fleet_.Shutdown();
+    server_->Shutdown(std::chrono::system_clock::now() + std::chrono::seconds(1));
+    server_->Wait();
+  }
+
+  void Count(int* counter) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    ++*counter;
+    changed_.notify_all();
+  }
+  bool Reach(const int* counter, int value) {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return *counter >= value; });
+  }
+
+  static v1::WorkerMessage Hello(const std::string& host, uint32_t version = v1::PROTOCOL_VERSION_CURRENT, const std::string& id = common::NewUuid()) {
+    v1::WorkerMessage message;
+    v1::Hello* hello = message.mutable_hello();
+    hello->set_protocol_version(version);
+    hello->set_software_version("9.9");
+    hello->set_worker_id(id);
+    hello->mutable_host()->set_host_id(common::NewUuid());
+    hello->mutable_host()->set_name(host);
+    hello->mutable_host()->set_boot_id("boot");
+    return message;
+  }
+
+  // The first answer to a first message.
+  v1::ControllerMessage Say(const v1::WorkerMessage& message) {
+    grpc::ClientContext context;
+    auto call = stub_->Control(&context);
+    call->Write(message);
+    v1::ControllerMessage answer;
+    call->Read(&answer);
+    context.TryCancel();
+    call->Finish();
+    return answer;
+  }
+
+  static v1::PhaseId Phase() {
+    v1::PhaseId phase;
+    phase.set_run_id("11111111-1111-4111-8111-111111111111");
+    phase.set_attempt(1);
+    return phase;
+  }
+  static v1::Delivery Batch(uint64_t first, int items) {
+    v1::Delivery delivery;
+    *delivery.mutable_batch()->mutable_phase() = Phase();
+    delivery.mutable_batch()->set_first_sequence(first);
+    for (int i = 0; i < items; ++i) delivery.mutable_batch()->add_items()->mutable_interval()->set_interval(static_cast<uint32_t>(first) + i);
+    return delivery;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int attached_ = 0, messages_ = 0, lost_ = 0;
+  MemoryStore store_;
+  Fleet fleet_;
+  IngestPipeline ingest_;
+  Gateway gateway_;
+  std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<v1::WorkerService::Stub> stub_;
+};
+
+TEST_F(ProtocolTest, AnotherVersionIsRefusedWithWords) {
+  const v1::ControllerMessage answer = Say(Hello("node1", 99));
+  ASSERT_TRUE(answer.has_refused());
+  EXPECT_EQ(answer.refused().reason(), "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 1: install the same Lockstep on both");
+  EXPECT_EQ(attached_, 0);
+}
+
+TEST_F(ProtocolTest, WhoDoesNotSayHelloOrHasNoIdentityIsRefused) {
+  v1::WorkerMessage heartbeat;
+  heartbeat.mutable_heartbeat();
+  EXPECT_EQ(Say(heartbeat).refused().reason(), "the first message must be Hello");
+  EXPECT_EQ(Say(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, "me")).refused().reason(), "its worker or host id is not a UUID");
+}
+
+TEST_F(ProtocolTest, AttachedTwiceOrUnderATakenNameIsRefusedAndTheFirstStays) {
+  const std::string id = common::NewUuid();
+  grpc::ClientContext context;
+  auto call = stub_->Control(&context);
+  call->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id));
+  v1::ControllerMessage welcome;
+  ASSERT_TRUE(call->Read(&welcome));
+  EXPECT_TRUE(welcome.has_welcome());
+  EXPECT_EQ(welcome.epoch(), 7u);
+  EXPECT_NE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id)).refused().reason().find("is attached already"), std::string::npos);
+  EXPECT_NE(Say(Hello("node1")).refused().reason().find("start this one with --name"), std::string::npos);
+  EXPECT_TRUE(fleet_.IsAttached(id));
+  v1::WorkerMessage armed;
+  armed.mutable_armed();
+  call->Write(armed);
+  EXPECT_TRUE(Reach(&messages_, 1));
+  context.TryCancel();
+  call->Finish();
+  EXPECT_TRUE(Reach(&lost_, 1));
+  EXPECT_FALSE(fleet_.IsAttached(id));
+}
+
+TEST_F(ProtocolTest, PingsGiveAClockWithABoundThatHoldsTheTruth) {
+  const std::string id = common::NewUuid();
+  constexpr int64_t kAhead = 5000000000000;
+  grpc::ClientContext context;
+  auto call = stub_->Control(&context);
+  call->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id));
+  v1::ControllerMessage message;
+  for (int replies = 0; replies < 8 && call->Read(&message);) {
+    if (!message.has_clock_ping()) continue;
+    v1::WorkerMessage reply;
+    reply.mutable_clock_reply()->set_id(message.clock_ping().id());
+    reply.mutable_clock_reply()->set_received_ns(common::SystemClock().MonotonicNs() + kAhead);
+    reply.mutable_clock_reply()->set_replied_ns(common::SystemClock().MonotonicNs() + kAhead);
+    call->Write(reply);
+    ++replies;
+  }
+  ClockEstimator::Estimate clock;
+  for (int i = 0; i < 200 && !clock.known; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    clock = fleet_.ClockOf(id);
+  }
+  ASSERT_TRUE(clock.known);
+  EXPECT_LE(std::abs(clock.offset_ns - kAhead), clock.bound_ns);
+  context.TryCancel();
+  call->Finish();
+}
+
+class DeliverTest : public ProtocolTest {
+ protected:
+  DeliverTest() {
+    control_ = stub_->Control(&control_context_);
+    control_->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id_));
+    v1::ControllerMessage welcome;
+    control_->Read(&welcome);
+    ingest_.Open(Phase(), {{id_, {0, "node1"}}}, {},
+                 {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](uint32_t, const v1::PhaseResult&, const std::string&) {}});
+    deliver_ = stub_->Deliver(&deliver_context_);
+    v1::Delivery hello;
+    hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+    hello.mutable_hello()->set_worker_id(id_);
+    deliver_->Write(hello);
+  }
+  ~DeliverTest() override {
+    deliver_context_.TryCancel();
+    control_context_.TryCancel();
+    deliver_->Finish();
+    control_->Finish();
+  }
+  v1::DeliveryAck Ack(const v1::Delivery& delivery) {
+    deliver_->Write(delivery);
+    v1::DeliveryAck ack;
+    EXPECT_TRUE(deliver_->Read(&ack));
+    return ack;
+  }
+
+  const std::string id_ = common::NewUuid();
+  grpc::ClientContext control_context_, deliver_context_;
+  std::unique_ptr<ControlCall> control_;
+  std::unique_ptr<DeliverCall> deliver_;
+};
+
+TEST_F(DeliverTest, NothingIsStoredTwiceAndAGapIsSentBack) {
+  EXPECT_EQ(Ack(Batch(0, 3)).committed(), 3u);
+  EXPECT_EQ(Ack(Batch(0, 3)).committed(), 3u);   // again, all of it
+  EXPECT_EQ(Ack(Batch(1, 4)).committed(), 5u);   // again, and two more
+  const v1::DeliveryAck gap = Ack(Batch(9, 1));
+  EXPECT_EQ(gap.refused(), "sequence 9 came before 5");
+  EXPECT_EQ(gap.committed(), 5u);
+  EXPECT_FALSE(gap.final());
+  EXPECT_EQ(store_.stored[0], 5u);
+}
+
+TEST_F(DeliverTest, AnOutageOfTheStoreDelaysAndLosesNothing) {
+  {
+    std::lock_guard<std::mutex> lock(store_.mutex);
+    store_.outages = 2;
+  }
+  EXPECT_EQ(Ack(Batch(0, 3)).committed(), 3u);
+  EXPECT_EQ(store_.stored[0], 3u);
+}
+
+TEST_F(DeliverTest, SamplesOfAPhaseThatIsNotThereAreRefusedForGood) {
+  v1::Delivery other = Batch(0, 1);
+  other.mutable_batch()->mutable_phase()->set_phase(5);
+  const v1::DeliveryAck ack = Ack(other);
+  EXPECT_TRUE(ack.final());
+  EXPECT_NE(ack.refused().find("is not in progress"), std::string::npos);
+}
+
+TEST_F(DeliverTest, GarbageIsRefusedAndStoresNothing) {
+  v1::Delivery garbage = Batch(0, 1);
+  v1::OperationCounters* c = garbage.mutable_batch()->mutable_items(0)->mutable_interval()->add_workloads()->add_operations();
+  c->add_histograms()->set_buckets("\xff");
+  EXPECT_TRUE(Ack(garbage).final());
+  v1::Delivery empty = Batch(0, 0);
+  empty.mutable_batch()->add_items();
+  EXPECT_TRUE(Ack(empty).final());
+  EXPECT_EQ(store_.stored[0], 0u);
+}
+
+TEST_F(ProtocolTest, ADeliveryWithoutAnAttachedWorkerIsRefused) {
+  grpc::ClientContext context;
+  auto call = stub_->Deliver(&context);
+  v1::Delivery hello;
+  hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+  hello.mutable_hello()->set_worker_id(common::NewUuid());
+  call->Write(hello);
+  v1::DeliveryAck ack;
+  EXPECT_FALSE(call->Read(&ack));
+  EXPECT_EQ(call->Finish().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+}  // namespace
+}  // namespace lockstep::controller

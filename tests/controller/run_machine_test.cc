@@ -1,0 +1,256 @@
+#include "controller/core/run_machine.h"
+
+#include <map>
+#include <set>
+
+#include "common/ids.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+RunPlan Plan(uint32_t workers, LossPolicy loss = LossPolicy::kAbort, uint32_t min_hosts = 1) {
+  RunPlan plan;
+  plan.phases = {{"prepare", PhaseKind::kPrepare, 1000}, {"mix", PhaseKind::kRun, 1000}, {"cleanup", PhaseKind::kCleanup, 1000}};
+  for (uint32_t i = 0; i < workers; ++i) plan.hosts.push_back("node" + std::to_string(i));
+  plan.on_worker_loss = loss;
+  plan.min_hosts = min_hosts;
+  plan.arm_deadline_ns = 1000;
+  plan.stop_deadline_ns = 1000;
+  return plan;
+}
+
+template <typename A>
+const A* Find(const std::vector<Action>& actions) {
+  for (const Action& action : actions) {
+    if (const A* found = std::get_if<A>(&action)) return found;
+  }
+  return nullptr;
+}
+
+// Walks the machine to a point of a phase.
+class Driver {
+ public:
+  explicit Driver(RunPlan plan) : workers_(static_cast<uint32_t>(plan.hosts.size())), machine_(std::move(plan)) { Do(event::Begin{}); }
+  const std::vector<Action>& Do(const Event& event) { return last_ = machine_.Handle(event); }
+  void ToArming() { Do(event::PhaseRecorded{}); }
+  void ToCommitting() {
+    ToArming();
+    for (uint32_t w : std::set<uint32_t>(machine_.members())) Do(event::Armed{w});
+  }
+  void ToRunning() {
+    ToCommitting();
+    Do(event::GoCommitted{});
+  }
+  void Complete() {
+    ToRunning();
+    for (uint32_t w : std::set<uint32_t>(machine_.members())) Do(event::ResultStored{w, ""});
+    Do(event::PhaseClosed{});
+  }
+  RunMachine& machine() { return machine_; }
+  const std::vector<Action>& last() const { return last_; }
+
+ private:
+  uint32_t workers_;
+  RunMachine machine_;
+  std::vector<Action> last_;
+};
+
+TEST(RunMachineTest, AllPhasesInOrderThenDone) {
+  Driver driver(Plan(2));
+  driver.Complete();
+  EXPECT_EQ(driver.machine().phase(), 1u);
+  driver.Complete();
+  driver.Complete();
+  const auto* end = Find<action::EndRun>(driver.last());
+  ASSERT_NE(end, nullptr);
+  EXPECT_EQ(end->state, "done");
+  EXPECT_FALSE(end->degraded);
+  EXPECT_TRUE(driver.machine().over());
+}
+
+TEST(RunMachineTest, NoGoBeforeAllAreArmedAndItIsOnDisk) {
+  Driver driver(Plan(3));
+  driver.ToArming();
+  EXPECT_EQ(Find<action::CommitGo>(driver.Do(event::Armed{0})), nullptr);
+  EXPECT_EQ(Find<action::CommitGo>(driver.Do(event::Armed{0})), nullptr);  // twice the same one
+  EXPECT_EQ(Find<action::CommitGo>(driver.Do(event::Armed{2})), nullptr);
+  const auto last = driver.Do(event::Armed{1});
+  EXPECT_NE(Find<action::CommitGo>(last), nullptr);
+  EXPECT_EQ(Find<action::SendGo>(last), nullptr);
+  EXPECT_NE(Find<action::SendGo>(driver.Do(event::GoCommitted{})), nullptr);
+}
+
+TEST(RunMachineTest, AWorkerThatCannotArmStopsTheOthersAndTheirAnswersAreAwaited) {
+  Driver driver(Plan(2));
+  driver.ToArming();
+  driver.Do(event::Armed{1});
+  const auto actions = driver.Do(event::Failed{0, "/x: no such file"});
+  EXPECT_NE(Find<action::StopNow>(actions), nullptr);
+  EXPECT_EQ(Find<action::ClosePhase>(actions), nullptr);
+  const auto* close = Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""}));
+  ASSERT_NE(close, nullptr);
+  EXPECT_EQ(close->state, "failed");
+  EXPECT_EQ(close->reason, "phase prepare failed on node0: /x: no such file");
+}
+
+TEST(RunMachineTest, AfterAFailureOnlyCleanupIsRunAndTheFirstReasonStays) {
+  Driver driver(Plan(2));
+  driver.Complete();
+  driver.ToRunning();
+  driver.Do(event::ResultStored{0, "disk gone"});
+  driver.Do(event::ResultStored{1, "other"});
+  driver.Do(event::PhaseClosed{});
+  EXPECT_EQ(driver.machine().phase(), 2u);
+  driver.Complete();
+  const auto* end = Find<action::EndRun>(driver.last());
+  ASSERT_NE(end, nullptr);
+  EXPECT_EQ(end->state, "failed");
+  EXPECT_EQ(end->outcome, "phase mix on node0: disk gone");
+}
+
+TEST(RunMachineTest, StopNowSkipsCleanup) {
+  Driver driver(Plan(1));
+  driver.Complete();
+  driver.ToRunning();
+  EXPECT_NE(Find<action::StopNow>(driver.Do(event::Stop{"cancelled", "enough", true})), nullptr);
+  driver.Do(event::ResultStored{0, ""});
+  const auto* end = Find<action::EndRun>(driver.Do(event::PhaseClosed{}));
+  ASSERT_NE(end, nullptr);
+  EXPECT_EQ(end->state, "cancelled");
+}
+
+TEST(RunMachineTest, ALostWorkerAbortsOrDegradesByPolicy) {
+  Driver aborting(Plan(3));
+  aborting.ToRunning();
+  EXPECT_NE(Find<action::StopNow>(aborting.Do(event::Lost{1, "kill -9"})), nullptr);
+
+  Driver going_on(Plan(3, LossPolicy::kContinue, 2));
+  going_on.ToRunning();
+  EXPECT_EQ(Find<action::StopNow>(going_on.Do(event::Lost{1, "kill -9"})), nullptr);
+  going_on.Do(event::ResultStored{0, ""});
+  EXPECT_NE(Find<action::ClosePhase>(going_on.Do(event::ResultStored{2, ""})), nullptr);
+  going_on.Do(event::PhaseClosed{});
+  going_on.Complete();
+  going_on.Complete();
+  EXPECT_TRUE(Find<action::EndRun>(going_on.last())->degraded);
+
+  Driver too_few(Plan(3, LossPolicy::kContinue, 3));
+  too_few.ToRunning();
+  EXPECT_NE(Find<action::StopNow>(too_few.Do(event::Lost{1, "kill -9"})), nullptr);
+}
+
+TEST(RunMachineTest, ALostWorkerDuringArmingLetsTheOthersGo) {
+  Driver driver(Plan(2, LossPolicy::kContinue));
+  driver.ToArming();
+  driver.Do(event::Armed{0});
+  const auto* go = Find<action::CommitGo>(driver.Do(event::Lost{1, "gone"}));
+  ASSERT_NE(go, nullptr);
+  EXPECT_EQ(go->workers, std::vector<uint32_t>{0});
+}
+
+TEST(RunMachineTest, AMissedBarrierNamesWhoMissedIt) {
+  Driver driver(Plan(3));
+  driver.ToArming();
+  const auto* deadline = Find<action::SetDeadline>(driver.last());
+  ASSERT_NE(deadline, nullptr);
+  const uint64_t token = deadline->token;
+  driver.Do(event::Armed{1});
+  const auto* stop = Find<action::StopNow>(driver.Do(event::Deadline{token}));
+  ASSERT_NE(stop, nullptr);
+  EXPECT_NE(stop->reason.find("not armed before the deadline: node0, node2"), std::string::npos) << stop->reason;
+  EXPECT_TRUE(driver.Do(event::Deadline{token}).empty());  // an old token means nothing
+}
+
+// Random events in random order, some of them absurd: nothing starts before its time, and every run ends.
+TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
+  const int seeds = getenv("LOCKSTEP_LONG") != nullptr ? 200000 : 3000;
+  for (int seed = 0; seed < seeds; ++seed) {
+    uint64_t state = seed;
+    const auto draw = [&state](uint64_t bound) { return common::DeriveSeed(0, state = common::DeriveSeed(state, 1)) % bound; };
+    const uint32_t workers = 1 + static_cast<uint32_t>(draw(4));
+    RunMachine machine(Plan(workers, draw(2) == 0 ? LossPolicy::kAbort : LossPolicy::kContinue, 1 + static_cast<uint32_t>(draw(workers))));
+    std::set<uint32_t> armed, lost;
+    bool committed = false, recorded = false, closing = false;
+    uint64_t token = 0;
+    int ends = 0;
+    const auto handle = [&](const Event& event) {
+      for (const Action& action : machine.Handle(event)) {
+        if (std::get_if<action::RecordPhase>(&action) != nullptr) {
+          armed.clear();
+          committed = false;
+          recorded = true;
+          EXPECT_FALSE(closing) << "seed " << seed;
+        }
+        if (std::get_if<action::CommitGo>(&action) != nullptr) {
+          for (uint32_t w : machine.members()) EXPECT_TRUE(armed.count(w)) << "seed " << seed;
+        }
+        if (std::get_if<action::SendGo>(&action) != nullptr) EXPECT_TRUE(committed) << "seed " << seed;
+        if (const auto* d = std::get_if<action::SetDeadline>(&action)) {
+          EXPECT_GT(d->token, token) << "seed " << seed;
+          token = d->token;
+        }
+        if (std::get_if<action::ClosePhase>(&action) != nullptr) closing = true;
+        ends += std::get_if<action::EndRun>(&action) != nullptr;
+      }
+    };
+    handle(event::Begin{});
+    for (int step = 0; step < 400 && !machine.over(); ++step) {
+      const uint32_t worker = static_cast<uint32_t>(draw(workers));
+      switch (draw(step < 300 ? 12 : 8)) {
+        case 0:
+        case 1:
+          if (recorded) {
+            recorded = false;
+            handle(event::PhaseRecorded{});
+          }
+          break;
+        case 2:
+        case 3:
+          if (lost.count(worker) == 0 && std::string(machine.stage()) == "arming") {
+            armed.insert(worker);
+            handle(event::Armed{worker});
+          }
+          break;
+        case 4:
+          if (std::string(machine.stage()) == "committing") {
+            committed = true;
+            handle(event::GoCommitted{});
+          }
+          break;
+        case 5:
+        case 6:
+          if (std::string(machine.stage()) == "running" || std::string(machine.stage()) == "stopping") handle(event::ResultStored{worker, draw(20) == 0 ? "broken" : ""});
+          break;
+        case 7:
+          if (closing) {
+            closing = false;
+            handle(event::PhaseClosed{});
+          }
+          if (step >= 300) handle(event::Deadline{token});
+          break;
+        case 8:
+          if (draw(10) == 0) {
+            lost.insert(worker);
+            handle(event::Lost{worker, "lost"});
+          }
+          break;
+        case 9:
+          if (draw(10) == 0) handle(event::Failed{worker, "failed"});
+          break;
+        case 10:
+          if (draw(30) == 0) handle(event::Stop{"cancelled", "stop", draw(2) == 0});
+          break;
+        default:
+          if (draw(10) == 0) handle(event::Deadline{draw(token + 2)});
+      }
+    }
+    EXPECT_TRUE(machine.over()) << "seed " << seed << " stays in " << machine.stage();
+    EXPECT_EQ(ends, 1) << "seed " << seed;
+    EXPECT_TRUE(machine.Handle(event::Begin{}).empty());
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace lockstep::controller

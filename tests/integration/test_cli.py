@@ -1,0 +1,111 @@
+"""The command line as people and scripts use it."""
+import json
+import os
+import subprocess
+import unittest
+
+from fleet import BIN, FleetTest, files_job
+
+COMMANDS = ["up", "run", "submit", "watch", "status", "stop", "report", "rerun", "history", "hosts", "devices", "plan", "sql", "demo", "completion"]
+
+
+class CommandLine(FleetTest):
+    workers = 1
+
+    def test_every_command_has_help_with_an_example(self):
+        top = self.ok(self.fleet.lockstep("--help")).out
+        for command in COMMANDS:
+            self.assertIn(command, top)
+            text = self.ok(self.fleet.lockstep(command, "--help")).out
+            self.assertRegex(text, r"Examples?:\n  (source <\()?(run=\$\()?lockstep " + command)
+
+    def test_all_errors_of_a_job_file_at_once_with_their_lines(self):
+        job = """name: broken
+targets:
+  - name: data
+    file: {path: /x, size: 8MiB}
+phases:
+  - run:
+      duration: 10
+      workloads:
+        - block_size: 4q
+          quue_depth: 8
+          read: 170%
+          pattern: spiral
+"""
+        done = self.ok(self.fleet.lockstep("run", "-", stdin=job), 2)
+        self.assertEqual(done.err.splitlines(), [
+            "stdin:7: phases[0].run.duration: '10' is not a duration; write 250us, 2ms, 90s, 5m, 12h",
+            "stdin:9: phases[0].run.workloads[0].block_size: '4q' is not a size; write 4096, 4KiB, 4k",
+            "stdin:10: phases[0].run.workloads[0].quue_depth: is not a field; did you mean queue_depth?",
+            "stdin:11: phases[0].run.workloads[0].read: '170%' is too large; the most is 100%",
+            "stdin:12: phases[0].run.workloads[0].pattern: 'spiral' is not one of sequential, random, zipf",
+        ])
+
+    def test_the_controllers_problems_are_shown_at_their_lines_too(self):
+        job = files_job(self.fleet.data, hosts=1, workload=", engine: mmap, targets: nothing")
+        done = self.ok(self.fleet.lockstep("run", "-", stdin=job), 2)
+        self.assertIn("stdin:13: phases[1].run.workloads[0].engine: this engine is not in this version", done.err)
+        self.assertIn("stdin:13: phases[1].run.workloads[0].targets[0]: no target is named 'nothing'", done.err)
+
+    def test_set_overrides_a_field_and_is_checked(self):
+        job = files_job(self.fleet.data, hosts=1, duration="500s")
+        report = self.ok(self.fleet.run_job(job, "--set", "phases.1.run.duration=1s", "--set", "labels.ticket=42", "--format", "json")).json()
+        self.assertAlmostEqual(report["phases"][1]["windowEndSeconds"], 1, delta=0.01)
+        self.assertEqual(report["run"]["labels"], {"ticket": "42"})
+        wrong = self.ok(self.fleet.run_job(job, "--set", "phases.9.run.duration=1s"), 2)
+        self.assertIn("'9' is not one of the list's numbers, 0 to 2", wrong.err)
+
+    def test_stdout_is_pure_and_without_colours(self):
+        done = self.ok(self.fleet.run_job(files_job(self.fleet.data, hosts=1, duration="1s"), "--format", "json"))
+        json.loads(done.out)
+        text = self.ok(self.fleet.lockstep("report", "last")).out
+        self.assertNotIn("\x1b", text)
+        self.assertTrue(all(len(line) <= 100 for line in text.splitlines()), [line for line in text.splitlines() if len(line) > 100])
+        csv = self.ok(self.fleet.lockstep("report", "last", "--format", "csv")).out.splitlines()
+        self.assertEqual(len({line.count(",") for line in csv}), 1)
+        self.assertTrue(csv[0].startswith("run,job,phase,"))
+
+    def test_submit_prints_the_id_and_watch_follows_it(self):
+        run = self.ok(self.fleet.lockstep("submit", "-", stdin=files_job(self.fleet.data, hosts=1, duration="1s"))).out.strip()
+        self.assertRegex(run, "^[0-9a-f-]{36}$")
+        watched = self.ok(self.fleet.lockstep("watch", run[:8], "--format", "json"))
+        self.assertEqual(watched.json()["run"]["runId"], run)
+        self.assertIn("[2/3] mix", watched.err)
+
+    def test_listings(self):
+        self.assertIn("node1", self.ok(self.fleet.lockstep("hosts")).out)
+        self.assertIn("/dev/", self.ok(self.fleet.lockstep("devices")).out)
+        self.assertIn("1 workers attached", self.ok(self.fleet.lockstep("status")).out)
+
+    def test_a_run_that_does_not_exist(self):
+        self.assertIn("no run's id begins with 'ffff0000'", self.ok(self.fleet.lockstep("report", "ffff0000"), 1).err)
+
+    def test_no_controller_says_what_to_do(self):
+        done = subprocess.run([f"{BIN}/lockstep", "--controller", "127.0.0.1:1", "status"], capture_output=True, text=True, timeout=30, check=False)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("start one here with `lockstep up`", done.stderr)
+
+    def test_sql_reads_and_cannot_write(self):
+        self.ok(self.fleet.lockstep("sql", "-c", "SELECT * FROM run_overview"))
+        done = self.fleet.lockstep("sql", "-c", "DELETE FROM lockstep.runs")
+        self.assertNotEqual(done.status, 0)
+        still = self.fleet.lockstep("sql", "-c", "SET TRANSACTION READ WRITE; DELETE FROM lockstep.runs")
+        self.assertIn("permission denied", still.err)
+
+    def test_completion_knows_the_commands(self):
+        script = self.ok(self.fleet.lockstep("completion", "bash")).out
+        probe = script + '\nCOMP_WORDS=(lockstep re); COMP_CWORD=1; _lockstep; echo "${COMPREPLY[@]}"\n' \
+            'COMP_WORDS=(lockstep report --f); COMP_CWORD=2; _lockstep; echo "${COMPREPLY[@]}"\n'
+        done = subprocess.run(["bash", "-c", probe], capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.split(), ["report", "rerun", "--format"])
+
+    def test_the_job_reference_is_current(self):
+        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+        made = subprocess.run(["python3", f"{root}/tools/job-reference"], capture_output=True, text=True, check=True).stdout
+        with open(f"{root}/docs/job-reference.md", encoding="utf-8") as kept:
+            self.assertEqual(kept.read(), made, "docs/job-reference.md is stale; run tools/job-reference > docs/job-reference.md")
+
+
+if __name__ == "__main__":
+    unittest.main()

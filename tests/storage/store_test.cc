@@ -1,0 +1,246 @@
+// The store on a real, private PostgreSQL.
+
+#include <ftw.h>
+#include <unistd.h>
+
+#include <random>
+
+#include "common/histogram.h"
+#include "common/ids.h"
+#include "gtest/gtest.h"
+#include "storage/embedded.h"
+#include "storage/pg_store.h"
+
+namespace lockstep::storage {
+namespace {
+
+// One cluster for all tests; a socket's path must be short, so it lies under /tmp.
+class Cluster : public testing::Environment {
+ public:
+  void SetUp() override {
+    char path[] = "/tmp/lsstXXXXXX";
+    ASSERT_NE(mkdtemp(path), nullptr);
+    directory = path;
+    ASSERT_EQ(chmod(path, 0755), 0);
+    auto started = EmbeddedPostgres::Start(directory + "/pg");
+    ASSERT_TRUE(started.ok()) << started.status();
+    server = *std::move(started);
+  }
+  void TearDown() override {
+    server.reset();
+    nftw(directory.c_str(), [](const char* path, const struct stat*, int, FTW*) { return remove(path); }, 16, FTW_DEPTH | FTW_PHYS);
+  }
+  std::string directory;
+  std::unique_ptr<EmbeddedPostgres> server;
+};
+Cluster* const cluster = static_cast<Cluster*>(testing::AddGlobalTestEnvironment(new Cluster));
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    auto opened = PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "test"});
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+    epoch_ = *store_->AcquireEpoch("test");
+    connection_ = *PgConnection::Open(cluster->server->conninfo());
+  }
+
+  // A run in its first phase, with two workers.
+  v1::PhaseId Begin() {
+    RunRecord run;
+    run.run_id = common::NewUuid();
+    run.job.set_name("job 'with' \"quotes\"\t");
+    run.job.add_phases()->mutable_run();
+    (*run.job.mutable_labels())["a"] = "b\\c";
+    run.owner = "me";
+    run.seed = ~uint64_t{0};
+    EXPECT_TRUE(store_->Enqueue(run).ok());
+    std::vector<RunWorker> workers(2);
+    for (uint32_t i = 0; i < 2; ++i) workers[i] = {i, common::NewUuid(), common::NewUuid(), "node" + std::to_string(i), "boot", {}};
+    (*workers[0].inspection.mutable_facts())["vm.swappiness"] = "60";
+    EXPECT_TRUE(store_->StartRun(run.run_id, workers).ok());
+    PhaseRecord phase;
+    phase.name = "mix";
+    phase.kind = "run";
+    phase.interval_ns = 1000000000;
+    v1::Workload workload;
+    workload.set_name("w");
+    EXPECT_TRUE(store_->BeginPhase(run.run_id, phase, {workload}, {0, 1}).ok());
+    EXPECT_TRUE(store_->CommitGo(run.run_id, 0, 1, 123, int64_t{1800000000} * 1000000000, {{0, 5, 6}, {1, 7, 8}}).ok());
+    v1::PhaseId id;
+    id.set_run_id(run.run_id);
+    id.set_attempt(1);
+    return id;
+  }
+
+  static v1::DeliveryItem Interval(uint32_t number, const std::vector<uint64_t>& latencies) {
+    v1::DeliveryItem item;
+    v1::IntervalSample* sample = item.mutable_interval();
+    sample->set_interval(number);
+    sample->set_interval_class(v1::INTERVAL_CLASS_MEASURED);
+    sample->set_begin_ns(number * 1000000000ll);
+    sample->set_end_ns((number + 1) * 1000000000ll);
+    *sample->add_workloads()->add_operations() = Counters(latencies);
+    return item;
+  }
+  static v1::OperationCounters Counters(const std::vector<uint64_t>& latencies) {
+    v1::OperationCounters c;
+    c.set_kind(v1::OPERATION_KIND_READ);
+    c.set_operations(latencies.size());
+    c.set_bytes(latencies.size() * 4096);
+    common::Histogram h;
+    for (uint64_t value : latencies) h.Record(value);
+    v1::Histogram* encoded = c.add_histograms();
+    encoded->set_metric(v1::METRIC_SERVICE_TIME);
+    encoded->set_scheme(common::kHistogramScheme);
+    encoded->set_buckets(h.Encode());
+    return c;
+  }
+  static IngestBatch Batch(const v1::PhaseId& phase, uint32_t worker, uint64_t first, std::vector<v1::DeliveryItem> items) {
+    return {phase, worker, first, std::move(items), int64_t{1800000000} * 1000000000};
+  }
+  int64_t Count(const std::string& table, const v1::PhaseId& phase) {
+    return connection_->Query("SELECT count(*) FROM " + table + " WHERE run_id = $1", {phase.run_id()})->Int(0, 0);
+  }
+
+  std::unique_ptr<PgStore> store_;
+  std::unique_ptr<PgConnection> connection_;
+  uint64_t epoch_ = 0;
+};
+
+TEST_F(StoreTest, WhatGoesInComesOut) {
+  const v1::PhaseId phase = Begin();
+  v1::DeliveryItem result;
+  result.mutable_result()->set_go_ns(77);
+  result.mutable_result()->add_threads()->set_operations(5);
+  v1::WorkloadResult* workload = result.mutable_result()->add_workloads();
+  workload->set_engine("io_uring");
+  *workload->add_measured() = Counters({100, 200, 300, 1u << 30});
+  v1::DeliveryItem first = Interval(0, {100, 200});
+  v1::DeviceSample* device = first.mutable_interval()->add_devices();
+  device->set_name("sda");
+  device->set_reads(9);
+  first.mutable_interval()->mutable_host()->set_context_switches(11);
+  ASSERT_TRUE(store_->Ingest(epoch_, {Batch(phase, 0, 0, {first, Interval(1, {300, 1u << 30}), result})}).ok());
+  EXPECT_EQ(*store_->Cursor(phase, 0), 3u);
+  const auto data = store_->LoadRun(phase.run_id());
+  ASSERT_TRUE(data.ok()) << data.status();
+  EXPECT_EQ(data->run.job.name(), "job 'with' \"quotes\"\t");
+  EXPECT_EQ(data->run.seed, ~uint64_t{0});
+  EXPECT_EQ(data->environment.at("node0 vm.swappiness"), "60");
+  const WorkerPhaseData& worker = data->phases.at(0).workers.at(0);
+  EXPECT_TRUE(worker.has_result);
+  EXPECT_EQ(worker.clock.offset_ns, 5);
+  EXPECT_EQ(worker.result.go_ns(), 77);
+  EXPECT_EQ(worker.result.threads(0).operations(), 5u);
+  EXPECT_EQ(worker.result.workloads(0).engine(), "io_uring");
+  EXPECT_EQ(worker.result.workloads(0).measured(0).histograms(0).buckets(), workload->measured(0).histograms(0).buckets());
+  ASSERT_EQ(worker.intervals.size(), 2u);
+  EXPECT_EQ(worker.intervals[0].devices(0).reads(), 9u);
+  EXPECT_EQ(worker.intervals[0].host().context_switches(), 11u);
+  EXPECT_FALSE(data->phases.at(0).workers.at(1).has_result);
+}
+
+TEST_F(StoreTest, ACursorElsewhereRollsEverythingBack) {
+  const v1::PhaseId phase = Begin();
+  ASSERT_TRUE(store_->Ingest(epoch_, {Batch(phase, 0, 0, {Interval(0, {1})})}).ok());
+  const int64_t before = Count("interval_counters", phase);
+  // One worker's batch is right, the other's leaves a gap: neither is stored.
+  const absl::Status gap = store_->Ingest(epoch_, {Batch(phase, 0, 1, {Interval(1, {1})}), Batch(phase, 1, 4, {Interval(4, {1})})});
+  EXPECT_EQ(gap.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_FALSE(store_->Ingest(epoch_, {Batch(phase, 0, 0, {Interval(0, {1})})}).ok());  // again
+  EXPECT_EQ(Count("interval_counters", phase), before);
+  EXPECT_EQ(*store_->Cursor(phase, 0), 1u);
+}
+
+TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
+  const v1::PhaseId phase = Begin();
+  const uint64_t newer = *store_->AcquireEpoch("another");
+  EXPECT_GT(newer, epoch_);
+  EXPECT_EQ(store_->Ingest(epoch_, {Batch(phase, 0, 0, {Interval(0, {1})})}).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Count("interval_counters", phase), 0);
+  EXPECT_EQ(store_->GetRun(phase.run_id())->state, "failed");  // it was in progress
+}
+
+TEST_F(StoreTest, SqlReadsHistogramsAsTheProgramDoes) {
+  std::mt19937_64 random(1);
+  std::lognormal_distribution<double> latency(12, 1.5);
+  for (int round = 0; round < 5; ++round) {
+    common::Histogram histogram;
+    for (int i = 0; i < 2000; ++i) histogram.Record(static_cast<uint64_t>(latency(random)));
+    histogram.Record(~uint64_t{0});
+    std::string hex = "\\x";
+    for (unsigned char byte : histogram.Encode()) {
+      char digits[3];
+      snprintf(digits, sizeof digits, "%02x", byte);
+      hex += digits;
+    }
+    auto rows = connection_->Query("SELECT hist_count(h), hist_percentile(h, 50), hist_percentile(h, 99.9), hist_percentile(h, 100), (hist_merge(h)).counts FROM (SELECT hist_decode($1::bytea) AS h) x GROUP BY h",
+                                   {hex});
+    ASSERT_TRUE(rows.ok()) << rows.status();
+    EXPECT_EQ(rows->UInt(0, 0), histogram.count());
+    EXPECT_DOUBLE_EQ(rows->Real(0, 1), histogram.Percentile(50));
+    EXPECT_DOUBLE_EQ(rows->Real(0, 2), histogram.Percentile(99.9));
+    EXPECT_DOUBLE_EQ(rows->Real(0, 3), histogram.Percentile(100));
+  }
+  auto midpoints = connection_->Query("SELECT b, hist_midpoint(b) FROM generate_series(0, 2496) b");
+  ASSERT_TRUE(midpoints.ok());
+  for (int b = 0; b < midpoints->rows(); ++b) EXPECT_DOUBLE_EQ(midpoints->Real(b, 1), common::BucketMidpoint(b)) << b;
+}
+
+TEST_F(StoreTest, MergingInSqlIsExact) {
+  auto rows = connection_->Query(
+      "SELECT hist_merge(h) = ROW(1, '{3,5,9}', '{1,7,2}')::histogram FROM (VALUES (ROW(1, '{3,5}', '{1,3}')::histogram), (ROW(1, '{5,9}', '{4,2}')::histogram)) v(h)");
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_TRUE(rows->Bool(0, 0));
+  EXPECT_DOUBLE_EQ(connection_->Query("SELECT jain(x) FROM (VALUES (1.0::float8), (2.0), (3.0)) v(x)")->Real(0, 0), 36.0 / 42);
+}
+
+TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
+  const v1::PhaseId phase = Begin();
+  EXPECT_EQ(*store_->ResolveRun("last"), phase.run_id());
+  EXPECT_EQ(*store_->ResolveRun(phase.run_id().substr(0, 13)), phase.run_id());
+  EXPECT_EQ(store_->ResolveRun("zz").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->ResolveRun("'; DROP TABLE runs; --").status().code(), absl::StatusCode::kNotFound);
+  v1::HistoryRequest request;
+  request.set_owner("me");
+  EXPECT_EQ(store_->History(request)->at(0).run_id(), phase.run_id());
+}
+
+TEST_F(StoreTest, OpeningAgainChangesNothingAndANewerSchemaIsRefused) {
+  EXPECT_TRUE(PgStore::Open({cluster->server->conninfo(), "x", "again"}).ok());
+  ASSERT_TRUE(connection_->Execute("INSERT INTO schema_migrations (version, name, digest) VALUES (9999, 'future', '')").ok());
+  const auto refused = PgStore::Open({cluster->server->conninfo(), "x", "again"});
+  EXPECT_NE(refused.status().message().find("use a newer Lockstep"), absl::string_view::npos) << refused.status();
+  ASSERT_TRUE(connection_->Execute("DELETE FROM schema_migrations WHERE version = 9999").ok());
+}
+
+TEST_F(StoreTest, TheReadingRoleReadsAndWritesNothing) {
+  auto reader = PgConnection::Open(cluster->server->reader_conninfo());
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_TRUE((*reader)->Query("SELECT * FROM lockstep.host_throughput").ok());
+  EXPECT_EQ((*reader)->Execute("SET default_transaction_read_only = off; DELETE FROM lockstep.events").code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ((*reader)->Query("DELETE FROM lockstep.events").status().code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST(EmbeddedTest, ASecondOneInTheSameDirectoryIsRefused) {
+  const auto second = EmbeddedPostgres::Start(cluster->directory + "/pg");
+  EXPECT_NE(second.status().message().find("another controller uses this store"), absl::string_view::npos) << second.status();
+}
+
+TEST(EmbeddedTest, AnotherMajorVersionIsRefusedWithTheCommandsToUpgrade) {
+  const std::string directory = cluster->directory + "/old";
+  ASSERT_TRUE(common::MakeDirectories(directory + "/data", 0755).ok());
+  ASSERT_TRUE(common::WriteFileAtomically(directory + "/data/PG_VERSION", "13\n").ok());
+  const auto refused = EmbeddedPostgres::Start(directory);
+  EXPECT_NE(refused.status().message().find("was made by PostgreSQL 13"), absl::string_view::npos) << refused.status();
+  EXPECT_NE(refused.status().message().find("pg_upgrade"), absl::string_view::npos);
+}
+
+TEST(ConninfoTest, TheReadersHasNoPassword) {
+  EXPECT_EQ(*DeriveReaderConninfo("postgresql://anna:secret@db.example:5433/bench"), "user=lockstep_reader dbname='bench' host='db.example' port='5433'");
+  EXPECT_FALSE(DeriveReaderConninfo("postgresql://[").ok());
+}
+
+}  // namespace
+}  // namespace lockstep::storage

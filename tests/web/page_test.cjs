@@ -1,0 +1,44 @@
+// Drives the page in headless Chromium: node page_test.cjs URL RUN DIRECTORY. RUN is in progress.
+const assert = require("node:assert");
+const path = require("node:path");
+const { chromium } = require("playwright-core");
+
+async function main() {
+  const [url, run, directory] = process.argv.slice(2);
+  const context = await chromium.launchPersistentContext(path.join(directory, "chromium"), {
+    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+    headless: true,
+    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+  });
+  const errors = [];
+  try {
+    const page = await context.newPage();
+    page.on("pageerror", (error) => errors.push(String(error)));
+    page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()); });
+    await page.goto(url);
+    await page.waitForSelector("tr[data-run]");
+    assert.ok((await page.textContent("#status")).includes("2 workers attached"));
+    assert.ok(await page.locator("tr[data-run]").count() >= 2, "both runs are listed");
+
+    // The run in progress: a line per second, and charts that are drawn.
+    await page.click(`tr[data-run="${run}"]`);
+    await page.waitForFunction(() => /IOPS, .*MiB\/s, p99/.test(document.querySelector("#live-line")?.textContent ?? ""), null, { timeout: 20000 });
+    const first = await page.textContent("#live-line");
+    await page.waitForFunction((before) => document.querySelector("#live-line")?.textContent !== before, first, { timeout: 20000 });
+    await page.waitForSelector("#live-iops canvas");
+    await page.waitForSelector("#live-p99 canvas");
+
+    // Its end turns into the report by itself.
+    await page.waitForSelector("h2", { timeout: 40000 });
+    const text = await page.textContent("main");
+    for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "Start skew", "done"]) assert.ok(text.includes(part), `the report shows ${part}`);
+    await page.waitForSelector(".chart canvas");
+    await page.screenshot({ path: path.join(directory, "report.png"), fullPage: true });
+    assert.deepStrictEqual(errors, []);
+    console.log("page: ok");
+  } finally {
+    await context.close();
+  }
+}
+
+main().catch((error) => { console.error(error); process.exit(1); });

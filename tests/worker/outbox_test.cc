@@ -1,0 +1,79 @@
+#include "worker/agent/outbox.h"
+
+#include "gtest/gtest.h"
+
+namespace lockstep::worker {
+namespace {
+
+v1::PhaseId Phase(uint32_t index) {
+  v1::PhaseId phase;
+  phase.set_run_id("r");
+  phase.set_phase(index);
+  phase.set_attempt(1);
+  return phase;
+}
+
+v1::DeliveryItem Item(uint32_t interval) {
+  v1::DeliveryItem item;
+  item.mutable_interval()->set_interval(interval);
+  return item;
+}
+
+v1::DeliveryAck Ack(uint64_t committed, const std::string& refused = "", bool final = false) {
+  v1::DeliveryAck ack;
+  *ack.mutable_phase() = Phase(0);
+  ack.set_committed(committed);
+  ack.set_refused(refused);
+  ack.set_final(final);
+  return ack;
+}
+
+TEST(OutboxTest, KeepsEverythingUntilItIsCommittedAndSendsItAgainAfterABreak) {
+  Outbox outbox;
+  for (uint32_t i = 0; i < 5; ++i) outbox.Add(Phase(0), Item(i));
+  auto batch = outbox.NextBatch();
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->first_sequence(), 0u);
+  EXPECT_EQ(batch->items_size(), 5);
+  EXPECT_FALSE(outbox.NextBatch());
+  outbox.OnAck(Ack(3));
+  EXPECT_FALSE(outbox.NextBatch());  // sent, though not committed
+  outbox.Rewind();
+  batch = outbox.NextBatch();
+  ASSERT_TRUE(batch);
+  EXPECT_EQ(batch->first_sequence(), 3u);
+  EXPECT_EQ(batch->items(0).interval().interval(), 3u);
+  outbox.OnAck(Ack(5));
+  EXPECT_TRUE(outbox.WaitEmpty(0));
+}
+
+TEST(OutboxTest, ARefusalRewindsAndAFinalOneDropsThePhase) {
+  Outbox outbox;
+  for (uint32_t i = 0; i < 4; ++i) outbox.Add(Phase(0), Item(i));
+  outbox.NextBatch();
+  EXPECT_EQ(outbox.OnAck(Ack(1, "sequence 2 came before 1")), "sequence 2 came before 1");
+  EXPECT_EQ(outbox.NextBatch()->first_sequence(), 1u);
+  outbox.OnAck(Ack(0, "not in progress", true));
+  EXPECT_TRUE(outbox.WaitEmpty(0));
+  outbox.Add(Phase(1), Item(0));
+  EXPECT_EQ(outbox.NextBatch()->phase().phase(), 1u);
+}
+
+TEST(OutboxTest, BatchesStayBelow64KiBUnlessOneItemIsLarger) {
+  Outbox outbox;
+  for (uint32_t i = 0; i < 40; ++i) {
+    v1::DeliveryItem item = Item(i);
+    item.mutable_interval()->add_workloads()->add_operations()->add_histograms()->set_buckets(std::string(i == 20 ? 100000 : 5000, 'x'));
+    outbox.Add(Phase(0), std::move(item));
+  }
+  uint64_t next = 0;
+  while (const auto batch = outbox.NextBatch()) {
+    EXPECT_EQ(batch->first_sequence(), next);
+    next += batch->items_size();
+    if (batch->items_size() > 1) EXPECT_LE(batch->ByteSizeLong(), 65536u);
+  }
+  EXPECT_EQ(next, 40u);
+}
+
+}  // namespace
+}  // namespace lockstep::worker

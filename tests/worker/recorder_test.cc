@@ -1,0 +1,54 @@
+#include "worker/sampler/recorder.h"
+
+#include <thread>
+
+#include "gtest/gtest.h"
+#include "worker/sampler/timeline.h"
+
+namespace lockstep::worker {
+namespace {
+
+TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
+  Recorder recorder;
+  constexpr int kIntervals = 300;
+  std::thread writer([&] {
+    for (int interval = 0; interval < kIntervals; ++interval) {
+      for (int i = 0; i <= interval; ++i) recorder.RecordDone(IoKind::kRead, 1000 + i, 4096, false);
+      if (interval + 1 < kIntervals) recorder.CloseInterval();
+    }
+    recorder.Finish();
+  });
+  int taken = 0;
+  while (taken < kIntervals) {
+    const IntervalStats* stats = recorder.Front();
+    if (stats == nullptr) {
+      std::this_thread::yield();
+      continue;
+    }
+    EXPECT_EQ((*stats)[0].operations, static_cast<uint64_t>(taken + 1));
+    EXPECT_EQ((*stats)[0].service_time.count(), static_cast<uint64_t>(taken + 1));
+    EXPECT_EQ((*stats)[0].latency_max_ns, 1000u + taken);
+    EXPECT_TRUE((*stats)[1].empty());
+    recorder.Pop();
+    ++taken;
+  }
+  writer.join();
+  EXPECT_TRUE(recorder.finished());
+  EXPECT_EQ(recorder.Front(), nullptr);
+}
+
+TEST(TimelineTest, TheGridIsCutAtTheLoadsEnd) {
+  Timeline timeline(1000, 2000);
+  timeline.Begin(50000, 4500);
+  EXPECT_EQ(timeline.EndOf(0), 51000);
+  EXPECT_TRUE(timeline.IsRamp(1));
+  EXPECT_FALSE(timeline.IsRamp(2));
+  EXPECT_EQ(timeline.EndOf(4), 54500);
+  timeline.EndAt(53200);
+  EXPECT_EQ(timeline.EndOf(3), 53200);
+  timeline.EndAt(54000);  // later than the end so far: nothing
+  EXPECT_EQ(timeline.load_end_ns(), 53200);
+}
+
+}  // namespace
+}  // namespace lockstep::worker

@@ -1,0 +1,65 @@
+#include "gtest/gtest.h"
+#include "worker/host/disk_stats.h"
+#include "worker/host/host_stats.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr char kEarlier[] =
+    " 254       0 vda 100 10 2000 300 200 20 4000 500 3 700 900 1 2 8 4 5 6\n"
+    "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"
+    "garbage\n";
+constexpr char kLater[] = " 254       0 vda 150 11 3000 360 260 25 5000 4294967295 0 800 1000 1 2 8 4 9 10\n";
+
+TEST(DiskStatsTest, DifferencesInBytesAndMilliseconds) {
+  const auto earlier = ParseDiskStats(kEarlier);
+  const auto later = ParseDiskStats(kLater);
+  EXPECT_EQ(earlier.size(), 2u);
+  const v1::DeviceSample d = Difference(earlier.at("vda"), later.at("vda"));
+  EXPECT_EQ(d.reads(), 50u);
+  EXPECT_EQ(d.read_merges(), 1u);
+  EXPECT_EQ(d.read_bytes(), 512000u);
+  EXPECT_EQ(d.writes(), 60u);
+  EXPECT_EQ(d.write_bytes(), 512000u);
+  EXPECT_EQ(d.busy_time_ms(), 100u);
+  EXPECT_EQ(d.queue_time_ms(), 100u);
+  EXPECT_EQ(d.flushes(), 4u);
+  EXPECT_EQ(d.flush_time_ms(), 4u);
+}
+
+TEST(DiskStatsTest, AMillisecondCounterThatWrappedStillHasADifference) {
+  v1::DeviceSample earlier, later;
+  earlier.set_read_time_ms(4294967290);
+  later.set_read_time_ms(10);
+  EXPECT_EQ(Difference(earlier, later).read_time_ms(), 16u);
+}
+
+TEST(HostStatsTest, SharesOfTimeAndCounters) {
+  const auto earlier = ParseHostCounters("cpu  100 0 100 800 0 0 0 0 0 0\nctxt 1000\nintr 500 1 2\nprocs_running 1\nprocs_blocked 0", "pswpin 0\npswpout 0", "MemFree: 10 kB");
+  const auto later = ParseHostCounters("cpu  150 0 120 810 15 3 2 0 0 0\nctxt 3000\nintr 900 1 2\nprocs_running 3\nprocs_blocked 2", "nr_x 1\npswpin 7\npswpout 0",
+                                       "MemTotal: 99 kB\nMemFree: 8 kB\nCached: 4 kB\nDirty: 2 kB");
+  const v1::HostSample sample = Difference(earlier, later, 10000000);
+  EXPECT_DOUBLE_EQ(sample.user_ratio(), 0.5);
+  EXPECT_DOUBLE_EQ(sample.system_ratio(), 0.25);
+  EXPECT_DOUBLE_EQ(sample.idle_ratio(), 0.1);
+  EXPECT_DOUBLE_EQ(sample.iowait_ratio(), 0.15);
+  EXPECT_EQ(sample.context_switches(), 2000u);
+  EXPECT_EQ(sample.interrupts(), 400u);
+  EXPECT_EQ(sample.run_queue(), 3u);
+  EXPECT_EQ(sample.blocked(), 2u);
+  EXPECT_EQ(sample.swap_in_pages(), 7u);
+  EXPECT_EQ(sample.free_bytes(), 8192u);
+  EXPECT_EQ(sample.cpu_busy_ns(), 750000000u);
+}
+
+TEST(HostStatsTest, IowaitThatRanBackwardsCountsAsNone) {
+  HostCounters earlier, later;
+  earlier.iowait = 100;
+  later.iowait = 90;
+  later.idle = 100;
+  EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000).iowait_ratio(), 0);
+  EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000).idle_ratio(), 1);
+}
+
+}  // namespace
+}  // namespace lockstep::worker
