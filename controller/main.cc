@@ -119,6 +119,8 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   gethostname(host, sizeof host - 1);
   auto epoch = opened.store->AcquireEpoch(std::string(host) + ":" + std::to_string(getpid()));
   if (!epoch.ok()) return Fail(epoch.status());
+  auto store_id = opened.store->StoreId();
+  if (!store_id.ok()) return Fail(store_id.status());
   auto queue = opened.store->Queue();
   if (!queue.ok()) return Fail(queue.status());
   auto credentials = common::ServerCredentials(flags.tls);
@@ -130,7 +132,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
     spdlog::critical("{}: this one ends", reason);
     kill(getpid(), SIGTERM);
   });
-  controller::Fleet fleet(*epoch, &common::SystemClock(),
+  controller::Fleet fleet(*epoch, *store_id, &common::SystemClock(),
                           {[&](const v1::Hello& hello) { coordinator.OnAttached(hello); },
                            [&](const std::string& id, const v1::WorkerMessage& message) { coordinator.OnMessage(id, message); },
                            [&](const std::string& id, const std::string& reason) { coordinator.OnLost(id, reason); }});

@@ -111,7 +111,12 @@ pid_t LivePostmaster(const std::string& data) {
   const pid_t pid = atoi(text.c_str());
   if (pid <= 0 || kill(pid, 0) != 0) return -1;
   const std::string name = common::ReadTrimmed(absl::StrCat("/proc/", pid, "/comm"));
-  return name == "postgres" ? pid : -1;
+  if (name != "postgres") return -1;
+  // The number may have been given to another server since: this one works in its data directory.
+  struct stat own;
+  struct stat here;
+  if (stat(absl::StrCat("/proc/", pid, "/cwd").c_str(), &own) != 0 || stat(data.c_str(), &here) != 0) return -1;
+  return own.st_dev == here.st_dev && own.st_ino == here.st_ino ? pid : -1;
 }
 
 absl::Status VersionMismatch(const std::string& data, const std::string& has, const std::string& newest) {

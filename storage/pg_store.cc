@@ -161,6 +161,14 @@ absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
   return epoch;
 }
 
+absl::StatusOr<std::string> PgStore::StoreId() {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query("SELECT store_id FROM controller_epoch");
+  if (!rows.ok()) return rows.status();
+  return rows->Text(0, 0);
+}
+
 absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     const v1::HostFacts& host = hello.host();

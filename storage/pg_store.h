@@ -24,6 +24,7 @@ class PgStore final : public Store {
   static absl::StatusOr<std::unique_ptr<PgStore>> Open(Options options);
 
   absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
+  absl::StatusOr<std::string> StoreId() override;
   absl::Status RegisterWorker(const v1::Hello& hello) override;
   absl::Status Enqueue(const RunRecord& run) override;
   absl::StatusOr<std::vector<RunRecord>> Queue() override;

@@ -98,6 +98,9 @@ class Store {
   // `failed` with that reason; queued ones stay.
   virtual absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) = 0;
 
+  // UUID of the store, made with it.
+  virtual absl::StatusOr<std::string> StoreId() = 0;
+
   // --- The fleet. ---
   virtual absl::Status RegisterWorker(const v1::Hello& hello) = 0;
 

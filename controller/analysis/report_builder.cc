@@ -80,6 +80,7 @@ class PhaseBuilder {
         report_.set_workers_lost(report_.workers_lost() + 1);
         continue;
       }
+      if (!Worked(worker)) continue;
       ++present;
       for (const v1::IntervalSample& interval : worker.intervals) {
         if (!Measured(interval)) continue;
@@ -101,7 +102,7 @@ class PhaseBuilder {
     int64_t end = 0;
     for (const storage::WorkerPhaseData& worker : phase_.workers) {
       for (const v1::IntervalSample& interval : worker.intervals) {
-        if (!worker.has_result || common_.count(interval.interval()) == 0) continue;
+        if (!Worked(worker) || common_.count(interval.interval()) == 0) continue;
         begin = end == 0 ? interval.begin_ns() : std::min(begin, interval.begin_ns());
         end = std::max(end, interval.end_ns());
       }
@@ -115,6 +116,9 @@ class PhaseBuilder {
     report_.set_window_end_seconds(static_cast<double>(end) / 1e9);
     report_.set_duration_seconds(last_done);
   }
+
+  // Whether the worker has a workload in the phase and completed an I/O: others take part in no comparison.
+  static bool Worked(const storage::WorkerPhaseData& worker) { return worker.has_result && worker.result.last_io_ns() != 0; }
 
   // Whether rates of this interval count.
   bool InWindow(const v1::IntervalSample& interval) const {
@@ -220,8 +224,8 @@ class PhaseBuilder {
       host->set_p50_ns(merged.latencies().Percentile(50));
       host->set_p99_ns(merged.latencies().Percentile(99));
       host->set_errors(static_cast<double>(merged.errors()));
-      host->set_last_done_seconds(static_cast<double>(worker.result.last_io_ns() - worker.result.go_ns()) / 1e9);
-      if (worker.has_result) rates.push_back(host->iops());
+      if (Worked(worker)) host->set_last_done_seconds(static_cast<double>(worker.result.last_io_ns() - worker.result.go_ns()) / 1e9);
+      if (Worked(worker)) rates.push_back(host->iops());
     }
     *report_.add_fairness() = FairnessOf("IOPS over hosts", rates);
     int longest = 0;

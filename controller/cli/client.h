@@ -27,6 +27,7 @@ struct Context {
   common::TlsFiles tls;
   bool insecure = false;
   bool no_colour = false;
+  std::string program = "lockstep";  // as it was called
 
   // Colours are for terminals, and NO_COLOR is heard (no-color.org).
   bool Colour(int descriptor) const;

@@ -120,10 +120,11 @@ void AddDemoCommand(CLI::App* app, const Context* context, int* status) {
     *status = RunDemo(*context, *flags);
     if (*status != kOk) return;
     const std::string state = flags->state_directory == common::DefaultStateDirectory() ? "" : absl::StrCat(" --state-dir ", flags->state_directory);
+    const std::string& self = context->program;
     std::cerr << "\nThe result is in the store; the files are gone. To try next:\n"
-              << "  lockstep up" << state << "                # in another terminal: the same, to stay; its web page is at http://127.0.0.1:9641/\n"
-              << "  lockstep report last            # this report again, from the store\n"
-              << "  lockstep sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput WHERE run_id = last_run()'\n";
+              << "  " << self << " up" << state << "        # in another terminal: all of this, to stay; its web page is at http://127.0.0.1:9641/\n"
+              << "  " << self << " report last     # then: this report again, from the store\n"
+              << "  " << self << " sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput WHERE run_id = last_run()'\n";
   });
 }
 

@@ -11,6 +11,7 @@ int main(int argc, char** argv) {
   using namespace lockstep;
   signal(SIGPIPE, SIG_DFL);
   cli::Context context;
+  if (argc > 0) context.program = argv[0];
   int status = cli::kOk;
   CLI::App app("Lockstep: a storage benchmark that moves many hosts through a test in lockstep.");
   app.set_version_flag("--version", common::kSoftwareVersion);

@@ -79,7 +79,12 @@ void RunMachine::On(const event::GoCommitted&) {
 void RunMachine::On(const event::Failed& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   Do(action::Note{"error", plan_.hosts[e.worker], absl::StrCat("phase ", plan_.phases[phase_].name, " failed: ", e.reason)});
-  EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, " failed on ", plan_.hosts[e.worker], ": ", e.reason));
+  const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, " failed on ", plan_.hosts[e.worker], ": ", e.reason);
+  if (CleansAlone()) {
+    Remember("failed", reason);
+  } else {
+    EndAs("failed", reason);
+  }
   CheckComplete();
 }
 
@@ -87,7 +92,12 @@ void RunMachine::On(const event::ResultStored& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   if (!e.error.empty()) {
     Do(action::Note{"error", plan_.hosts[e.worker], absl::StrCat("phase ", plan_.phases[phase_].name, ": ", e.error)});
-    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, " on ", plan_.hosts[e.worker], ": ", e.error));
+    const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, " on ", plan_.hosts[e.worker], ": ", e.error);
+    if (CleansAlone()) {
+      Remember("failed", reason);
+    } else {
+      EndAs("failed", reason);
+    }
   }
   CheckComplete();
 }
@@ -114,14 +124,17 @@ void RunMachine::On(const event::Stop& e) {
   CheckComplete();
 }
 
+bool RunMachine::CleansAlone() const { return stage_ == Stage::kRunning && plan_.phases[phase_].kind == PhaseKind::kCleanup; }
+
+void RunMachine::Remember(const std::string& state, const std::string& reason) {
+  if (!end_state_.empty()) return;
+  end_state_ = state;
+  end_reason_ = reason;
+}
+
 void RunMachine::EndAs(const std::string& state, const std::string& reason) {
-  const bool first = end_state_.empty();
-  if (first) {
-    end_state_ = state;
-    end_reason_ = reason;
-  }
-  const bool cleaning = !first && plan_.phases[phase_].kind == PhaseKind::kCleanup && !skip_cleanup_;
-  if (cleaning || stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording) return;
+  Remember(state, reason);
+  if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording) return;
   if (stage_ == Stage::kIdle) {
     stage_ = Stage::kOver;
     Do(action::EndRun{end_state_, end_reason_, degraded_});
@@ -136,9 +149,9 @@ void RunMachine::EndAs(const std::string& state, const std::string& reason) {
 void RunMachine::On(const event::Deadline& e) {
   if (e.token != token_ || outstanding_.empty()) return;
   std::set<uint32_t> missing = outstanding_;
-  if (stage_ == Stage::kArming) {
+  if (stage_ == Stage::kArming || stage_ == Stage::kCommitting) {
     for (uint32_t worker : armed_) missing.erase(worker);
-    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": not armed before the deadline: ", NamesOf(missing)));
+    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": ", missing.empty() ? "no start could be agreed on before the deadline" : "not armed before the deadline: ", NamesOf(missing)));
   } else if (stage_ == Stage::kRunning) {
     EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": no result before the deadline from ", NamesOf(missing)));
   } else if (stage_ == Stage::kStopping) {

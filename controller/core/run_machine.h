@@ -99,7 +99,11 @@ class RunMachine {
   void StartPhase(uint32_t phase);
   void CheckArmed();
   void CheckComplete();
-  // The run ends as `state`: stops what runs. The first reason stays.
+  // In a cleanup phase that runs, one worker's failure does not keep the others from cleaning up.
+  bool CleansAlone() const;
+  // How the run will end; the first reason stays.
+  void Remember(const std::string& state, const std::string& reason);
+  // The run ends as `state`: remembers it and stops what runs.
   void EndAs(const std::string& state, const std::string& reason);
   void Close();
   void SetDeadline(int64_t after_ns);

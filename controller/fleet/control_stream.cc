@@ -23,21 +23,22 @@ void ControlStream::End(const std::string& reason) {
 }
 
 void ControlStream::HandleFirst() {
-  std::string refused;
+  absl::Status refused;
   if (!incoming_.has_hello()) {
-    refused = "the first message must be Hello";
+    refused = absl::FailedPreconditionError("the first message must be Hello");
   } else if (incoming_.hello().protocol_version() != v1::PROTOCOL_VERSION_CURRENT) {
-    refused = absl::StrCat("protocol version ", incoming_.hello().protocol_version(), " (worker ", incoming_.hello().software_version(),
+    refused = absl::FailedPreconditionError(absl::StrCat("protocol version ", incoming_.hello().protocol_version(), " (worker ", incoming_.hello().software_version(),
                            "); this controller (", common::kSoftwareVersion, ") speaks version ", v1::PROTOCOL_VERSION_CURRENT,
-                           ": install the same Lockstep on both");
+                           ": install the same Lockstep on both"));
   } else {
     worker_id_ = incoming_.hello().worker_id();
     refused = fleet_->Attach(incoming_.hello(), this);
-    if (refused.empty()) return StartRead(&incoming_);
+    if (refused.ok()) return StartRead(&incoming_);
     worker_id_.clear();
   }
   v1::ControllerMessage message;
-  message.mutable_refused()->set_reason(refused);
+  message.mutable_refused()->set_reason(std::string(refused.message()));
+  message.mutable_refused()->set_retry(absl::IsUnavailable(refused));
   Command(std::move(message));
   FinishAfterWrites();
 }

@@ -19,8 +19,8 @@ constexpr size_t kPingsKept = 128;
 
 }  // namespace
 
-Fleet::Fleet(uint64_t epoch, const common::Clock* clock, Callbacks callbacks)
-    : epoch_(epoch), clock_(clock), callbacks_(std::move(callbacks)), thread_([this] { Main(); }) {}
+Fleet::Fleet(uint64_t epoch, std::string store_id, const common::Clock* clock, Callbacks callbacks)
+    : epoch_(epoch), store_id_(std::move(store_id)), clock_(clock), callbacks_(std::move(callbacks)), thread_([this] { Main(); }) {}
 
 Fleet::~Fleet() {
   {
@@ -31,26 +31,33 @@ Fleet::~Fleet() {
   thread_.join();
 }
 
-std::string Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
-  if (!common::IsUuid(hello.worker_id()) || !common::IsUuid(hello.host().host_id())) return "its worker or host id is not a UUID";
-  if (hello.host().name().empty() || hello.host().boot_id().empty()) return "its host has no name or no boot id";
+absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
+  if (!common::IsUuid(hello.worker_id()) || !common::IsUuid(hello.host().host_id())) {
+    return absl::FailedPreconditionError("its worker or host id is not a UUID");
+  }
+  if (hello.host().name().empty() || hello.host().boot_id().empty()) {
+    return absl::FailedPreconditionError("its host has no name or no boot id");
+  }
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (stopping_) return "the controller is shutting down";
+    if (stopping_) return absl::UnavailableError("the controller is shutting down");
     const auto found = members_.find(hello.worker_id());
     if (found != members_.end()) {
-      return absl::StrCat("worker ", hello.worker_id(), " is attached already, from ", found->second.hello.host().name(),
-                          "; was its state directory copied?");
+      // Its old connection may not have been missed yet.
+      return absl::UnavailableError(absl::StrCat("worker ", hello.worker_id(), " is attached already, from ",
+                                                 found->second.hello.host().name(), "; was its state directory copied?"));
     }
     for (const auto& [id, other] : members_) {
       if (other.hello.host().name() == hello.host().name()) {
-        return absl::StrCat("a worker on a host named ", hello.host().name(), " is attached already; start this one with --name");
+        return absl::UnavailableError(
+            absl::StrCat("a worker on a host named ", hello.host().name(), " is attached already; start this one with --name"));
       }
     }
     // Welcome is queued before anybody else can send.
     v1::ControllerMessage welcome;
     welcome.mutable_welcome()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     welcome.mutable_welcome()->set_lease_ns(kLeaseNs);
+    welcome.mutable_welcome()->set_store_id(store_id_);
     stream->Command(std::move(welcome));
     Member& member = members_[hello.worker_id()];
     member.hello = hello;
@@ -60,7 +67,7 @@ std::string Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
   }
   changed_.notify_all();
   callbacks_.attached(hello);
-  return "";
+  return absl::OkStatus();
 }
 
 void Fleet::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message, int64_t received_ns) {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "common/clock.h"
 #include "controller/fleet/clock_estimator.h"
 #include "proto/controller.pb.h"
@@ -31,7 +32,7 @@ class Fleet {
   };
 
   // `clock` outlives this.
-  Fleet(uint64_t epoch, const common::Clock* clock, Callbacks callbacks);
+  Fleet(uint64_t epoch, std::string store_id, const common::Clock* clock, Callbacks callbacks);
   ~Fleet();
 
   // Sends a command. False when the worker is not attached (any more).
@@ -47,8 +48,8 @@ class Fleet {
   void Shutdown();
 
   // --- For ControlStream. ---
-  // Empty, or why the worker is refused.
-  std::string Attach(const v1::Hello& hello, ControlStream* stream);
+  // OK; UNAVAILABLE when the worker is refused for now, FAILED_PRECONDITION when for good.
+  absl::Status Attach(const v1::Hello& hello, ControlStream* stream);
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message, int64_t received_ns);
   void Detach(const std::string& worker_id, ControlStream* stream, const std::string& reason);
   uint64_t epoch() const { return epoch_; }
@@ -67,6 +68,7 @@ class Fleet {
   void Main();
 
   const uint64_t epoch_;
+  const std::string store_id_;
   const common::Clock* clock_;
   const Callbacks callbacks_;
   mutable std::mutex mutex_;

@@ -89,10 +89,12 @@ FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& wor
         continue;
       }
       if (target.sharing() == v1::SHARING_PRIVATE) {
-        const auto [other, fresh] = owners.emplace(found.place_key(), host);
-        if (!fresh) {
-          check.refusals.push_back(absl::StrCat(host, ": target ", target.name(), ": ", found.paths_size() > 0 ? found.paths(0) : "", " is also used by ", other->second,
+        for (int i = 0; i < found.place_keys_size(); ++i) {
+          const auto [other, fresh] = owners.emplace(found.place_keys(i), host);
+          if (fresh) continue;
+          check.refusals.push_back(absl::StrCat(host, ": target ", target.name(), ": ", i < found.paths_size() ? found.paths(i) : "", " is also used by ", other->second,
                                                 "; put {host} or {worker} into the path, or share it with sharing: sliced"));
+          break;
         }
       }
       const std::string device = absl::StrCat(worker.hello.host().boot_id(), "/", found.device_name());

@@ -156,6 +156,9 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
     auto answer = promise->get_future();
     const std::string reason = absl::StrCat("stopped by ", principal.name, request->now() ? " (now)" : "", request->reason().empty() ? "" : ": ", request->reason());
     parts_.coordinator->StopRun(*run_id, request->now(), reason, [promise](absl::StatusOr<std::string> state) { promise->set_value(std::move(state)); });
+    if (answer.wait_for(std::chrono::seconds(10)) != std::future_status::ready) {
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down");
+    }
     const auto state = answer.get();
     if (!state.ok()) return ToGrpc(state.status());
     reply->set_state(*state);
@@ -207,6 +210,9 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
     auto promise = std::make_shared<std::promise<std::map<std::string, std::string>>>();
     auto answer = promise->get_future();
     parts_.coordinator->Leases([promise](std::map<std::string, std::string> leases) { promise->set_value(std::move(leases)); });
+    if (answer.wait_for(std::chrono::seconds(10)) != std::future_status::ready) {
+      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down");
+    }
     const std::map<std::string, std::string> leases = answer.get();
     for (v1::AttachedWorker& worker : parts_.fleet->List()) {
       const auto lease = leases.find(worker.hello().worker_id());

@@ -14,6 +14,8 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kInspectNs = 30000000000;
+// A worker ends its I/O at the latest so long after its controller has fallen silent, and then drains.
+constexpr int64_t kWorkerLeaseNs = 15000000000;
 constexpr auto kShutdownWait = std::chrono::seconds(8);
 
 // Places that the job writes, of this worker.
@@ -21,7 +23,8 @@ std::vector<std::string> WrittenPlaces(const v1::JobSpec& job, const PlanWorker&
   std::vector<std::string> places;
   for (const v1::TargetInspection& found : worker.inspection.targets()) {
     const int target = static_cast<int>(found.target());
-    if (!found.place_key().empty() && (IsWritten(job, target) || IsPrepared(job, target))) places.push_back(found.place_key());
+    if (!IsWritten(job, target) && !IsPrepared(job, target)) continue;
+    places.insert(places.end(), found.place_keys().begin(), found.place_keys().end());
   }
   return places;
 }
@@ -164,7 +167,9 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
     spdlog::info("worker {} is gone: {}", worker_id, reason);
     const auto active = active_;
     for (const auto& [id, actor] : active) {
-      if (actor->Uses(worker_id)) actor->OnLost(worker_id, reason);
+      if (!actor->Uses(worker_id)) continue;
+      lost_[id].insert(worker_id);
+      actor->OnLost(worker_id, reason);
     }
     for (auto i = inspections_.begin(); i != inspections_.end(); ++i) {
       for (const PlanWorker& worker : i->second.workers) {
@@ -284,16 +289,21 @@ void Coordinator::Launch(storage::RunRecord run, std::vector<PlanWorker> workers
   for (const PlanWorker& worker : workers) {
     for (const std::string& place : WrittenPlaces(run.job, worker)) {
       const auto taken = places_.find(place);
-      if (taken == places_.end() || taken->second == run.run_id) continue;
+      if (taken == places_.end() || taken->second.run_id == run.run_id) continue;
       // Another run writes there: this one waits for its end, in its old place.
-      spdlog::info("run {} waits for {} to leave {}", run.run_id, taken->second, place);
+      spdlog::info("run {} waits for {} to leave {}", run.run_id, taken->second.run_id, place);
+      v1::WatchEvent waits;
+      waits.mutable_event()->set_severity("warning");
+      waits.mutable_event()->set_message(absl::StrCat("waiting until run ", taken->second.run_id.substr(0, 8), " or its lost workers have left ", place));
+      options_.watchers->Publish(run.run_id, waits);
       starting_.erase(run.run_id);
       queue_.push_front(std::move(run));
+      After(1000000000, [this] { Schedule(); });
       return;
     }
   }
   for (const PlanWorker& worker : workers) {
-    for (const std::string& place : WrittenPlaces(run.job, worker)) places_[place] = run.run_id;
+    for (const std::string& place : WrittenPlaces(run.job, worker)) places_[place] = {run.run_id, worker.hello.worker_id()};
   }
   std::vector<storage::RunWorker> members;
   for (uint32_t i = 0; i < workers.size(); ++i) {
@@ -346,13 +356,28 @@ void Coordinator::FailBeforeStart(const storage::RunRecord& run, const std::vect
       [this, id = run.run_id](const absl::Status&) { Finish(id); });
 }
 
+void Coordinator::ReleasePlaces(const std::string& run_id, const std::set<std::string>& keep) {
+  for (auto place = places_.begin(); place != places_.end();) {
+    const bool released = place->second.run_id == run_id && keep.count(place->second.worker_id) == 0;
+    place = released ? places_.erase(place) : std::next(place);
+  }
+}
+
 // The run's end is in the store: makes its summary, tells those who watch, and gives its workers to the next.
 void Coordinator::Finish(const std::string& run_id) {
-  active_.erase(run_id);
   starting_.erase(run_id);
-  for (auto place = places_.begin(); place != places_.end();) {
-    place = place->second == run_id ? places_.erase(place) : std::next(place);
+  // A worker that was lost ends its I/O by its own lease and drain: until then nobody else gets its targets.
+  const auto active = active_.find(run_id);
+  const int64_t drain_ns = active == active_.end() ? 0 : active->second->run().job.deadlines().drain_ns();
+  ReleasePlaces(run_id, lost_[run_id]);
+  if (!lost_[run_id].empty()) {
+    After(kWorkerLeaseNs + drain_ns, [this, run_id] {
+      ReleasePlaces(run_id, {});
+      Schedule();
+    });
   }
+  lost_.erase(run_id);
+  active_.erase(run_id);
   auto summary = std::make_shared<v1::RunSummary>();
   Persist(
       [store = options_.store, run_id, summary]() -> absl::Status {

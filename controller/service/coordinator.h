@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -79,6 +80,8 @@ class Coordinator {
   void FailBeforeStart(const storage::RunRecord& run, const std::vector<PlanWorker>& workers, const std::string& state, const std::string& reason,
                        const std::vector<std::string>& notes);
   void Finish(const std::string& run_id);
+  // All places of the run, but not those of the workers in `keep`.
+  void ReleasePlaces(const std::string& run_id, const std::set<std::string>& keep);
   void Inspect(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers, Inspected done);
   ActorServices Services();
 
@@ -91,7 +94,12 @@ class Coordinator {
   std::map<std::string, Starting> starting_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
   std::map<std::string, PendingInspection> inspections_;
-  std::map<std::string, std::string> places_;  // written place → run id
+  struct Holder {
+    std::string run_id;
+    std::string worker_id;
+  };
+  std::map<std::string, Holder> places_;                  // written place → who writes there
+  std::map<std::string, std::set<std::string>> lost_;     // run → its workers that were lost
 
   struct Work {
     std::function<absl::Status()> work;

@@ -49,6 +49,10 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return;
+  // What it may still deliver is refused: a result of a worker that was given up would pass for a whole one.
+  for (auto feed = found->second.feeds.begin(); feed != found->second.feeds.end();) {
+    feed = feed->second.worker_index == worker ? found->second.feeds.erase(feed) : std::next(feed);
+  }
   found->second.live->Leave(worker);
   for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) found->second.callbacks.interval(interval);
 }
@@ -99,6 +103,7 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
       if (!status.ok()) return Refuse(batch.phase(), feed.committed, std::string(status.message()), true, acknowledge);
     } else if (item.has_result()) {
       pending.integrity = std::string(phase.live->CheckResult(feed.worker_index, item.result()).message());
+      phase.live->Leave(feed.worker_index);  // the others' intervals do not wait for it any more
     } else {
       return Refuse(batch.phase(), feed.committed, "an item that is neither an interval nor a result", true, acknowledge);
     }
@@ -203,8 +208,9 @@ void IngestPipeline::Committed(const Pending& pending) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto phase = phases_.find(KeyOf(pending.batch.phase));
   if (phase == phases_.end()) return;
-  Feed& feed = phase->second.feeds[pending.worker_id];
-  feed.committed = std::max(feed.committed, next);
+  const auto feed = phase->second.feeds.find(pending.worker_id);
+  if (feed == phase->second.feeds.end()) return;  // given up meanwhile
+  feed->second.committed = std::max(feed->second.committed, next);
   for (const v1::DeliveryItem& item : pending.batch.items) {
     if (item.has_result()) phase->second.callbacks.result(pending.batch.worker_index, item.result(), pending.integrity);
   }

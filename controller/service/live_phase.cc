@@ -152,7 +152,8 @@ std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
   std::vector<v1::FleetInterval> complete;
   while (!pending_.empty()) {
     const auto first = pending_.begin();
-    const bool all = std::all_of(hosts_.begin(), hosts_.end(), [&](const auto& host) { return first->second.hosts.count(host.first) != 0; });
+    const bool all = std::all_of(hosts_.begin(), hosts_.end(), [&](const auto& host) { return absent_.count(host.first) != 0 || first->second.hosts.count(host.first) != 0;
+    });
     if (!all) break;
     complete.push_back(Merge(first->first, first->second));
     CheckBrakes(first->first, first->second, complete.back());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ class LivePhase {
   // Whether the result is the sum of the worker's intervals, bucket by bucket. DATA_LOSS with what differs.
   absl::Status CheckResult(uint32_t worker, const v1::PhaseResult& result) const;
   // A worker from which no more samples come.
-  void Leave(uint32_t worker) { hosts_.erase(worker); }
+  void Leave(uint32_t worker) { absent_.insert(worker); }
 
   // Intervals that all present workers have delivered and that were not taken yet, in order.
   std::vector<v1::FleetInterval> TakeComplete();
@@ -54,7 +55,8 @@ class LivePhase {
   void CheckBrakes(uint32_t number, const Interval& interval, const v1::FleetInterval& merged);
 
   const uint32_t phase_;
-  std::map<uint32_t, std::string> hosts_;  // present workers
+  const std::map<uint32_t, std::string> hosts_;
+  std::set<uint32_t> absent_;  // from whom nothing more comes
   const v1::AbortIf abort_if_;
   std::map<uint32_t, std::map<Key, Totals>> sums_;            // by worker
   std::map<std::tuple<uint32_t, int, int, int64_t>, Totals> rollups_;  // workload, kind, metric, begin

@@ -174,7 +174,7 @@ void RunActor::Carry(const action::Assign& a) {
 void RunActor::Carry(const action::CommitGo& a) {
   std::vector<storage::WorkerClock> clocks;
   int64_t slowest = 0;
-  for (uint32_t worker : a.workers) {
+  for (uint32_t worker : machine_.members()) {  // not a.workers: one may have been lost while this waited
     const auto clock = services_.fleet->ClockOf(run_.workers[worker].hello.worker_id());
     if (!clock.known) {  // attached a moment ago: the first replies are on their way
       services_.after(kClockRetryNs, [self = shared_from_this(), a] {
@@ -185,13 +185,15 @@ void RunActor::Carry(const action::CommitGo& a) {
     clocks.push_back({worker, clock.offset_ns, clock.bound_ns});
     slowest = std::max(slowest, clock.round_trip_ns);
   }
-  const int64_t go = services_.clock->MonotonicNs() + std::max(kLeastLeadNs, kRoundTripsAhead * slowest);
+  const int64_t go = services_.clock->MonotonicNs() + std::max(kLeastLeadNs, kRoundTripsAhead * slowest) + 2 * commit_ns_;
   const int64_t wall = services_.clock->WallNs() + (go - services_.clock->MonotonicNs());
   go_at_.clear();
   for (const storage::WorkerClock& clock : clocks) go_at_[clock.worker_index] = go + clock.offset_ns;
   services_.ingest->SetGo(Phase(), wall);
+  const int64_t began = services_.clock->MonotonicNs();
   Persist([store = services_.store, id = run_.run_id, a, go, wall, clocks] { return store->CommitGo(id, a.phase, a.attempt, go, wall, clocks); },
-          [self = shared_from_this(), a, go] {
+          [self = shared_from_this(), a, go, began] {
+            self->commit_ns_ = self->services_.clock->MonotonicNs() - began;
             if (std::string(self->machine_.stage()) != "committing") return;
             if (go - self->services_.clock->MonotonicNs() < kLatestNs) return self->Carry(a);  // the store took too long
             self->Handle(event::GoCommitted{});

@@ -73,6 +73,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   RunMachine machine_;
   std::map<std::string, uint32_t> index_;  // worker id → worker index
   std::map<uint32_t, std::pair<double, double>> progress_;  // by worker: done, total bytes
+  int64_t commit_ns_ = 0;  // how long the last T took to reach the disk
   std::map<uint32_t, int64_t> go_at_;  // by worker: T on its own clock
   v1::WatchEvent last_change_;
 };

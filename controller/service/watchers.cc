@@ -58,6 +58,12 @@ void WatchStream::Attach(const std::string& run_id) {
     run_id_ = run_id;
   }
   watchers_->Add(run_id, this);
+  bool done = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    done = done_;
+  }
+  if (done) watchers_->Remove(run_id, this);  // the caller had gone already
 }
 
 void WatchStream::Send(v1::WatchEvent event) {
@@ -101,6 +107,7 @@ void WatchStream::OnDone() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     run_id = run_id_;
+    done_ = true;
   }
   if (!run_id.empty()) watchers_->Remove(run_id, this);
   self_.reset();

@@ -56,6 +56,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   std::deque<v1::WatchEvent> queue_;    // guarded by mutex_; the front one is being written
   bool ending_ = false;                 // guarded by mutex_
   bool finished_ = false;               // guarded by mutex_
+  bool done_ = false;                   // guarded by mutex_; gRPC has let go of it
   grpc::Status status_;                 // guarded by mutex_
 };
 

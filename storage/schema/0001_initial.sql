@@ -8,6 +8,7 @@ CREATE TABLE controller_epoch (
   only_row   boolean PRIMARY KEY DEFAULT true CHECK (only_row),
   epoch      bigint NOT NULL,
   holder     text NOT NULL,
+  store_id   uuid NOT NULL DEFAULT gen_random_uuid(),  -- epochs compare only within one store
   since      timestamptz NOT NULL DEFAULT now()
 );
 INSERT INTO controller_epoch (epoch, holder) VALUES (0, '');

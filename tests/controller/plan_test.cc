@@ -162,7 +162,7 @@ TEST(PlanTest, TwoWorkersInOnePrivateFileAreRefused) {
   const v1::JobSpec job = Job();
   SettledRun run = Settled(job, 2);
   for (PlanWorker& worker : run.workers) {
-    worker.inspection.mutable_targets(0)->set_place_key("path:bootA:/data/same");
+    worker.inspection.mutable_targets(0)->add_place_keys("path:bootA:/data/same");
     worker.inspection.mutable_targets(0)->add_paths("/data/same");
   }
   const FleetCheck check = CheckFleet(job, run.workers, "bootA/sda");

@@ -22,6 +22,7 @@ using DeliverCall = grpc::ClientReaderWriter<v1::Delivery, v1::DeliveryAck>;
 class MemoryStore final : public storage::Store {
  public:
   absl::StatusOr<uint64_t> AcquireEpoch(const std::string&) override { return 1; }
+  absl::StatusOr<std::string> StoreId() override { return std::string("store"); }
   absl::Status RegisterWorker(const v1::Hello&) override { return absl::OkStatus(); }
   absl::Status Enqueue(const storage::RunRecord&) override { return absl::OkStatus(); }
   absl::StatusOr<std::vector<storage::RunRecord>> Queue() override { return std::vector<storage::RunRecord>(); }
@@ -74,7 +75,7 @@ class Gateway final : public v1::WorkerService::CallbackService {
 class ProtocolTest : public testing::Test {
  protected:
   ProtocolTest()
-      : fleet_(7, &common::SystemClock(),
+      : fleet_(7, "store", &common::SystemClock(),
                {[this](const v1::Hello&) { Count(&attached_); }, [this](const std::string&, const v1::WorkerMessage&) { Count(&messages_); },
                 [this](const std::string&, const std::string&) { Count(&lost_); }}),
         ingest_(7, &store_, [](const std::string&) { FAIL(); }),

@@ -210,9 +210,43 @@ phases: [{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]
 """
         self.assertIn("was not made by Lockstep", self.ok(self.fleet.run_job(write), 3).text)
         self.assertEqual(digest(path), before)
+        # The job alone cannot declare it expendable.
+        self.assertIn("and the worker's --allow-expendable name it", self.ok(self.fleet.run_job(write.replace("name: overwrite", f'name: overwrite\nexpendable: ["{path}"]')), 3).text)
+        self.assertEqual(digest(path), before)
         # Reading harms nobody.
         self.ok(self.fleet.run_job(write.replace("read: 0%", "read: 100%")))
         self.assertEqual(digest(path), before)
+
+    def test_a_file_that_took_a_made_ones_place_is_not_ours(self):
+        path = os.path.join(self.fleet.data, "replaced")
+        keep = files_job("X", hosts=1, duration="1s", tail="").replace("X/{host}/file", path)
+        self.ok(self.fleet.run_job(keep))
+        os.unlink(path)
+        with open(path, "wb") as out:
+            out.write(b"mine" * (2 << 20))
+        before = digest(path)
+        self.refuse(path, "was not made by Lockstep")
+        self.assertEqual(digest(path), before)
+        os.unlink(path)
+        os.unlink(path + ".lockstep")
+
+    def test_an_expendable_file_is_overwritten_and_never_removed(self):
+        path = os.path.join(self.fleet.data, "old-database")
+        with open(path, "wb") as out:
+            out.write(b"x" * (8 << 20))
+        self.fleet.start_worker("spare", flags=["--allow-expendable", path])
+        self.fleet.wait_attached(2)
+        try:
+            job = files_job("X", hosts=1, duration="1s", extra=f'expendable: ["{path}"]').replace("X/{host}/file", path).replace("{count: 1}", "{names: spare}")
+            before = digest(path)
+            self.ok(self.fleet.run_job(job))
+            self.assertNotEqual(digest(path), before)
+            self.assertFalse(os.path.exists(path + ".lockstep"))
+        finally:
+            worker = self.fleet.workers.pop("spare")
+            worker.terminate()
+            worker.wait(20)
+            os.unlink(path)
 
     def test_a_device_given_as_a_file(self):
         self.refuse("/dev/null", "outside of what this worker's --allow permits")

@@ -88,6 +88,20 @@ class MainJob(FleetTest):
         self.assertEqual({t["host"] for t in report["phases"][1]["threads"] if t["workload"] == "log"}, {"node2"})
         self.assertGreater(mixed["total"]["operations"], 0)
 
+    def test_a_worker_without_a_workload_takes_part_in_no_comparison(self):
+        job = files_job(self.fleet.data, workload=", hosts: {names: node2}")
+        phase = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"][1]
+        self.assertEqual(phase["fairness"][0]["count"], 1)
+        self.assertAlmostEqual(phase["windowEndSeconds"], 2, delta=0.01)
+        self.assertGreater(phase["firstDoneSeconds"], 1.9)
+        # It is the first of its kernel, and samples the device all the same.
+        self.assertEqual(len(phase["devices"]), 1)
+
+    def test_the_rate_of_a_short_pass_is_not_that_of_whole_seconds(self):
+        job = files_job(self.fleet.data, hosts=1, workload=", operations: 2000").replace("      duration: 2s\n", "")
+        phase = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"][1]
+        self.assertAlmostEqual(phase["total"]["iops"] * phase["lastDoneSeconds"] / 2000, 1, delta=0.15)
+
     def test_buffered_reads_are_told_apart_from_the_device(self):
         job = files_job(self.fleet.data, size="16MiB", workload=", direct: false").replace("read: 70%", "read: 100%")
         # The first pass fills the page cache.

@@ -16,7 +16,7 @@ TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
       for (int i = 0; i <= interval; ++i) recorder.RecordDone(IoKind::kRead, 1000 + i, 4096, false);
       if (interval + 1 < kIntervals) recorder.CloseInterval();
     }
-    recorder.Finish();
+    recorder.Finish(5);
   });
   int taken = 0;
   while (taken < kIntervals) {

@@ -55,10 +55,24 @@ class Agent::Session {
     if (first.has_refused()) {
       Cancel();
       stream_->Finish();
-      return absl::FailedPreconditionError(absl::StrCat("the controller at ", address_, " refuses this worker: ", first.refused().reason()));
+      const auto code = first.refused().retry() ? absl::StatusCode::kUnavailable : absl::StatusCode::kFailedPrecondition;
+      return absl::Status(code, absl::StrCat("the controller at ", address_, " refuses this worker: ", first.refused().reason()));
     }
     spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
-    agent_->epoch_ = std::max<uint64_t>(agent_->epoch_, first.epoch());
+    // Epochs of different stores do not compare.
+    if (first.welcome().store_id() != agent_->store_id_) agent_->epoch_ = 0;
+    agent_->store_id_ = first.welcome().store_id();
+    if (first.epoch() < agent_->epoch_) {
+      Cancel();
+      stream_->Finish();
+      return absl::UnavailableError(absl::StrCat("the controller at ", address_, " (epoch ", first.epoch(), ") was replaced by one of epoch ", agent_->epoch_.load()));
+    }
+    agent_->epoch_ = first.epoch();
+    if (!agent_->Publish(this)) {
+      Cancel();
+      stream_->Finish();
+      return absl::OkStatus();
+    }
     lease_ns_ = first.welcome().lease_ns() > 0 ? first.welcome().lease_ns() : 10 * kHeartbeatNs;
     heard_ns_ = agent_->clock_->MonotonicNs();
     std::thread heartbeat([this] { Heartbeat(); });
@@ -70,6 +84,7 @@ class Agent::Session {
       Handle(message, received);
     }
     over_ = true;
+    agent_->Publish(nullptr);
     Cancel();
     heartbeat.join();
     deliver.join();
@@ -267,6 +282,12 @@ bool Agent::Sleep(int64_t nanoseconds) {
   return !stopping_;
 }
 
+bool Agent::Publish(Session* session) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  session_ = session;
+  return !stopping_;
+}
+
 absl::Status Agent::Run() {
   int64_t pause = kFirstPauseNs;
   std::string said;
@@ -275,13 +296,11 @@ absl::Status Agent::Run() {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (stopping_) return absl::OkStatus();
-      session_ = &session;
     }
     const int64_t before = clock_->MonotonicNs();
     const absl::Status status = session.Serve();
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      session_ = nullptr;
       if (stopping_) return absl::OkStatus();
     }
     if (runner_->busy()) {

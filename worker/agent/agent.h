@@ -45,6 +45,8 @@ class Agent {
   v1::Hello MakeHello() const;
   bool Sleep(int64_t nanoseconds);
   void SendToSession(v1::WorkerMessage message);
+  // From now on messages go to this session (or nowhere). False when the agent is stopping.
+  bool Publish(Session* session);
 
   const Options options_;
   const Guard* guard_;
@@ -53,7 +55,8 @@ class Agent {
   std::mutex mutex_;
   std::condition_variable stop_changed_;
   bool stopping_ = false;          // guarded by mutex_
-  Session* session_ = nullptr;     // guarded by mutex_
+  Session* session_ = nullptr;     // guarded by mutex_; set only while its streams are open
+  std::string store_id_;           // of the controller's store; of the thread in Run()
   std::atomic<uint64_t> epoch_{0};  // highest seen
   std::unique_ptr<PhaseRunner> runner_;  // last: its threads use everything above
 };

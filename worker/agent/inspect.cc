@@ -85,8 +85,7 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
         absl::StrCat(path, ": has ", facts.st_size, " bytes, the job says ", file.size_bytes(), " and does not prepare it"));
   }
   if (!written && !prepared) return absl::OkStatus();
-  const auto& expendable = request.expendable();
-  if (std::find(expendable.begin(), expendable.end(), place->path()) == expendable.end()) {
+  if (!guard.IsExpendable(place->path(), {request.expendable().begin(), request.expendable().end()})) {
     if (absl::Status status = CheckMadeByLockstep(guard, *place, *fd); !status.ok()) return status;
   }
   ++totals->overwritten;
@@ -114,7 +113,12 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
   found->set_filesystem(FileSystemName(space.f_type));
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
-  found->set_place_key(absl::StrCat("path:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", place->path()));
+  // Of a file system that other hosts may see too, the place is the same wherever it is seen from.
+  const bool local = found->filesystem() == "tmpfs" || (!found->device_name().empty() && found->device_identity().empty());
+  const std::string root = local                               ? common::ReadTrimmed("/proc/sys/kernel/random/boot_id")
+                           : !found->device_identity().empty() ? found->device_identity()
+                                                               : absl::StrCat(space.f_fsid.__val[0], "-", space.f_fsid.__val[1]);
+  for (const std::string& path : found->paths()) found->add_place_keys(absl::StrCat("path:", root, ":", path));
   if (totals.made != 0) {
     found->set_would_write(absl::StrCat("makes ", totals.made, totals.made == 1 ? " file" : " files", " of ",
                                         common::FormatSize(file.size_bytes())));
@@ -142,7 +146,7 @@ absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint3
   found->add_paths(device->path());
   DescribeDevice(makedev(device->major_number(), device->minor_number()), found);
   found->set_size_bytes(device->size_bytes());
-  found->set_place_key(device->identity().empty()
+  found->add_place_keys(device->identity().empty()
                            ? absl::StrCat("device:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", device->name())
                            : absl::StrCat("identity:", device->identity()));
   if (static_cast<uint64_t>(target.size_bytes()) > device->size_bytes()) {

@@ -180,7 +180,7 @@ void IoThread::Run() {
   const rusage usage = ThreadUsage();
   outcome_.voluntary_switches = usage.ru_nvcsw - usage_before.ru_nvcsw;
   outcome_.involuntary_switches = usage.ru_nivcsw - usage_before.ru_nivcsw;
-  recorder_.Finish();
+  recorder_.Finish(outcome_.last_io_ns);
 }
 
 }  // namespace lockstep::worker

@@ -148,9 +148,11 @@ void Load::Start(int64_t go_ns) {
   const v1::RunAssignment& run = assignment_.run();
   const int64_t load_ns = run.duration_ns() == 0 ? run.hard_stop_ns()
                                                  : std::min(run.ramp_ns() + run.duration_ns(), run.hard_stop_ns());
+  // Without a workload of its own and without a common end there is nothing to wait for.
+  const bool idle = parts_.empty() && run.duration_ns() == 0;
   std::lock_guard<std::mutex> lock(mutex_);
   if (state_ != State::kArmed) return;
-  timeline_.Begin(go_ns, load_ns);
+  timeline_.Begin(go_ns, idle ? 0 : load_ns);
   state_ = State::kStarted;
   changed_.notify_all();
 }

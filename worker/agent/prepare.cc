@@ -29,7 +29,7 @@ constexpr int kThreads = 4;
 
 // What the mark beside a file says.
 struct Mark {
-  uint64_t inode = 0;
+  std::string file;  // which file it is of, as IdentityOf() says
   std::string filled;  // random, zeros, reserved; empty while the file is not complete
   std::vector<std::string> directories;
 };
@@ -50,7 +50,7 @@ std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
   if (!std::getline(lines, line) || line != "made by lockstep 1") return std::nullopt;
   Mark mark;
   while (std::getline(lines, line)) {
-    if (line.rfind("inode ", 0) == 0) mark.inode = strtoull(line.c_str() + 6, nullptr, 10);
+    if (line.rfind("file ", 0) == 0) mark.file = line.substr(5);
     if (line.rfind("filled ", 0) == 0) mark.filled = line.substr(7);
     if (line.rfind("directory ", 0) == 0) mark.directories.push_back(line.substr(10));
   }
@@ -58,7 +58,13 @@ std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
 }
 
 absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark) {
-  std::string text = absl::StrCat("made by lockstep 1\ninode ", mark.inode, "\n");
+  if (place.named) {
+    return absl::FailedPreconditionError(absl::StrCat(place.path(), ": --allow names this file, not its directory, so no file can be laid out there"));
+  }
+  if (guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW).ok() && !ReadMark(guard, place)) {
+    return absl::FailedPreconditionError(absl::StrCat(MarkPlace(place).path(), ": exists and is not a mark of Lockstep's; nothing was overwritten"));
+  }
+  std::string text = absl::StrCat("made by lockstep 1\nfile ", mark.file, "\n");
   if (!mark.filled.empty()) absl::StrAppend(&text, "filled ", mark.filled, "\n");
   for (const std::string& directory : mark.directories) absl::StrAppend(&text, "directory ", directory, "\n");
   auto fd = guard.Open(MarkPlace(place), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
@@ -69,9 +75,12 @@ absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark
   return absl::OkStatus();
 }
 
-uint64_t InodeOf(const FileDescriptor& fd) {
-  struct stat facts;
-  return fstat(fd.get(), &facts) == 0 ? facts.st_ino : 0;
+// The inode and, where the file system has it, when it was born: inode numbers are used again.
+std::string IdentityOf(const FileDescriptor& fd) {
+  struct statx facts;
+  if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0) return "unknown";
+  if ((facts.stx_mask & STATX_BTIME) == 0) return absl::StrCat(facts.stx_ino);
+  return absl::StrCat(facts.stx_ino, " born ", facts.stx_btime.tv_sec, ".", facts.stx_btime.tv_nsec);
 }
 
 std::string FillingOf(const v1::PreparePhase& phase) {
@@ -84,7 +93,9 @@ struct Item {
   Guard::Place place;
   uint64_t size_bytes = 0;
   bool reuse = false;
-  bool made = false;  // exists because of this prepare
+  bool existed = false;  // before this prepare
+  bool foreign = false;  // and was not made by Lockstep: expendable, but never removed
+  bool touched = false;  // laid out by this prepare, whole or in part
   Mark mark;
 };
 
@@ -105,9 +116,10 @@ class Preparation {
       const auto mark = ReadMark(guard_, item.place);
       struct stat facts;
       if (fstat(fd->get(), &facts) != 0) return ErrnoStatus(errno, path);
-      const bool ours = mark && mark->inode == facts.st_ino;
-      const bool expendable = std::find(expendable_.begin(), expendable_.end(), item.place.path()) != expendable_.end();
-      if (!ours && !expendable) return CheckMadeByLockstep(guard_, item.place, *fd);
+      const bool ours = mark && mark->file == IdentityOf(*fd);
+      item.existed = true;
+      item.foreign = !ours;
+      if (!ours && !guard_.IsExpendable(item.place.path(), expendable_)) return CheckMadeByLockstep(guard_, item.place, *fd);
       if (ours) item.mark = *mark;
       item.reuse = ours && mark->filled == FillingOf(phase_) && facts.st_size == static_cast<int64_t>(size_bytes);
     } else if (!absl::IsNotFound(fd.status())) {
@@ -155,12 +167,13 @@ class Preparation {
     auto directories = guard_.MakeParents(item->place);
     if (!directories.ok()) return directories.status();
     for (std::string& directory : *directories) item->mark.directories.push_back(std::move(directory));
-    auto fd = guard_.Open(item->place, O_RDWR | O_CREAT | O_NOFOLLOW, 0666);
+    // What was not there when it was looked at must not be there now.
+    auto fd = guard_.Open(item->place, item->existed ? O_RDWR | O_NOFOLLOW : O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
     if (!fd.ok()) return fd.status();
-    item->made = true;
-    item->mark.inode = InodeOf(*fd);
+    item->touched = true;
+    item->mark.file = IdentityOf(*fd);
     item->mark.filled.clear();
-    if (absl::Status status = WriteMark(guard_, item->place, item->mark); !status.ok()) return status;
+    if (absl::Status status = Note(*item); !status.ok()) return status;
     if (absl::Status status = CheckSpace(*item, *fd); !status.ok()) return status;
     if (ftruncate(fd->get(), static_cast<off_t>(item->size_bytes)) != 0) return ErrnoStatus(errno, item->place.path());
     const absl::Status filled = phase_.fallocate_only() ? Reserve(*item, *fd) : Fill(*item, *fd);
@@ -168,8 +181,11 @@ class Preparation {
     if (stop_ || failed_) return absl::OkStatus();
     if (fsync(fd->get()) != 0) return ErrnoStatus(errno, item->place.path());
     item->mark.filled = FillingOf(phase_);
-    return WriteMark(guard_, item->place, item->mark);
+    return Note(*item);
   }
+
+  // A file that is somebody else's gets no mark: it stays theirs, and no cleanup removes it.
+  absl::Status Note(const Item& item) { return item.foreign ? absl::OkStatus() : WriteMark(guard_, item.place, item.mark); }
 
   absl::Status CheckSpace(const Item& item, const FileDescriptor& fd) {
     struct statfs space;
@@ -194,7 +210,7 @@ class Preparation {
     bool direct = item.size_bytes % 4096 == 0 && fcntl(fd.get(), F_SETFL, flags | O_DIRECT) == 0;
     uint64_t at = 0;
     for (uint64_t chunk = 0; at < item.size_bytes && !stop_ && !failed_; ++chunk) {
-      if (!phase_.content().has_zeros()) (*buffers)->FillRandom(common::DeriveSeed(item.mark.inode, chunk));
+      if (!phase_.content().has_zeros()) (*buffers)->FillRandom(common::DeriveSeed(std::hash<std::string>()(item.mark.file), chunk));
       const size_t length = std::min<uint64_t>(kChunkBytes, item.size_bytes - at);
       const ssize_t put = pwrite(fd.get(), (*buffers)->at(0), length, static_cast<off_t>(at));
       if (put < 0 && errno == EINTR) continue;
@@ -214,7 +230,7 @@ class Preparation {
 
   void Undo() {
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
-      if (!item->made) continue;
+      if (!item->touched || item->foreign) continue;
       (void)guard_.Remove(item->place);
       (void)guard_.Remove(MarkPlace(item->place));
     }
@@ -255,9 +271,9 @@ absl::Status ForEachOwnFile(const v1::Assignment& assignment, const RunIdentity&
 
 absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const FileDescriptor& fd) {
   const auto mark = ReadMark(guard, place);
-  if (mark && mark->inode == InodeOf(fd)) return absl::OkStatus();
+  if (mark && mark->file == IdentityOf(fd)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      place.path(), ": exists and was not made by Lockstep; it is not overwritten unless the job names it under `expendable`"));
+      place.path(), ": exists and was not made by Lockstep; it is not overwritten unless the job's `expendable` and the worker's --allow-expendable name it"));
 }
 
 absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who,
@@ -278,7 +294,10 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
     auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (absl::IsNotFound(fd.status())) return absl::OkStatus();
     if (!fd.ok()) return fd.status();
-    if (absl::Status made = CheckMadeByLockstep(guard, *place, *fd); !made.ok()) return made;
+    // One that was expendable and is not ours is left where it is.
+    const std::vector<std::string> expendable(assignment.expendable().begin(), assignment.expendable().end());
+    const absl::Status made = CheckMadeByLockstep(guard, *place, *fd);
+    if (!made.ok()) return guard.IsExpendable(place->path(), expendable) ? absl::OkStatus() : made;
     const auto mark = ReadMark(guard, *place);
     directories.insert(directories.end(), mark->directories.begin(), mark->directories.end());
     if (absl::Status gone = guard.Remove(*place); !gone.ok()) return gone;

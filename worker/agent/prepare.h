@@ -11,8 +11,8 @@
 
 namespace lockstep::worker {
 
-// A file that Lockstep made has a mark beside it, PATH.lockstep, which names the file's inode, what it was filled with, and
-// the directories made for it. The mark is what lets a run write to the file and a cleanup remove it; it works on
+// A file that Lockstep made has a mark beside it, PATH.lockstep, which names the file (inode and birth), what it was filled with,
+// and the directories made for it. The mark is what lets a run write to the file and a cleanup remove it; it works on
 // every file system and for every host that sees the file.
 
 // OK when `fd`, opened at `place`, is a complete file made by Lockstep; FAILED_PRECONDITION otherwise, with the remedy.

@@ -28,8 +28,7 @@ void AddExtent(const v1::TargetAssignment& target, uint64_t base, uint64_t size,
 
 absl::Status CheckWritable(const Guard& guard, const Guard::Place& place, const common::FileDescriptor& fd,
                            const OpenOptions& options) {
-  const auto& list = options.expendable;
-  if (std::find(list.begin(), list.end(), place.path()) != list.end()) return absl::OkStatus();
+  if (guard.IsExpendable(place.path(), options.expendable)) return absl::OkStatus();
   return CheckMadeByLockstep(guard, place, fd);
 }
 

@@ -92,10 +92,10 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
   }
   for (size_t i = 0; i < allow_.size(); ++i) {
     for (const std::string& root : {allow_[i], real_allow_[i]}) {
-      if (path.rfind(root + "/", 0) == 0) return Place{real_allow_[i], path.substr(root.size() + 1)};
+      if (path.rfind(root + "/", 0) == 0) return Place{real_allow_[i], path.substr(root.size() + 1), false};
       if (path == root) {
         const size_t slash = real_allow_[i].rfind('/');
-        return Place{real_allow_[i].substr(0, slash), real_allow_[i].substr(slash + 1)};
+        return Place{real_allow_[i].substr(0, slash), real_allow_[i].substr(slash + 1), true};
       }
     }
   }
@@ -194,13 +194,17 @@ absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, cons
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": carries ", *signature, " and has no identity by which to declare it expendable"));
   }
-  if (!Contains(expendable, id) || !Contains(allow_expendable_, id)) {
+  if (!IsExpendable(id, expendable)) {
     return absl::FailedPreconditionError(absl::StrCat(
         path, ": carries ", *signature, "; to overwrite it, name '", id, "' under the job's `expendable`",
         Contains(expendable, id) ? " (done)" : "", " and in the worker's --allow-expendable",
         Contains(allow_expendable_, id) ? " (done)" : ""));
   }
   return device;
+}
+
+bool Guard::IsExpendable(const std::string& name, const std::vector<std::string>& by_job) const {
+  return Contains(by_job, name) && Contains(allow_expendable_, name);
 }
 
 absl::StatusOr<FileDescriptor> Guard::OpenDevice(const std::string& path, const std::string& identity, bool write,

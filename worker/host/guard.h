@@ -15,7 +15,7 @@ namespace lockstep::worker {
 class Guard {
  public:
   // `allow`: absolute directories (everything beneath them), devices, or files. `allow_expendable`: identities of
-  // devices that carry a signature and may be overwritten all the same. NOT_FOUND when an entry does not exist.
+  // devices that carry a signature, and paths of files, that may be overwritten all the same. NOT_FOUND when an entry does not exist.
   static absl::StatusOr<Guard> Make(const std::vector<std::string>& allow,
                                     const std::vector<std::string>& allow_expendable);
 
@@ -23,6 +23,7 @@ class Guard {
   struct Place {
     std::string root;      // real path of the allowed directory
     std::string relative;  // never empty, without ".."
+    bool named = false;    // the path itself is allowed, not a directory above it: nothing may be made beside it
     std::string path() const { return root + "/" + relative; }
   };
   absl::StatusOr<Place> Locate(const std::string& path) const;
@@ -42,6 +43,10 @@ class Guard {
   // CheckDevice, then opens and checks again on the open descriptor that it is the same device.
   absl::StatusOr<common::FileDescriptor> OpenDevice(const std::string& path, const std::string& identity, bool write,
                                                     const std::vector<std::string>& expendable, int flags) const;
+
+  // Whether what carries data may be overwritten all the same: both the job's list and this worker's configuration name
+  // it, by a device's identity or a file's real path.
+  bool IsExpendable(const std::string& name, const std::vector<std::string>& by_job) const;
 
   const std::vector<std::string>& allow() const { return allow_; }
   const std::vector<std::string>& allow_expendable() const { return allow_expendable_; }

@@ -59,10 +59,18 @@ Collector::HostReading Collector::ReadHost() const {
 
 void Collector::Begin() { last_reading_ = ReadHost(); }
 
-bool Collector::AllDone() const {
-  return std::all_of(sources_.begin(), sources_.end(), [](const Source& source) {
-    return source.recorder->finished() && source.recorder->Front() == nullptr;
-  });
+bool Collector::AllFinished() const {
+  return !sources_.empty() && std::all_of(sources_.begin(), sources_.end(), [](const Source& source) { return source.recorder->finished(); });
+}
+
+int64_t Collector::LastFinish() const {
+  int64_t last = 0;
+  for (const Source& source : sources_) last = std::max(last, source.recorder->finished_at_ns());
+  return last;
+}
+
+bool Collector::AllTaken() const {
+  return std::all_of(sources_.begin(), sources_.end(), [](const Source& source) { return source.recorder->Front() == nullptr; });
 }
 
 v1::IntervalClass Collector::ClassOf(uint32_t interval) const {
@@ -131,7 +139,7 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
 bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
   for (uint32_t interval = 0;; ++interval) {
     // The end may move while this sleeps; the drain has none but the last completion.
-    while (!AllDone() && ClassOf(interval) != v1::INTERVAL_CLASS_DRAIN) {
+    while (!AllFinished() && ClassOf(interval) != v1::INTERVAL_CLASS_DRAIN) {
       const int64_t now = clock_->MonotonicNs();
       const int64_t end = timeline_->EndOf(interval);
       if (now >= end) break;
@@ -141,11 +149,19 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
     HostReading reading;
     if (!drain) reading = ReadHost();
     const int64_t read_at = clock_->MonotonicNs();
-    if (AllDone()) return true;
-    if (!WaitFor(interval, give_up_ns)) return false;
+    if (AllFinished() && AllTaken()) return true;
+    // Without a workload of its own this worker samples its host until the load's end.
+    if (sources_.empty() && drain) return true;
+    if (!WaitFor(interval, give_up_ns)) {
+      for (const Source& source : sources_) source.recorder->Abandon();
+      return false;
+    }
     if (drain) reading = ReadHost();
-    Emit(interval, drain ? clock_->MonotonicNs() : std::min(timeline_->EndOf(interval), read_at), reading);
-    if (AllDone()) return true;
+    int64_t end = drain ? clock_->MonotonicNs() : std::min(timeline_->EndOf(interval), read_at);
+    // The last interval of a load that ended by itself ends with its last I/O.
+    if (AllFinished() && LastFinish() > timeline_->BeginOf(interval)) end = std::min(end, LastFinish());
+    Emit(interval, end, reading);
+    if (AllFinished() && AllTaken()) return true;
   }
 }
 

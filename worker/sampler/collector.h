@@ -55,7 +55,9 @@ class Collector {
   using Sums = std::map<uint32_t, IntervalStats>;  // by workload
 
   HostReading ReadHost() const;
-  bool AllDone() const;
+  bool AllFinished() const;  // every thread; never without one
+  bool AllTaken() const;
+  int64_t LastFinish() const;
   bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns) const;
   void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
   v1::IntervalClass ClassOf(uint32_t interval) const;

@@ -1,6 +1,6 @@
 #include "worker/sampler/recorder.h"
 
-#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -29,11 +29,15 @@ Recorder::Recorder() : slots_(std::make_unique<std::array<IntervalStats, kSlots>
 void Recorder::CloseInterval() {
   const uint64_t next = written_.load(std::memory_order_relaxed) + 1;
   written_.store(next, std::memory_order_release);
-  while (next - read_.load(std::memory_order_acquire) >= kSlots) sched_yield();
+  while (next - read_.load(std::memory_order_acquire) >= kSlots) {
+    if (abandoned_.load(std::memory_order_acquire)) return;  // into the last slot, which nobody reads
+    usleep(1000);
+  }
   current_ = &(*slots_)[next % kSlots];
 }
 
-void Recorder::Finish() {
+void Recorder::Finish(int64_t at_ns) {
+  finished_at_ns_.store(at_ns, std::memory_order_release);
   written_.fetch_add(1, std::memory_order_release);
   finished_.store(true, std::memory_order_release);
 }

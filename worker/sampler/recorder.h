@@ -47,10 +47,11 @@ class Recorder {
     stats.service_time.Record(latency_ns);
   }
   void RecordError(IoKind kind) { ++(*current_)[static_cast<int>(kind)].errors; }
-  // The running interval is complete: hands it over and begins the next. Waits when the reader is kSlots behind.
+  // The running interval is complete: hands it over and begins the next. Waits while the reader is kSlots behind, which it
+  // is only when another thread of the phase hangs in an I/O; not after Abandon().
   void CloseInterval();
-  // Everything is recorded: hands over the running interval as the last.
-  void Finish();
+  // Everything is recorded, the last I/O completed at `at_ns` (0 when there was none): hands over the running interval as the last.
+  void Finish(int64_t at_ns);
   uint32_t interval() const { return static_cast<uint32_t>(written_.load(std::memory_order_relaxed)); }
 
   // --- The collecting thread. ---
@@ -58,15 +59,21 @@ class Recorder {
   const IntervalStats* Front() const;
   void Pop();
   // Whether Finish() was called. Then Front() gives out what is left, and nothing comes after it.
+  // Of Finish(); 0 before.
+  int64_t finished_at_ns() const { return finished_at_ns_.load(std::memory_order_acquire); }
+  // Nobody will read any more.
+  void Abandon() { abandoned_.store(true, std::memory_order_release); }
   bool finished() const { return finished_.load(std::memory_order_acquire); }
 
  private:
-  static constexpr uint64_t kSlots = 8;
+  static constexpr uint64_t kSlots = 16;
   std::unique_ptr<std::array<IntervalStats, kSlots>> slots_;
   IntervalStats* current_;
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> read_{0};
   std::atomic<bool> finished_{false};
+  std::atomic<bool> abandoned_{false};
+  std::atomic<int64_t> finished_at_ns_{0};
 };
 
 }  // namespace lockstep::worker
