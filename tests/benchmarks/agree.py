@@ -143,6 +143,10 @@ def main():
         print(f"file of 512 MiB on {disk}; {options.rounds} alternated rounds of {options.seconds} s; fio and Lockstep with io_uring, one thread")
         print(f"{'':<41}  {'fio IOPS':>9}  {'ours':>9}  ratio (range)       limit   I/O")
         with Fleet(1, allow=[work], worker_flags=["--allow-expendable", path]) as fleet:
+            # Once of each, unmeasured: the programs themselves are read from the disk the first time.
+            warm_up = Case(True, 4096, "random", "read", 1)
+            run_fio(warm_up, path, 0.5)
+            run_lockstep(fleet, warm_up, path, 0.5)
             for direct, size, order, kind, depth in itertools.product((True, False), (4096, 1 << 20), ("random", "sequential"), ("read", "write"), (1, 32)):
                 case = Case(direct, size, order, kind, depth)
                 if options.only not in " ".join(str(case).split()):

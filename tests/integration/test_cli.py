@@ -1,10 +1,13 @@
 """The command line as people and scripts use it."""
 import json
 import os
+import pty
+import re
 import subprocess
+import tempfile
 import unittest
 
-from fleet import BIN, FleetTest, files_job
+from fleet import BIN, ROOT, FleetTest, files_job
 
 COMMANDS = ["up", "run", "submit", "watch", "status", "stop", "report", "rerun", "history", "hosts", "devices", "plan", "sql", "demo", "completion"]
 
@@ -93,6 +96,48 @@ phases:
         still = self.fleet.lockstep("sql", "-c", "SET TRANSACTION READ WRITE; DELETE FROM lockstep.runs")
         self.assertIn("permission denied", still.err)
 
+    def test_the_queries_of_the_cookbook_run(self):
+        self.ok(self.fleet.run_job(files_job(self.fleet.data, hosts=1, duration="1s")))
+        with open(f"{ROOT}/docs/sql.md", encoding="utf-8") as text:
+            queries = re.findall(r"```sql\n(.*?)```", text.read(), re.DOTALL)
+        self.assertGreater(len(queries), 4)
+        for query in queries:
+            rows = self.ok(self.fleet.lockstep("sql", "--csv", "-c", query)).out.splitlines()
+            self.assertTrue(len(rows) > 1 or "r.job = 'mixed'" in query, query)
+
+    def test_the_readmes_job_is_one(self):
+        with open(f"{ROOT}/README.md", encoding="utf-8") as text:
+            job = re.search(r"```yaml\n(.*?)```", text.read(), re.DOTALL).group(1)
+        planned = self.fleet.lockstep("plan", "-", stdin=job.replace("/mnt/test", self.fleet.data).replace("4GiB", "4MiB"))
+        self.assertIn("makes 1 file of 4 MiB", self.ok(planned).out)
+
+    def test_interrupt_on_a_terminal_asks_and_the_run_goes_on_when_only_the_watching_stops(self):
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as job:
+            job.write(files_job(self.fleet.data, hosts=1, duration="5s"))
+            job.flush()
+            pid, terminal = pty.fork()
+            if pid == 0:
+                os.environ.update(self.fleet.environment())
+                os.execv(f"{BIN}/lockstep", ["lockstep", "run", job.name])
+            seen = b""
+            sent = False
+            try:
+                while True:
+                    seen += os.read(terminal, 4096)
+                    if not sent and b"mix\x1b[0m: running" in seen.replace(b"\r", b"") or not sent and b"mix: running" in seen:
+                        os.write(terminal, b"\x03")
+                        sent = True
+                    if seen.count(b"keep watching?") == 1 and not seen.endswith(b"w\r\n"):
+                        os.write(terminal, b"w\n")
+                        seen += b"w\r\n"
+            except OSError:
+                pass  # the other side has ended
+            _, status = os.waitpid(pid, 0)
+            os.close(terminal)
+            self.assertEqual(os.waitstatus_to_exitcode(status), 0, seen)
+            self.assertIn(b"the run goes on", seen)
+        self.assertEqual(self.ok(self.fleet.lockstep("watch", "last", "--format", "json")).json()["run"]["state"], "done")
+
     def test_completion_knows_the_commands(self):
         script = self.ok(self.fleet.lockstep("completion", "bash")).out
         probe = script + '\nCOMP_WORDS=(lockstep re); COMP_CWORD=1; _lockstep; echo "${COMPREPLY[@]}"\n' \
@@ -101,9 +146,8 @@ phases:
         self.assertEqual(done.stdout.split(), ["report", "rerun", "--format"])
 
     def test_the_job_reference_is_current(self):
-        root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-        made = subprocess.run(["python3", f"{root}/tools/job-reference"], capture_output=True, text=True, check=True).stdout
-        with open(f"{root}/docs/job-reference.md", encoding="utf-8") as kept:
+        made = subprocess.run(["python3", f"{ROOT}/tools/job-reference"], capture_output=True, text=True, check=True).stdout
+        with open(f"{ROOT}/docs/job-reference.md", encoding="utf-8") as kept:
             self.assertEqual(kept.read(), made, "docs/job-reference.md is stale; run tools/job-reference > docs/job-reference.md")
 
 
