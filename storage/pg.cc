@@ -27,11 +27,13 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
   return connection;
 }
 
-absl::Status PgConnection::LastError(const PGresult* result, const std::string& what) const {
+absl::Status PgConnection::LastError(const PGresult* result, const std::string& what) {
   const std::string words = Trimmed(PQerrorMessage(connection_.get()));
   const char* code = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string state = code == nullptr ? "" : code;
   const std::string message = absl::StrCat("PostgreSQL: ", what, ": ", words);
+  // An error without a code is libpq's own: the connection is gone, though its status may not say so yet.
+  broken_ = broken_ || state.empty() || state.rfind("57P", 0) == 0 || state.rfind("08", 0) == 0;
   if (!healthy() || state.rfind("57P", 0) == 0 || state.rfind("08", 0) == 0) return absl::UnavailableError(message);
   if (state == "42501" || state == "25006") return absl::PermissionDeniedError(message);
   if (state == "23505") return absl::AlreadyExistsError(message);

@@ -43,12 +43,14 @@ class PgConnection {
   absl::Status Execute(const std::string& sql);
   // COPY … FROM STDIN in text format; `rows` as AppendCopyRow() makes them.
   absl::Status Copy(const std::string& statement, const std::string& rows);
-  bool healthy() const { return PQstatus(connection_.get()) == CONNECTION_OK; }
+  // Whether it can be used again.
+  bool healthy() const { return !broken_ && PQstatus(connection_.get()) == CONNECTION_OK; }
 
  private:
   explicit PgConnection(PGconn* connection) : connection_(connection, PQfinish) {}
-  absl::Status LastError(const PGresult* result, const std::string& what) const;
+  absl::Status LastError(const PGresult* result, const std::string& what);
   std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+  bool broken_ = false;  // the server did not answer a statement
 };
 
 // Builds the rows of a COPY.

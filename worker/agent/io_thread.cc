@@ -54,7 +54,7 @@ absl::Status IoThread::Arm() {
   if (setup_.writes && !setup_.zeros) buffers_->FillRandom(common::DeriveSeed(setup_.access.seed, setup_.access.thread));
   for (uint32_t slot = setup_.queue_depth; slot-- > 0;) free_.push_back(slot);
   engine_ = setup_.make_engine();
-  const absl::Status opened = engine_->Open({setup_.files, buffers_.get(), setup_.queue_depth});
+  const absl::Status opened = engine_->Open({setup_.files, buffers_.get(), setup_.queue_depth, setup_.buffered && setup_.writes});
   outcome_.notes = engine_->notes();
   if (opened.ok()) outcome_.engine = engine_->Describe();
   return opened;

@@ -25,6 +25,7 @@ struct IoThreadSetup {
   uint32_t max_batch = 1;             // I/Os per Exchange(); 1 where the engine does them one by one
   bool reads = true;
   bool writes = false;
+  bool buffered = false;              // through the page cache
   bool zeros = false;                 // write zeros instead of random bytes
   uint64_t quota = 0;                 // I/Os; 0 is no limit
   int64_t drain_ns = 0;               // how long I/Os in flight are waited for after the load's end

@@ -93,6 +93,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const G
     setup.max_batch = sync ? 1 : std::min(workload.queue_depth(), workload.direct() ? kDirectBatch : kBufferedBatch);
     setup.reads = workload.read_ratio() > 0;
     setup.writes = Writes(workload);
+    setup.buffered = !workload.direct();
     setup.zeros = workload.content().has_zeros();
     setup.quota = quota == 0 ? 0 : std::max<uint64_t>(1, ShareOf(quota, i, workload.threads()));
     setup.drain_ns = assignment_.drain_ns();

@@ -33,6 +33,8 @@ struct EngineSetup {
   std::vector<int> files;             // open descriptors
   const IoBuffers* buffers = nullptr;
   uint32_t queue_depth = 1;
+  // Buffered writes: the kernel hands them to threads of its own, whose completions then need not pass through this one.
+  bool buffered_writes = false;
 };
 
 // How one thread's I/O reaches the kernel: one virtual call per batch, never one per I/O. An engine belongs to the

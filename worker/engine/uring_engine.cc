@@ -61,7 +61,8 @@ class UringEngine final : public IoEngine {
   const std::vector<std::string>& notes() const override { return notes_; }
 
  private:
-  // 0 or the errno of the last try.
+  // 0 or the errno of the last try. Deferred task work costs a wake-up per completion that another thread posts, as the
+  // kernel's own do for buffered writes.
   int CreateRing() {
     struct Try {
       unsigned flags;
@@ -74,6 +75,7 @@ class UringEngine final : public IoEngine {
     };
     int error = 0;
     for (const Try& attempt : tries) {
+      if (setup_.buffered_writes && attempt.flags != 0) continue;
       error = -io_uring_queue_init(setup_.queue_depth, &ring_, attempt.flags);
       if (error == 0) {
         features_.push_back(attempt.name);
