@@ -70,6 +70,7 @@ class Fleet:
         self.controller_flags = list(controller_flags)
         self.http = http
         self.workers = {}
+        self.processes = []  # every one that was started, also those that a test replaced
         self.controller = None
         self.address = self.url = None
         self.wanted = workers
@@ -87,10 +88,9 @@ class Fleet:
         return self
 
     def __exit__(self, *_):
-        for process in self.workers.values():
+        # Workers first, the controller last.
+        for process in reversed(self.processes):
             stop(process)
-        if self.controller:
-            stop(self.controller)
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def log(self, name):
@@ -99,7 +99,8 @@ class Fleet:
 
     def spawn(self, name, words):
         with open(os.path.join(self.directory, name + ".log"), "ab") as log:
-            return subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True)
+            self.processes.append(subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True))
+        return self.processes[-1]
 
     def start_controller(self, listen="127.0.0.1:0"):
         ready = os.path.join(self.directory, "ready")
