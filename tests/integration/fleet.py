@@ -88,7 +88,7 @@ class Fleet:
         return self
 
     def __exit__(self, *_):
-        # Workers first, the controller last.
+        # Newest first: workers mostly before the controller.
         for process in reversed(self.processes):
             stop(process)
         shutil.rmtree(self.directory, ignore_errors=True)
