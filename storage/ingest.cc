@@ -132,7 +132,7 @@ class Rows {
       Key(&threads_, batch)
           .Add(t.workload()).Add(t.thread()).Add(t.operations()).Add(t.bytes()).Add(t.errors()).Add(t.execution_time_ns())
           .Add(t.wait_time_ns()).Add(t.fsync_time_ns()).Add(t.rate_time_ns()).Add(t.cpu_time_ns())
-          .Add(t.voluntary_context_switches()).Add(t.involuntary_context_switches()).EndRow();
+          .Add(t.voluntary_context_switches()).Add(t.involuntary_context_switches()).Add(t.think_time_ns()).EndRow();
     }
     std::string json;
     if (!google::protobuf::util::MessageToJsonString(rest, &json).ok()) return absl::InvalidArgumentError("a result that is not valid UTF-8");

@@ -180,7 +180,7 @@ class Loader {
 
   absl::Status LoadThreads() {
     auto rows = Query(Last("phase, worker_index, workload, thread, operations, bytes, errors, execution_time_ns, wait_time_ns, fsync_time_ns, "
-                           "rate_time_ns, cpu_time_ns, voluntary_context_switches, involuntary_context_switches",
+                           "rate_time_ns, cpu_time_ns, voluntary_context_switches, involuntary_context_switches, think_time_ns",
                            "thread_results", "1, 2, 3, 4"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
@@ -197,6 +197,7 @@ class Loader {
       thread->set_cpu_time_ns(rows->Int(i, 11));
       thread->set_voluntary_context_switches(rows->UInt(i, 12));
       thread->set_involuntary_context_switches(rows->UInt(i, 13));
+      thread->set_think_time_ns(rows->Int(i, 14));
     }
     return absl::OkStatus();
   }

@@ -59,6 +59,7 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
   options.controllers = flags.controllers;
   options.credentials = *credentials;
   options.worker_id = identity->worker_id;
+  options.mismatch_directory = flags.state_directory + "/mismatches";
   options.host = worker::ReadHostFacts(identity->host_id);
   if (!flags.name.empty()) options.host.set_name(flags.name);
   for (const std::string& label : flags.labels) {

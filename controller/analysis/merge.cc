@@ -23,13 +23,14 @@ void MergedCounters::Add(const v1::OperationCounters& c) {
   short_transfers_ += c.short_transfers();
   latency_sum_ns_ += static_cast<double>(c.latency_sum_ns());
   // In an open loop the latency that counts is the response time.
-  const v1::Histogram* counted = nullptr;
-  for (const v1::Histogram& h : c.histograms()) {
-    if (h.metric() == v1::METRIC_RESPONSE_TIME || (h.metric() == v1::METRIC_SERVICE_TIME && counted == nullptr)) counted = &h;
+  const bool open_loop = std::any_of(c.histograms().begin(), c.histograms().end(), [](const v1::Histogram& h) { return h.metric() == v1::METRIC_RESPONSE_TIME; });
+  response_ = response_ || open_loop;
+  for (const v1::Histogram& h : c.histograms()) {  // each was checked when it came in
+    if (h.metric() == v1::METRIC_RESPONSE_TIME || (h.metric() == v1::METRIC_SERVICE_TIME && !open_loop)) (void)latencies_.AddEncoded(h.buckets());
+    if (h.metric() == v1::METRIC_SERVICE_TIME && open_loop) (void)services_.AddEncoded(h.buckets());
+    if (h.metric() == v1::METRIC_SUBMISSION_LATENCY) (void)submissions_.AddEncoded(h.buckets());
+    submission_ = submission_ || h.metric() == v1::METRIC_SUBMISSION_LATENCY;
   }
-  if (counted == nullptr) return;
-  response_ = counted->metric() == v1::METRIC_RESPONSE_TIME;
-  (void)latencies_.AddEncoded(counted->buckets());  // checked when it came in
 }
 
 void MergedCounters::Add(const MergedCounters& other) {
@@ -43,7 +44,10 @@ void MergedCounters::Add(const MergedCounters& other) {
   short_transfers_ += other.short_transfers_;
   latency_sum_ns_ += other.latency_sum_ns_;
   response_ = response_ || other.response_;
+  submission_ = submission_ || other.submission_;
   latencies_.Merge(other.latencies_);
+  services_.Merge(other.services_);
+  submissions_.Merge(other.submissions_);
 }
 
 v1::OperationReport MergedCounters::Report(const std::string& kind, double seconds) const {
@@ -67,6 +71,30 @@ v1::OperationReport MergedCounters::Report(const std::string& kind, double secon
     p->set_percent(percent);
     // A bucket's midpoint may lie beyond the largest value seen.
     p->set_latency_ns(std::clamp(latencies_.Percentile(percent), report.latency_min_ns(), report.latency_max_ns()));
+  }
+  return report;
+}
+
+v1::OperationReport MergedCounters::ReportOf(v1::Metric metric, const std::string& kind) const {
+  const common::Histogram& histogram = metric == v1::METRIC_SUBMISSION_LATENCY ? submissions_ : services_;
+  v1::OperationReport report;
+  report.set_kind(kind);
+  report.set_metric(metric == v1::METRIC_SUBMISSION_LATENCY ? "submission_latency" : "service_time");
+  report.set_operations(static_cast<double>(operations_));
+  double sum = 0;
+  uint64_t count = 0;
+  for (const auto& [bucket, n] : histogram.Occupied()) {
+    sum += common::BucketMidpoint(bucket) * static_cast<double>(n);
+    count += n;
+  }
+  if (count == 0) return report;
+  report.set_latency_avg_ns(sum / static_cast<double>(count));
+  report.set_latency_min_ns(histogram.Percentile(0));
+  report.set_latency_max_ns(histogram.Percentile(100));
+  for (double percent : kPercents) {
+    v1::Percentile* p = report.add_percentiles();
+    p->set_percent(percent);
+    p->set_latency_ns(histogram.Percentile(percent));
   }
   return report;
 }

@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/units.h"
+#include "proto/job.pb.h"
 #include "proto/units.pb.h"
 #include "yaml-cpp/yaml.h"
 
@@ -180,6 +181,10 @@ class Reader {
     file_->lines[path] = LineOf(node);
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       return Read(node, path, field.is_repeated() ? reflection->AddMessage(message, &field) : reflection->MutableMessage(message, &field));
+    }
+    // YAML reads `null` as no value; the engine of that name needs no quotes all the same.
+    if (node.IsNull() && field.enum_type() != nullptr && field.enum_type()->full_name() == "lockstep.v1.Engine") {
+      return reflection->SetEnumValue(message, &field, v1::ENGINE_NULL);
     }
     if (!node.IsScalar()) return Error(node, path, node.IsNull() ? "has no value" : "is not a single value");
     const std::string text = node.Scalar();

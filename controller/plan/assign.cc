@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
 
 namespace lockstep::controller {
@@ -21,6 +22,7 @@ uint64_t ShareOf(uint64_t total, uint64_t member, uint64_t members) {
 
 uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_t index) {
   if (target.has_file()) return uint64_t{target.file().count()} * target.file().size_bytes();
+  if (target.has_null()) return target.null().size_bytes();
   if (target.device().size_bytes() != 0) return target.device().size_bytes();
   for (const v1::TargetInspection& found : worker.inspection.targets()) {
     if (found.target() == index) return found.size_bytes();
@@ -37,18 +39,18 @@ void Slice(uint64_t total, uint64_t position, uint64_t count, v1::TargetAssignme
   out->set_slice_length_bytes(std::max<uint64_t>(units * unit, 1));
 }
 
-bool Writes(const v1::PhaseSpec& phase, const std::string& name) {
-  return std::any_of(phase.run().workloads().begin(), phase.run().workloads().end(), [&](const v1::Workload& w) {
-    return w.read_ratio() < 1 && std::find(w.targets().begin(), w.targets().end(), name) != w.targets().end();
+bool IsWrittenBy(const v1::RunPhase& load, const std::string& name) {
+  return std::any_of(load.workloads().begin(), load.workloads().end(), [&](const v1::Workload& w) {
+    return Writes(w) && std::find(w.targets().begin(), w.targets().end(), name) != w.targets().end();
   });
 }
 
-v1::TargetAssignment AssignTarget(const SettledRun& run, const v1::PhaseSpec& phase, uint32_t index, uint32_t worker, uint64_t position, uint64_t count) {
+v1::TargetAssignment AssignTarget(const SettledRun& run, const v1::RunPhase& load, uint32_t index, uint32_t worker, uint64_t position, uint64_t count) {
   const v1::Target& target = run.job.targets(static_cast<int>(index));
   v1::TargetAssignment out;
   out.set_index(index);
   *out.mutable_target() = target;
-  out.set_written(Writes(phase, target.name()));
+  out.set_written(IsWrittenBy(load, target.name()));
   if (target.sharing() == v1::SHARING_SLICED) Slice(TargetBytes(target, run.workers[worker], index), position, count, &out);
   if (target.has_file()) {
     const uint64_t files = target.file().count();
@@ -75,9 +77,22 @@ std::vector<std::string> DevicesToSample(const SettledRun& run, const std::vecto
   return devices;
 }
 
+// Of the workload over all its hosts; 0 for a closed loop.
+absl::StatusOr<double> RateOf(const SettledRun& run, const v1::Workload& workload) {
+  if (!workload.has_open_loop()) return 0;
+  const v1::OpenLoop& loop = workload.open_loop();
+  if (!loop.has_measured()) return loop.rate_per_second();
+  const auto found = run.measured_iops.find(loop.measured().phase());
+  if (found == run.measured_iops.end() || !(found->second > 0)) {
+    return absl::FailedPreconditionError(absl::StrCat("workload ", workload.name(), ": phase ", loop.measured().phase(), " reached no IOPS that its rate could be a share of"));
+  }
+  return found->second * (loop.measured().share_ratio() == 0 ? 1 : loop.measured().share_ratio());
+}
+
 absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const std::vector<uint32_t>& members,
                              std::vector<v1::Assignment>* assignments) {
-  const v1::RunPhase& phase = run.job.phases(static_cast<int>(phase_index)).run();
+  const v1::PhaseSpec& spec = run.job.phases(static_cast<int>(phase_index));
+  const v1::RunPhase phase = LoadOf(run.job, spec);
   std::vector<PlanWorker> fleet;
   for (uint32_t member : members) fleet.push_back(run.workers[member]);
   for (int w = 0; w < phase.workloads_size(); ++w) {
@@ -87,6 +102,10 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
       return absl::Status(chosen.status().code(), absl::StrCat("workload ", workload.name(), ": ", std::string(chosen.status().message())));
     }
     const uint64_t count = chosen->size();
+    const auto rate = RateOf(run, workload);
+    if (!rate.ok()) return rate.status();
+    // The same job seed puts popular blocks in the same places in every phase.
+    const uint64_t common_seed = common::DeriveSeed(run.seed, 1000000 + static_cast<uint64_t>(w));
     for (uint64_t i = 0; i < count; ++i) {
       v1::WorkloadAssignment* out = (*assignments)[(*chosen)[i]].mutable_run()->add_workloads();
       out->set_index(w);
@@ -94,6 +113,13 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
       if (workload.operations() != 0) out->set_operations(std::max<uint64_t>(1, ShareOf(workload.operations(), i, count)));
       if (workload.io_size_bytes() != 0) out->set_io_size_bytes(std::max<uint64_t>(1, ShareOf(workload.io_size_bytes(), i, count)));
       out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w), members[(*chosen)[i]]));
+      out->set_common_seed(common_seed);
+      out->set_rate_per_second(*rate / static_cast<double>(count));
+      out->set_max_iops(workload.max_iops() / static_cast<double>(count));
+      out->set_max_throughput_bytes_per_second(workload.max_throughput_bytes_per_second() / static_cast<double>(count));
+      out->set_check_reads_only(spec.has_verify());
+      out->set_check_any_run(spec.verify().any_run());
+      out->set_check_sparse(spec.verify().sparse());
       out->set_member(static_cast<uint32_t>(i));
       out->set_members(static_cast<uint32_t>(count));
     }
@@ -106,13 +132,14 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
 int64_t HardStopNs(const v1::RunPhase& run) { return run.duration_ns() == 0 ? kLongestPhaseNs : run.ramp_ns() + run.duration_ns(); }
 
 int64_t PhaseDeadlineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
-  if (!phase.has_run()) return job.deadlines().prepare_ns();
-  return HardStopNs(phase.run()) + job.deadlines().drain_ns() + 20 * kSecond;
+  if (!IsLoad(phase)) return job.deadlines().prepare_ns();
+  return HardStopNs(LoadOf(job, phase)) + job.deadlines().drain_ns() + 20 * kSecond;
 }
 
 absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run, uint32_t phase_index, uint32_t attempt,
                                                             const std::vector<uint32_t>& members) {
   const v1::PhaseSpec& phase = run.job.phases(static_cast<int>(phase_index));
+  const v1::RunPhase load = LoadOf(run.job, phase);
   const std::vector<uint32_t> targets = TargetsOf(run.job, phase);
   std::vector<v1::Assignment> assignments;
   std::set<std::string> sampled_devices;
@@ -124,15 +151,16 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     out.mutable_phase()->set_attempt(attempt);
     out.set_worker_index(member);
     // Slices go by the worker's number in the run, so that a lost worker does not move the others'.
-    for (uint32_t target : targets) *out.add_targets() = AssignTarget(run, phase, target, member, member, run.workers.size());
+    for (uint32_t target : targets) *out.add_targets() = AssignTarget(run, load, target, member, member, run.workers.size());
     if (phase.has_prepare()) {
       *out.mutable_prepare() = phase.prepare();
     } else if (phase.has_cleanup()) {
       *out.mutable_cleanup() = phase.cleanup();
     } else {
-      out.mutable_run()->set_duration_ns(phase.run().duration_ns());
-      out.mutable_run()->set_ramp_ns(phase.run().ramp_ns());
-      out.mutable_run()->set_hard_stop_ns(HardStopNs(phase.run()));
+      out.mutable_run()->set_duration_ns(load.duration_ns());
+      out.mutable_run()->set_ramp_ns(load.ramp_ns());
+      out.mutable_run()->set_hard_stop_ns(HardStopNs(load));
+      out.mutable_run()->set_drop_caches(load.drop_caches());
       for (const std::string& device : DevicesToSample(run, targets, member, &sampled_devices)) out.add_sample_devices(device);
       out.set_sample_host(sampled_kernels.insert(run.workers[member].hello.host().boot_id()).second);
     }
@@ -141,7 +169,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     out.set_drain_ns(run.job.deadlines().drain_ns());
     assignments.push_back(std::move(out));
   }
-  if (phase.has_run()) {
+  if (IsLoad(phase)) {
     if (absl::Status status = AssignWorkloads(run, phase_index, members, &assignments); !status.ok()) return status;
   }
   return assignments;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,13 @@ struct SettledRun {
   v1::JobSpec job;  // defaults filled in, valid
   uint64_t seed = 0;
   std::vector<PlanWorker> workers;  // by worker index, inspected
+  // IOPS that the phases so far have reached, by their names: what open loops of measured rate go by.
+  std::map<std::string, double> measured_iops;
 };
 
 // What each member of a phase is to do, in the order of `members` (worker indices). Slices, seeds and shares of limits
-// depend only on the arguments. A workload whose host selector matches no member fails.
+// depend only on the arguments. A workload whose host selector matches no member fails, and one whose rate is a share of
+// what no phase has reached.
 absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run, uint32_t phase, uint32_t attempt,
                                                             const std::vector<uint32_t>& members);
 

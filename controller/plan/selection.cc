@@ -102,7 +102,7 @@ FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& wor
         check.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ", found.device_name(),
                                               ", where Lockstep's own store writes too; for figures that count, use another device or --store"));
       }
-      if (found.device_name().empty() && warned.insert("memory " + target.name()).second) {
+      if (found.device_name().empty() && !target.has_null() && warned.insert("memory " + target.name()).second) {
         check.warnings.push_back(absl::StrCat("target ", target.name(), " has no block device underneath (", found.filesystem(),
                                               "): memory or a network is measured, and nothing can be cross-checked"));
       }

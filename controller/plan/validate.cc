@@ -5,19 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
+#include "controller/plan/loads.h"
+#include "controller/plan/workload_rules.h"
 
 namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kSecond = 1000000000;
 
-
-int FindTarget(const v1::JobSpec& job, const std::string& name) {
-  for (int i = 0; i < job.targets_size(); ++i) {
-    if (job.targets(i).name() == name) return i;
-  }
-  return -1;
-}
 
 // The phases' lists of targets, whatever the kind.
 const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::PhaseSpec& phase) {
@@ -30,17 +25,19 @@ const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::Pha
   }
 }
 
-void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload) {
-  if (workload->name().empty()) workload->set_name(absl::StrCat("w", index));
-  if (workload->targets().empty() && job.targets_size() == 1) workload->add_targets(job.targets(0).name());
-  if (workload->threads() == 0) workload->set_threads(1);
-  if (workload->queue_depth() == 0) workload->set_queue_depth(1);
-  if (workload->block_size_bytes() == 0 && workload->block_sizes().empty()) workload->set_block_size_bytes(4096);
-  if (workload->pattern().kind_case() == v1::Pattern::KIND_NOT_SET) workload->mutable_pattern()->mutable_random();
-  if (!workload->has_read_ratio()) workload->set_read_ratio(1);
-  if (!workload->has_direct()) workload->set_direct(true);
-  if (workload->engine() == v1::ENGINE_UNSPECIFIED) workload->set_engine(v1::ENGINE_IO_URING);
-  if (workload->load_case() == v1::Workload::LOAD_NOT_SET) workload->mutable_closed_loop();
+// The block size of a workload with verify that writes the target; 0 when there is none.
+int64_t VerifiedBlock(const v1::JobSpec& job, const std::string& target) {
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    if (phase.has_precondition() && phase.precondition().verify()) {
+      const auto& names = phase.precondition().targets();
+      if (names.empty() || std::count(names.begin(), names.end(), target) != 0) return phase.precondition().block_size_bytes() != 0 ? phase.precondition().block_size_bytes() : 1 << 20;
+    }
+    for (const v1::Workload& w : phase.run().workloads()) {
+      const bool names_it = std::count(w.targets().begin(), w.targets().end(), target) != 0 || (w.targets().empty() && job.targets_size() == 1);
+      if (w.verify() && Writes(w) && names_it) return w.block_size_bytes() != 0 ? w.block_size_bytes() : 4096;
+    }
+  }
+  return 0;
 }
 
 void FillPhase(const v1::JobSpec& job, v1::PhaseSpec* phase) {
@@ -51,9 +48,19 @@ void FillPhase(const v1::JobSpec& job, v1::PhaseSpec* phase) {
   }
   auto* names = const_cast<google::protobuf::RepeatedPtrField<std::string>*>(TargetNames(*phase));
   if (names == nullptr || !names->empty()) return;
+  const bool any_verified = std::any_of(job.targets().begin(), job.targets().end(), [&](const v1::Target& t) { return VerifiedBlock(job, t.name()) != 0; });
   for (const v1::Target& target : job.targets()) {
-    if (target.has_file()) *names->Add() = target.name();
+    const bool wanted = phase->has_verify()          ? !target.has_null() && (!any_verified || VerifiedBlock(job, target.name()) != 0)
+                        : phase->has_precondition() ? !target.has_null()
+                                                    : target.has_file();
+    if (wanted) *names->Add() = target.name();
   }
+}
+
+void FillVerify(const v1::JobSpec& job, v1::VerifyPhase* verify) {
+  if (verify->block_size_bytes() != 0) return;
+  const int64_t known = verify->targets().empty() ? 0 : VerifiedBlock(job, verify->targets(0));
+  verify->set_block_size_bytes(known != 0 ? known : 4096);
 }
 
 // Collects problems under a path.
@@ -93,8 +100,8 @@ class Checker {
         case v1::Target::kFile: CheckFile(path + ".file", target); break;
         case v1::Target::kDevice: CheckDevice(path + ".device", target); break;
         case v1::Target::kIscsi: NotYet(true, path + ".iscsi", "an iSCSI target"); break;
-        case v1::Target::kNull: NotYet(true, path + ".null", "a null target"); break;
-        case v1::Target::KIND_NOT_SET: Add(path, "is neither a `file` nor a `device`"); break;
+        case v1::Target::kNull: CheckNull(path + ".null", target); break;
+        case v1::Target::KIND_NOT_SET: Add(path, "is neither a `file` nor a `device` nor `null`"); break;
       }
     }
   }
@@ -106,6 +113,13 @@ class Checker {
     if (file.count() > 65536) Add(path + ".count", "must be at most 65536");
   }
 
+  void CheckNull(const std::string& path, const v1::Target& target) {
+    const v1::NullTarget& null = target.null();
+    if (null.size_bytes() < 4096) Add(path + ".size", "must be at least 4KiB");
+    if (null.latency_ns() < 0 || null.latency_ns() > 60 * kSecond) Add(path + ".latency", "must lie between 0s and 1m");
+    if (null.stall_ns() < 0 || (null.stall_ns() > 0 && null.stall_ns() >= null.stall_every_ns())) Add(path + ".stall", "must be shorter than stall_every");
+  }
+
   void CheckDevice(const std::string& path, const v1::Target& target) {
     if (target.device().path().rfind("/dev/", 0) != 0) {
       Add(path + ".path", absl::StrCat("'", target.device().path(), "' does not lie under /dev"));
@@ -114,22 +128,23 @@ class Checker {
   }
 
   void CheckPhase(const std::string& path, const v1::PhaseSpec& phase) {
-    switch (phase.kind_case()) {
-      case v1::PhaseSpec::kRun: return CheckRun(path + ".run", phase.run());
-      case v1::PhaseSpec::kPrecondition: return NotYet(true, path + ".precondition", "a precondition phase");
-      case v1::PhaseSpec::kVerify: return NotYet(true, path + ".verify", "a verify phase");
-      case v1::PhaseSpec::KIND_NOT_SET: return Add(path, "has no kind: write prepare, run or cleanup");
-      default: break;
-    }
+    if (phase.has_run()) return CheckRun(path + ".run", phase.run());
+    if (phase.kind_case() == v1::PhaseSpec::KIND_NOT_SET) return Add(path, "has no kind: write prepare, precondition, run, verify or cleanup");
     const std::string kind = KindName(phase);
     const auto* names = TargetNames(phase);
-    if (names->empty()) Add(absl::StrCat(path, ".", kind), "has nothing to do: the job has no file target");
+    if (names->empty()) Add(absl::StrCat(path, ".", kind), IsLoad(phase) ? "has nothing to do: the job has no target" : "has nothing to do: the job has no file target");
+    bool known = true;
     for (int i = 0; i < names->size(); ++i) {
       const int target = FindTarget(job_, names->Get(i));
       const std::string where = absl::StrCat(path, ".", kind, ".targets[", i, "]");
+      known = known && target >= 0;
       if (target < 0) Add(where, absl::StrCat("no target is named '", names->Get(i), "'"));
-      if (target >= 0 && !job_.targets(target).has_file()) Add(where, absl::StrCat("'", names->Get(i), "' is not a file target"));
+      if (target >= 0 && !IsLoad(phase) && !job_.targets(target).has_file()) Add(where, absl::StrCat("'", names->Get(i), "' is not a file target"));
+      if (target >= 0 && IsLoad(phase) && job_.targets(target).has_null()) Add(where, absl::StrCat("'", names->Get(i), "' is a null target: there is nothing to ", kind));
     }
+    if (!known || !IsLoad(phase)) return;
+    const v1::RunPhase load = LoadOf(job_, phase);
+    CheckWorkload(job_, load, load.workloads(0), [&](const std::string& field, const std::string& problem) { Add(absl::StrCat(path, ".", kind, field), problem); });
   }
 
   void CheckRun(const std::string& path, const v1::RunPhase& run) {
@@ -137,49 +152,22 @@ class Checker {
     if (run.ramp_ns() < 0 || run.ramp_ns() % job_.interval_ns() != 0) {
       Add(path + ".ramp", absl::StrCat("must be a multiple of the interval, ", common::FormatDuration(static_cast<double>(job_.interval_ns()))));
     }
-    NotYet(run.drop_caches(), path + ".drop_caches", "dropping caches");
+    if (run.has_curve()) CheckCurve(path, run);
     std::set<std::string> names;
     for (int i = 0; i < run.workloads_size(); ++i) {
       const std::string where = absl::StrCat(path, ".workloads[", i, "]");
       if (!names.insert(run.workloads(i).name()).second) Add(where + ".name", absl::StrCat("'", run.workloads(i).name(), "' is the name of two workloads"));
-      CheckWorkload(where, run, run.workloads(i));
+      CheckWorkload(job_, run, run.workloads(i), [&](const std::string& field, const std::string& problem) { Add(where + field, problem); });
     }
   }
 
-  void CheckWorkload(const std::string& path, const v1::RunPhase& run, const v1::Workload& w) {
-    if (run.duration_ns() == 0 && w.operations() == 0 && w.io_size_bytes() == 0) {
-      Add(path, "has no end: give the run a duration, or the workload operations or io_size");
+  void CheckCurve(const std::string& path, const v1::RunPhase& run) {
+    if (run.curve().share_ratio().empty()) Add(path + ".curve", "has no shares");
+    for (double share : run.curve().share_ratio()) {
+      if (!(share > 0)) Add(path + ".curve", "shares must be above 0");
     }
-    if (run.ramp_ns() != 0 && run.duration_ns() == 0) Add(path, "with a ramp the run needs a duration");
-    if (w.targets().empty()) Add(path + ".targets", "is empty, and the job has not exactly one target");
-    const int64_t block = w.block_size_bytes();
-    if (block < 512 || block > 67108864) Add(path + ".block_size", "must lie between 512 and 64MiB");
-    if (w.direct() && block % 512 != 0) Add(path + ".block_size", absl::StrCat(block, " is not a multiple of 512, which O_DIRECT requires; or set direct: false"));
-    if (w.read_ratio() < 0 || w.read_ratio() > 1) Add(path + ".read", "must lie between 0 and 100%");
-    if (w.threads() > 1024) Add(path + ".threads", "must be at most 1024");
-    if (w.queue_depth() > 4096) Add(path + ".queue_depth", "must be at most 4096");
-    if (w.engine() == v1::ENGINE_SYNC && w.queue_depth() > 1) Add(path + ".queue_depth", "the sync engine has one I/O in flight per thread; raise threads instead");
-    for (int i = 0; i < w.targets_size(); ++i) CheckWorkloadTarget(absl::StrCat(path, ".targets[", i, "]"), w.targets(i), w);
-    NotYet(w.engine() == v1::ENGINE_LIBAIO || w.engine() == v1::ENGINE_MMAP || w.engine() == v1::ENGINE_NULL, path + ".engine", "this engine");
-    NotYet(w.pattern().has_zipf(), path + ".pattern", "the zipf pattern");
-    NotYet(w.has_open_loop(), path + ".open_loop", "the open loop");
-    NotYet(w.max_iops() > 0, path + ".max_iops", "a cap on IOPS");
-    NotYet(w.max_throughput_bytes_per_second() > 0, path + ".max_throughput", "a cap on throughput");
-    NotYet(w.has_fsync(), path + ".fsync", "fsync");
-    NotYet(!w.block_sizes().empty(), path + ".block_sizes", "a mix of block sizes");
-    NotYet(w.think_time_ns() > 0, path + ".think_time", "think time");
-    NotYet(w.trim_ratio() > 0, path + ".trim", "trim");
-    NotYet(w.verify(), path + ".verify", "verification");
-  }
-
-  void CheckWorkloadTarget(const std::string& path, const std::string& name, const v1::Workload& w) {
-    const int index = FindTarget(job_, name);
-    if (index < 0) return Add(path, absl::StrCat("no target is named '", name, "'"));
-    const v1::Target& target = job_.targets(index);
-    if (target.has_file() && target.file().size_bytes() < w.block_size_bytes()) {
-      Add(path, absl::StrCat("a file of ", common::FormatSize(static_cast<double>(target.file().size_bytes())), " holds no block of ",
-                             common::FormatSize(static_cast<double>(w.block_size_bytes()))));
-    }
+    const bool open = std::any_of(run.workloads().begin(), run.workloads().end(), [](const v1::Workload& w) { return w.has_open_loop(); });
+    if (!open) Add(path + ".curve", "repeats the phase at shares of an open loop's rate; no workload has an open_loop");
   }
 
   const v1::JobSpec& job_;
@@ -187,18 +175,6 @@ class Checker {
 };
 
 }  // namespace
-
-std::string KindName(const v1::PhaseSpec& phase) {
-  switch (phase.kind_case()) {
-    case v1::PhaseSpec::kPrepare: return "prepare";
-    case v1::PhaseSpec::kPrecondition: return "precondition";
-    case v1::PhaseSpec::kRun: return "run";
-    case v1::PhaseSpec::kVerify: return "verify";
-    case v1::PhaseSpec::kCleanup: return "cleanup";
-    case v1::PhaseSpec::KIND_NOT_SET: break;
-  }
-  return "";
-}
 
 void FillDefaults(v1::JobSpec* job) {
   if (job->interval_ns() == 0) job->set_interval_ns(kSecond);
@@ -210,9 +186,14 @@ void FillDefaults(v1::JobSpec* job) {
   if (deadlines->prepare_ns() == 0) deadlines->set_prepare_ns(3600 * kSecond);
   for (v1::Target& target : *job->mutable_targets()) {
     if (target.has_file() && target.file().count() == 0) target.mutable_file()->set_count(1);
-    if (target.sharing() == v1::SHARING_UNSPECIFIED) target.set_sharing(target.has_file() ? v1::SHARING_PRIVATE : v1::SHARING_SLICED);
+    if (target.sharing() == v1::SHARING_UNSPECIFIED) target.set_sharing(target.has_file() ? v1::SHARING_PRIVATE : target.has_null() ? v1::SHARING_OVERLAPPED : v1::SHARING_SLICED);
+    if (target.has_null() && target.null().size_bytes() == 0) target.mutable_null()->set_size_bytes(1 << 30);
+    if (target.has_null() && target.null().device() == v1::NULL_DEVICE_UNSPECIFIED) target.mutable_null()->set_device(v1::NULL_DEVICE_NOP);
   }
   for (v1::PhaseSpec& phase : *job->mutable_phases()) FillPhase(*job, &phase);
+  for (v1::PhaseSpec& phase : *job->mutable_phases()) {
+    if (phase.has_verify()) FillVerify(*job, phase.mutable_verify());
+  }
 }
 
 std::vector<v1::Problem> Validate(const v1::JobSpec& job) { return Checker(job).Run(); }
@@ -238,7 +219,7 @@ bool IsWritten(const v1::JobSpec& job, int target) {
   for (const v1::PhaseSpec& phase : job.phases()) {
     if (phase.has_precondition() && std::count(phase.precondition().targets().begin(), phase.precondition().targets().end(), name) != 0) return true;
     for (const v1::Workload& w : phase.run().workloads()) {
-      if (w.read_ratio() < 1 && std::count(w.targets().begin(), w.targets().end(), name) != 0) return true;
+      if (Writes(w) && std::count(w.targets().begin(), w.targets().end(), name) != 0) return true;
     }
   }
   return false;
@@ -247,7 +228,9 @@ bool IsWritten(const v1::JobSpec& job, int target) {
 bool IsPrepared(const v1::JobSpec& job, int target) {
   const std::string& name = job.targets(target).name();
   return std::any_of(job.phases().begin(), job.phases().end(), [&](const v1::PhaseSpec& phase) {
-    return phase.has_prepare() && std::count(phase.prepare().targets().begin(), phase.prepare().targets().end(), name) != 0;
+    const auto& workloads = phase.run().workloads();
+    const bool created = std::any_of(workloads.begin(), workloads.end(), [&](const v1::Workload& w) { return w.create() && std::count(w.targets().begin(), w.targets().end(), name) != 0; });
+    return created || (phase.has_prepare() && std::count(phase.prepare().targets().begin(), phase.prepare().targets().end(), name) != 0);
   });
 }
 

@@ -16,9 +16,7 @@ void FillDefaults(v1::JobSpec* job);
 // this version does not do is refused here, in words.
 std::vector<v1::Problem> Validate(const v1::JobSpec& job);
 
-// prepare, run, …
-std::string KindName(const v1::PhaseSpec& phase);
-// Whether the job's phases write to the target with this index, and whether a phase lays it out.
+// Whether the job's phases write to the target with this index, and whether one lays it out or creates it.
 bool IsWritten(const v1::JobSpec& job, int target);
 bool IsPrepared(const v1::JobSpec& job, int target);
 // Indices of the targets that a phase uses.

@@ -91,7 +91,7 @@ class Renderer {
     Rule(absl::StrCat(phase.name(), phase.name() == phase.kind() ? "" : absl::StrCat(" (", phase.kind(), ")"),
                       phase.duration_seconds() > 0 ? absl::StrFormat(", %.1f s", phase.duration_seconds()) : "",
                       phase.state() == "done" ? "" : absl::StrCat(", ", phase.state())));
-    if (phase.kind() != "run") {
+    if (phase.workloads().empty()) {
       Files(phase);
     } else {
       for (const v1::WorkloadReport& workload : phase.workloads()) Workload(workload);
@@ -135,9 +135,31 @@ class Renderer {
     };
     for (const v1::OperationReport& operation : workload.operations()) row(operation);
     if (workload.operations_size() > 1) row(workload.total());
+    for (const v1::OperationReport& operation : workload.service_times()) row(Named(operation, "service"));
+    for (const v1::OperationReport& operation : workload.submission_latencies()) row(Named(operation, "slat"));
     out_ += table.Render("    ");
+    if (!workload.limited_by().empty()) out_ += Wrapped(absl::StrCat(Bold(workload.limited_by()), " (", workload.limited_because(), ")"), "      ", "    limited by: ");
+    if (workload.due_per_second() > 0) {
+      out_ += Wrapped(absl::StrFormat("%s I/Os per second were due; the longest backlog was %s", FormatCount(workload.due_per_second()), FormatDuration(workload.longest_backlog_ns())), "      ", "    open loop: ");
+    }
+    Verification(workload);
     for (const std::string& note : workload.notes()) out_ += Wrapped(note, "      ", "    note: ");
     for (const std::string& error : workload.errors()) out_ += Wrapped(Bad(error), "      ", "    first error on ");
+  }
+
+  static v1::OperationReport Named(v1::OperationReport operation, const std::string& metric) {
+    operation.set_kind(absl::StrCat(operation.kind(), " ", metric));
+    return operation;
+  }
+
+  void Verification(const v1::WorkloadReport& workload) {
+    if (!workload.has_verification()) return;
+    const v1::VerificationReport& v = workload.verification();
+    const std::string verdict = v.mismatches() > 0 ? Bad(absl::StrCat(FormatCount(v.mismatches()), " MISMATCHES: ", v.by_verdict())) : Good("all as written");
+    out_ += Wrapped(absl::StrCat(FormatCount(v.checked()), " blocks checked, ", verdict,
+                                 v.not_checkable() > 0 ? absl::StrCat("; ", FormatCount(v.not_checkable()), " could not be (not written by this run, or being written)") : ""),
+                    "      ", "    verified: ");
+    for (const std::string& detail : v.details()) out_ += Wrapped(Bad(detail), "        ", "      ");
   }
 
   void Window(const v1::PhaseReport& phase) {
@@ -173,10 +195,11 @@ class Renderer {
 
   void Threads(const v1::PhaseReport& phase) {
     if (phase.threads_size() > 0 && phase.threads_size() <= kThreadsShown) {
-      TextTable table({"thread", "workload", "I/Os", "IOPS", "exec time", "waiting", "CPU"}, {0, 1});
+      TextTable table({"thread", "workload", "I/Os", "IOPS", "exec time", "in I/O", "fsync", "rate", "think", "CPU"}, {0, 1});
+      const auto share = [](double ratio) { return absl::StrFormat("%.0f %%", 100 * ratio); };
       for (const v1::ThreadReport& t : phase.threads()) {
         table.Add({absl::StrCat(t.host(), "/", t.thread()), t.workload(), FormatCount(t.operations()), FormatCount(t.iops()),
-                   absl::StrFormat("%.3f s", t.execution_time_seconds()), absl::StrFormat("%.0f %%", 100 * t.wait_ratio()), absl::StrFormat("%.0f %%", 100 * t.cpu_ratio())});
+                   absl::StrFormat("%.3f s", t.execution_time_seconds()), share(t.wait_ratio()), share(t.fsync_ratio()), share(t.rate_ratio()), share(t.think_ratio()), share(t.cpu_ratio())});
       }
       out_ += table.Render("    ");
     }

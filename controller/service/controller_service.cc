@@ -7,6 +7,8 @@
 #include "common/version.h"
 #include "controller/analysis/report_builder.h"
 #include "controller/fleet/control_stream.h"
+#include "controller/analysis/describe.h"
+#include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
 #include "controller/service/deliver_stream.h"
 
@@ -33,7 +35,9 @@ grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
 grpc::Status Settle(v1::JobSpec* job) {
   FillDefaults(job);
   const std::vector<v1::Problem> problems = Validate(*job);
-  return problems.empty() ? grpc::Status::OK : Invalid(problems);
+  if (!problems.empty()) return Invalid(problems);
+  ExpandCurves(job);
+  return grpc::Status::OK;
 }
 
 }  // namespace
@@ -106,12 +110,9 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
       v1::PlannedPhase* planned = reply->add_phases();
       planned->set_name(phase.name());
       planned->set_kind(KindName(phase));
-      planned->set_duration_seconds(static_cast<double>(phase.run().ramp_ns() + phase.run().duration_ns()) / 1e9);
-      for (const v1::Workload& w : phase.run().workloads()) {
-        planned->add_lines(absl::StrCat(w.name(), ": ", w.threads(), " threads × depth ", w.queue_depth(), ", ", w.block_size_bytes(), " B ",
-                                        w.pattern().has_sequential() ? "sequential" : "random", ", ", 100 * w.read_ratio(), " % reads, ",
-                                        w.direct() ? "direct" : "buffered"));
-      }
+      const v1::RunPhase load = LoadOf(job, phase);
+      planned->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
+      for (const v1::Workload& w : load.workloads()) planned->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
     }
     return grpc::Status::OK;
   });

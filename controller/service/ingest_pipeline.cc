@@ -57,6 +57,12 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
   for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) found->second.callbacks.interval(interval);
 }
 
+double IngestPipeline::MeasuredIops(const v1::PhaseId& phase) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  return found == phases_.end() ? 0 : found->second.live->MeasuredIops();
+}
+
 std::vector<storage::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = phases_.find(KeyOf(phase));

@@ -50,6 +50,9 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
   interval.end_seconds = std::max(interval.end_seconds, static_cast<double>(sample.end_ns()) / 1e9);
   HostPart& part = interval.hosts[worker];
   part.seconds = static_cast<double>(sample.end_ns() - sample.begin_ns()) / 1e9;
+  if (sample.interval_class() == v1::INTERVAL_CLASS_MEASURED) measured_seconds_[worker] += part.seconds;
+  // What people watch is the response time where there is one.
+  const bool open_loop = std::any_of(decoded.begin(), decoded.end(), [](const auto& d) { return std::get<3>(d.first) == v1::METRIC_RESPONSE_TIME; });
   const auto merge = [](Totals* into, const Totals& from) {
     into->operations += from.operations;
     into->bytes += from.bytes;
@@ -60,8 +63,9 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
     merge(&sums_[worker][key], totals);
     const auto& [workload, interval_class, kind, metric] = key;
     merge(&rollups_[{workload, kind, metric, sample.begin_ns() / kRollupNs * kRollupNs}], totals);
-    if (metric != v1::METRIC_SUBMISSION_LATENCY) merge(&part.totals, totals);
-    errors_ += totals.errors;
+    if (metric == v1::METRIC_SERVICE_TIME) errors_ += totals.errors;
+    if (kind == v1::OPERATION_KIND_FSYNC || metric != (open_loop ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME)) continue;
+    merge(&part.totals, totals);
   }
   for (const v1::DeviceSample& device : sample.devices()) {
     const uint64_t requests = device.reads() + device.writes();
@@ -160,6 +164,20 @@ std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
     pending_.erase(first);
   }
   return complete;
+}
+
+double LivePhase::MeasuredIops() const {
+  double iops = 0;
+  for (const auto& [worker, totals] : sums_) {
+    const auto seconds = measured_seconds_.find(worker);
+    if (seconds == measured_seconds_.end() || !(seconds->second > 0)) continue;
+    for (const auto& [key, sum] : totals) {
+      const auto& [workload, interval_class, kind, metric] = key;
+      if (interval_class != v1::INTERVAL_CLASS_MEASURED || metric != v1::METRIC_SERVICE_TIME || kind == v1::OPERATION_KIND_FSYNC) continue;
+      iops += static_cast<double>(sum.operations) / seconds->second;
+    }
+  }
+  return iops;
 }
 
 std::vector<storage::Rollup> LivePhase::Rollups() const {

@@ -32,6 +32,8 @@ class LivePhase {
   // Why the run must end by its abort_if; empty while it need not.
   const std::string& abort_reason() const { return abort_reason_; }
   std::vector<storage::Rollup> Rollups() const;
+  // I/Os per second over all workers, of what was measured; syncs are not I/Os.
+  double MeasuredIops() const;
 
  private:
   struct Totals {
@@ -60,6 +62,7 @@ class LivePhase {
   const v1::AbortIf abort_if_;
   std::map<uint32_t, std::map<Key, Totals>> sums_;            // by worker
   std::map<std::tuple<uint32_t, int, int, int64_t>, Totals> rollups_;  // workload, kind, metric, begin
+  std::map<uint32_t, double> measured_seconds_;               // by worker
   std::map<uint32_t, Interval> pending_;                      // by interval number
   uint64_t errors_ = 0;
   std::string abort_reason_;

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "controller/plan/validate.h"
+#include "controller/plan/loads.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -109,7 +109,8 @@ void RunActor::PublishPhase(const std::string& state) {
   change->set_name(Spec().name());
   change->set_kind(KindName(Spec()));
   change->set_state(state);
-  if (Spec().has_run()) change->set_expected_seconds(static_cast<double>(Spec().run().ramp_ns() + Spec().run().duration_ns()) / 1e9);
+  const v1::RunPhase load = LoadOf(run_.job, Spec());
+  change->set_expected_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
   last_change_ = event;
   services_.watchers->Publish(run_.run_id, event);
 }
@@ -122,8 +123,9 @@ void RunActor::Carry(const action::RecordPhase& a) {
   record.name = Spec().name();
   record.kind = KindName(Spec());
   record.interval_ns = run_.job.interval_ns();
-  record.ramp_ns = Spec().run().ramp_ns();
-  std::vector<v1::Workload> workloads(Spec().run().workloads().begin(), Spec().run().workloads().end());
+  const v1::RunPhase load = LoadOf(run_.job, Spec());
+  record.ramp_ns = load.ramp_ns();
+  std::vector<v1::Workload> workloads(load.workloads().begin(), load.workloads().end());
   std::map<std::string, std::pair<uint32_t, std::string>> feeds;
   std::vector<std::string> ids;
   for (uint32_t worker : a.workers) {
@@ -227,6 +229,7 @@ void RunActor::Carry(const action::SetDeadline& a) {
 }
 
 void RunActor::Carry(const action::ClosePhase& a) {
+  if (a.state == "done") run_.measured_iops[Spec().name()] = services_.ingest->MeasuredIops(Phase());
   const std::vector<storage::Rollup> rollups = services_.ingest->Close(Phase());
   PublishPhase(a.state == "done" ? "done" : "failed");
   Persist([store = services_.store, id = run_.run_id, a, rollups] { return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups); },

@@ -67,7 +67,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // A failed write ends the run, unless it is the write of its end.
   void Persist(std::function<absl::Status()> work, std::function<void()> then);
 
-  const SettledRun run_;
+  SettledRun run_;  // only measured_iops changes
   const ActorServices services_;
   const std::function<void()> ended_;
   RunMachine machine_;

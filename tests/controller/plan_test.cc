@@ -1,6 +1,9 @@
+#include <functional>
 #include <set>
 
 #include "controller/plan/assign.h"
+#include "absl/strings/str_cat.h"
+#include "controller/plan/loads.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/validate.h"
 #include "gtest/gtest.h"
@@ -67,16 +70,100 @@ TEST(PlanTest, EveryProblemIsNamedWithItsPath) {
 
 TEST(PlanTest, WhatThisVersionDoesNotDoIsRefusedInWords) {
   v1::JobSpec job = Job();
-  v1::Workload* w = job.mutable_phases(1)->mutable_run()->mutable_workloads(0);
-  w->mutable_open_loop()->set_rate_per_second(5);
-  w->set_max_iops(10);
-  w->mutable_fsync()->set_every(100);
-  w->set_engine(v1::ENGINE_LIBAIO);
   job.set_on_worker_loss(v1::LOSS_POLICY_RETRY);
-  job.add_phases()->mutable_verify();
+  v1::Target* target = job.add_targets();
+  target->set_name("lun");
+  target->mutable_iscsi()->set_url("iscsi://h/iqn/0");
   const auto problems = ProblemsOf(job);
-  EXPECT_EQ(problems.size(), 6u);
+  EXPECT_EQ(problems.size(), 2u);
   for (const std::string& problem : problems) EXPECT_NE(problem.find("not in this version"), std::string::npos) << problem;
+}
+
+// What does not go together is refused at the field that must change, and nothing else is.
+TEST(PlanTest, WorkloadsThatCannotBeAreRefusedWithTheirReason) {
+  struct Case {
+    std::function<void(v1::Workload*)> spoil;
+    const char* field;
+    const char* words;
+  };
+  const Case cases[] = {
+      {[](v1::Workload* w) { w->mutable_open_loop(); }, "open_loop", "has no rate"},
+      {[](v1::Workload* w) { w->mutable_open_loop()->set_rate_per_second(5); w->set_max_iops(10); }, "open_loop", "has its rate already"},
+      {[](v1::Workload* w) { w->mutable_open_loop()->mutable_measured()->set_phase("later"); }, "open_loop.measured.phase", "no earlier phase"},
+      {[](v1::Workload* w) { w->set_engine(v1::ENGINE_SYNC); w->set_queue_depth(4); }, "queue_depth", "one I/O in flight"},
+      {[](v1::Workload* w) { w->set_engine(v1::ENGINE_MMAP); }, "direct", "page cache"},
+      {[](v1::Workload* w) { w->set_engine(v1::ENGINE_NULL); }, "engine", "null targets"},
+      {[](v1::Workload* w) { w->set_engine(v1::ENGINE_LIBAIO); w->mutable_engine_options()->set_submission_polling(true); }, "engine_options", "io_uring's"},
+      {[](v1::Workload* w) { w->set_read_ratio(1); w->mutable_fsync()->set_every(1); }, "fsync", "does not write"},
+      {[](v1::Workload* w) { w->mutable_fsync(); }, "fsync", "says not when"},
+      {[](v1::Workload* w) { w->set_read_ratio(1); w->set_trim_ratio(0.5); }, "trim", "not read"},
+      {[](v1::Workload* w) { w->set_verify(true); w->set_trim_ratio(0.5); }, "verify", "trimmed"},
+      {[](v1::Workload* w) { w->set_verify(true); w->mutable_content()->mutable_zeros(); }, "content", "leave content out"},
+      {[](v1::Workload* w) { w->mutable_pattern()->mutable_shuffled(); w->add_block_sizes()->set_block_size_bytes(4096); }, "pattern", "one block size"},
+      {[](v1::Workload* w) { auto* z = w->mutable_pattern()->mutable_hot_zones()->add_zones(); z->set_io_ratio(0.5); z->set_size_ratio(0.1); }, "pattern.hot_zones.zones", "not 100%"},
+      {[](v1::Workload* w) { w->set_create(true); }, "create", "sequential"},
+      {[](v1::Workload* w) { w->set_files_per_thread(true); w->set_threads(2); }, "files_per_thread", "1 files for 2 threads"},
+      {[](v1::Workload* w) { auto* line = w->add_access(); line->set_block_size_bytes(1000); }, "access[0].block_size", "O_DIRECT"},
+      {[](v1::Workload* w) { w->set_block_size_bytes(8192); w->add_block_sizes()->set_block_size_bytes(4096); }, "block_size", "cannot stand beside"},
+      {[](v1::Workload* w) { w->mutable_engine_options()->set_batch(2); }, "engine_options.batch", "larger than the queue depth"},
+      {[](v1::Workload* w) { w->set_block_size_bytes(1 << 20); w->set_merge(128); }, "merge", "largest is 64 MiB"},
+      {[](v1::Workload* w) { w->mutable_content()->mutable_zeros(); w->mutable_content()->set_duplicate_ratio(0.5); }, "content", "zeros"},
+  };
+  for (const Case& c : cases) {
+    v1::JobSpec job = Job();
+    v1::Workload* w = job.mutable_phases(1)->mutable_run()->mutable_workloads(0);
+    w->clear_load();
+    if (std::string(c.words) != "cannot stand beside") w->set_block_size_bytes(0);
+    c.spoil(w);
+    const auto problems = ProblemsOf(job);
+    bool found = false;
+    for (const std::string& problem : problems) {
+      found = found || (problem.find(absl::StrCat("phases[1].run.workloads[0].", c.field)) == 0 && problem.find(c.words) != std::string::npos);
+    }
+    EXPECT_TRUE(found) << c.field << ": " << c.words << "; found " << (problems.empty() ? "nothing" : problems[0]);
+  }
+}
+
+TEST(PlanTest, PreconditionAndVerifyAreLoadsOverEverything) {
+  v1::JobSpec job = Job();
+  job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_verify(true);
+  job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_block_size_bytes(16384);
+  job.add_phases()->mutable_precondition()->set_passes(3);
+  job.add_phases()->mutable_verify()->set_any_run(true);
+  FillDefaults(&job);
+  EXPECT_TRUE(Validate(job).empty());
+  const v1::RunPhase precondition = LoadOf(job, job.phases(3));
+  EXPECT_EQ(precondition.workloads(0).passes(), 3u);
+  EXPECT_EQ(precondition.workloads(0).read_ratio(), 0);
+  const v1::RunPhase verify = LoadOf(job, job.phases(4));
+  EXPECT_EQ(verify.workloads(0).block_size_bytes(), 16384);  // what the workload wrote
+  EXPECT_TRUE(verify.workloads(0).verify());
+  SettledRun run{"r", job, 7, {Worker("a")}, {}};
+  const auto assignments = MakeAssignments(run, 4, 1, {0});
+  ASSERT_TRUE(assignments.ok());
+  EXPECT_TRUE((*assignments)[0].run().workloads(0).check_reads_only());
+  EXPECT_TRUE((*assignments)[0].run().workloads(0).check_any_run());
+  EXPECT_FALSE((*assignments)[0].targets(0).written());
+}
+
+TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
+  v1::JobSpec job = Job();
+  v1::PhaseSpec* curve = job.add_phases();
+  curve->set_name("curve");
+  for (double share : {0.1, 0.5, 1.0}) curve->mutable_run()->mutable_curve()->add_share_ratio(share);
+  curve->mutable_run()->set_duration_ns(1000000000);
+  curve->mutable_run()->add_workloads()->mutable_open_loop()->mutable_measured()->set_phase("run");
+  FillDefaults(&job);
+  ASSERT_TRUE(Validate(job).empty());
+  ExpandCurves(&job);
+  ASSERT_EQ(job.phases_size(), 6);
+  EXPECT_EQ(job.phases(3).name(), "curve 10 %");
+  SettledRun run{"r", job, 7, {Worker("a"), Worker("b")}, {}};
+  EXPECT_FALSE(MakeAssignments(run, 4, 1, {0, 1}).ok());  // nothing was measured
+  run.measured_iops["run"] = 1000;
+  const auto assignments = MakeAssignments(run, 4, 1, {0, 1});
+  ASSERT_TRUE(assignments.ok());
+  EXPECT_DOUBLE_EQ((*assignments)[1].run().workloads(0).rate_per_second(), 250);
 }
 
 TEST(PlanTest, HostRanges) {

@@ -42,13 +42,13 @@ phases:
             "stdin:9: phases[0].run.workloads[0].block_size: '4q' is not a size; write 4096, 4KiB, 4k",
             "stdin:10: phases[0].run.workloads[0].quue_depth: is not a field; did you mean queue_depth?",
             "stdin:11: phases[0].run.workloads[0].read: '170%' is too large; the most is 100%",
-            "stdin:12: phases[0].run.workloads[0].pattern: 'spiral' is not one of sequential, random, zipf",
+            "stdin:12: phases[0].run.workloads[0].pattern: 'spiral' is not one of sequential, random, zipf, pareto, normal, hot_zones, shuffled",
         ])
 
     def test_the_controllers_problems_are_shown_at_their_lines_too(self):
         job = files_job(self.fleet.data, hosts=1, workload=", engine: mmap, targets: nothing")
         done = self.ok(self.fleet.lockstep("run", "-", stdin=job), 2)
-        self.assertIn("stdin:13: phases[1].run.workloads[0].engine: this engine is not in this version", done.err)
+        self.assertIn("stdin:13: phases[1].run.workloads[0].direct: mapped files go through the page cache; set direct: false", done.err)
         self.assertIn("stdin:13: phases[1].run.workloads[0].targets[0]: no target is named 'nothing'", done.err)
 
     def test_set_overrides_a_field_and_is_checked(self):

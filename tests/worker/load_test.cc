@@ -16,6 +16,15 @@ constexpr int64_t kMs = 1000000;
 
 class LoadTest : public testing::Test {
  protected:
+  Load::Environment Environment() {
+    Load::Environment environment;
+    environment.guard = &guard_;
+    environment.clock = &common::SystemClock();
+    environment.ledgers = &ledgers_;
+    environment.mismatch_directory = folder_ + "/mismatches";
+    return environment;
+  }
+
   LoadTest() : folder_(getenv("TEST_TMPDIR")), guard_(*Guard::Make({folder_}, {})) {
     assignment_.mutable_phase()->set_run_id("r");
     assignment_.set_interval_ns(100 * kMs);
@@ -54,7 +63,7 @@ class LoadTest : public testing::Test {
 
   // Runs the load; `during` is called once it has started.
   v1::PhaseResult Run(const std::function<void(Load*)>& during = [](Load*) {}) {
-    auto load = Load::Make(assignment_, guard_, {"h", 0}, &common::SystemClock());
+    auto load = Load::Make(assignment_, {"h", 0}, Environment());
     EXPECT_TRUE(load.ok()) << load.status();
     if (!load.ok()) return {};
     EXPECT_TRUE((*load)->Arm().ok());
@@ -94,6 +103,7 @@ class LoadTest : public testing::Test {
 
   const std::string folder_;
   const Guard guard_;
+  LedgerBook ledgers_;
   v1::Assignment assignment_;
   std::vector<v1::IntervalSample> samples_;
 };
@@ -161,7 +171,7 @@ TEST_F(LoadTest, AnAdaptiveEndIsTheEndOfAnInterval) {
 }
 
 TEST_F(LoadTest, CancelledBeforeGoItDoesNoIo) {
-  auto load = Load::Make(assignment_, guard_, {"h", 0}, &common::SystemClock());
+  auto load = Load::Make(assignment_, {"h", 0}, Environment());
   ASSERT_TRUE(load.ok());
   ASSERT_TRUE((*load)->Arm().ok());
   (*load)->StopNow();
@@ -175,7 +185,7 @@ TEST_F(LoadTest, AFileOfSomebodyElseIsNotOpenedForWriting) {
   ASSERT_TRUE(common::WriteFileAtomically(path, std::string(1 << 20, 'x')).ok());
   assignment_.mutable_targets(0)->mutable_target()->mutable_file()->set_path(path);
   assignment_.mutable_targets(0)->mutable_target()->mutable_file()->set_count(1);
-  const auto load = Load::Make(assignment_, guard_, {"h", 0}, &common::SystemClock());
+  const auto load = Load::Make(assignment_, {"h", 0}, Environment());
   EXPECT_EQ(load.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(*common::ReadFile(path), std::string(1 << 20, 'x'));
 }

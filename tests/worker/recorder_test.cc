@@ -9,11 +9,11 @@ namespace lockstep::worker {
 namespace {
 
 TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
-  Recorder recorder;
+  Recorder recorder({});
   constexpr int kIntervals = 300;
   std::thread writer([&] {
     for (int interval = 0; interval < kIntervals; ++interval) {
-      for (int i = 0; i <= interval; ++i) recorder.RecordDone(IoKind::kRead, 1000 + i, 4096, false);
+      for (int i = 0; i <= interval; ++i) recorder.RecordDone(IoKind::kRead, 1000 + i, 1000 + i, 4096, false);
       if (interval + 1 < kIntervals) recorder.CloseInterval();
     }
     recorder.Finish(5);
@@ -26,15 +26,33 @@ TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
       continue;
     }
     EXPECT_EQ((*stats)[0].operations, static_cast<uint64_t>(taken + 1));
-    EXPECT_EQ((*stats)[0].service_time.count(), static_cast<uint64_t>(taken + 1));
+    KindTotals totals;
+    totals.Add((*stats)[0]);
+    EXPECT_EQ(totals.histograms[0]->count(), static_cast<uint64_t>(taken + 1));
     EXPECT_EQ((*stats)[0].latency_max_ns, 1000u + taken);
-    EXPECT_TRUE((*stats)[1].empty());
+    EXPECT_EQ((*stats)[1].operations, 0u);
     recorder.Pop();
     ++taken;
   }
   writer.join();
   EXPECT_TRUE(recorder.finished());
   EXPECT_EQ(recorder.Front(), nullptr);
+}
+
+TEST(RecorderTest, AnOpenLoopKeepsServiceAndResponseTimesApart) {
+  Recorder::Options options;
+  options.kinds = {true, false, false, false};
+  options.response = options.submission = true;
+  Recorder recorder(options);
+  recorder.RecordDone(IoKind::kRead, 100, 5000, 4096, false);
+  recorder.RecordSubmission(IoKind::kRead, 20);
+  recorder.Finish(1);
+  KindTotals totals;
+  totals.Add((*recorder.Front())[0]);
+  EXPECT_EQ(totals.histograms[0]->bucket(common::BucketOf(100)), 1u);
+  EXPECT_EQ(totals.histograms[1]->bucket(common::BucketOf(5000)), 1u);
+  EXPECT_EQ(totals.histograms[2]->bucket(common::BucketOf(20)), 1u);
+  EXPECT_EQ(totals.latency_sum_ns, 5000u);
 }
 
 TEST(TimelineTest, TheGridIsCutAtTheLoadsEnd) {

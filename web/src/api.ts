@@ -12,7 +12,10 @@ export interface Host { host: string; iops: number; bytesPerSecond: number; p50N
 export interface Device { name: string; crossCheck?: { verdict: string; reason: string } }
 export interface Phase {
   name: string; kind: string; state: string; durationSeconds: number; intervalSeconds: number; hosts: Host[]; total?: Operation;
-  workloads: { name: string; summary: string; engine: string; operations: Operation[] }[];
+  workloads: {
+    name: string; summary: string; engine: string; operations: Operation[]; limitedBy: string; limitedBecause: string;
+    verification?: { checked: number; notCheckable: number; mismatches: number; byVerdict: string };
+  }[];
   fairness: { of: string; jain: number; maxOverMin: number }[];
   devices: Device[]; expectations: { text: string; found: string; held: boolean }[]; remarks: string[];
   startSkewNs: number; startSkewBoundNs: number; filesMade: number; filesReused: number; filesRemoved: number; bytesWritten: number;

@@ -48,11 +48,19 @@ function hosts(phase: Phase): HTMLElement {
 function showPhase(phase: Phase): void {
   main.append(element("h2", {}, `${phase.name} `, element("span", { class: "muted" }, `${phase.kind}, ${phase.durationSeconds.toFixed(1)} s, `), state(phase)));
   for (const remark of phase.remarks) main.append(element("div", { class: "remark" }, remark));
-  if (phase.kind !== "run") {
+  if (phase.workloads.length === 0) {
     main.append(element("p", {}, `${count(phase.filesMade)} files made, ${count(phase.filesReused)} kept, ${count(phase.filesRemoved)} removed`));
     return;
   }
-  for (const workload of phase.workloads) main.append(element("p", { class: "muted" }, `${workload.name}: ${workload.summary}; ${workload.engine}`));
+  for (const workload of phase.workloads) {
+    main.append(element("p", { class: "muted" }, `${workload.name}: ${workload.summary}; ${workload.engine}`));
+    if (workload.limitedBy) main.append(element("p", {}, `Limited by: ${workload.limitedBy} (${workload.limitedBecause})`));
+    if (workload.verification) {
+      const v = workload.verification;
+      main.append(element("p", { class: v.mismatches > 0 ? "error" : "state-done" },
+        `${count(v.checked)} blocks verified, ${v.mismatches > 0 ? `mismatches: ${v.byVerdict}` : "all as written"}`));
+    }
+  }
   main.append(operations(phase));
   const box = element("div", { class: "chart" });
   main.append(box);

@@ -253,7 +253,14 @@ Agent::Agent(Options options, const Guard* guard, const common::Clock* clock)
     *item.mutable_result() = std::move(result);
     outbox_.Add(phase, std::move(item));
   };
-  runner_ = std::make_unique<PhaseRunner>(guard_, clock_, options_.host.name(), std::move(callbacks));
+  callbacks.report = [send](const std::string& severity, const std::string& text) {
+    spdlog::warn("{}", text);
+    send([&](v1::WorkerMessage* m) {
+      m->mutable_event()->set_severity(severity);
+      m->mutable_event()->set_message(text);
+    });
+  };
+  runner_ = std::make_unique<PhaseRunner>(guard_, clock_, options_.host.name(), options_.mismatch_directory, std::move(callbacks));
 }
 
 Agent::~Agent() = default;

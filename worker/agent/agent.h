@@ -28,6 +28,7 @@ class Agent {
     std::string worker_id;
     v1::HostFacts host;
     std::map<std::string, std::string> labels;
+    std::string mismatch_directory;        // where blocks that do not match are saved
   };
 
   // `guard` and `clock` outlive this.

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/units.h"
-#include "worker/agent/prepare.h"
+#include "worker/agent/marks.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/facts.h"
 
@@ -40,16 +40,6 @@ void DescribeDevice(dev_t number, v1::TargetInspection* found) {
   if (device.ok()) found->set_device_identity(device->identity());
 }
 
-// The nearest directory above the place that exists.
-absl::StatusOr<common::FileDescriptor> OpenNearest(const Guard& guard, Guard::Place place) {
-  while (true) {
-    const size_t slash = place.relative.rfind('/');
-    place.relative = slash == std::string::npos ? "." : place.relative.substr(0, slash);
-    auto fd = guard.Open(place, O_PATH | O_DIRECTORY);
-    if (fd.ok() || !absl::IsNotFound(fd.status()) || place.relative == ".") return fd;
-  }
-}
-
 bool Has(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
@@ -71,7 +61,7 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
   auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (absl::IsNotFound(fd.status())) {
     if (!prepared) return absl::NotFoundError(absl::StrCat(path, ": does not exist, and the job does not prepare it"));
-    auto nearest = OpenNearest(guard, *place);
+    auto nearest = guard.OpenNearest(*place);
     if (!nearest.ok()) return nearest.status();
     totals->missing_bytes += file.size_bytes();
     ++totals->made;
@@ -102,7 +92,7 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
     if (!status.ok()) return status;
   }
   const auto place = guard.Locate(FilePath(file, 0, who));
-  auto nearest = OpenNearest(guard, *place);
+  auto nearest = guard.OpenNearest(*place);
   if (!nearest.ok()) return nearest.status();
   struct stat facts;
   struct statfs space;
@@ -161,6 +151,12 @@ absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint3
   return absl::OkStatus();
 }
 
+absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* found) {
+  found->add_paths(target.device() == v1::NULL_DEVICE_ZERO ? "/dev/zero" : "nothing");
+  found->set_size_bytes(target.size_bytes());
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request, const RunIdentity& who) {
@@ -169,8 +165,9 @@ v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request, co
   for (int i = 0; i < request.targets_size(); ++i) {
     v1::TargetInspection* found = inspection.add_targets();
     found->set_target(i);
-    const absl::Status status = request.targets(i).has_file() ? InspectFiles(guard, request, i, who, found)
-                                                              : InspectDevice(guard, request, i, who, found);
+    const absl::Status status = request.targets(i).has_file()   ? InspectFiles(guard, request, i, who, found)
+                                : request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found)
+                                                                : InspectDevice(guard, request, i, who, found);
     if (!status.ok()) found->set_refused(std::string(status.message()));
   }
   for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;

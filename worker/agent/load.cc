@@ -1,5 +1,6 @@
 #include "worker/agent/load.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -7,58 +8,38 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
-#include "worker/engine/sync_engine.h"
-#include "worker/engine/uring_engine.h"
+#include "common/units.h"
+#include "worker/agent/workload_setup.h"
 
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kSpinNs = 100000;
-// I/Os handed over per system call at most. A device begins with the first of a batch only when the last has been queued,
-// and the block layer merges neighbours within one: small batches keep it busy. The page cache answers inside the call,
-// where only the call's own cost counts. docs/performance.md has the figures.
-constexpr uint32_t kDirectBatch = 8;
-constexpr uint32_t kBufferedBatch = 32;
 // After the threads' own drain deadline, how long a thread that hangs in a system call is waited for.
 constexpr int64_t kHangGraceNs = 3000000000;
-
-bool Writes(const v1::Workload& workload) { return workload.read_ratio() < 1; }
-
-uint64_t ShareOf(uint64_t total, uint32_t member, uint32_t members) {
-  return total / members + (member < total % members ? 1 : 0);
-}
-
-// The worker's limit in I/Os; 0 is none. A limit that leaves this worker or thread nothing counts as one I/O, so
-// that a job of 3 operations over 4 threads does not become endless for the fourth.
-uint64_t QuotaOf(const v1::WorkloadAssignment& assignment) {
-  uint64_t quota = assignment.operations();
-  if (assignment.io_size_bytes() != 0) {
-    const uint64_t by_size = std::max<uint64_t>(1, assignment.io_size_bytes() / assignment.workload().block_size_bytes());
-    quota = quota == 0 ? by_size : std::min(quota, by_size);
-  }
-  return quota;
-}
+// How often threads are looked at for I/Os that are stuck.
+constexpr int64_t kStuckLookNs = 200000000;
+constexpr int64_t kDefaultStuckNs = 10000000000;
 
 int64_t CpuNs(const timeval& time) { return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000}; }
 
 }  // namespace
 
-Load::Load(const v1::Assignment& assignment, const common::Clock* clock)
-    : assignment_(assignment), clock_(clock), timeline_(assignment.interval_ns(), assignment.run().ramp_ns()) {}
+Load::Load(const v1::Assignment& assignment, Environment environment)
+    : assignment_(assignment), environment_(std::move(environment)), clock_(environment_.clock), timeline_(assignment.interval_ns(), assignment.run().ramp_ns()) {}
 
-absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment, const Guard& guard,
-                                                 const RunIdentity& who, const common::Clock* clock) {
-  std::shared_ptr<Load> load(new Load(assignment, clock));
+absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment, const RunIdentity& who, Environment environment) {
+  std::shared_ptr<Load> load(new Load(assignment, std::move(environment)));
   for (const v1::WorkloadAssignment& workload : assignment.run().workloads()) {
-    if (absl::Status status = load->AddWorkload(workload, guard, who); !status.ok()) return status;
+    if (absl::Status status = load->AddWorkload(workload, who); !status.ok()) return status;
   }
   return load;
 }
 
-absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const Guard& guard, const RunIdentity& who) {
+absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who) {
   const v1::Workload& workload = assignment.workload();
   auto part = std::make_unique<WorkloadPart>();
   part->index = assignment.index();
+  part->stuck_after_ns = workload.stuck_after_ns() != 0 ? workload.stuck_after_ns() : kDefaultStuckNs;
   std::vector<v1::TargetAssignment> targets;
   for (const v1::TargetAssignment& target : assignment_.targets()) {
     const auto& names = workload.targets();
@@ -67,39 +48,23 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const G
   OpenOptions options;
   options.write = Writes(workload);
   options.direct = workload.direct();
+  options.create = workload.create();
+  options.flags = workload.write_through() == v1::WRITE_THROUGH_SYNC ? O_SYNC : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC : 0;
   options.expendable.assign(assignment_.expendable().begin(), assignment_.expendable().end());
-  auto opened = OpenAll(guard, targets, who, options);
+  auto opened = OpenAll(*environment_.guard, targets, who, options);
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);
-  auto space = BlockSpace::Make(part->targets.extents, workload.block_size_bytes());
-  if (!space.ok()) return space.status();
-  part->space = *std::move(space);
-
-  const bool sync = workload.engine() == v1::ENGINE_SYNC;
-  const uint64_t quota = QuotaOf(assignment);
-  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  for (uint32_t i = 0; i < workload.threads(); ++i) {
-    IoThreadSetup setup;
-    setup.make_engine = sync ? NewSyncEngine : NewUringEngine;
-    setup.access.order = workload.pattern().has_sequential() ? Order::kSequential : Order::kRandom;
-    setup.access.read_ratio = workload.read_ratio();
-    setup.access.seed = assignment.seed();
-    setup.access.thread = i;
-    setup.access.threads = workload.threads();
-    setup.space = &part->space;
-    setup.files = part->targets.descriptors();
-    setup.paths = part->targets.paths;
-    setup.queue_depth = workload.queue_depth();
-    setup.max_batch = sync ? 1 : std::min(workload.queue_depth(), workload.direct() ? kDirectBatch : kBufferedBatch);
-    setup.reads = workload.read_ratio() > 0;
-    setup.writes = Writes(workload);
-    setup.buffered = !workload.direct();
-    setup.zeros = workload.content().has_zeros();
-    setup.quota = quota == 0 ? 0 : std::max<uint64_t>(1, ShareOf(quota, i, workload.threads()));
-    setup.drain_ns = assignment_.drain_ns();
-    setup.spin_ns = workload.threads() <= cpus ? kSpinNs : 0;
-    part->threads.push_back(std::make_unique<IoThread>(std::move(setup), &timeline_, clock_));
-  }
+  WorkloadContext context;
+  context.assignment = &assignment_;
+  context.targets = &part->targets;
+  context.ledgers = environment_.ledgers;
+  context.shared_position = &part->shared_position;
+  context.timeline = &timeline_;
+  context.clock = clock_;
+  auto threads = MakeThreads(assignment, context);
+  if (!threads.ok()) return absl::Status(threads.status().code(), absl::StrCat("workload ", workload.name(), ": ", std::string(threads.status().message())));
+  part->threads = *std::move(threads);
+  part->reported_ns.resize(part->threads.size());
   parts_.push_back(std::move(part));
   return absl::OkStatus();
 }
@@ -191,12 +156,13 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   std::vector<Collector::Source> sources;
   for (const auto& part : parts_) {
     for (size_t i = 0; i < part->threads.size(); ++i) {
-      sources.push_back({&part->threads[i]->recorder(), part->index, static_cast<uint32_t>(i), part->space.block_size_bytes()});
+      sources.push_back({&part->threads[i]->recorder(), part->index});
     }
   }
   Collector::Options options;
   options.sample_devices.assign(assignment_.sample_devices().begin(), assignment_.sample_devices().end());
   options.sample_host = assignment_.sample_host();
+  options.tick = [this] { ReportStuck(); };
   Collector collector(&timeline_, clock_, std::move(sources), std::move(options), sink);
 
   {
@@ -230,7 +196,7 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
   result.set_end_ns(clock_->MonotonicNs());
   result.set_intervals(collector->intervals());
   result.set_stopped_early(stopped_early_);
-  if (!complete) result.set_error(absl::StrCat("a thread hangs in an I/O: ", OldestInFlight(0)));
+  if (!complete) result.set_error(absl::StrCat("a thread hangs in an I/O: ", DescribeHang()));
   std::vector<v1::WorkloadResult> workloads = collector->TakeResults();
   size_t source = 0;
   for (size_t p = 0; p < parts_.size(); ++p) {
@@ -239,40 +205,93 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
                               [&](const v1::WorkloadResult& w) { return w.workload() == part.index; });
     v1::WorkloadResult* workload = result.add_workloads();
     if (found != workloads.end()) *workload = std::move(*found);
-    std::set<std::string> notes;
-    uint64_t exchanges = 0;
-    uint64_t submitted = 0;
+    double batches = 0;
+    double full = 0;
+    int counted = 0;
     for (size_t i = 0; i < part.threads.size(); ++i, ++source) {
       if (!complete && !part.threads[i]->recorder().finished()) continue;
       const IoThreadOutcome& outcome = part.threads[i]->outcome();
-      if (result.error().empty()) result.set_error(outcome.fatal);
-      if (workload->first_error().empty()) workload->set_first_error(outcome.first_error);
-      workload->set_engine(outcome.engine);
-      notes.insert(outcome.notes.begin(), outcome.notes.end());
-      exchanges += outcome.exchanges;
-      submitted += outcome.submitted;
-      if (outcome.first_io_ns != 0 && (result.first_io_ns() == 0 || outcome.first_io_ns < result.first_io_ns())) {
-        result.set_first_io_ns(outcome.first_io_ns);
-      }
-      result.set_last_io_ns(std::max(result.last_io_ns(), outcome.last_io_ns));
-      v1::ThreadResult* thread = result.add_threads();
-      thread->set_workload(part.index);
-      thread->set_thread(static_cast<uint32_t>(i));
-      thread->set_operations(collector->thread_sums()[source].operations);
-      thread->set_bytes(collector->thread_sums()[source].bytes);
-      thread->set_errors(collector->thread_sums()[source].errors);
-      const int64_t begin = std::max(outcome.first_io_ns, timeline_.ramp_end_ns());
-      const int64_t end = std::min(outcome.last_io_ns, timeline_.load_end_ns());
-      thread->set_execution_time_ns(std::max<int64_t>(0, end - begin));
-      thread->set_cpu_time_ns(outcome.cpu_ns);
-      thread->set_wait_time_ns(std::max<int64_t>(0, outcome.last_io_ns - outcome.first_io_ns - outcome.cpu_ns));
-      thread->set_voluntary_context_switches(outcome.voluntary_switches);
-      thread->set_involuntary_context_switches(outcome.involuntary_switches);
+      AddThread(part, i, collector->thread_sums()[source], &result, workload);
+      if (outcome.exchanges != 0) batches += static_cast<double>(outcome.submitted) / static_cast<double>(outcome.exchanges);
+      const int64_t alive = outcome.last_io_ns - outcome.first_io_ns;
+      if (alive > 0) full += static_cast<double>(outcome.queue_full_ns) / static_cast<double>(alive);
+      ++counted;
     }
-    if (exchanges != 0) workload->set_average_batch(static_cast<double>(submitted) / static_cast<double>(exchanges));
-    for (const std::string& note : notes) workload->add_notes(note);
+    if (counted != 0) {
+      workload->set_average_batch(batches / counted);
+      workload->set_queue_full_ratio(std::min(1.0, full / counted));
+    }
   }
   return result;
+}
+
+void Load::AddThread(const WorkloadPart& part, size_t index, const Collector::ThreadSums& sums, v1::PhaseResult* result, v1::WorkloadResult* workload) const {
+  IoThread& io = *part.threads[index];
+  const IoThreadOutcome& outcome = io.outcome();
+  if (result->error().empty()) result->set_error(outcome.fatal);
+  if (workload->first_error().empty()) workload->set_first_error(outcome.first_error);
+  workload->set_engine(outcome.engine);
+  for (const std::string& note : outcome.notes) {
+    if (std::find(workload->notes().begin(), workload->notes().end(), note) == workload->notes().end()) workload->add_notes(note);
+  }
+  workload->set_due(workload->due() + outcome.due);
+  workload->set_unstarted(workload->unstarted() + outcome.unstarted);
+  workload->set_longest_backlog_ns(std::max(workload->longest_backlog_ns(), outcome.longest_backlog_ns));
+  workload->set_retries(workload->retries() + outcome.retries);
+  if (io.checks().reads() || io.checks().writes()) {
+    const v1::PhaseId& phase = assignment_.phase();
+    const std::string directory = environment_.mismatch_directory.empty() ? "" : absl::StrCat(environment_.mismatch_directory, "/", phase.run_id(), "-phase", phase.phase(), "-attempt", phase.attempt());
+    io.checks().AddCounts(workload->mutable_verification());
+    io.checks().Save(directory, part.targets.paths, workload->mutable_verification());
+  }
+  if (outcome.first_io_ns != 0 && (result->first_io_ns() == 0 || outcome.first_io_ns < result->first_io_ns())) result->set_first_io_ns(outcome.first_io_ns);
+  result->set_last_io_ns(std::max(result->last_io_ns(), outcome.last_io_ns));
+  v1::ThreadResult* thread = result->add_threads();
+  thread->set_workload(part.index);
+  thread->set_thread(static_cast<uint32_t>(index));
+  thread->set_operations(sums.operations);
+  thread->set_bytes(sums.bytes);
+  thread->set_errors(sums.errors);
+  const int64_t begin = std::max(outcome.first_io_ns, timeline_.ramp_end_ns());
+  const int64_t end = std::min(outcome.last_io_ns, timeline_.load_end_ns());
+  thread->set_execution_time_ns(std::max<int64_t>(0, end - begin));
+  thread->set_cpu_time_ns(outcome.cpu_ns);
+  thread->set_wait_time_ns(outcome.io_ns);
+  thread->set_fsync_time_ns(outcome.sync_ns);
+  thread->set_think_time_ns(outcome.think_ns);
+  thread->set_rate_time_ns(outcome.rate_ns);
+  thread->set_voluntary_context_switches(outcome.voluntary_switches);
+  thread->set_involuntary_context_switches(outcome.involuntary_switches);
+}
+
+// While an I/O is stuck: once beyond the workload's limit, then whenever its age has doubled, and when it has come back.
+void Load::ReportStuck() {
+  const int64_t now = clock_->MonotonicNs();
+  if (now - looked_ns_ < kStuckLookNs) return;
+  looked_ns_ = now;
+  for (const auto& part : parts_) {
+    for (size_t i = 0; i < part->threads.size(); ++i) {
+      int64_t& reported = part->reported_ns[i];
+      const auto oldest = part->threads[i]->OldestInFlight(now, part->stuck_after_ns);
+      if (!oldest) {
+        if (reported != 0) environment_.report("warning", absl::StrCat("thread ", i, ": the I/O that was stuck has come back"));
+        reported = 0;
+      } else if (reported == 0 || oldest->age_ns >= 2 * reported) {
+        reported = oldest->age_ns;
+        environment_.report("warning", absl::StrCat("STUCK: thread ", i, ": ", oldest->what, " is in flight for ", common::FormatDuration(static_cast<double>(oldest->age_ns))));
+      }
+    }
+  }
+}
+
+std::string Load::DescribeHang() const {
+  for (const auto& part : parts_) {
+    for (const auto& thread : part->threads) {
+      const auto oldest = thread->OldestInFlight(clock_->MonotonicNs(), 0);
+      if (oldest) return absl::StrCat(oldest->what, ", in flight for ", common::FormatDuration(static_cast<double>(oldest->age_ns)));
+    }
+  }
+  return "in none that is known";
 }
 
 std::vector<std::string> Load::notes() const {
@@ -281,16 +300,6 @@ std::vector<std::string> Load::notes() const {
     for (const auto& thread : part->threads) notes.insert(thread->outcome().notes.begin(), thread->outcome().notes.end());
   }
   return {notes.begin(), notes.end()};
-}
-
-std::string Load::OldestInFlight(int64_t limit_ns) const {
-  for (const auto& part : parts_) {
-    for (const auto& thread : part->threads) {
-      std::string text = thread->OldestInFlight(clock_->MonotonicNs(), limit_ns);
-      if (!text.empty()) return text;
-    }
-  }
-  return "";
 }
 
 }  // namespace lockstep::worker

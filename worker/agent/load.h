@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "proto/worker.pb.h"
+#include "worker/agent/block_ledger.h"
 #include "worker/agent/io_thread.h"
 #include "worker/agent/targets.h"
 #include "worker/host/guard.h"
@@ -24,9 +25,16 @@ namespace lockstep::worker {
 // alive, and with it every buffer that the kernel may still write to.
 class Load : public std::enable_shared_from_this<Load> {
  public:
-  // Opens the targets. Errors name path and remedy.
-  static absl::StatusOr<std::shared_ptr<Load>> Make(const v1::Assignment& assignment, const Guard& guard,
-                                                    const RunIdentity& who, const common::Clock* clock);
+  struct Environment {
+    const Guard* guard = nullptr;
+    const common::Clock* clock = nullptr;
+    LedgerBook* ledgers = nullptr;
+    std::string mismatch_directory;  // where blocks that do not match are saved; empty for nowhere
+    // Called with severity and text while the load runs: an I/O that is stuck, or has come back.
+    std::function<void(const std::string&, const std::string&)> report = [](const std::string&, const std::string&) {};
+  };
+  // Opens the targets. Errors name path and remedy. What `environment` points to outlives the load.
+  static absl::StatusOr<std::shared_ptr<Load>> Make(const v1::Assignment& assignment, const RunIdentity& who, Environment environment);
 
   // Starts the threads and waits until each holds all that it needs. After a failure nothing is left running.
   absl::Status Arm();
@@ -38,26 +46,31 @@ class Load : public std::enable_shared_from_this<Load> {
   // Until the load has ended and drained; samples go to `sink` meanwhile.
   v1::PhaseResult Wait(const Collector::Sink& sink);
   std::vector<std::string> notes() const;
-  // Diagnosis of I/O in flight for longer than `limit_ns`.
-  std::string OldestInFlight(int64_t limit_ns) const;
 
  private:
   struct WorkloadPart {
     uint32_t index = 0;
+    int64_t stuck_after_ns = 0;
     OpenTargets targets;
-    BlockSpace space;
+    std::atomic<uint64_t> shared_position{0};
     std::vector<std::unique_ptr<IoThread>> threads;
+    std::vector<int64_t> reported_ns;  // by thread: age of the stuck I/O when it was last reported; 0 when none is
   };
   enum class State { kArming, kArmed, kStarted, kCancelled };
 
-  Load(const v1::Assignment& assignment, const common::Clock* clock);
-  absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const Guard& guard, const RunIdentity& who);
+  Load(const v1::Assignment& assignment, Environment environment);
+  absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who);
   void ThreadMain(IoThread* thread);
   void JoinThreads(bool complete);
+  void ReportStuck();
+  std::string DescribeHang() const;
   v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
+  void AddThread(const WorkloadPart& part, size_t thread, const Collector::ThreadSums& sums, v1::PhaseResult* result, v1::WorkloadResult* workload) const;
 
   const v1::Assignment assignment_;
+  const Environment environment_;
   const common::Clock* clock_;
+  int64_t looked_ns_ = 0;  // of ReportStuck()
   Timeline timeline_;
   std::vector<std::unique_ptr<WorkloadPart>> parts_;
   std::vector<std::thread> threads_;

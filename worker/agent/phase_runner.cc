@@ -1,5 +1,11 @@
 #include "worker/agent/phase_runner.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 #include "worker/agent/prepare.h"
 
@@ -12,8 +18,8 @@ bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
 
 }  // namespace
 
-PhaseRunner::PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, Callbacks callbacks)
-    : guard_(guard), clock_(clock), host_(std::move(host)), callbacks_(std::move(callbacks)) {}
+PhaseRunner::PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, std::string mismatch_directory, Callbacks callbacks)
+    : guard_(guard), clock_(clock), host_(std::move(host)), mismatch_directory_(std::move(mismatch_directory)), callbacks_(std::move(callbacks)) {}
 
 PhaseRunner::~PhaseRunner() {
   StopNow("");
@@ -73,20 +79,30 @@ void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
 
 void PhaseRunner::Main(v1::Assignment assignment) {
   const RunIdentity who = {host_, assignment.worker_index()};
+  ledgers_.BeginRun(assignment.phase().run_id());
   switch (assignment.kind_case()) {
     case v1::Assignment::kRun:
       return RunLoad(assignment, who);
     case v1::Assignment::kPrepare:
-      return Prepare(assignment, who);
+      return DoFiles(assignment, [&](v1::PhaseResult* result) { return Prepare(assignment, who, result); });
     case v1::Assignment::kCleanup:
-      return Cleanup(assignment, who);
+      return DoFiles(assignment, [&](v1::PhaseResult* result) { return Cleanup(assignment, who, result); });
     case v1::Assignment::KIND_NOT_SET:
       return Fail(assignment.phase(), absl::InvalidArgumentError("an assignment of a kind that this worker does not know"));
   }
 }
 
 void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& who) {
-  auto made = Load::Make(assignment, *guard_, who, clock_);
+  if (assignment.run().drop_caches()) {
+    if (absl::Status status = DropCaches(); !status.ok()) return Fail(assignment.phase(), status);
+  }
+  Load::Environment environment;
+  environment.guard = guard_;
+  environment.clock = clock_;
+  environment.ledgers = &ledgers_;
+  environment.mismatch_directory = mismatch_directory_;
+  environment.report = callbacks_.report;
+  auto made = Load::Make(assignment, who, std::move(environment));
   if (!made.ok()) return Fail(assignment.phase(), made.status());
   const std::shared_ptr<Load> load = *made;
   {
@@ -115,7 +131,17 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   callbacks_.result(assignment.phase(), std::move(result));
 }
 
-void PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& who) {
+absl::Status PhaseRunner::DropCaches() const {
+  sync();
+  const int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+  const bool done = fd >= 0 && write(fd, "3", 1) == 1;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (done) return absl::OkStatus();
+  return absl::PermissionDeniedError(absl::StrCat("drop_caches: /proc/sys/vm/drop_caches: ", strerror(error), "; the worker must be root of the host, or leave drop_caches out"));
+}
+
+void PhaseRunner::DoFiles(const v1::Assignment& assignment, const std::function<absl::Status(v1::PhaseResult*)>& work) {
   v1::Armed armed;
   *armed.mutable_phase() = assignment.phase();
   callbacks_.armed(armed);
@@ -123,20 +149,8 @@ void PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& w
   if (AwaitGo()) {
     clock_->SleepUntil(go_ns_);
     result.set_go_ns(go_ns_);
-    const auto progress = [&](uint64_t done, uint64_t total) {
-      v1::PhaseProgress report;
-      *report.mutable_phase() = assignment.phase();
-      report.set_done_bytes(done);
-      report.set_total_bytes(total);
-      callbacks_.progress(report);
-    };
-    const auto prepared = PrepareFiles(*guard_, assignment, who, stop_, progress);
-    if (!prepared.ok() && !stop_) return Fail(assignment.phase(), prepared.status());
-    if (prepared.ok()) {
-      result.set_files_made(prepared->files_made);
-      result.set_files_reused(prepared->files_reused);
-      result.set_bytes_written(prepared->bytes_written);
-    }
+    const absl::Status status = work(&result);
+    if (!status.ok() && !stop_) return Fail(assignment.phase(), status);
   }
   result.set_stopped_early(stop_);
   result.set_end_ns(clock_->MonotonicNs());
@@ -144,22 +158,27 @@ void PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& w
   callbacks_.result(assignment.phase(), std::move(result));
 }
 
-void PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who) {
-  v1::Armed armed;
-  *armed.mutable_phase() = assignment.phase();
-  callbacks_.armed(armed);
-  v1::PhaseResult result;
-  if (AwaitGo()) {
-    clock_->SleepUntil(go_ns_);
-    result.set_go_ns(go_ns_);
-    const auto removed = RemoveFiles(*guard_, assignment, who);
-    if (!removed.ok()) return Fail(assignment.phase(), removed.status());
-    result.set_files_removed(*removed);
-  }
-  result.set_stopped_early(stop_);
-  result.set_end_ns(clock_->MonotonicNs());
-  busy_ = false;
-  callbacks_.result(assignment.phase(), std::move(result));
+absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result) {
+  const auto progress = [&](uint64_t done, uint64_t total) {
+    v1::PhaseProgress report;
+    *report.mutable_phase() = assignment.phase();
+    report.set_done_bytes(done);
+    report.set_total_bytes(total);
+    callbacks_.progress(report);
+  };
+  const auto prepared = PrepareFiles(*guard_, assignment, who, stop_, progress);
+  if (!prepared.ok()) return prepared.status();
+  result->set_files_made(prepared->files_made);
+  result->set_files_reused(prepared->files_reused);
+  result->set_bytes_written(prepared->bytes_written);
+  return absl::OkStatus();
+}
+
+absl::Status PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result) {
+  const auto removed = RemoveFiles(*guard_, assignment, who);
+  if (!removed.ok()) return removed.status();
+  result->set_files_removed(*removed);
+  return absl::OkStatus();
 }
 
 }  // namespace lockstep::worker

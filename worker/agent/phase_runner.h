@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "proto/worker.pb.h"
+#include "worker/agent/block_ledger.h"
 #include "worker/agent/load.h"
 #include "worker/agent/targets.h"
 #include "worker/host/guard.h"
@@ -25,10 +26,12 @@ class PhaseRunner {
     std::function<void(const v1::PhaseProgress&)> progress;
     std::function<void(const v1::PhaseId&, v1::IntervalSample)> sample;
     std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
+    // Severity and text, while a phase runs.
+    std::function<void(const std::string&, const std::string&)> report = [](const std::string&, const std::string&) {};
   };
 
-  // `guard` and `clock` outlive this.
-  PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, Callbacks callbacks);
+  // `guard` and `clock` outlive this. Blocks that do not match are saved under `mismatch_directory`.
+  PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, std::string mismatch_directory, Callbacks callbacks);
   ~PhaseRunner();
 
   // FAILED_PRECONDITION while another assignment runs.
@@ -43,8 +46,11 @@ class PhaseRunner {
  private:
   void Main(v1::Assignment assignment);
   void RunLoad(const v1::Assignment& assignment, const RunIdentity& who);
-  void Prepare(const v1::Assignment& assignment, const RunIdentity& who);
-  void Cleanup(const v1::Assignment& assignment, const RunIdentity& who);
+  absl::Status DropCaches() const;
+  // Prepare and cleanup: armed at once, and at T on with `work`, which fills in what it did.
+  void DoFiles(const v1::Assignment& assignment, const std::function<absl::Status(v1::PhaseResult*)>& work);
+  absl::Status Prepare(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result);
+  absl::Status Cleanup(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result);
   // Waits for Go(); false when stopped first.
   bool AwaitGo();
   void Fail(const v1::PhaseId& phase, const absl::Status& status);
@@ -52,6 +58,8 @@ class PhaseRunner {
   const Guard* guard_;
   const common::Clock* clock_;
   const std::string host_;
+  const std::string mismatch_directory_;
+  LedgerBook ledgers_;
   const Callbacks callbacks_;
 
   std::mutex mutex_;

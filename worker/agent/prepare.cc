@@ -8,15 +8,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <deque>
+#include <map>
 #include <mutex>
 #include <optional>
-#include <sstream>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/units.h"
+#include "worker/agent/marks.h"
 #include "worker/engine/buffers.h"
+#include "worker/workload/content.h"
 
 namespace lockstep::worker {
 namespace {
@@ -24,68 +27,15 @@ namespace {
 using common::ErrnoStatus;
 using common::FileDescriptor;
 
-constexpr size_t kChunkBytes = 1 << 20;
-constexpr int kThreads = 4;
-
-// What the mark beside a file says.
-struct Mark {
-  std::string file;  // which file it is of, as IdentityOf() says
-  std::string filled;  // random, zeros, reserved; empty while the file is not complete
-  std::vector<std::string> directories;
-};
-
-Guard::Place MarkPlace(Guard::Place place) {
-  place.relative += ".lockstep";
-  return place;
-}
-
-std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
-  auto fd = guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW);
-  if (!fd.ok()) return std::nullopt;
-  char text[16384];
-  const ssize_t length = read(fd->get(), text, sizeof text);
-  if (length <= 0) return std::nullopt;
-  std::istringstream lines(std::string(text, length));
-  std::string line;
-  if (!std::getline(lines, line) || line != "made by lockstep 1") return std::nullopt;
-  Mark mark;
-  while (std::getline(lines, line)) {
-    if (line.rfind("file ", 0) == 0) mark.file = line.substr(5);
-    if (line.rfind("filled ", 0) == 0) mark.filled = line.substr(7);
-    if (line.rfind("directory ", 0) == 0) mark.directories.push_back(line.substr(10));
-  }
-  return mark;
-}
-
-absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark) {
-  if (place.named) {
-    return absl::FailedPreconditionError(absl::StrCat(place.path(), ": --allow names this file, not its directory, so no file can be laid out there"));
-  }
-  if (guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW).ok() && !ReadMark(guard, place)) {
-    return absl::FailedPreconditionError(absl::StrCat(MarkPlace(place).path(), ": exists and is not a mark of Lockstep's; nothing was overwritten"));
-  }
-  std::string text = absl::StrCat("made by lockstep 1\nfile ", mark.file, "\n");
-  if (!mark.filled.empty()) absl::StrAppend(&text, "filled ", mark.filled, "\n");
-  for (const std::string& directory : mark.directories) absl::StrAppend(&text, "directory ", directory, "\n");
-  auto fd = guard.Open(MarkPlace(place), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
-  if (!fd.ok()) return fd.status();
-  if (write(fd->get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) || fsync(fd->get()) != 0) {
-    return ErrnoStatus(errno, MarkPlace(place).path());
-  }
-  return absl::OkStatus();
-}
-
-// The inode and, where the file system has it, when it was born: inode numbers are used again.
-std::string IdentityOf(const FileDescriptor& fd) {
-  struct statx facts;
-  if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0) return "unknown";
-  if ((facts.stx_mask & STATX_BTIME) == 0) return absl::StrCat(facts.stx_ino);
-  return absl::StrCat(facts.stx_ino, " born ", facts.stx_btime.tv_sec, ".", facts.stx_btime.tv_nsec);
-}
+constexpr size_t kWriteBytes = 1 << 20;
+// What one thread writes before it takes the next part, of whichever file.
+constexpr uint64_t kPartBytes = 64 << 20;
+constexpr uint32_t kThreads = 8;
 
 std::string FillingOf(const v1::PreparePhase& phase) {
   if (phase.fallocate_only()) return "reserved";
-  return phase.content().has_zeros() ? "zeros" : "random";
+  if (phase.content().has_zeros()) return "zeros";
+  return phase.content().has_compressed_ratio() ? absl::StrCat("random compressed to ", phase.content().compressed_ratio()) : "random";
 }
 
 // One file to be laid out.
@@ -97,6 +47,10 @@ struct Item {
   bool foreign = false;  // and was not made by Lockstep: expendable, but never removed
   bool touched = false;  // laid out by this prepare, whole or in part
   Mark mark;
+  // While it is laid out.
+  std::mutex mutex;
+  std::shared_ptr<FileDescriptor> fd;  // guarded by mutex; open from the first part to the last
+  uint64_t parts_left = 0;             // guarded by mutex
 };
 
 class Preparation {
@@ -106,7 +60,7 @@ class Preparation {
         stop_(stop), progress_(std::move(progress)) {}
 
   absl::Status Add(const std::string& path, uint64_t size_bytes) {
-    Item item;
+    Item& item = items_.emplace_back();
     auto place = guard_.Locate(path);
     if (!place.ok()) return place.status();
     item.place = *std::move(place);
@@ -125,15 +79,18 @@ class Preparation {
     } else if (!absl::IsNotFound(fd.status())) {
       return fd.status();
     }
-    if (!item.reuse) total_bytes_ += size_bytes;
-    items_.push_back(std::move(item));
+    if (item.reuse) return absl::OkStatus();
+    total_bytes_ += size_bytes;
+    for (uint64_t begin = 0; begin < size_bytes; begin += kPartBytes) parts_.push_back({&item, begin, std::min(kPartBytes, size_bytes - begin)});
+    item.parts_left = (size_bytes + kPartBytes - 1) / kPartBytes;
     return absl::OkStatus();
   }
 
   absl::StatusOr<PrepareResult> Run() {
+    if (absl::Status status = CheckSpace(); !status.ok()) return status;
     std::vector<std::thread> threads;
-    const size_t count = std::min<size_t>(kThreads, items_.size());
-    for (size_t i = 0; i < count; ++i) threads.emplace_back([this] { Work(); });
+    const size_t wanted = phase_.parallel() != 0 ? phase_.parallel() : kThreads;
+    for (size_t i = 0; i < std::min(wanted, parts_.size()); ++i) threads.emplace_back([this] { Work(); });
     for (std::thread& thread : threads) thread.join();
     if (status_.ok() && stop_) status_ = absl::CancelledError("prepare was stopped");
     if (!status_.ok()) {
@@ -147,23 +104,50 @@ class Preparation {
   }
 
  private:
+  struct Part {
+    Item* item;
+    uint64_t begin;
+    uint64_t length;
+  };
+
+  bool Over() const { return stop_ || failed_; }
+
   void Work() {
-    while (!stop_) {
+    std::unique_ptr<IoBuffers> buffer;
+    while (!Over()) {
       const size_t next = next_++;
-      if (next >= items_.size()) return;
-      if (items_[next].reuse) continue;
-      const absl::Status status = LayOut(&items_[next]);
-      if (!status.ok()) {
-        std::lock_guard<std::mutex> lock(mutex_);
-        if (status_.ok()) status_ = status;
-        failed_ = true;
-        return;
-      }
-      if (failed_) return;
+      if (next >= parts_.size()) return;
+      const absl::Status status = LayOut(parts_[next], &buffer);
+      if (status.ok()) continue;
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (status_.ok()) status_ = status;
+      failed_ = true;
     }
   }
 
-  absl::Status LayOut(Item* item) {
+  absl::Status LayOut(const Part& part, std::unique_ptr<IoBuffers>* buffer) {
+    Item* item = part.item;
+    std::shared_ptr<FileDescriptor> fd;
+    {
+      std::lock_guard<std::mutex> lock(item->mutex);
+      if (!item->touched) {
+        if (absl::Status status = Begin(item); !status.ok()) return status;
+      }
+      fd = item->fd;
+    }
+    if (fd == nullptr) return absl::OkStatus();  // its beginning failed
+    absl::Status status = phase_.fallocate_only() ? Reserve(part, *fd) : Fill(part, *fd, buffer);
+    if (!status.ok() || Over()) return status;
+    std::lock_guard<std::mutex> lock(item->mutex);
+    if (--item->parts_left != 0) return absl::OkStatus();
+    if (fsync(fd->get()) != 0) return ErrnoStatus(errno, item->place.path());
+    item->fd = nullptr;
+    item->mark.filled = FillingOf(phase_);
+    return Note(*item);
+  }
+
+  // Makes the file, empty, and its mark.
+  absl::Status Begin(Item* item) {
     auto directories = guard_.MakeParents(item->place);
     if (!directories.ok()) return directories.status();
     for (std::string& directory : *directories) item->mark.directories.push_back(std::move(directory));
@@ -174,56 +158,74 @@ class Preparation {
     item->mark.file = IdentityOf(*fd);
     item->mark.filled.clear();
     if (absl::Status status = Note(*item); !status.ok()) return status;
-    if (absl::Status status = CheckSpace(*item, *fd); !status.ok()) return status;
     if (ftruncate(fd->get(), static_cast<off_t>(item->size_bytes)) != 0) return ErrnoStatus(errno, item->place.path());
-    const absl::Status filled = phase_.fallocate_only() ? Reserve(*item, *fd) : Fill(*item, *fd);
-    if (!filled.ok()) return filled;
-    if (stop_ || failed_) return absl::OkStatus();
-    if (fsync(fd->get()) != 0) return ErrnoStatus(errno, item->place.path());
-    item->mark.filled = FillingOf(phase_);
-    return Note(*item);
+    // Where the file system can, past the page cache: preparing must not push out what the host has cached.
+    if (item->size_bytes % 4096 == 0 && !phase_.fallocate_only()) fcntl(fd->get(), F_SETFL, fcntl(fd->get(), F_GETFL) | O_DIRECT);
+    item->fd = std::make_shared<FileDescriptor>(*std::move(fd));
+    return absl::OkStatus();
   }
 
   // A file that is somebody else's gets no mark: it stays theirs, and no cleanup removes it.
   absl::Status Note(const Item& item) { return item.foreign ? absl::OkStatus() : WriteMark(guard_, item.place, item.mark); }
 
-  absl::Status CheckSpace(const Item& item, const FileDescriptor& fd) {
-    struct statfs space;
-    struct stat facts;
-    if (fstatfs(fd.get(), &space) != 0 || fstat(fd.get(), &facts) != 0) return ErrnoStatus(errno, item.place.path());
-    const uint64_t free = static_cast<uint64_t>(space.f_bavail) * space.f_bsize + uint64_t(facts.st_blocks) * 512;
-    if (free >= item.size_bytes) return absl::OkStatus();
-    return absl::ResourceExhaustedError(absl::StrCat(item.place.path(), ": needs ", common::FormatSize(item.size_bytes),
-                                                     ", its file system has ", common::FormatSize(free), " free"));
+  // All that is still to be written, against what each file system has.
+  absl::Status CheckSpace() {
+    struct Space {
+      uint64_t needed = 0;
+      uint64_t free = 0;
+      std::string first;
+    };
+    std::map<std::pair<int, int>, Space> spaces;
+    for (Item& item : items_) {
+      if (item.reuse) continue;
+      auto nearest = guard_.OpenNearest(item.place);
+      if (!nearest.ok()) return nearest.status();
+      struct statfs facts;
+      if (fstatfs(nearest->get(), &facts) != 0) return ErrnoStatus(errno, item.place.path());
+      Space& space = spaces[{facts.f_fsid.__val[0], facts.f_fsid.__val[1]}];
+      if (space.first.empty()) space.first = item.place.path();
+      space.needed += item.size_bytes;
+      space.free = std::max<uint64_t>(space.free, static_cast<uint64_t>(facts.f_bavail) * facts.f_bsize);
+      struct stat own;
+      auto fd = guard_.Open(item.place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      if (fd.ok() && fstat(fd->get(), &own) == 0) space.needed -= std::min<uint64_t>(space.needed, uint64_t(own.st_blocks) * 512);
+    }
+    for (const auto& [id, space] : spaces) {
+      if (space.needed <= space.free) continue;
+      return absl::ResourceExhaustedError(absl::StrCat(space.first, ": needs ", common::FormatSize(static_cast<double>(space.needed)), " with all that is laid out beside it, its file system has ",
+                                                       common::FormatSize(static_cast<double>(space.free)), " free"));
+    }
+    return absl::OkStatus();
   }
 
-  absl::Status Reserve(const Item& item, const FileDescriptor& fd) {
-    const int error = posix_fallocate(fd.get(), 0, static_cast<off_t>(item.size_bytes));
-    return error == 0 ? absl::OkStatus() : ErrnoStatus(error, item.place.path());
+  absl::Status Reserve(const Part& part, const FileDescriptor& fd) {
+    const int error = posix_fallocate(fd.get(), static_cast<off_t>(part.begin), static_cast<off_t>(part.length));
+    return error == 0 ? absl::OkStatus() : ErrnoStatus(error, part.item->place.path());
   }
 
-  absl::Status Fill(const Item& item, const FileDescriptor& fd) {
-    auto buffers = IoBuffers::Make(1, kChunkBytes);
-    if (!buffers.ok()) return buffers.status();
-    // Where the file system can, past the page cache: preparing must not push out what the host has cached.
-    const int flags = fcntl(fd.get(), F_GETFL);
-    bool direct = item.size_bytes % 4096 == 0 && fcntl(fd.get(), F_SETFL, flags | O_DIRECT) == 0;
-    uint64_t at = 0;
-    for (uint64_t chunk = 0; at < item.size_bytes && !stop_ && !failed_; ++chunk) {
-      if (!phase_.content().has_zeros()) (*buffers)->FillRandom(common::DeriveSeed(std::hash<std::string>()(item.mark.file), chunk));
-      const size_t length = std::min<uint64_t>(kChunkBytes, item.size_bytes - at);
-      const ssize_t put = pwrite(fd.get(), (*buffers)->at(0), length, static_cast<off_t>(at));
+  absl::Status Fill(const Part& part, const FileDescriptor& fd, std::unique_ptr<IoBuffers>* buffer) {
+    if (*buffer == nullptr) {
+      auto made = IoBuffers::Make(1, kWriteBytes);
+      if (!made.ok()) return made.status();
+      *buffer = *std::move(made);
+    }
+    const double compressed = phase_.content().has_compressed_ratio() ? phase_.content().compressed_ratio() : 1;
+    const uint64_t seed = std::hash<std::string>()(part.item->mark.file);
+    uint64_t done_here = 0;
+    while (done_here < part.length && !Over()) {
+      const uint64_t at = part.begin + done_here;
+      const size_t length = std::min<uint64_t>(kWriteBytes, part.length - done_here);
+      if (!phase_.content().has_zeros()) FillContent((*buffer)->at(0), length, compressed, common::DeriveSeed(seed, at));
+      const ssize_t put = pwrite(fd.get(), (*buffer)->at(0), length, static_cast<off_t>(at));
       if (put < 0 && errno == EINTR) continue;
-      if (put < 0 && errno == EINVAL && direct) {
-        direct = false;
-        fcntl(fd.get(), F_SETFL, flags);
+      if (put < 0 && errno == EINVAL && (fcntl(fd.get(), F_GETFL) & O_DIRECT) != 0) {
+        fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_DIRECT);
         continue;
       }
-      if (put < 0) return ErrnoStatus(errno, absl::StrCat(item.place.path(), " at offset ", at));
-      at += put;
-      const uint64_t done = done_bytes_ += put;
-      if (chunk % 16 == 0 || done == total_bytes_) progress_(done, total_bytes_);
-      if (!direct && chunk % 64 == 63) sync_file_range(fd.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+      if (put < 0) return ErrnoStatus(errno, absl::StrCat(part.item->place.path(), " at offset ", at));
+      done_here += put;
+      const uint64_t before = done_bytes_.fetch_add(put);
+      if (before / (16 * kWriteBytes) != (before + put) / (16 * kWriteBytes) || before + put == total_bytes_) progress_(before + put, total_bytes_);
     }
     return absl::OkStatus();
   }
@@ -245,7 +247,8 @@ class Preparation {
   const std::vector<std::string> expendable_;
   const std::atomic<bool>& stop_;
   const Progress progress_;
-  std::vector<Item> items_;
+  std::deque<Item> items_;  // parts point to them
+  std::vector<Part> parts_;
   uint64_t total_bytes_ = 0;
   std::atomic<size_t> next_{0};
   std::atomic<uint64_t> done_bytes_{0};
@@ -269,11 +272,23 @@ absl::Status ForEachOwnFile(const v1::Assignment& assignment, const RunIdentity&
 
 }  // namespace
 
-absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const FileDescriptor& fd) {
-  const auto mark = ReadMark(guard, place);
-  if (mark && mark->file == IdentityOf(fd)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      place.path(), ": exists and was not made by Lockstep; it is not overwritten unless the job's `expendable` and the worker's --allow-expendable name it"));
+absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place, const std::vector<std::string>& expendable) {
+  auto fd = guard.Open(place, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (fd.ok()) {
+    const absl::Status made = CheckMadeByLockstep(guard, place, *fd);
+    if (!made.ok() && !guard.IsExpendable(place.path(), expendable)) return made;
+    if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
+    if (!made.ok()) return absl::OkStatus();
+    Mark mark = *ReadMark(guard, place);
+    mark.filled = "by a workload";
+    return WriteMark(guard, place, mark);
+  }
+  if (!absl::IsNotFound(fd.status())) return fd.status();
+  auto directories = guard.MakeParents(place);
+  if (!directories.ok()) return directories.status();
+  auto made = guard.Open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  if (!made.ok()) return made.status();
+  return WriteMark(guard, place, {IdentityOf(*made), "by a workload", *directories});
 }
 
 absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who,

@@ -11,12 +11,9 @@
 
 namespace lockstep::worker {
 
-// A file that Lockstep made has a mark beside it, PATH.lockstep, which names the file (inode and birth), what it was filled with,
-// and the directories made for it. The mark is what lets a run write to the file and a cleanup remove it; it works on
-// every file system and for every host that sees the file.
-
-// OK when `fd`, opened at `place`, is a complete file made by Lockstep; FAILED_PRECONDITION otherwise, with the remedy.
-absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const common::FileDescriptor& fd);
+// Makes an empty file of Lockstep's at `place`, with the directories above it, or cuts one that it made (or that is
+// expendable) to nothing; any other is refused.
+absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place, const std::vector<std::string>& expendable);
 
 struct PrepareResult {
   uint64_t files_made = 0;
@@ -26,8 +23,8 @@ struct PrepareResult {
 // Called now and then with the bytes done and to do. From several threads.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
-// Lays out this worker's files of the assignment, up to four at a time; those that fit are kept. Checks the free
-// space first. When it fails or `stop` becomes true, what it made is removed again.
+// Lays out this worker's files of the assignment, many chunks at a time; those that fit are kept. Checks the free
+// space for all of them first. When it fails or `stop` becomes true, what it made is removed again.
 absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who,
                                            const std::atomic<bool>& stop, const Progress& progress);
 

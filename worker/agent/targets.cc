@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/files.h"
+#include "worker/agent/marks.h"
 #include "worker/agent/prepare.h"
 
 namespace lockstep::worker {
@@ -36,7 +37,10 @@ absl::StatusOr<common::FileDescriptor> OpenFile(const Guard& guard, const std::s
                                                 const OpenOptions& options) {
   const auto place = guard.Locate(path);
   if (!place.ok()) return place.status();
-  const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0);
+  if (options.create) {
+    if (absl::Status status = MakeEmptyFile(guard, *place, options.expendable); !status.ok()) return status;
+  }
+  const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
   auto fd = guard.Open(*place, flags);
   if (!fd.ok()) {
     if (absl::IsNotFound(fd.status())) {
@@ -50,7 +54,7 @@ absl::StatusOr<common::FileDescriptor> OpenFile(const Guard& guard, const std::s
   }
   struct stat facts;
   if (fstat(fd->get(), &facts) != 0) return common::ErrnoStatus(errno, path);
-  if (facts.st_size < size_bytes) {
+  if (!options.create && facts.st_size < size_bytes) {
     return absl::FailedPreconditionError(absl::StrCat(path, ": has ", facts.st_size, " bytes, the job says ", size_bytes,
                                                       "; a prepare phase lays it out"));
   }
@@ -69,7 +73,9 @@ absl::Status OpenFiles(const Guard& guard, const v1::TargetAssignment& target, c
     if (!fd.ok()) return fd.status();
     AddExtent(target, uint64_t{i} * file.size_bytes(), file.size_bytes(), static_cast<uint16_t>(open->files.size()), open);
     open->files.push_back(*std::move(fd));
+    open->kinds.push_back(EngineFile::Kind::kFile);
     open->paths.push_back(path);
+    open->sizes.push_back(file.size_bytes());
   }
   return absl::OkStatus();
 }
@@ -85,12 +91,31 @@ absl::Status OpenDevice(const Guard& guard, const v1::TargetAssignment& target, 
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": has ", facts->size_bytes(), " bytes, the job says ", wanted));
   }
-  const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0);
+  const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
   auto fd = guard.OpenDevice(path, device.identity(), options.write, options.expendable, flags);
   if (!fd.ok()) return fd.status();
   AddExtent(target, 0, wanted != 0 ? wanted : facts->size_bytes(), static_cast<uint16_t>(open->files.size()), open);
   open->files.push_back(*std::move(fd));
+  open->kinds.push_back(EngineFile::Kind::kBlockDevice);
   open->paths.push_back(path);
+  open->sizes.push_back(wanted != 0 ? wanted : facts->size_bytes());
+  return absl::OkStatus();
+}
+
+// No storage: nothing that the guard would have to protect.
+absl::Status OpenNull(const v1::TargetAssignment& target, OpenTargets* open) {
+  const v1::NullTarget& null = target.target().null();
+  common::FileDescriptor fd;
+  if (null.device() == v1::NULL_DEVICE_ZERO) {
+    fd = common::FileDescriptor(::open("/dev/zero", O_RDWR | O_CLOEXEC));
+    if (!fd.valid()) return common::ErrnoStatus(errno, "/dev/zero");
+  }
+  open->kinds.push_back(fd.valid() ? EngineFile::Kind::kFile : EngineFile::Kind::kNothing);
+  AddExtent(target, 0, null.size_bytes(), static_cast<uint16_t>(open->files.size()), open);
+  open->files.push_back(std::move(fd));
+  open->paths.push_back(null.device() == v1::NULL_DEVICE_ZERO ? "/dev/zero" : absl::StrCat("null target ", target.target().name()));
+  open->sizes.push_back(null.size_bytes());
+  open->null_target = null;
   return absl::OkStatus();
 }
 
@@ -110,9 +135,9 @@ std::string DevicePath(const v1::DeviceTarget& target, const RunIdentity& who) {
   return found == target.path_on_host().end() ? target.path() : found->second;
 }
 
-std::vector<int> OpenTargets::descriptors() const {
-  std::vector<int> list;
-  for (const common::FileDescriptor& file : files) list.push_back(file.get());
+std::vector<EngineFile> OpenTargets::engine_files() const {
+  std::vector<EngineFile> list;
+  for (size_t i = 0; i < files.size(); ++i) list.push_back({files[i].get(), kinds[i], sizes[i]});
   return list;
 }
 
@@ -120,8 +145,9 @@ absl::StatusOr<OpenTargets> OpenAll(const Guard& guard, const std::vector<v1::Ta
                                     const RunIdentity& who, const OpenOptions& options) {
   OpenTargets open;
   for (const v1::TargetAssignment& target : targets) {
-    const absl::Status status = target.target().has_file() ? OpenFiles(guard, target, who, options, &open)
-                                                           : OpenDevice(guard, target, who, options, &open);
+    const absl::Status status = target.target().has_file()   ? OpenFiles(guard, target, who, options, &open)
+                                : target.target().has_null() ? OpenNull(target, &open)
+                                                             : OpenDevice(guard, target, who, options, &open);
     if (!status.ok()) return status;
   }
   return open;

@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/files.h"
 #include "proto/worker.pb.h"
+#include "worker/engine/io_engine.h"
 #include "worker/host/guard.h"
 #include "worker/workload/block_space.h"
 
@@ -24,20 +26,25 @@ std::string DevicePath(const v1::DeviceTarget& target, const RunIdentity& who);
 
 // The descriptors of the targets that one workload uses, and the bytes of them that it may touch.
 struct OpenTargets {
-  std::vector<common::FileDescriptor> files;
-  std::vector<std::string> paths;  // of each descriptor
+  std::vector<common::FileDescriptor> files;  // invalid for a target without storage
+  std::vector<EngineFile::Kind> kinds;        // of each
+  std::vector<std::string> paths;
+  std::vector<uint64_t> sizes;                // bytes
   std::vector<BlockSpace::Extent> extents;
-  std::vector<int> descriptors() const;
+  std::optional<v1::NullTarget> null_target;  // a workload on one has no other targets
+  std::vector<EngineFile> engine_files() const;
 };
 
 // How a workload opens its targets.
 struct OpenOptions {
   bool write = false;
   bool direct = false;
+  bool create = false;  // files begin empty
+  int flags = 0;        // O_SYNC, O_DSYNC
   std::vector<std::string> expendable;
 };
 
-// Opens every file or device of `targets`. What is opened for writing was made by Lockstep (a prepare phase) or is
+// Opens every file or device of `targets`; with `create`, files are made or cut to nothing first. What is opened for writing was made by Lockstep (a prepare phase) or is
 // named under `expendable`, or is a device that the guard lets through. Errors name the path and the remedy.
 absl::StatusOr<OpenTargets> OpenAll(const Guard& guard, const std::vector<v1::TargetAssignment>& targets,
                                     const RunIdentity& who, const OpenOptions& options);

@@ -9,26 +9,36 @@
 #include "common/files.h"
 
 namespace lockstep::worker {
+namespace {
 
-absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_t bytes_each) {
+// The default size of huge pages, from /proc/meminfo.
+size_t HugePageBytes() {
+  const std::string text = common::ReadTrimmed("/proc/meminfo");
+  const size_t at = text.find("Hugepagesize:");
+  return at == std::string::npos ? size_t{2} << 20 : std::strtoull(text.c_str() + at + 13, nullptr, 10) * 1024;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_t bytes_each, bool huge_pages) {
   const size_t stride = (bytes_each + 4095) & ~size_t{4095};
-  const size_t mapped = stride * count;
-  void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  size_t mapped = stride * count;
+  int flags = MAP_PRIVATE | MAP_ANONYMOUS;
+  if (huge_pages) {
+    const size_t page = HugePageBytes();
+    mapped = (mapped + page - 1) / page * page;
+    flags |= MAP_HUGETLB | MAP_POPULATE;
+  }
+  void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
+  if (base == MAP_FAILED && huge_pages) {
+    return absl::ResourceExhaustedError(absl::StrCat("huge_pages: ", mapped >> 20, " MiB of huge pages for a thread's I/O buffers: ", strerror(errno),
+                                                     "; reserve them with sysctl vm.nr_hugepages, or leave huge_pages out"));
+  }
   if (base == MAP_FAILED) return common::ErrnoStatus(errno, absl::StrCat("I/O buffers of ", mapped, " bytes"));
   memset(base, 0, mapped);  // touched now, so that no page fault lies in a measurement
   return std::unique_ptr<IoBuffers>(new IoBuffers(static_cast<char*>(base), count, bytes_each, stride, mapped));
 }
 
 IoBuffers::~IoBuffers() { munmap(base_, mapped_); }
-
-void IoBuffers::FillRandom(uint64_t seed) {
-  uint64_t state = seed | 1;
-  for (size_t at = 0; at < mapped_; at += sizeof state) {
-    state ^= state << 13;  // xorshift64, G. Marsaglia 2003
-    state ^= state >> 7;
-    state ^= state << 17;
-    memcpy(base_ + at, &state, sizeof state);
-  }
-}
 
 }  // namespace lockstep::worker

@@ -11,8 +11,8 @@ namespace lockstep::worker {
 // Equal I/O buffers in one page-aligned, touched mapping. Immutable layout; contents belong to whoever does I/O.
 class IoBuffers {
  public:
-  // RESOURCE_EXHAUSTED when the memory cannot be had.
-  static absl::StatusOr<std::unique_ptr<IoBuffers>> Make(uint32_t count, size_t bytes_each);
+  // In huge pages when asked (the kernel's default size). RESOURCE_EXHAUSTED when the memory cannot be had, with what to do.
+  static absl::StatusOr<std::unique_ptr<IoBuffers>> Make(uint32_t count, size_t bytes_each, bool huge_pages = false);
   ~IoBuffers();
   IoBuffers(const IoBuffers&) = delete;
   IoBuffers& operator=(const IoBuffers&) = delete;
@@ -20,8 +20,6 @@ class IoBuffers {
   uint32_t count() const { return count_; }
   size_t bytes_each() const { return bytes_each_; }
   char* at(uint32_t index) const { return base_ + static_cast<size_t>(index) * stride_; }
-  // Pseudo-random bytes that neither compress nor repeat, from `seed`.
-  void FillRandom(uint64_t seed);
 
  private:
   IoBuffers(char* base, uint32_t count, size_t bytes_each, size_t stride, size_t mapped)

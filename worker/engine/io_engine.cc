@@ -6,17 +6,19 @@ namespace lockstep::worker {
 
 ErrorConsequence ConsequenceOf(int error) {
   switch (error) {
+    case EINTR:      // a signal came between
+    case EAGAIN:     // out of requests
+      return ErrorConsequence::kRetry;
     case EIO:        // the medium failed
     case EILSEQ:     // protection information does not match
     case ENODATA:    // unrecoverable read error on some drivers
     case ETIMEDOUT:  // the transport gave up
     case ENOLINK:    // all paths are down, they may come back
     case EREMOTEIO:  // the target failed it
-    case EAGAIN:     // out of requests
-    case EINTR:
     case EBUSY:
+    case ENOMEM:     // the kernel was short of memory for this one
       return ErrorConsequence::kCount;
-    default:  // ENOSPC, EINVAL, ENODEV, ENXIO, EBADF, EROFS, EFBIG, EDQUOT, ESTALE, …
+    default:  // ENOSPC, EDQUOT, EINVAL, ENODEV, ENXIO, ENOTCONN, ECONNABORTED, ESHUTDOWN, EBADF, EROFS, EFBIG, ESTALE, EOPNOTSUPP, …
       return ErrorConsequence::kStop;
   }
 }

@@ -7,34 +7,48 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "worker/engine/buffers.h"
+#include "worker/workload/io_kind.h"
 
 namespace lockstep::worker {
-
-enum class IoKind : uint8_t { kRead = 0, kWrite = 1 };
-inline constexpr int kIoKinds = 2;
 
 // One I/O. `slot` names it among those in flight (0 ≤ slot < queue depth) and comes back with its completion.
 struct IoRequest {
   IoKind kind = IoKind::kRead;
   uint16_t file = 0;    // index into EngineSetup::files
   uint32_t slot = 0;
-  uint32_t buffer = 0;  // index into EngineSetup::buffers
-  uint32_t length = 0;  // bytes
-  uint64_t offset = 0;  // bytes from the file's start
+  uint32_t buffer = 0;  // index into EngineSetup::buffers; reads and writes only
+  uint32_t length = 0;  // bytes; not for syncs
+  uint64_t offset = 0;  // bytes from the file's start; not for syncs
 };
 
 struct IoCompletion {
   uint32_t slot = 0;
-  int32_t result = 0;  // bytes moved, or -errno
+  int32_t result = 0;  // bytes moved, 0 for trims and syncs, or -errno
 };
+
+struct EngineFile {
+  enum class Kind { kFile, kBlockDevice, kNothing };  // kNothing: a target without storage, no descriptor
+  int descriptor = -1;
+  Kind kind = Kind::kFile;
+  uint64_t size_bytes = 0;  // how far I/O may reach
+};
+
+// How io_uring's completions reach the thread.
+enum class TaskWork { kByRule, kDeferred, kCooperative, kPlain };
 
 // What an engine works with; files and buffers belong to the caller and outlive the engine.
 struct EngineSetup {
-  std::vector<int> files;             // open descriptors
+  std::vector<EngineFile> files;
   const IoBuffers* buffers = nullptr;
   uint32_t queue_depth = 1;
   // Buffered writes: the kernel hands them to threads of its own, whose completions then need not pass through this one.
   bool buffered_writes = false;
+  SyncMode sync_mode = SyncMode::kFsync;
+  TaskWork task_work = TaskWork::kByRule;
+  bool submission_polling = false;
+  bool completion_polling = false;
+  bool unregistered = false;      // no registered buffers and files
+  bool timed_submission = false;  // submitted_at_ns() will be asked for
 };
 
 // How one thread's I/O reaches the kernel: one virtual call per batch, never one per I/O. An engine belongs to the
@@ -44,7 +58,7 @@ class IoEngine {
   virtual ~IoEngine() = default;
 
   // Acquires everything that I/O will need; afterwards Exchange() does not allocate. Fails with the system's words
-  // and what to do about them.
+  // and what to do about them; what was asked for and the host cannot do is UNIMPLEMENTED.
   virtual absl::Status Open(const EngineSetup& setup) = 0;
 
   // Hands `requests` to the kernel and waits until `min_complete` I/Os have completed or CLOCK_MONOTONIC has
@@ -54,15 +68,25 @@ class IoEngine {
   virtual absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t deadline_ns,
                                        absl::Span<IoCompletion> completions) = 0;
 
+  // When the last Exchange() had handed its requests over, CLOCK_MONOTONIC; with timed_submission only, else 0.
+  int64_t submitted_at_ns() const { return submitted_at_ns_; }
+  // Whether an I/O has completed when Exchange() returns: a queue depth has no meaning.
+  virtual bool synchronous() const { return false; }
+
   // "io_uring (registered files and buffers, single issuer)"
   virtual std::string Describe() const = 0;
   // What was fallen back from, and why.
-  virtual const std::vector<std::string>& notes() const = 0;
+  const std::vector<std::string>& notes() const { return notes_; }
+
+ protected:
+  int64_t submitted_at_ns_ = 0;
+  std::vector<std::string> notes_;
 };
 
-// What a failed I/O means for the phase.
+// What a failed I/O means.
 enum class ErrorConsequence {
-  kCount,  // the medium or the transport failed this I/O: count it and go on
+  kRetry,  // the kernel asks for it: the same I/O again
+  kCount,  // the medium or the transport failed this I/O: count it and go on, up to the workload's limit
   kStop,   // the same will happen to every further I/O: stop the phase
 };
 ErrorConsequence ConsequenceOf(int error);

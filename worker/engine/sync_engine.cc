@@ -1,46 +1,55 @@
 #include "worker/engine/sync_engine.h"
 
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <cerrno>
 
+#include "worker/engine/blocking_ops.h"
+
 namespace lockstep::worker {
 namespace {
 
+template <bool kVectored>
 class SyncEngine final : public IoEngine {
  public:
   absl::Status Open(const EngineSetup& setup) override {
+    if (setup.completion_polling || setup.submission_polling) return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
     setup_ = setup;
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t,
-                               absl::Span<IoCompletion> completions) override {
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t, absl::Span<IoCompletion> completions) override {
     for (size_t i = 0; i < requests.size(); ++i) completions[i] = {requests[i].slot, Do(requests[i])};
     return static_cast<int>(requests.size());
   }
 
-  std::string Describe() const override { return "sync (pread, pwrite)"; }
-  const std::vector<std::string>& notes() const override { return notes_; }
+  bool synchronous() const override { return true; }
+  std::string Describe() const override { return kVectored ? "sync (preadv2, pwritev2)" : "sync (pread, pwrite)"; }
 
  private:
   int32_t Do(const IoRequest& request) {
-    const int file = setup_.files[request.file];
+    const EngineFile& file = setup_.files[request.file];
+    if (request.kind == IoKind::kSync) return SyncNow(file, setup_.sync_mode);
+    if (request.kind == IoKind::kTrim) return TrimNow(file, request.offset, request.length);
+    const off_t offset = static_cast<off_t>(request.offset);
     char* buffer = setup_.buffers->at(request.buffer);
     ssize_t result;
-    do {
-      result = request.kind == IoKind::kRead ? pread(file, buffer, request.length, request.offset)
-                                             : pwrite(file, buffer, request.length, request.offset);
-    } while (result < 0 && errno == EINTR);
+    if constexpr (kVectored) {
+      const iovec vector = {buffer, request.length};
+      result = request.kind == IoKind::kRead ? preadv2(file.descriptor, &vector, 1, offset, 0) : pwritev2(file.descriptor, &vector, 1, offset, 0);
+    } else {
+      result = request.kind == IoKind::kRead ? pread(file.descriptor, buffer, request.length, offset) : pwrite(file.descriptor, buffer, request.length, offset);
+    }
     return result < 0 ? -errno : static_cast<int32_t>(result);
   }
 
   EngineSetup setup_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace
 
-std::unique_ptr<IoEngine> NewSyncEngine() { return std::make_unique<SyncEngine>(); }
+std::unique_ptr<IoEngine> NewSyncEngine() { return std::make_unique<SyncEngine<false>>(); }
+std::unique_ptr<IoEngine> NewPreadv2Engine() { return std::make_unique<SyncEngine<true>>(); }
 
 }  // namespace lockstep::worker

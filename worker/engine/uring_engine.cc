@@ -1,21 +1,38 @@
 #include "worker/engine/uring_engine.h"
 
+#include <fcntl.h>
 #include <liburing.h>
+#include <sys/utsname.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "worker/engine/blocking_ops.h"
 
 namespace lockstep::worker {
 namespace {
+
+// include/uapi/linux/blkdev.h of kernel 6.12: BLOCK_URING_CMD_DISCARD.
+constexpr uint32_t kRingDiscard = _IO(0x12, 0);
 
 int64_t NowNs() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
   return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+}
+
+bool KernelIsAtLeast(int major, int minor) {
+  utsname name;
+  if (uname(&name) != 0) return false;
+  char* rest = nullptr;
+  const long found_major = std::strtol(name.release, &rest, 10);
+  const long found_minor = *rest == '.' ? std::strtol(rest + 1, nullptr, 10) : 0;
+  return found_major > major || (found_major == major && found_minor >= minor);
 }
 
 class UringEngine final : public IoEngine {
@@ -26,6 +43,9 @@ class UringEngine final : public IoEngine {
 
   absl::Status Open(const EngineSetup& setup) override {
     setup_ = setup;
+    nothing_ = std::all_of(setup.files.begin(), setup.files.end(), [](const EngineFile& f) { return f.kind == EngineFile::Kind::kNothing; });
+    ring_discards_ = KernelIsAtLeast(6, 12);
+    done_.reserve(setup.queue_depth);
     const int error = CreateRing();
     if (error != 0) {
       return absl::UnavailableError(absl::StrCat(
@@ -36,49 +56,69 @@ class UringEngine final : public IoEngine {
               : ""));
     }
     open_ = true;
-    RegisterFiles();
-    RegisterBuffers();
-    return absl::OkStatus();
+    if (!setup.unregistered && !nothing_) {
+      RegisterFiles();
+      RegisterBuffers();
+    }
+    return setup.completion_polling ? ProbePolling() : absl::OkStatus();
   }
 
   absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t deadline_ns,
                                absl::Span<IoCompletion> completions) override {
-    for (const IoRequest& request : requests) Fill(io_uring_get_sqe(&ring_), request);
-    int left = static_cast<int>(requests.size());
+    for (const IoRequest& request : requests) Fill(request);
+    if (setup_.timed_submission) {
+      const int result = io_uring_submit(&ring_);
+      if (result < 0 && !Passes(-result)) return Broken(-result);
+      submitted_at_ns_ = NowNs();
+    }
     while (true) {
-      const int error = Enter(min_complete, deadline_ns);
-      // EINTR and ETIME after the submission: what was not taken is still in the queue.
-      if (error != 0 && error != EINTR && error != ETIME && error != EAGAIN && error != EBUSY) {
-        return absl::InternalError(absl::StrCat("io_uring_enter: ", strerror(error)));
-      }
-      left = static_cast<int>(io_uring_sq_ready(&ring_));
+      const int error = Enter(done_.empty() ? min_complete : 0, deadline_ns);
+      if (!Passes(error)) return Broken(error);
+      // After EINTR and the like, what was not taken is still in the queue.
+      const bool all_taken = setup_.submission_polling || io_uring_sq_ready(&ring_) == 0;
       const int reaped = Reap(completions);
-      if (left == 0 || reaped > 0) return reaped;
+      if (all_taken || reaped > 0) return reaped;
     }
   }
 
   std::string Describe() const override { return absl::StrCat("io_uring (", absl::StrJoin(features_, ", "), ")"); }
-  const std::vector<std::string>& notes() const override { return notes_; }
 
  private:
+  static bool Passes(int error) { return error == 0 || error == EINTR || error == ETIME || error == EAGAIN || error == EBUSY; }
+  static absl::Status Broken(int error) { return absl::InternalError(absl::StrCat("io_uring_enter: ", strerror(error))); }
+
   // 0 or the errno of the last try. Deferred task work costs a wake-up per completion that another thread posts, as the
   // kernel's own do for buffered writes.
   int CreateRing() {
     struct Try {
+      TaskWork kind;
       unsigned flags;
       const char* name;
     };
     const Try tries[] = {
-        {IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, "single issuer, deferred task work"},
-        {IORING_SETUP_COOP_TASKRUN, "cooperative task work"},
-        {0, "plain"},
+        {TaskWork::kDeferred, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, "single issuer, deferred task work"},
+        {TaskWork::kCooperative, IORING_SETUP_COOP_TASKRUN, "cooperative task work"},
+        {TaskWork::kPlain, 0, "plain task work"},
     };
+    TaskWork wanted = setup_.task_work;
+    if (wanted == TaskWork::kByRule) wanted = setup_.buffered_writes || setup_.submission_polling ? TaskWork::kPlain : TaskWork::kDeferred;
+    unsigned common = 0;
+    if (setup_.submission_polling) common |= IORING_SETUP_SQPOLL;
+    if (setup_.completion_polling) common |= IORING_SETUP_IOPOLL;
     int error = 0;
     for (const Try& attempt : tries) {
-      if (setup_.buffered_writes && attempt.flags != 0) continue;
-      error = -io_uring_queue_init(setup_.queue_depth, &ring_, attempt.flags);
+      if (attempt.kind < wanted) continue;
+      if (setup_.submission_polling && attempt.flags != 0) continue;  // the kernel refuses the two together
+      io_uring_params parameters = {};
+      parameters.flags = attempt.flags | common;
+      parameters.sq_thread_idle = 1000;
+      // The kernel's thread gives an entry back only after its completion may have been seen.
+      const unsigned entries = setup_.submission_polling ? 2 * setup_.queue_depth : setup_.queue_depth;
+      error = -io_uring_queue_init_params(entries, &ring_, &parameters);
       if (error == 0) {
         features_.push_back(attempt.name);
+        if (setup_.submission_polling) features_.push_back("submission polling");
+        if (setup_.completion_polling) features_.push_back("completion polling");
         return 0;
       }
       if (error != EINVAL) return error;
@@ -88,7 +128,9 @@ class UringEngine final : public IoEngine {
   }
 
   void RegisterFiles() {
-    const int error = -io_uring_register_files(&ring_, setup_.files.data(), setup_.files.size());
+    std::vector<int> descriptors;
+    for (const EngineFile& file : setup_.files) descriptors.push_back(file.descriptor);
+    const int error = -io_uring_register_files(&ring_, descriptors.data(), descriptors.size());
     registered_files_ = error == 0;
     if (registered_files_) {
       features_.push_back("registered files");
@@ -105,29 +147,77 @@ class UringEngine final : public IoEngine {
     if (registered_buffers_) {
       features_.push_back("registered buffers");
     } else {
-      notes_.push_back(absl::StrCat("io_uring: buffers are not registered: ", strerror(error),
-                                    error == ENOMEM ? " (raise the limit of locked memory, ulimit -l)" : ""));
+      notes_.push_back(absl::StrCat("io_uring: ", vectors.size(), " buffers of ", setup_.buffers->bytes_each(), " bytes are not registered: ", strerror(error),
+                                    error == ENOMEM ? " (the limit of locked memory, ulimit -l, is too low); I/O goes on without" : ""));
     }
   }
 
-  void Fill(io_uring_sqe* sqe, const IoRequest& request) {
-    const int file = registered_files_ ? request.file : setup_.files[request.file];
-    char* buffer = setup_.buffers->at(request.buffer);
-    if (request.kind == IoKind::kRead) {
+  // One read, which the device answers or refuses: whether it polls shows in no other way.
+  absl::Status ProbePolling() {
+    const IoRequest read = {IoKind::kRead, 0, 0, 0, static_cast<uint32_t>(std::min<size_t>(setup_.buffers->bytes_each(), 4096)), 0};
+    std::vector<IoCompletion> done(1);
+    const auto count = Exchange(absl::MakeConstSpan(&read, 1), 1, NowNs() + 5000000000, absl::MakeSpan(done));
+    if (!count.ok()) return count.status();
+    if (*count == 1 && done[0].result >= 0) return absl::OkStatus();
+    return absl::UnimplementedError(absl::StrCat("completion_polling: ", *count == 0 ? "a polled read did not complete" : strerror(-done[0].result),
+                                                 "; the device has no polled queues (nvme.poll_queues=N gives NVMe some), or the I/O is not direct"));
+  }
+
+  void Fill(const IoRequest& request) {
+    const EngineFile& target = setup_.files[request.file];
+    io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+    const int file = registered_files_ ? request.file : target.descriptor;
+    if (nothing_ || target.kind == EngineFile::Kind::kNothing) {
+      io_uring_prep_nop(sqe);
+    } else if (request.kind == IoKind::kRead) {
+      char* buffer = setup_.buffers->at(request.buffer);
       if (registered_buffers_) {
         io_uring_prep_read_fixed(sqe, file, buffer, request.length, request.offset, static_cast<int>(request.buffer));
       } else {
         io_uring_prep_read(sqe, file, buffer, request.length, request.offset);
       }
-    } else {
+      if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
+    } else if (request.kind == IoKind::kWrite) {
+      char* buffer = setup_.buffers->at(request.buffer);
       if (registered_buffers_) {
         io_uring_prep_write_fixed(sqe, file, buffer, request.length, request.offset, static_cast<int>(request.buffer));
       } else {
         io_uring_prep_write(sqe, file, buffer, request.length, request.offset);
       }
+      if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
+    } else if (request.kind == IoKind::kSync) {
+      FillSync(sqe, file);
+    } else if (!FillTrim(sqe, file, target, request)) {
+      // No ring command for it here: done at once, and the slot of the ring passes as a no-op that nobody hears of.
+      done_.push_back({request.slot, TrimNow(target, request.offset, request.length)});
+      io_uring_prep_nop(sqe);
+      io_uring_sqe_set_data64(sqe, kSilent);
+      return;
+    }
+    // A no-op moves nothing, so that its length must come back with it.
+    io_uring_sqe_set_data64(sqe, request.slot | (nothing_ ? uint64_t{request.length} << 32 : 0));
+  }
+
+  void FillSync(io_uring_sqe* sqe, int file) {
+    if (setup_.sync_mode == SyncMode::kSyncFileRange) {
+      io_uring_prep_sync_file_range(sqe, file, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+    } else {
+      io_uring_prep_fsync(sqe, file, setup_.sync_mode == SyncMode::kFdatasync ? IORING_FSYNC_DATASYNC : 0);
     }
     if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
-    io_uring_sqe_set_data64(sqe, request.slot);
+  }
+
+  bool FillTrim(io_uring_sqe* sqe, int file, const EngineFile& target, const IoRequest& request) {
+    if (target.kind == EngineFile::Kind::kBlockDevice) {
+      if (!ring_discards_) return false;
+      io_uring_prep_rw(IORING_OP_URING_CMD, sqe, file, reinterpret_cast<const void*>(request.offset), 0, 0);
+      sqe->cmd_op = kRingDiscard;
+      sqe->addr3 = request.length;
+    } else {
+      io_uring_prep_fallocate(sqe, file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(request.offset), request.length);
+    }
+    if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
+    return true;
   }
 
   int Enter(int min_complete, int64_t deadline_ns) {
@@ -148,24 +238,34 @@ class UringEngine final : public IoEngine {
   }
 
   int Reap(absl::Span<IoCompletion> completions) {
-    unsigned head = 0;
     int count = 0;
+    for (const IoCompletion& completion : done_) completions[count++] = completion;
+    done_.clear();
+    unsigned head = 0;
+    unsigned seen = 0;
     io_uring_cqe* cqe = nullptr;
     io_uring_for_each_cqe(&ring_, head, cqe) {
       if (count == static_cast<int>(completions.size())) break;
-      completions[count++] = {static_cast<uint32_t>(io_uring_cqe_get_data64(cqe)), cqe->res};
+      ++seen;
+      const uint64_t data = io_uring_cqe_get_data64(cqe);
+      if (data == kSilent) continue;
+      completions[count++] = {static_cast<uint32_t>(data), nothing_ && cqe->res == 0 ? static_cast<int32_t>(data >> 32) : cqe->res};
     }
-    io_uring_cq_advance(&ring_, count);
+    io_uring_cq_advance(&ring_, seen);
     return count;
   }
+
+  static constexpr uint64_t kSilent = ~uint64_t{0};
 
   EngineSetup setup_;
   io_uring ring_ = {};
   bool open_ = false;
+  bool nothing_ = false;  // no file has storage
+  bool ring_discards_ = false;
   bool registered_files_ = false;
   bool registered_buffers_ = false;
+  std::vector<IoCompletion> done_;  // completed without the ring
   std::vector<std::string> features_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace

@@ -114,6 +114,15 @@ absl::StatusOr<FileDescriptor> Guard::Open(const Place& place, int flags, int mo
   return fd;
 }
 
+absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(Place place) const {
+  while (true) {
+    const size_t slash = place.relative.rfind('/');
+    place.relative = slash == std::string::npos ? "." : place.relative.substr(0, slash);
+    auto fd = Open(place, O_PATH | O_DIRECTORY);
+    if (fd.ok() || !absl::IsNotFound(fd.status()) || place.relative == ".") return fd;
+  }
+}
+
 absl::StatusOr<std::vector<std::string>> Guard::MakeParents(const Place& place) const {
   std::vector<std::string> made;
   for (size_t slash = place.relative.find('/'); slash != std::string::npos; slash = place.relative.find('/', slash + 1)) {

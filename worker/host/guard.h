@@ -30,6 +30,8 @@ class Guard {
 
   // Opens beneath the allowed directory; a link that leads out of it is refused (openat2(2), RESOLVE_BENEATH).
   absl::StatusOr<common::FileDescriptor> Open(const Place& place, int flags, int mode = 0) const;
+  // The nearest directory above the place that exists, as a path descriptor.
+  absl::StatusOr<common::FileDescriptor> OpenNearest(Place place) const;
   // Makes the missing directories above the place, and returns those made, outermost first.
   absl::StatusOr<std::vector<std::string>> MakeParents(const Place& place) const;
   absl::Status Remove(const Place& place) const;

@@ -9,29 +9,34 @@ namespace {
 
 constexpr int64_t kPollNs = 5000000;
 
-v1::OperationKind KindOf(int index) {
-  return static_cast<IoKind>(index) == IoKind::kRead ? v1::OPERATION_KIND_READ : v1::OPERATION_KIND_WRITE;
-}
+// How long a thread that has not handed an interval over is waited for beyond the interval's end.
+constexpr int64_t kHungNs = 1000000000;
 
-void ToProto(const IntervalStats& stats, google::protobuf::RepeatedPtrField<v1::OperationCounters>* out) {
+template <typename List>
+void ToProto(const std::array<KindTotals, kIoKinds>& kinds, List* out) {
   for (int kind = 0; kind < kIoKinds; ++kind) {
-    const KindStats& s = stats[kind];
-    if (s.empty()) continue;
+    const KindTotals& t = kinds[kind];
+    if (t.empty()) continue;
     v1::OperationCounters* counters = out->Add();
-    counters->set_kind(KindOf(kind));
-    counters->set_operations(s.operations);
-    counters->set_bytes(s.bytes);
-    counters->set_errors(s.errors);
-    counters->set_short_transfers(s.short_transfers);
-    counters->set_latency_sum_ns(s.latency_sum_ns);
-    counters->set_latency_min_ns(s.operations == 0 ? 0 : s.latency_min_ns);
-    counters->set_latency_max_ns(s.latency_max_ns);
-    v1::Histogram* histogram = counters->add_histograms();
-    histogram->set_metric(v1::METRIC_SERVICE_TIME);
-    histogram->set_scheme(common::kHistogramScheme);
-    histogram->set_buckets(s.service_time.Encode());
+    counters->set_kind(static_cast<v1::OperationKind>(kind + 1));
+    counters->set_operations(t.operations);
+    counters->set_bytes(t.bytes);
+    counters->set_errors(t.errors);
+    counters->set_short_transfers(t.short_transfers);
+    counters->set_latency_sum_ns(t.latency_sum_ns);
+    counters->set_latency_min_ns(t.operations == 0 ? 0 : t.latency_min_ns);
+    counters->set_latency_max_ns(t.latency_max_ns);
+    for (int metric = 0; metric < kLatencyMetrics; ++metric) {
+      if (t.histograms[metric] == nullptr && !(metric == 0 && t.operations == 0)) continue;
+      v1::Histogram* histogram = counters->add_histograms();
+      histogram->set_metric(static_cast<v1::Metric>(metric + 1));
+      histogram->set_scheme(common::kHistogramScheme);
+      if (t.histograms[metric] != nullptr) histogram->set_buckets(t.histograms[metric]->Encode());
+    }
   }
 }
+static_assert(static_cast<int>(v1::OPERATION_KIND_READ) == static_cast<int>(IoKind::kRead) + 1 && static_cast<int>(v1::OPERATION_KIND_FSYNC) == static_cast<int>(IoKind::kSync) + 1);
+static_assert(static_cast<int>(v1::METRIC_SUBMISSION_LATENCY) == static_cast<int>(LatencyMetric::kSubmission) + 1);
 
 }  // namespace
 
@@ -78,16 +83,44 @@ v1::IntervalClass Collector::ClassOf(uint32_t interval) const {
   return timeline_->IsRamp(interval) ? v1::INTERVAL_CLASS_RAMP : v1::INTERVAL_CLASS_MEASURED;
 }
 
-// Until every thread has handed this interval over or has finished.
+void Collector::Sleep(int64_t until_ns) const {
+  options_.tick();
+  clock_->SleepUntil(until_ns);
+}
+
+// Until every thread has handed this interval over, has finished, or hangs. False when `give_up_ns` has passed.
 bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns) const {
+  const bool drain = ClassOf(interval) == v1::INTERVAL_CLASS_DRAIN;
   for (const Source& source : sources_) {
-    while (!source.recorder->finished() && source.recorder->Front() == nullptr) {
+    while (!source.recorder->finished() && source.recorder->closed() <= interval) {
       const int64_t now = clock_->MonotonicNs();
       if (now > give_up_ns()) return false;
-      clock_->SleepUntil(now + kPollNs);
+      if (!drain && now > timeline_->EndOf(interval) + kHungNs) break;
+      Sleep(now + kPollNs);
     }
   }
   return true;
+}
+
+// Everything that the source handed over up to this interval; returns its operations.
+uint64_t Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class, std::array<KindTotals, kIoKinds>* into) {
+  Recorder* recorder = sources_[source].recorder;
+  uint64_t operations = 0;
+  while (const IntervalStats* stats = recorder->Front()) {
+    if (recorder->front_interval() > interval && interval_class != v1::INTERVAL_CLASS_DRAIN) break;
+    for (int kind = 0; kind < kIoKinds; ++kind) {
+      const KindStats& s = (*stats)[kind];
+      (*into)[kind].Add(s);
+      if (static_cast<IoKind>(kind) == IoKind::kSync) continue;  // syncs are no I/Os
+      operations += s.operations;
+      if (interval_class != v1::INTERVAL_CLASS_MEASURED) continue;
+      thread_sums_[source].operations += s.operations;
+      thread_sums_[source].bytes += s.bytes;
+      thread_sums_[source].errors += s.errors;
+    }
+    recorder->Pop();
+  }
+  return operations;
 }
 
 void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& reading) {
@@ -102,21 +135,8 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   Sums sums;
   std::map<uint32_t, std::vector<uint64_t>> by_thread;
   for (size_t i = 0; i < sources_.size(); ++i) {
-    const Source& source = sources_[i];
-    IntervalStats& workload = sums[source.workload];
-    uint64_t operations = 0;
-    if (const IntervalStats* stats = source.recorder->Front()) {
-      for (int kind = 0; kind < kIoKinds; ++kind) {
-        workload[kind].Merge((*stats)[kind]);
-        operations += (*stats)[kind].operations;
-        if (sample.interval_class() != v1::INTERVAL_CLASS_MEASURED) continue;
-        thread_sums_[i].operations += (*stats)[kind].operations;
-        thread_sums_[i].bytes += (*stats)[kind].bytes;
-        thread_sums_[i].errors += (*stats)[kind].errors;
-      }
-      source.recorder->Pop();
-    }
-    by_thread[source.workload].push_back(operations);
+    const uint32_t workload = sources_[i].workload;
+    by_thread[workload].push_back(TakeFrom(i, interval, sample.interval_class(), &sums[workload]));
   }
   Sums& totals = totals_[sample.interval_class()];
   for (const auto& [workload, stats] : sums) {
@@ -124,7 +144,7 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
     out->set_workload(workload);
     ToProto(stats, out->mutable_operations());
     for (uint64_t operations : by_thread[workload]) out->add_thread_operations(operations);
-    for (int kind = 0; kind < kIoKinds; ++kind) totals[workload][kind].Merge(stats[kind]);
+    for (int kind = 0; kind < kIoKinds; ++kind) totals[workload][kind].Add(stats[kind]);
   }
   for (const auto& [name, device] : reading.devices) {
     const auto earlier = last_reading_.devices.find(name);
@@ -143,7 +163,7 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
       const int64_t now = clock_->MonotonicNs();
       const int64_t end = timeline_->EndOf(interval);
       if (now >= end) break;
-      clock_->SleepUntil(std::min(end, now + 4 * kPollNs));
+      Sleep(std::min(end, now + 4 * kPollNs));
     }
     const bool drain = ClassOf(interval) == v1::INTERVAL_CLASS_DRAIN;
     HostReading reading;

@@ -15,18 +15,19 @@
 namespace lockstep::worker {
 
 // Merges what the I/O threads of a phase recorded into interval samples, beside the host's own counters on the same
-// grid, and adds them up to the phase's result. Runs on one thread, which calls Run().
+// grid, and adds them up to the phase's result. Runs on one thread, which calls Run(). A thread that hangs in an I/O is waited
+// for a second beyond the interval's end; what it recorded comes with the first interval after it has returned.
 class Collector {
  public:
   struct Source {
     Recorder* recorder = nullptr;
     uint32_t workload = 0;  // index in the phase
-    uint32_t thread = 0;    // number on this worker within the workload
-    uint64_t block_size_bytes = 0;
   };
   struct Options {
     std::vector<std::string> sample_devices;  // names in /proc/diskstats
     bool sample_host = false;
+    // Called between looks, some 50 times a second.
+    std::function<void()> tick = [] {};
   };
   using Sink = std::function<void(v1::IntervalSample)>;
 
@@ -52,13 +53,15 @@ class Collector {
     std::map<std::string, v1::DeviceSample> devices;
     HostCounters host;
   };
-  using Sums = std::map<uint32_t, IntervalStats>;  // by workload
+  using Sums = std::map<uint32_t, std::array<KindTotals, kIoKinds>>;  // by workload
 
   HostReading ReadHost() const;
   bool AllFinished() const;  // every thread; never without one
   bool AllTaken() const;
   int64_t LastFinish() const;
+  void Sleep(int64_t until_ns) const;
   bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns) const;
+  uint64_t TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class, std::array<KindTotals, kIoKinds>* into);
   void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
   v1::IntervalClass ClassOf(uint32_t interval) const;
 

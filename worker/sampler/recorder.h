@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -7,11 +8,16 @@
 #include <memory>
 
 #include "common/histogram.h"
-#include "worker/engine/io_engine.h"
+#include "worker/workload/io_kind.h"
 
 namespace lockstep::worker {
 
-// Counters and latencies of one operation kind over one interval of one thread.
+// What latencies are of, in the order of Metric in proto/result.proto, from 0.
+enum class LatencyMetric : uint8_t { kService = 0, kResponse = 1, kSubmission = 2 };
+inline constexpr int kLatencyMetrics = 3;
+
+// Counters and latencies of one operation kind over one interval of one thread. The histograms hold what an interval of a
+// minute can at 70 M/s; those that a workload has no use for are absent.
 struct KindStats {
   uint64_t operations = 0;
   uint64_t bytes = 0;
@@ -20,54 +26,76 @@ struct KindStats {
   uint64_t latency_sum_ns = 0;
   uint64_t latency_min_ns = std::numeric_limits<uint64_t>::max();
   uint64_t latency_max_ns = 0;
-  common::Histogram service_time;
+  std::array<std::unique_ptr<uint32_t[]>, kLatencyMetrics> histograms;  // kBucketCount long, or null
 
-  void Merge(const KindStats& other);
   void Clear();
-  bool empty() const { return operations == 0 && errors == 0; }
 };
 
 using IntervalStats = std::array<KindStats, kIoKinds>;
+
+// The same summed up, over threads or intervals.
+struct KindTotals {
+  uint64_t operations = 0, bytes = 0, errors = 0, short_transfers = 0, latency_sum_ns = 0, latency_max_ns = 0;
+  uint64_t latency_min_ns = std::numeric_limits<uint64_t>::max();
+  std::array<std::unique_ptr<common::Histogram>, kLatencyMetrics> histograms;
+
+  void Add(const KindStats& stats);
+  void Add(const KindTotals& other);
+  bool empty() const { return operations == 0 && errors == 0; }
+};
 
 // What one I/O thread measured, handed to one collecting thread interval by interval, without locks: a ring of
 // interval slots with one writer and one reader. The writer never allocates.
 class Recorder {
  public:
-  Recorder();
+  struct Options {
+    std::array<bool, kIoKinds> kinds = {true, true, true, true};
+    bool response = false;    // an open loop
+    bool submission = false;
+  };
+  explicit Recorder(const Options& options);
 
   // --- The I/O thread. ---
-  void RecordDone(IoKind kind, uint64_t latency_ns, uint64_t bytes, bool is_short) {
+  // `latency_ns` is the response time where the workload has one, else the service time.
+  void RecordDone(IoKind kind, uint64_t service_ns, uint64_t latency_ns, uint64_t bytes, bool is_short) {
     KindStats& stats = (*current_)[static_cast<int>(kind)];
     ++stats.operations;
     stats.bytes += bytes;
     stats.short_transfers += is_short;
     stats.latency_sum_ns += latency_ns;
-    if (latency_ns < stats.latency_min_ns) stats.latency_min_ns = latency_ns;
-    if (latency_ns > stats.latency_max_ns) stats.latency_max_ns = latency_ns;
-    stats.service_time.Record(latency_ns);
+    stats.latency_min_ns = std::min(stats.latency_min_ns, latency_ns);
+    stats.latency_max_ns = std::max(stats.latency_max_ns, latency_ns);
+    ++stats.histograms[0][common::BucketOf(service_ns)];
+    if (response_) ++stats.histograms[1][common::BucketOf(latency_ns)];
   }
+  // With Options::submission only.
+  void RecordSubmission(IoKind kind, uint64_t nanoseconds) { ++(*current_)[static_cast<int>(kind)].histograms[2][common::BucketOf(nanoseconds)]; }
   void RecordError(IoKind kind) { ++(*current_)[static_cast<int>(kind)].errors; }
-  // The running interval is complete: hands it over and begins the next. Waits while the reader is kSlots behind, which it
-  // is only when another thread of the phase hangs in an I/O; not after Abandon().
+  // The running interval is complete: hands it over and begins the next. Waits while the reader is kSlots behind; not after
+  // Abandon().
   void CloseInterval();
   // Everything is recorded, the last I/O completed at `at_ns` (0 when there was none): hands over the running interval as the last.
   void Finish(int64_t at_ns);
   uint32_t interval() const { return static_cast<uint32_t>(written_.load(std::memory_order_relaxed)); }
 
   // --- The collecting thread. ---
-  // The oldest interval that was handed over and not taken; null when there is none. Valid until Pop().
+  // The oldest interval that was handed over and not taken, and its number; null when there is none. Valid until Pop().
   const IntervalStats* Front() const;
+  uint32_t front_interval() const { return static_cast<uint32_t>(read_.load(std::memory_order_relaxed)); }
+  // How many intervals were handed over.
+  uint32_t closed() const { return static_cast<uint32_t>(written_.load(std::memory_order_acquire)); }
   void Pop();
-  // Whether Finish() was called. Then Front() gives out what is left, and nothing comes after it.
   // Of Finish(); 0 before.
   int64_t finished_at_ns() const { return finished_at_ns_.load(std::memory_order_acquire); }
+  // Whether Finish() was called. Then Front() gives out what is left, and nothing comes after it.
+  bool finished() const { return finished_.load(std::memory_order_acquire); }
   // Nobody will read any more.
   void Abandon() { abandoned_.store(true, std::memory_order_release); }
-  bool finished() const { return finished_.load(std::memory_order_acquire); }
 
  private:
-  static constexpr uint64_t kSlots = 16;
-  std::unique_ptr<std::array<IntervalStats, kSlots>> slots_;
+  static constexpr uint64_t kSlots = 8;
+  const bool response_;
+  std::array<IntervalStats, kSlots> slots_;
   IntervalStats* current_;
   std::atomic<uint64_t> written_{0};
   std::atomic<uint64_t> read_{0};

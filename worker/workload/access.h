@@ -1,56 +1,150 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
+#include "absl/status/statusor.h"
 #include "worker/workload/block_space.h"
+#include "worker/workload/distribution.h"
+#include "worker/workload/io_kind.h"
 #include "worker/workload/random.h"
 
 namespace lockstep::worker {
 
-enum class Order { kSequential, kRandom };
+enum class Order {
+  kSequential,        // every thread through a part of its own
+  kSequentialShared,  // the threads take the next block in turn
+  kRandom,            // by AccessOptions::places
+  kShuffled,          // random, every block once before any again
+};
+enum class FileOrder { kTogether, kRoundRobin, kRandom };
 
-// What one thread does next: which block, and whether it reads or writes it. A pure function of its arguments and
-// of how often it was asked. Not thread-safe.
+// One kind of I/O of a workload: Iometer's line of an access specification. Ratios lie in [0, 1].
+struct AccessLine {
+  uint32_t block_size_bytes = 4096;
+  uint32_t up_to_bytes = 0;   // any multiple of block_size_bytes up to this; 0 is block_size_bytes
+  uint32_t align_bytes = 0;   // 0 is block_size_bytes
+  double weight = 1;
+  double read_ratio = 1;
+  double trim_ratio = 0;      // of what is not a read
+  double random_ratio = 1;    // at a place of its own; the others continue where the last one ended
+  int64_t delay_ns = 0;       // pause after `burst` I/Os of this line
+  uint32_t burst = 1;
+};
+
+struct AccessOptions {
+  std::vector<AccessLine> lines;
+  Order order = Order::kRandom;
+  Places places;
+  FileOrder file_order = FileOrder::kTogether;
+  uint32_t merge = 0;         // neighbours of one kind become one I/O of at most so many blocks; 0 and 1 are none
+  uint64_t seed = 0;          // of this worker
+  uint64_t common_seed = 0;   // of all that share the space: scattering and shuffling agree
+  uint32_t thread = 0;        // of `threads` that share the space
+  uint32_t threads = 1;
+  std::atomic<uint64_t>* shared_position = nullptr;  // kSequentialShared: one for all threads
+};
+
+// What one thread does next: where, how much, and what. A pure function of its arguments and of how often it was asked,
+// but for kSequentialShared. Not thread-safe.
 class Access {
  public:
-  struct Options {
-    Order order = Order::kRandom;
-    double read_ratio = 1;  // share of reads
-    uint64_t seed = 0;
-    uint32_t thread = 0;    // of `threads` on this worker: a sequential thread has its own part of the space
-    uint32_t threads = 1;
-  };
   struct Next {
-    BlockSpace::Place place;
-    bool read = true;
+    IoKind kind = IoKind::kRead;
+    uint16_t file = 0;
+    uint32_t length = 0;
+    uint64_t offset = 0;
+    int64_t pause_ns = 0;  // after it
   };
 
-  // `space` outlives this.
-  Access(const BlockSpace* space, const Options& options);
+  // INVALID_ARGUMENT when a line's I/O fits nowhere, or the options do not go together.
+  static absl::StatusOr<Access> Make(const std::vector<BlockSpace::Extent>& extents, AccessOptions options);
 
   Next Take() {
+    if (!simple_) return merge_ > 1 ? TakeMerged() : TakeGeneral();
+    Line& line = lines_[0];
     Next next;
-    next.place = space_->At(order_ == Order::kRandom ? random_.Below(space_->blocks()) : TakeSequential());
-    next.read = always_read_ || (!always_write_ && random_.Next() < read_below_);
+    const BlockSpace::Place place = line.space.At(order_ == Order::kRandom ? random_.Below(line.space.blocks()) : TakeOwnPart());
+    next.file = place.file;
+    next.offset = place.offset;
+    next.length = line.size;
+    next.kind = KindOf(line);
     return next;
   }
 
+  uint32_t largest_bytes() const { return largest_; }
+  bool reads() const { return reads_; }
+  bool writes() const { return writes_; }
+  bool trims() const { return trims_; }
+  // I/Os and bytes that go once through this thread's part.
+  uint64_t part_blocks() const { return part_blocks_; }
+  uint64_t part_bytes() const { return part_blocks_ * lines_[0].align; }
+
  private:
-  uint64_t TakeSequential() {
+  struct Line {
+    BlockSpace space;
+    std::unique_ptr<Distribution> places;
+    uint32_t size = 0;
+    uint32_t sizes = 1;         // how many multiples
+    uint32_t align = 0;
+    uint64_t chosen_below = 0;  // by a 64-bit draw
+    uint64_t read_below = 0;
+    bool always_read = false;
+    bool never_read = false;
+    uint64_t trim_below = 0;
+    double random_ratio = 1;
+    int64_t delay_ns = 0;
+    uint32_t burst = 1;
+    uint32_t in_burst = 0;
+  };
+
+  Access() : random_(0) {}
+  absl::Status AddLine(const std::vector<BlockSpace::Extent>& extents, const AccessLine& line, double weight_before, double total);
+  void FindPart(const AccessOptions& options);
+  IoKind KindOf(const Line& line) {
+    if (line.always_read) return IoKind::kRead;
+    if (!line.never_read && random_.Next() < line.read_below) return IoKind::kRead;
+    return line.trim_below != 0 && (line.trim_below == ~uint64_t{0} || random_.Next() < line.trim_below) ? IoKind::kTrim : IoKind::kWrite;
+  }
+  uint64_t TakeOwnPart() {
     const uint64_t block = begin_ + position_;
-    if (++position_ == length_) position_ = 0;
+    if (++position_ == part_blocks_) position_ = 0;
     return block;
   }
+  Next TakeGeneral();
+  Next TakeMerged();
+  BlockSpace::Place RandomPlace(Line* line);
+  BlockSpace::Place SequentialPlace(Line* line, uint32_t length);
+  uint64_t TakeShuffled();
 
-  const BlockSpace* space_;
-  const Order order_;
-  const bool always_read_;
-  const bool always_write_;
-  const uint64_t read_below_;
+  std::vector<Line> lines_;
+  Order order_ = Order::kRandom;
+  FileOrder file_order_ = FileOrder::kTogether;
+  bool simple_ = false;
+  bool reads_ = false, writes_ = false, trims_ = false;
+  uint32_t largest_ = 0;
+  uint32_t merge_ = 0;
   Random random_;
+  // Sequential: this thread's part in blocks of the first line, and the next one.
   uint64_t begin_ = 0;
-  uint64_t length_ = 1;
+  uint64_t part_blocks_ = 1;
   uint64_t position_ = 0;
+  // What sequential I/O of several sizes goes through, and where the last one ended.
+  std::vector<BlockSpace::Run> stream_;
+  size_t cursor_run_ = 0;
+  uint64_t cursor_ = 0;
+  std::vector<uint64_t> file_cursors_;  // of each run, where the files take turns
+  size_t next_file_ = 0;
+  std::atomic<uint64_t>* shared_ = nullptr;
+  // Shuffled.
+  uint64_t common_seed_ = 0;
+  uint64_t round_ = 0;
+  std::unique_ptr<Permutation> permutation_;
+  // Merging looks one ahead.
+  Next ahead_;
+  bool has_ahead_ = false;
 };
 
 }  // namespace lockstep::worker

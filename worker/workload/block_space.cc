@@ -6,27 +6,30 @@
 
 namespace lockstep::worker {
 
-absl::StatusOr<BlockSpace> BlockSpace::Make(const std::vector<Extent>& extents, uint64_t block_size_bytes) {
+absl::StatusOr<BlockSpace> BlockSpace::Make(const std::vector<Extent>& extents, uint64_t length_bytes, uint64_t align_bytes) {
   BlockSpace space;
-  space.block_size_bytes_ = block_size_bytes;
-  space.first_.push_back(0);
+  space.align_ = align_bytes;
+  bool equal = true;
   for (const Extent& extent : extents) {
-    const uint64_t begin = (extent.begin + block_size_bytes - 1) / block_size_bytes * block_size_bytes;
-    if (extent.end < begin + block_size_bytes) continue;
-    space.runs_.push_back({extent.file, begin});
-    space.first_.push_back(space.first_.back() + (extent.end - begin) / block_size_bytes);
+    const uint64_t begin = (extent.begin + align_bytes - 1) / align_bytes * align_bytes;
+    if (extent.end < begin + length_bytes) continue;
+    const uint64_t blocks = (extent.end - begin - length_bytes) / align_bytes + 1;
+    equal = equal && (space.runs_.empty() || blocks == space.runs_[0].blocks);
+    space.runs_.push_back({extent.file, begin, extent.end, space.blocks_, blocks});
+    space.blocks_ += blocks;
   }
-  if (space.blocks() == 0) {
+  if (space.blocks_ == 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("not one block of ", block_size_bytes, " bytes fits into the worker's part of the target"));
+        absl::StrCat("not one block of ", length_bytes, " bytes fits into the worker's part of the target"));
   }
+  space.per_run_ = equal ? space.runs_[0].blocks : 0;
   return space;
 }
 
-BlockSpace::Place BlockSpace::At(uint64_t block) const {
-  if (runs_.size() == 1) return {runs_[0].file, runs_[0].offset + block * block_size_bytes_};
-  const size_t run = std::upper_bound(first_.begin(), first_.end(), block) - first_.begin() - 1;
-  return {runs_[run].file, runs_[run].offset + (block - first_[run]) * block_size_bytes_};
+BlockSpace::Place BlockSpace::Search(uint64_t block) const {
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), block, [](uint64_t b, const Run& run) { return b < run.first; });
+  const Run& run = *(after - 1);
+  return {run.file, run.offset + (block - run.first) * align_};
 }
 
 }  // namespace lockstep::worker

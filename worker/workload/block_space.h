@@ -7,8 +7,8 @@
 
 namespace lockstep::worker {
 
-// The blocks that a workload may touch on one worker: slices of files or devices, cut into whole blocks of one
-// size and numbered from 0, one target after the other. No block crosses the end of a file. Immutable; thread-safe.
+// The places that I/Os of one length may begin at on one worker: slices of files or devices, one after the other, and in
+// each every multiple of the alignment from which the whole I/O fits. Numbered from 0. Immutable; thread-safe.
 class BlockSpace {
  public:
   // Part of an open file: bytes [begin, end) may be touched.
@@ -21,23 +21,40 @@ class BlockSpace {
     uint16_t file = 0;
     uint64_t offset = 0;
   };
+  // The places of one extent: numbers [first, first + blocks).
+  struct Run {
+    uint16_t file = 0;
+    uint64_t offset = 0;  // of the first
+    uint64_t end = 0;     // of the extent
+    uint64_t first = 0;
+    uint64_t blocks = 0;
+  };
 
-  // INVALID_ARGUMENT when not one block fits.
-  static absl::StatusOr<BlockSpace> Make(const std::vector<Extent>& extents, uint64_t block_size_bytes);
+  BlockSpace() = default;
+  // Blocks of one size, side by side. INVALID_ARGUMENT when not one fits.
+  static absl::StatusOr<BlockSpace> Make(const std::vector<Extent>& extents, uint64_t block_size_bytes) {
+    return Make(extents, block_size_bytes, block_size_bytes);
+  }
+  static absl::StatusOr<BlockSpace> Make(const std::vector<Extent>& extents, uint64_t length_bytes, uint64_t align_bytes);
 
-  uint64_t blocks() const { return first_.back(); }
-  uint64_t block_size_bytes() const { return block_size_bytes_; }
+  uint64_t blocks() const { return blocks_; }
+  uint64_t align_bytes() const { return align_; }
+  const std::vector<Run>& runs() const { return runs_; }
   // REQUIRES: block < blocks().
-  Place At(uint64_t block) const;
+  Place At(uint64_t block) const {
+    if (per_run_ == 0) return Search(block);
+    if (runs_.size() == 1) return {runs_[0].file, runs_[0].offset + block * align_};
+    const uint64_t run = block / per_run_;
+    return {runs_[run].file, runs_[run].offset + (block - run * per_run_) * align_};
+  }
 
  private:
-  struct Run {
-    uint16_t file;
-    uint64_t offset;
-  };
-  uint64_t block_size_bytes_ = 0;
+  Place Search(uint64_t block) const;
+
+  uint64_t align_ = 1;
+  uint64_t blocks_ = 0;
+  uint64_t per_run_ = 0;  // blocks of every run; 0 when they differ
   std::vector<Run> runs_;
-  std::vector<uint64_t> first_;  // number of each run's first block, and the total
 };
 
 }  // namespace lockstep::worker

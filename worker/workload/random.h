@@ -31,6 +31,9 @@ class Random {
     return static_cast<uint64_t>((static_cast<unsigned __int128>(Next()) * bound) >> 64);
   }
 
+  // Uniform in [0, 1), all 53 bits.
+  double Unit() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+
  private:
   static uint64_t Rotate(uint64_t x, int bits) { return (x << bits) | (x >> (64 - bits)); }
   uint64_t state_[4];

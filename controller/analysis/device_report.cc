@@ -1,0 +1,113 @@
+#include "controller/analysis/device_report.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "controller/analysis/cross_check.h"
+#include "controller/plan/loads.h"
+
+namespace lockstep::controller {
+namespace {
+
+// What the engines of one kernel did to one device. False when a workload's targets lie on several devices.
+void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::string& device, CrossCheckInput* input, v1::DeviceReport* out) {
+  std::set<double> blocks;
+  for (const storage::WorkerPhaseData& worker : view.phase().workers) {
+    const storage::RunWorker* self = view.WorkerOf(worker.worker_index);
+    if (self == nullptr || self->boot_id != boot_id) continue;
+    bool sees = false;
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (static_cast<int>(result.workload()) >= view.load().workloads_size()) continue;
+      const v1::Workload& workload = view.load().workloads(static_cast<int>(result.workload()));
+      bool here = false;
+      bool elsewhere = false;
+      for (const v1::TargetInspection& target : self->inspection.targets()) {
+        const std::string& name = view.data().run.job.targets(static_cast<int>(target.target())).name();
+        if (std::find(workload.targets().begin(), workload.targets().end(), name) == workload.targets().end()) continue;
+        (target.device_name() == device ? here : elsewhere) = true;
+        if (target.device_name() == device) out->set_identity(target.device_identity());
+      }
+      if (!here) continue;
+      sees = true;
+      if (elsewhere) input->attributable = false;
+      if (!workload.direct()) input->buffered = true;
+      if (SmallestBlock(workload) == LargestBlock(workload)) blocks.insert(static_cast<double>(LargestBlock(workload)));
+      for (const auto* list : {&result.ramp(), &result.measured(), &result.drain()}) {
+        for (const v1::OperationCounters& c : *list) {
+          if (c.kind() == v1::OPERATION_KIND_READ) input->engine_read_bytes += static_cast<double>(c.bytes());
+          if (c.kind() == v1::OPERATION_KIND_WRITE) input->engine_write_bytes += static_cast<double>(c.bytes());
+        }
+      }
+    }
+    if (sees) out->add_hosts(self->host);
+  }
+  if (blocks.size() == 1) input->block_bytes = *blocks.begin();
+}
+
+void AddDeviceSample(const v1::DeviceSample& d, const v1::IntervalSample& interval, std::pair<v1::DeviceSample, double>* sums) {
+  v1::DeviceSample& s = sums->first;
+  s.set_reads(s.reads() + d.reads());
+  s.set_read_merges(s.read_merges() + d.read_merges());
+  s.set_read_bytes(s.read_bytes() + d.read_bytes());
+  s.set_read_time_ms(s.read_time_ms() + d.read_time_ms());
+  s.set_writes(s.writes() + d.writes());
+  s.set_write_merges(s.write_merges() + d.write_merges());
+  s.set_write_bytes(s.write_bytes() + d.write_bytes());
+  s.set_write_time_ms(s.write_time_ms() + d.write_time_ms());
+  s.set_flushes(s.flushes() + d.flushes());
+  s.set_busy_time_ms(s.busy_time_ms() + d.busy_time_ms());
+  s.set_queue_time_ms(s.queue_time_ms() + d.queue_time_ms());
+  sums->second += static_cast<double>(interval.end_ns() - interval.begin_ns()) / 1e9;
+}
+
+void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out) {
+  if (seconds <= 0) return;
+  const auto per = [](uint64_t sum, uint64_t count) { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); };
+  out->set_reads_per_second(static_cast<double>(d.reads()) / seconds);
+  out->set_read_bytes_per_second(static_cast<double>(d.read_bytes()) / seconds);
+  out->set_read_merges_per_second(static_cast<double>(d.read_merges()) / seconds);
+  out->set_read_await_ms(per(d.read_time_ms(), d.reads()));
+  out->set_read_request_bytes(per(d.read_bytes(), d.reads()));
+  out->set_writes_per_second(static_cast<double>(d.writes()) / seconds);
+  out->set_write_bytes_per_second(static_cast<double>(d.write_bytes()) / seconds);
+  out->set_write_merges_per_second(static_cast<double>(d.write_merges()) / seconds);
+  out->set_write_await_ms(per(d.write_time_ms(), d.writes()));
+  out->set_write_request_bytes(per(d.write_bytes(), d.writes()));
+  out->set_flushes_per_second(static_cast<double>(d.flushes()) / seconds);
+  out->set_queue_size(static_cast<double>(d.queue_time_ms()) / 1000 / seconds);
+  out->set_busy_ratio(std::min(1.0, static_cast<double>(d.busy_time_ms()) / 1000 / seconds));
+}
+
+}  // namespace
+
+void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
+  for (const storage::WorkerPhaseData& worker : view.phase().workers) {
+    const storage::RunWorker* self = view.WorkerOf(worker.worker_index);
+    std::map<std::string, std::pair<v1::DeviceSample, double>> measured;  // by name: sums, seconds
+    std::map<std::string, CrossCheckInput> inputs;
+    for (const v1::IntervalSample& interval : worker.intervals) {
+      for (const v1::DeviceSample& d : interval.devices()) {
+        CrossCheckInput& input = inputs[d.name()];
+        input.device_read_bytes += static_cast<double>(d.read_bytes());
+        input.device_write_bytes += static_cast<double>(d.write_bytes());
+        input.device_reads += static_cast<double>(d.reads());
+        input.device_writes += static_cast<double>(d.writes());
+        if (PhaseView::Measured(interval)) AddDeviceSample(d, interval, &measured[d.name()]);
+      }
+    }
+    for (auto& [name, input] : inputs) {
+      v1::DeviceReport* out = report->add_devices();
+      out->set_name(name);
+      FillDevice(measured[name].first, measured[name].second, out);
+      if (self != nullptr) EngineBytes(view, self->boot_id, name, &input, out);
+      out->set_engine_read_bytes(input.engine_read_bytes);
+      out->set_engine_write_bytes(input.engine_write_bytes);
+      out->set_device_read_bytes(input.device_read_bytes);
+      out->set_device_write_bytes(input.device_write_bytes);
+      *out->mutable_cross_check() = CrossCheckOf(input);
+    }
+  }
+}
+
+}  // namespace lockstep::controller

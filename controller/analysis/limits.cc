@@ -1,0 +1,129 @@
+#include "controller/analysis/limits.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+#include "controller/plan/loads.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kMost = 0.5;
+constexpr double kOnProcessor = 0.9;
+constexpr double kBusy = 0.95;
+// A device with so many requests waiting is not starved by the queue depth.
+constexpr double kDeepQueue = 4;
+
+// Where the threads of one workload spent their time, as mean shares.
+struct Shares {
+  double io = 0, fsync = 0, rate = 0, think = 0, cpu = 0;
+  int threads = 0;
+};
+
+Shares SharesOf(const v1::PhaseReport& report, const std::string& workload) {
+  Shares shares;
+  for (const v1::ThreadReport& t : report.threads()) {
+    if (t.workload() != workload) continue;
+    shares.io += t.wait_ratio();
+    shares.fsync += t.fsync_ratio();
+    shares.rate += t.rate_ratio();
+    shares.think += t.think_ratio();
+    shares.cpu += t.cpu_ratio();
+    ++shares.threads;
+  }
+  if (shares.threads == 0) return shares;
+  for (double* share : {&shares.io, &shares.fsync, &shares.rate, &shares.think, &shares.cpu}) *share /= shares.threads;
+  return shares;
+}
+
+void Set(const char* limit, std::string because, v1::WorkloadReport* out) {
+  out->set_limited_by(limit);
+  out->set_limited_because(std::move(because));
+}
+
+// The devices under the workload's targets, and whether any of these lies on a network file system.
+struct Underneath {
+  std::vector<const v1::DeviceReport*> devices;
+  std::string network;
+};
+
+Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w, const v1::PhaseReport& report) {
+  Underneath found;
+  for (const storage::RunWorker& worker : view.data().workers) {
+    for (const v1::TargetInspection& target : worker.inspection.targets()) {
+      const std::string& name = view.data().run.job.targets(static_cast<int>(target.target())).name();
+      if (std::find(w.targets().begin(), w.targets().end(), name) == w.targets().end()) continue;
+      if (target.filesystem() == "nfs" || target.filesystem() == "fuse") found.network = target.filesystem();
+      for (const v1::DeviceReport& device : report.devices()) {
+        const bool here = std::find(device.hosts().begin(), device.hosts().end(), worker.host) != device.hosts().end();
+        if (here && device.name() == target.device_name() && std::find(found.devices.begin(), found.devices.end(), &device) == found.devices.end()) {
+          found.devices.push_back(&device);
+        }
+      }
+    }
+  }
+  return found;
+}
+
+bool HasNullTarget(const PhaseView& view, const v1::Workload& w) {
+  const int target = w.targets().empty() ? -1 : FindTarget(view.data().run.job, w.targets(0));
+  return target >= 0 && view.data().run.job.targets(target).has_null();
+}
+
+double QueueFull(const PhaseView& view, int workload) {
+  double sum = 0;
+  int count = 0;
+  for (const storage::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (static_cast<int>(result.workload()) != workload) continue;
+      sum += result.queue_full_ratio();
+      ++count;
+    }
+  }
+  return count == 0 ? 0 : sum / count;
+}
+
+void Decide(const PhaseView& view, int index, const v1::PhaseReport& report, v1::WorkloadReport* out) {
+  const v1::Workload& w = view.load().workloads(index);
+  const Shares shares = SharesOf(report, w.name());
+  if (shares.threads == 0 || out->total().operations() == 0) return;
+  if (shares.think > kMost) return Set("think time", absl::StrFormat("the threads paused for %.0f %% of their time, as the job says", 100 * shares.think), out);
+  if (shares.rate > kMost) return Set("rate", absl::StrFormat("the threads waited for their rate for %.0f %% of their time", 100 * shares.rate), out);
+  if (shares.fsync > kMost) return Set("fsync", absl::StrFormat("the threads had nothing but syncs in flight for %.0f %% of their time", 100 * shares.fsync), out);
+  if (HasNullTarget(view, w)) return Set("no storage", "the target is a null target: the load generator's own speed, or its script", out);
+  const Underneath under = FindUnderneath(view, w, report);
+  for (const v1::DeviceReport* device : under.devices) {
+    const double engine = device->engine_read_bytes() + device->engine_write_bytes();
+    const double moved = device->device_read_bytes() + device->device_write_bytes();
+    if (device->cross_check().verdict() == v1::CrossCheck::PAGE_CACHE && moved < kMost * engine) {
+      return Set("page cache", absl::StrFormat("%s moved %.0f %% of the engines' bytes, memory the rest", device->name(), engine > 0 ? 100 * moved / engine : 0), out);
+    }
+  }
+  if (shares.cpu > kOnProcessor) {
+    return Set("generator CPU", absl::StrFormat("the threads were on a processor for %.0f %% of their time: more threads, or larger blocks, would show whether the storage does more", 100 * shares.cpu), out);
+  }
+  if (!under.network.empty()) return Set("network", absl::StrCat("the target lies on ", under.network, ": a server or daemon answers, and this host's devices do not show it"), out);
+  const double full = QueueFull(view, index);
+  for (const v1::DeviceReport* device : under.devices) {
+    if (device->queue_size() >= kDeepQueue && device->busy_ratio() >= kBusy) {
+      return Set("device", absl::StrFormat("%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)", device->name(), device->queue_size(), 100 * device->busy_ratio()), out);
+    }
+  }
+  if (full > kMost && shares.threads * static_cast<double>(w.queue_depth()) <= kDeepQueue * static_cast<double>(std::max<size_t>(1, view.phase().workers.size()))) {
+    return Set("queue depth", absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the time, and each waited for one before it: a greater queue_depth or more threads would show more", w.queue_depth(), 100 * full), out);
+  }
+  if (full > kMost || shares.io > kMost) {
+    return Set("device", absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a processor for %.0f %%, with a full queue for %.0f %%", 100 * shares.io, 100 * shares.cpu, 100 * full), out);
+  }
+  Set("not clear", absl::StrFormat("in I/O %.0f %%, on a processor %.0f %%, in syncs %.0f %%, waiting for the rate %.0f %%", 100 * shares.io, 100 * shares.cpu, 100 * shares.fsync, 100 * shares.rate), out);
+}
+
+}  // namespace
+
+void AddLimits(const PhaseView& view, v1::PhaseReport* report) {
+  for (int i = 0; i < report->workloads_size(); ++i) Decide(view, i, *report, report->mutable_workloads(i));
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,35 @@
+#include "controller/analysis/phase_view.h"
+
+#include "absl/strings/str_cat.h"
+#include "controller/plan/loads.h"
+
+namespace lockstep::controller {
+
+PhaseView::PhaseView(const storage::RunData& data, const storage::PhaseData& phase)
+    : data_(data), phase_(phase), load_(LoadOf(data.run.job, data.run.job.phases(static_cast<int>(phase.phase.phase)))) {}
+
+const storage::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
+  for (const storage::RunWorker& worker : data_.workers) {
+    if (worker.worker_index == index) return &worker;
+  }
+  return nullptr;
+}
+
+std::string PhaseView::HostOf(uint32_t index) const {
+  const storage::RunWorker* worker = WorkerOf(index);
+  return worker == nullptr ? absl::StrCat("worker ", index) : worker->host;
+}
+
+IoSums SumsOf(const v1::IntervalSample& interval) {
+  IoSums sums;
+  for (const v1::WorkloadSample& workload : interval.workloads()) {
+    for (const v1::OperationCounters& c : workload.operations()) {
+      if (c.kind() == v1::OPERATION_KIND_FSYNC) continue;
+      sums.operations += c.operations();
+      sums.bytes += c.bytes();
+    }
+  }
+  return sums;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,133 @@
+#include "controller/plan/loads.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_format.h"
+
+namespace lockstep::controller {
+
+std::string KindName(const v1::PhaseSpec& phase) {
+  switch (phase.kind_case()) {
+    case v1::PhaseSpec::kPrepare: return "prepare";
+    case v1::PhaseSpec::kPrecondition: return "precondition";
+    case v1::PhaseSpec::kRun: return "run";
+    case v1::PhaseSpec::kVerify: return "verify";
+    case v1::PhaseSpec::kCleanup: return "cleanup";
+    case v1::PhaseSpec::KIND_NOT_SET: break;
+  }
+  return "";
+}
+
+bool IsLoad(const v1::PhaseSpec& phase) { return phase.has_run() || phase.has_precondition() || phase.has_verify(); }
+
+int FindTarget(const v1::JobSpec& job, const std::string& name) {
+  for (int i = 0; i < job.targets_size(); ++i) {
+    if (job.targets(i).name() == name) return i;
+  }
+  return -1;
+}
+
+void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload) {
+  if (workload->name().empty()) workload->set_name(absl::StrFormat("w%d", index));
+  if (workload->targets().empty() && job.targets_size() == 1) workload->add_targets(job.targets(0).name());
+  if (workload->threads() == 0) workload->set_threads(1);
+  if (workload->queue_depth() == 0) workload->set_queue_depth(1);
+  if (workload->block_size_bytes() == 0 && workload->block_sizes().empty() && workload->access().empty()) workload->set_block_size_bytes(4096);
+  if (workload->pattern().kind_case() == v1::Pattern::KIND_NOT_SET) workload->mutable_pattern()->mutable_random();
+  if (!workload->has_read_ratio()) workload->set_read_ratio(1);
+  if (!workload->has_direct()) workload->set_direct(true);
+  if (workload->engine() == v1::ENGINE_UNSPECIFIED) workload->set_engine(v1::ENGINE_IO_URING);
+  if (workload->load_case() == v1::Workload::LOAD_NOT_SET) workload->mutable_closed_loop();
+}
+
+v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
+  if (phase.has_run()) return phase.run();
+  v1::RunPhase load;
+  if (!IsLoad(phase)) return load;
+  v1::Workload* w = load.add_workloads();
+  w->set_passes(1);
+  if (phase.has_precondition()) {
+    const v1::PreconditionPhase& from = phase.precondition();
+    w->set_name("precondition");
+    *w->mutable_targets() = from.targets();
+    w->set_passes(std::max<uint32_t>(1, from.passes()));
+    w->set_block_size_bytes(from.block_size_bytes() != 0 ? from.block_size_bytes() : 1 << 20);
+    w->set_queue_depth(from.queue_depth() != 0 ? from.queue_depth() : 32);
+    if (from.random()) {
+      w->mutable_pattern()->mutable_shuffled();
+    } else {
+      w->mutable_pattern()->mutable_sequential();
+    }
+    *w->mutable_content() = from.content();
+    w->set_read_ratio(0);
+    w->set_verify(from.verify());
+    w->set_direct(!from.has_direct() || from.direct());
+  } else {
+    const v1::VerifyPhase& from = phase.verify();
+    w->set_name("verify");
+    *w->mutable_targets() = from.targets();
+    w->set_block_size_bytes(from.block_size_bytes());
+    w->set_queue_depth(from.queue_depth() != 0 ? from.queue_depth() : 32);
+    w->mutable_pattern()->mutable_sequential();
+    w->set_read_ratio(1);
+    w->set_verify(true);
+    w->set_direct(!from.has_direct() || from.direct());
+  }
+  FillWorkload(job, 0, w);
+  return load;
+}
+
+bool Reads(const v1::Workload& w) {
+  if (w.access().empty()) return w.read_ratio() > 0;
+  return std::any_of(w.access().begin(), w.access().end(), [](const v1::AccessLine& line) { return !line.has_read_ratio() || line.read_ratio() > 0; });
+}
+
+bool Writes(const v1::Workload& w) {
+  if (w.access().empty()) return w.read_ratio() < 1;
+  return std::any_of(w.access().begin(), w.access().end(), [](const v1::AccessLine& line) { return line.has_read_ratio() && line.read_ratio() < 1; });
+}
+
+bool Trims(const v1::Workload& w) { return w.access().empty() && w.read_ratio() < 1 && w.trim_ratio() > 0; }
+
+int64_t LargestBlock(const v1::Workload& w) {
+  int64_t largest = w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : 0;
+  for (const v1::WeightedBlockSize& line : w.block_sizes()) largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});
+  for (const v1::AccessLine& line : w.access()) largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});
+  return largest * std::max<int64_t>(1, w.merge());
+}
+
+int64_t SmallestBlock(const v1::Workload& w) {
+  int64_t smallest = w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : INT64_MAX;
+  for (const v1::WeightedBlockSize& line : w.block_sizes()) smallest = std::min(smallest, line.block_size_bytes());
+  for (const v1::AccessLine& line : w.access()) smallest = std::min(smallest, line.block_size_bytes());
+  return smallest;
+}
+
+void ExpandCurves(v1::JobSpec* job) {
+  google::protobuf::RepeatedPtrField<v1::PhaseSpec> phases;
+  for (const v1::PhaseSpec& phase : job->phases()) {
+    if (!phase.has_run() || !phase.run().has_curve()) {
+      *phases.Add() = phase;
+      continue;
+    }
+    for (double share : phase.run().curve().share_ratio()) {
+      v1::PhaseSpec* step = phases.Add();
+      *step = phase;
+      step->set_name(absl::StrFormat("%s %g %%", phase.name(), 100 * share));
+      step->mutable_run()->clear_curve();
+      for (v1::Workload& w : *step->mutable_run()->mutable_workloads()) {
+        if (!w.has_open_loop()) continue;
+        v1::OpenLoop* loop = w.mutable_open_loop();
+        if (loop->has_measured()) {
+          const double of = loop->measured().share_ratio();
+          loop->mutable_measured()->set_share_ratio((of == 0 ? 1 : of) * share);
+        } else {
+          loop->set_rate_per_second(loop->rate_per_second() * share);
+        }
+      }
+    }
+  }
+  job->mutable_phases()->Swap(&phases);
+}
+
+}  // namespace lockstep::controller

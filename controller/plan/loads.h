@@ -1,0 +1,35 @@
+#pragma once
+
+#include <string>
+
+#include "proto/job.pb.h"
+
+namespace lockstep::controller {
+
+// prepare, run, …
+std::string KindName(const v1::PhaseSpec& phase);
+
+// Whether a phase is measured I/O on the fleet: run, precondition, verify.
+bool IsLoad(const v1::PhaseSpec& phase);
+// What such a phase does, as a run phase: a precondition is one workload that writes everything, a verify one that reads and
+// checks everything. Empty for other kinds. Defaults are filled in.
+v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
+
+// Fills in what a workload leaves out, as proto/job.proto says. `index` is its place in the phase.
+void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
+
+// What a workload does.
+bool Reads(const v1::Workload& workload);
+bool Writes(const v1::Workload& workload);
+bool Trims(const v1::Workload& workload);
+// The largest and the smallest I/O.
+int64_t LargestBlock(const v1::Workload& workload);
+int64_t SmallestBlock(const v1::Workload& workload);
+
+// Replaces each phase that has a curve by one phase for each of its shares. Call once, on a valid job.
+void ExpandCurves(v1::JobSpec* job);
+
+// Index of the target of this name; -1 when there is none.
+int FindTarget(const v1::JobSpec& job, const std::string& name);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace lockstep::worker {
+
+// What a run wrote last to each block of one file: four bytes a block. Thread-safe, without locks.
+class BlockLedger {
+ public:
+  // A block's state as a reader finds it. Two equal ones, before and after a read, mean that nothing was written meanwhile.
+  using State = uint32_t;
+
+  // RESOURCE_EXHAUSTED when the memory cannot be had.
+  static absl::StatusOr<std::shared_ptr<BlockLedger>> Make(uint64_t blocks);
+  ~BlockLedger();
+  BlockLedger(const BlockLedger&) = delete;
+  BlockLedger& operator=(const BlockLedger&) = delete;
+
+  uint64_t blocks() const { return blocks_; }
+  // Claims the block for a write, and says which generation that will be; 0 when another write has it.
+  uint32_t BeginWrite(uint64_t block) {
+    State state = Cell(block).load(std::memory_order_relaxed);
+    do {
+      if ((state & kWriting) != 0) return 0;
+    } while (!Cell(block).compare_exchange_weak(state, state | kWriting, std::memory_order_acq_rel));
+    return (state & kGeneration) + 1;
+  }
+  // A write that failed leaves a block of which nothing is known until the next one.
+  void EndWrite(uint64_t block, uint32_t generation, bool succeeded) {
+    Cell(block).store(succeeded ? generation : generation | kUnknown, std::memory_order_release);
+  }
+  State Look(uint64_t block) const { return Cell(block).load(std::memory_order_acquire); }
+  static bool IsKnown(State state) { return (state & (kWriting | kUnknown)) == 0; }
+  // 0: this run has not written the block.
+  static uint32_t GenerationOf(State state) { return state & kGeneration; }
+
+ private:
+  static constexpr State kWriting = 1u << 31;
+  static constexpr State kUnknown = 1u << 30;
+  static constexpr State kGeneration = kUnknown - 1;
+
+  BlockLedger(std::atomic<State>* cells, uint64_t blocks) : cells_(cells), blocks_(blocks) {}
+  std::atomic<State>& Cell(uint64_t block) const { return cells_[block]; }
+  std::atomic<State>* const cells_;
+  const uint64_t blocks_;
+};
+
+// The ledgers of one run on this worker, kept from phase to phase. Thread-safe.
+class LedgerBook {
+ public:
+  // Forgets everything of other runs.
+  void BeginRun(const std::string& run_id);
+  // The ledger of a file in blocks of this size: an earlier phase's, or a new one where `make` says so; else null.
+  // RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold all ledgers.
+  absl::StatusOr<std::shared_ptr<BlockLedger>> Find(const std::string& path, uint64_t size_bytes, uint64_t block_size_bytes, bool make);
+
+ private:
+  std::mutex mutex_;
+  std::string run_id_;                                              // guarded by mutex_
+  std::map<std::string, std::shared_ptr<BlockLedger>> ledgers_;     // guarded by mutex_
+  uint64_t bytes_ = 0;                                              // guarded by mutex_
+};
+
+}  // namespace lockstep::worker

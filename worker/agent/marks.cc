@@ -1,0 +1,72 @@
+#include "worker/agent/marks.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+
+namespace lockstep::worker {
+
+using common::ErrnoStatus;
+using common::FileDescriptor;
+
+Guard::Place MarkPlace(Guard::Place place) {
+  place.relative += ".lockstep";
+  return place;
+}
+
+std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
+  auto fd = guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW);
+  if (!fd.ok()) return std::nullopt;
+  char text[16384];
+  const ssize_t length = read(fd->get(), text, sizeof text);
+  if (length <= 0) return std::nullopt;
+  std::istringstream lines(std::string(text, length));
+  std::string line;
+  if (!std::getline(lines, line) || line != "made by lockstep 1") return std::nullopt;
+  Mark mark;
+  while (std::getline(lines, line)) {
+    if (line.rfind("file ", 0) == 0) mark.file = line.substr(5);
+    if (line.rfind("filled ", 0) == 0) mark.filled = line.substr(7);
+    if (line.rfind("directory ", 0) == 0) mark.directories.push_back(line.substr(10));
+  }
+  return mark;
+}
+
+absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark) {
+  if (place.named) {
+    return absl::FailedPreconditionError(absl::StrCat(place.path(), ": --allow names this file, not its directory, so no file can be laid out there"));
+  }
+  if (guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW).ok() && !ReadMark(guard, place)) {
+    return absl::FailedPreconditionError(absl::StrCat(MarkPlace(place).path(), ": exists and is not a mark of Lockstep's; nothing was overwritten"));
+  }
+  std::string text = absl::StrCat("made by lockstep 1\nfile ", mark.file, "\n");
+  if (!mark.filled.empty()) absl::StrAppend(&text, "filled ", mark.filled, "\n");
+  for (const std::string& directory : mark.directories) absl::StrAppend(&text, "directory ", directory, "\n");
+  auto fd = guard.Open(MarkPlace(place), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
+  if (!fd.ok()) return fd.status();
+  if (write(fd->get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) || fsync(fd->get()) != 0) {
+    return ErrnoStatus(errno, MarkPlace(place).path());
+  }
+  return absl::OkStatus();
+}
+
+std::string IdentityOf(const FileDescriptor& fd) {
+  struct statx facts;
+  if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0) return "unknown";
+  if ((facts.stx_mask & STATX_BTIME) == 0) return absl::StrCat(facts.stx_ino);
+  return absl::StrCat(facts.stx_ino, " born ", facts.stx_btime.tv_sec, ".", facts.stx_btime.tv_nsec);
+}
+
+absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const FileDescriptor& fd) {
+  const auto mark = ReadMark(guard, place);
+  if (mark && mark->file == IdentityOf(fd)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      place.path(), ": exists and was not made by Lockstep; it is not overwritten unless the job's `expendable` and the worker's --allow-expendable name it"));
+}
+
+}  // namespace lockstep::worker

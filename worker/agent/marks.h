@@ -1,0 +1,35 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/files.h"
+#include "worker/host/guard.h"
+
+namespace lockstep::worker {
+
+// A file that Lockstep made has a mark beside it, PATH.lockstep, which names the file (inode and birth), what it was filled with,
+// and the directories made for it. The mark is what lets a run write to the file and a cleanup remove it; it works on
+// every file system and for every host that sees the file.
+
+// What the mark beside a file says.
+struct Mark {
+  std::string file;  // which file it is of, as IdentityOf() says
+  std::string filled;  // random, zeros, reserved; empty while the file is not complete
+  std::vector<std::string> directories;
+};
+
+Guard::Place MarkPlace(Guard::Place place);
+// The mark beside `place`; none where there is none, or something else.
+std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place);
+// Durable when it returns. FAILED_PRECONDITION when something else than a mark has its name.
+absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark);
+// The inode and, where the file system has it, when it was born: inode numbers are used again.
+std::string IdentityOf(const common::FileDescriptor& fd);
+
+// OK when `fd`, opened at `place`, is a file made by Lockstep; FAILED_PRECONDITION otherwise, with the remedy.
+absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const common::FileDescriptor& fd);
+
+}  // namespace lockstep::worker
