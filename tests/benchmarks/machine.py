@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 
 MIB = 1 << 20
 
@@ -51,8 +52,15 @@ class Machine(contextlib.ExitStack):
             number = text.read().strip()
 
         def remove():
-            with open(f"/sys/block/zram{number}/reset", "w", encoding="ascii") as out:
-                out.write("1")
+            for attempt in range(50):  # a process that just ended may still hold it
+                try:
+                    with open(f"/sys/block/zram{number}/reset", "w", encoding="ascii") as out:
+                        out.write("1")
+                    break
+                except OSError:
+                    if attempt == 49:
+                        raise
+                    time.sleep(0.1)
             with open("/sys/class/zram-control/hot_remove", "w", encoding="ascii") as out:
                 out.write(number)
 

@@ -65,6 +65,7 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
       checks_(setup_.checks),
       content_random_(common::DeriveSeed(setup_.seed, 1)),
       slots_(setup_.engine.queue_depth),
+      free_(setup_.engine.queue_depth),
       batch_(setup_.engine.queue_depth),
       completions_(setup_.engine.queue_depth),
       left_(setup_.quota != 0 ? setup_.quota : ~uint64_t{0}),
@@ -75,7 +76,6 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
   if (setup_.open_loop) schedule_.emplace(*setup_.open_loop);
   gated_ = schedule_ || pacer_.active() || setup_.think_ns != 0;
   retry_.reserve(slots_.size());
-  free_.reserve(slots_.size());
 }
 
 IoThread::~IoThread() {
@@ -135,7 +135,7 @@ absl::Status IoThread::MakeBuffers() {
 absl::Status IoThread::Arm() {
   if (absl::Status status = Place(); !status.ok()) return status;
   if (absl::Status status = MakeBuffers(); !status.ok()) return status;
-  for (uint32_t slot = setup_.engine.queue_depth; slot-- > 0;) free_.push_back(slot);
+  for (uint32_t slot = setup_.engine.queue_depth; slot-- > 0;) free_.Give(slot);
   engine_ = setup_.make_engine();
   EngineSetup engine = setup_.engine;
   engine.buffers = buffers_.get();
@@ -145,12 +145,13 @@ absl::Status IoThread::Arm() {
   return opened;
 }
 
-void IoThread::CloseIntervals(int64_t now_ns) {
+void IoThread::CloseThrough(int64_t now_ns) {
   // Beyond the end of the load there is one interval, the drain.
   while (now_ns >= timeline_->EndOf(recorder_.interval()) &&
          timeline_->BeginOf(recorder_.interval()) < timeline_->load_end_ns()) {
     recorder_.CloseInterval();
   }
+  interval_end_ns_ = timeline_->BeginOf(recorder_.interval() + 1);
 }
 
 // Whether the next I/O may start now; if not, when it may and what it waits for.
@@ -174,6 +175,7 @@ bool IoThread::MayStart(int64_t now_ns, int64_t* intended_ns) {
 }
 
 int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
+  if (plain_ && load_goes_on) return FillPlain(now_ns);
   const int limit = static_cast<int>(setup_.max_batch);
   int count = 0;
   waiting_ = Waiting::kNothing;
@@ -198,9 +200,32 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
   return count;
 }
 
+int IoThread::FillPlain(int64_t now_ns) {
+  const int count = static_cast<int>(std::min<uint64_t>({setup_.max_batch, free_.count, left_}));
+  for (int i = 0; i < count; ++i) {
+    const uint32_t number = free_.Take();
+    Slot& slot = slots_[number];
+    const Access::Next next = access_.Take();
+    IoRequest& request = slot.request;
+    request.kind = next.kind;
+    request.file = next.file;
+    request.slot = number;
+    request.length = next.length;
+    request.offset = next.offset;
+    request.buffer = next.kind == IoKind::kWrite ? write_buffers_ + number : number;
+    if (stamps_ && next.kind == IoKind::kWrite) StampContent(buffers_->at(request.buffer), next.length, next.offset, ++write_sequence_);
+    slot.submitted_ns.store(now_ns, std::memory_order_release);
+    batch_[i] = request;
+  }
+  left_ -= static_cast<uint64_t>(count);
+  exhausted_ = left_ == 0;
+  outcome_.submitted += static_cast<uint64_t>(count);
+  outcome_.exchanges += count != 0;
+  return count;
+}
+
 uint32_t IoThread::TakeSlot(int64_t now_ns, int64_t intended_ns) {
-  const uint32_t index = free_.back();
-  free_.pop_back();
+  const uint32_t index = free_.Take();
   Slot& slot = slots_[index];
   slot.intended_ns = intended_ns;
   slot.retries = 0;
@@ -319,6 +344,35 @@ std::string IoThread::Describe(const IoRequest& request) const {
   return absl::StrCat(Verb(request.kind), " of ", request.length, " bytes at offset ", request.offset, " of ", setup_.paths[request.file]);
 }
 
+// Where completion is inline, all I/Os of a batch took equally long, and are recorded together.
+void IoThread::CompletePlain(int count, int64_t now_ns) {
+  IoKind kind = IoKind::kRead;
+  int64_t service = -1;
+  uint64_t equal = 0;
+  uint64_t bytes = 0;
+  for (int i = 0; i < count; ++i) {
+    const IoCompletion& completion = completions_[i];
+    Slot& slot = slots_[completion.slot];
+    const uint32_t length = slot.request.length;
+    if (completion.result != static_cast<int32_t>(length)) {
+      Complete(completion, now_ns);
+      continue;
+    }
+    const int64_t own = now_ns - slot.submitted_ns.load(std::memory_order_relaxed);
+    if (own != service || slot.request.kind != kind) {
+      if (equal != 0) recorder_.RecordEqual(kind, service, equal, bytes);
+      equal = bytes = 0;
+      service = own;
+      kind = slot.request.kind;
+    }
+    ++equal;
+    bytes += length;
+    slot.submitted_ns.store(0, std::memory_order_release);
+    free_.Give(completion.slot);
+  }
+  if (equal != 0) recorder_.RecordEqual(kind, service, equal, bytes);
+}
+
 void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
   const IoRequest& request = slot->request;
   const int64_t service = now_ns - slot->submitted_ns.load(std::memory_order_relaxed);
@@ -382,7 +436,7 @@ void IoThread::Complete(const IoCompletion& completion, int64_t now_ns) {
     pause_until_ns_ = std::max(pause_until_ns_, now_ns + slot.pause_ns);
   }
   slot.submitted_ns.store(0, std::memory_order_release);
-  free_.push_back(completion.slot);
+  free_.Give(completion.slot);
 }
 
 std::optional<IoThread::InFlight> IoThread::OldestInFlight(int64_t now_ns, int64_t limit_ns) const {
@@ -439,6 +493,8 @@ void IoThread::Run() {
   common::SleepThenSpinUntil(*clock_, timeline_->go_ns(), setup_.spin_ns);
   pacer_.Begin(timeline_->go_ns());
   int64_t now = clock_->MonotonicNs();
+  plain_ = !gated_ && !setup_.sync.any() && !checks_.writes() && !checks_.reads() && !restamps_ && duplicate_below_ == 0 && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
+           !access_.trims() && !access_.pauses();
   while (true) {
     CloseIntervals(now);
     const bool load_goes_on = LoadGoesOn(now);
@@ -451,7 +507,7 @@ void IoThread::Run() {
         if (syncs_begin_ != syncs_end_) continue;
       }
       if (!waits) break;
-      clock_->SleepUntil(std::min({wake_ns_, timeline_->EndOf(recorder_.interval()), now + kLookNs}));
+      clock_->SleepUntil(std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), now + kLookNs}));
       const int64_t woken = clock_->MonotonicNs();
       Account(now, woken, false);
       now = woken;
@@ -466,7 +522,7 @@ void IoThread::Run() {
       GiveUpStuck(now);
       break;
     }
-    int64_t deadline = std::min(now + kLookNs, std::max(timeline_->EndOf(recorder_.interval()), now + 1000000));
+    int64_t deadline = std::min(now + kLookNs, std::max(std::min(interval_end_ns_, timeline_->load_end_ns()), now + 1000000));
     if (waiting_ != Waiting::kNothing) deadline = std::min(deadline, wake_ns_);
     in_flight_ += count;
     // While slots are free there is more to submit: completions are taken, but not waited for.
@@ -486,7 +542,11 @@ void IoThread::Run() {
     }
     Account(now, done, full && wait_for != 0);
     CloseIntervals(done);
-    for (int i = 0; i < *reaped; ++i) Complete(completions_[i], done);
+    if (plain_) {
+      CompletePlain(*reaped, done);
+    } else {
+      for (int i = 0; i < *reaped; ++i) Complete(completions_[i], done);
+    }
     in_flight_ -= *reaped;
     if (*reaped != 0) outcome_.last_io_ns = done;
     now = done;

@@ -116,7 +116,7 @@ class IoThread {
   std::optional<InFlight> OldestInFlight(int64_t now_ns, int64_t limit_ns) const;
 
  private:
-  struct Slot {
+  struct alignas(128) Slot {
     std::atomic<int64_t> submitted_ns{0};  // 0 when free
     int64_t intended_ns = 0;
     int64_t pause_ns = 0;         // of the thread, after this one
@@ -130,11 +130,15 @@ class IoThread {
 
   absl::Status Place();
   absl::Status MakeBuffers();
-  void CloseIntervals(int64_t now_ns);
+  void CloseIntervals(int64_t now_ns) {
+    if (now_ns >= interval_end_ns_ || now_ns >= timeline_->load_end_ns()) CloseThrough(now_ns);
+  }
+  void CloseThrough(int64_t now_ns);
   bool LoadGoesOn(int64_t now_ns) const { return now_ns < timeline_->load_end_ns() && outcome_.fatal.empty() && !exhausted_; }
   int FillBatch(int64_t now_ns, bool load_goes_on);
   bool MayStart(int64_t now_ns, int64_t* intended_ns);
   uint32_t TakeSlot(int64_t now_ns, int64_t intended_ns);
+  int FillPlain(int64_t now_ns);
   void StartIo(int64_t now_ns, int64_t intended_ns, int index);
   void StartSync(int64_t now_ns, int index);
   void FillContentOf(Slot* slot, int64_t now_ns);
@@ -142,6 +146,7 @@ class IoThread {
   void QueueAllSyncs();
   uint64_t CompletedWrites() const;
   void Complete(const IoCompletion& completion, int64_t now_ns);
+  void CompletePlain(int count, int64_t now_ns);
   void Succeed(Slot* slot, int32_t result, int64_t now_ns);
   bool Fail(Slot* slot, int error, int64_t now_ns);
   void Account(int64_t from_ns, int64_t to_ns, bool waited_full);
@@ -166,7 +171,16 @@ class IoThread {
   Random content_random_;
 
   std::vector<Slot> slots_;
-  std::vector<uint32_t> free_;
+  // Slots without an I/O, the last one used first: its lines are still in the cache.
+  struct FreeSlots {
+    explicit FreeSlots(size_t most) : numbers(most) {}
+    bool empty() const { return count == 0; }
+    uint32_t Take() { return numbers[--count]; }
+    void Give(uint32_t number) { numbers[count++] = number; }
+    std::vector<uint32_t> numbers;
+    size_t count = 0;
+  };
+  FreeSlots free_;
   std::vector<uint32_t> retry_;
   std::vector<IoRequest> batch_;
   std::vector<IoCompletion> completions_;
@@ -181,6 +195,8 @@ class IoThread {
   std::optional<Schedule> schedule_;
   Pacer pacer_;
   bool gated_ = false;         // whether an I/O may have to wait for anything but a slot
+  bool plain_ = false;         // neither that, nor syncs, checks or content to be made: the short way through
+  int64_t interval_end_ns_ = 0;  // of the running interval, by the grid
   int64_t pause_until_ns_ = 0;
   uint32_t since_pause_ = 0;
   Waiting waiting_ = Waiting::kNothing;

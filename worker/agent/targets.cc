@@ -96,6 +96,9 @@ absl::Status OpenDevice(const Guard& guard, const v1::TargetAssignment& target, 
   if (!fd.ok()) return fd.status();
   AddExtent(target, 0, wanted != 0 ? wanted : facts->size_bytes(), static_cast<uint16_t>(open->files.size()), open);
   open->files.push_back(*std::move(fd));
+  const std::string& name = facts->name();
+  const bool in_memory = name.rfind("zram", 0) == 0 || name.rfind("ram", 0) == 0 || name.rfind("pmem", 0) == 0;
+  open->in_memory = in_memory && (open->files.size() == 1 || open->in_memory);
   open->kinds.push_back(EngineFile::Kind::kBlockDevice);
   open->paths.push_back(path);
   open->sizes.push_back(wanted != 0 ? wanted : facts->size_bytes());

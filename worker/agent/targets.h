@@ -31,6 +31,7 @@ struct OpenTargets {
   std::vector<std::string> paths;
   std::vector<uint64_t> sizes;                // bytes
   std::vector<BlockSpace::Extent> extents;
+  bool in_memory = false;                     // all are devices in memory (zram, ram, pmem): I/O completes in the call
   std::optional<v1::NullTarget> null_target;  // a workload on one has no other targets
   std::vector<EngineFile> engine_files() const;
 };

@@ -139,7 +139,7 @@ void ChooseBatch(const v1::Workload& w, bool is_inline, IoThreadSetup* setup) {
   if (IsSynchronous(w.engine())) setup->max_batch = 1;
   setup->max_batch = std::min(setup->max_batch, depth);
   setup->wait = w.engine_options().wait();
-  if (setup->wait == 0) setup->wait = is_inline ? std::max<uint32_t>(1, depth / 4) : 1;
+  if (setup->wait == 0) setup->wait = is_inline ? std::max<uint32_t>(1, depth / 2) : 1;
   setup->wait = std::min(setup->wait, depth);
 }
 
@@ -204,7 +204,7 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
   const OpenTargets& targets = *context.targets;
   const uint32_t threads = w.threads();
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  const bool is_inline = !w.direct() || targets.null_target.has_value();
+  const bool is_inline = !w.direct() || targets.null_target.has_value() || targets.in_memory;
   // Hosts that shuffle one target together cover it once together.
   const bool together = w.pattern().has_shuffled() && IsOverlapped(*context.assignment, w);
   std::vector<std::unique_ptr<IoThread>> made;

@@ -68,6 +68,16 @@ class Recorder {
     ++stats.histograms[0][common::BucketOf(service_ns)];
     if (response_) ++stats.histograms[1][common::BucketOf(latency_ns)];
   }
+  // `count` I/Os of one kind, none of them short, that took equally long, in a closed loop.
+  void RecordEqual(IoKind kind, uint64_t service_ns, uint64_t count, uint64_t bytes) {
+    KindStats& stats = (*current_)[static_cast<int>(kind)];
+    stats.operations += count;
+    stats.bytes += bytes;
+    stats.latency_sum_ns += count * service_ns;
+    stats.latency_min_ns = std::min(stats.latency_min_ns, service_ns);
+    stats.latency_max_ns = std::max(stats.latency_max_ns, service_ns);
+    stats.histograms[0][common::BucketOf(service_ns)] += static_cast<uint32_t>(count);
+  }
   // With Options::submission only.
   void RecordSubmission(IoKind kind, uint64_t nanoseconds) { ++(*current_)[static_cast<int>(kind)].histograms[2][common::BucketOf(nanoseconds)]; }
   void RecordError(IoKind kind) { ++(*current_)[static_cast<int>(kind)].errors; }

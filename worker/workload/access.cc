@@ -39,6 +39,7 @@ absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, con
   reads_ = reads_ || line.read_ratio > 0;
   writes_ = writes_ || (line.read_ratio < 1 && line.trim_ratio < 1);
   trims_ = trims_ || (line.read_ratio < 1 && line.trim_ratio > 0);
+  pauses_ = pauses_ || line.delay_ns != 0;
   largest_ = std::max(largest_, largest * std::max<uint32_t>(merge_, 1));
   lines_.push_back(std::move(out));
   return absl::OkStatus();

@@ -62,7 +62,7 @@ class Access {
   // INVALID_ARGUMENT when a line's I/O fits nowhere, or the options do not go together.
   static absl::StatusOr<Access> Make(const std::vector<BlockSpace::Extent>& extents, AccessOptions options);
 
-  Next Take() {
+  [[gnu::always_inline]] Next Take() {
     if (!simple_) return merge_ > 1 ? TakeMerged() : TakeGeneral();
     Line& line = lines_[0];
     Next next;
@@ -78,6 +78,7 @@ class Access {
   bool reads() const { return reads_; }
   bool writes() const { return writes_; }
   bool trims() const { return trims_; }
+  bool pauses() const { return pauses_; }
   // I/Os and bytes that go once through this thread's part.
   uint64_t part_blocks() const { return part_blocks_; }
   uint64_t part_bytes() const { return part_blocks_ * lines_[0].align; }
@@ -123,7 +124,7 @@ class Access {
   Order order_ = Order::kRandom;
   FileOrder file_order_ = FileOrder::kTogether;
   bool simple_ = false;
-  bool reads_ = false, writes_ = false, trims_ = false;
+  bool reads_ = false, writes_ = false, trims_ = false, pauses_ = false;
   uint32_t largest_ = 0;
   uint32_t merge_ = 0;
   Random random_;

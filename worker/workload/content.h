@@ -21,7 +21,7 @@ inline constexpr size_t kContentUnit = 4096;
 // Equal arguments give equal bytes. Pure.
 void FillContent(char* block, size_t length, double compressed_ratio, uint64_t seed);
 
-// Makes a block differ from all others: 16 bytes at the start of each unit, of which no two blocks of a thread have the same.
+// Makes a block differ from all others: 16 bytes near the start of each unit, of which no two blocks of a thread have the same.
 void StampContent(char* block, size_t length, uint64_t offset, uint64_t number);
 
 }  // namespace lockstep::worker
