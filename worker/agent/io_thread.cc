@@ -175,7 +175,7 @@ bool IoThread::MayStart(int64_t now_ns, int64_t* intended_ns) {
 }
 
 int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
-  if (plain_ && load_goes_on) return FillPlain(now_ns);
+  if (plain_ && load_goes_on && retry_.empty()) return FillPlain(now_ns);
   const int limit = static_cast<int>(setup_.max_batch);
   int count = 0;
   waiting_ = Waiting::kNothing;

@@ -1,6 +1,7 @@
 #include "worker/agent/load.h"
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -70,6 +71,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
 }
 
 void Load::ThreadMain(IoThread* thread) {
+  pthread_setname_np(pthread_self(), "lockstep-io");
   const absl::Status armed = thread->Arm();
   bool started = false;
   {

@@ -1,0 +1,119 @@
+#include "worker/workload/block_header.h"
+
+#include <cstring>
+#include <set>
+
+#include "gtest/gtest.h"
+#include "worker/workload/content.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr uint32_t kLength = 4096;
+
+BlockHeader Header(uint32_t generation, uint64_t offset = 8192) {
+  BlockHeader header;
+  header.run_high = 1;
+  header.run_low = 2;
+  header.length = kLength;
+  header.place = PlaceOf("/data/file");
+  header.offset = offset;
+  header.generation = generation;
+  header.content_seed = generation * 77 + offset;
+  return header;
+}
+
+std::string Block(const BlockHeader& header) {
+  std::string block(kLength, 0);
+  MakeBlock(header, block.data());
+  return block;
+}
+
+BlockExpectation Expectation(uint32_t generation) {
+  BlockExpectation e;
+  e.run_high = 1;
+  e.run_low = 2;
+  e.place = PlaceOf("/data/file");
+  e.offset = 8192;
+  e.length = kLength;
+  e.generation = generation;
+  return e;
+}
+
+BlockState StateOf(const std::string& block, const BlockExpectation& e) {
+  const BlockFinding finding = CheckBlock(block.data(), e);
+  EXPECT_EQ(finding.state == BlockState::kGood, finding.found.empty());
+  return finding.state;
+}
+
+TEST(BlockHeaderTest, EachFaultIsToldFromTheOthers) {
+  const std::string now = Block(Header(5));
+  const std::string before = Block(Header(4));
+  EXPECT_EQ(StateOf(now, Expectation(5)), BlockState::kGood);
+  EXPECT_EQ(StateOf(now, Expectation(0)), BlockState::kGood);  // nothing known but the header
+  EXPECT_EQ(StateOf(before, Expectation(5)), BlockState::kStale);
+  EXPECT_EQ(StateOf(std::string(kLength, 0), Expectation(5)), BlockState::kNeverWritten);
+  EXPECT_EQ(StateOf(std::string(kLength, 'x'), Expectation(5)), BlockState::kNeverWritten);
+  EXPECT_EQ(StateOf(Block(Header(5, 4096)), Expectation(5)), BlockState::kMisplaced);
+  BlockHeader elsewhere = Header(5);
+  elsewhere.place = PlaceOf("/data/other");
+  EXPECT_EQ(StateOf(Block(elsewhere), Expectation(5)), BlockState::kMisplaced);
+  // The first half of the new content, the second of the old: at every sector boundary.
+  for (size_t sector = 1; sector < kLength / 512; ++sector) {
+    const std::string torn = now.substr(0, sector * 512) + before.substr(sector * 512);
+    EXPECT_EQ(StateOf(torn, Expectation(5)), BlockState::kTorn) << sector;
+    const std::string reversed = before.substr(0, sector * 512) + now.substr(sector * 512);
+    EXPECT_EQ(StateOf(reversed, Expectation(5)), BlockState::kTorn) << sector;
+  }
+}
+
+TEST(BlockHeaderTest, EveryFlippedBitIsSeen) {
+  const std::string good = Block(Header(5));
+  for (size_t bit = 0; bit < kLength * 8; bit += 37) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
+    EXPECT_NE(StateOf(bad, Expectation(5)), BlockState::kGood) << bit;
+  }
+}
+
+TEST(BlockHeaderTest, BlocksOfAnotherRunCountOnlyWhenTheyMay) {
+  BlockHeader other = Header(9);
+  other.run_low = 3;
+  BlockExpectation e = Expectation(0);
+  EXPECT_EQ(StateOf(Block(other), e), BlockState::kStale);
+  e.any_run = true;
+  EXPECT_EQ(StateOf(Block(other), e), BlockState::kGood);
+}
+
+TEST(BlockHeaderTest, ABlockCanBeMadeAgainFromItsHeader) {
+  const std::string block = Block(Header(7));
+  BlockHeader read;
+  memcpy(&read, block.data(), sizeof read);
+  EXPECT_EQ(read.generation, 7u);
+  EXPECT_EQ(Block(read), block);
+}
+
+TEST(ContentTest, CompressibleContentHasItsShareOfZeros) {
+  std::string block(64 * 1024, 'x');
+  FillContent(block.data(), block.size(), 0.3, 5);
+  const auto zeros = static_cast<double>(std::count(block.begin(), block.end(), '\0'));
+  EXPECT_NEAR(zeros / static_cast<double>(block.size()), 0.7, 0.01);
+  FillContent(block.data(), block.size(), 1, 5);
+  std::string again(block.size(), 0);
+  FillContent(again.data(), again.size(), 1, 5);
+  EXPECT_EQ(block, again);
+  std::set<std::string> units;
+  for (size_t at = 0; at < block.size(); at += 16) units.insert(block.substr(at, 16));
+  EXPECT_EQ(units.size(), block.size() / 16);
+}
+
+TEST(ContentTest, StampedBlocksDiffer) {
+  std::string a(8192, 'x'), b(8192, 'x');
+  StampContent(a.data(), a.size(), 4096, 1);
+  StampContent(b.data(), b.size(), 4096, 2);
+  EXPECT_NE(a.substr(0, 4096), b.substr(0, 4096));
+  EXPECT_NE(a.substr(4096), b.substr(4096));
+}
+
+}  // namespace
+}  // namespace lockstep::worker
