@@ -251,12 +251,15 @@ class Reader {
       return Error(node, path, absl::StrCat("'", node.Scalar(), "' is too large; the most is ", Show(field, options.GetExtension(v1::max))));
     }
     const Reflection* reflection = message->GetReflection();
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return reflection->SetDouble(message, &field, value);
+    const bool list = field.is_repeated();
+    if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return Error(node, path, absl::StrCat("'", node.Scalar(), "' is negative"));
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return list ? reflection->AddDouble(message, &field, value) : reflection->SetDouble(message, &field, value);
     if (value != std::floor(value)) return Error(node, path, absl::StrCat("'", node.Scalar(), "' is not a whole number"));
     const double most = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ? 4294967295.0 : 9.2e18;
     if (value > most) return Error(node, path, absl::StrCat("'", node.Scalar(), "' is too large"));
     switch (field.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_UINT32: return reflection->SetUInt32(message, &field, static_cast<uint32_t>(value));
+      case FieldDescriptor::CPPTYPE_UINT32:
+        return list ? reflection->AddUInt32(message, &field, static_cast<uint32_t>(value)) : reflection->SetUInt32(message, &field, static_cast<uint32_t>(value));
       case FieldDescriptor::CPPTYPE_UINT64: return reflection->SetUInt64(message, &field, static_cast<uint64_t>(value));
       case FieldDescriptor::CPPTYPE_INT64: return reflection->SetInt64(message, &field, static_cast<int64_t>(value));
       default: return Error(node, path, "cannot be set in a job file");

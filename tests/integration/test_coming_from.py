@@ -1,0 +1,91 @@
+"""Each row of the tables for those who come from sysbench and fio is a job that runs."""
+import os
+import re
+
+from fleet import ROOT, FleetTest, needs_root
+
+
+def rows(name):
+    """(line number, fragment, where) of each row with something to write."""
+    found = []
+    with open(os.path.join(ROOT, "docs", name), encoding="utf-8") as text:
+        for number, line in enumerate(text, 1):
+            cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
+            if len(cells) != 3 or cells[2] not in ("workload", "file", "run", "job"):
+                continue
+            fragment = re.match(r"`([^`]+)`", cells[1])
+            found.append((number, fragment.group(1), cells[2]))
+    return found
+
+
+def job_of(data, table):
+    """One job with a phase for each row: the rows of the workload on common files, the others each with what they change."""
+    targets, phases, top = [], [], []
+    for number, fragment, where in table:
+        workload, run, own = "", "duration: 200ms", ""
+        target = "files"
+        if where == "workload":
+            workload = ", " + fragment
+            if "create: true" in fragment:
+                target = f"made{number}"
+                targets.append(f'{{name: {target}, file: {{path: "{data}/{{host}}/{target}", size: 4MiB, count: 2}}}}')
+        elif where == "run":
+            run = ", ".join(part if not part.startswith("duration") or len(part) < 13 and "60" not in part and "10s" not in part else "duration: 300ms" for part in fragment.split(", "))
+            run = run if "duration" in run else run + ", duration: 300ms"
+        elif where == "job":
+            top.append(fragment)
+            continue
+        else:
+            target = f"own{number}"
+            own = re.sub(r"(\d+)(GiB|MiB)", lambda m: "8MiB", fragment)
+            sizes = own if "size" in own else own + ", size: 1MiB"
+            targets.append(f'{{name: {target}, file: {{path: "{data}/{{host}}/{target}", {sizes}}}}}')
+        phases.append(f"""  - name: line {number}
+    run: {{{run}, workloads: [{{targets: {target}{workload}}}]}}""")
+    made = [t for t in targets if "made" not in t]
+    prepared = ", ".join(["files"] + [re.search(r"name: (\w+)", t).group(1) for t in made])
+    everything = "\n".join(f"  - {t}" for t in targets)
+    lines = "\n".join(phases)
+    return f"""name: rows
+{chr(10).join(top)}
+targets:
+  - {{name: files, file: {{path: "{data}/{{host}}/file", size: 8MiB, count: 4}}}}
+{everything}
+phases:
+  - prepare: {{targets: [{prepared}]}}
+{lines}
+  - cleanup:
+"""
+
+
+@needs_root
+class ComingFrom(FleetTest):
+    workers = 1
+
+    def check(self, name, least):
+        table = rows(name)
+        self.assertGreaterEqual(len(table), least)
+        report = self.ok(self.fleet.run_job(job_of(self.fleet.data, table), "--format", "json", timeout=300)).json()
+        phases = {phase["name"]: phase for phase in report["phases"]}
+        for number, fragment, where in table:
+            if where == "job":
+                continue
+            phase = phases[f"line {number}"]
+            with self.subTest(line=number, fragment=fragment):
+                self.assertEqual(phase["state"], "done")
+                self.assertGreater(phase["total"]["operations"], 0)
+                self.assertEqual(phase["total"]["errors"], 0)
+                kinds = {operation["kind"] for operation in phase["workloads"][0]["operations"]}
+                if "fsync:" in fragment and "at_end" not in fragment:
+                    self.assertIn("fsync", kinds)
+                if "trim: 100%" in fragment:
+                    self.assertEqual(kinds, {"trim"})
+                if "read: 50%" in fragment or "read: 60%" in fragment or "read: 70%" in fragment:
+                    self.assertLessEqual({"read", "write"}, kinds)
+        self.assertEqual(os.listdir(self.fleet.data), [])
+
+    def test_every_row_for_sysbench(self):
+        self.check("coming-from-sysbench.md", 34)
+
+    def test_every_row_for_fio(self):
+        self.check("coming-from-fio.md", 55)
