@@ -206,6 +206,7 @@ int IoThread::FillPlain(int64_t now_ns) {
     const uint32_t number = free_.Take();
     Slot& slot = slots_[number];
     const Access::Next next = access_.Take();
+    slot.retries = 0;
     IoRequest& request = slot.request;
     request.kind = next.kind;
     request.file = next.file;
