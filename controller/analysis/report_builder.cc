@@ -103,11 +103,13 @@ class PhaseBuilder {
   void AddWorkloads() {
     // Rates over the window, latencies over everything measured.
     std::map<uint32_t, std::map<v1::OperationKind, IoSums>> rates;
+    std::map<uint32_t, double> ends;  // of each workload's last interval with an I/O: one may end before the window does
     for (const storage::WorkerPhaseData& worker : phase_.workers) {
       for (const v1::IntervalSample& interval : worker.intervals) {
         if (!worker.has_result || !InWindow(interval)) continue;
         for (const v1::WorkloadSample& workload : interval.workloads()) {
           for (const v1::OperationCounters& c : workload.operations()) {
+            if (c.operations() != 0) ends[workload.workload()] = std::max(ends[workload.workload()], static_cast<double>(interval.end_ns()) / 1e9);
             rates[workload.workload()][c.kind()].operations += c.operations();
             rates[workload.workload()][c.kind()].bytes += c.bytes();
           }
@@ -118,6 +120,7 @@ class PhaseBuilder {
     IoSums all;
     for (int w = 0; w < run_.workloads_size(); ++w) {
       MergedKinds kinds;
+      const double own_seconds = std::min(window_seconds_, ends[w] - report_.window_begin_seconds());
       v1::WorkloadReport* out = report_.add_workloads();
       out->set_name(run_.workloads(w).name());
       out->set_summary(DescribeWorkload(run_.workloads(w)));
@@ -125,20 +128,20 @@ class PhaseBuilder {
       MergedCounters total;
       IoSums sums;
       for (const auto& [kind, counters] : kinds) {
-        *out->add_operations() = WithRate(counters.Report(KindText(kind), 0), rates[w][kind]);
-        if (counters.has_response()) *out->add_service_times() = WithRate(counters.ReportOf(v1::METRIC_SERVICE_TIME, KindText(kind)), rates[w][kind]);
-        if (counters.has_submission()) *out->add_submission_latencies() = WithRate(counters.ReportOf(v1::METRIC_SUBMISSION_LATENCY, KindText(kind)), rates[w][kind]);
+        *out->add_operations() = WithRate(counters.Report(KindText(kind), 0), rates[w][kind], own_seconds);
+        if (counters.has_response()) *out->add_service_times() = WithRate(counters.ReportOf(v1::METRIC_SERVICE_TIME, KindText(kind)), rates[w][kind], own_seconds);
+        if (counters.has_submission()) *out->add_submission_latencies() = WithRate(counters.ReportOf(v1::METRIC_SUBMISSION_LATENCY, KindText(kind)), rates[w][kind], own_seconds);
         if (kind == v1::OPERATION_KIND_FSYNC) continue;  // no I/O
         total.Add(counters);
         sums.operations += rates[w][kind].operations;
         sums.bytes += rates[w][kind].bytes;
       }
-      *out->mutable_total() = WithRate(total.Report("total", 0), sums);
+      *out->mutable_total() = WithRate(total.Report("total", 0), sums, own_seconds);
       everything.Add(total);
       all.operations += sums.operations;
       all.bytes += sums.bytes;
     }
-    *report_.mutable_total() = WithRate(everything.Report("total", 0), all);
+    *report_.mutable_total() = WithRate(everything.Report("total", 0), all, window_seconds_);
   }
 
   void CollectWorkload(int index, MergedKinds* kinds, v1::WorkloadReport* out) {
@@ -190,10 +193,10 @@ class PhaseBuilder {
     }
   }
 
-  v1::OperationReport WithRate(v1::OperationReport report, const IoSums& sums) const {
-    if (window_seconds_ <= 0) return report;
-    report.set_iops(static_cast<double>(sums.operations) / window_seconds_);
-    report.set_bytes_per_second(static_cast<double>(sums.bytes) / window_seconds_);
+  static v1::OperationReport WithRate(v1::OperationReport report, const IoSums& sums, double seconds) {
+    if (seconds <= 0) return report;
+    report.set_iops(static_cast<double>(sums.operations) / seconds);
+    report.set_bytes_per_second(static_cast<double>(sums.bytes) / seconds);
     return report;
   }
 
@@ -320,9 +323,16 @@ class PhaseBuilder {
       if (device.cross_check().verdict() == v1::CrossCheck::PAGE_CACHE) report_.add_remarks(absl::StrCat(device.name(), ": ", device.cross_check().reason()));
     }
     for (const v1::WorkloadReport& w : report_.workloads()) {
-      if (w.unstarted() > 0) {
+      // An arrival or two at the very end are no backlog.
+      if (w.unstarted() > 0.001 * w.total().operations() && w.longest_backlog_ns() > 1e7) {
         report_.add_remarks(absl::StrFormat("%s: BACKLOG: %s I/Os that were due (%.1f %%) were never started; the schedule ran ahead by up to %s. The rate is beyond what was served, and percentiles leave those I/Os out",
                                             w.name(), common::FormatCount(w.unstarted()), 100 * w.unstarted() / std::max(1.0, w.unstarted() + w.total().operations()), common::FormatDuration(w.longest_backlog_ns())));
+      }
+      if (w.has_verification()) {
+        v1::Expectation* e = report_.add_expectations();
+        e->set_text(absl::StrCat(w.name(), ": every block as it was written"));
+        e->set_found(w.verification().mismatches() > 0 ? w.verification().by_verdict() : "so it is");
+        e->set_held(w.verification().mismatches() == 0);
       }
       if (w.verification().mismatches() > 0) report_.add_remarks(absl::StrCat(w.name(), ": VERIFICATION FAILED: ", w.verification().by_verdict()));
     }
@@ -383,6 +393,10 @@ void FillSummary(const storage::RunData& data, v1::Report* report) {
     v1::PhaseReport probe;
     CheckExpectations(phase.run().expect(), false, &probe);
     declared += probe.expectations_size();
+  }
+  // What verification found is expected without being declared.
+  for (const v1::PhaseReport& phase : report->phases()) {
+    for (const v1::WorkloadReport& w : phase.workloads()) declared += w.has_verification();
   }
   report->set_expectations_held(held == declared);
   if (declared > 0) summary->set_expectations(absl::StrCat(held, " of ", declared, " held"));

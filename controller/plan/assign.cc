@@ -107,10 +107,11 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
     // The same job seed puts popular blocks in the same places in every phase.
     const uint64_t common_seed = common::DeriveSeed(run.seed, 1000000 + static_cast<uint64_t>(w));
     for (uint64_t i = 0; i < count; ++i) {
+      if (workload.operations() != 0 && ShareOf(workload.operations(), i, count) == 0) continue;  // fewer I/Os than hosts
       v1::WorkloadAssignment* out = (*assignments)[(*chosen)[i]].mutable_run()->add_workloads();
       out->set_index(w);
       *out->mutable_workload() = workload;
-      if (workload.operations() != 0) out->set_operations(std::max<uint64_t>(1, ShareOf(workload.operations(), i, count)));
+      if (workload.operations() != 0) out->set_operations(ShareOf(workload.operations(), i, count));
       if (workload.io_size_bytes() != 0) out->set_io_size_bytes(std::max<uint64_t>(1, ShareOf(workload.io_size_bytes(), i, count)));
       out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w), members[(*chosen)[i]]));
       out->set_common_seed(common_seed);

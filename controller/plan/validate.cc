@@ -25,19 +25,21 @@ const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::Pha
   }
 }
 
-// The block size of a workload with verify that writes the target; 0 when there is none.
-int64_t VerifiedBlock(const v1::JobSpec& job, const std::string& target) {
+// The block size of the last load before `until` (all of them when null) that writes the target with headers; 0 when none does.
+int64_t VerifiedBlock(const v1::JobSpec& job, const std::string& target, const v1::PhaseSpec* until = nullptr) {
+  int64_t size = 0;
   for (const v1::PhaseSpec& phase : job.phases()) {
+    if (&phase == until) break;
     if (phase.has_precondition() && phase.precondition().verify()) {
       const auto& names = phase.precondition().targets();
-      if (names.empty() || std::count(names.begin(), names.end(), target) != 0) return phase.precondition().block_size_bytes() != 0 ? phase.precondition().block_size_bytes() : 1 << 20;
+      if (names.empty() || std::count(names.begin(), names.end(), target) != 0) size = phase.precondition().block_size_bytes() != 0 ? phase.precondition().block_size_bytes() : 1 << 20;
     }
     for (const v1::Workload& w : phase.run().workloads()) {
       const bool names_it = std::count(w.targets().begin(), w.targets().end(), target) != 0 || (w.targets().empty() && job.targets_size() == 1);
-      if (w.verify() && Writes(w) && names_it) return w.block_size_bytes() != 0 ? w.block_size_bytes() : 4096;
+      if (w.verify() && Writes(w) && names_it) size = w.block_size_bytes() != 0 ? w.block_size_bytes() : 4096;
     }
   }
-  return 0;
+  return size;
 }
 
 void FillPhase(const v1::JobSpec& job, v1::PhaseSpec* phase) {
@@ -57,10 +59,16 @@ void FillPhase(const v1::JobSpec& job, v1::PhaseSpec* phase) {
   }
 }
 
-void FillVerify(const v1::JobSpec& job, v1::VerifyPhase* verify) {
+// Left at 0 where the targets were written with blocks of several sizes, which the job must then tell apart.
+void FillVerify(const v1::JobSpec& job, v1::PhaseSpec* phase) {
+  v1::VerifyPhase* verify = phase->mutable_verify();
   if (verify->block_size_bytes() != 0) return;
-  const int64_t known = verify->targets().empty() ? 0 : VerifiedBlock(job, verify->targets(0));
-  verify->set_block_size_bytes(known != 0 ? known : 4096);
+  std::set<int64_t> sizes;
+  for (const std::string& target : verify->targets()) {
+    const int64_t known = VerifiedBlock(job, target, phase);
+    sizes.insert(known != 0 ? known : 4096);
+  }
+  if (sizes.size() <= 1) verify->set_block_size_bytes(sizes.empty() ? 4096 : *sizes.begin());
 }
 
 // Collects problems under a path.
@@ -142,6 +150,15 @@ class Checker {
       if (target >= 0 && !IsLoad(phase) && !job_.targets(target).has_file()) Add(where, absl::StrCat("'", names->Get(i), "' is not a file target"));
       if (target >= 0 && IsLoad(phase) && job_.targets(target).has_null()) Add(where, absl::StrCat("'", names->Get(i), "' is a null target: there is nothing to ", kind));
     }
+    if (phase.has_verify() && phase.verify().block_size_bytes() == 0) {
+      return Add(path + ".verify.block_size", "its targets were written with blocks of several sizes: give the size, and a verify phase for each");
+    }
+    if (phase.has_prepare() && (phase.prepare().content().duplicate_ratio() > 0 || phase.prepare().content().random().fresh())) {
+      Add(path + ".prepare.content", "duplicate and fresh are for workloads; a precondition phase writes such content");
+    }
+    if (phase.has_prepare() && phase.prepare().content().has_zeros() && phase.prepare().content().has_compressed_ratio()) {
+      Add(path + ".prepare.content", "zeros compress completely; give compressed with random content");
+    }
     if (!known || !IsLoad(phase)) return;
     const v1::RunPhase load = LoadOf(job_, phase);
     CheckWorkload(job_, load, load.workloads(0), [&](const std::string& field, const std::string& problem) { Add(absl::StrCat(path, ".", kind, field), problem); });
@@ -192,7 +209,7 @@ void FillDefaults(v1::JobSpec* job) {
   }
   for (v1::PhaseSpec& phase : *job->mutable_phases()) FillPhase(*job, &phase);
   for (v1::PhaseSpec& phase : *job->mutable_phases()) {
-    if (phase.has_verify()) FillVerify(*job, phase.mutable_verify());
+    if (phase.has_verify()) FillVerify(*job, &phase);
   }
 }
 

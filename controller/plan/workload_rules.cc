@@ -190,6 +190,9 @@ class Rules {
   void CheckMeasured(const v1::MeasuredRate& measured) {
     for (const v1::PhaseSpec& phase : job_.phases()) {
       if (phase.has_run() && &phase.run() == &run_) break;
+      if (phase.name() == measured.phase() && phase.run().has_curve()) {
+        return add_(".open_loop.measured.phase", absl::StrCat("'", measured.phase(), "' has a curve: it becomes several phases, of which none has this name"));
+      }
       if (phase.name() == measured.phase() && IsLoad(phase)) return;
     }
     add_(".open_loop.measured.phase", absl::StrCat("no earlier phase with load is named '", measured.phase(), "'"));
@@ -202,6 +205,7 @@ class Rules {
     if (HasFsync() && !Writes(w_)) add_(".fsync", "this workload does not write");
     if (w_.trim_ratio() > 0 && w_.read_ratio() >= 1) add_(".trim", "is a share of what is not read; set read below 100%");
     if (w_.content().has_zeros() && (w_.content().has_compressed_ratio() || w_.content().duplicate_ratio() > 0)) add_(".content", "zeros compress and deduplicate completely; give the shares with random content");
+    if (w_.write_through() > v1::WRITE_THROUGH_NONE && w_.engine() == v1::ENGINE_MMAP) add_(".write_through", "means nothing for a mapped file; use fsync");
     if (w_.write_through() > v1::WRITE_THROUGH_NONE && !Writes(w_)) add_(".write_through", "this workload does not write");
   }
 
@@ -216,8 +220,8 @@ class Rules {
     }
     for (int i = 0; i < w_.targets_size(); ++i) {
       const v1::Target* target = TargetAt(i);
-      if (target == nullptr || !Writes(w_)) continue;
-      if (target->sharing() == v1::SHARING_OVERLAPPED && job_.hosts().count() != 1) {
+      if (target == nullptr) continue;
+      if (Writes(w_) && target->sharing() == v1::SHARING_OVERLAPPED && job_.hosts().count() != 1) {
         add_(absl::StrCat(".targets[", i, "]"), "verify knows only what its own worker wrote; an overlapped target is written by others too. Make it sliced");
       }
       for (const v1::Workload& other : run_.workloads()) {

@@ -51,8 +51,11 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
   HostPart& part = interval.hosts[worker];
   part.seconds = static_cast<double>(sample.end_ns() - sample.begin_ns()) / 1e9;
   if (sample.interval_class() == v1::INTERVAL_CLASS_MEASURED) measured_seconds_[worker] += part.seconds;
-  // What people watch is the response time where there is one.
-  const bool open_loop = std::any_of(decoded.begin(), decoded.end(), [](const auto& d) { return std::get<3>(d.first) == v1::METRIC_RESPONSE_TIME; });
+  // What people watch is the response time where a workload has one.
+  std::set<std::pair<uint32_t, int>> open_loops;
+  for (const auto& [key, totals] : decoded) {
+    if (std::get<3>(key) == v1::METRIC_RESPONSE_TIME) open_loops.insert({std::get<0>(key), std::get<2>(key)});
+  }
   const auto merge = [](Totals* into, const Totals& from) {
     into->operations += from.operations;
     into->bytes += from.bytes;
@@ -62,9 +65,9 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
   for (const auto& [key, totals] : decoded) {
     merge(&sums_[worker][key], totals);
     const auto& [workload, interval_class, kind, metric] = key;
-    merge(&rollups_[{workload, kind, metric, sample.begin_ns() / kRollupNs * kRollupNs}], totals);
+    if (interval_class == v1::INTERVAL_CLASS_MEASURED) merge(&rollups_[{workload, kind, metric, sample.begin_ns() / kRollupNs * kRollupNs}], totals);
     if (metric == v1::METRIC_SERVICE_TIME) errors_ += totals.errors;
-    if (kind == v1::OPERATION_KIND_FSYNC || metric != (open_loop ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME)) continue;
+    if (kind == v1::OPERATION_KIND_FSYNC || metric != (open_loops.count({workload, kind}) != 0 ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME)) continue;
     merge(&part.totals, totals);
   }
   for (const v1::DeviceSample& device : sample.devices()) {
@@ -90,8 +93,10 @@ absl::Status LivePhase::CheckResult(uint32_t worker, const v1::PhaseResult& resu
           auto histogram = Decode(encoded);
           if (!histogram.ok()) return histogram.status();
           const auto sum = expected.find(Key(workload.workload(), interval_class, c.kind(), encoded.metric()));
-          const bool equal = sum != expected.end() && sum->second.operations == c.operations() && sum->second.bytes == c.bytes() &&
-                             sum->second.errors == c.errors() && sum->second.latencies == *histogram;
+          // An interval in which everything failed has errors and no latency: they come with the service times alone.
+          const bool errors = encoded.metric() != v1::METRIC_SERVICE_TIME || (sum != expected.end() && sum->second.errors == c.errors());
+          const bool equal = sum != expected.end() && sum->second.operations == c.operations() && sum->second.bytes == c.bytes() && errors &&
+                             sum->second.latencies == *histogram;
           if (!equal) {
             return absl::DataLossError(absl::StrCat("the result of workload ", workload.workload(), " (", ClassName(interval_class), ", kind ",
                                                     c.kind(), ") has ", c.operations(), " I/Os, its intervals add up to ",

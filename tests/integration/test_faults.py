@@ -145,7 +145,7 @@ class Faults(FleetTest):
 
     def test_lies_are_found_by_verification_and_both_blocks_saved(self):
         text = job(self.point, "block_size: 4KiB, read: 50%, verify: true")
-        load = self.load_of(self.run_faulty(text, "read flip 20", 0))
+        load = self.load_of(self.run_faulty(text, "read flip 20", 4))
         found = load["workloads"][0]["verification"]
         self.assertGreater(found["checked"], 0)
         self.assertGreater(found["mismatches"], 0)
@@ -161,7 +161,7 @@ class Faults(FleetTest):
 
     def test_a_forgotten_write_is_found_stale_by_the_verify_phase(self):
         text = job(self.point, "block_size: 4KiB, read: 0%, verify: true", tail="  - verify:\n")
-        report = self.run_faulty(text, "write drop 100", 0)
+        report = self.run_faulty(text, "write drop 100", 4)
         verify = next(phase for phase in report["phases"] if phase["kind"] == "verify")
         found = verify["workloads"][0]["verification"]
         self.assertEqual(found["checked"] + found["notCheckable"], 1024)

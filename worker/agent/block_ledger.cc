@@ -29,9 +29,18 @@ void LedgerBook::BeginRun(const std::string& run_id) {
   bytes_ = 0;
 }
 
+void LedgerBook::Forget(const std::string& path, uint64_t but_block_size_bytes) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto ledger = ledgers_.begin(); ledger != ledgers_.end();) {
+    const bool stale = ledger->first.first == path && ledger->first.second != but_block_size_bytes;
+    if (stale) bytes_ -= ledger->second->blocks() * sizeof(BlockLedger::State);
+    ledger = stale ? ledgers_.erase(ledger) : std::next(ledger);
+  }
+}
+
 absl::StatusOr<std::shared_ptr<BlockLedger>> LedgerBook::Find(const std::string& path, uint64_t size_bytes, uint64_t block_size_bytes, bool make) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const std::string key = absl::StrCat(block_size_bytes, " ", path);
+  const auto key = std::pair(path, block_size_bytes);
   const auto found = ledgers_.find(key);
   if (found != ledgers_.end()) return found->second;
   if (!make) return nullptr;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 
@@ -57,6 +58,9 @@ class LedgerBook {
  public:
   // Forgets everything of other runs.
   void BeginRun(const std::string& run_id);
+  // The file is about to be written otherwise than in verifiable blocks of this size (0: of none): what is known of it in
+  // blocks of other sizes holds no longer.
+  void Forget(const std::string& path, uint64_t but_block_size_bytes);
   // The ledger of a file in blocks of this size: an earlier phase's, or a new one where `make` says so; else null.
   // RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold all ledgers.
   absl::StatusOr<std::shared_ptr<BlockLedger>> Find(const std::string& path, uint64_t size_bytes, uint64_t block_size_bytes, bool make);
@@ -64,7 +68,7 @@ class LedgerBook {
  private:
   std::mutex mutex_;
   std::string run_id_;                                              // guarded by mutex_
-  std::map<std::string, std::shared_ptr<BlockLedger>> ledgers_;     // guarded by mutex_
+  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers_;  // by path and block size; guarded by mutex_
   uint64_t bytes_ = 0;                                              // guarded by mutex_
 };
 

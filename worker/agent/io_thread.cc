@@ -21,8 +21,8 @@ namespace {
 constexpr int64_t kLookNs = 100000000;
 // An I/O that the kernel asks to repeat is repeated so often, then it has failed.
 constexpr uint32_t kRetryLimit = 100;
-// With verification, how many places are tried that no other write has claimed.
-constexpr int kPlaceTries = 64;
+// How long a thread with nothing in flight waits for a block that another thread is writing.
+constexpr int64_t kBlockNs = 20000;
 
 int64_t ThreadCpuNs() {
   timespec time;
@@ -68,11 +68,12 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
       free_(setup_.engine.queue_depth),
       batch_(setup_.engine.queue_depth),
       completions_(setup_.engine.queue_depth),
-      left_(setup_.quota != 0 ? setup_.quota : ~uint64_t{0}),
+      left_(setup_.idle ? 0 : setup_.quota != 0 ? setup_.quota : ~uint64_t{0}),
       left_bytes_(setup_.quota_bytes != 0 ? setup_.quota_bytes : ~uint64_t{0}),
       pacer_(setup_.max_iops, setup_.max_bytes_per_second),
       syncs_(setup_.paths.size() + 1),
-      dirty_(setup_.paths.size()) {
+      dirty_(setup_.paths.size()),
+      queued_(setup_.paths.size()) {
   if (setup_.open_loop) schedule_.emplace(*setup_.open_loop);
   gated_ = schedule_ || pacer_.active() || setup_.think_ns != 0;
   retry_.reserve(slots_.size());
@@ -194,7 +195,8 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
     }
     int64_t intended_ns = now_ns;
     if (gated_ && !MayStart(now_ns, &intended_ns)) break;
-    StartIo(now_ns, intended_ns, count++);
+    if (!StartIo(now_ns, intended_ns, count)) break;
+    ++count;
   }
   if (count != 0) ++outcome_.exchanges;
   return count;
@@ -234,18 +236,17 @@ uint32_t IoThread::TakeSlot(int64_t now_ns, int64_t intended_ns) {
   return index;
 }
 
-void IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
+bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   const uint32_t number = TakeSlot(now_ns, intended_ns);
   Slot& slot = slots_[number];
-  Access::Next next = access_.Take();
-  if (checks_.writes() && next.kind == IoKind::kWrite) {
-    for (int tries = 0; tries < kPlaceTries && !checks_.BeginWrite(next.file, next.offset, &slot.ticket); ++tries) {
-      do {
-        next = access_.Take();
-      } while (next.kind != IoKind::kWrite);
-      slot.ticket.generation = 0;
-    }
-    if (slot.ticket.generation == 0) next.kind = IoKind::kRead;  // every place is being written: look at one instead
+  const Access::Next next = held_ ? *held_ : access_.Take();
+  held_.reset();
+  if (checks_.writes() && next.kind == IoKind::kWrite && !checks_.BeginWrite(next.file, next.offset, &slot.ticket)) {
+    held_ = next;
+    free_.Give(number);
+    waiting_ = Waiting::kBlock;
+    wake_ns_ = now_ns + kBlockNs;
+    return false;
   }
   slot.pause_ns = next.pause_ns;
   IoRequest& request = slot.request;
@@ -256,16 +257,16 @@ void IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   request.buffer = next.kind == IoKind::kWrite ? write_buffers_ + number : number;
   if (next.kind == IoKind::kWrite) FillContentOf(&slot, now_ns);
   if (checks_.reads() && next.kind == IoKind::kRead) checks_.BeginRead(request.file, request.offset, &slot.ticket);
-  if (setup_.sync.any()) NoteSyncs(request);
   slot.submitted_ns.store(now_ns, std::memory_order_release);
   batch_[index] = request;
   ++outcome_.submitted;
   ++started_;
   --left_;
   left_bytes_ -= std::min<uint64_t>(left_bytes_, request.length);
-  if (!gated_) return;
+  if (!gated_) return true;
   if (schedule_) schedule_->Advance();
   if (pacer_.active()) pacer_.Started(now_ns, request.length);
+  return true;
 }
 
 void IoThread::FillContentOf(Slot* slot, int64_t now_ns) {
@@ -283,7 +284,7 @@ void IoThread::FillContentOf(Slot* slot, int64_t now_ns) {
   }
 }
 
-// What this I/O means for the syncs that are due after it.
+// What this completed I/O means for the syncs that are due after it.
 void IoThread::NoteSyncs(const IoRequest& request) {
   const SyncRule& rule = setup_.sync;
   ++ios_since_sync_;
@@ -296,19 +297,23 @@ void IoThread::NoteSyncs(const IoRequest& request) {
   const bool by_ios = rule.every_ios != 0 && any_dirty_ && ios_since_sync_ >= rule.every_ios;
   if (!by_writes && !by_ios) return;
   writes_since_sync_ = ios_since_sync_ = 0;
-  if (rule.all_files) return QueueAllSyncs();
-  syncs_[syncs_end_] = request.kind != IoKind::kRead ? request.file : static_cast<uint16_t>(std::find(dirty_.begin(), dirty_.end(), 1) - dirty_.begin());
-  dirty_[syncs_[syncs_end_]] = 0;
-  syncs_end_ = (syncs_end_ + 1) % syncs_.size();
+  if (rule.all_files) return QueueAllSyncs(false);
+  QueueSync(request.kind != IoKind::kRead ? request.file : static_cast<uint16_t>(std::find(dirty_.begin(), dirty_.end(), 1) - dirty_.begin()));
   any_dirty_ = std::find(dirty_.begin(), dirty_.end(), 1) != dirty_.end();
 }
 
-void IoThread::QueueAllSyncs() {
+// One that is queued and not yet submitted covers this write as well.
+void IoThread::QueueSync(uint16_t file) {
+  dirty_[file] = 0;
+  if (queued_[file] != 0) return;
+  queued_[file] = 1;
+  syncs_[syncs_end_] = file;
+  syncs_end_ = (syncs_end_ + 1) % syncs_.size();
+}
+
+void IoThread::QueueAllSyncs(bool only_dirty) {
   for (size_t file = 0; file < dirty_.size(); ++file) {
-    if (dirty_[file] == 0) continue;
-    dirty_[file] = 0;
-    syncs_[syncs_end_] = static_cast<uint16_t>(file);
-    syncs_end_ = (syncs_end_ + 1) % syncs_.size();
+    if (!only_dirty || dirty_[file] != 0) QueueSync(static_cast<uint16_t>(file));
   }
   any_dirty_ = false;
 }
@@ -331,6 +336,7 @@ void IoThread::StartSync(int64_t now_ns, int index) {
   slot.request.length = 0;
   slot.request.offset = 0;
   slot.request.buffer = 0;
+  queued_[slot.request.file] = 0;
   syncs_begin_ = (syncs_begin_ + 1) % syncs_.size();
   // Of several files, one sync alone makes nothing durable of the others.
   slot.sequence = setup_.paths.size() == 1 && setup_.sync.mode != SyncMode::kSyncFileRange ? CompletedWrites() : 0;
@@ -410,6 +416,7 @@ bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
   if (first || stop) {
     const std::string words = absl::StrCat(Describe(request), ": ", error == 0 ? "0 bytes: the target ends before this offset" : strerror(error));
     if (first) outcome_.first_error = words;
+    if (stop) failed_.store(true, std::memory_order_release);
     if (stop) outcome_.fatal = consequence == ErrorConsequence::kStop ? words : absl::StrCat(errors_, " failed I/Os, the workload's error_limit; the last: ", words);
   }
   if (checks_.writes() && request.kind == IoKind::kWrite) checks_.EndWrite(request.file, request.offset, slot->ticket, false);
@@ -426,6 +433,7 @@ void IoThread::Complete(const IoCompletion& completion, int64_t now_ns) {
     retry_.push_back(completion.slot);
     return;
   }
+  if (setup_.sync.any() && kind != IoKind::kSync && completion.result >= 0) NoteSyncs(slot.request);
   if (kind == IoKind::kSync) {
     --syncs_in_flight_;
   } else if (setup_.think_ns != 0 && ++since_pause_ >= setup_.think_every) {
@@ -504,10 +512,11 @@ void IoThread::Run() {
       const bool waits = load_goes_on && waiting_ != Waiting::kNothing;
       if (!waits && setup_.sync.at_end && !final_sync_done_ && outcome_.fatal.empty()) {
         final_sync_done_ = true;
-        QueueAllSyncs();
+        QueueAllSyncs(true);
         if (syncs_begin_ != syncs_end_) continue;
       }
       if (!waits) break;
+      // A block that another thread writes is waited for like any.
       clock_->SleepUntil(std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), now + kLookNs}));
       const int64_t woken = clock_->MonotonicNs();
       Account(now, woken, false);

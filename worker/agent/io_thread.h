@@ -18,7 +18,8 @@
 
 namespace lockstep::worker {
 
-// When written data is made durable.
+// When written data is made durable: a sync follows the completion of the writes that it is for. Writes that complete together
+// share one.
 struct SyncRule {
   SyncMode mode = SyncMode::kFsync;
   uint32_t every_writes = 0;  // 0: never
@@ -44,6 +45,7 @@ struct IoThreadSetup {
   uint32_t wait = 1;                   // completions waited for when the queue is full
   ContentOptions content;
   uint64_t seed = 0;                   // of this thread's content
+  bool idle = false;                   // its share of the limit is nothing
   uint64_t quota = 0;                  // I/Os; 0 is no limit
   uint64_t quota_bytes = 0;            // 0 is no limit
   std::optional<Schedule::Options> open_loop;
@@ -106,6 +108,8 @@ class IoThread {
   Recorder& recorder() { return recorder_; }
   const IoThreadOutcome& outcome() const { return outcome_; }
   BlockChecks& checks() { return checks_; }
+  // Whether the thread has given up; its reason is in the outcome. From anywhere.
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
 
   struct InFlight {
     std::string what;     // "read of 4096 bytes at offset 0 of /x"
@@ -126,7 +130,7 @@ class IoThread {
     uint32_t retries = 0;
     IoRequest request;
   };
-  enum class Waiting { kNothing, kThink, kRate };
+  enum class Waiting { kNothing, kThink, kRate, kBlock };
 
   absl::Status Place();
   absl::Status MakeBuffers();
@@ -139,11 +143,13 @@ class IoThread {
   bool MayStart(int64_t now_ns, int64_t* intended_ns);
   uint32_t TakeSlot(int64_t now_ns, int64_t intended_ns);
   int FillPlain(int64_t now_ns);
-  void StartIo(int64_t now_ns, int64_t intended_ns, int index);
+  // False when the block that it would write is being written: it is held until that has completed.
+  bool StartIo(int64_t now_ns, int64_t intended_ns, int index);
   void StartSync(int64_t now_ns, int index);
   void FillContentOf(Slot* slot, int64_t now_ns);
   void NoteSyncs(const IoRequest& request);
-  void QueueAllSyncs();
+  void QueueSync(uint16_t file);
+  void QueueAllSyncs(bool only_dirty);
   uint64_t CompletedWrites() const;
   void Complete(const IoCompletion& completion, int64_t now_ns);
   void CompletePlain(int count, int64_t now_ns);
@@ -191,6 +197,8 @@ class IoThread {
   uint64_t left_bytes_ = 0;
   bool exhausted_ = false;
   uint64_t errors_ = 0;
+  std::atomic<bool> failed_{false};
+  std::optional<Access::Next> held_;  // of which the block is being written by another I/O
 
   std::optional<Schedule> schedule_;
   Pacer pacer_;
@@ -204,7 +212,8 @@ class IoThread {
 
   std::vector<uint16_t> syncs_;     // files to be synced, a ring of files.size() + 1
   size_t syncs_begin_ = 0, syncs_end_ = 0;
-  std::vector<uint8_t> dirty_;      // by file
+  std::vector<uint8_t> dirty_;      // by file: written since its last sync was queued
+  std::vector<uint8_t> queued_;     // by file: in syncs_
   bool any_dirty_ = false;
   uint32_t writes_since_sync_ = 0;
   uint32_t ios_since_sync_ = 0;

@@ -50,11 +50,16 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   options.write = Writes(workload);
   options.direct = workload.direct();
   options.create = workload.create();
+  const v1::Content& content = workload.content();
+  options.changes_content = workload.trim_ratio() > 0 || content.has_zeros() || content.has_compressed_ratio() || content.duplicate_ratio() > 0;
   options.flags = workload.write_through() == v1::WRITE_THROUGH_SYNC ? O_SYNC : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC : 0;
   options.expendable.assign(assignment_.expendable().begin(), assignment_.expendable().end());
   auto opened = OpenAll(*environment_.guard, targets, who, options);
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);
+  if (Writes(workload)) {
+    for (const std::string& path : part->targets.paths) environment_.ledgers->Forget(path, workload.verify() ? workload.block_size_bytes() : 0);
+  }
   WorkloadContext context;
   context.assignment = &assignment_;
   context.targets = &part->targets;
@@ -271,6 +276,11 @@ void Load::ReportStuck() {
   const int64_t now = clock_->MonotonicNs();
   if (now - looked_ns_ < kStuckLookNs) return;
   looked_ns_ = now;
+  // One that gave up ends the load for all: the phase has failed, and the others' I/O serves nothing any more.
+  const bool failed = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
+    return std::any_of(part->threads.begin(), part->threads.end(), [](const auto& thread) { return thread->failed(); });
+  });
+  if (failed) timeline_.EndAt(std::max(now, timeline_.go_ns()));
   for (const auto& part : parts_) {
     for (size_t i = 0; i < part->threads.size(); ++i) {
       int64_t& reported = part->reported_ns[i];

@@ -62,6 +62,13 @@ std::string IdentityOf(const FileDescriptor& fd) {
   return absl::StrCat(facts.stx_ino, " born ", facts.stx_btime.tv_sec, ".", facts.stx_btime.tv_nsec);
 }
 
+absl::Status NoteChanged(const Guard& guard, const Guard::Place& place) {
+  auto mark = ReadMark(guard, place);
+  if (!mark || mark->filled == "by a workload") return absl::OkStatus();
+  mark->filled = "by a workload";
+  return WriteMark(guard, place, *mark);
+}
+
 absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const FileDescriptor& fd) {
   const auto mark = ReadMark(guard, place);
   if (mark && mark->file == IdentityOf(fd)) return absl::OkStatus();

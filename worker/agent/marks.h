@@ -26,6 +26,8 @@ Guard::Place MarkPlace(Guard::Place place);
 std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place);
 // Durable when it returns. FAILED_PRECONDITION when something else than a mark has its name.
 absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark);
+// The file's content is no longer what the mark says: the next prepare lays it out anew. Nothing happens without a mark.
+absl::Status NoteChanged(const Guard& guard, const Guard::Place& place);
 // The inode and, where the file system has it, when it was born: inode numbers are used again.
 std::string IdentityOf(const common::FileDescriptor& fd);
 

@@ -61,6 +61,9 @@ absl::StatusOr<common::FileDescriptor> OpenFile(const Guard& guard, const std::s
   if (options.write) {
     if (absl::Status status = CheckWritable(guard, *place, *fd, options); !status.ok()) return status;
   }
+  if (options.write && options.changes_content) {
+    if (absl::Status status = NoteChanged(guard, *place); !status.ok()) return status;
+  }
   return fd;
 }
 
@@ -74,6 +77,7 @@ absl::Status OpenFiles(const Guard& guard, const v1::TargetAssignment& target, c
     AddExtent(target, uint64_t{i} * file.size_bytes(), file.size_bytes(), static_cast<uint16_t>(open->files.size()), open);
     open->files.push_back(*std::move(fd));
     open->kinds.push_back(EngineFile::Kind::kFile);
+    open->in_memory = false;
     open->paths.push_back(path);
     open->sizes.push_back(file.size_bytes());
   }

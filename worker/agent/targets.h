@@ -41,6 +41,7 @@ struct OpenOptions {
   bool write = false;
   bool direct = false;
   bool create = false;  // files begin empty
+  bool changes_content = false;  // afterwards they are not filled as prepare filled them
   int flags = 0;        // O_SYNC, O_DSYNC
   std::vector<std::string> expendable;
 };

@@ -42,7 +42,7 @@ AccessLine LineOf(const v1::Workload& w, uint32_t size, uint32_t up_to, double w
 std::vector<AccessLine> LinesOf(const v1::Workload& w) {
   std::vector<AccessLine> lines;
   for (const v1::AccessLine& from : w.access()) {
-    AccessLine line = LineOf(w, static_cast<uint32_t>(from.block_size_bytes()), static_cast<uint32_t>(from.up_to_bytes()), from.weight() == 0 ? 1 : from.weight());
+    AccessLine line = LineOf(w, static_cast<uint32_t>(from.block_size_bytes()), static_cast<uint32_t>(from.up_to_bytes()), from.has_weight() ? from.weight() : 1);
     line.read_ratio = from.has_read_ratio() ? from.read_ratio() : 1;
     line.trim_ratio = 0;
     line.random_ratio = from.has_random_ratio() ? from.random_ratio() : 1;
@@ -52,7 +52,7 @@ std::vector<AccessLine> LinesOf(const v1::Workload& w) {
     lines.push_back(line);
   }
   for (const v1::WeightedBlockSize& from : w.block_sizes()) {
-    lines.push_back(LineOf(w, static_cast<uint32_t>(from.block_size_bytes()), static_cast<uint32_t>(from.up_to_bytes()), from.weight() == 0 ? 1 : from.weight()));
+    lines.push_back(LineOf(w, static_cast<uint32_t>(from.block_size_bytes()), static_cast<uint32_t>(from.up_to_bytes()), from.has_weight() ? from.weight() : 1));
   }
   if (lines.empty()) lines.push_back(LineOf(w, static_cast<uint32_t>(w.block_size_bytes()), 0, 1));
   // Lines of several sizes begin at multiples of the smallest, unless the job says otherwise.
@@ -129,7 +129,7 @@ EngineSetup EngineSetupOf(const v1::Workload& w, const OpenTargets& targets) {
 }
 
 // docs/performance.md, "How many I/Os per system call".
-void ChooseBatch(const v1::Workload& w, bool is_inline, IoThreadSetup* setup) {
+void ChooseBatch(const v1::Workload& w, bool is_inline, bool waits_many, IoThreadSetup* setup) {
   const uint32_t depth = w.queue_depth();
   setup->max_batch = w.engine_options().batch();
   if (setup->max_batch == 0) {
@@ -139,7 +139,7 @@ void ChooseBatch(const v1::Workload& w, bool is_inline, IoThreadSetup* setup) {
   if (IsSynchronous(w.engine())) setup->max_batch = 1;
   setup->max_batch = std::min(setup->max_batch, depth);
   setup->wait = w.engine_options().wait();
-  if (setup->wait == 0) setup->wait = is_inline ? std::max<uint32_t>(1, depth / 2) : 1;
+  if (setup->wait == 0) setup->wait = waits_many ? std::max<uint32_t>(1, depth / 2) : 1;
   setup->wait = std::min(setup->wait, depth);
 }
 
@@ -181,9 +181,10 @@ std::vector<BlockSpace::Extent> ExtentsOf(const OpenTargets& targets, bool per_t
   return own;
 }
 
+// Whether all hosts of the workload touch the same bytes.
 bool IsOverlapped(const v1::Assignment& assignment, const v1::Workload& w) {
-  return std::any_of(assignment.targets().begin(), assignment.targets().end(), [&](const v1::TargetAssignment& t) {
-    return t.target().sharing() == v1::SHARING_OVERLAPPED && std::find(w.targets().begin(), w.targets().end(), t.target().name()) != w.targets().end();
+  return std::all_of(assignment.targets().begin(), assignment.targets().end(), [&](const v1::TargetAssignment& t) {
+    return t.target().sharing() == v1::SHARING_OVERLAPPED || std::find(w.targets().begin(), w.targets().end(), t.target().name()) == w.targets().end();
   });
 }
 
@@ -205,6 +206,8 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
   const uint32_t threads = w.threads();
   const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
   const bool is_inline = !w.direct() || targets.null_target.has_value() || targets.in_memory;
+  // A buffered read that misses the cache completes by itself: it must not wait for others.
+  const bool waits_many = is_inline && (w.direct() || !Reads(w));
   // Hosts that shuffle one target together cover it once together.
   const bool together = w.pattern().has_shuffled() && IsOverlapped(*context.assignment, w);
   std::vector<std::unique_ptr<IoThread>> made;
@@ -218,7 +221,8 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
     access.file_order = w.file_order() == v1::FILE_ORDER_ROUND_ROBIN ? FileOrder::kRoundRobin : w.file_order() == v1::FILE_ORDER_RANDOM ? FileOrder::kRandom : FileOrder::kTogether;
     access.merge = w.merge();
     access.seed = assignment.seed();
-    access.common_seed = together || IsOverlapped(*context.assignment, w) ? assignment.common_seed() : assignment.seed();
+    // Popular blocks lie where they lie in every phase of the job.
+    access.common_seed = IsOverlapped(*context.assignment, w) ? assignment.common_seed() : common::DeriveSeed(assignment.common_seed(), context.assignment->worker_index());
     access.thread = together ? fleet_thread : w.files_per_thread() ? 0 : i;
     access.threads = together ? fleet_threads : w.files_per_thread() ? 1 : threads;
     if (w.files_per_thread()) access.seed = common::DeriveSeed(access.seed, i);
@@ -230,13 +234,14 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
     setup.make_engine = EngineOf(w, targets, context.clock);
     setup.engine = EngineSetupOf(w, targets);
     setup.paths = targets.paths;
-    ChooseBatch(w, is_inline, &setup);
+    ChooseBatch(w, is_inline, waits_many, &setup);
     setup.content.zeros = w.content().has_zeros();
     setup.content.fresh = w.content().random().fresh();
     setup.content.compressed_ratio = w.content().has_compressed_ratio() ? w.content().compressed_ratio() : 1;
     setup.content.duplicate_ratio = w.content().duplicate_ratio();
     setup.seed = common::DeriveSeed(assignment.seed(), 5000 + i);
-    if (assignment.operations() != 0) setup.quota = std::max<uint64_t>(1, ShareOf(assignment.operations(), i, threads));
+    if (assignment.operations() != 0) setup.quota = ShareOf(assignment.operations(), i, threads);
+    setup.idle = assignment.operations() != 0 && setup.quota == 0;
     if (assignment.io_size_bytes() != 0) setup.quota_bytes = std::max<uint64_t>(1, ShareOf(assignment.io_size_bytes(), i, threads));
     if (w.passes() != 0) {
       const uint64_t blocks = w.passes() * own->part_blocks();

@@ -169,6 +169,10 @@ class UringEngine final : public IoEngine {
 
   void Fill(const IoRequest& request) {
     const EngineFile& target = setup_.files[request.file];
+    if (request.kind == IoKind::kTrim && target.kind == EngineFile::Kind::kBlockDevice && !ring_discards_) {
+      done_.push_back({request.slot, TrimNow(target, request.offset, request.length)});  // no ring command for it here
+      return;
+    }
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
     const int file = registered_files_ ? request.file : target.descriptor;
     if (nothing_ || target.kind == EngineFile::Kind::kNothing) {
@@ -191,12 +195,8 @@ class UringEngine final : public IoEngine {
       if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
     } else if (request.kind == IoKind::kSync) {
       FillSync(sqe, file);
-    } else if (!FillTrim(sqe, file, target, request)) {
-      // No ring command for it here: done at once, and the slot of the ring passes as a no-op that nobody hears of.
-      done_.push_back({request.slot, TrimNow(target, request.offset, request.length)});
-      io_uring_prep_nop(sqe);
-      io_uring_sqe_set_data64(sqe, kSilent);
-      return;
+    } else {
+      FillTrim(sqe, file, target, request);
     }
     // A no-op moves nothing, so that its length must come back with it.
     io_uring_sqe_set_data64(sqe, request.slot | (nothing_ ? uint64_t{request.length} << 32 : 0));
@@ -211,9 +211,8 @@ class UringEngine final : public IoEngine {
     if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
   }
 
-  bool FillTrim(io_uring_sqe* sqe, int file, const EngineFile& target, const IoRequest& request) {
+  void FillTrim(io_uring_sqe* sqe, int file, const EngineFile& target, const IoRequest& request) {
     if (target.kind == EngineFile::Kind::kBlockDevice) {
-      if (!ring_discards_) return false;
       io_uring_prep_rw(IORING_OP_URING_CMD, sqe, file, reinterpret_cast<const void*>(request.offset), 0, 0);
       sqe->cmd_op = kRingDiscard;
       sqe->addr3 = request.length;
@@ -221,7 +220,6 @@ class UringEngine final : public IoEngine {
       io_uring_prep_fallocate(sqe, file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(request.offset), request.length);
     }
     if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
-    return true;
   }
 
   int Enter(int min_complete, int64_t deadline_ns) {
@@ -252,14 +250,11 @@ class UringEngine final : public IoEngine {
       if (count == static_cast<int>(completions.size())) break;
       ++seen;
       const uint64_t data = io_uring_cqe_get_data64(cqe);
-      if (data == kSilent) continue;
       completions[count++] = {static_cast<uint32_t>(data), nothing_ && cqe->res == 0 ? static_cast<int32_t>(data >> 32) : cqe->res};
     }
     io_uring_cq_advance(&ring_, seen);
     return count;
   }
-
-  static constexpr uint64_t kSilent = ~uint64_t{0};
 
   EngineSetup setup_;
   io_uring ring_ = {};

@@ -47,7 +47,8 @@ Collector::Collector(const Timeline* timeline, const common::Clock* clock, std::
       sources_(std::move(sources)),
       options_(std::move(options)),
       sink_(std::move(sink)),
-      thread_sums_(sources_.size()) {}
+      thread_sums_(sources_.size()),
+      late_(sources_.size()) {}
 
 Collector::HostReading Collector::ReadHost() const {
   HostReading reading;
@@ -75,7 +76,8 @@ int64_t Collector::LastFinish() const {
 }
 
 bool Collector::AllTaken() const {
-  return std::all_of(sources_.begin(), sources_.end(), [](const Source& source) { return source.recorder->Front() == nullptr; });
+  const bool none_late = std::all_of(late_.begin(), late_.end(), [](const auto& kinds) { return std::all_of(kinds.begin(), kinds.end(), [](const KindTotals& t) { return t.empty(); }); });
+  return none_late && std::all_of(sources_.begin(), sources_.end(), [](const Source& source) { return source.recorder->Front() == nullptr; });
 }
 
 v1::IntervalClass Collector::ClassOf(uint32_t interval) const {
@@ -83,20 +85,34 @@ v1::IntervalClass Collector::ClassOf(uint32_t interval) const {
   return timeline_->IsRamp(interval) ? v1::INTERVAL_CLASS_RAMP : v1::INTERVAL_CLASS_MEASURED;
 }
 
-void Collector::Sleep(int64_t until_ns) const {
+void Collector::Sleep(uint32_t interval, int64_t until_ns) {
   options_.tick();
+  TakeLate(interval);
   clock_->SleepUntil(until_ns);
 }
 
+// What a thread that hung hands over after its return, of intervals before this one: taken at once, so that it need not
+// wait for room, and kept for the next interval that is emitted.
+void Collector::TakeLate(uint32_t interval) {
+  for (size_t i = 0; i < sources_.size(); ++i) {
+    Recorder* recorder = sources_[i].recorder;
+    while (const IntervalStats* stats = recorder->front_interval() < interval ? recorder->Front() : nullptr) {
+      for (int kind = 0; kind < kIoKinds; ++kind) late_[i][kind].Add((*stats)[kind]);
+      recorder->Pop();
+    }
+  }
+}
+
 // Until every thread has handed this interval over, has finished, or hangs. False when `give_up_ns` has passed.
-bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns) const {
+bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns) {
   const bool drain = ClassOf(interval) == v1::INTERVAL_CLASS_DRAIN;
+  const int64_t patience = std::min(kHungNs, 4 * timeline_->interval_ns());
   for (const Source& source : sources_) {
     while (!source.recorder->finished() && source.recorder->closed() <= interval) {
       const int64_t now = clock_->MonotonicNs();
       if (now > give_up_ns()) return false;
-      if (!drain && now > timeline_->EndOf(interval) + kHungNs) break;
-      Sleep(now + kPollNs);
+      if (!drain && now > timeline_->EndOf(interval) + patience) break;
+      Sleep(interval, now + kPollNs);
     }
   }
   return true;
@@ -106,18 +122,23 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
 uint64_t Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class, std::array<KindTotals, kIoKinds>* into) {
   Recorder* recorder = sources_[source].recorder;
   uint64_t operations = 0;
+  const auto take = [&](int kind, const auto& s) {
+    (*into)[kind].Add(s);
+    if (static_cast<IoKind>(kind) == IoKind::kSync) return;  // syncs are no I/Os
+    operations += s.operations;
+    if (interval_class != v1::INTERVAL_CLASS_MEASURED) return;
+    thread_sums_[source].operations += s.operations;
+    thread_sums_[source].bytes += s.bytes;
+    thread_sums_[source].errors += s.errors;
+  };
+  for (int kind = 0; kind < kIoKinds; ++kind) {
+    if (late_[source][kind].empty()) continue;
+    take(kind, late_[source][kind]);
+    late_[source][kind] = {};
+  }
   while (const IntervalStats* stats = recorder->Front()) {
     if (recorder->front_interval() > interval && interval_class != v1::INTERVAL_CLASS_DRAIN) break;
-    for (int kind = 0; kind < kIoKinds; ++kind) {
-      const KindStats& s = (*stats)[kind];
-      (*into)[kind].Add(s);
-      if (static_cast<IoKind>(kind) == IoKind::kSync) continue;  // syncs are no I/Os
-      operations += s.operations;
-      if (interval_class != v1::INTERVAL_CLASS_MEASURED) continue;
-      thread_sums_[source].operations += s.operations;
-      thread_sums_[source].bytes += s.bytes;
-      thread_sums_[source].errors += s.errors;
-    }
+    for (int kind = 0; kind < kIoKinds; ++kind) take(kind, (*stats)[kind]);
     recorder->Pop();
   }
   return operations;
@@ -163,7 +184,7 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
       const int64_t now = clock_->MonotonicNs();
       const int64_t end = timeline_->EndOf(interval);
       if (now >= end) break;
-      Sleep(std::min(end, now + 4 * kPollNs));
+      Sleep(interval, std::min(end, now + 4 * kPollNs));
     }
     const bool drain = ClassOf(interval) == v1::INTERVAL_CLASS_DRAIN;
     HostReading reading;

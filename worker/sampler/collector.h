@@ -16,7 +16,7 @@ namespace lockstep::worker {
 
 // Merges what the I/O threads of a phase recorded into interval samples, beside the host's own counters on the same
 // grid, and adds them up to the phase's result. Runs on one thread, which calls Run(). A thread that hangs in an I/O is waited
-// for a second beyond the interval's end; what it recorded comes with the first interval after it has returned.
+// for a second, or four intervals, beyond the interval's end; what it recorded comes with the first interval after it has returned.
 class Collector {
  public:
   struct Source {
@@ -59,8 +59,9 @@ class Collector {
   bool AllFinished() const;  // every thread; never without one
   bool AllTaken() const;
   int64_t LastFinish() const;
-  void Sleep(int64_t until_ns) const;
-  bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns) const;
+  void Sleep(uint32_t interval, int64_t until_ns);
+  void TakeLate(uint32_t interval);
+  bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns);
   uint64_t TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class, std::array<KindTotals, kIoKinds>* into);
   void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
   v1::IntervalClass ClassOf(uint32_t interval) const;
@@ -73,6 +74,7 @@ class Collector {
   HostReading last_reading_;
   std::map<v1::IntervalClass, Sums> totals_;
   std::vector<ThreadSums> thread_sums_;
+  std::vector<std::array<KindTotals, kIoKinds>> late_;  // by source: of intervals that were emitted without it
   uint32_t intervals_ = 0;
 };
 

@@ -62,7 +62,12 @@ void Access::FindPart(const AccessOptions& options) {
     run.offset += (first - run.first) * space.align_bytes();
     stream_.push_back(run);
   }
-  cursor_ = stream_[0].offset;
+  // A random thread whose I/Os continue one another begins where its part would, as a sequential one does.
+  const BlockSpace::Place start = space.At(begin_);
+  cursor_ = start.offset;
+  for (size_t i = 0; i < stream_.size(); ++i) {
+    if (stream_[i].file == start.file && start.offset >= stream_[i].offset && start.offset < stream_[i].end) cursor_run_ = i;
+  }
   if (file_order_ == FileOrder::kTogether) return;
   // Threads begin in different parts of each file, and with different files.
   for (const BlockSpace::Run& run : space.runs()) {
@@ -119,11 +124,15 @@ BlockSpace::Place Access::RandomPlace(Line* line) {
 BlockSpace::Place Access::SequentialPlace(Line* line, uint32_t length) {
   const std::vector<BlockSpace::Run>& runs = stream_;
   if (file_order_ != FileOrder::kTogether) {
-    const size_t index = next_file_ % runs.size();
-    uint64_t offset = RoundUp(file_cursors_[index], line->align);
-    if (offset + length > runs[index].end) offset = RoundUp(runs[index].offset, line->align);
-    file_cursors_[index] = offset + length;
-    return {runs[index].file, offset};
+    for (size_t tries = 0; tries < runs.size(); ++tries) {
+      const size_t index = (next_file_ + tries) % runs.size();
+      uint64_t offset = RoundUp(file_cursors_[index], line->align);
+      if (offset + length > runs[index].end) offset = RoundUp(runs[index].offset, line->align);
+      if (offset + length > runs[index].end) continue;  // the I/O fits nowhere in this file's part
+      file_cursors_[index] = offset + length;
+      return {runs[index].file, offset};
+    }
+    return line->space.At(begin_ % line->space.blocks());
   }
   for (size_t tries = 0; tries <= runs.size(); ++tries) {
     const BlockSpace::Run& run = runs[cursor_run_];
