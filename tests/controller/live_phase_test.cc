@@ -59,6 +59,34 @@ TEST(LivePhaseTest, AResultMustBeTheSumOfItsIntervalsBucketByBucket) {
   EXPECT_FALSE(phase.CheckResult(1, ResultOf(Sample(0, {100}))).ok());
 }
 
+// An open loop's interval in which all failed has errors, and no response time; syncs are no I/Os.
+TEST(LivePhaseTest, ErrorsCountOnceAndSyncsNotAtAll) {
+  const auto respond = [](v1::IntervalSample sample) {
+    v1::Histogram* response = sample.mutable_workloads(0)->mutable_operations(0)->add_histograms();
+    *response = sample.workloads(0).operations(0).histograms(0);
+    response->set_metric(v1::METRIC_RESPONSE_TIME);
+    return sample;
+  };
+  LivePhase phase(0, {{0, "a"}}, {});
+  v1::IntervalSample good = respond(Sample(0, {100, 200}));
+  v1::OperationCounters* sync = good.mutable_workloads(0)->add_operations();
+  *sync = Sample(0, {7, 7, 7}).workloads(0).operations(0);
+  sync->set_kind(v1::OPERATION_KIND_FSYNC);
+  v1::IntervalSample failed = Sample(1, {});
+  failed.mutable_workloads(0)->mutable_operations(0)->set_errors(5);
+  ASSERT_TRUE(phase.Add(0, good).ok());
+  ASSERT_TRUE(phase.Add(0, failed).ok());
+  const auto complete = phase.TakeComplete();
+  ASSERT_EQ(complete.size(), 2u);
+  EXPECT_DOUBLE_EQ(complete[0].iops(), 2);
+  EXPECT_DOUBLE_EQ(phase.MeasuredIops(), 1);
+  v1::IntervalSample whole = respond(Sample(0, {100, 200}));
+  whole.mutable_workloads(0)->mutable_operations(0)->set_errors(5);
+  v1::PhaseResult result = ResultOf(whole);
+  *result.mutable_workloads(0)->add_measured() = *sync;
+  EXPECT_TRUE(phase.CheckResult(0, result).ok()) << phase.CheckResult(0, result);
+}
+
 TEST(LivePhaseTest, ASampleThatIsNoneChangesNothing) {
   LivePhase phase = Phase();
   v1::IntervalSample lies = Sample(0, {100});

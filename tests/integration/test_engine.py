@@ -59,6 +59,16 @@ class Engine(FleetTest):
         found = verify["workloads"][0]["verification"]
         self.assertEqual((found["checked"], found["notCheckable"], found["mismatches"]), (2048, 0, 0))
 
+    def test_more_ios_in_flight_than_blocks_are_verified_all_the_same(self):
+        target = f'{{name: data, file: {{path: "{self.fleet.data}/{{host}}/few", size: 64KiB}}}}'
+        job = f"name: few\ntargets: [{target}]\nphases:\n  - prepare:\n  - precondition: {{block_size: 4KiB, verify: true, passes: 3}}\n  - verify:\n  - cleanup:\n"
+        phases = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"]
+        self.assertEqual(phases[1]["total"]["operations"], 48)
+        self.assertEqual(phases[2]["workloads"][0]["verification"]["checked"], 16)
+
+    def test_fewer_ios_than_threads_are_no_more_than_asked_for(self):
+        self.assertEqual(self.load("operations: 3, threads: 8")["total"]["operations"], 3)
+
     def test_an_earlier_runs_data_is_verified_and_what_was_changed_since_is_told_apart(self):
         path = os.path.join(self.fleet.data, "node1", "kept")
         target = f'{{name: data, file: {{path: "{self.fleet.data}/{{host}}/kept", size: 1MiB}}}}'

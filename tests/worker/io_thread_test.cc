@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <new>
 #include <thread>
 
@@ -264,6 +265,53 @@ TEST(IoThreadTest, TwelveHoursNeedNoMoreMemoryThanAMinute) {
   EXPECT_GE(seen, kIntervals);
   EXPECT_NEAR(static_cast<double>(operations), 15.0 * kIntervals, 6 * std::sqrt(15.0 * kIntervals));
   EXPECT_LT(after_all, after_a_minute + 512) << "KiB";
+}
+
+// A thread that hangs for many intervals, and one that does not: nobody waits for room, nothing is lost, and the hung one's
+// figures come after its return.
+TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
+  const common::Clock& clock = common::SystemClock();
+  Timeline timeline(50 * kMs, 0);
+  timeline.Begin(clock.MonotonicNs() + kMs, 2 * kSecond);
+  Recorder healthy({}), hung({});
+  const auto work = [&](Recorder* recorder, int64_t hang_from, int64_t hang_to) {
+    uint64_t recorded = 0;
+    for (int64_t now = clock.MonotonicNs(); now < timeline.load_end_ns(); now = clock.MonotonicNs()) {
+      while (now >= timeline.EndOf(recorder->interval()) && timeline.BeginOf(recorder->interval()) < timeline.load_end_ns()) recorder->CloseInterval();
+      recorder->RecordDone(IoKind::kRead, 1000, 1000, 1, false);
+      ++recorded;
+      const int64_t into = clock.MonotonicNs() - timeline.go_ns();
+      clock.SleepUntil(into > hang_from && into < hang_to ? timeline.go_ns() + hang_to : clock.MonotonicNs() + kMs);
+    }
+    recorder->Finish(clock.MonotonicNs());
+    return recorded;
+  };
+  uint64_t expected[2] = {};
+  std::thread one([&] { expected[0] = work(&healthy, 0, 0); });
+  std::thread other([&] { expected[1] = work(&hung, 500 * kMs, 1800 * kMs); });
+  uint64_t total = 0;
+  std::map<uint32_t, uint64_t> healthy_by_interval;
+  Collector collector(&timeline, &clock, {{&healthy, 0}, {&hung, 1}}, {}, [&](v1::IntervalSample sample) {
+    for (const auto& workload : sample.workloads()) {
+      for (const auto& c : workload.operations()) {
+        total += c.operations();
+        if (workload.workload() == 0) healthy_by_interval[sample.interval()] += c.operations();
+      }
+    }
+  });
+  collector.Begin();
+  EXPECT_TRUE(collector.Run([&] { return timeline.load_end_ns() + 10 * kSecond; }));
+  one.join();
+  other.join();
+  EXPECT_EQ(total, expected[0] + expected[1]);
+  uint64_t measured = 0;
+  for (const v1::WorkloadResult& result : collector.TakeResults()) {
+    for (const auto* list : {&result.ramp(), &result.measured(), &result.drain()}) {
+      for (const v1::OperationCounters& c : *list) measured += c.operations();
+    }
+  }
+  EXPECT_EQ(measured, total);
+  for (uint32_t interval = 12; interval < 35; ++interval) EXPECT_GT(healthy_by_interval[interval], 0u) << interval;
 }
 
 // Counts allocations from the second batch on.

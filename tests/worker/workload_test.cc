@@ -266,6 +266,23 @@ TEST(AccessTest, FilesTakeTurnsOrAreDrawn) {
   ExpectFits(counts, {10000, 10000, 10000});
 }
 
+TEST(AccessTest, LargeIosStayInsideTheWorkersPartOfEachFile) {
+  const std::vector<BlockSpace::Extent> parts = {{0, 7 << 20, 10 << 20}, {1, 0, 5 << 20}, {2, 0, 10 << 20}};
+  for (FileOrder file_order : {FileOrder::kTogether, FileOrder::kRoundRobin, FileOrder::kRandom}) {
+    for (Order order : {Order::kSequential, Order::kRandom}) {
+      AccessOptions options = Options(order);
+      options.lines = {{.block_size_bytes = 4096, .random_ratio = 0.5}, {.block_size_bytes = 4 << 20, .random_ratio = 0.5}};
+      options.file_order = file_order;
+      Access access = Make(parts, options);
+      for (int i = 0; i < 2000; ++i) {
+        const Access::Next next = access.Take();
+        ASSERT_GE(next.offset, parts[next.file].begin);
+        ASSERT_LE(next.offset + next.length, parts[next.file].end);
+      }
+    }
+  }
+}
+
 TEST(AccessTest, NeighboursOfOneKindAreMergedUpToTheLimit) {
   AccessOptions options = Options(Order::kSequential);
   options.merge = 4;
