@@ -264,7 +264,11 @@ TEST(IoThreadTest, TwelveHoursNeedNoMoreMemoryThanAMinute) {
   const uint64_t after_all = ResidentKib();
   EXPECT_GE(seen, kIntervals);
   EXPECT_NEAR(static_cast<double>(operations), 15.0 * kIntervals, 6 * std::sqrt(15.0 * kIntervals));
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these keep what is freed
   EXPECT_LT(after_all, after_a_minute + 512) << "KiB";
+#else
+  (void)after_all;
+#endif
 }
 
 // A thread that hangs for many intervals, and one that does not: nobody waits for room, nothing is lost, and the hung one's
