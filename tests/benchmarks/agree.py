@@ -16,7 +16,9 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
+sys.path.insert(0, HERE)
 from fleet import Fleet  # noqa: E402
+from machine import MIB, read_through, write_random  # noqa: E402
 
 
 def disk_of(path):
@@ -136,10 +138,7 @@ def main():
     try:
         disk = disk_of(work)
         path = os.path.join(work, "file")
-        with open("/dev/urandom", "rb") as source, open(path, "wb") as out:
-            for _ in range(512):
-                out.write(source.read(1 << 20))
-            os.fsync(out.fileno())
+        write_random(path, 512 * MIB)
         print(f"file of 512 MiB on {disk}; {options.rounds} alternated rounds of {options.seconds} s; fio and Lockstep with io_uring, one thread")
         print(f"{'':<41}  {'fio IOPS':>9}  {'ours':>9}  ratio (range)       limit   I/O")
         with Fleet(1, allow=[work], worker_flags=["--allow-expendable", path]) as fleet:
@@ -152,9 +151,7 @@ def main():
                 if options.only not in " ".join(str(case).split()):
                     continue
                 if not direct and kind == "read":
-                    with open(path, "rb") as warm:
-                        while warm.read(1 << 22):
-                            pass
+                    read_through(path)
                 total += 1
                 met += bench_case(fleet, case, path, disk, options)
     finally:

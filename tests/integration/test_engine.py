@@ -51,8 +51,7 @@ class Engine(FleetTest):
         self.assertEqual(operations(load)["fsync"]["operations"], 16)
 
     def test_passes_and_shuffling_visit_each_block_once(self):
-        job = workload_job(self.fleet.data, "pattern: shuffled, passes: 1, threads: 3, read: 0%, verify: true", run="interval_dummy: 1")
-        job = job.replace("interval_dummy: 1, ", "")
+        job = workload_job(self.fleet.data, "pattern: shuffled, passes: 1, threads: 3, read: 0%, verify: true", run="ramp: 0s")
         report = self.ok(self.fleet.run_job(job + "  - verify:\n", "--format", "json")).json()
         load, verify = report["phases"][1], report["phases"][2]
         self.assertEqual(load["total"]["operations"], 2048)
@@ -122,7 +121,7 @@ class Engine(FleetTest):
         self.assertTrue(any("BACKLOG" in remark for remark in load["remarks"]))
         self.assertEqual(self.fleet.sql("SELECT 1 FROM verification WHERE run_id = last_run()"), [])
 
-    def test_brakes_hold_over_the_fleet(self):
+    def test_a_brake_holds_and_is_named_as_the_limit(self):
         load = self.load("max_iops: 500, queue_depth: 4", run="duration: 2s")
         self.assertLessEqual(load["total"]["iops"], 510)
         self.assertGreater(load["total"]["iops"], 400)

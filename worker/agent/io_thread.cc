@@ -1,11 +1,6 @@
 #include "worker/agent/io_thread.h"
 
-#include <linux/mempolicy.h>
-#include <sched.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -86,28 +81,6 @@ IoThread::~IoThread() {
   (void)buffers_.release();
 }
 
-absl::Status IoThread::Place() {
-  // An arrival is due to the microsecond; the default slack of sleeping threads is 50.
-  prctl(PR_SET_TIMERSLACK, 1);
-  if (setup_.placement.cpu >= 0) {
-    cpu_set_t cpus;
-    CPU_ZERO(&cpus);
-    CPU_SET(static_cast<size_t>(setup_.placement.cpu), &cpus);
-    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("engine_options.cpus: processor ", setup_.placement.cpu, ": ", strerror(errno), "; this worker may run on ",
-                                                     sysconf(_SC_NPROCESSORS_ONLN), " processors, from 0"));
-    }
-  }
-  if (setup_.placement.numa_node >= 0) {
-    const unsigned long nodes = 1ul << (setup_.placement.numa_node % 64);
-    if (setup_.placement.numa_node >= 63 || syscall(SYS_set_mempolicy, MPOL_BIND, &nodes, 64) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("engine_options.numa_node: memory of node ", setup_.placement.numa_node, ": ",
-                                                     setup_.placement.numa_node >= 63 ? "no such node" : strerror(errno), "; see /sys/devices/system/node"));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // Reads and writes of a mix have buffers of their own, so that what is written stays what it was made.
 absl::Status IoThread::MakeBuffers() {
   const ContentOptions& content = setup_.content;
@@ -134,7 +107,7 @@ absl::Status IoThread::MakeBuffers() {
 }
 
 absl::Status IoThread::Arm() {
-  if (absl::Status status = Place(); !status.ok()) return status;
+  if (absl::Status status = PlaceThisThread(setup_.placement); !status.ok()) return status;
   if (absl::Status status = MakeBuffers(); !status.ok()) return status;
   for (uint32_t slot = setup_.engine.queue_depth; slot-- > 0;) free_.Give(slot);
   engine_ = setup_.make_engine();

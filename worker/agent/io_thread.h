@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "worker/agent/block_checks.h"
+#include "worker/agent/placement.h"
 #include "worker/engine/io_engine.h"
 #include "worker/sampler/recorder.h"
 #include "worker/sampler/timeline.h"
@@ -27,13 +28,6 @@ struct SyncRule {
   bool all_files = false;     // else the one written last
   bool at_end = false;
   bool any() const { return every_writes != 0 || every_ios != 0 || at_end; }
-};
-
-// Where a thread runs.
-struct Placement {
-  int cpu = -1;        // -1: anywhere
-  int numa_node = -1;  // of its memory; -1: any
-  bool huge_pages = false;
 };
 
 // One thread's part of a workload.
@@ -132,7 +126,6 @@ class IoThread {
   };
   enum class Waiting { kNothing, kThink, kRate, kBlock };
 
-  absl::Status Place();
   absl::Status MakeBuffers();
   void CloseIntervals(int64_t now_ns) {
     if (now_ns >= interval_end_ns_ || now_ns >= timeline_->load_end_ns()) CloseThrough(now_ns);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <ctime>
 
 namespace lockstep::worker {
 namespace {
@@ -13,6 +14,12 @@ namespace {
 int32_t ResultOf(int result) { return result < 0 ? -errno : 0; }
 
 }  // namespace
+
+int64_t MonotonicNowNs() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
+}
 
 int32_t SyncNow(const EngineFile& file, SyncMode mode) {
   if (file.kind == EngineFile::Kind::kNothing) return 0;

@@ -70,8 +70,6 @@ class IoEngine {
 
   // When the last Exchange() had handed its requests over, CLOCK_MONOTONIC; with timed_submission only, else 0.
   int64_t submitted_at_ns() const { return submitted_at_ns_; }
-  // Whether an I/O has completed when Exchange() returns: a queue depth has no meaning.
-  virtual bool synchronous() const { return false; }
 
   // "io_uring (registered files and buffers, single issuer)"
   virtual std::string Describe() const = 0;

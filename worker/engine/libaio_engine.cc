@@ -13,12 +13,6 @@
 namespace lockstep::worker {
 namespace {
 
-int64_t NowNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
-}
-
 // The head of the ring at the address that io_setup returns: fs/aio.c, struct aio_ring.
 struct SharedRing {
   static constexpr unsigned kMagic = 0xa10a10a1;
@@ -59,13 +53,13 @@ class LibaioEngine final : public IoEngine {
   absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
     for (const IoRequest& request : requests) Add(request);
     if (absl::Status status = Submit(); !status.ok()) return status;
-    if (setup_.timed_submission) submitted_at_ns_ = NowNs();
+    if (setup_.timed_submission) submitted_at_ns_ = MonotonicNowNs();
     int count = 0;
     for (const IoCompletion& completion : done_) completions[count++] = completion;
     done_.clear();
     count = Reap(completions, count);
     if (count >= min_complete) return count;
-    const int64_t rest = deadline_ns - NowNs();
+    const int64_t rest = deadline_ns - MonotonicNowNs();
     timespec timeout = {rest / 1000000000, rest % 1000000000};
     if (rest <= 0) timeout = {0, 0};
     const int room = static_cast<int>(completions.size()) - count;

@@ -75,7 +75,6 @@ class MmapEngine final : public IoEngine {
     return static_cast<int>(requests.size());
   }
 
-  bool synchronous() const override { return true; }
   std::string Describe() const override { return "mmap (copies, msync)"; }
 
  private:

@@ -39,7 +39,6 @@ class NullEngine final : public IoEngine {
     }
   }
 
-  bool synchronous() const override { return instant_; }
   std::string Describe() const override { return instant_ ? "null (no storage)" : "null (no storage, scripted latency)"; }
 
  private:

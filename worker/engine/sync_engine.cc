@@ -25,7 +25,6 @@ class SyncEngine final : public IoEngine {
     return static_cast<int>(requests.size());
   }
 
-  bool synchronous() const override { return true; }
   std::string Describe() const override { return kVectored ? "sync (preadv2, pwritev2)" : "sync (pread, pwrite)"; }
 
  private:

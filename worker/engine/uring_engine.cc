@@ -23,12 +23,6 @@ constexpr uint32_t kRingDiscard = _IO(0x12, 0);
 // Up to this depth, buffered writes do better with plain task work.
 constexpr uint32_t kShallow = 2;
 
-int64_t NowNs() {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * int64_t{1000000000} + now.tv_nsec;
-}
-
 bool KernelIsAtLeast(int major, int minor) {
   utsname name;
   if (uname(&name) != 0) return false;
@@ -73,7 +67,7 @@ class UringEngine final : public IoEngine {
     if (setup_.timed_submission) {
       const int result = io_uring_submit(&ring_);
       if (result < 0 && !Passes(-result)) return Broken(-result);
-      submitted_at_ns_ = NowNs();
+      submitted_at_ns_ = MonotonicNowNs();
     }
     while (true) {
       const int error = Enter(done_.empty() ? min_complete : 0, deadline_ns);
@@ -160,7 +154,7 @@ class UringEngine final : public IoEngine {
   absl::Status ProbePolling() {
     const IoRequest read = {IoKind::kRead, 0, 0, 0, static_cast<uint32_t>(std::min<size_t>(setup_.buffers->bytes_each(), 4096)), 0};
     std::vector<IoCompletion> done(1);
-    const auto count = Exchange(absl::MakeConstSpan(&read, 1), 1, NowNs() + 5000000000, absl::MakeSpan(done));
+    const auto count = Exchange(absl::MakeConstSpan(&read, 1), 1, MonotonicNowNs() + 5000000000, absl::MakeSpan(done));
     if (!count.ok()) return count.status();
     if (*count == 1 && done[0].result >= 0) return absl::OkStatus();
     return absl::UnimplementedError(absl::StrCat("completion_polling: ", *count == 0 ? "a polled read did not complete" : strerror(-done[0].result),
@@ -228,7 +222,7 @@ class UringEngine final : public IoEngine {
       return result < 0 ? -result : 0;
     }
     if (io_uring_sq_ready(&ring_) == 0 && io_uring_cq_ready(&ring_) >= static_cast<unsigned>(min_complete)) return 0;
-    const int64_t rest = deadline_ns - NowNs();
+    const int64_t rest = deadline_ns - MonotonicNowNs();
     if (rest <= 0) {
       const int result = io_uring_submit_and_get_events(&ring_);
       return result < 0 ? -result : 0;

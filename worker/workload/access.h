@@ -79,9 +79,8 @@ class Access {
   bool writes() const { return writes_; }
   bool trims() const { return trims_; }
   bool pauses() const { return pauses_; }
-  // I/Os and bytes that go once through this thread's part.
+  // I/Os that go once through this thread's part.
   uint64_t part_blocks() const { return part_blocks_; }
-  uint64_t part_bytes() const { return part_blocks_ * lines_[0].align; }
 
  private:
   struct Line {
