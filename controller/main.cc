@@ -12,13 +12,16 @@
 #include "CLI/CLI.hpp"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/queue.h"
 #include "common/tls.h"
 #include "common/version.h"
 #include "controller/service/controller_service.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
+#include "storage/active_lock.h"
 #include "storage/embedded.h"
 #include "storage/pg_store.h"
+#include "storage/spool.h"
 #include "web/server.h"
 
 namespace {
@@ -33,13 +36,17 @@ struct Flags {
   std::string ready_file;
   common::TlsFiles tls;
   bool insecure = false;
+  double lease_seconds = 10;
+  double spool_mib = 1024;
 };
 
 void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--listen", flags->listen, "HOST:PORT for workers and users; may be given several times; port 0 takes a free one")->capture_default_str();
   app->add_option("--http", flags->http, "HOST:PORT of the web page (read-only); off without it");
   app->add_option("--store", flags->store, "postgresql://… of a server to use instead of the embedded one");
-  app->add_option("--state-dir", flags->state_directory, "Where the embedded PostgreSQL lives")->capture_default_str();
+  app->add_option("--state-dir", flags->state_directory, "Where the embedded PostgreSQL and the spool live")->capture_default_str();
+  app->add_option("--lease", flags->lease_seconds, "Seconds of silence after which a worker is lost")->capture_default_str()->check(CLI::Range(1.0, 3600.0));
+  app->add_option("--spool-mib", flags->spool_mib, "The most that waits on this disk while the store is away, MiB; beyond it runs are stopped")->capture_default_str()->check(CLI::Range(0.0, 1e9));
   app->add_option("--ready-file", flags->ready_file, "Written with the addresses once everything listens");
   app->add_option("--tls-cert", flags->tls.certificate, "PEM certificate of this controller");
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
@@ -71,10 +78,13 @@ std::string DeviceOf(const std::string& path) {
   return common::ReadTrimmed("/proc/sys/kernel/random/boot_id") + "/" + device.substr(device.rfind('/') + 1);
 }
 
+constexpr auto kShutdownWait = std::chrono::seconds(8);
+
 struct OpenedStore {
   std::unique_ptr<storage::EmbeddedPostgres> embedded;
   std::unique_ptr<storage::PgStore> store;
   std::string device;
+  std::string conninfo;
 };
 
 absl::StatusOr<OpenedStore> OpenStore(const Flags& flags) {
@@ -95,6 +105,7 @@ absl::StatusOr<OpenedStore> OpenStore(const Flags& flags) {
     if (!reader.ok()) return reader.status();
     options.description = "PostgreSQL at " + reader->substr(reader->find(' ') == std::string::npos ? reader->size() : reader->find(' ') + 1);
   }
+  opened.conninfo = options.conninfo;
   auto store = storage::PgStore::Open(std::move(options));
   if (!store.ok()) return store.status();
   opened.store = *std::move(store);
@@ -113,30 +124,71 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
+// Waits until no other controller of this store is active. Empty, when a signal ends the waiting.
+absl::StatusOr<bool> BecomeActive(storage::ActiveLock* lock, const sigset_t& signals) {
+  for (bool said = false;; said = true) {
+    auto held = lock->Hold();
+    if (!held.ok() && !said) return held.status();
+    if (held.ok() && *held) return true;
+    if (!said) spdlog::info("standby: {} is active; this controller takes over when that one is gone", lock->Holder());
+    // A server that was away loses everybody's lock: the controller that was active has the first try when it is back.
+    const timespec pause = held.ok() ? timespec{0, 500000000} : timespec{3, 0};
+    if (sigtimedwait(&signals, nullptr, &pause) > 0) return false;
+  }
+}
+
+void EndThisController(const std::string& reason) {
+  spdlog::critical("{}: this one ends", reason);
+  // Nothing may be tidied up here: what was this controller's is another one's by now.
+  std::_Exit(3);
+}
+
 // Everything from the open store to the signal that ends it.
 int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
+  storage::ActiveLock lock(opened.conninfo);
+  const auto active = BecomeActive(&lock, signals);
+  if (!active.ok()) return Fail(active.status());
+  if (!*active) return 0;
+  auto spool = storage::FileSpool::Open(flags.state_directory + "/spool", static_cast<uint64_t>(flags.spool_mib * 1048576));
+  if (!spool.ok()) return Fail(spool.status());
   char host[256] = {};
   gethostname(host, sizeof host - 1);
   auto epoch = opened.store->AcquireEpoch(std::string(host) + ":" + std::to_string(getpid()));
   if (!epoch.ok()) return Fail(epoch.status());
   auto store_id = opened.store->StoreId();
   if (!store_id.ok()) return Fail(store_id.status());
-  auto queue = opened.store->Queue();
-  if (!queue.ok()) return Fail(queue.status());
   auto credentials = common::ServerCredentials(flags.tls);
   if (!credentials.ok()) return Fail(credentials.status());
 
+  const common::Clock* clock = &common::SystemClock();
   controller::Watchers watchers;
-  controller::Coordinator coordinator({opened.store.get(), &watchers, &common::SystemClock(), opened.device});
-  controller::IngestPipeline ingest(*epoch, opened.store.get(), [](const std::string& reason) {
-    spdlog::critical("{}: this one ends", reason);
-    kill(getpid(), SIGTERM);
-  });
-  controller::Fleet fleet(*epoch, *store_id, &common::SystemClock(),
+  controller::ThreadLoop loop(clock, EndThisController);
+  controller::Coordinator coordinator({opened.store.get(), &watchers, clock, &loop, {}, opened.device});
+  controller::IngestPipeline::Options pipeline;
+  pipeline.epoch = *epoch;
+  pipeline.store = opened.store.get();
+  pipeline.spool = spool->get();
+  pipeline.clock = clock;
+  pipeline.fenced = EndThisController;
+  pipeline.store_state = [&](bool away, const std::string& reason) { coordinator.OnStoreState(away, reason); };
+  pipeline.spool_full = [&](const std::string& reason) { coordinator.OnSpoolFull(reason); };
+  controller::IngestPipeline ingest(std::move(pipeline));
+  if (absl::Status status = ingest.Replay(); !status.ok()) return Fail(status);
+  auto inheritance = controller::Coordinator::Inherit(opened.store.get());
+  if (!inheritance.ok()) return Fail(inheritance.status());
+  controller::Fleet fleet({*epoch, *store_id, static_cast<int64_t>(flags.lease_seconds * 1e9)}, clock,
                           {[&](const v1::Hello& hello) { coordinator.OnAttached(hello); },
                            [&](const std::string& id, const v1::WorkerMessage& message) { coordinator.OnMessage(id, message); },
                            [&](const std::string& id, const std::string& reason) { coordinator.OnLost(id, reason); }});
-  coordinator.Start(&fleet, &ingest, *std::move(queue));
+  coordinator.Start(&fleet, &ingest, *std::move(inheritance));
+  ingest.StartThread();
+  loop.Start();
+  const auto shut_down = [&] {
+    common::Queue<int> ended;
+    coordinator.Shutdown([&ended] { ended.Push(0); });
+    ended.Pop(kShutdownWait);
+    loop.Stop();
+  };
 
   const controller::ServiceParts parts{*epoch, opened.store.get(), &coordinator, &fleet, &ingest, &watchers};
   controller::ControllerService service(parts);
@@ -151,14 +203,14 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   auto server = builder.BuildAndStart();
   for (size_t i = 0; i < ports.size(); ++i) {
     if (server != nullptr && (ports[i] != 0 || flags.listen[i].rfind("unix:", 0) == 0)) continue;
-    coordinator.Shutdown();
+    loop.Stop();
     return Fail(absl::UnavailableError("cannot listen on " + flags.listen[i] + "; is another controller running there? (lockstep status asks it)"));
   }
   std::unique_ptr<web::Server> web;
   if (!flags.http.empty()) {
     auto started = web::Server::Start(flags.http, server->InProcessChannel({}));
     if (!started.ok()) {
-      coordinator.Shutdown();
+      loop.Stop();
       return Fail(started.status());
     }
     web = *std::move(started);
@@ -179,10 +231,15 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
     if (absl::Status status = common::WriteFileAtomically(flags.ready_file, ready); !status.ok()) return Fail(status);
   }
 
-  int number = 0;
-  sigwait(&signals, &number);
+  // The lock is looked after meanwhile: a controller that finds another one in its place ends.
+  const timespec pause{0, 300000000};
+  for (int look = 1; sigtimedwait(&signals, nullptr, &pause) < 0; ++look) {
+    if (opened.embedded != nullptr && look % 4 == 0) opened.embedded->KeepAlive();
+    const auto held = lock.Hold();
+    if (held.ok() && !*held) EndThisController("another controller, " + lock.Holder() + ", is active");
+  }
   spdlog::info("shutting down");
-  coordinator.Shutdown();
+  shut_down();
   web.reset();
   watchers.Shutdown();
   fleet.Shutdown();

@@ -169,6 +169,7 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const 
   } else if (absl::Status status = server->Initialise(binaries); !status.ok()) {
     return status;
   }
+  server->binaries_ = binaries;
   server->pid_ = LivePostmaster(data);
   if (server->pid_ > 0) {
     spdlog::info("adopting the PostgreSQL that runs in {} (pid {})", data, server->pid_);
@@ -227,6 +228,14 @@ absl::Status EmbeddedPostgres::CreateDatabase() {
   auto exists = (*connection)->Query("SELECT FROM pg_database WHERE datname = 'lockstep'");
   if (!exists.ok()) return exists.status();
   return exists->rows() > 0 ? absl::OkStatus() : (*connection)->Execute("CREATE DATABASE lockstep");
+}
+
+void EmbeddedPostgres::KeepAlive() {
+  int status = 0;
+  const bool dead = pid_ <= 0 || (child_ ? waitpid(pid_, &status, WNOHANG) == pid_ : kill(pid_, 0) != 0);
+  if (!dead) return;
+  spdlog::error("the PostgreSQL in {} has died; starting it again", directory_);
+  if (absl::Status started = Launch(binaries_); !started.ok()) spdlog::error("{}", std::string(started.message()));
 }
 
 EmbeddedPostgres::~EmbeddedPostgres() {

@@ -20,6 +20,8 @@ class EmbeddedPostgres {
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const std::string& directory);
   // Stops the server, cleanly.
   ~EmbeddedPostgres();
+  // To be called every now and then: starts the server again when it has died. Returns at once.
+  void KeepAlive();
 
   // For libpq, as the owner of everything.
   std::string conninfo() const;
@@ -36,6 +38,7 @@ class EmbeddedPostgres {
 
   const std::string directory_;
   common::FileDescriptor lock_;
+  std::string binaries_;
   pid_t pid_ = -1;
   bool child_ = false;  // started by this process, not adopted
 };

@@ -5,6 +5,7 @@
 #include "absl/time/time.h"
 #include "common/histogram.h"
 #include "google/protobuf/util/json_util.h"
+#include "storage/pg_store.h"
 
 namespace lockstep::storage {
 namespace {
@@ -144,11 +145,7 @@ class Rows {
 };
 
 absl::Status InTransaction(PgConnection* connection, uint64_t epoch, const std::vector<IngestBatch>& batches) {
-  auto current = connection->Query("SELECT epoch FROM controller_epoch FOR SHARE");
-  if (!current.ok()) return current.status();
-  if (current->UInt(0, 0) != epoch) {
-    return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch, ") was replaced by epoch ", current->UInt(0, 0)));
-  }
+  if (absl::Status status = CheckEpoch(connection, epoch); !status.ok()) return status;
   if (absl::Status status = MoveCursors(connection, batches); !status.ok()) return status;
   Rows rows;
   for (const IngestBatch& batch : batches) {

@@ -14,7 +14,10 @@ std::string Trimmed(std::string text) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& conninfo) {
-  std::unique_ptr<PgConnection> connection(new PgConnection(PQconnectdb(conninfo.c_str())));
+  // A server that has fallen silent is out of reach; what the connection string says goes before these.
+  const char* keywords[] = {"connect_timeout", "tcp_user_timeout", "dbname", nullptr};
+  const char* values[] = {"5", "10000", conninfo.c_str(), nullptr};
+  std::unique_ptr<PgConnection> connection(new PgConnection(PQconnectdbParams(keywords, values, 1)));
   if (!connection->healthy()) {
     return absl::UnavailableError(absl::StrCat("PostgreSQL: ", Trimmed(PQerrorMessage(connection->connection_.get()))));
   }

@@ -122,7 +122,8 @@ absl::Status PgStore::Transaction(const std::function<absl::Status(PgConnection*
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   if (absl::Status status = (*lease)->Execute("BEGIN"); !status.ok()) return status;
-  const absl::Status status = body(lease->get());
+  absl::Status status = epoch_ == 0 ? absl::OkStatus() : CheckEpoch(lease->get(), epoch_);
+  if (status.ok()) status = body(lease->get());
   if (!status.ok()) {
     (void)(*lease)->Execute("ROLLBACK");
     return status;
@@ -131,33 +132,27 @@ absl::Status PgStore::Transaction(const std::function<absl::Status(PgConnection*
 }
 
 absl::Status PgStore::Run(const std::string& sql, const std::vector<PgParam>& parameters) {
-  auto lease = Connect();
-  return lease.ok() ? (*lease)->Query(sql, parameters).status() : lease.status();
+  return Transaction([&](PgConnection* connection) { return connection->Query(sql, parameters).status(); });
+}
+
+absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
+  auto current = connection->Query("SELECT epoch, holder FROM controller_epoch FOR SHARE");
+  if (!current.ok()) return current.status();
+  if (current->UInt(0, 0) == epoch) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch, ") was replaced by the one at ", current->Text(0, 1), " (epoch ", current->UInt(0, 0), ")"));
 }
 
 absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
   uint64_t epoch = 0;
+  epoch_ = 0;
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
     auto raised = connection->Query("UPDATE controller_epoch SET epoch = epoch + 1, holder = $1, since = now() RETURNING epoch", {holder});
     if (!raised.ok()) return raised.status();
     epoch = raised->UInt(0, 0);
-    auto left = connection->Query(
-        "UPDATE runs SET state = 'failed', outcome = 'the controller was restarted while the run was in progress', ended_at = now() "
-        "WHERE state = 'running' RETURNING run_id");
-    if (!left.ok()) return left.status();
-    for (int i = 0; i < left->rows(); ++i) {
-      auto noted = connection->Query("INSERT INTO events (run_id, severity, message) VALUES ($1, 'error', "
-                                     "'the controller was restarted while the run was in progress; the workers ended their I/O')",
-                                     {left->Text(i, 0)});
-      if (!noted.ok()) return noted.status();
-      auto ended = connection->Query("UPDATE phases SET state = 'failed', reason = 'controller restarted', ended_at = now() "
-                                     "WHERE run_id = $1 AND state IN ('arming', 'running')",
-                                     {left->Text(i, 0)});
-      if (!ended.ok()) return ended.status();
-    }
     return connection->Execute("SELECT ensure_partitions(now())");
   });
   if (!status.ok()) return status;
+  epoch_ = epoch;
   return epoch;
 }
 
@@ -190,6 +185,8 @@ absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
 
 absl::Status PgStore::Enqueue(const RunRecord& run) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
+    auto known = connection->Query("SELECT 1 FROM runs WHERE run_id = $1", {run.run_id});
+    if (!known.ok() || known->rows() != 0) return known.status();
     auto job = connection->Query("INSERT INTO jobs (job_id, name, spec, source) VALUES (gen_random_uuid(), $1, $2, $3) RETURNING job_id",
                                  {run.job.name(), Json(run.job), run.source});
     if (!job.ok()) return job.status();
@@ -218,19 +215,61 @@ absl::Status PgStore::StartRun(const std::string& run_id, const std::vector<RunW
   return Transaction([&](PgConnection* connection) -> absl::Status {
     auto started = connection->Query("UPDATE runs SET state = 'running', started_at = now() WHERE run_id = $1 AND state = 'queued'", {run_id});
     if (!started.ok()) return started.status();
-    if (started->affected() != 1) return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
+    if (started->affected() != 1) {
+      auto known = connection->Query("SELECT 1 FROM runs r JOIN run_workers USING (run_id) WHERE run_id = $1 AND state = 'running'", {run_id});
+      if (!known.ok() || known->rows() != 0) return known.status();  // done already, by a call whose answer was lost
+      return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
+    }
     CopyRows members;
     CopyRows facts;
     for (const RunWorker& w : workers) {
       v1::Inspection targets = w.inspection;
       targets.clear_facts();
-      members.Add(run_id).Add(w.worker_index).Add(w.worker_id).Add(w.host_id).Add(w.host).Add(w.boot_id).Add(Json(targets)).EndRow();
+      v1::Hello hello = w.hello;
+      hello.clear_devices();
+      members.Add(run_id).Add(w.worker_index).Add(w.worker_id).Add(w.host_id).Add(w.host).Add(w.boot_id).Add(Json(targets)).Add(Json(hello)).EndRow();
       for (const auto& [name, value] : w.inspection.facts()) facts.Add(run_id).Add(w.worker_index).Add(name).Add(value).EndRow();
     }
-    if (absl::Status status = connection->Copy("COPY run_workers FROM STDIN", members.rows()); !status.ok()) return status;
+    if (absl::Status status = connection->Copy("COPY run_workers (run_id, worker_index, worker_id, host_id, host, boot_id, inspection, hello) FROM STDIN", members.rows()); !status.ok()) return status;
     if (facts.empty()) return absl::OkStatus();
     return connection->Copy("COPY environment_facts FROM STDIN", facts.rows());
   });
+}
+
+absl::StatusOr<std::vector<ActiveRun>> PgStore::Active() {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  return LoadActive(lease->get());
+}
+
+absl::StatusOr<std::vector<HeldPlaces>> PgStore::Held() {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  return LoadHeld(lease->get());
+}
+
+absl::Status PgStore::SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason, int64_t hold_ns) {
+  return Run("UPDATE run_workers SET lost = $3, hold_ns = $4 WHERE run_id = $1 AND worker_index = $2",
+             {run_id, absl::StrCat(worker_index), reason, hold_ns == 0 ? PgParam() : PgParam(absl::StrCat(hold_ns))});
+}
+
+absl::Status PgStore::SetBack(const std::string& run_id, uint32_t worker_index) {
+  return Run("UPDATE run_workers SET lost = NULL, hold_ns = NULL WHERE run_id = $1 AND worker_index = $2", {run_id, absl::StrCat(worker_index)});
+}
+
+absl::Status PgStore::ReleaseHold(const std::string& worker_id) {
+  return Run("UPDATE run_workers SET hold_ns = NULL WHERE worker_id = $1 AND hold_ns IS NOT NULL", {worker_id});
+}
+
+absl::Status PgStore::SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) {
+  return Run("UPDATE runs SET ending_state = $2, ending_reason = $3, skip_cleanup = $4 WHERE run_id = $1",
+             {run_id, state, reason, skip_cleanup ? "true" : "false"});
+}
+
+absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> PgStore::Samples(const v1::PhaseId& phase) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  return LoadSamples(lease->get(), phase);
 }
 
 absl::Status PgStore::EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) {
@@ -251,10 +290,12 @@ absl::Status PgStore::BeginPhase(const std::string& run_id, const PhaseRecord& p
                                  const std::vector<uint32_t>& workers) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     auto begun = connection->Query(
-        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns) VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7)",
+        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns) VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7) "
+        "ON CONFLICT DO NOTHING",
         {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt), phase.name, phase.kind, absl::StrCat(phase.interval_ns),
          absl::StrCat(phase.ramp_ns)});
     if (!begun.ok()) return begun.status();
+    if (begun->affected() == 0) return absl::OkStatus();  // done already, by a call whose answer was lost
     for (size_t i = 0; i < workloads.size(); ++i) {
       auto added = connection->Query("INSERT INTO workloads (run_id, phase, workload, name, spec) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
                                      {run_id, absl::StrCat(phase.phase), absl::StrCat(i), workloads[i].name(), Json(workloads[i])});
@@ -290,11 +331,13 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
 }
 
 absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
-                               const std::string& reason, const std::vector<Rollup>& rollups) {
+                               const std::string& reason, const std::vector<Rollup>& rollups, double measured_iops) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
-    auto ended = connection->Query("UPDATE phases SET state = $4, reason = $5, ended_at = now() WHERE run_id = $1 AND phase = $2 AND attempt = $3",
-                                   {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason});
+    auto ended = connection->Query("UPDATE phases SET state = $4, reason = $5, measured_iops = $6, ended_at = now() "
+                                   "WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND ended_at IS NULL",
+                                   {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason, absl::StrCat(measured_iops)});
     if (!ended.ok()) return ended.status();
+    if (ended->affected() == 0) return absl::OkStatus();  // done already, by a call whose answer was lost
     CopyRows rows;
     for (const Rollup& r : rollups) {
       auto literal = HistogramLiteral(r.buckets);

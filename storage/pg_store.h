@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -28,6 +29,12 @@ class PgStore final : public Store {
   absl::Status RegisterWorker(const v1::Hello& hello) override;
   absl::Status Enqueue(const RunRecord& run) override;
   absl::StatusOr<std::vector<RunRecord>> Queue() override;
+  absl::StatusOr<std::vector<ActiveRun>> Active() override;
+  absl::StatusOr<std::vector<HeldPlaces>> Held() override;
+  absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason, int64_t hold_ns) override;
+  absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
+  absl::Status ReleaseHold(const std::string& worker_id) override;
+  absl::Status SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) override;
   absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) override;
   absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) override;
   absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) override;
@@ -38,8 +45,9 @@ class PgStore final : public Store {
   absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns,
                         const std::vector<WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
-                        const std::string& reason, const std::vector<Rollup>& rollups) override;
+                        const std::string& reason, const std::vector<Rollup>& rollups, double measured_iops) override;
   absl::Status Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) override;
+  absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
@@ -53,11 +61,13 @@ class PgStore final : public Store {
   // A connection out of the pool, which goes back when the lease ends.
   class Lease;
   absl::StatusOr<Lease> Connect();
-  // One transaction around `body`.
+  // One transaction around `body`; from AcquireEpoch() on only while the epoch is this controller's.
   absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body);
+  // A statement in such a transaction.
   absl::Status Run(const std::string& sql, const std::vector<PgParam>& parameters);
 
   const Options options_;
+  std::atomic<uint64_t> epoch_{0};
   std::mutex mutex_;
   std::vector<std::unique_ptr<PgConnection>> idle_;  // guarded by mutex_
 };
@@ -67,6 +77,14 @@ absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
 
 // Loads a run for reporting; PgStore::LoadRun() on one connection.
 absl::StatusOr<RunData> LoadRunData(PgConnection* connection, const std::string& run_id);
+// PgStore::Active(), Held() and Samples() on one connection.
+absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection);
+absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
+absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(PgConnection* connection, const v1::PhaseId& phase);
+// ABORTED unless the store's epoch is `epoch`; holds off a new one until the transaction ends.
+absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch);
+// Reads a document of the store; fields that this version does not know are left out.
+absl::Status FromJson(const std::string& json, google::protobuf::Message* message);
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at, ended_at.
 inline constexpr char kRunColumns[] =
     "r.run_id, j.spec, j.source, r.owner, r.state, r.outcome, r.degraded, r.seed, "

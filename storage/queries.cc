@@ -14,14 +14,6 @@ namespace {
 
 using google::protobuf::util::JsonStringToMessage;
 
-template <typename Message>
-absl::Status FromJson(const std::string& json, Message* message) {
-  google::protobuf::util::JsonParseOptions options;
-  options.ignore_unknown_fields = true;  // written by a newer version
-  const auto status = JsonStringToMessage(json, message, options);
-  return status.ok() ? absl::OkStatus() : absl::InternalError(absl::StrCat("the store holds a broken document: ", std::string(status.message())));
-}
-
 absl::StatusOr<std::string> EncodeArrays(const std::string& buckets, const std::string& counts) {
   common::Histogram histogram;
   const auto split = [](const std::string& array) -> std::vector<std::string> {
@@ -292,6 +284,13 @@ class Loader {
 };
 
 }  // namespace
+
+absl::Status FromJson(const std::string& json, google::protobuf::Message* message) {
+  google::protobuf::util::JsonParseOptions options;
+  options.ignore_unknown_fields = true;  // written by a newer version
+  const auto status = JsonStringToMessage(json, message, options);
+  return status.ok() ? absl::OkStatus() : absl::InternalError(absl::StrCat("the store holds a broken document: ", std::string(status.message())));
+}
 
 absl::StatusOr<RunRecord> ReadRunRecord(const PgResult& rows, int row) {
   RunRecord run;

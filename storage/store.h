@@ -29,6 +29,8 @@ struct RunWorker {
   uint32_t worker_index = 0;
   std::string worker_id, host_id, host, boot_id;
   v1::Inspection inspection;
+  v1::Hello hello;            // without devices
+  bool lost = false;
 };
 
 struct PhaseRecord {
@@ -87,15 +89,38 @@ struct RunData {
   std::map<std::string, std::string> environment;  // "HOST fact" to value
 };
 
+// A run that was in progress when its controller was replaced.
+struct ActiveRun {
+  RunRecord run;
+  std::vector<RunWorker> workers;
+  std::string ending_state, ending_reason;  // how it was going to end already; empty while all was well
+  bool skip_cleanup = false;
+  // The last attempt that was recorded; phase.state is empty when there is none.
+  PhaseRecord phase;
+  int64_t go_wall_ns = 0;
+  std::vector<WorkerClock> clocks;               // of its members, when T was committed
+  std::map<uint32_t, uint64_t> cursors;          // of its members
+  std::map<uint32_t, std::string> results;       // worker → error of its stored result
+  std::map<std::string, double> measured_iops;   // by phase name, of the phases that are done
+};
+
+// Places that a lost worker may still be writing to.
+struct HeldPlaces {
+  std::string run_id, worker_id;
+  v1::JobSpec job;
+  v1::Inspection inspection;
+  int64_t hold_ns = 0;
+};
+
 // Where all durable state lives. Thread-safe: calls may come from several threads at once. Every failure is a
-// status: UNAVAILABLE when the store is out of reach (nothing was changed, or the change is not known; a retry is safe where
-// the method says so), NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was replaced.
+// status: UNAVAILABLE when the store is out of reach (nothing was changed, or the change is not known; a retry
+// is safe: done twice, everything but an event is as done once), NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was replaced.
 class Store {
  public:
   virtual ~Store() = default;
 
-  // Becomes the active controller: raises the epoch and returns it. Runs left `running` by an earlier controller are ended as
-  // `failed` with that reason; queued ones stay.
+  // Becomes the active controller: raises the epoch and returns it. From then on every method that changes something does
+  // so only while the epoch is still this one, and is ABORTED otherwise.
   virtual absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) = 0;
 
   // UUID of the store, made with it.
@@ -109,6 +134,18 @@ class Store {
   virtual absl::Status Enqueue(const RunRecord& run) = 0;
   // Queued runs, oldest first.
   virtual absl::StatusOr<std::vector<RunRecord>> Queue() = 0;
+  // Runs in progress, for a controller that takes them over.
+  virtual absl::StatusOr<std::vector<ActiveRun>> Active() = 0;
+  // What lost workers of any run may still be writing to.
+  virtual absl::StatusOr<std::vector<HeldPlaces>> Held() = 0;
+  // The worker was given up; its targets are to be held for `hold_ns`, 0 for not at all.
+  virtual absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason, int64_t hold_ns) = 0;
+  // It takes part again.
+  virtual absl::Status SetBack(const std::string& run_id, uint32_t worker_index) = 0;
+  // The worker holds no target of a run in which it was lost any more.
+  virtual absl::Status ReleaseHold(const std::string& worker_id) = 0;
+  // How the run will end.
+  virtual absl::Status SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) = 0;
   virtual absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) = 0;
   virtual absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) = 0;
   virtual absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) = 0;
@@ -123,13 +160,15 @@ class Store {
   virtual absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns,
                                 const std::vector<WorkerClock>& clocks) = 0;
   virtual absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
-                                const std::string& reason, const std::vector<Rollup>& rollups) = 0;
+                                const std::string& reason, const std::vector<Rollup>& rollups, double measured_iops) = 0;
 
   // --- Samples. ---
   // Commits the batches in one transaction that checks `epoch` and moves each worker's cursor from first_sequence to
   // first_sequence + items. FAILED_PRECONDITION when a cursor is elsewhere, ABORTED when the epoch is not the current one:
   // nothing was stored then. After UNAVAILABLE, ask Cursor() before sending again.
   virtual absl::Status Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) = 0;
+  // What is stored of an attempt, worker by worker in the order of the intervals: operations, bytes, errors and histograms.
+  virtual absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) = 0;
   // The next sequence number of a worker's delivery.
   virtual absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) = 0;
 

@@ -28,6 +28,8 @@ struct Flags {
   std::vector<std::string> labels;
   common::TlsFiles tls;
   bool insecure = false;
+  size_t outbox_memory_mib = 64;
+  uint64_t outbox_disk_mib = 4096;
 };
 
 void AddFlags(CLI::App* app, Flags* flags) {
@@ -41,6 +43,8 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--tls-cert", flags->tls.certificate, "PEM certificate of this worker");
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
   app->add_option("--tls-ca", flags->tls.authority, "PEM certificate of the authority that signed the controller's");
+  app->add_option("--outbox-memory-mib", flags->outbox_memory_mib, "Samples that no controller has committed yet are kept in memory up to this, MiB")->capture_default_str();
+  app->add_option("--outbox-disk-mib", flags->outbox_disk_mib, "… then in the state directory up to this, MiB; beyond it the phase is stopped")->capture_default_str();
   app->add_flag("--insecure-plaintext", flags->insecure, "Dial a controller on another machine without TLS");
 }
 
@@ -59,6 +63,7 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
   options.controllers = flags.controllers;
   options.credentials = *credentials;
   options.worker_id = identity->worker_id;
+  options.outbox = {flags.outbox_memory_mib << 20, flags.state_directory + "/outbox", flags.outbox_disk_mib << 20};
   options.mismatch_directory = flags.state_directory + "/mismatches";
   options.host = worker::ReadHostFacts(identity->host_id);
   if (!flags.name.empty()) options.host.set_name(flags.name);

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/files.h"
 
 namespace lockstep::cli {
@@ -15,21 +16,25 @@ namespace lockstep::cli {
 bool Context::Colour(int descriptor) const { return !no_colour && getenv("NO_COLOR") == nullptr && isatty(descriptor) != 0; }
 
 absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
-  if (!tls.any() && !common::IsLoopback(controller) && !insecure) {
+  const std::vector<std::string> addresses = absl::StrSplit(controller, ',', absl::SkipEmpty());
+  for (const std::string& address : addresses) {
+    if (tls.any() || common::IsLoopback(address) || insecure) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(controller, " is not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext"));
+        absl::StrCat(address, " is not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext"));
   }
   auto credentials = common::ClientCredentials(tls);
   if (!credentials.ok()) return credentials.status();
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetMaxReceiveMessageSize(256 << 20);
-  auto channel = grpc::CreateCustomChannel(controller, *credentials, arguments);
-  if (!channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(3))) {
-    return absl::UnavailableError(absl::StrCat("no controller answers at ", controller,
-                                               "; start one here with `lockstep up`, or name another with --controller HOST:PORT"));
+  for (const std::string& address : addresses) {
+    grpc::ChannelArguments arguments;
+    arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+    // A connection of its own each time, so that one that was refused a moment ago is tried again at once.
+    arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+    arguments.SetMaxReceiveMessageSize(256 << 20);
+    auto channel = grpc::CreateCustomChannel(address, *credentials, arguments);
+    if (channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(3))) return v1::Controller::NewStub(channel);
   }
-  return v1::Controller::NewStub(channel);
+  return absl::UnavailableError(absl::StrCat("no controller answers at ", controller,
+                                             "; start one here with `lockstep up`, or name another with --controller HOST:PORT"));
 }
 
 int Fail(const std::string& message) {

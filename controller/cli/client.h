@@ -23,7 +23,7 @@ enum ExitStatus {
 
 // What every command is given.
 struct Context {
-  std::string controller = "127.0.0.1:9640";
+  std::string controller = "127.0.0.1:9640";  // or several, separated by commas: the first that answers
   common::TlsFiles tls;
   bool insecure = false;
   bool no_colour = false;

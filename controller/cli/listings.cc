@@ -31,6 +31,11 @@ void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs) {
 void PrintStatus(const v1::StatusReply& reply) {
   std::cout << "controller " << reply.version() << ", epoch " << reply.epoch() << "\nstore: " << reply.store() << "\nyou are " << reply.principal() << ", " << reply.role()
             << "\n" << reply.workers_size() << " workers attached\n";
+  const v1::StoreState& store = reply.store_state();
+  if (store.away()) {
+    std::cout << absl::StrFormat("THE STORE IS AWAY since %.0f s: running phases finish into the spool (%s of %s), no new one starts\n  %s\n", store.away_seconds(),
+                                 common::FormatSize(store.spooled_bytes()), common::FormatSize(store.spool_limit_bytes()), store.reason());
+  }
   if (reply.runs().empty()) {
     std::cout << "nothing is queued or running\n";
   } else {
@@ -39,13 +44,13 @@ void PrintStatus(const v1::StatusReply& reply) {
 }
 
 void PrintHosts(const v1::StatusReply& reply) {
-  TextTable table({"host", "cpus", "memory", "kernel", "clock bound", "round trip", "wall clock", "run", "may use"}, {0, 3, 7, 8});
+  TextTable table({"host", "cpus", "memory", "kernel", "clock bound", "drift ppm", "round trip", "wall clock", "run", "may use"}, {0, 3, 8, 9});
   for (const v1::AttachedWorker& worker : reply.workers()) {
     const v1::HostFacts& host = worker.hello().host();
     table.Add({host.name(), absl::StrCat(host.cpus()), common::FormatSize(std::round(static_cast<double>(host.memory_bytes()) / 1073741824) * 1073741824), host.kernel(),
-               absl::StrCat("±", common::FormatDuration(worker.clock_bound_ns())), common::FormatDuration(worker.round_trip_ns()),
+               absl::StrCat("±", common::FormatDuration(worker.clock_bound_ns())), absl::StrFormat("%.1f ± %.1f", worker.clock_drift_ppm(), worker.clock_drift_bound_ppm()), common::FormatDuration(worker.round_trip_ns()),
                absl::StrCat(worker.wall_difference_ns() < 0 ? "" : "+", common::FormatDuration(worker.wall_difference_ns())),
-               worker.run_id().empty() ? "free" : worker.run_id().substr(0, 8), absl::StrJoin(worker.hello().allow(), " ")});
+               worker.away() ? "AWAY" : worker.run_id().empty() ? "free" : worker.run_id().substr(0, 8), absl::StrJoin(worker.hello().allow(), " ")});
   }
   std::cout << (table.empty() ? "no worker is attached; start one with lockstep-worker --controller …, or some here with lockstep up\n" : table.Render());
 }

@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
 #include <memory>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -55,14 +57,34 @@ int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const std::string
   return kOk;
 }
 
-int Follow(const Context& context, v1::Controller::Stub* stub, const std::string& run_id, const std::string& format) {
-  const Watched watched = FollowRun(stub, run_id, context.Colour(2));
-  if (watched.left) {
-    std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8) << " follows it again\n";
-    return kOk;
+// A run outlives its controller: the one that comes back, or takes over, is waited for.
+constexpr auto kSuccessorWait = std::chrono::seconds(60);
+
+std::unique_ptr<v1::Controller::Stub> AwaitSuccessor(const Context& context) {
+  const auto deadline = std::chrono::steady_clock::now() + kSuccessorWait;
+  while (std::chrono::steady_clock::now() < deadline) {
+    auto stub = context.Connect();
+    if (stub.ok()) return *std::move(stub);
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
-  if (!watched.status.ok()) return Fail(absl::StrCat("the connection to the controller broke (", watched.status.error_message(), "); lockstep watch ", run_id.substr(0, 8), " follows the run again"));
-  return PrintReport(context, stub, run_id, format);
+  return nullptr;
+}
+
+int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub, const std::string& run_id, const std::string& format) {
+  while (true) {
+    const Watched watched = FollowRun(stub.get(), run_id, context.Colour(2));
+    if (watched.left) {
+      std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8) << " follows it again\n";
+      return kOk;
+    }
+    if (watched.status.ok()) return PrintReport(context, stub.get(), run_id, format);
+    if (watched.status.error_code() == grpc::StatusCode::UNAVAILABLE || watched.status.error_code() == grpc::StatusCode::CANCELLED) {
+      std::cerr << "the controller is gone (" << watched.status.error_message() << "); the workers go on with their phase; waiting for it, or one that takes over\n";
+      stub = AwaitSuccessor(context);
+      if (stub != nullptr) continue;
+    }
+    return Fail(absl::StrCat("the connection to the controller broke (", watched.status.error_message(), "); lockstep watch ", run_id.substr(0, 8), " follows the run again"));
+  }
 }
 
 int Rerun(const Context& context, const Flags& flags) {
@@ -171,7 +193,7 @@ int SubmitAndFollow(const Context& context, const JobFile& file, const std::stri
   std::string run_id;
   if (const int status = SubmitJob(stub->get(), file, owner, &run_id); status != kOk) return status;
   std::cerr << "run " << run_id << "\n";
-  return Follow(context, stub->get(), run_id, format);
+  return Follow(context, *std::move(stub), run_id, format);
 }
 
 void AddRunCommands(CLI::App* app, const Context* context, int* status) {
@@ -211,7 +233,7 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
   watch->footer("Example:\n  lockstep watch last");
   watch->callback([=] {
     auto stub = context->Connect();
-    *status = stub.ok() ? Follow(*context, stub->get(), flags->run, flags->format) : Fail(stub.status());
+    *status = stub.ok() ? Follow(*context, *std::move(stub), flags->run, flags->format) : Fail(stub.status());
   });
 
   CLI::App* stop = app->add_subcommand("stop", "End a run: its load now, then what cleans up after it");

@@ -1,15 +1,25 @@
 #include "controller/core/run_machine.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace lockstep::controller {
 
-RunMachine::RunMachine(RunPlan plan) : plan_(std::move(plan)) {
-  for (uint32_t i = 0; i < plan_.hosts.size(); ++i) members_.insert(i);
+using common::Guard;
+
+RunMachine::RunMachine(RunPlan plan, common::Guards guards) : RunMachine(std::move(plan), ResumePoint(), guards) {}
+
+RunMachine::RunMachine(RunPlan plan, ResumePoint from, common::Guards guards)
+    : plan_(std::move(plan)), guards_(guards), from_(std::move(from)), phase_(from_.phase), attempt_(from_.attempt), lost_(from_.lost),
+      degraded_(from_.degraded), skip_cleanup_(from_.skip_cleanup), end_state_(from_.end_state), end_reason_(from_.end_reason) {
+  for (uint32_t i = 0; i < plan_.hosts.size(); ++i) {
+    if (lost_.count(i) == 0) members_.insert(i);
+  }
 }
 
 const char* RunMachine::stage() const {
-  static constexpr const char* kNames[] = {"idle", "recording", "arming", "committing", "running", "stopping", "closing", "over"};
+  static constexpr const char* kNames[] = {"idle", "recording", "arming", "committing", "running", "stopping", "closing", "rejoining", "over"};
   return kNames[static_cast<int>(stage_)];
 }
 
@@ -26,27 +36,92 @@ std::string RunMachine::NamesOf(const std::set<uint32_t>& workers) const {
   int listed = 0;
   for (uint32_t worker : workers) {
     if (++listed > 8) return absl::StrCat(names, " and ", workers.size() - 8, " more");
+    const auto doing = doing_.find(worker);
     absl::StrAppend(&names, names.empty() ? "" : ", ", plan_.hosts[worker]);
+    if (doing != doing_.end() && !doing->second.empty()) absl::StrAppend(&names, " (", doing->second, ")");
   }
   return names;
 }
 
 void RunMachine::On(const event::Begin&) {
-  if (stage_ == Stage::kIdle) StartPhase(0);
+  if (stage_ != Stage::kIdle) return;
+  if (from_.reached == ResumePoint::Reached::kNothing && !end_state_.empty()) return EndAs(end_state_, end_reason_);
+  if (from_.reached == ResumePoint::Reached::kNothing) return StartPhase(0, 1);
+  Resume();
 }
 
-void RunMachine::StartPhase(uint32_t phase) {
+// What the store knows of the last attempt says where to go on.
+void RunMachine::Resume() {
+  // That a worker was lost may have been stored, and what followed from it not.
+  const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
+  const bool nothing_missing = from_.reached == ResumePoint::Reached::kClosed && !from_.closed_void && phase_ + 1 == plan_.phases.size();
+  const bool goes_on = plan_.on_worker_loss == LossPolicy::kRetry || (plan_.on_worker_loss == LossPolicy::kContinue && enough);
+  if (!lost_.empty() && !goes_on && !nothing_missing) Remember("aborted", absl::StrCat("lost: ", NamesOf(lost_)));
+  switch (from_.reached) {
+    case ResumePoint::Reached::kNothing:
+      return;
+    case ResumePoint::Reached::kClosed:
+      if (from_.closed_void) void_reason_ = "repeated";
+      return AfterPhase();
+    case ResumePoint::Reached::kRecorded:
+      // No T was in the store, so nobody has begun: whoever is armed is told to forget it.
+      outstanding_ = members_;
+      for (const auto& [worker, error] : from_.stored) outstanding_.erase(worker);
+      void_reason_ = "the controller was replaced before the start";
+      StopAll(void_reason_);
+      return CheckComplete();
+    case ResumePoint::Reached::kGone:
+      gone_ = true;
+      outstanding_ = members_;
+      for (const auto& [worker, error] : from_.stored) outstanding_.erase(worker);
+      stage_ = Stage::kRunning;
+      for (const auto& [worker, error] : from_.stored) {
+        if (!error.empty()) Broken(worker, "", error);
+      }
+      if (stage_ == Stage::kRunning && !end_state_.empty()) StopAll(end_reason_);
+      for (uint32_t worker : from_.members) {
+        const bool missing = lost_.count(worker) != 0 && from_.stored.count(worker) == 0;
+        if (missing && stage_ == Stage::kRunning && plan_.on_worker_loss == LossPolicy::kRetry) Void(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
+      }
+      if (stage_ == Stage::kRunning) SetDeadline(plan_.phases[phase_].run_deadline_ns);
+      return CheckComplete();
+  }
+}
+
+void RunMachine::StartPhase(uint32_t phase, uint32_t attempt) {
   phase_ = phase;
-  attempt_ = 1;
+  attempt_ = attempt;
+  gone_ = false;
+  lost_since_start_ = false;
+  void_reason_.clear();
   armed_.clear();
+  unassigned_.clear();
+  doing_.clear();
   outstanding_ = members_;
+  degraded_ = degraded_ || members_.size() < plan_.hosts.size();
   stage_ = Stage::kRecording;
   Do(action::RecordPhase{phase_, attempt_, Members()});
+}
+
+// With the policy `retry`, lost workers are waited for first.
+void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
+  if (plan_.on_worker_loss != LossPolicy::kRetry || lost_.empty() || !end_state_.empty()) return StartPhase(phase, attempt);
+  phase_ = phase;
+  attempt_ = attempt;
+  gone_ = false;
+  stage_ = Stage::kRejoining;
+  Do(action::Note{"warning", "", absl::StrCat("waiting for lost workers before phase ", plan_.phases[phase_].name, " is begun again: ", NamesOf(lost_))});
+  SetDeadline(plan_.rejoin_ns);
 }
 
 void RunMachine::On(const event::PhaseRecorded&) {
   if (stage_ != Stage::kRecording) return;
   if (!end_state_.empty() && plan_.phases[phase_].kind != PhaseKind::kCleanup) {
+    outstanding_.clear();
+    return Close();
+  }
+  if (end_state_.empty() && plan_.on_worker_loss == LossPolicy::kRetry && lost_since_start_) {
+    void_reason_ = "a worker was lost before the phase was assigned";
     outstanding_.clear();
     return Close();
   }
@@ -63,7 +138,7 @@ void RunMachine::On(const event::Armed& e) {
 }
 
 void RunMachine::CheckArmed() {
-  if (stage_ != Stage::kArming || members_.empty() || armed_ != members_) return;
+  if (stage_ != Stage::kArming || members_.empty() || armed_.empty() || !guards_.Pass(Guard::kAllArmed, armed_ == members_)) return;
   stage_ = Stage::kCommitting;
   Do(action::CommitGo{phase_, attempt_, Members()});
 }
@@ -71,34 +146,39 @@ void RunMachine::CheckArmed() {
 void RunMachine::On(const event::GoCommitted&) {
   if (stage_ != Stage::kCommitting) return;
   stage_ = Stage::kRunning;
+  gone_ = true;
   Do(action::SendGo{Members()});
   SetDeadline(plan_.phases[phase_].run_deadline_ns);
   CheckComplete();
 }
 
-void RunMachine::On(const event::Failed& e) {
-  if (outstanding_.erase(e.worker) == 0) return;
-  Do(action::Note{"error", plan_.hosts[e.worker], absl::StrCat("phase ", plan_.phases[phase_].name, " failed: ", e.reason)});
-  const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, " failed on ", plan_.hosts[e.worker], ": ", e.reason);
+// A worker's part of the phase failed.
+void RunMachine::Broken(uint32_t worker, const std::string& how, const std::string& error) {
+  Do(action::Note{"error", plan_.hosts[worker], absl::StrCat("phase ", plan_.phases[phase_].name, how, ": ", error)});
+  const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, how, " on ", plan_.hosts[worker], ": ", error);
   if (CleansAlone()) {
     Remember("failed", reason);
   } else {
     EndAs("failed", reason);
   }
+}
+
+void RunMachine::On(const event::Failed& e) {
+  if (outstanding_.erase(e.worker) == 0) return;
+  // What a worker says of a phase that is being given up anyway is no failure of the job.
+  if (void_reason_.empty()) Broken(e.worker, " failed", e.reason);
+  CheckComplete();
+}
+
+void RunMachine::On(const event::NotStarted& e) {
+  if (outstanding_.erase(e.worker) == 0) return;
+  if (AtWork()) Void(absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: ", e.reason));
   CheckComplete();
 }
 
 void RunMachine::On(const event::ResultStored& e) {
   if (outstanding_.erase(e.worker) == 0) return;
-  if (!e.error.empty()) {
-    Do(action::Note{"error", plan_.hosts[e.worker], absl::StrCat("phase ", plan_.phases[phase_].name, ": ", e.error)});
-    const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, " on ", plan_.hosts[e.worker], ": ", e.error);
-    if (CleansAlone()) {
-      Remember("failed", reason);
-    } else {
-      EndAs("failed", reason);
-    }
-  }
+  if (!e.error.empty() && void_reason_.empty()) Broken(e.worker, "", e.error);
   CheckComplete();
 }
 
@@ -106,19 +186,76 @@ void RunMachine::On(const event::Lost& e) {
   if (members_.erase(e.worker) == 0) return;
   const bool owed = outstanding_.erase(e.worker) != 0;
   armed_.erase(e.worker);
-  degraded_ = true;
+  unassigned_.erase(e.worker);
+  lost_.insert(e.worker);
+  lost_since_start_ = true;
   const std::string reason = absl::StrCat("worker on ", plan_.hosts[e.worker], " was lost in phase ", plan_.phases[phase_].name, ": ", e.reason);
   Do(action::Note{"error", plan_.hosts[e.worker], reason});
-  const bool go_on = plan_.on_worker_loss == LossPolicy::kContinue && members_.size() >= std::max<size_t>(1, plan_.min_hosts);
+  Do(action::RecordLost{e.worker, e.reason});
+  const bool retry = plan_.on_worker_loss == LossPolicy::kRetry;
+  degraded_ = degraded_ || !retry;
+  const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
   // Lost after the last phase's result was stored: nothing is missing.
   const bool owes_nothing = !owed && stage_ == Stage::kClosing && phase_ + 1 == plan_.phases.size();
-  if (!go_on && !owes_nothing) EndAs("aborted", reason);
+  if (retry && end_state_.empty()) {
+    if (AtWork() && owed) Void(reason);
+  } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
+    EndAs("aborted", reason);
+  }
   CheckArmed();
   CheckComplete();
 }
 
+void RunMachine::On(const event::Rejoined& e) {
+  if (plan_.on_worker_loss != LossPolicy::kRetry || lost_.count(e.worker) == 0 || !end_state_.empty()) return;
+  if (stage_ != Stage::kRejoining) return;  // asked again when the phase is begun again
+  lost_.erase(e.worker);
+  members_.insert(e.worker);
+  Do(action::RecordBack{e.worker});
+  Do(action::Note{"info", plan_.hosts[e.worker], "the worker is back"});
+  if (lost_.empty()) StartPhase(phase_, attempt_);
+}
+
+void RunMachine::On(const event::Attached& e) {
+  using State = event::Attached::State;
+  if (members_.count(e.worker) == 0) return;
+  const bool busy = e.state != State::kIdle;
+  if (stage_ == Stage::kIdle || stage_ == Stage::kRejoining || stage_ == Stage::kRecording || stage_ == Stage::kClosing) {
+    if (busy && !e.this_phase) Do(action::StopNow{{e.worker}, "another controller's phase"});
+    return;
+  }
+  if (busy && !e.this_phase) {
+    if (stage_ == Stage::kArming) unassigned_.insert(e.worker);
+    return Do(action::StopNow{{e.worker}, "not the phase that is in progress"});
+  }
+  if (!busy && e.this_phase && e.not_started) return On(event::NotStarted{e.worker, e.failed});
+  if (!busy && e.this_phase && !e.failed.empty()) return On(event::Failed{e.worker, e.failed});
+  if (stage_ == Stage::kArming || stage_ == Stage::kCommitting) {
+    if (e.state == State::kArmed) return On(event::Armed{e.worker});
+    if (e.state == State::kIdle && !e.this_phase) Do(action::Assign{phase_, attempt_, {e.worker}});
+  } else if (stage_ == Stage::kRunning) {
+    if (e.state == State::kArmed && e.go_is_late) return Void(absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: the go was lost with its connection"));
+    if (e.state == State::kArmed) return Do(action::SendGo{{e.worker}});
+    if (!busy && !e.this_phase) return On(event::NotStarted{e.worker, "it does not know the phase"});
+  } else if (stage_ == Stage::kStopping) {
+    if (busy) return Do(action::StopNow{{e.worker}, void_reason_.empty() ? end_reason_ : void_reason_});
+    if (!e.this_phase) return On(event::Idle{e.worker, false, true});
+  }
+}
+
+void RunMachine::On(const event::Idle& e) {
+  if (unassigned_.erase(e.worker) != 0 && stage_ == Stage::kArming) return Do(action::Assign{phase_, attempt_, {e.worker}});
+  // With a phase of its own behind it, its result or failure is still to come.
+  if (stage_ != Stage::kStopping || e.this_phase || !e.stopped) return;
+  outstanding_.erase(e.worker);
+  CheckComplete();
+}
+
 void RunMachine::On(const event::Stop& e) {
-  skip_cleanup_ = skip_cleanup_ || e.now;
+  if (e.now && !skip_cleanup_) {
+    skip_cleanup_ = true;
+    if (!end_state_.empty()) Do(action::RecordEnding{end_state_, end_reason_, skip_cleanup_});
+  }
   Do(action::Note{"warning", "", e.reason});
   EndAs(e.state, e.reason);
   CheckComplete();
@@ -130,6 +267,14 @@ void RunMachine::Remember(const std::string& state, const std::string& reason) {
   if (!end_state_.empty()) return;
   end_state_ = state;
   end_reason_ = reason;
+  Do(action::RecordEnding{end_state_, end_reason_, skip_cleanup_});
+}
+
+void RunMachine::StopAll(const std::string& reason) {
+  // Members that have not been told to start may still be arming: all are told to stop, and all answer.
+  stage_ = Stage::kStopping;
+  Do(action::StopNow{Members(), reason});
+  SetDeadline(plan_.stop_deadline_ns);
 }
 
 void RunMachine::EndAs(const std::string& state, const std::string& reason) {
@@ -137,52 +282,83 @@ void RunMachine::EndAs(const std::string& state, const std::string& reason) {
   if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording) return;
   if (stage_ == Stage::kIdle) {
     stage_ = Stage::kOver;
-    Do(action::EndRun{end_state_, end_reason_, degraded_});
-    return;
+    return Do(action::EndRun{end_state_, end_reason_, degraded_});
   }
-  // Members that have not been told to start may still be arming: all are told to stop, and all answer.
-  stage_ = Stage::kStopping;
-  Do(action::StopNow{Members(), reason});
-  SetDeadline(plan_.stop_deadline_ns);
+  if (stage_ == Stage::kRejoining) return AfterPhase();
+  StopAll(reason);
+}
+
+void RunMachine::Void(const std::string& reason) {
+  if (attempt_ >= kMaxAttempts) return EndAs("aborted", absl::StrCat(reason, " (attempt ", attempt_, " of ", kMaxAttempts, ")"));
+  void_reason_ = reason;
+  Do(action::Note{"warning", "", absl::StrCat("phase ", plan_.phases[phase_].name, " is begun again: ", reason)});
+  StopAll(reason);
 }
 
 void RunMachine::On(const event::Deadline& e) {
-  if (e.token != token_ || outstanding_.empty()) return;
+  if (!guards_.Pass(Guard::kCurrentDeadline, e.token == token_)) return;
+  if (stage_ == Stage::kRejoining) {
+    if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) return StartPhase(phase_, attempt_);
+    return EndAs("aborted", absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
+  }
+  if (outstanding_.empty()) return;
   std::set<uint32_t> missing = outstanding_;
-  if (stage_ == Stage::kArming || stage_ == Stage::kCommitting) {
+  if (stage_ == Stage::kArming) {
     for (uint32_t worker : armed_) missing.erase(worker);
-    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": ", missing.empty() ? "no start could be agreed on before the deadline" : "not armed before the deadline: ", NamesOf(missing)));
+    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": not armed before the deadline: ", NamesOf(missing)));
   } else if (stage_ == Stage::kRunning) {
     EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": no result before the deadline from ", NamesOf(missing)));
   } else if (stage_ == Stage::kStopping) {
     Do(action::Note{"error", "", absl::StrCat("no answer to the stop from ", NamesOf(missing))});
-    for (uint32_t worker : missing) members_.erase(worker);
+    for (uint32_t worker : missing) {
+      members_.erase(worker);
+      lost_.insert(worker);
+      Do(action::RecordLost{worker, "no answer to the stop"});
+    }
     degraded_ = true;
     outstanding_.clear();
+    const bool enough = plan_.on_worker_loss == LossPolicy::kContinue && members_.size() >= std::max<size_t>(1, plan_.min_hosts);
+    if (!enough && plan_.on_worker_loss != LossPolicy::kRetry) Remember("aborted", absl::StrCat("no answer to the stop from ", NamesOf(missing)));
   }
   CheckComplete();
 }
 
 void RunMachine::CheckComplete() {
-  if (!outstanding_.empty()) return;
-  if (stage_ == Stage::kRunning || stage_ == Stage::kStopping || stage_ == Stage::kArming || stage_ == Stage::kCommitting) Close();
+  if (stage_ != Stage::kRunning && stage_ != Stage::kStopping && stage_ != Stage::kArming && stage_ != Stage::kCommitting) return;
+  const bool some_answered = outstanding_.size() < members_.size() && stage_ == Stage::kRunning;
+  if (!outstanding_.empty() && (!some_answered || !guards_.Pass(Guard::kAllAnswered, false))) return;
+  Close();
 }
 
 void RunMachine::Close() {
-  const bool broken = !end_state_.empty() && (stage_ == Stage::kStopping || stage_ == Stage::kRecording);
+  std::string state = "done";
+  std::string reason;
+  if (!end_state_.empty() && (stage_ == Stage::kStopping || stage_ == Stage::kRecording)) {
+    state = end_state_;
+    reason = end_reason_;
+  } else if (!void_reason_.empty()) {
+    state = "void";
+    reason = void_reason_;
+  }
   stage_ = Stage::kClosing;
   ++token_;  // deadlines set so far mean nothing any more
-  Do(action::ClosePhase{phase_, attempt_, broken ? end_state_ : "done", broken ? end_reason_ : ""});
+  Do(action::ClosePhase{phase_, attempt_, state, reason});
 }
 
 void RunMachine::On(const event::PhaseClosed&) {
-  if (stage_ != Stage::kClosing) return;
+  if (stage_ == Stage::kClosing) AfterPhase();
+}
+
+void RunMachine::AfterPhase() {
+  ++token_;
+  if (end_state_.empty() && !void_reason_.empty()) return StartOrRejoin(phase_, attempt_ + 1);
   uint32_t next = phase_ + 1;
   if (!end_state_.empty()) {
     // What prepare made is removed also when the run did not go well, unless everything was to stop at once.
     while (next < plan_.phases.size() && (skip_cleanup_ || plan_.phases[next].kind != PhaseKind::kCleanup)) ++next;
   }
-  if (next < plan_.phases.size() && !members_.empty()) return StartPhase(next);
+  const bool may_return = plan_.on_worker_loss == LossPolicy::kRetry && !lost_.empty() && end_state_.empty();
+  if (next < plan_.phases.size() && (!members_.empty() || may_return)) return StartOrRejoin(next, 1);
   stage_ = Stage::kOver;
   Do(action::EndRun{end_state_.empty() ? "done" : end_state_, end_reason_, degraded_});
 }

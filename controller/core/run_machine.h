@@ -1,10 +1,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <variant>
 #include <vector>
+
+#include "common/guards.h"
 
 namespace lockstep::controller {
 
@@ -12,9 +15,11 @@ namespace lockstep::controller {
 // carries the actions out, in order, and reports what became of them as events.
 //
 // A phase goes: record → assign → armed by all → commit go → send go → results stored from all → close. Anything
-// that fails leads to a stop of all workers, whose answers are waited for before the phase is closed.
+// that fails leads to a stop of all workers, whose answers are waited for before the phase is closed. A phase whose attempt came to
+// nothing through no fault of the job (its controller was replaced before the start, a go came too late, or a worker was lost
+// under the policy `retry`) is stopped the same way and begun again as another attempt.
 
-enum class LossPolicy { kAbort, kContinue };
+enum class LossPolicy { kAbort, kContinue, kRetry };
 enum class PhaseKind { kPrepare, kRun, kCleanup };
 
 struct PhasePlan {
@@ -31,6 +36,26 @@ struct RunPlan {
   uint32_t min_hosts = 1;
   int64_t arm_deadline_ns = 0;
   int64_t stop_deadline_ns = 0;
+  // With kRetry: how long lost workers are waited for before the phase goes on without them.
+  int64_t rejoin_ns = 0;
+};
+
+// Attempts of one phase, the first included.
+inline constexpr uint32_t kMaxAttempts = 4;
+
+// Where a run stood, by the store, when its controller was replaced.
+struct ResumePoint {
+  enum class Reached { kNothing, kRecorded, kGone, kClosed };
+  Reached reached = Reached::kNothing;
+  uint32_t phase = 0;
+  uint32_t attempt = 1;
+  bool closed_void = false;                    // kClosed: the attempt is to be repeated
+  std::map<uint32_t, std::string> stored;      // kGone: workers whose result is stored, and its error
+  std::set<uint32_t> members;                  // kGone: who took part in the attempt
+  std::set<uint32_t> lost;
+  bool degraded = false;
+  std::string end_state, end_reason;           // how the run was going to end already; empty while all was well
+  bool skip_cleanup = false;
 };
 
 namespace event {
@@ -40,17 +65,35 @@ struct Armed { uint32_t worker; };
 struct GoCommitted {};
 // The worker could not do its part; nothing more comes from it in this phase.
 struct Failed { uint32_t worker; std::string reason; };
+// The go came too late: the worker did no I/O in this attempt and will not.
+struct NotStarted { uint32_t worker; std::string reason; };
 // The worker's result is committed in the store. `error` is empty when it did all it was asked.
 struct ResultStored { uint32_t worker; std::string error; };
 struct Lost { uint32_t worker; std::string reason; };
+// A lost worker is back, and does nothing.
+struct Rejoined { uint32_t worker; };
+// The worker has (again) a connection, and says what it is doing, so that orders that were lost with the old one are repeated.
+struct Attached {
+  uint32_t worker;
+  enum class State { kIdle, kArming, kArmed, kRunning } state;
+  bool this_phase;      // of the current phase and attempt; with kIdle: it was the last one it was in
+  std::string failed;   // with kIdle and this_phase: why it failed; empty when it has a result
+  bool not_started;     // with failed: it did no I/O
+  bool go_is_late;      // a go sent now would come after T
+};
+// The worker says that it does nothing. `stopped`: in answer to a stop of this phase and attempt.
+struct Idle { uint32_t worker; bool this_phase; bool stopped; };
+// In words, what a worker is at: for explanations.
+struct Doing { uint32_t worker; std::string what; };
 // A person or a brake ends the run. `state` is what the run becomes: cancelled or aborted. With `now`, phases that
 // clean up are not run either.
 struct Stop { std::string state; std::string reason; bool now; };
 struct Deadline { uint64_t token; };
 struct PhaseClosed {};
 }  // namespace event
-using Event = std::variant<event::Begin, event::PhaseRecorded, event::Armed, event::GoCommitted, event::Failed, event::ResultStored,
-                           event::Lost, event::Stop, event::Deadline, event::PhaseClosed>;
+using Event = std::variant<event::Begin, event::PhaseRecorded, event::Armed, event::GoCommitted, event::Failed, event::NotStarted,
+                           event::ResultStored, event::Lost, event::Rejoined, event::Attached, event::Idle, event::Doing, event::Stop,
+                           event::Deadline, event::PhaseClosed>;
 
 namespace action {
 struct RecordPhase { uint32_t phase; uint32_t attempt; std::vector<uint32_t> workers; };
@@ -61,16 +104,23 @@ struct SendGo { std::vector<uint32_t> workers; };
 struct StopNow { std::vector<uint32_t> workers; std::string reason; };
 // Report Deadline{token} after so long. Earlier deadlines need not be cancelled: old tokens are ignored.
 struct SetDeadline { uint64_t token; int64_t after_ns; };
+// `state`: done, void (another attempt follows), or how the run ends.
 struct ClosePhase { uint32_t phase; uint32_t attempt; std::string state; std::string reason; };
 struct Note { std::string severity; std::string host; std::string message; };
+// Kept in the store, so that a controller that takes over knows.
+struct RecordLost { uint32_t worker; std::string reason; };
+struct RecordBack { uint32_t worker; };
+struct RecordEnding { std::string state; std::string reason; bool skip_cleanup; };
 struct EndRun { std::string state; std::string outcome; bool degraded; };
 }  // namespace action
 using Action = std::variant<action::RecordPhase, action::Assign, action::CommitGo, action::SendGo, action::StopNow, action::SetDeadline,
-                            action::ClosePhase, action::Note, action::EndRun>;
+                            action::ClosePhase, action::Note, action::RecordLost, action::RecordBack, action::RecordEnding, action::EndRun>;
 
 class RunMachine {
  public:
-  explicit RunMachine(RunPlan plan);
+  explicit RunMachine(RunPlan plan, common::Guards guards = {});
+  // Goes on, at Begin, with a run that another controller began.
+  RunMachine(RunPlan plan, ResumePoint from, common::Guards guards = {});
 
   std::vector<Action> Handle(const Event& event);
 
@@ -79,33 +129,51 @@ class RunMachine {
   uint32_t attempt() const { return attempt_; }
   // Workers that still take part.
   const std::set<uint32_t>& members() const { return members_; }
-  // idle, recording, arming, committing, running, stopping, closing, over: for people.
+  // Workers that may return.
+  const std::set<uint32_t>& lost() const { return lost_; }
+  // T is in the store, and may have been sent.
+  bool gone() const { return gone_; }
+  bool committing() const { return stage_ == Stage::kCommitting; }
+  // idle, recording, arming, committing, running, stopping, closing, rejoining, over: for people.
   const char* stage() const;
 
  private:
-  enum class Stage { kIdle, kRecording, kArming, kCommitting, kRunning, kStopping, kClosing, kOver };
+  enum class Stage { kIdle, kRecording, kArming, kCommitting, kRunning, kStopping, kClosing, kRejoining, kOver };
 
   void On(const event::Begin&);
   void On(const event::PhaseRecorded&);
   void On(const event::Armed& e);
   void On(const event::GoCommitted&);
   void On(const event::Failed& e);
+  void On(const event::NotStarted& e);
   void On(const event::ResultStored& e);
   void On(const event::Lost& e);
+  void On(const event::Rejoined& e);
+  void On(const event::Attached& e);
+  void On(const event::Idle& e);
+  void On(const event::Doing& e) { doing_[e.worker] = e.what; }
   void On(const event::Stop& e);
   void On(const event::Deadline& e);
   void On(const event::PhaseClosed&);
 
-  void StartPhase(uint32_t phase);
+  void StartPhase(uint32_t phase, uint32_t attempt);
+  void StartOrRejoin(uint32_t phase, uint32_t attempt);
+  void Resume();
   void CheckArmed();
   void CheckComplete();
   // In a cleanup phase that runs, one worker's failure does not keep the others from cleaning up.
   bool CleansAlone() const;
+  void Broken(uint32_t worker, const std::string& how, const std::string& error);
   // How the run will end; the first reason stays.
   void Remember(const std::string& state, const std::string& reason);
   // The run ends as `state`: remembers it and stops what runs.
   void EndAs(const std::string& state, const std::string& reason);
+  // This attempt comes to nothing, and another one follows.
+  void Void(const std::string& reason);
+  void StopAll(const std::string& reason);
+  bool AtWork() const { return stage_ == Stage::kArming || stage_ == Stage::kCommitting || stage_ == Stage::kRunning; }
   void Close();
+  void AfterPhase();
   void SetDeadline(int64_t after_ns);
   std::string NamesOf(const std::set<uint32_t>& workers) const;
   std::vector<uint32_t> Members() const { return {members_.begin(), members_.end()}; }
@@ -113,16 +181,24 @@ class RunMachine {
   void Do(A action) { actions_.push_back(std::move(action)); }
 
   const RunPlan plan_;
+  const common::Guards guards_;
+  const ResumePoint from_;
   Stage stage_ = Stage::kIdle;
   uint32_t phase_ = 0;
   uint32_t attempt_ = 1;
+  bool gone_ = false;
   std::set<uint32_t> members_;
+  std::set<uint32_t> lost_;
+  bool lost_since_start_ = false;   // since the attempt was begun
   std::set<uint32_t> armed_;
   std::set<uint32_t> outstanding_;  // members whose result or failure in this phase is to come
+  std::set<uint32_t> unassigned_;   // members that were busy with something else when the phase was assigned
+  std::map<uint32_t, std::string> doing_;
   uint64_t token_ = 0;
   bool degraded_ = false;
   bool skip_cleanup_ = false;
-  std::string end_state_;   // empty while all is well
+  std::string void_reason_;  // empty unless this attempt is to be repeated
+  std::string end_state_;    // empty while all is well
   std::string end_reason_;
   std::vector<Action> actions_;
 };

@@ -1,27 +1,83 @@
 #include "controller/fleet/clock_estimator.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace lockstep::controller {
 
 void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
   const int64_t round_trip = (t3 - t0) - (t2 - t1);
   if (t3 < t0 || t2 < t1 || round_trip < 0) return;
-  exchanges_.push_back({t3, ((t1 - t0) + (t2 - t3)) / 2, round_trip});
-  if (exchanges_.size() > kKept) exchanges_.pop_front();
+  const int64_t high = t1 - t0;
+  const int64_t low = t2 - t3;
+  if (slots_.empty() || t3 - slots_.back().begin_ns >= kSlotNs) {
+    slots_.push_back({t3, high, t0, low, t3, round_trip, round_trip});
+    if (slots_.size() > kKept) slots_.pop_front();
+    return EstimateDrift();
+  }
+  Slot& slot = slots_.back();
+  // Within a slot the clocks move apart by at most 0.4 µs per ms: what is older is compared as it could be now.
+  const auto aged = [](int64_t from, int64_t to) { return static_cast<int64_t>(kDriftBound * static_cast<double>(std::abs(to - from))); };
+  if (high <= slot.high + aged(slot.high_at, t0)) slot.high = high, slot.high_at = t0;
+  if (low >= slot.low - aged(slot.low_at, t3)) slot.low = low, slot.low_at = t3;
+  slot.least_round_trip_ns = std::min(slot.least_round_trip_ns, round_trip);
+  slot.longest_round_trip_ns = std::max(slot.longest_round_trip_ns, round_trip);
 }
 
-int64_t ClockEstimator::BoundOf(const Exchange& exchange, int64_t now_ns) {
-  const double age = static_cast<double>(std::max<int64_t>(0, now_ns - exchange.at_ns));
-  return exchange.round_trip_ns / 2 + static_cast<int64_t>(kDriftBound * age) + kGranularityNs;
+// Every pair of an upper and a lower fact at different times bounds the rate between them.
+void ClockEstimator::EstimateDrift() {
+  double least = -kDriftBound;
+  double most = kDriftBound;
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    for (size_t j = i + 1; j < slots_.size(); ++j) {
+      const Slot& a = slots_[i];
+      const Slot& b = slots_[j];
+      if (b.high_at > a.low_at) most = std::min(most, static_cast<double>(b.high - a.low) / static_cast<double>(b.high_at - a.low_at));
+      if (b.low_at > a.high_at) least = std::max(least, static_cast<double>(b.low - a.high) / static_cast<double>(b.low_at - a.high_at));
+    }
+  }
+  if (least > most) {
+    // No single rate explains them all (a clock was changed, or a machine was moved): what is old says nothing any more.
+    while (slots_.size() > 1) slots_.pop_front();
+    drift_ = 0;
+    drift_bound_ = kDriftBound;
+    return;
+  }
+  drift_ = (least + most) / 2;
+  drift_bound_ = std::min(kDriftBound + std::abs(drift_), (most - least) / 2 + kWander);
+}
+
+void ClockEstimator::Range(int64_t at_ns, double* low, double* high) const {
+  bool first = true;
+  const int64_t origin = slots_.back().low;  // doubles hold differences, not clocks
+  for (const Slot& slot : slots_) {
+    const auto since_high = static_cast<double>(at_ns - slot.high_at);
+    const auto since_low = static_cast<double>(at_ns - slot.low_at);
+    const double h = static_cast<double>(slot.high - origin) + drift_ * since_high + drift_bound_ * std::abs(since_high);
+    const double l = static_cast<double>(slot.low - origin) + drift_ * since_low - drift_bound_ * std::abs(since_low);
+    *high = first ? h : std::min(*high, h);
+    *low = first ? l : std::max(*low, l);
+    first = false;
+  }
 }
 
 ClockEstimator::Estimate ClockEstimator::At(int64_t now_ns) const {
-  if (exchanges_.empty()) return {};
-  const auto best = std::min_element(exchanges_.begin(), exchanges_.end(), [now_ns](const Exchange& a, const Exchange& b) {
-    return BoundOf(a, now_ns) < BoundOf(b, now_ns);
-  });
-  return {true, best->offset_ns, BoundOf(*best, now_ns), best->round_trip_ns};
+  if (slots_.empty()) return {};
+  double low = 0;
+  double high = 0;
+  Range(now_ns, &low, &high);
+  Estimate estimate;
+  estimate.known = true;
+  const double width = std::max(0.0, high - low);
+  estimate.offset_ns = slots_.back().low + std::llround((low + high) / 2);
+  // Facts that contradict each other by rounding leave no width; by more, their contradiction is the bound.
+  estimate.bound_ns = std::llround(std::max(width, low - high) / 2) + kGranularityNs;
+  estimate.round_trip_ns = slots_.front().least_round_trip_ns;
+  for (const Slot& slot : slots_) estimate.round_trip_ns = std::min(estimate.round_trip_ns, slot.least_round_trip_ns);
+  for (size_t i = slots_.size() - std::min<size_t>(3, slots_.size()); i < slots_.size(); ++i) estimate.slowest_ns = std::max(estimate.slowest_ns, slots_[i].longest_round_trip_ns);
+  estimate.drift = drift_;
+  estimate.drift_bound = drift_bound_;
+  return estimate;
 }
 
 }  // namespace lockstep::controller

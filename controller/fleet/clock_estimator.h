@@ -8,36 +8,54 @@ namespace lockstep::controller {
 
 // Estimates what a worker's monotonic clock shows, from exchanges as NTP makes them (D. Mills, RFC 5905, section 8): the
 // controller notes when a ping was sent (t0) and when its reply came (t3), the worker when it came (t1) and when it answered
-// (t2). The exchange with the least round trip, aged by the assumed drift, counts. Not thread-safe; pure.
+// (t2). Not thread-safe; pure.
 //
-// The bound holds for whatever asymmetry the path has, because half the round trip covers it: the true offset lies in
-// offset ± bound as long as the clocks drift apart by no more than kDriftBound.
+// Each exchange gives two facts that hold whatever the path did: the worker's clock was at most t1 - t0 ahead at t0, and at
+// least t2 - t3 ahead at t3 (F. Cristian 1989; K. Marzullo 1984). A line through time that stays below all of the former and
+// above all of the latter is what the clocks may have done; the least delay in each direction counts by itself, so that a reply
+// that queued does not spoil what its ping showed. Offset and drift are the middle of what is possible, the bounds half of it:
+// the truth lies in offset ± bound as long as the clocks' rates differ by no more than kDriftBound and change by no more than
+// kWander over the kept minute. How much of the delay lay in which direction cannot be known: it is inside the bound.
 class ClockEstimator {
  public:
   // 200 ppm: twice what commodity oscillators are specified for, on either side.
   static constexpr double kDriftBound = 200e-6;
+  // How far the rates' difference may move while exchanges are kept.
+  static constexpr double kWander = 2e-6;
   static constexpr int64_t kGranularityNs = 1000;
 
   struct Estimate {
     bool known = false;
     int64_t offset_ns = 0;      // worker's clock minus the controller's
     int64_t bound_ns = 0;
-    int64_t round_trip_ns = 0;  // of the exchange that counts
+    int64_t round_trip_ns = 0;  // the least of the kept exchanges
+    int64_t slowest_ns = 0;     // the longest round trip of the last few seconds
+    double drift = 0;           // worker's rate over the controller's, minus 1
+    double drift_bound = 0;
   };
 
   // All in nanoseconds; t0 and t3 of the controller's clock, t1 and t2 of the worker's. Impossible exchanges are ignored.
   void Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3);
+  // At an instant of the controller's clock, which may lie ahead.
   Estimate At(int64_t now_ns) const;
 
  private:
-  struct Exchange {
-    int64_t at_ns;
-    int64_t offset_ns;
-    int64_t round_trip_ns;
+  // The tightest facts of a stretch of time.
+  struct Slot {
+    int64_t begin_ns = 0;
+    int64_t high = 0, high_at = 0;  // the offset was at most `high` at `high_at`
+    int64_t low = 0, low_at = 0;
+    int64_t least_round_trip_ns = 0, longest_round_trip_ns = 0;
   };
-  static int64_t BoundOf(const Exchange& exchange, int64_t now_ns);
-  static constexpr size_t kKept = 64;
-  std::deque<Exchange> exchanges_;
+  void EstimateDrift();
+  // The offsets that are possible at an instant.
+  void Range(int64_t at_ns, double* low, double* high) const;
+
+  static constexpr size_t kKept = 32;
+  static constexpr int64_t kSlotNs = 2000000000;
+  std::deque<Slot> slots_;
+  double drift_ = 0;
+  double drift_bound_ = kDriftBound;
 };
 
 }  // namespace lockstep::controller

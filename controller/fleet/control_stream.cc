@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 
@@ -15,11 +16,16 @@ void ControlStream::Command(v1::ControllerMessage message) {
 }
 
 void ControlStream::End(const std::string& reason) {
-  {
-    std::lock_guard<std::mutex> lock(reason_mutex_);
-    if (reason_.empty()) reason_ = reason;
-  }
+  if (!reason.empty()) spdlog::debug("a worker's connection is ended: {}", reason);
   context_->TryCancel();
+}
+
+void ControlStream::Refuse(const absl::Status& reason) {
+  v1::ControllerMessage message;
+  message.mutable_refused()->set_reason(std::string(reason.message()));
+  message.mutable_refused()->set_retry(absl::IsUnavailable(reason));
+  Command(std::move(message));
+  FinishAfterWrites();
 }
 
 void ControlStream::HandleFirst() {
@@ -36,28 +42,18 @@ void ControlStream::HandleFirst() {
     if (refused.ok()) return StartRead(&incoming_);
     worker_id_.clear();
   }
-  v1::ControllerMessage message;
-  message.mutable_refused()->set_reason(std::string(refused.message()));
-  message.mutable_refused()->set_retry(absl::IsUnavailable(refused));
-  Command(std::move(message));
-  FinishAfterWrites();
+  Refuse(refused);
 }
 
 void ControlStream::OnReadDone(bool ok) {
   if (!ok) return FinishNow(grpc::Status(grpc::StatusCode::CANCELLED, "the worker hung up"));
   const int64_t received = fleet_->clock().MonotonicNs();
   if (worker_id_.empty()) return HandleFirst();
-  fleet_->OnMessage(worker_id_, incoming_, received);
-  StartRead(&incoming_);
+  if (fleet_->OnMessage(worker_id_, this, incoming_, received)) StartRead(&incoming_);
 }
 
 void ControlStream::OnDone() {
-  std::string reason;
-  {
-    std::lock_guard<std::mutex> lock(reason_mutex_);
-    reason = reason_.empty() ? "its connection ended" : reason_;
-  }
-  if (!worker_id_.empty()) fleet_->Detach(worker_id_, this, reason);
+  if (!worker_id_.empty()) fleet_->Detach(worker_id_, this);
   delete this;
 }
 

@@ -18,6 +18,8 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
   void Command(v1::ControllerMessage message);
   // Ends the stream from this side.
   void End(const std::string& reason);
+  // Ends it with words to the worker; after UNAVAILABLE it dials again.
+  void Refuse(const absl::Status& reason);
 
   void OnReadDone(bool ok) override;
   void OnDone() override;
@@ -29,8 +31,6 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
   grpc::CallbackServerContext* context_;
   v1::WorkerMessage incoming_;
   std::string worker_id_;  // empty until attached
-  std::mutex reason_mutex_;
-  std::string reason_;     // guarded by reason_mutex_
 };
 
 // A stream for a caller that may not have one.

@@ -4,23 +4,27 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "common/ids.h"
 #include "controller/fleet/control_stream.h"
+#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kPingNs = 1000000000;
-// Silence of a worker for longer than this loses it. Its own lease is as long, so that it has ended its I/O by then.
-constexpr int64_t kLeaseNs = 10000000000;
+constexpr int64_t kLookNs = 50000000;
 constexpr int kBurst = 12;
+constexpr size_t kBurstTotal = 3000;
 constexpr int64_t kBurstNs = 4000000;
 constexpr size_t kPingsKept = 128;
+// A worker sends a few messages a second; one that sends more than this for longer is not one of ours.
+constexpr double kMessagesPerSecond = 200;
+constexpr double kMessageBurst = 2000;
+constexpr int64_t kWallWarningNs = 1000000000;
 
 }  // namespace
 
-Fleet::Fleet(uint64_t epoch, std::string store_id, const common::Clock* clock, Callbacks callbacks)
-    : epoch_(epoch), store_id_(std::move(store_id)), clock_(clock), callbacks_(std::move(callbacks)), thread_([this] { Main(); }) {}
+Fleet::Fleet(Options options, const common::Clock* clock, Callbacks callbacks)
+    : options_(std::move(options)), clock_(clock), callbacks_(std::move(callbacks)), roster_(options_.lease_ns), thread_([this] { Main(); }) {}
 
 Fleet::~Fleet() {
   {
@@ -32,81 +36,86 @@ Fleet::~Fleet() {
 }
 
 absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
-  if (!common::IsUuid(hello.worker_id()) || !common::IsUuid(hello.host().host_id())) {
-    return absl::FailedPreconditionError("its worker or host id is not a UUID");
-  }
-  if (hello.host().name().empty() || hello.host().boot_id().empty()) {
-    return absl::FailedPreconditionError("its host has no name or no boot id");
-  }
+  std::lock_guard<std::mutex> one_at_a_time(callback_mutex_);
+  Roster::Admission admission;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_) return absl::UnavailableError("the controller is shutting down");
-    const auto found = members_.find(hello.worker_id());
-    if (found != members_.end()) {
-      // Its old connection may not have been missed yet.
-      return absl::UnavailableError(absl::StrCat("worker ", hello.worker_id(), " is attached already, from ",
-                                                 found->second.hello.host().name(), "; was its state directory copied?"));
-    }
-    for (const auto& [id, other] : members_) {
-      if (other.hello.host().name() == hello.host().name()) {
-        return absl::UnavailableError(
-            absl::StrCat("a worker on a host named ", hello.host().name(), " is attached already; start this one with --name"));
-      }
-    }
+    const int64_t now = clock_->MonotonicNs();
+    auto admitted = roster_.Attach(hello, now);
+    if (!admitted.ok()) return admitted.status();
+    admission = *admitted;
     // Welcome is queued before anybody else can send.
     v1::ControllerMessage welcome;
     welcome.mutable_welcome()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
-    welcome.mutable_welcome()->set_lease_ns(kLeaseNs);
-    welcome.mutable_welcome()->set_store_id(store_id_);
+    welcome.mutable_welcome()->set_lease_ns(options_.lease_ns);
+    welcome.mutable_welcome()->set_store_id(options_.store_id);
     stream->Command(std::move(welcome));
     Member& member = members_[hello.worker_id()];
-    member.hello = hello;
+    // The same process came back before its old connection was missed.
+    if (member.stream != nullptr) member.stream->End("it has attached again");
+    if (!admission.resumed) member = Member();
     member.stream = stream;
-    member.heard_ns = clock_->MonotonicNs();
-    bursts_[hello.worker_id()] = kBurst;
+    member.pings.clear();
+    member.next_ping_ns = now;
+    member.burst = kBurst;
+    member.budget = kMessageBurst;
+    member.budget_at_ns = now;
+    bursting_ = true;
   }
   changed_.notify_all();
+  if (admission.replaced_process) callbacks_.lost(hello.worker_id(), "its process ended; another one has taken its place");
   callbacks_.attached(hello);
   return absl::OkStatus();
 }
 
-void Fleet::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message, int64_t received_ns) {
+bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream, const v1::WorkerMessage& message, int64_t received_ns) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = members_.find(worker_id);
-    if (found == members_.end()) return;
+    if (found == members_.end() || found->second.stream != stream) return false;
     Member& member = found->second;
-    member.heard_ns = received_ns;
+    roster_.Heard(worker_id, received_ns);
+    member.budget = std::min(kMessageBurst, member.budget + kMessagesPerSecond * static_cast<double>(received_ns - member.budget_at_ns) / 1e9);
+    member.budget_at_ns = received_ns;
+    if (--member.budget < 0) {
+      stream->Refuse(absl::UnavailableError(absl::StrCat("it floods this controller: more than ", kMessagesPerSecond, " messages a second")));
+      return false;
+    }
     if (message.has_heartbeat()) {
+      const int64_t before = member.wall_difference_ns;
       member.wall_difference_ns = message.heartbeat().wall_clock_ns() - clock_->WallNs();
-      return;
+      if (std::abs(member.wall_difference_ns) > kWallWarningNs && std::abs(before) <= kWallWarningNs) {
+        spdlog::warn("the wall clock of {} is {:.1f} s off this controller's; nothing here relies on it, its logs do", roster_.Find(worker_id)->host().name(), static_cast<double>(member.wall_difference_ns) / 1e9);
+      }
     }
     if (message.has_clock_reply()) {
       const auto sent = member.pings.find(message.clock_reply().id());
-      if (sent == member.pings.end()) return;
+      if (sent == member.pings.end()) return true;
       member.estimator.Add(sent->second, message.clock_reply().received_ns(), message.clock_reply().replied_ns(), received_ns);
       member.pings.erase(sent);
-      return;
+      return true;
     }
+    if (message.has_heartbeat() && message.heartbeat().activity().empty()) return true;
   }
+  std::lock_guard<std::mutex> one_at_a_time(callback_mutex_);
   callbacks_.message(worker_id, message);
+  return true;
 }
 
-void Fleet::Detach(const std::string& worker_id, ControlStream* stream, const std::string& reason) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto found = members_.find(worker_id);
-    if (found == members_.end() || found->second.stream != stream) return;
-    members_.erase(found);
-    bursts_.erase(worker_id);
-  }
-  callbacks_.lost(worker_id, reason);
+void Fleet::Detach(const std::string& worker_id, ControlStream* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = members_.find(worker_id);
+  if (found == members_.end() || found->second.stream != stream) return;
+  found->second.stream = nullptr;
+  found->second.burst = 0;
+  roster_.Disconnected(worker_id);
 }
 
 bool Fleet::Send(const std::string& worker_id, v1::ControllerMessage message) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = members_.find(worker_id);
-  if (found == members_.end()) return false;
+  if (found == members_.end() || found->second.stream == nullptr) return false;
   found->second.stream->Command(std::move(message));
   return true;
 }
@@ -114,33 +123,48 @@ bool Fleet::Send(const std::string& worker_id, v1::ControllerMessage message) {
 void Fleet::PingBurst(const std::vector<std::string>& worker_ids) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    for (const std::string& id : worker_ids) bursts_[id] = kBurst;
+    // Of a large fleet each gets fewer, so that the burst itself does not become the delay that it measures.
+    const int burst = std::clamp(static_cast<int>(kBurstTotal / std::max<size_t>(1, worker_ids.size())), 1, kBurst);
+    for (const std::string& id : worker_ids) {
+      const auto found = members_.find(id);
+      if (found != members_.end()) found->second.burst = std::max(found->second.burst, burst);
+    }
+    bursting_ = true;
   }
   changed_.notify_all();
 }
 
-ClockEstimator::Estimate Fleet::ClockOf(const std::string& worker_id) const {
+ClockEstimator::Estimate Fleet::ClockAt(const std::string& worker_id, int64_t at_ns) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = members_.find(worker_id);
-  return found == members_.end() ? ClockEstimator::Estimate() : found->second.estimator.At(clock_->MonotonicNs());
+  return found == members_.end() ? ClockEstimator::Estimate() : found->second.estimator.At(at_ns);
+}
+
+int64_t Fleet::WallDifferenceNs(const std::string& worker_id) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = members_.find(worker_id);
+  return found == members_.end() ? 0 : found->second.wall_difference_ns;
 }
 
 bool Fleet::IsAttached(const std::string& worker_id) const {
   std::lock_guard<std::mutex> lock(mutex_);
-  return members_.count(worker_id) != 0;
+  return roster_.Has(worker_id);
 }
 
 std::vector<v1::AttachedWorker> Fleet::List() const {
-  std::lock_guard<std::mutex> lock(mutex_);
   std::vector<v1::AttachedWorker> list;
+  std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [id, member] : members_) {
     v1::AttachedWorker worker;
-    *worker.mutable_hello() = member.hello;
+    *worker.mutable_hello() = *roster_.Find(id);
     const auto clock = member.estimator.At(clock_->MonotonicNs());
     worker.set_clock_offset_ns(static_cast<double>(clock.offset_ns));
     worker.set_clock_bound_ns(static_cast<double>(clock.bound_ns));
     worker.set_round_trip_ns(static_cast<double>(clock.round_trip_ns));
+    worker.set_clock_drift_ppm(clock.drift * 1e6);
+    worker.set_clock_drift_bound_ppm(clock.drift_bound * 1e6);
     worker.set_wall_difference_ns(static_cast<double>(member.wall_difference_ns));
+    worker.set_away(member.stream == nullptr);
     list.push_back(std::move(worker));
   }
   std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.hello().host().name() < b.hello().host().name(); });
@@ -149,43 +173,55 @@ std::vector<v1::AttachedWorker> Fleet::List() const {
 
 std::vector<v1::Hello> Fleet::Hellos() const {
   std::vector<v1::Hello> hellos;
-  for (v1::AttachedWorker& worker : List()) hellos.push_back(std::move(*worker.mutable_hello()));
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const auto& [id, member] : members_) {
+    if (member.stream != nullptr) hellos.push_back(*roster_.Find(id));
+  }
+  std::sort(hellos.begin(), hellos.end(), [](const auto& a, const auto& b) { return a.host().name() < b.host().name(); });
   return hellos;
 }
 
-void Fleet::PingLocked(Member* member) {
+void Fleet::PingLocked(Member* member, int64_t now_ns) {
   v1::ControllerMessage ping;
   ping.mutable_clock_ping()->set_id(next_ping_);
   member->pings[next_ping_++] = clock_->MonotonicNs();
   if (member->pings.size() > kPingsKept) member->pings.erase(member->pings.begin());
+  member->next_ping_ns = now_ns + kPingNs;
   member->stream->Command(std::move(ping));
 }
 
 void Fleet::Main() {
-  int64_t next_round = clock_->MonotonicNs();
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
     const int64_t now = clock_->MonotonicNs();
-    if (now >= next_round) {
-      next_round = now + kPingNs;
-      for (auto& [id, member] : members_) {
-        PingLocked(&member);
-        if (now - member.heard_ns > kLeaseNs) member.stream->End(absl::StrCat("silent for ", (now - member.heard_ns) / 1000000000, " s"));
-      }
+    bursting_ = false;
+    for (auto& [id, member] : members_) {
+      if (member.stream == nullptr || (member.burst == 0 && now < member.next_ping_ns)) continue;
+      PingLocked(&member, now);
+      if (member.burst > 0 && --member.burst > 0) bursting_ = true;
     }
-    for (auto burst = bursts_.begin(); burst != bursts_.end();) {
-      const auto found = members_.find(burst->first);
-      if (found != members_.end()) PingLocked(&found->second);
-      burst = --burst->second <= 0 ? bursts_.erase(burst) : std::next(burst);
+    const std::vector<Roster::Expired> expired = roster_.Expire(now);
+    for (const Roster::Expired& gone : expired) {
+      Member& member = members_[gone.worker_id];
+      if (member.stream != nullptr) member.stream->End(gone.reason);
+      members_.erase(gone.worker_id);
     }
-    changed_.wait_for(lock, std::chrono::nanoseconds(bursts_.empty() ? std::max<int64_t>(1, next_round - now) : kBurstNs));
+    if (!expired.empty()) {
+      lock.unlock();
+      std::lock_guard<std::mutex> one_at_a_time(callback_mutex_);
+      for (const Roster::Expired& gone : expired) callbacks_.lost(gone.worker_id, gone.reason);
+      lock.lock();
+    }
+    changed_.wait_for(lock, std::chrono::nanoseconds(bursting_ ? kBurstNs : kLookNs));
   }
 }
 
 void Fleet::Shutdown() {
   std::lock_guard<std::mutex> lock(mutex_);
   stopping_ = true;
-  for (auto& [id, member] : members_) member.stream->End("the controller is shutting down");
+  for (auto& [id, member] : members_) {
+    if (member.stream != nullptr) member.stream->End("the controller is shutting down");
+  }
   changed_.notify_all();
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <map>
@@ -12,70 +11,79 @@
 
 #include "absl/status/status.h"
 #include "common/clock.h"
-#include "controller/fleet/clock_estimator.h"
-#include "proto/controller.pb.h"
-#include "proto/worker.pb.h"
+#include "controller/core/roster.h"
+#include "controller/fleet/fleet_link.h"
 
 namespace lockstep::controller {
 
 class ControlStream;
 
 // The attached workers: who they are, how to send to them, and what their clocks show. Thread-safe. Its thread
-// pings every worker's clock once a second and drops workers that have been silent for longer than the lease.
-class Fleet {
+// pings every worker's clock once a second and gives up those that were silent for longer than the lease.
+class Fleet final : public FleetLink {
  public:
-  // Callbacks come from gRPC's threads, one at a time per worker: attached first, lost last.
+  // Callbacks come from gRPC's threads and the fleet's own, one at a time: attached first (again after each reconnection), lost last.
   struct Callbacks {
     std::function<void(const v1::Hello&)> attached;
     std::function<void(const std::string& worker_id, const v1::WorkerMessage&)> message;
     std::function<void(const std::string& worker_id, const std::string& reason)> lost;
   };
+  struct Options {
+    uint64_t epoch = 0;
+    std::string store_id;
+    int64_t lease_ns = 10000000000;
+  };
 
   // `clock` outlives this.
-  Fleet(uint64_t epoch, std::string store_id, const common::Clock* clock, Callbacks callbacks);
-  ~Fleet();
+  Fleet(Options options, const common::Clock* clock, Callbacks callbacks);
+  ~Fleet() override;
 
-  // Sends a command. False when the worker is not attached (any more).
-  bool Send(const std::string& worker_id, v1::ControllerMessage message);
-  // Several quick exchanges with each worker now, for a good estimate soon.
-  void PingBurst(const std::vector<std::string>& worker_ids);
-  ClockEstimator::Estimate ClockOf(const std::string& worker_id) const;
+  bool Send(const std::string& worker_id, v1::ControllerMessage message) override;
+  void PingBurst(const std::vector<std::string>& worker_ids) override;
+  ClockEstimator::Estimate ClockAt(const std::string& worker_id, int64_t at_ns) const override;
+  std::vector<v1::Hello> Hellos() const override;
+  int64_t WallDifferenceNs(const std::string& worker_id) const override;
+  int64_t lease_ns() const override { return options_.lease_ns; }
+  // Attached, with a connection or waited for.
   bool IsAttached(const std::string& worker_id) const;
   // For people: everything but the run.
   std::vector<v1::AttachedWorker> List() const;
-  std::vector<v1::Hello> Hellos() const;
   // Ends every stream.
   void Shutdown();
 
   // --- For ControlStream. ---
   // OK; UNAVAILABLE when the worker is refused for now, FAILED_PRECONDITION when for good.
   absl::Status Attach(const v1::Hello& hello, ControlStream* stream);
-  void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message, int64_t received_ns);
-  void Detach(const std::string& worker_id, ControlStream* stream, const std::string& reason);
-  uint64_t epoch() const { return epoch_; }
+  // False when it is not to send any more.
+  bool OnMessage(const std::string& worker_id, ControlStream* stream, const v1::WorkerMessage& message, int64_t received_ns);
+  void Detach(const std::string& worker_id, ControlStream* stream);
+  uint64_t epoch() const { return options_.epoch; }
   const common::Clock& clock() const { return *clock_; }
 
  private:
   struct Member {
-    v1::Hello hello;
-    ControlStream* stream = nullptr;
+    ControlStream* stream = nullptr;  // null while it is waited for
     ClockEstimator estimator;
     std::map<uint64_t, int64_t> pings;  // id → sent, controller's clock
-    int64_t heard_ns = 0;
+    int64_t next_ping_ns = 0;
+    int burst = 0;                      // pings still to send
     int64_t wall_difference_ns = 0;
+    double budget = 0;                  // messages that it may send now
+    int64_t budget_at_ns = 0;
   };
-  void PingLocked(Member* member);
+  void PingLocked(Member* member, int64_t now_ns);
   void Main();
 
-  const uint64_t epoch_;
-  const std::string store_id_;
+  const Options options_;
   const common::Clock* clock_;
   const Callbacks callbacks_;
   mutable std::mutex mutex_;
+  std::mutex callback_mutex_;                   // taken before mutex_
   std::condition_variable changed_;
+  Roster roster_;                               // guarded by mutex_
   std::map<std::string, Member> members_;       // by worker id; guarded by mutex_
-  std::map<std::string, int> bursts_;           // pings still to send; guarded by mutex_
   uint64_t next_ping_ = 1;                      // guarded by mutex_
+  bool bursting_ = false;                       // guarded by mutex_
   bool stopping_ = false;                       // guarded by mutex_
   std::thread thread_;
 };

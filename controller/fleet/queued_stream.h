@@ -32,6 +32,11 @@ class QueuedStream : public grpc::ServerBidiReactor<Request, Response> {
   void OnCancel() override { FinishNow(grpc::Status(grpc::StatusCode::CANCELLED, "cancelled")); }
 
  protected:
+  // StartRead(), unless the stream has ended. From any thread.
+  void ReadNext(Request* into) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!finished_) this->StartRead(into);
+  }
   // Ends the stream at once; later calls do nothing.
   void FinishNow(const grpc::Status& status) {
     std::lock_guard<std::mutex> lock(mutex_);

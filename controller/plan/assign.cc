@@ -128,13 +128,27 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
   return absl::OkStatus();
 }
 
+// Workers under one kernel share its processors.
+void CountKernelThreads(const SettledRun& run, std::vector<v1::Assignment>* assignments) {
+  std::map<std::string, uint32_t> threads;
+  for (const v1::Assignment& a : *assignments) {
+    for (const v1::WorkloadAssignment& w : a.run().workloads()) threads[run.workers[a.worker_index()].hello.host().boot_id()] += std::max<uint32_t>(1, w.workload().threads());
+  }
+  for (v1::Assignment& a : *assignments) a.mutable_run()->set_kernel_threads(threads[run.workers[a.worker_index()].hello.host().boot_id()]);
+}
+
 }  // namespace
 
-int64_t HardStopNs(const v1::RunPhase& run) { return run.duration_ns() == 0 ? kLongestPhaseNs : run.ramp_ns() + run.duration_ns(); }
+int64_t HardStopNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
+  if (!IsLoad(phase)) return job.deadlines().prepare_ns();
+  const v1::RunPhase run = LoadOf(job, phase);
+  return run.duration_ns() == 0 ? kLongestPhaseNs : run.ramp_ns() + run.duration_ns();
+}
+
+int64_t GoWithinNs(const v1::JobSpec& job) { return job.deadlines().arm_ns() + 30 * kSecond; }
 
 int64_t PhaseDeadlineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
-  if (!IsLoad(phase)) return job.deadlines().prepare_ns();
-  return HardStopNs(LoadOf(job, phase)) + job.deadlines().drain_ns() + 20 * kSecond;
+  return HardStopNs(job, phase) + job.deadlines().drain_ns() + 20 * kSecond;
 }
 
 absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run, uint32_t phase_index, uint32_t attempt,
@@ -160,7 +174,6 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     } else {
       out.mutable_run()->set_duration_ns(load.duration_ns());
       out.mutable_run()->set_ramp_ns(load.ramp_ns());
-      out.mutable_run()->set_hard_stop_ns(HardStopNs(load));
       out.mutable_run()->set_drop_caches(load.drop_caches());
       for (const std::string& device : DevicesToSample(run, targets, member, &sampled_devices)) out.add_sample_devices(device);
       out.set_sample_host(sampled_kernels.insert(run.workers[member].hello.host().boot_id()).second);
@@ -168,10 +181,13 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     for (const std::string& identity : run.job.expendable()) out.add_expendable(identity);
     out.set_interval_ns(run.job.interval_ns());
     out.set_drain_ns(run.job.deadlines().drain_ns());
+    out.set_go_within_ns(GoWithinNs(run.job));
+    out.set_hard_stop_ns(HardStopNs(run.job, phase));
     assignments.push_back(std::move(out));
   }
   if (IsLoad(phase)) {
     if (absl::Status status = AssignWorkloads(run, phase_index, members, &assignments); !status.ok()) return status;
+    CountKernelThreads(run, &assignments);
   }
   return assignments;
 }

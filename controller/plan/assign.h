@@ -28,8 +28,10 @@ struct SettledRun {
 absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run, uint32_t phase, uint32_t attempt,
                                                             const std::vector<uint32_t>& members);
 
-// How long a run phase may last from T to the last I/O submitted, nanoseconds.
-int64_t HardStopNs(const v1::RunPhase& run);
+// How long a phase may last from T to the last I/O submitted, nanoseconds. Workers enforce it.
+int64_t HardStopNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
+// How long a worker stays armed without a go, nanoseconds.
+int64_t GoWithinNs(const v1::JobSpec& job);
 // From T to the last result, nanoseconds.
 int64_t PhaseDeadlineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 

@@ -79,7 +79,6 @@ class Checker {
   std::vector<v1::Problem> Run() {
     if (job_.name().empty()) Add("name", "is missing; every job has a name");
     if (job_.interval_ns() < 100000000 || job_.interval_ns() > 60 * kSecond) Add("interval", "must lie between 100ms and 1m");
-    if (job_.on_worker_loss() == v1::LOSS_POLICY_RETRY) Add("on_worker_loss", "retry is not in this version; write abort or continue");
     CheckTargets();
     if (job_.phases().empty()) Add("phases", "is empty; a job has at least one phase");
     for (int i = 0; i < job_.phases_size(); ++i) CheckPhase(absl::StrCat("phases[", i, "]"), job_.phases(i));
@@ -201,6 +200,7 @@ void FillDefaults(v1::JobSpec* job) {
   if (deadlines->arm_ns() == 0) deadlines->set_arm_ns(60 * kSecond);
   if (deadlines->drain_ns() == 0) deadlines->set_drain_ns(60 * kSecond);
   if (deadlines->prepare_ns() == 0) deadlines->set_prepare_ns(3600 * kSecond);
+  if (deadlines->rejoin_ns() == 0) deadlines->set_rejoin_ns(60 * kSecond);
   for (v1::Target& target : *job->mutable_targets()) {
     if (target.has_file() && target.file().count() == 0) target.mutable_file()->set_count(1);
     if (target.sharing() == v1::SHARING_UNSPECIFIED) target.set_sharing(target.has_file() ? v1::SHARING_PRIVATE : target.has_null() ? v1::SHARING_OVERLAPPED : v1::SHARING_SLICED);

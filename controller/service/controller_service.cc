@@ -16,6 +16,9 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int kThreads = 4;
+// A store that is just being restarted is waited for.
+constexpr int kSubmitTries = 20;
+constexpr auto kSubmitPause = std::chrono::milliseconds(250);
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return status.ok() ? grpc::Status::OK : grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
@@ -85,7 +88,13 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     run.owner = principal.name != "local" ? principal.name : request->owner().empty() ? "local" : request->owner();
     run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
     run.state = "queued";
-    if (const absl::Status status = parts_.store->Enqueue(run); !status.ok()) return ToGrpc(status);
+    absl::Status queued = parts_.store->Enqueue(run);
+    for (int tries = 0; absl::IsUnavailable(queued) && tries < kSubmitTries; ++tries) {
+      std::this_thread::sleep_for(kSubmitPause);
+      queued = parts_.store->Enqueue(run);
+    }
+    if (absl::IsUnavailable(queued)) parts_.coordinator->Abandon(run.run_id);
+    if (!queued.ok()) return ToGrpc(queued);
     reply->set_run_id(run.run_id);
     auto position = std::make_shared<std::promise<uint32_t>>();
     parts_.coordinator->Enqueue(run, [position](uint32_t before) { position->set_value(before); });
@@ -206,6 +215,7 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
     reply->set_version(common::kSoftwareVersion);
     reply->set_epoch(parts_.epoch);
     reply->set_store(parts_.store->Describe());
+    *reply->mutable_store_state() = parts_.ingest->state();
     reply->set_principal(principal.name);
     reply->set_role(RoleName(principal.role));
     auto promise = std::make_shared<std::promise<std::map<std::string, std::string>>>();
@@ -223,7 +233,12 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
     v1::HistoryRequest request;
     request.set_limit(100);
     auto history = parts_.store->History(request);
-    if (!history.ok()) return ToGrpc(history.status());
+    if (!history.ok()) {
+      // Without the store the fleet can still be shown.
+      reply->mutable_store_state()->set_away(true);
+      reply->mutable_store_state()->set_reason(std::string(history.status().message()));
+      return grpc::Status::OK;
+    }
     for (v1::RunSummary& run : *history) {
       if (run.state() == "queued" || run.state() == "running") *reply->add_runs() = std::move(run);
     }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/queue.h"
+#include "controller/fleet/fleet.h"
 #include "controller/service/coordinator.h"
 #include "controller/service/ingest_pipeline.h"
 #include "controller/service/principal.h"

@@ -14,14 +14,13 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kInspectNs = 30000000000;
-// A worker ends its I/O at the latest so long after its controller has fallen silent, and then drains.
-constexpr int64_t kWorkerLeaseNs = 15000000000;
-constexpr auto kShutdownWait = std::chrono::seconds(8);
+// After the lease, workers of an inherited run have this long to dial again.
+constexpr int64_t kReturnNs = 6000000000;
 
-// Places that the job writes, of this worker.
-std::vector<std::string> WrittenPlaces(const v1::JobSpec& job, const PlanWorker& worker) {
+// Places that the job writes, of the worker that was inspected.
+std::vector<std::string> WrittenPlaces(const v1::JobSpec& job, const v1::Inspection& inspection) {
   std::vector<std::string> places;
-  for (const v1::TargetInspection& found : worker.inspection.targets()) {
+  for (const v1::TargetInspection& found : inspection.targets()) {
     const int target = static_cast<int>(found.target());
     if (!IsWritten(job, target) && !IsPrepared(job, target)) continue;
     places.insert(places.end(), found.place_keys().begin(), found.place_keys().end());
@@ -29,103 +28,147 @@ std::vector<std::string> WrittenPlaces(const v1::JobSpec& job, const PlanWorker&
   return places;
 }
 
+std::vector<storage::RunWorker> MembersOf(const std::vector<PlanWorker>& workers) {
+  std::vector<storage::RunWorker> members;
+  for (uint32_t i = 0; i < workers.size(); ++i) {
+    const v1::Hello& hello = workers[i].hello;
+    members.push_back({i, hello.worker_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id(), workers[i].inspection, hello});
+  }
+  return members;
+}
+
+ResumePoint PointOf(const storage::ActiveRun& active) {
+  ResumePoint point;
+  point.phase = active.phase.phase;
+  point.attempt = active.phase.attempt;
+  const std::string& state = active.phase.state;
+  point.reached = state.empty()        ? ResumePoint::Reached::kNothing
+                  : state == "arming"  ? ResumePoint::Reached::kRecorded
+                  : state == "running" ? ResumePoint::Reached::kGone
+                                       : ResumePoint::Reached::kClosed;
+  point.closed_void = state == "void";
+  if (point.reached == ResumePoint::Reached::kGone || point.reached == ResumePoint::Reached::kRecorded) point.stored = active.results;
+  for (const auto& [worker, cursor] : active.cursors) point.members.insert(worker);
+  for (const storage::RunWorker& worker : active.workers) {
+    if (worker.lost) point.lost.insert(worker.worker_index);
+  }
+  point.degraded = active.run.job.on_worker_loss() != v1::LOSS_POLICY_RETRY && !point.lost.empty();
+  point.end_state = active.ending_state;
+  point.end_reason = active.ending_reason;
+  point.skip_cleanup = active.skip_cleanup;
+  return point;
+}
+
 }  // namespace
 
-Coordinator::Coordinator(Options options) : options_(std::move(options)) {}
+Coordinator::Coordinator(Options options) : options_(std::move(options)), places_(options_.guards) {}
 
-Coordinator::~Coordinator() { Shutdown(); }
+absl::StatusOr<Coordinator::Inheritance> Coordinator::Inherit(storage::Store* store) {
+  Inheritance inheritance;
+  auto queue = store->Queue();
+  if (!queue.ok()) return queue.status();
+  inheritance.queue = *std::move(queue);
+  auto active = store->Active();
+  if (!active.ok()) return active.status();
+  inheritance.active = *std::move(active);
+  for (const storage::ActiveRun& run : inheritance.active) {
+    if (run.phase.state != "running") continue;
+    v1::PhaseId phase;
+    phase.set_run_id(run.run.run_id);
+    phase.set_phase(run.phase.phase);
+    phase.set_attempt(run.phase.attempt);
+    auto samples = store->Samples(phase);
+    if (!samples.ok()) return samples.status();
+    inheritance.samples[run.run.run_id] = *std::move(samples);
+  }
+  auto held = store->Held();
+  if (!held.ok()) return held.status();
+  inheritance.held = *std::move(held);
+  return inheritance;
+}
 
-void Coordinator::Start(Fleet* fleet, IngestPipeline* ingest, std::vector<storage::RunRecord> queue) {
+void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance) {
   fleet_ = fleet;
   ingest_ = ingest;
-  for (storage::RunRecord& run : queue) queue_.push_back(std::move(run));
-  store_thread_ = std::thread([this] { StoreMain(); });
-  thread_ = std::thread([this] { Main(); });
-}
-
-void Coordinator::Shutdown() {
-  if (!thread_.joinable()) return;
-  auto left = std::make_shared<common::Queue<int>>();
-  Post([this, left] {
-    for (auto& [id, actor] : active_) actor->Stop("aborted", "the controller was shut down", true);
-    After(0, [left] { left->Push(0); });
+  for (storage::RunRecord& run : inheritance.queue) queue_.push_back(std::move(run));
+  for (const storage::HeldPlaces& held : inheritance.held) {
+    places_.Hold(held.run_id, held.worker_id, WrittenPlaces(held.job, held.inspection));
+    places_.Lose(held.run_id, held.worker_id, options_.clock->MonotonicNs() + held.hold_ns);
+    held_.insert(held.worker_id);
+    const bool goes_on = std::any_of(inheritance.active.begin(), inheritance.active.end(), [&](const auto& active) { return active.run.run_id == held.run_id; });
+    if (!goes_on) (void)places_.End(held.run_id);
+  }
+  for (const storage::ActiveRun& active : inheritance.active) TakeOver(active, std::move(inheritance.samples[active.run.run_id]));
+  if (active_.empty()) return;
+  After(fleet_->lease_ns() + kReturnNs, [this] {
+    const std::set<std::string> missing = std::move(awaited_);
+    awaited_.clear();
+    for (const std::string& worker : missing) OnLost(worker, "it did not come back after the controller was replaced");
   });
-  left->Pop(kShutdownWait);
-  const auto deadline = std::chrono::steady_clock::now() + kShutdownWait;
-  while (std::chrono::steady_clock::now() < deadline) {
-    common::Queue<size_t> count;
-    Post([this, &count] { count.Push(active_.size()); });
-    const auto active = count.Pop();
-    if (active && *active == 0) break;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  }
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-  store_stopping_ = true;
-  store_queue_.Close();
-  store_thread_.join();
-  active_.clear();
 }
 
-void Coordinator::Post(std::function<void()> call) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    calls_.push_back(std::move(call));
+void Coordinator::TakeOver(const storage::ActiveRun& active, std::map<uint32_t, std::vector<v1::IntervalSample>> samples) {
+  SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}, active.measured_iops};
+  for (const storage::RunWorker& worker : active.workers) {
+    settled.workers.push_back({worker.hello, worker.inspection});
+    places_.Hold(active.run.run_id, worker.worker_id, WrittenPlaces(active.run.job, worker.inspection));
+    if (!worker.lost) awaited_.insert(worker.worker_id);
   }
-  changed_.notify_all();
+  TakenOver from;
+  from.point = PointOf(active);
+  from.go_ns = active.phase.go_ns;
+  for (const storage::WorkerClock& clock : active.clocks) from.clock_offsets[clock.worker_index] = clock.offset_ns;
+  from.earlier.cursors = active.cursors;
+  from.earlier.samples = std::move(samples);
+  from.earlier.go_wall_ns = active.go_wall_ns;
+  const std::string id = active.run.run_id;
+  const auto actor = RunActor::TakeOver(std::move(settled), std::move(from), Services(id), [this, id] { Finish(id); });
+  active_[id] = actor;
+  spdlog::info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name, active.phase.attempt, active.phase.state);
+  Post([this, id, actor] {
+    Tell(id, "warning", "the controller was replaced; this one goes on with the run");
+    actor->Begin();
+  });
 }
 
-void Coordinator::After(int64_t after_ns, std::function<void()> call) {
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    timers_.emplace(options_.clock->MonotonicNs() + after_ns, std::move(call));
-  }
-  changed_.notify_all();
+void Coordinator::Shutdown(std::function<void()> done) {
+  Post([this, done = std::move(done)] {
+    shutting_down_ = true;
+    drained_ = done;
+    const auto active = active_;
+    for (const auto& [id, actor] : active) actor->Stop("aborted", "the controller was shut down", true);
+    CheckDrained();
+  });
 }
 
-void Coordinator::Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) {
-  store_queue_.Push({std::move(work), std::move(then)});
+void Coordinator::CheckDrained() {
+  if (drained_ && active_.empty()) drained_();
 }
 
-void Coordinator::StoreMain() {
-  while (auto work = store_queue_.Pop()) {
-    absl::Status status = work->work();
-    for (int tries = 0; absl::IsUnavailable(status) && !store_stopping_; ++tries) {
-      if (tries == 0) spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
-      std::this_thread::sleep_for(std::chrono::milliseconds(500));
-      status = work->work();
+// To those who watch, and for the record.
+void Coordinator::Tell(const std::string& run_id, const std::string& severity, const std::string& text) {
+  v1::WatchEvent event;
+  event.mutable_event()->set_severity(severity);
+  event.mutable_event()->set_message(text);
+  options_.watchers->Publish(run_id, event);
+  Persist([store = options_.store, run_id, severity, text] { return store->AddEvent(run_id, severity, "", text); }, [](const absl::Status&) {});
+}
+
+void Coordinator::OnStoreState(bool away, const std::string& reason) {
+  Post([this, away, reason] {
+    store_away_ = away;
+    for (const auto& [id, actor] : active_) {
+      Tell(id, "warning", away ? absl::StrCat("the store is away: the phase goes on into the spool, and no new one starts until it is back (", reason, ")")
+                               : "the store is back, and has what was spooled");
     }
-    Post([then = std::move(work->then), status] { then(status); });
-  }
+  });
 }
 
-void Coordinator::Main() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!stopping_) {
-    std::function<void()> call;
-    const int64_t now = options_.clock->MonotonicNs();
-    if (!calls_.empty()) {
-      call = std::move(calls_.front());
-      calls_.pop_front();
-    } else if (!timers_.empty() && timers_.begin()->first <= now) {
-      call = std::move(timers_.begin()->second);
-      timers_.erase(timers_.begin());
-    } else if (timers_.empty()) {
-      changed_.wait(lock);
-      continue;
-    } else {
-      changed_.wait_for(lock, std::chrono::nanoseconds(timers_.begin()->first - now));
-      continue;
-    }
-    lock.unlock();
-    call();
-    call = nullptr;
-    lock.lock();
-  }
+void Coordinator::OnSpoolFull(const std::string& reason) {
+  Post([this, reason] {
+    const auto active = active_;
+    for (const auto& [id, actor] : active) actor->Stop("aborted", absl::StrCat("the store is away and ", reason, "; what was measured stays at the workers until it is back"), false);
+  });
 }
 
 // ------------------------------------------------------------------------------------------------------ the fleet
@@ -136,9 +179,44 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
             if (!status.ok()) spdlog::error("worker on {} could not be recorded: {}", hello.host().name(), std::string(status.message()));
           });
   Post([this, hello] {
+    const std::string& id = hello.worker_id();
     spdlog::info("worker on {} attached ({} devices)", hello.host().name(), hello.devices_size());
+    awaited_.erase(id);
+    strangers_.erase(id);
+    if (hello.status().state() == v1::WorkerStatus::IDLE) Confirm(id);
+    const auto active = active_;
+    bool known = false;
+    for (const auto& [run_id, actor] : active) {
+      if (!actor->Uses(id)) continue;
+      known = known || hello.status().phase().run_id() == run_id;
+      actor->OnAttached(id, hello.status());
+    }
+    if (!known && hello.status().state() != v1::WorkerStatus::IDLE) StopStranger(id, hello.status().phase().run_id());
+    // What it was asked before may have been lost with its last connection.
+    for (const auto& [inspection, pending] : inspections_) {
+      for (uint32_t i = 0; i < pending.workers.size(); ++i) {
+        if (pending.workers[i].hello.worker_id() == id && pending.workers[i].inspection.run_id().empty()) SendInspect(inspection, i, pending.job, id);
+      }
+    }
     Schedule();
   });
+}
+
+// It works on something that is over, or was given to others: until it says that it does nothing, it gets nothing else.
+void Coordinator::StopStranger(const std::string& worker_id, const std::string& run_id) {
+  strangers_.insert(worker_id);
+  v1::ControllerMessage message;
+  message.mutable_stop_now()->set_run_id(run_id);
+  message.mutable_stop_now()->set_reason("the run is over, or goes on without this worker");
+  fleet_->Send(worker_id, std::move(message));
+}
+
+// The worker does nothing: what it held after it was lost is free.
+void Coordinator::Confirm(const std::string& worker_id) {
+  strangers_.erase(worker_id);
+  places_.Confirm(worker_id);
+  if (held_.erase(worker_id) == 0) return;
+  Persist([store = options_.store, worker_id] { return store->ReleaseHold(worker_id); }, [](const absl::Status&) {});
 }
 
 void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message) {
@@ -149,6 +227,7 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
       for (PlanWorker& worker : found->second.workers) {
         if (worker.hello.worker_id() != worker_id || !worker.inspection.run_id().empty()) continue;
         worker.inspection = message.inspection();
+        (*worker.inspection.mutable_facts())["wall_clock.difference_ms"] = absl::StrCat(fleet_->WallDifferenceNs(worker_id) / 1000000);
         if (--found->second.missing > 0) continue;
         PendingInspection complete = std::move(found->second);
         inspections_.erase(found);
@@ -156,27 +235,34 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
       }
       return;
     }
-    for (auto& [id, actor] : active_) {
-      if (actor->Uses(worker_id)) return actor->OnMessage(worker_id, message);
+    const bool idle = message.has_status() && message.status().state() == v1::WorkerStatus::IDLE;
+    if (idle) Confirm(worker_id);
+    const auto active = active_;
+    for (const auto& [id, actor] : active) {
+      if (actor->Uses(worker_id)) actor->OnMessage(worker_id, message);
     }
+    if (idle) Schedule();
   });
 }
 
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
   Post([this, worker_id, reason] {
     spdlog::info("worker {} is gone: {}", worker_id, reason);
+    strangers_.erase(worker_id);
     const auto active = active_;
     for (const auto& [id, actor] : active) {
-      if (!actor->Uses(worker_id)) continue;
-      lost_[id].insert(worker_id);
-      actor->OnLost(worker_id, reason);
+      if (actor->Uses(worker_id)) actor->OnLost(worker_id, reason);
+    }
+    for (auto& [id, starting] : starting_) {
+      if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) starting.lost[worker_id] = reason;
     }
     for (auto i = inspections_.begin(); i != inspections_.end(); ++i) {
       for (const PlanWorker& worker : i->second.workers) {
         if (worker.hello.worker_id() != worker_id) continue;
+        const std::string host = worker.hello.host().name();
         PendingInspection broken = std::move(i->second);
         inspections_.erase(i);
-        return broken.done(std::move(broken.workers), absl::StrCat("the worker on ", worker.hello.host().name(), " was lost: ", reason));
+        return broken.done(std::move(broken.workers), absl::StrCat("the worker on ", host, " was lost: ", reason));
       }
     }
   });
@@ -194,34 +280,38 @@ absl::Status Coordinator::CanEverRun(const v1::JobSpec& job) const {
 }
 
 bool Coordinator::IsBusy(const std::string& worker_id) const {
+  if (strangers_.count(worker_id) != 0) return true;
   for (const auto& [id, starting] : starting_) {
     if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) return true;
   }
   return std::any_of(active_.begin(), active_.end(), [&](const auto& active) { return active.second->Uses(worker_id); });
 }
 
+void Coordinator::SendInspect(const std::string& id, uint32_t worker_index, const v1::JobSpec& job, const std::string& worker_id) {
+  v1::ControllerMessage message;
+  v1::Inspect* inspect = message.mutable_inspect();
+  inspect->set_run_id(id);
+  inspect->set_worker_index(worker_index);
+  *inspect->mutable_targets() = job.targets();
+  *inspect->mutable_expendable() = job.expendable();
+  for (int t = 0; t < job.targets_size(); ++t) {
+    if (IsWritten(job, t)) inspect->add_written_targets(t);
+    if (IsPrepared(job, t)) inspect->add_prepared_targets(t);
+  }
+  fleet_->Send(worker_id, std::move(message));
+}
+
 void Coordinator::Inspect(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers, Inspected done) {
   PendingInspection& pending = inspections_[id];
+  pending.job = job;
   pending.missing = workers.size();
   pending.workers = std::move(workers);
   pending.done = std::move(done);
-  const std::vector<PlanWorker> asked = pending.workers;
-  for (uint32_t i = 0; i < asked.size(); ++i) {
-    v1::ControllerMessage message;
-    v1::Inspect* inspect = message.mutable_inspect();
-    inspect->set_run_id(id);
-    inspect->set_worker_index(i);
-    *inspect->mutable_targets() = job.targets();
-    *inspect->mutable_expendable() = job.expendable();
-    for (int t = 0; t < job.targets_size(); ++t) {
-      if (IsWritten(job, t)) inspect->add_written_targets(t);
-      if (IsPrepared(job, t)) inspect->add_prepared_targets(t);
-    }
-    fleet_->Send(asked[i].hello.worker_id(), std::move(message));
-  }
-  After(kInspectNs, [this, id] {
+  pending.serial = ++inspections_made_;
+  for (uint32_t i = 0; i < pending.workers.size(); ++i) SendInspect(id, i, job, pending.workers[i].hello.worker_id());
+  After(kInspectNs, [this, id, serial = pending.serial] {
     const auto found = inspections_.find(id);
-    if (found == inspections_.end()) return;
+    if (found == inspections_.end() || found->second.serial != serial) return;
     PendingInspection late = std::move(found->second);
     inspections_.erase(found);
     std::vector<std::string> silent;
@@ -237,13 +327,20 @@ void Coordinator::Inspect(const std::string& id, const v1::JobSpec& job, std::ve
 void Coordinator::Enqueue(storage::RunRecord run, std::function<void(uint32_t)> done) {
   Post([this, run = std::move(run), done = std::move(done)]() mutable {
     done(static_cast<uint32_t>(queue_.size()));
+    const bool queued = std::any_of(queue_.begin(), queue_.end(), [&](const auto& other) { return other.run_id == run.run_id; });
+    if (queued || starting_.count(run.run_id) != 0 || active_.count(run.run_id) != 0) return;
     queue_.push_back(std::move(run));
     Schedule();
   });
 }
 
+void Coordinator::Abandon(const std::string& run_id) {
+  Persist([store = options_.store, run_id] { return store->EndRun(run_id, "cancelled", "the store did not answer when it was submitted", false); }, [](const absl::Status&) {});
+}
+
 // Starts every queued run whose workers are attached and free, oldest first.
 void Coordinator::Schedule() {
+  if (shutting_down_) return;
   std::vector<PlanWorker> free;
   for (PlanWorker& worker : Attached()) {
     if (!IsBusy(worker.hello.worker_id())) free.push_back(std::move(worker));
@@ -287,29 +384,21 @@ void Coordinator::Launch(storage::RunRecord run, std::vector<PlanWorker> workers
     return FailBeforeStart(run, workers, "failed", absl::StrCat("refused before anything was opened: ", check.refusals[0], more), check.refusals);
   }
   for (const PlanWorker& worker : workers) {
-    for (const std::string& place : WrittenPlaces(run.job, worker)) {
-      const auto taken = places_.find(place);
-      if (taken == places_.end() || taken->second.run_id == run.run_id) continue;
-      // Another run writes there: this one waits for its end, in its old place.
-      spdlog::info("run {} waits for {} to leave {}", run.run_id, taken->second.run_id, place);
-      v1::WatchEvent waits;
-      waits.mutable_event()->set_severity("warning");
-      waits.mutable_event()->set_message(absl::StrCat("waiting until run ", taken->second.run_id.substr(0, 8), " or its lost workers have left ", place));
-      options_.watchers->Publish(run.run_id, waits);
-      starting_.erase(run.run_id);
-      queue_.push_front(std::move(run));
-      After(1000000000, [this] { Schedule(); });
-      return;
-    }
+    const PlaceLedger::Conflict taken = places_.Find(run.run_id, WrittenPlaces(run.job, worker.inspection), options_.clock->MonotonicNs());
+    if (taken.place.empty()) continue;
+    // Another run writes there: this one waits for its end, in its old place.
+    spdlog::info("run {} waits for {} to leave {}", run.run_id, taken.run_id, taken.place);
+    v1::WatchEvent waits;
+    waits.mutable_event()->set_severity("warning");
+    waits.mutable_event()->set_message(absl::StrCat("waiting until run ", taken.run_id.substr(0, 8), " or its lost workers have left ", taken.place));
+    options_.watchers->Publish(run.run_id, waits);
+    starting_.erase(run.run_id);
+    queue_.push_front(std::move(run));
+    After(1000000000, [this] { Schedule(); });
+    return;
   }
-  for (const PlanWorker& worker : workers) {
-    for (const std::string& place : WrittenPlaces(run.job, worker)) places_[place] = {run.run_id, worker.hello.worker_id()};
-  }
-  std::vector<storage::RunWorker> members;
-  for (uint32_t i = 0; i < workers.size(); ++i) {
-    const v1::Hello& hello = workers[i].hello;
-    members.push_back({i, hello.worker_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id(), workers[i].inspection});
-  }
+  for (const PlanWorker& worker : workers) places_.Hold(run.run_id, worker.hello.worker_id(), WrittenPlaces(run.job, worker.inspection));
+  const std::vector<storage::RunWorker> members = MembersOf(workers);
   const std::string id = run.run_id;
   SettledRun settled{run.run_id, run.job, run.seed, std::move(workers)};
   Persist([store = options_.store, id, members] { return store->StartRun(id, members); },
@@ -320,7 +409,7 @@ void Coordinator::Launch(storage::RunRecord run, std::vector<PlanWorker> workers
               spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
               return Finish(id);
             }
-            auto actor = std::make_shared<RunActor>(std::move(settled), Services(), [this, id] { Finish(id); });
+            auto actor = std::make_shared<RunActor>(std::move(settled), Services(id), [this, id] { Finish(id); });
             active_[id] = actor;
             v1::WatchEvent started;
             started.mutable_run()->set_run_id(id);
@@ -328,27 +417,20 @@ void Coordinator::Launch(storage::RunRecord run, std::vector<PlanWorker> workers
             started.mutable_run()->set_state("running");
             started.mutable_run()->set_hosts(static_cast<uint32_t>(actor->run().workers.size()));
             options_.watchers->Publish(id, started);
-            for (const std::string& warning : warnings) {
-              v1::WatchEvent event;
-              event.mutable_event()->set_severity("warning");
-              event.mutable_event()->set_message(warning);
-              options_.watchers->Publish(id, event);
-              Persist([store = options_.store, id, warning] { return store->AddEvent(id, "warning", "", warning); }, [](const absl::Status&) {});
-            }
+            for (const std::string& warning : warnings) Tell(id, "warning", warning);
             if (ended.cancelled) return actor->Stop("cancelled", ended.cancel_reason, true);
             actor->Begin();
+            for (const auto& [worker, reason] : ended.lost) actor->OnLost(worker, reason);
           });
 }
 
 void Coordinator::FailBeforeStart(const storage::RunRecord& run, const std::vector<PlanWorker>& workers, const std::string& state,
                                   const std::string& reason, const std::vector<std::string>& notes) {
-  std::vector<storage::RunWorker> members;
-  for (uint32_t i = 0; i < workers.size(); ++i) {
-    const v1::Hello& hello = workers[i].hello;
-    members.push_back({i, hello.worker_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id(), workers[i].inspection});
-  }
+  const std::vector<storage::RunWorker> members = MembersOf(workers);
   Persist(
       [store = options_.store, id = run.run_id, members, state, reason, notes]() -> absl::Status {
+        // First how it ends: a controller that finds it started must not go on with it.
+        if (absl::Status status = store->SetEnding(id, state, reason, true); !status.ok()) return status;
         if (absl::Status status = store->StartRun(id, members); absl::IsUnavailable(status)) return status;
         for (const std::string& note : notes) (void)store->AddEvent(id, "error", "", note);
         return store->EndRun(id, state, reason, false);
@@ -356,28 +438,13 @@ void Coordinator::FailBeforeStart(const storage::RunRecord& run, const std::vect
       [this, id = run.run_id](const absl::Status&) { Finish(id); });
 }
 
-void Coordinator::ReleasePlaces(const std::string& run_id, const std::set<std::string>& keep) {
-  for (auto place = places_.begin(); place != places_.end();) {
-    const bool released = place->second.run_id == run_id && keep.count(place->second.worker_id) == 0;
-    place = released ? places_.erase(place) : std::next(place);
-  }
-}
-
 // The run's end is in the store: makes its summary, tells those who watch, and gives its workers to the next.
 void Coordinator::Finish(const std::string& run_id) {
   starting_.erase(run_id);
-  // A worker that was lost ends its I/O by its own lease and drain: until then nobody else gets its targets.
-  const auto active = active_.find(run_id);
-  const int64_t drain_ns = active == active_.end() ? 0 : active->second->run().job.deadlines().drain_ns();
-  ReleasePlaces(run_id, lost_[run_id]);
-  if (!lost_[run_id].empty()) {
-    After(kWorkerLeaseNs + drain_ns, [this, run_id] {
-      ReleasePlaces(run_id, {});
-      Schedule();
-    });
-  }
-  lost_.erase(run_id);
   active_.erase(run_id);
+  // A worker that was lost ends its I/O by its own hard stop: until then nobody else gets its targets.
+  const int64_t free_ns = places_.End(run_id);
+  if (free_ns != 0) After(std::max<int64_t>(0, free_ns - options_.clock->MonotonicNs()), [this] { Schedule(); });
   auto summary = std::make_shared<v1::RunSummary>();
   Persist(
       [store = options_.store, run_id, summary]() -> absl::Status {
@@ -391,18 +458,23 @@ void Coordinator::Finish(const std::string& run_id) {
         options_.watchers->Close(run_id, *summary);
       });
   Schedule();
+  CheckDrained();
 }
 
-ActorServices Coordinator::Services() {
+ActorServices Coordinator::Services(const std::string& run_id) {
   ActorServices services;
   services.store = options_.store;
   services.fleet = fleet_;
   services.ingest = ingest_;
   services.watchers = options_.watchers;
   services.clock = options_.clock;
-  services.persist = [this](auto work, auto then) { Persist(std::move(work), std::move(then)); };
-  services.post = [this](auto call) { Post(std::move(call)); };
-  services.after = [this](int64_t after_ns, auto call) { After(after_ns, std::move(call)); };
+  services.loop = options_.loop;
+  services.guards = options_.guards;
+  services.lost = [this, run_id](const std::string& worker_id, int64_t hold_ns) {
+    places_.Lose(run_id, worker_id, options_.clock->MonotonicNs() + hold_ns);
+    held_.insert(worker_id);
+    StopStranger(worker_id, run_id);  // until it says that it does nothing, comes back, or is gone
+  };
   return services;
 }
 

@@ -1,40 +1,50 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "common/clock.h"
-#include "common/queue.h"
+#include "controller/core/place_ledger.h"
+#include "controller/service/loop.h"
 #include "controller/service/run_actor.h"
 
 namespace lockstep::controller {
 
-// The controller's one deciding thread: keeps the queue, gives workers and targets to runs, and owns the active ones. Public
+// Keeps the queue, gives workers and targets to runs, and owns the active ones, on the loop's deciding thread. Public
 // methods may be called from any thread; they post to that thread.
 class Coordinator {
  public:
   struct Options {
-    storage::Store* store = nullptr;        // outlives this, as do the next three
+    storage::Store* store = nullptr;        // outlives this, as do the next four
     Watchers* watchers = nullptr;
     const common::Clock* clock = nullptr;
+    Loop* loop = nullptr;
+    common::Guards guards = {};
     std::string store_device;               // "boot_id/device" underneath an embedded store; may be empty
   };
 
   explicit Coordinator(Options options);
-  ~Coordinator();
 
-  // Before anything else, once: the fleet and the pipeline exist now. Takes over the queue from the store.
-  void Start(Fleet* fleet, IngestPipeline* ingest, std::vector<storage::RunRecord> queue);
-  // Ends the active runs, waits for their ends to be stored (for some seconds at most) and stops the threads.
-  void Shutdown();
+  // What another controller left in the store.
+  struct Inheritance {
+    std::vector<storage::RunRecord> queue;
+    std::vector<storage::ActiveRun> active;
+    std::map<std::string, std::map<uint32_t, std::vector<v1::IntervalSample>>> samples;  // by run: of its last attempt
+    std::vector<storage::HeldPlaces> held;
+  };
+  static absl::StatusOr<Inheritance> Inherit(storage::Store* store);
+  // Before anything else, once, and before the loop and the fleet begin: goes on with what was inherited.
+  void Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance);
+  // Ends the active runs; `done` once their ends are stored.
+  void Shutdown(std::function<void()> done);
+  // From the pipeline: the store is away, or back; or no more samples can be taken.
+  void OnStoreState(bool away, const std::string& reason);
+  void OnSpoolFull(const std::string& reason);
 
   // --- From the fleet. ---
   void OnAttached(const v1::Hello& hello);
@@ -44,6 +54,8 @@ class Coordinator {
   // --- From callers. Each answers through `done`, on the coordinator's thread. ---
   // A run that is in the store's queue already. Answers how many are before it.
   void Enqueue(storage::RunRecord run, std::function<void(uint32_t position)> done);
+  // A run whose caller was told that it could not be queued: should the store have it after all, it is ended.
+  void Abandon(const std::string& run_id);
   void StopRun(const std::string& run_id, bool now, const std::string& reason, std::function<void(absl::StatusOr<std::string>)> done);
   // Inspects the targets on the workers that the job would take.
   void Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done);
@@ -56,21 +68,26 @@ class Coordinator {
  private:
   using Inspected = std::function<void(std::vector<PlanWorker>, const std::string& missing)>;
   struct PendingInspection {
+    v1::JobSpec job;
     std::vector<PlanWorker> workers;
     size_t missing = 0;
     Inspected done;
+    uint64_t serial = 0;  // a run that waits is inspected several times, under the same id
   };
   struct Starting {
     std::vector<std::string> worker_ids;
     bool cancelled = false;
     std::string cancel_reason;
+    std::map<std::string, std::string> lost;  // members that were lost meanwhile, and why
   };
 
-  void Post(std::function<void()> call);
-  void After(int64_t after_ns, std::function<void()> call);
-  void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then);
-  void Main();
-  void StoreMain();
+  void Post(std::function<void()> call) { options_.loop->Post(std::move(call)); }
+  void After(int64_t after_ns, std::function<void()> call) { options_.loop->After(after_ns, std::move(call)); }
+  void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) { options_.loop->Persist(std::move(work), std::move(then)); }
+  void TakeOver(const storage::ActiveRun& active, std::map<uint32_t, std::vector<v1::IntervalSample>> samples);
+  void SendInspect(const std::string& id, uint32_t worker_index, const v1::JobSpec& job, const std::string& worker_id);
+  void StopStranger(const std::string& worker_id, const std::string& run_id);
+  void CheckDrained();
 
   std::vector<PlanWorker> Attached() const;
   bool IsBusy(const std::string& worker_id) const;
@@ -80,13 +97,13 @@ class Coordinator {
   void FailBeforeStart(const storage::RunRecord& run, const std::vector<PlanWorker>& workers, const std::string& state, const std::string& reason,
                        const std::vector<std::string>& notes);
   void Finish(const std::string& run_id);
-  // All places of the run, but not those of the workers in `keep`.
-  void ReleasePlaces(const std::string& run_id, const std::set<std::string>& keep);
+  void Confirm(const std::string& worker_id);
+  void Tell(const std::string& run_id, const std::string& severity, const std::string& text);
   void Inspect(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers, Inspected done);
-  ActorServices Services();
+  ActorServices Services(const std::string& run_id);
 
   const Options options_;
-  Fleet* fleet_ = nullptr;
+  FleetLink* fleet_ = nullptr;
   IngestPipeline* ingest_ = nullptr;
 
   // The deciding thread's own.
@@ -94,27 +111,14 @@ class Coordinator {
   std::map<std::string, Starting> starting_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
   std::map<std::string, PendingInspection> inspections_;
-  struct Holder {
-    std::string run_id;
-    std::string worker_id;
-  };
-  std::map<std::string, Holder> places_;                  // written place → who writes there
-  std::map<std::string, std::set<std::string>> lost_;     // run → its workers that were lost
-
-  struct Work {
-    std::function<absl::Status()> work;
-    std::function<void(const absl::Status&)> then;
-  };
-  common::Queue<Work> store_queue_;
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> calls_;                       // guarded by mutex_
-  std::multimap<int64_t, std::function<void()>> timers_;          // guarded by mutex_; by due time
-  bool stopping_ = false;                                         // guarded by mutex_
-  std::atomic<bool> store_stopping_{false};
-  std::thread thread_;
-  std::thread store_thread_;
+  uint64_t inspections_made_ = 0;
+  PlaceLedger places_;
+  std::set<std::string> held_;        // lost workers whose hold is in the store
+  std::set<std::string> strangers_;   // attached workers that are still busy with what is none of theirs any more
+  std::set<std::string> awaited_;     // members of inherited runs that have not come back yet
+  bool store_away_ = false;
+  bool shutting_down_ = false;
+  std::function<void()> drained_;
 };
 
 }  // namespace lockstep::controller

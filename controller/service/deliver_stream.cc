@@ -1,6 +1,11 @@
 #include "controller/service/deliver_stream.h"
 
 namespace lockstep::controller {
+namespace {
+
+constexpr size_t kUnanswered = 8;
+
+}  // namespace
 
 DeliverStream* DeliverStream::Make(Fleet* fleet, IngestPipeline* ingest) {
   std::shared_ptr<DeliverStream> stream(new DeliverStream(fleet, ingest));
@@ -21,11 +26,28 @@ void DeliverStream::OnReadDone(bool ok) {
     }
     worker_id_ = hello.worker_id();
   } else if (incoming_.has_batch()) {
-    ingest_->Deliver(worker_id_, incoming_.batch(), [stream = self_](const v1::DeliveryAck& ack) { stream->Send(ack); });
+    {
+      std::lock_guard<std::mutex> lock(flow_mutex_);
+      ++unanswered_;
+    }
+    ingest_->Deliver(worker_id_, incoming_.batch(), [stream = self_](const v1::DeliveryAck& ack) { stream->OnAck(ack); });
+    std::lock_guard<std::mutex> lock(flow_mutex_);
+    paused_ = unanswered_ >= kUnanswered;
+    if (!paused_) ReadNext(&incoming_);
+    return;
   } else {
     return FinishNow(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a message that is not a batch"));
   }
   StartRead(&incoming_);
+}
+
+// One answer speaks for all batches before it: they are committed, or spooled, in order.
+void DeliverStream::OnAck(const v1::DeliveryAck& ack) {
+  Send(ack);
+  std::lock_guard<std::mutex> lock(flow_mutex_);
+  unanswered_ = 0;
+  if (paused_) ReadNext(&incoming_);
+  paused_ = false;
 }
 
 }  // namespace lockstep::controller

@@ -10,7 +10,8 @@
 
 namespace lockstep::controller {
 
-// One worker's Deliver stream on the server. Kept alive by gRPC until OnDone(), and by acknowledgements under way.
+// One worker's Deliver stream on the server. While several batches are without an answer it reads no more, so that what a worker can
+// pile up here is bounded. Kept alive by gRPC until OnDone(), and by acknowledgements under way.
 class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
  public:
   // `fleet` and `ingest` outlive this.
@@ -20,11 +21,15 @@ class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
 
  private:
   DeliverStream(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
+  void OnAck(const v1::DeliveryAck& ack);
 
   Fleet* fleet_;
   IngestPipeline* ingest_;
   v1::Delivery incoming_;
   std::string worker_id_;
+  std::mutex flow_mutex_;
+  size_t unanswered_ = 0;    // batches read since the last answer; guarded by flow_mutex_
+  bool paused_ = false;      // no read is under way; guarded by flow_mutex_
   std::shared_ptr<DeliverStream> self_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 
 #include "absl/strings/str_cat.h"
 #include "spdlog/spdlog.h"
@@ -9,13 +10,39 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr size_t kGroup = 256;  // batches to a transaction
+using common::Guard;
+
+constexpr size_t kGroup = 512;  // batches to a transaction
 constexpr size_t kBatchLimitBytes = 4 << 20;
+constexpr size_t kReplayBytes = 4 << 20;
+constexpr int64_t kRetryNs = 500000000;
+constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+std::string ToRecord(const storage::IngestBatch& batch) {
+  v1::SpooledBatch record;
+  record.set_worker_index(batch.worker_index);
+  record.set_go_wall_ns(batch.go_wall_ns);
+  *record.mutable_batch()->mutable_phase() = batch.phase;
+  record.mutable_batch()->set_first_sequence(batch.first_sequence);
+  for (const v1::DeliveryItem& item : batch.items) *record.mutable_batch()->add_items() = item;
+  return record.SerializeAsString();
+}
+
+storage::IngestBatch FromRecord(v1::SpooledBatch record) {
+  storage::IngestBatch batch;
+  batch.worker_index = record.worker_index();
+  batch.go_wall_ns = record.go_wall_ns();
+  batch.phase = record.batch().phase();
+  batch.first_sequence = record.batch().first_sequence();
+  for (v1::DeliveryItem& item : *record.mutable_batch()->mutable_items()) batch.items.push_back(std::move(item));
+  return batch;
+}
+
+uint64_t EndOf(const storage::IngestBatch& batch) { return batch.first_sequence + batch.items.size(); }
 
 }  // namespace
 
-IngestPipeline::IngestPipeline(uint64_t epoch, storage::Store* store, std::function<void(const std::string&)> fenced)
-    : epoch_(epoch), store_(store), fenced_(std::move(fenced)), thread_([this] { Main(); }) {}
+IngestPipeline::IngestPipeline(Options options) : options_(std::move(options)) {}
 
 IngestPipeline::~IngestPipeline() {
   {
@@ -23,20 +50,48 @@ IngestPipeline::~IngestPipeline() {
     stopping_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
+}
+
+void IngestPipeline::StartThread() {
+  thread_ = std::thread([this] {
+    while (true) {
+      const int64_t again = Pump();
+      std::unique_lock<std::mutex> lock(mutex_);
+      const auto due = [this] { return stopping_ || (!queue_.empty() && !full_); };
+      if (again == kNever) {
+        changed_.wait(lock, due);
+      } else {
+        changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(0, again - options_.clock->MonotonicNs())), due);
+      }
+      if (stopping_) return;
+    }
+  });
 }
 
 void IngestPipeline::Open(const v1::PhaseId& phase, const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
-                          const v1::AbortIf& abort_if, PhaseCallbacks callbacks) {
+                          const v1::AbortIf& abort_if, PhaseCallbacks callbacks, const Earlier& earlier) {
   std::lock_guard<std::mutex> lock(mutex_);
   Phase& opened = phases_[KeyOf(phase)];
   std::map<uint32_t, std::string> hosts;
   for (const auto& [id, worker] : workers) {
-    opened.feeds[id].worker_index = worker.first;
+    opened.indices[id] = worker.first;
+    Feed& feed = opened.feeds[worker.first];
+    feed.worker_index = worker.first;
+    const auto cursor = earlier.cursors.find(worker.first);
+    if (cursor != earlier.cursors.end()) feed.received = feed.spooled = feed.committed = cursor->second;
     hosts[worker.first] = worker.second;
   }
   opened.live = std::make_unique<LivePhase>(phase.phase(), std::move(hosts), abort_if);
   opened.callbacks = std::move(callbacks);
+  opened.go_wall_ns = earlier.go_wall_ns;
+  for (const auto& [worker, samples] : earlier.samples) {
+    for (const v1::IntervalSample& sample : samples) {
+      const absl::Status status = opened.live->Add(worker, sample);
+      if (!status.ok()) spdlog::error("a stored sample of worker {} cannot be read: {}", worker, std::string(status.message()));
+    }
+  }
+  (void)opened.live->TakeComplete();
 }
 
 void IngestPipeline::SetGo(const v1::PhaseId& phase, int64_t go_wall_ns) {
@@ -50,9 +105,7 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return;
   // What it may still deliver is refused: a result of a worker that was given up would pass for a whole one.
-  for (auto feed = found->second.feeds.begin(); feed != found->second.feeds.end();) {
-    feed = feed->second.worker_index == worker ? found->second.feeds.erase(feed) : std::next(feed);
-  }
+  found->second.feeds.erase(worker);
   found->second.live->Leave(worker);
   for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) found->second.callbacks.interval(interval);
 }
@@ -72,153 +125,317 @@ std::vector<storage::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {
   return rollups;
 }
 
-void IngestPipeline::Refuse(const v1::PhaseId& phase, uint64_t committed, const std::string& reason, bool final, const Acknowledge& acknowledge) {
+v1::StoreState IngestPipeline::state() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  v1::StoreState state;
+  state.set_away(away_);
+  if (away_) state.set_away_seconds(static_cast<double>(options_.clock->MonotonicNs() - away_since_ns_) / 1e9);
+  state.set_reason(away_reason_);
+  state.set_spooled_bytes(static_cast<double>(spooled_bytes_));
+  state.set_spool_limit_bytes(static_cast<double>(options_.spool->limit_bytes()));
+  return state;
+}
+
+// ------------------------------------------------------------------------------------------------ what comes in
+
+void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final, const Acknowledge& acknowledge) {
   v1::DeliveryAck ack;
   *ack.mutable_phase() = phase;
-  ack.set_committed(committed);
-  ack.set_spooled(committed);
+  ack.set_committed(feed == nullptr ? 0 : feed->committed);
+  ack.set_spooled(feed == nullptr ? 0 : feed->spooled);
   ack.set_refused(reason);
   ack.set_final(final);
   acknowledge(ack);
 }
 
+// Takes one item into the live figures.
+absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item) {
+  if (feed->ended) return absl::InvalidArgumentError("an item after the worker's result");
+  if (item.has_interval()) return phase->live->Add(feed->worker_index, item.interval());
+  if (!item.has_result()) return absl::InvalidArgumentError("an item that is neither an interval nor a result");
+  feed->ended = true;
+  feed->integrity = std::string(phase->live->CheckResult(feed->worker_index, item.result()).message());
+  phase->live->Leave(feed->worker_index);  // the others' intervals do not wait for it any more
+  return absl::OkStatus();
+}
+
 void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch, const Acknowledge& acknowledge) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  const auto found = phases_.find(KeyOf(batch.phase()));
-  if (found == phases_.end()) return Refuse(batch.phase(), 0, absl::StrCat("phase ", batch.phase().phase(), " of run ", batch.phase().run_id(), " is not in progress"), true, acknowledge);
-  Phase& phase = found->second;
-  const auto feed_found = phase.feeds.find(worker_id);
-  if (feed_found == phase.feeds.end()) return Refuse(batch.phase(), 0, "the phase is not this worker's", true, acknowledge);
-  Feed& feed = feed_found->second;
-  if (batch.ByteSizeLong() > kBatchLimitBytes) return Refuse(batch.phase(), feed.committed, "the batch is larger than 4 MiB", true, acknowledge);
-  if (batch.first_sequence() > feed.received) {
-    return Refuse(batch.phase(), feed.committed, absl::StrCat("sequence ", batch.first_sequence(), " came before ", feed.received), false, acknowledge);
-  }
-
-  Pending pending;
-  pending.worker_id = worker_id;
-  pending.acknowledge = acknowledge;
-  pending.batch.phase = batch.phase();
-  pending.batch.worker_index = feed.worker_index;
-  pending.batch.first_sequence = feed.received;
-  pending.batch.go_wall_ns = phase.go_wall_ns;
-  for (int i = static_cast<int>(std::min<uint64_t>(feed.received - batch.first_sequence(), batch.items_size())); i < batch.items_size(); ++i) {
-    const v1::DeliveryItem& item = batch.items(i);
-    if (item.has_interval()) {
-      const absl::Status status = phase.live->Add(feed.worker_index, item.interval());
-      if (!status.ok()) return Refuse(batch.phase(), feed.committed, std::string(status.message()), true, acknowledge);
-    } else if (item.has_result()) {
-      pending.integrity = std::string(phase.live->CheckResult(feed.worker_index, item.result()).message());
-      phase.live->Leave(feed.worker_index);  // the others' intervals do not wait for it any more
-    } else {
-      return Refuse(batch.phase(), feed.committed, "an item that is neither an interval nor a result", true, acknowledge);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const auto found = phases_.find(KeyOf(batch.phase()));
+    if (found == phases_.end()) return Refuse(batch.phase(), nullptr, absl::StrCat("phase ", batch.phase().phase(), " of run ", batch.phase().run_id(), " is not in progress"), true, acknowledge);
+    Phase& phase = found->second;
+    const auto index = phase.indices.find(worker_id);
+    const auto feed_found = index == phase.indices.end() ? phase.feeds.end() : phase.feeds.find(index->second);
+    if (feed_found == phase.feeds.end()) return Refuse(batch.phase(), nullptr, "the phase is not this worker's", true, acknowledge);
+    Feed& feed = feed_found->second;
+    feed.acknowledge = acknowledge;
+    if (batch.ByteSizeLong() > kBatchLimitBytes) return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", true, acknowledge);
+    if (batch.first_sequence() > feed.received) {
+      return Refuse(batch.phase(), &feed, absl::StrCat("sequence ", batch.first_sequence(), " came before ", feed.received), false, acknowledge);
     }
-    pending.batch.items.push_back(item);
-    ++feed.received;
+
+    storage::IngestBatch taken;
+    taken.phase = batch.phase();
+    taken.worker_index = feed.worker_index;
+    taken.first_sequence = feed.received;
+    taken.go_wall_ns = phase.go_wall_ns;
+    const uint64_t known = options_.guards.Pass(Guard::kInSequence, false) ? 0 : feed.received - batch.first_sequence();
+    for (int i = static_cast<int>(std::min<uint64_t>(known, batch.items_size())); i < batch.items_size(); ++i) {
+      const absl::Status status = TakeLocked(&phase, &feed, batch.items(i));
+      if (!status.ok()) {
+        Refuse(batch.phase(), &feed, std::string(status.message()), true, acknowledge);
+        // Not one of ours: nothing more of it counts, and the phase has failed on it.
+        feed.ended = true;
+        v1::PhaseResult broken;
+        broken.set_error(absl::StrCat("its samples are not valid: ", std::string(status.message())));
+        return phase.callbacks.result(feed.worker_index, broken, "");
+      }
+      taken.items.push_back(batch.items(i));
+      ++feed.received;
+    }
+    if (taken.items.empty()) return Refuse(batch.phase(), &feed, "", false, acknowledge);  // seen before
+    for (const v1::FleetInterval& interval : phase.live->TakeComplete()) phase.callbacks.interval(interval);
+    if (!phase.live->abort_reason().empty() && !phase.abort_said) {
+      phase.abort_said = true;
+      phase.callbacks.abort(phase.live->abort_reason());
+    }
+    queue_.push_back(std::move(taken));
   }
-  if (pending.batch.items.empty()) return Refuse(batch.phase(), feed.committed, "", false, acknowledge);  // seen before
-  for (const v1::FleetInterval& interval : phase.live->TakeComplete()) phase.callbacks.interval(interval);
-  if (!phase.live->abort_reason().empty() && !phase.abort_said) {
-    phase.abort_said = true;
-    phase.callbacks.abort(phase.live->abort_reason());
-  }
-  queue_.push_back(std::move(pending));
   changed_.notify_all();
+  options_.work();
 }
 
-void IngestPipeline::Main() {
-  while (true) {
-    std::vector<Pending> group;
-    {
-      std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return stopping_ || !queue_.empty(); });
-      if (queue_.empty()) return;
-      // One batch per worker and phase, so that each cursor moves once.
-      std::vector<std::pair<PhaseKey, std::string>> taken;
-      for (auto item = queue_.begin(); item != queue_.end() && group.size() < kGroup;) {
-        const auto key = std::pair(KeyOf(item->batch.phase), item->worker_id);
-        if (std::find(taken.begin(), taken.end(), key) != taken.end()) {
-          ++item;
-          continue;
-        }
-        taken.push_back(key);
-        group.push_back(std::move(*item));
-        item = queue_.erase(item);
-      }
+// ------------------------------------------------------------------------------------- to the store, or the spool
+
+// The oldest batches, one per worker and phase, so that each cursor moves once.
+std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<storage::IngestBatch> group;
+  std::map<std::pair<PhaseKey, uint32_t>, size_t> taken;
+  while (!queue_.empty() && group.size() < kGroup) {
+    storage::IngestBatch& next = queue_.front();
+    const auto [place, first] = taken.insert({{KeyOf(next.phase), next.worker_index}, group.size()});
+    if (first) {
+      group.push_back(std::move(next));
+    } else {
+      for (v1::DeliveryItem& item : next.items) group[place->second].items.push_back(std::move(item));
     }
-    Commit(std::move(group));
+    queue_.pop_front();
+  }
+  return group;
+}
+
+int64_t IngestPipeline::Pump() {
+  const auto pending = [this] {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return !queue_.empty();
+  };
+  while (!away_) {
+    std::vector<storage::IngestBatch> group = TakeGroup();
+    if (group.empty()) return kNever;
+    const absl::Status status = Commit(group, false);
+    if (absl::IsAborted(status)) return kNever;
+    if (!status.ok()) GoAway(status, std::move(group));
+  }
+  // Away: what came in goes behind what is spooled; now and then the oldest is tried.
+  if (!full_) {
+    const absl::Status status = SpoolQueue();
+    if (!status.ok()) {
+      full_ = true;
+      options_.spool_full(std::string(status.message()));
+    }
+  }
+  const int64_t now = options_.clock->MonotonicNs();
+  if (now < next_try_ns_) return next_try_ns_;
+  absl::Status status = CommitSpooled();
+  while (status.ok() && options_.spool->empty() && pending()) {
+    std::vector<storage::IngestBatch> group = TakeGroup();
+    status = Commit(group, true);
+    if (!status.ok()) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
+    }
+  }
+  if (absl::IsAborted(status)) return kNever;
+  if (status.ok()) {
+    full_ = false;
+    ComeBack();
+    return kNever;
+  }
+  next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
+  return next_try_ns_;
+}
+
+absl::Status IngestPipeline::Replay() { return CommitSpooled(); }
+
+void IngestPipeline::GoAway(const absl::Status& status, std::vector<storage::IngestBatch> group) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
+    away_ = true;
+    away_since_ns_ = options_.clock->MonotonicNs();
+    away_reason_ = std::string(status.message());
+  }
+  next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
+  spdlog::error("the store is away; samples go to the spool: {}", std::string(status.message()));
+  options_.store_state(true, std::string(status.message()));
+}
+
+void IngestPipeline::ComeBack() {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    away_ = false;
+    away_reason_.clear();
+  }
+  spdlog::info("the store is back; the spool is empty");
+  options_.store_state(false, "");
+}
+
+absl::Status IngestPipeline::SpoolQueue() {
+  while (true) {
+    std::vector<storage::IngestBatch> group = TakeGroup();
+    if (group.empty()) return absl::OkStatus();
+    std::vector<std::string> records;
+    for (const storage::IngestBatch& batch : group) records.push_back(ToRecord(batch));
+    const absl::Status status = options_.spool->Append(records);
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!status.ok()) {
+      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
+      return status;
+    }
+    spooled_bytes_ = options_.spool->bytes();
+    for (const storage::IngestBatch& batch : group) {
+      Phase* phase = nullptr;
+      Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
+      if (feed == nullptr) continue;
+      feed->spooled = std::max(feed->spooled, EndOf(batch));
+      v1::DeliveryAck ack;
+      *ack.mutable_phase() = batch.phase;
+      ack.set_spooled(feed->spooled);
+      ack.set_committed(options_.guards.Pass(Guard::kCommittedAck, false) ? feed->spooled : feed->committed);
+      feed->acknowledge(ack);
+    }
   }
 }
 
-void IngestPipeline::Commit(std::vector<Pending> group) {
-  std::vector<storage::IngestBatch> batches;
-  for (Pending& pending : group) batches.push_back(pending.batch);
-  bool said = false;
-  while (true) {
-    const absl::Status status = store_->Ingest(epoch_, batches);
-    if (status.ok()) break;
-    if (absl::IsAborted(status)) {
-      fenced_(std::string(status.message()));
-      return;
+// Everything in the spool, oldest first. After a restart, or an answer that was lost, the store may have some of it: its cursors say.
+absl::Status IngestPipeline::CommitSpooled() {
+  while (!options_.spool->empty()) {
+    auto records = options_.spool->Peek(kReplayBytes);
+    if (!records.ok()) return records.status();
+    std::vector<storage::IngestBatch> group;
+    std::map<std::pair<PhaseKey, uint32_t>, size_t> places;
+    size_t taken = 0;
+    for (const std::string& text : *records) {
+      v1::SpooledBatch record;
+      if (!record.ParseFromString(text)) return absl::DataLossError("the spool holds a record that is not a batch");
+      storage::IngestBatch batch = FromRecord(std::move(record));
+      const auto [place, first] = places.insert({{KeyOf(batch.phase), batch.worker_index}, group.size()});
+      if (first) {
+        group.push_back(std::move(batch));
+      } else if (EndOf(group[place->second]) == batch.first_sequence) {
+        for (v1::DeliveryItem& item : batch.items) group[place->second].items.push_back(std::move(item));
+      } else {
+        break;  // a restart in between: the next round
+      }
+      ++taken;
     }
-    if (absl::IsUnavailable(status)) {
-      if (!said) spdlog::error("samples wait for the store: {}", std::string(status.message()));
-      said = true;
-      {
-        std::unique_lock<std::mutex> lock(mutex_);
-        changed_.wait_for(lock, std::chrono::seconds(1), [this] { return stopping_; });
-        if (stopping_) return;
-      }
-      // The transaction may have been committed before the connection broke: a cursor that is ahead says so.
-      std::vector<storage::IngestBatch> missing;
-      bool known = true;
-      for (const storage::IngestBatch& batch : batches) {
-        const auto cursor = store_->Cursor(batch.phase, batch.worker_index);
-        known = known && cursor.ok();
-        if (!cursor.ok() || *cursor <= batch.first_sequence) missing.push_back(batch);
-      }
-      if (known) batches = std::move(missing);
-      if (batches.empty()) break;
+    if (absl::Status status = Commit(std::move(group), true); !status.ok()) return status;
+    if (absl::Status status = options_.spool->Drop(taken); !status.ok()) return status;
+    std::lock_guard<std::mutex> lock(mutex_);
+    spooled_bytes_ = options_.spool->bytes();
+  }
+  return absl::OkStatus();
+}
+
+// Takes out what the store has already.
+absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
+  std::vector<storage::IngestBatch> missing;
+  for (storage::IngestBatch& batch : *group) {
+    const auto cursor = options_.store->Cursor(batch.phase, batch.worker_index);
+    if (absl::IsNotFound(cursor.status())) {
+      Rejected(batch, cursor.status());
       continue;
     }
-    // The store refuses the samples themselves; one at a time shows which, and the others are kept.
-    if (group.size() > 1) {
-      for (Pending& pending : group) {
-        std::vector<Pending> one;
-        one.push_back(std::move(pending));
-        Commit(std::move(one));
-      }
-      return;
+    if (!cursor.ok()) return cursor.status();
+    if (*cursor >= EndOf(batch)) {
+      Committed(batch);
+      continue;
     }
-    spdlog::error("the store refuses samples of worker {}: {}", group[0].batch.worker_index, std::string(status.message()));
-    Refuse(group[0].batch.phase, 0, std::string(status.message()), true, group[0].acknowledge);
-    std::lock_guard<std::mutex> lock(mutex_);
-    const auto phase = phases_.find(KeyOf(group[0].batch.phase));
-    if (phase != phases_.end()) {
-      v1::PhaseResult broken;
-      broken.set_error(absl::StrCat("its samples could not be stored: ", std::string(status.message())));
-      phase->second.callbacks.result(group[0].batch.worker_index, broken, "");
+    if (*cursor > batch.first_sequence) {
+      batch.items.erase(batch.items.begin(), batch.items.begin() + static_cast<ptrdiff_t>(*cursor - batch.first_sequence));
+      batch.first_sequence = *cursor;
     }
-    return;
+    missing.push_back(std::move(batch));
   }
-  for (const Pending& pending : group) Committed(pending);
+  *group = std::move(missing);
+  return absl::OkStatus();
 }
 
-void IngestPipeline::Committed(const Pending& pending) {
-  const uint64_t next = pending.batch.first_sequence + pending.batch.items.size();
-  v1::DeliveryAck ack;
-  *ack.mutable_phase() = pending.batch.phase;
-  ack.set_spooled(next);
-  ack.set_committed(next);
-  pending.acknowledge(ack);
+// OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED when this controller was
+// replaced. `unsure`: some may be stored already.
+absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, bool unsure) {
+  if (unsure && !options_.guards.Pass(Guard::kAskCursor, false)) {
+    if (absl::Status status = Trim(&group); !status.ok()) return status;
+  }
+  if (group.empty()) return absl::OkStatus();
+  absl::Status status = options_.store->Ingest(options_.epoch, group);
+  if (status.ok()) {
+    for (const storage::IngestBatch& batch : group) Committed(batch);
+    return status;
+  }
+  if (absl::IsAborted(status)) options_.fenced(std::string(status.message()));
+  if (absl::IsAborted(status) || absl::IsUnavailable(status)) return status;
+  // The store refuses the samples themselves; one at a time shows which, and the others are kept.
+  if (group.size() == 1) {
+    Rejected(group[0], status);
+    return absl::OkStatus();
+  }
+  for (storage::IngestBatch& batch : group) {
+    std::vector<storage::IngestBatch> one;
+    one.push_back(std::move(batch));
+    if (status = Commit(std::move(one), unsure); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+IngestPipeline::Feed* IngestPipeline::FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index, Phase** in) {
+  const auto phase = phases_.find(KeyOf(id));
+  if (phase == phases_.end()) return nullptr;
+  *in = &phase->second;
+  const auto feed = phase->second.feeds.find(worker_index);
+  return feed == phase->second.feeds.end() ? nullptr : &feed->second;
+}
+
+void IngestPipeline::Rejected(const storage::IngestBatch& batch, const absl::Status& status) {
+  spdlog::error("the store refuses samples of worker {}: {}", batch.worker_index, std::string(status.message()));
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto phase = phases_.find(KeyOf(pending.batch.phase));
-  if (phase == phases_.end()) return;
-  const auto feed = phase->second.feeds.find(pending.worker_id);
-  if (feed == phase->second.feeds.end()) return;  // given up meanwhile
-  feed->second.committed = std::max(feed->second.committed, next);
-  for (const v1::DeliveryItem& item : pending.batch.items) {
-    if (item.has_result()) phase->second.callbacks.result(pending.batch.worker_index, item.result(), pending.integrity);
+  Phase* phase = nullptr;
+  Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
+  if (feed == nullptr) return;
+  Refuse(batch.phase, feed, std::string(status.message()), true, feed->acknowledge);
+  v1::PhaseResult broken;
+  broken.set_error(absl::StrCat("its samples could not be stored: ", std::string(status.message())));
+  phase->callbacks.result(batch.worker_index, broken, "");
+}
+
+void IngestPipeline::Committed(const storage::IngestBatch& batch) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Phase* phase = nullptr;
+  Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
+  if (feed == nullptr) return;  // given up meanwhile
+  feed->committed = std::max(feed->committed, EndOf(batch));
+  feed->spooled = std::max(feed->spooled, feed->committed);
+  if (feed->acknowledge) {
+    v1::DeliveryAck ack;
+    *ack.mutable_phase() = batch.phase;
+    ack.set_spooled(feed->spooled);
+    ack.set_committed(feed->committed);
+    feed->acknowledge(ack);
+  }
+  for (const v1::DeliveryItem& item : batch.items) {
+    if (item.has_result()) phase->callbacks.result(batch.worker_index, item.result(), feed->integrity);
   }
 }
 

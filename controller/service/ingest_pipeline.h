@@ -9,15 +9,19 @@
 #include <string>
 #include <thread>
 
+#include "common/clock.h"
+#include "common/guards.h"
 #include "controller/service/live_phase.h"
+#include "proto/controller.pb.h"
 #include "proto/worker.pb.h"
+#include "storage/spool.h"
 #include "storage/store.h"
 
 namespace lockstep::controller {
 
 // Takes workers' batches, checks them, merges them for those who watch, and commits them to the store in order, many
-// workers to a transaction. Acknowledges what is committed. While the store is out of reach batches wait here, and
-// at the workers, and are committed when it is back. Thread-safe.
+// workers to a transaction. Acknowledges what is committed. While the store is out of reach batches go to the spool and are
+// acknowledged as spooled; they are committed, oldest first, when it is back. Thread-safe.
 class IngestPipeline {
  public:
   using Acknowledge = std::function<void(const v1::DeliveryAck&)>;
@@ -28,14 +32,40 @@ class IngestPipeline {
     // The worker's result is committed; `integrity` is empty when it is the sum of its intervals.
     std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)> result;
   };
+  struct Options {
+    uint64_t epoch = 0;
+    storage::Store* store = nullptr;         // outlives this, as do the next two
+    storage::Spool* spool = nullptr;
+    const common::Clock* clock = nullptr;
+    common::Guards guards = {};
+    // Another controller has replaced this one.
+    std::function<void(const std::string&)> fenced = [](const std::string&) {};
+    // The store went away (with the reason) or came back; the spool is full, so that samples stay at the workers.
+    std::function<void(bool away, const std::string&)> store_state = [](bool, const std::string&) {};
+    std::function<void(const std::string&)> spool_full = [](const std::string&) {};
+    // Something is to be pumped.
+    std::function<void()> work = [] {};
+  };
+  // What a phase that another controller began has brought so far.
+  struct Earlier {
+    std::map<uint32_t, uint64_t> cursors;                             // by worker index
+    std::map<uint32_t, std::vector<v1::IntervalSample>> samples;
+    int64_t go_wall_ns = 0;
+  };
 
-  // `store` outlives this. `fenced` is called when another controller has replaced this one.
-  IngestPipeline(uint64_t epoch, storage::Store* store, std::function<void(const std::string&)> fenced);
+  explicit IngestPipeline(Options options);
   ~IngestPipeline();
+  // Pumps on a thread of its own from now on.
+  void StartThread();
+
+  // Commits, or spools, what there is for now. Returns when it wants to be called again without new work, or INT64_MAX.
+  int64_t Pump();
+  // Commits what an earlier controller left in the spool. UNAVAILABLE when the store is.
+  absl::Status Replay();
 
   // Samples of this phase are taken from now on. `workers`: worker id → worker index and host.
   void Open(const v1::PhaseId& phase, const std::map<std::string, std::pair<uint32_t, std::string>>& workers, const v1::AbortIf& abort_if,
-            PhaseCallbacks callbacks);
+            PhaseCallbacks callbacks, const Earlier& earlier);
   void SetGo(const v1::PhaseId& phase, int64_t go_wall_ns);
   void WorkerLost(const v1::PhaseId& phase, uint32_t worker);
   // I/Os per second that the phase's samples so far come to.
@@ -46,42 +76,54 @@ class IngestPipeline {
   // A worker's batch. Refusals are acknowledged with the reason.
   void Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch, const Acknowledge& acknowledge);
 
+  v1::StoreState state() const;
+
  private:
   using PhaseKey = std::tuple<std::string, uint32_t, uint32_t>;
   struct Feed {
     uint32_t worker_index = 0;
     uint64_t received = 0;   // next sequence expected
+    uint64_t spooled = 0;
     uint64_t committed = 0;
-    std::string integrity;
+    bool ended = false;      // its result was received
+    std::string integrity;   // of its result
+    Acknowledge acknowledge; // of its last batch
   };
   struct Phase {
     std::unique_ptr<LivePhase> live;
-    std::map<std::string, Feed> feeds;  // by worker id
+    std::map<uint32_t, Feed> feeds;               // by worker index
+    std::map<std::string, uint32_t> indices;      // worker id → worker index
     PhaseCallbacks callbacks;
     int64_t go_wall_ns = 0;
     bool abort_said = false;
   };
-  struct Pending {
-    std::string worker_id;
-    storage::IngestBatch batch;
-    std::string integrity;  // of the result in it
-    Acknowledge acknowledge;
-  };
 
   static PhaseKey KeyOf(const v1::PhaseId& phase) { return {phase.run_id(), phase.phase(), phase.attempt()}; }
-  void Refuse(const v1::PhaseId& phase, uint64_t committed, const std::string& reason, bool final, const Acknowledge& acknowledge);
-  void Main();
-  void Commit(std::vector<Pending> group);
-  void Committed(const Pending& pending);
+  void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final, const Acknowledge& acknowledge);
+  absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item);
+  Feed* FindFeedLocked(const v1::PhaseId& phase, uint32_t worker_index, Phase** in);
+  std::vector<storage::IngestBatch> TakeGroup();
+  absl::Status Commit(std::vector<storage::IngestBatch> group, bool unsure);
+  absl::Status Trim(std::vector<storage::IngestBatch>* group);
+  absl::Status CommitSpooled();
+  absl::Status SpoolQueue();
+  void Committed(const storage::IngestBatch& batch);
+  void Rejected(const storage::IngestBatch& batch, const absl::Status& status);
+  void GoAway(const absl::Status& status, std::vector<storage::IngestBatch> group);
+  void ComeBack();
 
-  const uint64_t epoch_;
-  storage::Store* store_;
-  const std::function<void(const std::string&)> fenced_;
-  std::mutex mutex_;
+  const Options options_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<PhaseKey, Phase> phases_;  // guarded by mutex_
-  std::deque<Pending> queue_;         // guarded by mutex_
-  bool stopping_ = false;             // guarded by mutex_
+  std::map<PhaseKey, Phase> phases_;          // guarded by mutex_
+  std::deque<storage::IngestBatch> queue_;    // guarded by mutex_
+  bool stopping_ = false;                     // guarded by mutex_
+  bool away_ = false;                         // guarded by mutex_; changed by Pump() alone
+  int64_t away_since_ns_ = 0;                 // guarded by mutex_
+  std::string away_reason_;                   // guarded by mutex_
+  uint64_t spooled_bytes_ = 0;                // guarded by mutex_
+  bool full_ = false;                         // Pump()'s own, as the next
+  int64_t next_try_ns_ = 0;
   std::thread thread_;
 };
 

@@ -9,6 +9,8 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kRollupNs = 10000000000;
+// More intervals than this are not skipped by a worker of ours.
+constexpr uint32_t kLongestGap = 1000000;
 
 absl::StatusOr<common::Histogram> Decode(const v1::Histogram& encoded) {
   if (encoded.scheme() != common::kHistogramScheme) {
@@ -30,6 +32,12 @@ std::string ClassName(v1::IntervalClass interval_class) {
 }  // namespace
 
 absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
+  constexpr int64_t kLongestNs = int64_t{366} * 24 * 3600 * 1000000000;
+  if (sample.begin_ns() < 0 || sample.end_ns() < sample.begin_ns() || sample.end_ns() > kLongestNs) {
+    return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " lies from ", sample.begin_ns(), " to ", sample.end_ns(), " ns"));
+  }
+  if (sample.interval() < next_[worker]) return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " came after interval ", next_[worker] - 1));
+  if (sample.interval() > next_[worker] + kLongestGap) return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " where ", next_[worker], " was due"));
   // Everything is decoded before anything is added.
   std::vector<std::pair<Key, Totals>> decoded;
   for (const v1::WorkloadSample& workload : sample.workloads()) {
@@ -45,6 +53,7 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
       }
     }
   }
+  next_[worker] = sample.interval() + 1;
   Interval& interval = pending_[sample.interval()];
   interval.interval_class = sample.interval_class();
   interval.end_seconds = std::max(interval.end_seconds, static_cast<double>(sample.end_ns()) / 1e9);

@@ -20,7 +20,8 @@ class LivePhase {
   LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts, v1::AbortIf abort_if)
       : phase_(phase), hosts_(std::move(hosts)), abort_if_(std::move(abort_if)) {}
 
-  // INVALID_ARGUMENT, with nothing changed, when the sample is not one: unknown scheme, broken histogram, counts that differ.
+  // INVALID_ARGUMENT, with nothing changed, when the sample is not one: unknown scheme, broken histogram, counts that differ, an
+  // interval that does not follow the worker's last one, or times that no phase has.
   absl::Status Add(uint32_t worker, const v1::IntervalSample& sample);
   // Whether the result is the sum of the worker's intervals, bucket by bucket. DATA_LOSS with what differs.
   absl::Status CheckResult(uint32_t worker, const v1::PhaseResult& result) const;
@@ -63,6 +64,7 @@ class LivePhase {
   std::map<uint32_t, std::map<Key, Totals>> sums_;            // by worker
   std::map<std::tuple<uint32_t, int, int, int64_t>, Totals> rollups_;  // workload, kind, metric, begin
   std::map<uint32_t, double> measured_seconds_;               // by worker
+  std::map<uint32_t, uint32_t> next_;                         // by worker: the interval that may come
   std::map<uint32_t, Interval> pending_;                      // by interval number
   uint64_t errors_ = 0;
   std::string abort_reason_;

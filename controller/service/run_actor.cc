@@ -10,12 +10,22 @@
 namespace lockstep::controller {
 namespace {
 
-// T lies so far ahead that the message reaches the slowest worker: this, and many of its round trips.
+// T lies so far ahead that the message reaches the slowest worker: this, several of the longest round trips of late, and what
+// sending to so many takes.
 constexpr int64_t kLeastLeadNs = 250000000;
-constexpr int64_t kRoundTripsAhead = 20;
-// A T nearer than this when it is on disk is too near; another one is chosen.
-constexpr int64_t kLatestNs = 100000000;
+constexpr int64_t kRoundTripsAhead = 4;
+constexpr int64_t kPerWorkerNs = 200000;
+// The share of that which must be left when T is on disk; else another one is chosen.
+constexpr int64_t kLatestShare = 2;
+// A store that was away for long does not make the next T lie far ahead.
+constexpr int64_t kLongestCommitNs = 1000000000;
 constexpr int64_t kClockRetryNs = 50000000;
+// A burst of pings goes before each go; its replies are waited for.
+constexpr int64_t kBurstNs = 60000000;
+// A go sent to a load less than this before T may come too late.
+constexpr int64_t kLateNs = 20000000;
+// Beyond its drain deadline a worker gives up after this (worker/agent/load.cc).
+constexpr int64_t kGiveUpNs = 5000000000;
 
 RunPlan MakePlan(const SettledRun& run) {
   RunPlan plan;
@@ -24,7 +34,10 @@ RunPlan MakePlan(const SettledRun& run) {
     plan.phases.push_back({phase.name(), kind, PhaseDeadlineNs(run.job, phase)});
   }
   for (const PlanWorker& worker : run.workers) plan.hosts.push_back(worker.hello.host().name());
-  plan.on_worker_loss = run.job.on_worker_loss() == v1::LOSS_POLICY_CONTINUE ? LossPolicy::kContinue : LossPolicy::kAbort;
+  plan.on_worker_loss = run.job.on_worker_loss() == v1::LOSS_POLICY_CONTINUE ? LossPolicy::kContinue
+                        : run.job.on_worker_loss() == v1::LOSS_POLICY_RETRY  ? LossPolicy::kRetry
+                                                                             : LossPolicy::kAbort;
+  plan.rejoin_ns = run.job.deadlines().rejoin_ns();
   plan.min_hosts = run.job.min_hosts();
   plan.arm_deadline_ns = run.job.deadlines().arm_ns();
   plan.stop_deadline_ns = run.job.deadlines().drain_ns() + 10000000000;
@@ -33,9 +46,21 @@ RunPlan MakePlan(const SettledRun& run) {
 
 }  // namespace
 
-RunActor::RunActor(SettledRun run, ActorServices services, std::function<void()> ended)
-    : run_(std::move(run)), services_(std::move(services)), ended_(std::move(ended)), machine_(MakePlan(run_)) {
+RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices services, std::function<void()> ended)
+    : run_(std::move(run)), services_(std::move(services)), ended_(std::move(ended)), machine_(MakePlan(run_), point, services_.guards) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
+}
+
+RunActor::RunActor(SettledRun run, ActorServices services, std::function<void()> ended)
+    : RunActor(std::move(run), ResumePoint(), std::move(services), std::move(ended)) {}
+
+std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, ActorServices services, std::function<void()> ended) {
+  std::shared_ptr<RunActor> actor(new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
+  for (const auto& [worker, offset] : from.clock_offsets) actor->go_at_[worker] = from.go_ns + offset;
+  if (from.point.reached == ResumePoint::Reached::kRecorded || from.point.reached == ResumePoint::Reached::kGone) {
+    actor->OpenFeeds({actor->machine_.members().begin(), actor->machine_.members().end()}, from.earlier);
+  }
+  return actor;
 }
 
 v1::PhaseId RunActor::Phase() const {
@@ -53,24 +78,55 @@ void RunActor::Stop(const std::string& state, const std::string& reason, bool no
 void RunActor::OnLost(const std::string& worker_id, const std::string& reason) {
   const auto found = index_.find(worker_id);
   if (found == index_.end()) return;
-  services_.ingest->WorkerLost(Phase(), found->second);
   Handle(event::Lost{found->second, reason});
+}
+
+bool RunActor::IsCurrent(const v1::PhaseId& id) const {
+  const v1::PhaseId phase = Phase();
+  return id.run_id() == phase.run_id() && id.phase() == phase.phase() && id.attempt() == phase.attempt();
+}
+
+void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& status) {
+  const auto found = index_.find(worker_id);
+  if (found == index_.end()) return;
+  const uint32_t worker = found->second;
+  if (machine_.lost().count(worker) != 0) {
+    if (status.state() == v1::WorkerStatus::IDLE) return Handle(event::Rejoined{worker});
+    return Carry(action::StopNow{{worker}, "this worker was given up"});
+  }
+  event::Attached attached{};
+  attached.worker = worker;
+  attached.state = status.state() == v1::WorkerStatus::ARMING    ? event::Attached::State::kArming
+                   : status.state() == v1::WorkerStatus::ARMED   ? event::Attached::State::kArmed
+                   : status.state() == v1::WorkerStatus::RUNNING ? event::Attached::State::kRunning
+                                                                 : event::Attached::State::kIdle;
+  attached.this_phase = IsCurrent(status.phase());
+  attached.failed = status.failed();
+  attached.not_started = status.not_started();
+  const auto clock = services_.fleet->ClockAt(worker_id, services_.clock->MonotonicNs());
+  const int64_t left = go_at_[worker] - clock.offset_ns - services_.clock->MonotonicNs();
+  attached.go_is_late = IsLoad(Spec()) && (!clock.known || left < kLateNs);
+  Handle(attached);
 }
 
 void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message) {
   const auto found = index_.find(worker_id);
   if (found == index_.end()) return;
   const uint32_t worker = found->second;
-  const v1::PhaseId phase = Phase();
-  const auto current = [&](const v1::PhaseId& id) {
-    return id.run_id() == phase.run_id() && id.phase() == phase.phase() && id.attempt() == phase.attempt();
-  };
-  if (message.has_armed() && current(message.armed().phase())) {
+  if (message.has_armed() && IsCurrent(message.armed().phase())) {
     for (const std::string& note : message.armed().notes()) Carry(action::Note{"info", run_.workers[worker].hello.host().name(), note});
     Handle(event::Armed{worker});
-  } else if (message.has_phase_failed() && current(message.phase_failed().phase())) {
+  } else if (message.has_phase_failed() && IsCurrent(message.phase_failed().phase())) {
+    if (message.phase_failed().not_started()) return Handle(event::NotStarted{worker, message.phase_failed().reason()});
     Handle(event::Failed{worker, message.phase_failed().reason()});
-  } else if (message.has_progress() && current(message.progress().phase())) {
+  } else if (message.has_status() && message.status().state() == v1::WorkerStatus::IDLE) {
+    if (machine_.lost().count(worker) != 0) return Handle(event::Rejoined{worker});
+    Handle(event::Idle{worker, IsCurrent(message.status().phase()), IsCurrent(message.status().answers())});
+  } else if (message.has_status()) {
+    OnAttached(worker_id, message.status());
+  } else if (message.has_heartbeat()) {
+    Handle(event::Doing{worker, message.heartbeat().activity()});
+  } else if (message.has_progress() && IsCurrent(message.progress().phase())) {
     progress_[worker] = {static_cast<double>(message.progress().done_bytes()), static_cast<double>(message.progress().total_bytes())};
     v1::WatchEvent event;
     event.mutable_progress()->set_phase(machine_.phase());
@@ -95,7 +151,7 @@ void RunActor::Send(uint32_t worker, v1::ControllerMessage message) {
 }
 
 void RunActor::Persist(std::function<absl::Status()> work, std::function<void()> then) {
-  services_.persist(std::move(work), [self = shared_from_this(), then = std::move(then)](const absl::Status& status) {
+  services_.loop->Persist(std::move(work), [self = shared_from_this(), then = std::move(then)](const absl::Status& status) {
     if (!status.ok()) self->Handle(event::Stop{"failed", absl::StrCat("the store: ", std::string(status.message())), true});
     then();
   });
@@ -115,29 +171,13 @@ void RunActor::PublishPhase(const std::string& state) {
   services_.watchers->Publish(run_.run_id, event);
 }
 
-void RunActor::Carry(const action::RecordPhase& a) {
-  progress_.clear();
-  storage::PhaseRecord record;
-  record.phase = a.phase;
-  record.attempt = a.attempt;
-  record.name = Spec().name();
-  record.kind = KindName(Spec());
-  record.interval_ns = run_.job.interval_ns();
-  const v1::RunPhase load = LoadOf(run_.job, Spec());
-  record.ramp_ns = load.ramp_ns();
-  std::vector<v1::Workload> workloads(load.workloads().begin(), load.workloads().end());
+// Samples of the current attempt are taken from now on.
+void RunActor::OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipeline::Earlier& earlier) {
   std::map<std::string, std::pair<uint32_t, std::string>> feeds;
-  std::vector<std::string> ids;
-  for (uint32_t worker : a.workers) {
-    const v1::Hello& hello = run_.workers[worker].hello;
-    feeds[hello.worker_id()] = {worker, hello.host().name()};
-    ids.push_back(hello.worker_id());
-  }
-  services_.fleet->PingBurst(ids);
+  for (uint32_t worker : workers) feeds[run_.workers[worker].hello.worker_id()] = {worker, run_.workers[worker].hello.host().name()};
   IngestPipeline::PhaseCallbacks callbacks;
-  const std::weak_ptr<RunActor> weak = weak_from_this();
-  const auto post = [weak, services = services_](auto call) {
-    services.post([weak, call] {
+  const auto post = [weak = weak_from_this(), loop = services_.loop](auto call) {
+    loop->Post([weak, call] {
       if (const auto self = weak.lock()) call(self.get());
     });
   };
@@ -149,12 +189,28 @@ void RunActor::Carry(const action::RecordPhase& a) {
   callbacks.abort = [post](const std::string& reason) {
     post([reason](RunActor* self) { self->Stop("aborted", reason, false); });
   };
-  callbacks.result = [post](uint32_t worker, const v1::PhaseResult& result, const std::string& integrity) {
+  callbacks.result = [post, phase = Phase()](uint32_t worker, const v1::PhaseResult& result, const std::string& integrity) {
     std::string error = result.error();
     if (error.empty() && !integrity.empty()) error = absl::StrCat("integrity: ", integrity);
-    post([worker, error](RunActor* self) { self->Handle(event::ResultStored{worker, error}); });
+    post([worker, error, phase](RunActor* self) {
+      if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error});
+    });
   };
-  services_.ingest->Open(Phase(), feeds, Spec().run().abort_if(), std::move(callbacks));
+  services_.ingest->Open(Phase(), feeds, Spec().run().abort_if(), std::move(callbacks), earlier);
+}
+
+void RunActor::Carry(const action::RecordPhase& a) {
+  progress_.clear();
+  storage::PhaseRecord record;
+  record.phase = a.phase;
+  record.attempt = a.attempt;
+  record.name = Spec().name();
+  record.kind = KindName(Spec());
+  record.interval_ns = run_.job.interval_ns();
+  const v1::RunPhase load = LoadOf(run_.job, Spec());
+  record.ramp_ns = load.ramp_ns();
+  std::vector<v1::Workload> workloads(load.workloads().begin(), load.workloads().end());
+  OpenFeeds(a.workers, {});
   PublishPhase("arming");
   Persist([store = services_.store, id = run_.run_id, record, workloads, workers = a.workers] { return store->BeginPhase(id, record, workloads, workers); },
           [self = shared_from_this()] { self->Handle(event::PhaseRecorded{}); });
@@ -174,32 +230,52 @@ void RunActor::Carry(const action::Assign& a) {
 }
 
 void RunActor::Carry(const action::CommitGo& a) {
-  std::vector<storage::WorkerClock> clocks;
+  std::vector<std::string> ids;
+  for (uint32_t worker : a.workers) ids.push_back(run_.workers[worker].hello.worker_id());
+  services_.fleet->PingBurst(ids);
+  services_.loop->After(kBurstNs, [self = shared_from_this(), a] {
+    if (self->IsCommitting(a)) self->ChooseGo(a);
+  });
+}
+
+bool RunActor::IsCommitting(const action::CommitGo& a) const {
+  return machine_.committing() && machine_.phase() == a.phase && machine_.attempt() == a.attempt;
+}
+
+void RunActor::ChooseGo(const action::CommitGo& a) {
+  const int64_t now = services_.clock->MonotonicNs();
   int64_t slowest = 0;
   for (uint32_t worker : machine_.members()) {  // not a.workers: one may have been lost while this waited
-    const auto clock = services_.fleet->ClockOf(run_.workers[worker].hello.worker_id());
+    const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
     if (!clock.known) {  // attached a moment ago: the first replies are on their way
-      services_.after(kClockRetryNs, [self = shared_from_this(), a] {
-        if (std::string(self->machine_.stage()) == "committing") self->Carry(a);
+      services_.loop->After(kClockRetryNs, [self = shared_from_this(), a] {
+        if (self->IsCommitting(a)) self->ChooseGo(a);
       });
       return;
     }
-    clocks.push_back({worker, clock.offset_ns, clock.bound_ns});
-    slowest = std::max(slowest, clock.round_trip_ns);
+    slowest = std::max(slowest, clock.slowest_ns);
   }
-  const int64_t go = services_.clock->MonotonicNs() + std::max(kLeastLeadNs, kRoundTripsAhead * slowest) + 2 * commit_ns_;
-  const int64_t wall = services_.clock->WallNs() + (go - services_.clock->MonotonicNs());
+  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest + kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
+  const int64_t go = now + lead + 2 * commit_ns_;
+  const int64_t wall = services_.clock->WallNs() + (go - now);
+  std::vector<storage::WorkerClock> clocks;
+  go_ns_ = go;
   go_at_.clear();
-  for (const storage::WorkerClock& clock : clocks) go_at_[clock.worker_index] = go + clock.offset_ns;
+  for (uint32_t worker : machine_.members()) {
+    const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), go);
+    clocks.push_back({worker, clock.offset_ns, clock.bound_ns});
+    go_at_[worker] = go + clock.offset_ns;
+  }
   services_.ingest->SetGo(Phase(), wall);
-  const int64_t began = services_.clock->MonotonicNs();
   Persist([store = services_.store, id = run_.run_id, a, go, wall, clocks] { return store->CommitGo(id, a.phase, a.attempt, go, wall, clocks); },
-          [self = shared_from_this(), a, go, began] {
-            self->commit_ns_ = self->services_.clock->MonotonicNs() - began;
-            if (std::string(self->machine_.stage()) != "committing") return;
-            if (go - self->services_.clock->MonotonicNs() < kLatestNs) return self->Carry(a);  // the store took too long
+          [self = shared_from_this(), a, go, lead, now] {
+            self->commit_ns_ = std::min(kLongestCommitNs, self->services_.clock->MonotonicNs() - now);
+            if (!self->IsCommitting(a)) return;
+            if (go - self->services_.clock->MonotonicNs() < lead / kLatestShare) return self->ChooseGo(a);  // the store took too long
             self->Handle(event::GoCommitted{});
           });
+  // Without this guard it is sent before it is known to be on disk.
+  if (services_.guards.Pass(common::Guard::kGoOnDisk, false)) Handle(event::GoCommitted{});
 }
 
 void RunActor::Carry(const action::SendGo& a) {
@@ -217,23 +293,52 @@ void RunActor::Carry(const action::StopNow& a) {
     v1::ControllerMessage message;
     message.mutable_stop_now()->set_run_id(run_.run_id);
     message.mutable_stop_now()->set_reason(a.reason);
+    *message.mutable_stop_now()->mutable_phase() = Phase();
     Send(worker, std::move(message));
   }
   PublishPhase("draining");
 }
 
 void RunActor::Carry(const action::SetDeadline& a) {
-  services_.after(a.after_ns, [weak = weak_from_this(), token = a.token] {
+  services_.loop->After(a.after_ns, [weak = weak_from_this(), token = a.token] {
     if (const auto self = weak.lock()) self->Handle(event::Deadline{token});
   });
 }
 
 void RunActor::Carry(const action::ClosePhase& a) {
-  if (a.state == "done") run_.measured_iops[Spec().name()] = services_.ingest->MeasuredIops(Phase());
+  const double measured = services_.ingest->MeasuredIops(Phase());
+  if (a.state == "done") run_.measured_iops[Spec().name()] = measured;
   const std::vector<storage::Rollup> rollups = services_.ingest->Close(Phase());
-  PublishPhase(a.state == "done" ? "done" : "failed");
-  Persist([store = services_.store, id = run_.run_id, a, rollups] { return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups); },
+  PublishPhase(a.state == "done" || a.state == "void" ? a.state : "failed");
+  Persist([store = services_.store, id = run_.run_id, a, rollups, measured] { return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups, measured); },
           [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
+}
+
+// How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.
+int64_t RunActor::HoldNs(uint32_t worker) const {
+  const int64_t drain = run_.job.deadlines().drain_ns() + kGiveUpNs;
+  if (!machine_.gone()) return GoWithinNs(run_.job) + drain;
+  const int64_t whole = HardStopNs(run_.job, Spec());
+  const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), services_.clock->MonotonicNs());
+  // Its clock may run slower than this one by the drift that is assumed.
+  const auto slower = static_cast<int64_t>(ClockEstimator::kDriftBound * static_cast<double>(whole + drain));
+  const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;
+  return std::max<int64_t>(0, whole + drain - begun) + slower + (clock.known ? clock.bound_ns : 0);
+}
+
+void RunActor::Carry(const action::RecordLost& a) {
+  const int64_t hold = HoldNs(a.worker);
+  services_.ingest->WorkerLost(Phase(), a.worker);
+  services_.lost(run_.workers[a.worker].hello.worker_id(), hold);
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a, hold] { return store->SetLost(id, a.worker, a.reason, hold); }, [](const absl::Status&) {});
+}
+
+void RunActor::Carry(const action::RecordBack& a) {
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a] { return store->SetBack(id, a.worker); }, [](const absl::Status&) {});
+}
+
+void RunActor::Carry(const action::RecordEnding& a) {
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a] { return store->SetEnding(id, a.state, a.reason, a.skip_cleanup); }, [](const absl::Status&) {});
 }
 
 void RunActor::Carry(const action::Note& a) {
@@ -244,7 +349,7 @@ void RunActor::Carry(const action::Note& a) {
   event.mutable_event()->set_host(a.host);
   event.mutable_event()->set_message(a.message);
   services_.watchers->Publish(run_.run_id, event);
-  services_.persist([store = services_.store, id = run_.run_id, a] { return store->AddEvent(id, a.severity, a.host, a.message); },
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a] { return store->AddEvent(id, a.severity, a.host, a.message); },
                     [](const absl::Status&) {});
 }
 
@@ -254,7 +359,7 @@ void RunActor::Carry(const action::EndRun& a) {
     message.mutable_release()->set_run_id(run_.run_id);
     services_.fleet->Send(id, std::move(message));
   }
-  services_.persist([store = services_.store, id = run_.run_id, a] { return store->EndRun(id, a.state, a.outcome, a.degraded); },
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a] { return store->EndRun(id, a.state, a.outcome, a.degraded); },
                     [self = shared_from_this()](const absl::Status& status) {
                       if (!status.ok()) spdlog::error("the end of run {} could not be stored: {}", self->run_.run_id, std::string(status.message()));
                       self->ended_();

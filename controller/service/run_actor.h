@@ -7,9 +7,10 @@
 
 #include "common/clock.h"
 #include "controller/core/run_machine.h"
-#include "controller/fleet/fleet.h"
+#include "controller/fleet/fleet_link.h"
 #include "controller/plan/assign.h"
 #include "controller/service/ingest_pipeline.h"
+#include "controller/service/loop.h"
 #include "controller/service/watchers.h"
 #include "storage/store.h"
 
@@ -18,16 +19,22 @@ namespace lockstep::controller {
 // What an actor needs from its surroundings. All outlive it.
 struct ActorServices {
   storage::Store* store;
-  Fleet* fleet;
+  FleetLink* fleet;
   IngestPipeline* ingest;
   Watchers* watchers;
   const common::Clock* clock;
-  // Runs `work` on the store's thread, again and again while the store is out of reach, then `then` on the
-  // coordinator's thread. In the order of the calls.
-  std::function<void(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then)> persist;
-  // Runs on the coordinator's thread: soon, or after so long.
-  std::function<void(std::function<void()>)> post;
-  std::function<void(int64_t after_ns, std::function<void()>)> after;
+  Loop* loop;
+  common::Guards guards;
+  // The worker was given up in this run: for so long it may still be doing I/O, nanoseconds.
+  std::function<void(const std::string& worker_id, int64_t hold_ns)> lost;
+};
+
+// What another controller left of a run.
+struct TakenOver {
+  ResumePoint point;
+  int64_t go_ns = 0;                             // T by that controller's clock
+  std::map<uint32_t, int64_t> clock_offsets;     // by worker: its clock minus that controller's
+  IngestPipeline::Earlier earlier;               // of the last attempt
 };
 
 // One active run: carries out what its state machine decides. Every method is called on the coordinator's thread.
@@ -35,8 +42,12 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
  public:
   // `ended` is called once, when the run's end is in the store.
   RunActor(SettledRun run, ActorServices services, std::function<void()> ended);
+  // Of a run that another controller began: samples of its last attempt are taken from now on.
+  static std::shared_ptr<RunActor> TakeOver(SettledRun run, TakenOver from, ActorServices services, std::function<void()> ended);
 
   void Begin();
+  // A member has (again) a connection.
+  void OnAttached(const std::string& worker_id, const v1::WorkerStatus& status);
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
   void OnLost(const std::string& worker_id, const std::string& reason);
   // `state`: cancelled or aborted.
@@ -49,7 +60,14 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   bool Uses(const std::string& worker_id) const { return index_.count(worker_id) != 0; }
 
  private:
+  RunActor(SettledRun run, const ResumePoint& point, ActorServices services, std::function<void()> ended);
   void Handle(const Event& event);
+  void OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipeline::Earlier& earlier);
+  // Whether the machine still waits for this.
+  bool IsCommitting(const action::CommitGo& a) const;
+  void ChooseGo(const action::CommitGo& a);
+  bool IsCurrent(const v1::PhaseId& id) const;
+  int64_t HoldNs(uint32_t worker) const;
   void Carry(const action::RecordPhase& a);
   void Carry(const action::Assign& a);
   void Carry(const action::CommitGo& a);
@@ -58,6 +76,9 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void Carry(const action::SetDeadline& a);
   void Carry(const action::ClosePhase& a);
   void Carry(const action::Note& a);
+  void Carry(const action::RecordLost& a);
+  void Carry(const action::RecordBack& a);
+  void Carry(const action::RecordEnding& a);
   void Carry(const action::EndRun& a);
 
   v1::PhaseId Phase() const;
@@ -75,6 +96,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   std::map<uint32_t, std::pair<double, double>> progress_;  // by worker: done, total bytes
   int64_t commit_ns_ = 0;  // how long the last T took to reach the disk
   std::map<uint32_t, int64_t> go_at_;  // by worker: T on its own clock
+  int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
   v1::WatchEvent last_change_;
 };
 

@@ -43,14 +43,48 @@ TEST(ClockEstimatorTest, TheTruthLiesWithinTheBound) {
   }
 }
 
-TEST(ClockEstimatorTest, TheShortestExchangeCountsUntilItIsTooOld) {
+// A clock of an injected rate, over links whose two ways differ: the rate is found within its bound, and what is said of an instant
+// ahead is far better than the assumed drift alone would allow.
+TEST(ClockEstimatorTest, DriftIsMeasuredAndUsed) {
+  for (const double drift : {-150e-6, -7e-6, 0.0, 30e-6, 100e-6}) {
+    std::mt19937_64 random(1);
+    std::exponential_distribution<double> delay(1.0 / 40e3);
+    const auto remote = [&](int64_t local) { return 5000000000000 + local + static_cast<int64_t>(drift * static_cast<double>(local)); };
+    ClockEstimator estimator;
+    int64_t now = 1000000000;
+    for (int i = 0; i < 60; ++i) {
+      const int64_t arrived = now + 30000 + static_cast<int64_t>(3 * delay(random));
+      const int64_t t3 = arrived + 30000 + static_cast<int64_t>(delay(random));
+      estimator.Add(now, remote(arrived), remote(arrived), t3);
+      now = t3 + 1000000000;
+    }
+    const auto ahead = estimator.At(now + 2000000000);
+    EXPECT_LE(std::abs(ahead.drift - drift), ahead.drift_bound) << drift;
+    EXPECT_LT(ahead.drift_bound, 10e-6);
+    EXPECT_LE(std::abs(ahead.offset_ns - (remote(now + 2000000000) - (now + 2000000000))), ahead.bound_ns) << drift;
+    EXPECT_LT(ahead.bound_ns, 2000000000 * ClockEstimator::kDriftBound / 2);
+  }
+}
+
+// The least delay of each way counts by itself.
+TEST(ClockEstimatorTest, AReplyThatQueuedDoesNotSpoilItsPing) {
   ClockEstimator estimator;
-  estimator.Add(0, 1005, 1005, 10);
-  estimator.Add(1000000, 1000000 + 1000 + 90000, 1000000 + 1000 + 90000, 1000000 + 180000);
-  EXPECT_EQ(estimator.At(1200000).round_trip_ns, 10);
-  EXPECT_EQ(estimator.At(10000000000).round_trip_ns, 10 + 0);
-  estimator.Add(20000000000, 20000000000 + 1050, 20000000000 + 1050, 20000000100);
-  EXPECT_EQ(estimator.At(20000000200).round_trip_ns, 100);
+  estimator.Add(0, 1000 + 10, 1000 + 10, 500000);                           // quick there, slow back
+  estimator.Add(1000000, 1000000 + 1000 + 500000, 1501000, 1500000 + 10);   // the other way round
+  const auto estimate = estimator.At(1600000);
+  EXPECT_LE(std::abs(estimate.offset_ns - 1000), estimate.bound_ns);
+  EXPECT_LT(estimate.bound_ns, 3000);
+}
+
+// A clock that jumps (a machine that was moved or stopped) is believed anew.
+TEST(ClockEstimatorTest, AfterAJumpOldExchangesAreForgotten) {
+  ClockEstimator estimator;
+  int64_t now = 0;
+  for (int i = 0; i < 20; ++i, now += 2000000000) estimator.Add(now, now + 1000, now + 1000, now + 20);
+  for (int i = 0; i < 3; ++i, now += 2000000000) estimator.Add(now, now + 900000000, now + 900000000, now + 20);
+  const auto estimate = estimator.At(now);
+  EXPECT_LE(std::abs(estimate.offset_ns - 900000000), estimate.bound_ns);
+  EXPECT_LT(estimate.bound_ns, 1000000);
 }
 
 }  // namespace

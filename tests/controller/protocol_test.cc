@@ -11,55 +11,14 @@
 #include "controller/fleet/fleet.h"
 #include "controller/service/deliver_stream.h"
 #include "gtest/gtest.h"
+#include "tests/fakes/memory_spool.h"
+#include "tests/fakes/memory_store.h"
 
 namespace lockstep::controller {
 namespace {
 
 using ControlCall = grpc::ClientReaderWriter<v1::WorkerMessage, v1::ControllerMessage>;
 using DeliverCall = grpc::ClientReaderWriter<v1::Delivery, v1::DeliveryAck>;
-
-// A store that only remembers, and can be out of reach.
-class MemoryStore final : public storage::Store {
- public:
-  absl::StatusOr<uint64_t> AcquireEpoch(const std::string&) override { return 1; }
-  absl::StatusOr<std::string> StoreId() override { return std::string("store"); }
-  absl::Status RegisterWorker(const v1::Hello&) override { return absl::OkStatus(); }
-  absl::Status Enqueue(const storage::RunRecord&) override { return absl::OkStatus(); }
-  absl::StatusOr<std::vector<storage::RunRecord>> Queue() override { return std::vector<storage::RunRecord>(); }
-  absl::Status StartRun(const std::string&, const std::vector<storage::RunWorker>&) override { return absl::OkStatus(); }
-  absl::Status EndRun(const std::string&, const std::string&, const std::string&, bool) override { return absl::OkStatus(); }
-  absl::Status SaveSummary(const std::string&, const v1::RunSummary&) override { return absl::OkStatus(); }
-  absl::Status AddEvent(const std::string&, const std::string&, const std::string&, const std::string&) override { return absl::OkStatus(); }
-  absl::Status BeginPhase(const std::string&, const storage::PhaseRecord&, const std::vector<v1::Workload>&, const std::vector<uint32_t>&) override { return absl::OkStatus(); }
-  absl::Status CommitGo(const std::string&, uint32_t, uint32_t, int64_t, int64_t, const std::vector<storage::WorkerClock>&) override { return absl::OkStatus(); }
-  absl::Status EndPhase(const std::string&, uint32_t, uint32_t, const std::string&, const std::string&, const std::vector<storage::Rollup>&) override { return absl::OkStatus(); }
-  absl::Status Ingest(uint64_t, const std::vector<storage::IngestBatch>& batches) override {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (outages > 0) {
-      --outages;
-      return absl::UnavailableError("away");
-    }
-    for (const auto& batch : batches) {
-      EXPECT_EQ(batch.first_sequence, stored[batch.worker_index]);
-      stored[batch.worker_index] += batch.items.size();
-    }
-    return absl::OkStatus();
-  }
-  absl::StatusOr<uint64_t> Cursor(const v1::PhaseId&, uint32_t worker) override {
-    std::lock_guard<std::mutex> lock(mutex);
-    return stored[worker];
-  }
-  absl::StatusOr<std::string> ResolveRun(const std::string&) override { return absl::NotFoundError(""); }
-  absl::StatusOr<storage::RunRecord> GetRun(const std::string&) override { return absl::NotFoundError(""); }
-  absl::StatusOr<storage::RunData> LoadRun(const std::string&) override { return absl::NotFoundError(""); }
-  absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest&) override { return std::vector<v1::RunSummary>(); }
-  std::string Describe() const override { return "memory"; }
-  std::string ReaderConninfo() const override { return ""; }
-
-  std::mutex mutex;
-  int outages = 0;                       // guarded by mutex
-  std::map<uint32_t, uint64_t> stored;   // guarded by mutex
-};
 
 class Gateway final : public v1::WorkerService::CallbackService {
  public:
@@ -75,11 +34,23 @@ class Gateway final : public v1::WorkerService::CallbackService {
 class ProtocolTest : public testing::Test {
  protected:
   ProtocolTest()
-      : fleet_(7, "store", &common::SystemClock(),
+      : fleet_({7, "store", 1000000000}, &common::SystemClock(),
                {[this](const v1::Hello&) { Count(&attached_); }, [this](const std::string&, const v1::WorkerMessage&) { Count(&messages_); },
                 [this](const std::string&, const std::string&) { Count(&lost_); }}),
-        ingest_(7, &store_, [](const std::string&) { FAIL(); }),
+        ingest_(Pipeline()),
         gateway_(&fleet_, &ingest_) {
+    for (int i = 0; i < 7; ++i) (void)store_.AcquireEpoch("test");
+    storage::RunRecord run;
+    run.run_id = Phase().run_id();
+    EXPECT_TRUE(store_.Enqueue(run).ok());
+    storage::PhaseRecord phase;
+    EXPECT_TRUE(store_.BeginPhase(run.run_id, phase, {}, {0}).ok());
+    store_.set_fate([this](bool changing) {
+      if (!changing || outages_ == 0) return storage::MemoryStore::Fate::kDone;
+      --outages_;
+      return storage::MemoryStore::Fate::kAway;
+    });
+    ingest_.StartThread();
     grpc::ServerBuilder builder;
     int port = 0;
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -93,6 +64,15 @@ class ProtocolTest : public testing::Test {
     server_->Wait();
   }
 
+  IngestPipeline::Options Pipeline() {
+    IngestPipeline::Options options;
+    options.epoch = 7;
+    options.store = &store_;
+    options.spool = &spool_;
+    options.clock = &common::SystemClock();
+    options.fenced = [](const std::string&) { FAIL(); };
+    return options;
+  }
   void Count(int* counter) {
     std::lock_guard<std::mutex> lock(mutex_);
     ++*counter;
@@ -109,6 +89,7 @@ class ProtocolTest : public testing::Test {
     hello->set_protocol_version(version);
     hello->set_software_version("9.9");
     hello->set_worker_id(id);
+    hello->set_instance_id(common::NewUuid());
     hello->mutable_host()->set_host_id(common::NewUuid());
     hello->mutable_host()->set_name(host);
     hello->mutable_host()->set_boot_id("boot");
@@ -144,7 +125,10 @@ class ProtocolTest : public testing::Test {
   std::mutex mutex_;
   std::condition_variable changed_;
   int attached_ = 0, messages_ = 0, lost_ = 0;
-  MemoryStore store_;
+  storage::MemoryDatabase database_;
+  storage::MemoryStore store_{&database_};
+  std::atomic<int> outages_{0};
+  storage::MemorySpool spool_{1 << 20};
   Fleet fleet_;
   IngestPipeline ingest_;
   Gateway gateway_;
@@ -155,7 +139,7 @@ class ProtocolTest : public testing::Test {
 TEST_F(ProtocolTest, AnotherVersionIsRefusedWithWords) {
   const v1::ControllerMessage answer = Say(Hello("node1", 99));
   ASSERT_TRUE(answer.has_refused());
-  EXPECT_EQ(answer.refused().reason(), "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 1: install the same Lockstep on both");
+  EXPECT_EQ(answer.refused().reason(), "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 2: install the same Lockstep on both");
   EXPECT_EQ(attached_, 0);
 }
 
@@ -163,7 +147,7 @@ TEST_F(ProtocolTest, WhoDoesNotSayHelloOrHasNoIdentityIsRefused) {
   v1::WorkerMessage heartbeat;
   heartbeat.mutable_heartbeat();
   EXPECT_EQ(Say(heartbeat).refused().reason(), "the first message must be Hello");
-  EXPECT_EQ(Say(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, "me")).refused().reason(), "its worker or host id is not a UUID");
+  EXPECT_EQ(Say(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, "me")).refused().reason(), "its worker, host or instance id is not a UUID");
 }
 
 TEST_F(ProtocolTest, AttachedTwiceOrUnderATakenNameIsRefusedAndTheFirstStays) {
@@ -184,6 +168,8 @@ TEST_F(ProtocolTest, AttachedTwiceOrUnderATakenNameIsRefusedAndTheFirstStays) {
   EXPECT_TRUE(Reach(&messages_, 1));
   context.TryCancel();
   call->Finish();
+  // It is waited for, and lost after the lease.
+  EXPECT_TRUE(fleet_.IsAttached(id));
   EXPECT_TRUE(Reach(&lost_, 1));
   EXPECT_FALSE(fleet_.IsAttached(id));
 }
@@ -207,7 +193,7 @@ TEST_F(ProtocolTest, PingsGiveAClockWithABoundThatHoldsTheTruth) {
   ClockEstimator::Estimate clock;
   for (int i = 0; i < 200 && !clock.known; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    clock = fleet_.ClockOf(id);
+    clock = fleet_.ClockAt(id, common::SystemClock().MonotonicNs());
   }
   ASSERT_TRUE(clock.known);
   EXPECT_LE(std::abs(clock.offset_ns - kAhead), clock.bound_ns);
@@ -223,7 +209,7 @@ class DeliverTest : public ProtocolTest {
     v1::ControllerMessage welcome;
     control_->Read(&welcome);
     ingest_.Open(Phase(), {{id_, {0, "node1"}}}, {},
-                 {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](uint32_t, const v1::PhaseResult&, const std::string&) {}});
+                 {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](uint32_t, const v1::PhaseResult&, const std::string&) {}}, {});
     deliver_ = stub_->Deliver(&deliver_context_);
     v1::Delivery hello;
     hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
@@ -257,16 +243,18 @@ TEST_F(DeliverTest, NothingIsStoredTwiceAndAGapIsSentBack) {
   EXPECT_EQ(gap.refused(), "sequence 9 came before 5");
   EXPECT_EQ(gap.committed(), 5u);
   EXPECT_FALSE(gap.final());
-  EXPECT_EQ(store_.stored[0], 5u);
+  EXPECT_EQ(*store_.Cursor(Phase(), 0), 5u);
 }
 
 TEST_F(DeliverTest, AnOutageOfTheStoreDelaysAndLosesNothing) {
-  {
-    std::lock_guard<std::mutex> lock(store_.mutex);
-    store_.outages = 2;
-  }
-  EXPECT_EQ(Ack(Batch(0, 3)).committed(), 3u);
-  EXPECT_EQ(store_.stored[0], 3u);
+  outages_ = 2;
+  const v1::DeliveryAck spooled = Ack(Batch(0, 3));
+  EXPECT_EQ(spooled.spooled(), 3u);
+  EXPECT_EQ(spooled.committed(), 0u);
+  v1::DeliveryAck committed;
+  EXPECT_TRUE(deliver_->Read(&committed));
+  EXPECT_EQ(committed.committed(), 3u);
+  EXPECT_EQ(*store_.Cursor(Phase(), 0), 3u);
 }
 
 TEST_F(DeliverTest, SamplesOfAPhaseThatIsNotThereAreRefusedForGood) {
@@ -285,7 +273,70 @@ TEST_F(DeliverTest, GarbageIsRefusedAndStoresNothing) {
   v1::Delivery empty = Batch(0, 0);
   empty.mutable_batch()->add_items();
   EXPECT_TRUE(Ack(empty).final());
-  EXPECT_EQ(store_.stored[0], 0u);
+  EXPECT_EQ(*store_.Cursor(Phase(), 0), 0u);
+}
+
+TEST_F(DeliverTest, IntervalsThatNoPhaseHasAreRefused) {
+  const auto refused = [&](int64_t begin, int64_t end, uint32_t interval) {
+    v1::Delivery delivery = Batch(0, 1);
+    v1::IntervalSample* sample = delivery.mutable_batch()->mutable_items(0)->mutable_interval();
+    sample->set_begin_ns(begin);
+    sample->set_end_ns(end);
+    sample->set_interval(interval);
+    return Ack(delivery);
+  };
+  EXPECT_NE(refused(-5, 5, 0).refused().find("lies from -5"), std::string::npos);
+}
+
+TEST_F(DeliverTest, SamplesAfterTheResultAreRefused) {
+  v1::Delivery result = Batch(0, 1);
+  result.mutable_batch()->add_items()->mutable_result()->set_intervals(1);
+  EXPECT_EQ(Ack(result).committed(), 2u);
+  EXPECT_EQ(Ack(Batch(2, 1)).refused(), "an item after the worker's result");
+}
+
+// A worker that piles up what it is not answered is not read from; its connection, and everybody else's, stay.
+TEST_F(DeliverTest, FloodingIsHeldBack) {
+  for (uint64_t i = 0; i < 400; ++i) ASSERT_TRUE(deliver_->Write(Batch(i, 1)));
+  uint64_t committed = 0;
+  v1::DeliveryAck ack;
+  while (committed < 400 && deliver_->Read(&ack)) committed = std::max(committed, ack.committed());
+  EXPECT_EQ(committed, 400u);
+  EXPECT_EQ(*store_.Cursor(Phase(), 0), 400u);
+  EXPECT_TRUE(fleet_.IsAttached(id_));
+}
+
+TEST_F(ProtocolTest, AWorkerThatFloodsIsSentAwayWithWords) {
+  const std::string id = common::NewUuid();
+  grpc::ClientContext context;
+  auto call = stub_->Control(&context);
+  call->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id));
+  std::thread flood([&] {
+    v1::WorkerMessage event;
+    event.mutable_event()->set_message("again");
+    for (int i = 0; i < 200000 && call->Write(event); ++i) {
+    }
+  });
+  v1::ControllerMessage message;
+  std::string refused;
+  while (call->Read(&message)) {
+    if (message.has_refused()) refused = message.refused().reason();
+  }
+  flood.join();
+  EXPECT_NE(refused.find("floods this controller"), std::string::npos) << refused;
+  EXPECT_EQ(Say(Hello("node2")).has_welcome(), true);  // others are served
+}
+
+// Its connection is dropped without a word to it; the same process comes back, and nobody held it for lost.
+TEST_F(ProtocolTest, TheSameProcessIsTakenBackWithinTheLease) {
+  const v1::WorkerMessage hello = Hello("node1");
+  EXPECT_TRUE(Say(hello).has_welcome());
+  EXPECT_TRUE(Say(hello).has_welcome());
+  EXPECT_EQ(lost_, 0);
+  v1::WorkerMessage other = hello;
+  other.mutable_hello()->set_instance_id(common::NewUuid());
+  EXPECT_TRUE(Say(other).has_welcome());
+  EXPECT_TRUE(Reach(&lost_, 1));
 }
 
 TEST_F(ProtocolTest, ADeliveryWithoutAnAttachedWorkerIsRefused) {

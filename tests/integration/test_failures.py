@@ -169,24 +169,6 @@ class Stores(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn(f"cannot listen on {fleet.address}; is another controller running there?", done.stderr)
 
-    def test_a_killed_controller_leaves_a_run_that_is_called_failed_and_postgres_is_adopted(self):
-        with Fleet(1) as fleet:
-            running = fleet.start_lockstep("run", "-", stdin=files_job(fleet.data, hosts=1, duration="30s"))
-            fleet.await_phase("mix")
-            fleet.controller.send_signal(signal.SIGKILL)
-            fleet.controller.wait()
-            running.communicate(timeout=30)
-            self.assertEqual(running.returncode, 1)
-            fleet.start_controller(listen=fleet.address)
-            self.assertIn("adopting the PostgreSQL that runs", fleet.log("controller"))
-            fleet.wait_attached(1)
-            report = fleet.lockstep("report", "last", "--format", "json").json()
-            self.assertEqual(report["run"]["state"], "failed")
-            self.assertIn("the controller was restarted", report["run"]["outcome"])
-            self.assertIn("ending I/O: the controller that commanded it is gone", fleet.log("node1"))
-            done = fleet.run_job(files_job(fleet.data, hosts=1, duration="1s"))
-            self.assertEqual(done.status, 0, str(done))
-
     def test_postgres_killed_in_the_middle_loses_nothing(self):
         with Fleet(1) as fleet:
             running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, hosts=1, duration="5s"))

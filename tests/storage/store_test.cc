@@ -155,11 +155,16 @@ TEST_F(StoreTest, ACursorElsewhereRollsEverythingBack) {
 
 TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
   const v1::PhaseId phase = Begin();
+  auto old = *PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "old"});
+  const uint64_t before = *old->AcquireEpoch("old");
   const uint64_t newer = *store_->AcquireEpoch("another");
-  EXPECT_GT(newer, epoch_);
+  EXPECT_GT(newer, before);
   EXPECT_EQ(store_->Ingest(epoch_, {Batch(phase, 0, 0, {Interval(0, {1})})}).code(), absl::StatusCode::kAborted);
   EXPECT_EQ(Count("interval_counters", phase), 0);
-  EXPECT_EQ(store_->GetRun(phase.run_id())->state, "failed");  // it was in progress
+  // Nor does it change anything else.
+  EXPECT_EQ(old->EndRun(phase.run_id(), "failed", "", false).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(old->AddEvent(phase.run_id(), "info", "", "").code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(store_->GetRun(phase.run_id())->state, "running");  // the newer one goes on with it
 }
 
 TEST_F(StoreTest, SqlReadsHistogramsAsTheProgramDoes) {

@@ -36,7 +36,7 @@ class LoadTest : public testing::Test {
     target->mutable_target()->mutable_file()->set_count(2);
     target->set_file_count(2);
     v1::RunAssignment* run = assignment_.mutable_run();
-    run->set_hard_stop_ns(20000 * kMs);
+    assignment_.set_hard_stop_ns(20000 * kMs);
     v1::WorkloadAssignment* workload = run->add_workloads();
     workload->set_seed(1);
     v1::Workload* w = workload->mutable_workload();

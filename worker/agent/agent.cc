@@ -52,27 +52,21 @@ class Agent::Session {
     if (!stream_->Read(&first)) {
       return absl::UnavailableError(absl::StrCat(address_, ": ", stream_->Finish().error_message()));
     }
-    if (first.has_refused()) {
+    if (absl::Status status = agent_->protocol_->OnFirst(first); !status.ok()) {
       Cancel();
       stream_->Finish();
-      const auto code = first.refused().retry() ? absl::StatusCode::kUnavailable : absl::StatusCode::kFailedPrecondition;
-      return absl::Status(code, absl::StrCat("the controller at ", address_, " refuses this worker: ", first.refused().reason()));
+      return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ", std::string(status.message())));
     }
     spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
-    // Epochs of different stores do not compare.
-    if (first.welcome().store_id() != agent_->store_id_) agent_->epoch_ = 0;
-    agent_->store_id_ = first.welcome().store_id();
-    if (first.epoch() < agent_->epoch_) {
-      Cancel();
-      stream_->Finish();
-      return absl::UnavailableError(absl::StrCat("the controller at ", address_, " (epoch ", first.epoch(), ") was replaced by one of epoch ", agent_->epoch_.load()));
-    }
-    agent_->epoch_ = first.epoch();
     if (!agent_->Publish(this)) {
       Cancel();
       stream_->Finish();
       return absl::OkStatus();
     }
+    // What has changed since Hello was written went nowhere.
+    v1::WorkerMessage news;
+    *news.mutable_status() = agent_->protocol_->status();
+    if (news.status().SerializeAsString() != hello.hello().status().SerializeAsString()) Send(news);
     lease_ns_ = first.welcome().lease_ns() > 0 ? first.welcome().lease_ns() : 10 * kHeartbeatNs;
     heard_ns_ = agent_->clock_->MonotonicNs();
     std::thread heartbeat([this] { Heartbeat(); });
@@ -81,7 +75,11 @@ class Agent::Session {
     while (stream_->Read(&message)) {
       const int64_t received = agent_->clock_->MonotonicNs();
       heard_ns_ = received;
-      Handle(message, received);
+      if (message.has_refused()) {
+        spdlog::warn("the controller at {} ends this connection: {}", address_, message.refused().reason());
+        continue;
+      }
+      agent_->protocol_->OnCommand(message, received);
     }
     over_ = true;
     agent_->Publish(nullptr);
@@ -105,62 +103,11 @@ class Agent::Session {
   }
 
  private:
-  void Handle(const v1::ControllerMessage& message, int64_t received_ns) {
-    if (message.epoch() < agent_->epoch_) {
-      return Report("warning", absl::StrCat("refused a command of the replaced controller of epoch ", message.epoch()));
-    }
-    agent_->epoch_ = message.epoch();
-    switch (message.kind_case()) {
-      case v1::ControllerMessage::kClockPing: {
-        v1::WorkerMessage reply;
-        reply.mutable_clock_reply()->set_id(message.clock_ping().id());
-        reply.mutable_clock_reply()->set_received_ns(received_ns);
-        reply.mutable_clock_reply()->set_replied_ns(agent_->clock_->MonotonicNs());
-        return Send(reply);
-      }
-      case v1::ControllerMessage::kInspect: {
-        v1::WorkerMessage reply;
-        *reply.mutable_inspection() = InspectTargets(
-            *agent_->guard_, message.inspect(), {agent_->options_.host.name(), message.inspect().worker_index()});
-        return Send(reply);
-      }
-      case v1::ControllerMessage::kAssign: {
-        const absl::Status status = agent_->runner_->Assign(message.assign());
-        if (status.ok()) return;
-        v1::WorkerMessage failed;
-        *failed.mutable_phase_failed()->mutable_phase() = message.assign().phase();
-        failed.mutable_phase_failed()->set_reason(std::string(status.message()));
-        return Send(failed);
-      }
-      case v1::ControllerMessage::kGo: {
-        const absl::Status status = agent_->runner_->Go(message.go());
-        if (!status.ok()) Report("error", std::string(status.message()));
-        return;
-      }
-      case v1::ControllerMessage::kStopAt:
-        return agent_->runner_->StopAt(message.stop_at());
-      case v1::ControllerMessage::kStopNow:
-        return agent_->runner_->StopNow(message.stop_now().run_id());
-      case v1::ControllerMessage::kRelease:
-      case v1::ControllerMessage::kWelcome:
-      case v1::ControllerMessage::kRefused:
-      case v1::ControllerMessage::KIND_NOT_SET:
-        return;
-    }
-  }
-
-  void Report(const std::string& severity, const std::string& text) {
-    spdlog::warn("{}", text);
-    v1::WorkerMessage message;
-    message.mutable_event()->set_severity(severity);
-    message.mutable_event()->set_message(text);
-    Send(message);
-  }
-
   void Heartbeat() {
     while (!over_) {
       v1::WorkerMessage message;
-      message.mutable_heartbeat()->set_epoch(agent_->epoch_);
+      message.mutable_heartbeat()->set_epoch(agent_->protocol_->epoch());
+      message.mutable_heartbeat()->set_activity(agent_->protocol_->Activity());
       message.mutable_heartbeat()->set_wall_clock_ns(agent_->clock_->WallNs());
       Send(message);
       for (int i = 0; i < 10 && !over_; ++i) std::this_thread::sleep_for(std::chrono::nanoseconds(kHeartbeatNs / 10));
@@ -228,39 +175,25 @@ class Agent::Session {
 };
 
 Agent::Agent(Options options, const Guard* guard, const common::Clock* clock)
-    : options_(std::move(options)), guard_(guard), clock_(clock) {
+    : options_(std::move(options)), guard_(guard), clock_(clock), instance_id_(common::NewUuid()), outbox_(options_.outbox) {
+  Protocol::Ports ports;
+  ports.outbox = &outbox_;
+  ports.send = [this](const v1::WorkerMessage& message) { SendToSession(message); };
+  ports.inspect = [this](const v1::Inspect& inspect) { return InspectTargets(*guard_, inspect, {options_.host.name(), inspect.worker_index()}); };
+  ports.now = [this] { return clock_->MonotonicNs(); };
   PhaseRunner::Callbacks callbacks;
-  const auto send = [this](auto fill) {
-    v1::WorkerMessage message;
-    fill(&message);
-    SendToSession(std::move(message));
-  };
-  callbacks.armed = [send](const v1::Armed& armed) { send([&](v1::WorkerMessage* m) { *m->mutable_armed() = armed; }); };
-  callbacks.failed = [send](const v1::PhaseFailed& failed) {
-    spdlog::error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(), failed.reason());
-    send([&](v1::WorkerMessage* m) { *m->mutable_phase_failed() = failed; });
-  };
-  callbacks.progress = [send](const v1::PhaseProgress& progress) {
-    send([&](v1::WorkerMessage* m) { *m->mutable_progress() = progress; });
-  };
-  callbacks.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) {
-    v1::DeliveryItem item;
-    *item.mutable_interval() = std::move(sample);
-    outbox_.Add(phase, std::move(item));
-  };
-  callbacks.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) {
-    v1::DeliveryItem item;
-    *item.mutable_result() = std::move(result);
-    outbox_.Add(phase, std::move(item));
-  };
-  callbacks.report = [send](const std::string& severity, const std::string& text) {
+  callbacks.armed = [this](const v1::Armed& armed) { protocol_->OnArmed(armed); };
+  callbacks.failed = [this](const v1::PhaseFailed& failed) { protocol_->OnFailed(failed); };
+  callbacks.progress = [this](const v1::PhaseProgress& progress) { protocol_->OnProgress(progress); };
+  callbacks.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) { protocol_->OnSample(phase, std::move(sample)); };
+  callbacks.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) { protocol_->OnResult(phase, std::move(result)); };
+  callbacks.report = [this](const std::string& severity, const std::string& text) {
     spdlog::warn("{}", text);
-    send([&](v1::WorkerMessage* m) {
-      m->mutable_event()->set_severity(severity);
-      m->mutable_event()->set_message(text);
-    });
+    protocol_->OnReport(severity, text);
   };
   runner_ = std::make_unique<PhaseRunner>(guard_, clock_, options_.host.name(), options_.mismatch_directory, std::move(callbacks));
+  ports.executor = runner_.get();
+  protocol_ = std::make_unique<Protocol>(std::move(ports));
 }
 
 Agent::~Agent() = default;
@@ -270,6 +203,8 @@ v1::Hello Agent::MakeHello() const {
   hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
   hello.set_software_version(common::kSoftwareVersion);
   hello.set_worker_id(options_.worker_id);
+  hello.set_instance_id(instance_id_);
+  *hello.mutable_status() = protocol_->status();
   *hello.mutable_host() = options_.host;
   for (v1::BlockDevice& device : ListBlockDevices()) *hello.add_devices() = std::move(device);
   for (const auto& [key, value] : options_.labels) (*hello.mutable_labels())[key] = value;
@@ -295,7 +230,24 @@ bool Agent::Publish(Session* session) {
   return !stopping_;
 }
 
+// What ends without a controller's word ends by this.
+void Agent::TickMain() {
+  while (Sleep(200000000)) protocol_->Tick();
+}
+
 absl::Status Agent::Run() {
+  std::thread tick([this] { TickMain(); });
+  const absl::Status status = Serve();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  stop_changed_.notify_all();
+  tick.join();
+  return status;
+}
+
+absl::Status Agent::Serve() {
   int64_t pause = kFirstPauseNs;
   std::string said;
   for (size_t attempt = 0;; ++attempt) {
@@ -309,10 +261,6 @@ absl::Status Agent::Run() {
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (stopping_) return absl::OkStatus();
-    }
-    if (runner_->busy()) {
-      spdlog::warn("ending I/O: the controller that commanded it is gone");
-      runner_->StopNow("");
     }
     if (absl::IsFailedPrecondition(status)) return status;
     if (status.message() != said) spdlog::warn("{}; dialling again", std::string(status.message()));

@@ -14,12 +14,13 @@
 #include "proto/worker.grpc.pb.h"
 #include "worker/agent/outbox.h"
 #include "worker/agent/phase_runner.h"
+#include "worker/agent/protocol.h"
 #include "worker/host/guard.h"
 
 namespace lockstep::worker {
 
-// The worker's side of the protocol: dials in, answers clock pings at once, carries out what it is told, and
-// delivers what was measured. When the controller is gone it ends its I/O and dials again, with growing pauses.
+// The worker on its connections: dials in, and lets the protocol talk over both streams. When the controller is gone the phase goes
+// on, what is measured is kept, and the agent dials again, with growing pauses and jitter, each of its controllers in turn.
 class Agent {
  public:
   struct Options {
@@ -29,6 +30,7 @@ class Agent {
     v1::HostFacts host;
     std::map<std::string, std::string> labels;
     std::string mismatch_directory;        // where blocks that do not match are saved
+    Outbox::Limits outbox;
   };
 
   // `guard` and `clock` outlive this.
@@ -49,16 +51,19 @@ class Agent {
   // From now on messages go to this session (or nowhere). False when the agent is stopping.
   bool Publish(Session* session);
 
+  absl::Status Serve();
+  void TickMain();
+
   const Options options_;
   const Guard* guard_;
   const common::Clock* clock_;
+  const std::string instance_id_;
   Outbox outbox_;
   std::mutex mutex_;
   std::condition_variable stop_changed_;
   bool stopping_ = false;          // guarded by mutex_
   Session* session_ = nullptr;     // guarded by mutex_; set only while its streams are open
-  std::string store_id_;           // of the controller's store; of the thread in Run()
-  std::atomic<uint64_t> epoch_{0};  // highest seen
+  std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<PhaseRunner> runner_;  // last: its threads use everything above
 };
 

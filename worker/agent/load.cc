@@ -119,8 +119,8 @@ absl::Status Load::Arm() {
 
 void Load::Start(int64_t go_ns) {
   const v1::RunAssignment& run = assignment_.run();
-  const int64_t load_ns = run.duration_ns() == 0 ? run.hard_stop_ns()
-                                                 : std::min(run.ramp_ns() + run.duration_ns(), run.hard_stop_ns());
+  const int64_t hard_stop_ns = assignment_.hard_stop_ns();
+  const int64_t load_ns = run.duration_ns() == 0 ? hard_stop_ns : std::min(run.ramp_ns() + run.duration_ns(), hard_stop_ns);
   // Without a workload of its own and without a common end there is nothing to wait for.
   const bool idle = parts_.empty() && run.duration_ns() == 0;
   std::lock_guard<std::mutex> lock(mutex_);
@@ -131,11 +131,13 @@ void Load::Start(int64_t go_ns) {
 }
 
 void Load::StopNow() {
-  stopped_early_ = true;
   std::lock_guard<std::mutex> lock(mutex_);
   if (state_ == State::kStarted) {
-    timeline_.EndAt(std::max(clock_->MonotonicNs(), timeline_.go_ns()));
+    const int64_t now = std::max(clock_->MonotonicNs(), timeline_.go_ns());
+    if (now < timeline_.load_end_ns()) stopped_early_ = true;
+    timeline_.EndAt(now);
   } else {
+    stopped_early_ = true;
     state_ = State::kCancelled;
     changed_.notify_all();
   }

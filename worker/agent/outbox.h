@@ -6,39 +6,71 @@
 #include <list>
 #include <mutex>
 #include <optional>
+#include <string>
 
+#include "common/files.h"
+#include "common/guards.h"
 #include "proto/worker.pb.h"
 
 namespace lockstep::worker {
 
 // What was measured and is not yet committed by the controller, in order, by phase and attempt. Items are numbered from 0
-// without gaps and kept until an acknowledgement says that they are committed. Thread-safe.
+// without gaps and kept until an acknowledgement says that they are committed: in memory up to a limit, beyond it in a file.
+// Thread-safe.
 class Outbox {
  public:
-  void Add(const v1::PhaseId& phase, v1::DeliveryItem item);
+  struct Limits {
+    size_t memory_bytes = 64 << 20;
+    // Where the rest goes, made when it is needed; without a path it stays in memory.
+    std::string overflow_path;
+    uint64_t overflow_bytes = uint64_t{4} << 30;
+  };
+  Outbox();
+  explicit Outbox(Limits limits, common::Guards guards = {});
+  ~Outbox();
+
+  // Takes an item in any case: what was measured is not thrown away. False when the limits are passed with it, so that no more
+  // should be measured until some is committed.
+  bool Add(const v1::PhaseId& phase, v1::DeliveryItem item);
   // The next items that were not handed out since the last Rewind(), at most 64 KiB unless one item is larger. Waits
-  // for up to 200 ms; nothing when there is nothing to send.
-  std::optional<v1::DeliveryBatch> NextBatch();
+  // for up to `wait_ms`; nothing when there is nothing to send.
+  std::optional<v1::DeliveryBatch> NextBatch(int wait_ms = 200);
   // Drops what is committed; a refusal rewinds, a final one drops the phase. Returns the refusal, if any.
   std::string OnAck(const v1::DeliveryAck& ack);
   // A new stream: hand out again everything that is not committed.
   void Rewind();
   // Waits until everything is committed, for `milliseconds` at most.
   bool WaitEmpty(int milliseconds);
+  // Items that are not committed.
+  size_t held() const;
 
  private:
+  struct Slot {
+    std::optional<v1::DeliveryItem> item;  // or, in the file:
+    uint64_t offset = 0;
+    size_t size = 0;
+  };
   struct Entry {
     v1::PhaseId phase;
-    uint64_t first = 0;  // sequence of items.front()
+    uint64_t first = 0;  // sequence of slots.front()
     uint64_t sent = 0;   // sequence after the last one handed out
-    std::deque<v1::DeliveryItem> items;
+    std::deque<Slot> slots;
   };
   Entry* FindLocked(const v1::PhaseId& phase);
   bool HasUnsentLocked() const;
+  bool WriteLocked(const v1::DeliveryItem& item, Slot* slot);
+  bool ReadLocked(const Slot& slot, v1::DeliveryItem* item) const;
+  void PopLocked(Entry* entry);
 
-  std::mutex mutex_;
+  const Limits limits_;
+  const common::Guards guards_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Entry> entries_;
+  size_t memory_bytes_ = 0;
+  common::FileDescriptor file_;
+  uint64_t file_end_ = 0;
+  size_t in_file_ = 0;  // slots
 };
 
 }  // namespace lockstep::worker

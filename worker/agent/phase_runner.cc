@@ -94,6 +94,7 @@ void PhaseRunner::Main(v1::Assignment assignment) {
 
 void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& who) {
   if (assignment.run().drop_caches()) {
+    doing_ = "dropping caches";
     if (absl::Status status = DropCaches(); !status.ok()) return Fail(assignment.phase(), status);
   }
   Load::Environment environment;
@@ -102,6 +103,7 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   environment.ledgers = &ledgers_;
   environment.mismatch_directory = mismatch_directory_;
   environment.report = callbacks_.report;
+  doing_ = "opening targets";
   auto made = Load::Make(assignment, who, std::move(environment));
   if (!made.ok()) return Fail(assignment.phase(), made.status());
   const std::shared_ptr<Load> load = *made;
@@ -110,6 +112,7 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
     load_ = load;
     if (stop_) load->StopNow();
   }
+  doing_ = "registering buffers and starting threads";
   const absl::Status status = load->Arm();
   if (!status.ok()) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -120,6 +123,7 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   *armed.mutable_phase() = assignment.phase();
   for (const std::string& note : load->notes()) armed.add_notes(note);
   callbacks_.armed(armed);
+  doing_ = "running or draining the load";
   if (AwaitGo()) load->Start(go_ns_);
   v1::PhaseResult result =
       load->Wait([&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
@@ -146,6 +150,7 @@ void PhaseRunner::DoFiles(const v1::Assignment& assignment, const std::function<
   *armed.mutable_phase() = assignment.phase();
   callbacks_.armed(armed);
   v1::PhaseResult result;
+  doing_ = "working on files";
   if (AwaitGo()) {
     clock_->SleepUntil(go_ns_);
     result.set_go_ns(go_ns_);

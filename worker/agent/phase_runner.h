@@ -11,6 +11,7 @@
 #include "proto/worker.pb.h"
 #include "worker/agent/block_ledger.h"
 #include "worker/agent/load.h"
+#include "worker/agent/phase_executor.h"
 #include "worker/agent/targets.h"
 #include "worker/host/guard.h"
 
@@ -18,7 +19,7 @@ namespace lockstep::worker {
 
 // Carries out one assignment at a time on a thread of its own. Thread-safe; callbacks come from that thread, in the
 // order armed → samples → result, or failed.
-class PhaseRunner {
+class PhaseRunner final : public PhaseExecutor {
  public:
   struct Callbacks {
     std::function<void(const v1::Armed&)> armed;
@@ -32,16 +33,13 @@ class PhaseRunner {
 
   // `guard` and `clock` outlive this. Blocks that do not match are saved under `mismatch_directory`.
   PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, std::string mismatch_directory, Callbacks callbacks);
-  ~PhaseRunner();
+  ~PhaseRunner() override;
 
-  // FAILED_PRECONDITION while another assignment runs.
-  absl::Status Assign(const v1::Assignment& assignment);
-  // FAILED_PRECONDITION when `go` names another phase than the armed one.
-  absl::Status Go(const v1::Go& go);
-  void StopAt(const v1::StopAt& stop);
-  // Ends what runs of this run (or of any, when empty); returns at once.
-  void StopNow(const std::string& run_id);
-  bool busy() const { return busy_; }
+  absl::Status Assign(const v1::Assignment& assignment) override;
+  absl::Status Go(const v1::Go& go) override;
+  void StopAt(const v1::StopAt& stop) override;
+  void StopNow(const std::string& run_id) override;
+  std::string activity() const override { return doing_.load(); }
 
  private:
   void Main(v1::Assignment assignment);
@@ -70,6 +68,7 @@ class PhaseRunner {
   std::thread thread_;           // guarded by mutex_
   std::atomic<bool> stop_{false};
   std::atomic<bool> busy_{false};
+  std::atomic<const char*> doing_{""};  // string literals
 };
 
 }  // namespace lockstep::worker

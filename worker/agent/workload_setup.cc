@@ -271,7 +271,8 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
     if (w.engine_options().has_numa_node()) setup.placement.numa_node = static_cast<int>(w.engine_options().numa_node());
     setup.placement.huge_pages = w.engine_options().huge_pages();
     setup.drain_ns = context.assignment->drain_ns();
-    setup.spin_ns = threads <= cpus ? kSpinNs : 0;
+    // Workers of one kernel share its processors.
+    setup.spin_ns = std::max<size_t>(threads, context.assignment->run().kernel_threads()) <= cpus ? kSpinNs : 0;
     made.push_back(std::make_unique<IoThread>(std::move(setup), *std::move(own), context.timeline, context.clock));
   }
   return made;

@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::controller {
+
+// Who is attached, who is waited for, and who is lost: a worker whose connection ended, or that is silent, is lost after the lease
+// unless the same process is back by then. Pure; times are of the controller's monotonic clock, nanoseconds. Not thread-safe.
+class Roster {
+ public:
+  explicit Roster(int64_t lease_ns) : lease_ns_(lease_ns) {}
+
+  struct Admission {
+    // The worker id was known with another process, which is lost therefore.
+    bool replaced_process = false;
+    // The same process is back, before its old connection was known to have ended (when `was_connected`).
+    bool resumed = false;
+    bool was_connected = false;
+  };
+  // UNAVAILABLE when it is refused for now, FAILED_PRECONDITION when for good.
+  absl::StatusOr<Admission> Attach(const v1::Hello& hello, int64_t now_ns);
+  // Its connection has ended.
+  void Disconnected(const std::string& worker_id);
+  void Heard(const std::string& worker_id, int64_t now_ns);
+  // Removes and returns those whose lease has passed, with words.
+  struct Expired {
+    std::string worker_id, reason;
+  };
+  std::vector<Expired> Expire(int64_t now_ns);
+
+  bool Has(const std::string& worker_id) const { return members_.count(worker_id) != 0; }
+  bool IsConnected(const std::string& worker_id) const;
+  const v1::Hello* Find(const std::string& worker_id) const;
+  int64_t lease_ns() const { return lease_ns_; }
+  size_t size() const { return members_.size(); }
+
+ private:
+  struct Member {
+    v1::Hello hello;
+    bool connected = false;
+    int64_t heard_ns = 0;
+  };
+  const int64_t lease_ns_;
+  std::map<std::string, Member> members_;       // by worker id
+  std::map<std::string, std::string> names_;    // host name → worker id
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "controller/fleet/clock_estimator.h"
+#include "proto/controller.pb.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::controller {
+
+// What those who decide need of the fleet. Thread-safe.
+class FleetLink {
+ public:
+  virtual ~FleetLink() = default;
+  // Sends a command. False when the worker has no connection now.
+  virtual bool Send(const std::string& worker_id, v1::ControllerMessage message) = 0;
+  // Several quick exchanges with each worker now, for a good estimate soon.
+  virtual void PingBurst(const std::vector<std::string>& worker_ids) = 0;
+  // What the worker's clock will show at an instant of the controller's.
+  virtual ClockEstimator::Estimate ClockAt(const std::string& worker_id, int64_t at_ns) const = 0;
+  // Those that have a connection.
+  virtual std::vector<v1::Hello> Hellos() const = 0;
+  // Its wall clock minus the controller's, nanoseconds: for the record only.
+  virtual int64_t WallDifferenceNs(const std::string& worker_id) const = 0;
+  virtual int64_t lease_ns() const = 0;
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,92 @@
+#include "controller/service/loop.h"
+
+#include <chrono>
+
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+
+ThreadLoop::ThreadLoop(const common::Clock* clock, std::function<void(const std::string&)> fenced) : clock_(clock), fenced_(std::move(fenced)) {}
+
+ThreadLoop::~ThreadLoop() { Stop(); }
+
+void ThreadLoop::Start() {
+  store_thread_ = std::thread([this] { StoreMain(); });
+  thread_ = std::thread([this] { Main(); });
+}
+
+void ThreadLoop::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  thread_.join();
+  store_stopping_ = true;
+  store_queue_.Close();
+  store_thread_.join();
+}
+
+void ThreadLoop::Post(std::function<void()> call) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    calls_.push_back(std::move(call));
+  }
+  changed_.notify_all();
+}
+
+void ThreadLoop::After(int64_t after_ns, std::function<void()> call) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    timers_.emplace(clock_->MonotonicNs() + after_ns, std::move(call));
+  }
+  changed_.notify_all();
+}
+
+void ThreadLoop::Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) {
+  store_queue_.Push({std::move(work), std::move(then)});
+}
+
+void ThreadLoop::StoreMain() {
+  while (auto work = store_queue_.Pop()) {
+    absl::Status status = work->work();
+    for (int tries = 0; absl::IsUnavailable(status) && !store_stopping_; ++tries) {
+      if (tries == 0) spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      status = work->work();
+    }
+    if (absl::IsAborted(status)) {
+      fenced_(std::string(status.message()));
+      return;
+    }
+    Post([then = std::move(work->then), status] { then(status); });
+  }
+}
+
+void ThreadLoop::Main() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stopping_) {
+    std::function<void()> call;
+    const int64_t now = clock_->MonotonicNs();
+    if (!calls_.empty()) {
+      call = std::move(calls_.front());
+      calls_.pop_front();
+    } else if (!timers_.empty() && timers_.begin()->first <= now) {
+      call = std::move(timers_.begin()->second);
+      timers_.erase(timers_.begin());
+    } else if (timers_.empty()) {
+      changed_.wait(lock);
+      continue;
+    } else {
+      changed_.wait_for(lock, std::chrono::nanoseconds(timers_.begin()->first - now));
+      continue;
+    }
+    lock.unlock();
+    call();
+    call = nullptr;
+    lock.lock();
+  }
+}
+
+}  // namespace lockstep::controller

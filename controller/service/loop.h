@@ -1,0 +1,64 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "common/queue.h"
+
+namespace lockstep::controller {
+
+// The controller's one deciding thread, as those who decide see it.
+class Loop {
+ public:
+  virtual ~Loop() = default;
+  // Runs on the deciding thread: soon, or after so long. From any thread.
+  virtual void Post(std::function<void()> call) = 0;
+  virtual void After(int64_t after_ns, std::function<void()> call) = 0;
+  // Runs `work` apart from the deciding thread, again and again while it is UNAVAILABLE, then `then` on the deciding
+  // thread. Works are done one at a time, in the order of the calls. From any thread.
+  virtual void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) = 0;
+};
+
+// On threads of its own.
+class ThreadLoop final : public Loop {
+ public:
+  // `clock` outlives this. `fenced` is called when a work is ABORTED: another controller has replaced this one.
+  ThreadLoop(const common::Clock* clock, std::function<void(const std::string&)> fenced);
+  ~ThreadLoop() override;
+  void Start();
+  // Ends the threads; what has not been done by then is not done.
+  void Stop();
+
+  void Post(std::function<void()> call) override;
+  void After(int64_t after_ns, std::function<void()> call) override;
+  void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) override;
+
+ private:
+  void Main();
+  void StoreMain();
+
+  const common::Clock* clock_;
+  const std::function<void(const std::string&)> fenced_;
+  struct Work {
+    std::function<absl::Status()> work;
+    std::function<void(const absl::Status&)> then;
+  };
+  common::Queue<Work> store_queue_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> calls_;               // guarded by mutex_
+  std::multimap<int64_t, std::function<void()>> timers_;  // guarded by mutex_; by due time
+  bool stopping_ = false;                                 // guarded by mutex_
+  std::atomic<bool> store_stopping_{false};
+  std::thread thread_;
+  std::thread store_thread_;
+};
+
+}  // namespace lockstep::controller

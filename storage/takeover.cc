@@ -1,0 +1,148 @@
+// What a controller reads of the runs of the one that it replaces.
+
+#include <map>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "storage/pg_store.h"
+
+namespace lockstep::storage {
+namespace {
+
+std::vector<PgParam> Key(const std::string& run_id, const PhaseRecord& phase) { return {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt)}; }
+
+absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
+  auto rows = connection->Query("SELECT worker_index, worker_id, host_id, host, boot_id, inspection, hello, lost IS NOT NULL FROM run_workers WHERE run_id = $1 ORDER BY 1",
+                                {active->run.run_id});
+  if (!rows.ok()) return rows.status();
+  for (int i = 0; i < rows->rows(); ++i) {
+    RunWorker worker;
+    worker.worker_index = static_cast<uint32_t>(rows->Int(i, 0));
+    worker.worker_id = rows->Text(i, 1);
+    worker.host_id = rows->Text(i, 2);
+    worker.host = rows->Text(i, 3);
+    worker.boot_id = rows->Text(i, 4);
+    if (absl::Status status = FromJson(rows->Text(i, 5), &worker.inspection); !status.ok()) return status;
+    if (absl::Status status = FromJson(rows->Text(i, 6), &worker.hello); !status.ok()) return status;
+    worker.lost = rows->Bool(i, 7);
+    active->workers.push_back(std::move(worker));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status LoadLastPhase(PgConnection* connection, ActiveRun* active) {
+  auto rows = connection->Query(
+      "SELECT phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0), coalesce((extract(epoch FROM go_at) * 1000000)::bigint * 1000, 0) "
+      "FROM phases WHERE run_id = $1 ORDER BY phase DESC, attempt DESC LIMIT 1",
+      {active->run.run_id});
+  if (!rows.ok()) return rows.status();
+  if (rows->rows() == 0) return absl::OkStatus();
+  PhaseRecord& phase = active->phase;
+  phase.phase = static_cast<uint32_t>(rows->Int(0, 0));
+  phase.attempt = static_cast<uint32_t>(rows->Int(0, 1));
+  phase.name = rows->Text(0, 2);
+  phase.kind = rows->Text(0, 3);
+  phase.state = rows->Text(0, 4);
+  phase.reason = rows->Text(0, 5);
+  phase.interval_ns = rows->Int(0, 6);
+  phase.ramp_ns = rows->Int(0, 7);
+  phase.go_ns = rows->Int(0, 8);
+  active->go_wall_ns = rows->Int(0, 9);
+  auto cursors = connection->Query("SELECT worker_index, clock_offset_ns, clock_bound_ns, sequence FROM cursors WHERE run_id = $1 AND phase = $2 AND attempt = $3",
+                                   Key(active->run.run_id, phase));
+  if (!cursors.ok()) return cursors.status();
+  for (int i = 0; i < cursors->rows(); ++i) {
+    const auto worker = static_cast<uint32_t>(cursors->Int(i, 0));
+    active->clocks.push_back({worker, cursors->Int(i, 1), cursors->Int(i, 2)});
+    active->cursors[worker] = cursors->UInt(i, 3);
+  }
+  auto results = connection->Query("SELECT worker_index, error FROM worker_results WHERE run_id = $1 AND phase = $2 AND attempt = $3", Key(active->run.run_id, phase));
+  if (!results.ok()) return results.status();
+  for (int i = 0; i < results->rows(); ++i) active->results[static_cast<uint32_t>(results->Int(i, 0))] = results->Text(i, 1);
+  auto measured = connection->Query("SELECT name, measured_iops FROM phases WHERE run_id = $1 AND state = 'done'", {active->run.run_id});
+  if (!measured.ok()) return measured.status();
+  for (int i = 0; i < measured->rows(); ++i) active->measured_iops[measured->Text(i, 0)] = measured->Real(i, 1);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
+  auto rows = connection->Query(absl::StrCat("SELECT ", kRunColumns, ", r.ending_state, r.ending_reason, r.skip_cleanup "
+                                             "FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'running' ORDER BY r.number"));
+  if (!rows.ok()) return rows.status();
+  std::vector<ActiveRun> list;
+  for (int i = 0; i < rows->rows(); ++i) {
+    ActiveRun active;
+    auto run = ReadRunRecord(*rows, i);
+    if (!run.ok()) return run.status();
+    active.run = *std::move(run);
+    active.ending_state = rows->Text(i, 11);
+    active.ending_reason = rows->Text(i, 12);
+    active.skip_cleanup = rows->Bool(i, 13);
+    if (absl::Status status = LoadWorkers(connection, &active); !status.ok()) return status;
+    if (absl::Status status = LoadLastPhase(connection, &active); !status.ok()) return status;
+    list.push_back(std::move(active));
+  }
+  return list;
+}
+
+absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
+  auto rows = connection->Query("SELECT w.run_id, w.worker_id, j.spec, w.inspection, w.hold_ns FROM run_workers w JOIN runs r USING (run_id) JOIN jobs j USING (job_id) "
+                                "WHERE w.hold_ns IS NOT NULL");
+  if (!rows.ok()) return rows.status();
+  std::vector<HeldPlaces> list;
+  for (int i = 0; i < rows->rows(); ++i) {
+    HeldPlaces held;
+    held.run_id = rows->Text(i, 0);
+    held.worker_id = rows->Text(i, 1);
+    if (absl::Status status = FromJson(rows->Text(i, 2), &held.job); !status.ok()) return status;
+    if (absl::Status status = FromJson(rows->Text(i, 3), &held.inspection); !status.ok()) return status;
+    held.hold_ns = rows->Int(i, 4);
+    list.push_back(std::move(held));
+  }
+  return list;
+}
+
+absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(PgConnection* connection, const v1::PhaseId& phase) {
+  const std::vector<PgParam> key = {phase.run_id(), absl::StrCat(phase.phase()), absl::StrCat(phase.attempt())};
+  auto rows = connection->Query(
+      "SELECT c.worker_index, c.interval, c.interval_class, c.begin_ns, c.end_ns, c.workload, c.kind, c.operations, c.bytes, c.errors, "
+      "h.metric, h.scheme, encode(h.buckets, 'hex') FROM interval_counters c LEFT JOIN interval_histograms h "
+      "USING (run_id, phase, attempt, worker_index, workload, interval, interval_class, kind) "
+      "WHERE c.run_id = $1 AND c.phase = $2 AND c.attempt = $3 ORDER BY 1, 2, 6, 7, 11",
+      key);
+  if (!rows.ok()) return rows.status();
+  std::map<uint32_t, std::vector<v1::IntervalSample>> samples;
+  for (int i = 0; i < rows->rows(); ++i) {
+    auto& list = samples[static_cast<uint32_t>(rows->Int(i, 0))];
+    const auto interval = static_cast<uint32_t>(rows->Int(i, 1));
+    if (list.empty() || list.back().interval() != interval) {
+      v1::IntervalSample& sample = list.emplace_back();
+      sample.set_interval(interval);
+      sample.set_interval_class(static_cast<v1::IntervalClass>(rows->Int(i, 2)));
+      sample.set_begin_ns(rows->Int(i, 3));
+      sample.set_end_ns(rows->Int(i, 4));
+    }
+    auto* workloads = list.back().mutable_workloads();
+    const auto workload = static_cast<uint32_t>(rows->Int(i, 5));
+    if (workloads->empty() || workloads->rbegin()->workload() != workload) workloads->Add()->set_workload(workload);
+    if (rows->Null(i, 10)) continue;  // an interval without I/O
+    auto* operations = workloads->rbegin()->mutable_operations();
+    const auto kind = static_cast<v1::OperationKind>(rows->Int(i, 6));
+    if (operations->empty() || operations->rbegin()->kind() != kind) {
+      v1::OperationCounters* counters = operations->Add();
+      counters->set_kind(kind);
+      counters->set_operations(rows->UInt(i, 7));
+      counters->set_bytes(rows->UInt(i, 8));
+      counters->set_errors(rows->UInt(i, 9));
+    }
+    v1::Histogram* histogram = operations->rbegin()->add_histograms();
+    histogram->set_metric(static_cast<v1::Metric>(rows->Int(i, 10)));
+    histogram->set_scheme(static_cast<uint32_t>(rows->Int(i, 11)));
+    histogram->set_buckets(absl::HexStringToBytes(rows->Text(i, 12)));
+  }
+  return samples;
+}
+
+}  // namespace lockstep::storage

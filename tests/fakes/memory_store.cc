@@ -1,0 +1,293 @@
+#include "tests/fakes/memory_store.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace lockstep::storage {
+
+absl::Status MemoryStore::Ask() { return fate_(false) == Fate::kDone ? absl::OkStatus() : absl::UnavailableError("the database is away"); }
+
+absl::Status MemoryStore::Change(const std::function<absl::Status()>& body) {
+  const Fate fate = fate_(true);
+  if (fate == Fate::kAway) return absl::UnavailableError("the database is away");
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  if (epoch_ != 0 && !guards_.Pass(common::Guard::kEpochFence, db_->epoch == epoch_)) {
+    return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch_, ") was replaced by epoch ", db_->epoch));
+  }
+  const absl::Status status = body();
+  if (fate == Fate::kDoneButAnswerLost) return absl::UnavailableError("the answer was lost");
+  return status;
+}
+
+absl::StatusOr<MemoryStore::Run*> MemoryStore::Find(const std::string& run_id) {
+  const auto found = db_->runs.find(run_id);
+  if (found == db_->runs.end()) return absl::NotFoundError(absl::StrCat("no run ", run_id));
+  return &found->second;
+}
+
+absl::StatusOr<MemoryStore::Phase*> MemoryStore::FindPhase(const v1::PhaseId& id) {
+  auto run = Find(id.run_id());
+  if (!run.ok()) return run.status();
+  const auto found = (*run)->phases.find({id.phase(), id.attempt()});
+  if (found == (*run)->phases.end()) return absl::NotFoundError("no such phase");
+  return &found->second;
+}
+
+absl::StatusOr<uint64_t> MemoryStore::AcquireEpoch(const std::string&) {
+  epoch_ = 0;
+  uint64_t epoch = 0;
+  const absl::Status status = Change([&] {
+    epoch = ++db_->epoch;
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  epoch_ = epoch;
+  return epoch;
+}
+
+absl::Status MemoryStore::RegisterWorker(const v1::Hello&) {
+  return Change([] { return absl::OkStatus(); });
+}
+
+absl::Status MemoryStore::Enqueue(const RunRecord& run) {
+  return Change([&] {
+    if (!db_->runs.insert({run.run_id, Run()}).second) return absl::OkStatus();
+    db_->runs[run.run_id].record = run;
+    db_->runs[run.run_id].record.state = "queued";
+    db_->order.push_back(run.run_id);
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<RunRecord>> MemoryStore::Queue() {
+  if (absl::Status status = Ask(); !status.ok()) return status;
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  std::vector<RunRecord> queue;
+  for (const std::string& id : db_->order) {
+    if (db_->runs[id].record.state == "queued") queue.push_back(db_->runs[id].record);
+  }
+  return queue;
+}
+
+absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
+  if (absl::Status status = Ask(); !status.ok()) return status;
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  std::vector<ActiveRun> list;
+  for (const std::string& id : db_->order) {
+    const Run& run = db_->runs[id];
+    if (run.record.state != "running") continue;
+    ActiveRun active;
+    active.run = run.record;
+    active.workers = run.workers;
+    active.ending_state = run.ending_state;
+    active.ending_reason = run.ending_reason;
+    active.skip_cleanup = run.skip_cleanup;
+    for (const auto& [key, phase] : run.phases) {
+      if (phase.record.state == "done") active.measured_iops[phase.record.name] = phase.measured_iops;
+    }
+    if (!run.phases.empty()) {
+      const Phase& last = run.phases.rbegin()->second;
+      active.phase = last.record;
+      active.go_wall_ns = last.go_wall_ns;
+      active.clocks = last.clocks;
+      active.cursors = last.cursors;
+      active.results = last.results;
+    }
+    list.push_back(std::move(active));
+  }
+  return list;
+}
+
+absl::StatusOr<std::vector<HeldPlaces>> MemoryStore::Held() {
+  if (absl::Status status = Ask(); !status.ok()) return status;
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  std::vector<HeldPlaces> list;
+  for (const auto& [id, run] : db_->runs) {
+    for (const auto& [worker, hold] : run.holds) list.push_back({id, run.workers[worker].worker_id, run.record.job, run.workers[worker].inspection, hold});
+  }
+  return list;
+}
+
+absl::Status MemoryStore::SetLost(const std::string& run_id, uint32_t worker_index, const std::string&, int64_t hold_ns) {
+  return Change([&]() -> absl::Status {
+    auto run = Find(run_id);
+    if (!run.ok()) return run.status();
+    (*run)->workers[worker_index].lost = true;
+    if (hold_ns != 0) (*run)->holds[worker_index] = hold_ns;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::SetBack(const std::string& run_id, uint32_t worker_index) {
+  return Change([&]() -> absl::Status {
+    auto run = Find(run_id);
+    if (!run.ok()) return run.status();
+    (*run)->workers[worker_index].lost = false;
+    (*run)->holds.erase(worker_index);
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::ReleaseHold(const std::string& worker_id) {
+  return Change([&] {
+    for (auto& [id, run] : db_->runs) {
+      for (const RunWorker& worker : run.workers) {
+        if (worker.worker_id == worker_id) run.holds.erase(worker.worker_index);
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) {
+  return Change([&]() -> absl::Status {
+    auto run = Find(run_id);
+    if (!run.ok()) return run.status();
+    (*run)->ending_state = state;
+    (*run)->ending_reason = reason;
+    (*run)->skip_cleanup = skip_cleanup;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) {
+  return Change([&]() -> absl::Status {
+    auto run = Find(run_id);
+    if (!run.ok()) return run.status();
+    if ((*run)->record.state == "running" && !(*run)->workers.empty()) return absl::OkStatus();
+    if ((*run)->record.state != "queued") return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
+    (*run)->record.state = "running";
+    (*run)->workers = workers;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) {
+  return Change([&]() -> absl::Status {
+    auto run = Find(run_id);
+    if (!run.ok()) return run.status();
+    (*run)->record.state = state;
+    (*run)->record.outcome = outcome;
+    (*run)->record.degraded = degraded;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message) {
+  return Change([&] {
+    v1::EventReport event;
+    event.set_severity(severity);
+    event.set_host(host);
+    event.set_message(absl::StrCat(run_id.substr(0, 4), " ", message));
+    db_->events.push_back(std::move(event));
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::BeginPhase(const std::string& run_id, const PhaseRecord& record, const std::vector<v1::Workload>&, const std::vector<uint32_t>& workers) {
+  return Change([&]() -> absl::Status {
+    auto run = Find(run_id);
+    if (!run.ok()) return run.status();
+    const auto [place, fresh] = (*run)->phases.insert({{record.phase, record.attempt}, Phase()});
+    if (!fresh) return absl::OkStatus();
+    place->second.record = record;
+    place->second.record.state = "arming";
+    for (uint32_t worker : workers) place->second.cursors[worker] = 0;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) {
+  return Change([&]() -> absl::Status {
+    v1::PhaseId id;
+    id.set_run_id(run_id);
+    id.set_phase(phase);
+    id.set_attempt(attempt);
+    auto found = FindPhase(id);
+    if (!found.ok()) return found.status();
+    (*found)->record.state = "running";
+    (*found)->record.go_ns = go_ns;
+    (*found)->go_wall_ns = go_wall_ns;
+    (*found)->clocks = clocks;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state, const std::string& reason,
+                                   const std::vector<Rollup>&, double measured_iops) {
+  return Change([&]() -> absl::Status {
+    v1::PhaseId id;
+    id.set_run_id(run_id);
+    id.set_phase(phase);
+    id.set_attempt(attempt);
+    auto found = FindPhase(id);
+    if (!found.ok()) return found.status();
+    if ((*found)->ended) return absl::OkStatus();
+    (*found)->ended = true;
+    (*found)->record.state = state;
+    (*found)->record.reason = reason;
+    (*found)->measured_iops = measured_iops;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) {
+  return Change([&]() -> absl::Status {
+    if (!guards_.Pass(common::Guard::kEpochFence, epoch == db_->epoch)) return absl::AbortedError("another epoch");
+    for (const IngestBatch& batch : batches) {
+      auto phase = FindPhase(batch.phase);
+      if (!phase.ok() || (*phase)->cursors.count(batch.worker_index) == 0 || (*phase)->cursors[batch.worker_index] != batch.first_sequence) {
+        return absl::FailedPreconditionError("a worker's samples do not continue where the last ones ended");
+      }
+    }
+    for (const IngestBatch& batch : batches) {
+      Phase* phase = *FindPhase(batch.phase);
+      phase->cursors[batch.worker_index] += batch.items.size();
+      for (const v1::DeliveryItem& item : batch.items) {
+        phase->items[batch.worker_index].push_back(item);
+        if (item.has_result()) phase->results[batch.worker_index] = item.result().error();
+      }
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> MemoryStore::Samples(const v1::PhaseId& id) {
+  if (absl::Status status = Ask(); !status.ok()) return status;
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  auto phase = FindPhase(id);
+  if (!phase.ok()) return phase.status();
+  std::map<uint32_t, std::vector<v1::IntervalSample>> samples;
+  for (const auto& [worker, items] : (*phase)->items) {
+    for (const v1::DeliveryItem& item : items) {
+      if (item.has_interval()) samples[worker].push_back(item.interval());
+    }
+  }
+  return samples;
+}
+
+absl::StatusOr<uint64_t> MemoryStore::Cursor(const v1::PhaseId& id, uint32_t worker_index) {
+  if (absl::Status status = Ask(); !status.ok()) return status;
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  auto phase = FindPhase(id);
+  if (!phase.ok()) return phase.status();
+  if ((*phase)->cursors.count(worker_index) == 0) return absl::NotFoundError("no such phase of this worker");
+  return (*phase)->cursors[worker_index];
+}
+
+absl::StatusOr<std::string> MemoryStore::ResolveRun(const std::string& text) {
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  if (db_->runs.count(text) != 0) return text;
+  return absl::NotFoundError("no such run");
+}
+
+absl::StatusOr<RunRecord> MemoryStore::GetRun(const std::string& run_id) {
+  if (absl::Status status = Ask(); !status.ok()) return status;
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  auto run = Find(run_id);
+  if (!run.ok()) return run.status();
+  return (*run)->record;
+}
+
+}  // namespace lockstep::storage

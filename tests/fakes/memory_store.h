@@ -1,0 +1,93 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "common/guards.h"
+#include "storage/store.h"
+
+namespace lockstep::storage {
+
+// What a PostgreSQL holds, as far as controllers go by it. Shared by all that are connected.
+struct MemoryDatabase {
+  struct Phase {
+    PhaseRecord record;
+    bool ended = false;
+    int64_t go_wall_ns = 0;
+    double measured_iops = 0;
+    std::vector<WorkerClock> clocks;
+    std::map<uint32_t, uint64_t> cursors;
+    std::map<uint32_t, std::string> results;
+    std::map<uint32_t, std::vector<v1::DeliveryItem>> items;
+  };
+  struct Run {
+    RunRecord record;
+    std::vector<RunWorker> workers;
+    std::map<uint32_t, int64_t> holds;
+    std::string ending_state, ending_reason;
+    bool skip_cleanup = false;
+    bool degraded = false;
+    std::map<std::pair<uint32_t, uint32_t>, Phase> phases;  // phase and attempt
+  };
+  std::mutex mutex;
+  uint64_t epoch = 0;
+  std::vector<std::string> order;
+  std::map<std::string, Run> runs;
+  std::vector<v1::EventReport> events;
+};
+
+// A store in memory: one controller's connection to a database. Passes the same contract suite as PgStore. Thread-safe.
+class MemoryStore final : public Store {
+ public:
+  enum class Fate { kDone, kAway, kDoneButAnswerLost };
+  explicit MemoryStore(MemoryDatabase* database, common::Guards guards = {}) : db_(database), guards_(guards) {}
+  // Asked before each call; `changing` for those that change something.
+  void set_fate(std::function<Fate(bool changing)> fate) { fate_ = std::move(fate); }
+
+  absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
+  absl::StatusOr<std::string> StoreId() override { return std::string("11111111-1111-4111-8111-111111111111"); }
+  absl::Status RegisterWorker(const v1::Hello&) override;
+  absl::Status Enqueue(const RunRecord& run) override;
+  absl::StatusOr<std::vector<RunRecord>> Queue() override;
+  absl::StatusOr<std::vector<ActiveRun>> Active() override;
+  absl::StatusOr<std::vector<HeldPlaces>> Held() override;
+  absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason, int64_t hold_ns) override;
+  absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
+  absl::Status ReleaseHold(const std::string& worker_id) override;
+  absl::Status SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) override;
+  absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) override;
+  absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) override;
+  absl::Status SaveSummary(const std::string&, const v1::RunSummary&) override { return absl::OkStatus(); }
+  absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message) override;
+  absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase, const std::vector<v1::Workload>& workloads, const std::vector<uint32_t>& workers) override;
+  absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) override;
+  absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state, const std::string& reason,
+                        const std::vector<Rollup>& rollups, double measured_iops) override;
+  absl::Status Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) override;
+  absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) override;
+  absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
+  absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
+  absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
+  absl::StatusOr<RunData> LoadRun(const std::string&) override { return absl::NotFoundError("a store in memory makes no reports"); }
+  absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest&) override { return std::vector<v1::RunSummary>(); }
+  std::string Describe() const override { return "memory"; }
+  std::string ReaderConninfo() const override { return ""; }
+
+ private:
+  using Run = MemoryDatabase::Run;
+  using Phase = MemoryDatabase::Phase;
+  absl::Status Change(const std::function<absl::Status()>& body);
+  absl::Status Ask();
+  absl::StatusOr<Run*> Find(const std::string& run_id);
+  absl::StatusOr<Phase*> FindPhase(const v1::PhaseId& id);
+
+  MemoryDatabase* db_;
+  const common::Guards guards_;
+  std::function<Fate(bool)> fate_ = [](bool) { return Fate::kDone; };
+  uint64_t epoch_ = 0;
+};
+
+}  // namespace lockstep::storage

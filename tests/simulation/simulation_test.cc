@@ -1,0 +1,46 @@
+// A few hundred seeds in every test run; tools/simulate does as many as one likes.
+
+#include "gtest/gtest.h"
+#include "tests/simulation/guard_names.h"
+#include "tests/simulation/world.h"
+
+namespace lockstep::simulation {
+namespace {
+
+TEST(SimulationTest, NothingThatMustHoldIsViolated) {
+  const uint64_t seeds = getenv("LOCKSTEP_LONG") != nullptr ? 100000 : 1500;
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
+    const Outcome outcome = Simulate({seed, {}, false});
+    for (const std::string& violation : outcome.violations) ADD_FAILURE() << "seed " << seed << " (tools/simulate --seed " << seed << "): " << violation;
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(SimulationTest, TheSameSeedGivesTheSameHistory) {
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const Outcome first = Simulate({seed, {}, false});
+    const Outcome second = Simulate({seed, {}, false});
+    EXPECT_EQ(first.history, second.history) << seed;
+    EXPECT_EQ(first.events, second.events) << seed;
+    EXPECT_NE(first.history, Simulate({seed + 1000, {}, false}).history);
+  }
+}
+
+// Every guard is needed: without it some seed of the first thousand goes wrong.
+class GuardTest : public testing::TestWithParam<size_t> {};
+
+TEST_P(GuardTest, IsMissedWithinAThousandSeeds) {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    if (!Simulate({seed, common::Guards::Without(kGuards[GetParam()].guard), false}).violations.empty()) return;
+  }
+  ADD_FAILURE() << "a fleet without the guard " << kGuards[GetParam()].name << " does no wrong in 1,000 seeds";
+}
+
+INSTANTIATE_TEST_SUITE_P(EachGuard, GuardTest, testing::Range<size_t>(0, std::size(kGuards)), [](const auto& info) {
+  std::string name = kGuards[info.param].name;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+});
+
+}  // namespace
+}  // namespace lockstep::simulation

@@ -1,0 +1,378 @@
+#include "tests/simulation/world.h"
+
+#include <cmath>
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "controller/plan/validate.h"
+#include "spdlog/spdlog.h"
+#include "tests/simulation/nodes.h"
+
+namespace lockstep::simulation {
+namespace {
+
+constexpr int64_t kMs = 1000000;
+constexpr int64_t kSecond = 1000 * kMs;
+constexpr int64_t kFaultsUntil = 50 * kSecond;
+constexpr int64_t kSettled = 75 * kSecond;
+constexpr int64_t kGiveUp = 900 * kSecond;
+// How late a load may begin by its own clock: what a thread's wake-up may take here.
+constexpr int64_t kLate = 30 * kMs;
+
+std::string NameOf(const v1::PhaseId& phase) { return absl::StrCat(phase.run_id().substr(0, 4), "/", phase.phase(), ".", phase.attempt()); }
+
+}  // namespace
+
+int64_t NodeClock::MonotonicNs() const { return offset_ns_ + world_->now() + std::llround(drift_ * static_cast<double>(world_->now())); }
+int64_t NodeClock::ToWorld(int64_t at_ns) const { return std::llround(static_cast<double>(at_ns - offset_ns_) / (1 + drift_)) + 1; }
+
+World::World(const Settings& settings) : settings_(settings), random_(settings.seed) {}
+World::~World() = default;
+
+void World::At(int64_t at_ns, std::function<void()> call) { events_.push({std::max(at_ns, now_), ++order_, std::move(call)}); }
+
+std::string World::Uuid() {
+  const uint64_t a = random_();
+  const uint64_t b = random_();
+  return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", a >> 32, (a >> 16) & 0xffff, a & 0xfff, b >> 52, b & 0xffffffffffff);
+}
+
+void World::Note(const std::string& text) {
+  for (const char c : text) outcome_.history = (outcome_.history ^ static_cast<uint8_t>(c)) * 1099511628211u;
+  outcome_.history ^= static_cast<uint64_t>(now_);
+  if (settings_.print) absl::PrintF("%10.4f %s\n", static_cast<double>(now_) / 1e9, text);
+}
+
+void World::Violation(const std::string& text) {
+  Note(absl::StrCat("VIOLATION: ", text));
+  outcome_.violations.push_back(absl::StrFormat("%.3f s: %s", static_cast<double>(now_) / 1e9, text));
+}
+
+storage::MemoryStore::Fate World::StoreFate(int, bool changing) {
+  if (store_away_) return storage::MemoryStore::Fate::kAway;
+  if (changing && !settled_ && Chance(0.006)) {
+    Fault("answer of the store lost");
+    return storage::MemoryStore::Fate::kDoneButAnswerLost;
+  }
+  return storage::MemoryStore::Fate::kDone;
+}
+
+Controller* World::Reachable(int worker, int place) {
+  Controller* controller = controllers[static_cast<size_t>(place)].get();
+  return controller->running() && !cut_[worker][place] ? controller : nullptr;
+}
+
+int World::WorkerOf(const std::string& run_id, uint32_t index) const {
+  const std::string& id = database_.runs.at(run_id).workers[index].worker_id;
+  for (size_t i = 0; i < workers.size(); ++i) {
+    if (workers[i]->id() == id) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool World::IsLost(const std::string& run_id, int worker) const {
+  const std::string& id = workers[static_cast<size_t>(worker)]->id();
+  if (given_up_.count(id) != 0) return true;
+  for (const storage::RunWorker& member : database_.runs.at(run_id).workers) {
+    if (member.worker_id == id && member.lost) return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------------------------------------------- the invariants
+
+void World::ArmedFor(int worker, const v1::PhaseId& phase) {
+  armed_[KeyOf(phase)].insert(worker);
+  Note(absl::StrCat("worker ", worker, " is armed for ", NameOf(phase)));
+  if (!settled_ && Chance(0.004)) CutOff(worker, Between(50 * kSecond, 100 * kSecond));
+}
+
+void World::BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int64_t now_own_ns, bool load) {
+  Note(absl::StrCat("worker ", worker, " begins ", NameOf(phase)));
+  const auto& run = database_.runs[phase.run_id()];
+  const auto found = run.phases.find({phase.phase(), phase.attempt()});
+  if (found == run.phases.end()) return Violation(absl::StrCat("worker ", worker, " does I/O for an attempt that is not in the store"));
+  const auto& stored = found->second;
+  const bool given_up = IsLost(phase.run_id(), worker);
+  for (const auto& [index, cursor] : stored.cursors) {
+    const int member = WorkerOf(phase.run_id(), index);
+    if (!IsLost(phase.run_id(), member) && armed_[KeyOf(phase)].count(member) == 0) Violation(absl::StrCat("worker ", worker, " begins although worker ", member, " never armed"));
+    if (member != worker) continue;
+    bool agreed = false;
+    for (const storage::WorkerClock& clock : stored.clocks) agreed = agreed || (clock.worker_index == index && stored.record.go_ns + clock.offset_ns == at_own_ns);
+    if (!agreed) Violation(absl::StrCat("worker ", worker, " begins at a T that is not in the store"));
+  }
+  if (stored.ended && !given_up) Violation(absl::StrCat("worker ", worker, " begins an attempt that is closed"));
+  if (load && now_own_ns - at_own_ns > kLate && now_ > workers[static_cast<size_t>(worker)]->paused_until_ + kLate) {
+    Violation(absl::StrCat("worker ", worker, " begins ", (now_own_ns - at_own_ns) / kMs, " ms after T"));
+  }
+  for (const auto& [other, theirs] : at_work_) {
+    // A stopped process does nothing; when it is continued, the first thing that it sees is that its time is over, and it drains.
+    if (now_ < workers[static_cast<size_t>(other)]->paused_until_ + 500 * kMs) continue;
+    if (theirs.run_id() != phase.run_id()) {
+      Violation(absl::StrCat("a device under two runs: worker ", other, " in ", NameOf(theirs), ", worker ", worker, " in ", NameOf(phase)));
+    } else if (KeyOf(theirs) != KeyOf(phase) && !IsLost(phase.run_id(), other) && !given_up) {
+      Violation(absl::StrCat("two phases at once: ", NameOf(theirs), " and ", NameOf(phase)));
+    }
+  }
+  at_work_[worker] = phase;
+}
+
+void World::EndIo(int worker, const v1::PhaseId& phase) {
+  Note(absl::StrCat("worker ", worker, " has ended ", NameOf(phase)));
+  at_work_.erase(worker);
+}
+
+void World::Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item) { measured_[KeyOf(phase)][worker].push_back(item.SerializeAsString()); }
+
+// What is stored is what was measured, in order, once.
+void World::CheckStore() {
+  for (const auto& [run_id, run] : database_.runs) {
+    for (const auto& [key, phase] : run.phases) {
+      for (const auto& [index, items] : phase.items) {
+        size_t& checked = checked_[{run_id, key.first, key.second}][index];
+        if (checked == items.size()) continue;
+        const auto& truth = measured_[{run_id, key.first, key.second}][WorkerOf(run_id, index)];
+        for (; checked < items.size(); ++checked) {
+          if (checked < truth.size() && truth[checked] == items[checked].SerializeAsString()) continue;
+          Violation(absl::StrCat("sample ", checked, " of worker index ", index, " in phase ", key.first, ".", key.second, " is stored twice, out of order or changed"));
+          checked = items.size();
+          break;
+        }
+      }
+    }
+  }
+}
+
+// --------------------------------------------------------------------------------------------------------- the story
+
+void World::Submit(int number) {
+  Controller* active = active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
+  if (active == nullptr || !active->running() || active->paused() || store_away_) {
+    return In(kSecond, [this, number] { Submit(number); });
+  }
+  storage::RunRecord run;
+  run.run_id = Uuid();
+  run.seed = 1;
+  run.owner = "simulation";
+  v1::JobSpec& job = run.job;
+  job.set_name(absl::StrCat("job", number));
+  job.mutable_hosts()->set_count(static_cast<uint32_t>(Between(1, static_cast<int64_t>(workers.size()))));
+  v1::Target* target = job.add_targets();
+  target->set_name("lun");
+  target->mutable_file()->set_path("/san/lun");
+  target->mutable_file()->set_size_bytes(1 << 30);
+  target->set_sharing(v1::SHARING_SLICED);
+  job.add_phases()->mutable_prepare();
+  const int64_t runs = Between(1, 2);
+  for (int64_t i = 0; i < runs; ++i) {
+    v1::PhaseSpec* phase = job.add_phases();
+    phase->set_name(absl::StrCat("mix", i));
+    phase->mutable_run()->set_duration_ns((Chance(0.2) ? Between(10, 25) : Between(2, 8)) * kSecond);
+    phase->mutable_run()->add_workloads()->set_read_ratio(0.5);
+  }
+  job.add_phases()->mutable_cleanup();
+  job.mutable_deadlines()->set_arm_ns(12 * kSecond);
+  job.mutable_deadlines()->set_drain_ns(2 * kSecond);
+  job.mutable_deadlines()->set_prepare_ns(20 * kSecond);
+  job.mutable_deadlines()->set_rejoin_ns(8 * kSecond);
+  job.set_on_worker_loss(static_cast<v1::LossPolicy>(Between(v1::LOSS_POLICY_ABORT, v1::LOSS_POLICY_RETRY)));
+  controller::FillDefaults(&job);
+  run.state = "queued";
+  Note(absl::StrCat("submit ", run.run_id.substr(0, 4), " on ", job.hosts().count(), " workers, on loss ", job.on_worker_loss()));
+  active->Submit(run);
+  if (Chance(0.1)) {
+    At(now_ + Between(0, 20 * kSecond), [this, id = run.run_id, at_once = Chance(0.5)] {
+      Controller* controller = active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
+      if (controller == nullptr || !controller->running() || controller->paused()) return;
+      Note(absl::StrCat("a person stops ", id.substr(0, 4)));
+      Fault("stop by a person");
+      stopped_.insert(id);
+      controller->StopRun(id, at_once);
+    });
+  }
+}
+
+// PostgreSQL's lock: when its holder is gone, or cannot be heard, another one takes over.
+void World::Elect() {
+  Controller* active = active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
+  const bool deposed = active != nullptr && active->paused() && Chance(0.5);
+  if (!store_away_ && (active == nullptr || !active->running() || deposed)) {
+    const int place = deposed ? 1 - active_ : static_cast<int>(Draw(2));
+    if (deposed) Fault("takeover from a paused controller");
+    if (!controllers[static_cast<size_t>(place)]->running() && controllers[static_cast<size_t>(place)]->Start()) active_ = place;
+  }
+  In(Between(200 * kMs, 2 * kSecond), [this] { Elect(); });
+}
+
+void World::CutOff(int worker, int64_t for_ns) {
+  Fault("partition from everybody");
+  Note(absl::StrCat("worker ", worker, " can reach nobody"));
+  cut_[worker][0] = cut_[worker][1] = true;
+  workers[static_cast<size_t>(worker)]->CutConnection(false);
+  In(for_ns, [this, worker] { cut_[worker][0] = cut_[worker][1] = false; });
+}
+
+void World::ScheduleFaults() {
+  const int count = static_cast<int>(Between(0, 10));
+  for (int i = 0; i < count; ++i) {
+    const int64_t at = Between(300 * kMs, kFaultsUntil);
+    const auto worker = static_cast<size_t>(Draw(workers.size()));
+    const int place = static_cast<int>(Draw(2));
+    switch (Draw(9)) {
+      case 0:
+        At(at, [this, worker] {
+          Fault("worker killed");
+          Note(absl::StrCat("worker ", worker, " is killed"));
+          workers[worker]->Kill();
+          In(Between(100 * kMs, 9 * kSecond), [this, worker] { workers[worker]->Start(); });
+        });
+        break;
+      case 1:
+        At(at, [this, worker] {
+          Fault("worker stopped and continued");
+          const int64_t pause = Between(100 * kMs, 15 * kSecond);
+          Note(absl::StrCat("worker ", worker, " is paused for ", pause / kMs, " ms"));
+          workers[worker]->PauseUntil(now_ + pause);
+        });
+        break;
+      case 2:
+      case 3:
+        At(at, [this] {
+          if (active_ < 0) return;
+          Fault("controller killed");
+          Note("the active controller is killed");
+          const int place = active_;
+          controllers[static_cast<size_t>(place)]->Kill();
+          for (const auto& w : workers) {
+            if (w->connection_ != nullptr && w->connection_->controller == place) w->CutConnection(true);
+          }
+          if (Chance(0.3)) {
+            Fault("spool lost with its host");
+            spools[place].Clear();
+          }
+        });
+        break;
+      case 4:
+        At(at, [this] {
+          if (active_ < 0) return;
+          Fault("controller stopped and continued");
+          const int64_t pause = Between(100 * kMs, 20 * kSecond);
+          Note(absl::StrCat("the active controller is paused for ", pause / kMs, " ms"));
+          controllers[static_cast<size_t>(active_)]->PauseUntil(now_ + pause);
+        });
+        break;
+      case 5:
+        At(at, [this, worker, place] {
+          Fault("partition");
+          Note(absl::StrCat("worker ", worker, " cannot reach controller ", place));
+          cut_[worker][place] = true;
+          if (workers[worker]->connection_ != nullptr && workers[worker]->connection_->controller == place) workers[worker]->CutConnection(Chance(0.3));
+          if (Chance(0.5)) return CutOff(static_cast<int>(worker), Between(10 * kSecond, 100 * kSecond));
+          In(Between(100 * kMs, 20 * kSecond), [this, worker, place] { cut_[worker][place] = false; });
+        });
+        break;
+      case 6:
+        At(at, [this, worker] {
+          Fault("connection reset");
+          Note(absl::StrCat("worker ", worker, " loses its connection"));
+          workers[worker]->CutConnection(true);
+        });
+        break;
+      case 7:
+        At(at, [this, worker] {
+          Fault("samples sent again");
+          workers[worker]->ResetDeliver();
+        });
+        break;
+      default:
+        At(at, [this] {
+          Fault("store away");
+          Note("the store goes away");
+          store_away_ = true;
+          In(Between(100 * kMs, 12 * kSecond), [this] {
+            Note("the store is back");
+            store_away_ = false;
+          });
+        });
+    }
+  }
+}
+
+Outcome World::Run() {
+  const int count = static_cast<int>(Between(1, 4));
+  for (int i = 0; i < 2; ++i) controllers.push_back(std::make_unique<Controller>(this, i));
+  for (int i = 0; i < count; ++i) workers.push_back(std::make_unique<Worker>(this, i));
+  Elect();
+  for (const auto& worker : workers) worker->Start();
+  const int runs = Chance(0.7) ? 2 : 1;
+  At(500 * kMs, [this] { Submit(0); });
+  if (runs == 2) At(Between(kSecond, 10 * kSecond), [this] { Submit(1); });
+  ScheduleFaults();
+  At(kSettled, [this] { settled_ = true; });
+  const auto over = [&] {
+    if (static_cast<int>(database_.runs.size()) != runs) return false;
+    for (const auto& [id, run] : database_.runs) {
+      if (run.record.state == "queued" || run.record.state == "running") return false;
+    }
+    return at_work_.empty();
+  };
+  int64_t over_since = 0;
+  while (!events_.empty() && now_ < kGiveUp && outcome_.violations.size() < 5) {
+    // Some time is left after the last run's end for what might still come.
+    if (outcome_.events % 64 == 0) over_since = over() ? (over_since == 0 ? now_ : over_since) : 0;
+    if (over_since != 0 && now_ > over_since + 3 * kSecond) break;
+    Event event = events_.top();
+    events_.pop();
+    now_ = event.at;
+    ++outcome_.events;
+    event.call();
+    if (database_.epoch < last_epoch_) Violation("the epoch went back");
+    last_epoch_ = database_.epoch;
+    for (const auto& [worker, phase] : at_work_) {
+      const auto& run = database_.runs[phase.run_id()];
+      const auto stored = run.phases.find({phase.phase(), phase.attempt()});
+      if (stored == run.phases.end() || !stored->second.ended || IsLost(phase.run_id(), worker) || now_ < workers[static_cast<size_t>(worker)]->paused_until_) continue;
+      Violation(absl::StrCat("worker ", worker, " does I/O in ", NameOf(phase), ", which is closed"));
+      break;
+    }
+    if (outcome_.events % 256 == 0) CheckStore();
+  }
+  CheckStore();
+  for (const auto& [id, run] : database_.runs) {
+    const std::string& state = run.record.state;
+    ++outcome_.ended[state];
+    Note(absl::StrCat("run ", id.substr(0, 4), " is ", state, run.record.degraded ? " (degraded)" : "", ": ", run.record.outcome));
+    if (state == "queued" || state == "running") Violation(absl::StrCat("run ", id.substr(0, 4), " does not end: it is ", state));
+    // A barrier is missed, rightly, where a worker or the way to it stood still for longer than its deadline.
+    const bool stood_still = outcome_.faults.count("worker stopped and continued") + outcome_.faults.count("partition") + outcome_.faults.count("controller stopped and continued") != 0;
+    const bool excused = (stood_still && run.record.outcome.find("before the deadline") != std::string::npos) || (run.workers.empty() || run.phases.empty() ? !given_up_.empty() : false);
+    if (state == "failed" && blamed_.count(id) == 0 && !excused) Violation(absl::StrCat("run ", id.substr(0, 4), " failed though no device did: ", run.record.outcome));
+    if (state == "cancelled" && stopped_.count(id) == 0) Violation(absl::StrCat("run ", id.substr(0, 4), " was cancelled by nobody"));
+    bool any_lost = false;
+    for (const storage::RunWorker& member : run.workers) any_lost = any_lost || member.lost;
+    if (state == "aborted" && !any_lost && run.record.outcome.find("(attempt ") == std::string::npos) Violation(absl::StrCat("run ", id.substr(0, 4), " was aborted though no worker was lost: ", run.record.outcome));
+    if (state != "done") continue;
+    std::map<uint32_t, bool> done;
+    for (const auto& [key, phase] : run.phases) {
+      if (phase.record.state != "done") continue;
+      done[key.first] = true;
+      for (const auto& [index, cursor] : phase.cursors) {
+        if (phase.results.count(index) == 0 && !run.record.degraded) Violation(absl::StrCat("phase ", key.first, ".", key.second, " is done without the result of worker index ", index));
+      }
+    }
+    for (int p = 0; p < run.record.job.phases_size(); ++p) {
+      if (!done[static_cast<uint32_t>(p)]) Violation(absl::StrCat("a run is done though its phase ", p, " is not"));
+    }
+  }
+  return outcome_;
+}
+
+Outcome Simulate(const Settings& settings) {
+  spdlog::set_level(settings.print ? spdlog::level::info : spdlog::level::off);
+  World world(settings);
+  return world.Run();
+}
+
+}  // namespace lockstep::simulation
