@@ -105,6 +105,10 @@ void RunMachine::StartPhase(uint32_t phase, uint32_t attempt) {
 
 // With the policy `retry`, lost workers are waited for first.
 void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
+  if (plan_.on_worker_loss == LossPolicy::kRetry && end_state_.empty()) {
+    for (uint32_t worker : returned_) TakeBack(worker);
+  }
+  returned_.clear();
   if (plan_.on_worker_loss != LossPolicy::kRetry || lost_.empty() || !end_state_.empty()) return StartPhase(phase, attempt);
   phase_ = phase;
   attempt_ = attempt;
@@ -183,6 +187,7 @@ void RunMachine::On(const event::ResultStored& e) {
 }
 
 void RunMachine::On(const event::Lost& e) {
+  returned_.erase(e.worker);
   if (members_.erase(e.worker) == 0) return;
   const bool owed = outstanding_.erase(e.worker) != 0;
   armed_.erase(e.worker);
@@ -208,12 +213,16 @@ void RunMachine::On(const event::Lost& e) {
 
 void RunMachine::On(const event::Rejoined& e) {
   if (plan_.on_worker_loss != LossPolicy::kRetry || lost_.count(e.worker) == 0 || !end_state_.empty()) return;
-  if (stage_ != Stage::kRejoining) return;  // asked again when the phase is begun again
-  lost_.erase(e.worker);
-  members_.insert(e.worker);
-  Do(action::RecordBack{e.worker});
-  Do(action::Note{"info", plan_.hosts[e.worker], "the worker is back"});
+  if (stage_ != Stage::kRejoining) return void(returned_.insert(e.worker));
+  TakeBack(e.worker);
   if (lost_.empty()) StartPhase(phase_, attempt_);
+}
+
+void RunMachine::TakeBack(uint32_t worker) {
+  lost_.erase(worker);
+  members_.insert(worker);
+  Do(action::RecordBack{worker});
+  Do(action::Note{"info", plan_.hosts[worker], "the worker is back"});
 }
 
 void RunMachine::On(const event::Attached& e) {

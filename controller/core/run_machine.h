@@ -158,6 +158,7 @@ class RunMachine {
 
   void StartPhase(uint32_t phase, uint32_t attempt);
   void StartOrRejoin(uint32_t phase, uint32_t attempt);
+  void TakeBack(uint32_t worker);
   void Resume();
   void CheckArmed();
   void CheckComplete();
@@ -189,6 +190,7 @@ class RunMachine {
   bool gone_ = false;
   std::set<uint32_t> members_;
   std::set<uint32_t> lost_;
+  std::set<uint32_t> returned_;     // lost workers that are back, before the phase is begun again
   bool lost_since_start_ = false;   // since the attempt was begun
   std::set<uint32_t> armed_;
   std::set<uint32_t> outstanding_;  // members whose result or failure in this phase is to come
