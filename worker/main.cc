@@ -14,6 +14,7 @@
 #include "worker/agent/agent.h"
 #include "worker/host/facts.h"
 #include "worker/host/guard.h"
+#include "worker/synthetic/fleet.h"
 
 namespace {
 
@@ -28,6 +29,8 @@ struct Flags {
   std::vector<std::string> labels;
   common::TlsFiles tls;
   bool insecure = false;
+  uint32_t simulate = 0;
+  std::vector<uint64_t> simulate_iops{1000, 10000, 50000};
   size_t outbox_memory_mib = 64;
   uint64_t outbox_disk_mib = 4096;
 };
@@ -43,20 +46,26 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--tls-cert", flags->tls.certificate, "PEM certificate of this worker");
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
   app->add_option("--tls-ca", flags->tls.authority, "PEM certificate of the authority that signed the controller's");
+  app->add_option("--simulate", flags->simulate, "Rehearse a fleet: attach so many synthetic workers that do no I/O and make their figures up")->check(CLI::Range(1, 100000));
+  app->add_option("--simulate-iops", flags->simulate_iops, "I/Os per second of the synthetic workers, in turn")->capture_default_str();
   app->add_option("--outbox-memory-mib", flags->outbox_memory_mib, "Samples that no controller has committed yet are kept in memory up to this, MiB")->capture_default_str();
   app->add_option("--outbox-disk-mib", flags->outbox_disk_mib, "… then in the state directory up to this, MiB; beyond it the phase is stopped")->capture_default_str();
   app->add_flag("--insecure-plaintext", flags->insecure, "Dial a controller on another machine without TLS");
 }
 
-absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
-  worker::Agent::Options options;
+absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const Flags& flags) {
   for (const std::string& address : flags.controllers) {
     if (!flags.tls.any() && !common::IsLoopback(address) && !flags.insecure) {
       return absl::FailedPreconditionError("--controller " + address +
                                            ": not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext");
     }
   }
-  auto credentials = common::ClientCredentials(flags.tls);
+  return common::ClientCredentials(flags.tls);
+}
+
+absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
+  worker::Agent::Options options;
+  auto credentials = Credentials(flags);
   if (!credentials.ok()) return credentials.status();
   auto identity = worker::LoadIdentity(flags.state_directory);
   if (!identity.ok()) return identity.status();
@@ -82,6 +91,31 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
+// Signals end `end`; one thread waits for them.
+void OnSignal(const sigset_t& signals, std::function<void()> end) {
+  std::thread([signals, end = std::move(end)] {
+    int number = 0;
+    sigwait(&signals, &number);
+    spdlog::info("stopping");
+    end();
+  }).detach();
+}
+
+int Rehearse(const Flags& flags, const sigset_t& signals) {
+  worker::SyntheticFleet::Options options;
+  options.workers = flags.simulate;
+  options.controllers = flags.controllers;
+  options.iops = flags.simulate_iops;
+  if (!flags.name.empty()) options.name = flags.name;
+  auto credentials = Credentials(flags);
+  if (!credentials.ok()) return Fail(credentials.status());
+  options.credentials = *credentials;
+  worker::SyntheticFleet fleet(std::move(options), &common::SystemClock());
+  OnSignal(signals, [&fleet] { fleet.Stop(); });
+  const absl::Status status = fleet.Run();
+  return status.ok() ? 0 : Fail(status);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -101,6 +135,7 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  if (flags.simulate > 0) return Rehearse(flags, signals);
   auto guard = worker::Guard::Make(flags.allow, flags.allow_expendable);
   if (!guard.ok()) return Fail(guard.status());
   auto options = MakeOptions(flags);
@@ -108,12 +143,7 @@ int main(int argc, char** argv) {
   if (flags.allow.empty()) spdlog::warn("--allow names nothing: every job will be refused here");
 
   worker::Agent agent(*std::move(options), &*guard, &common::SystemClock());
-  std::thread([&agent, signals] {
-    int number = 0;
-    sigwait(&signals, &number);
-    spdlog::info("stopping");
-    agent.Stop();
-  }).detach();
+  OnSignal(signals, [&agent] { agent.Stop(); });
   const absl::Status status = agent.Run();
   return status.ok() ? 0 : Fail(status);
 }

@@ -140,19 +140,22 @@ void Protocol::GiveUp(const std::string& reason) {
 }
 
 void Protocol::StopNow(const v1::StopNow& stop) {
+  bool idle = false;
   bool mine = false;
+  v1::WorkerMessage answer;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (status_.state() == Status::IDLE) {
-      v1::WorkerMessage answer;
+    idle = status_.state() == Status::IDLE;
+    if (idle) {
       *answer.mutable_status() = status_;
       *answer.mutable_status()->mutable_answers() = stop.phase();
-      return ports_.send(answer);
+    } else {
+      answers_ = stop.phase();
+      owes_answer_ = true;
+      mine = stop.run_id() == status_.phase().run_id();
     }
-    answers_ = stop.phase();
-    owes_answer_ = true;
-    mine = stop.run_id() == status_.phase().run_id();
   }
+  if (idle) return ports_.send(answer);
   if (mine) ports_.executor->StopNow(stop.run_id());
 }
 

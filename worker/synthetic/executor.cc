@@ -1,0 +1,187 @@
+#include "worker/synthetic/executor.h"
+
+#include <algorithm>
+
+namespace lockstep::worker {
+namespace {
+
+// Which kinds of operations a workload has.
+std::vector<v1::OperationKind> KindsOf(const v1::Workload& workload) {
+  std::vector<v1::OperationKind> kinds;
+  if (workload.read_ratio() > 0) kinds.push_back(v1::OPERATION_KIND_READ);
+  if (workload.read_ratio() < 1) kinds.push_back(v1::OPERATION_KIND_WRITE);
+  return kinds;
+}
+
+}  // namespace
+
+absl::Status SyntheticExecutor::Assign(const v1::Assignment& assignment) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (busy_) return absl::FailedPreconditionError("busy");
+    busy_ = true;
+    ++turn_;
+    assignment_ = assignment;
+    go_ns_ = stop_at_ = 0;
+    interval_ = 0;
+    taken_.clear();
+  }
+  v1::Armed armed;
+  *armed.mutable_phase() = assignment.phase();
+  ports_.armed(armed);
+  return absl::OkStatus();
+}
+
+absl::Status SyntheticExecutor::Go(const v1::Go& go) {
+  uint64_t turn = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!busy_ || go_ns_ != 0) return absl::FailedPreconditionError("no phase is armed");
+    go_ns_ = go.at_ns();
+    turn = turn_;
+  }
+  Schedule(turn);
+  return absl::OkStatus();
+}
+
+int64_t SyntheticExecutor::LoadEndLocked() const {
+  if (!assignment_.has_run()) return 0;
+  const v1::RunAssignment& run = assignment_.run();
+  const int64_t own = run.duration_ns() == 0 ? 10 * assignment_.interval_ns() : run.ramp_ns() + run.duration_ns();
+  return stop_at_ == 0 ? own : std::min(own, stop_at_);
+}
+
+void SyntheticExecutor::Schedule(uint64_t turn) {
+  int64_t at = 0;
+  bool over = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!busy_ || turn != turn_) return;
+    over = interval_ * assignment_.interval_ns() >= LoadEndLocked();
+    at = go_ns_ + (over ? std::max<int64_t>(LoadEndLocked(), 0) : (interval_ + 1) * assignment_.interval_ns());
+  }
+  ports_.at(at, [this, turn, over] {
+    if (over) return Finish(turn, false);
+    OnInterval(turn);
+  });
+}
+
+void SyntheticExecutor::OnInterval(uint64_t turn) {
+  v1::PhaseId phase;
+  v1::IntervalSample sample;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!busy_ || turn != turn_) return;
+    phase = assignment_.phase();
+    sample = Measure();
+    ++interval_;
+  }
+  ports_.sample(phase, std::move(sample));
+  Schedule(turn);
+}
+
+// One interval; guarded by mutex_.
+v1::IntervalSample SyntheticExecutor::Measure() {
+  v1::IntervalSample sample;
+  sample.set_interval(interval_);
+  const int64_t begin = interval_ * assignment_.interval_ns();
+  sample.set_interval_class(begin < assignment_.run().ramp_ns() ? v1::INTERVAL_CLASS_RAMP : v1::INTERVAL_CLASS_MEASURED);
+  sample.set_begin_ns(begin);
+  sample.set_end_ns(begin + assignment_.interval_ns());
+  for (const v1::WorkloadAssignment& workload : assignment_.run().workloads()) {
+    v1::WorkloadSample* out = sample.add_workloads();
+    out->set_workload(workload.index());
+    uint64_t all = 0;
+    for (const v1::OperationKind kind : KindsOf(workload.workload())) {
+      const auto index = static_cast<uint32_t>(position_++ % model_->size());
+      const LatencyModel::Second& second = model_->At(index);
+      taken_[{workload.index(), static_cast<int>(kind)}].push_back(index);
+      v1::OperationCounters* counters = out->add_operations();
+      counters->set_kind(kind);
+      counters->set_operations(second.operations);
+      counters->set_bytes(second.operations * static_cast<uint64_t>(workload.workload().block_size_bytes()));
+      counters->set_latency_sum_ns(second.latency_sum_ns);
+      counters->set_latency_min_ns(second.latency_min_ns);
+      counters->set_latency_max_ns(second.latency_max_ns);
+      v1::Histogram* histogram = counters->add_histograms();
+      histogram->set_metric(v1::METRIC_SERVICE_TIME);
+      histogram->set_scheme(common::kHistogramScheme);
+      histogram->set_buckets(second.encoded);
+      all += second.operations;
+    }
+    out->add_thread_operations(all);
+  }
+  return sample;
+}
+
+void SyntheticExecutor::Finish(uint64_t turn, bool early) {
+  v1::PhaseId phase;
+  v1::PhaseResult result;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!busy_ || turn != turn_) return;
+    busy_ = false;
+    ++turn_;
+    phase = assignment_.phase();
+    result.set_go_ns(go_ns_);
+    result.set_end_ns(ports_.clock->MonotonicNs());
+    result.set_stopped_early(early);
+    result.set_intervals(interval_);
+    if (assignment_.has_run() && interval_ > 0) {
+      result.set_first_io_ns(go_ns_);
+      result.set_last_io_ns(go_ns_ + interval_ * assignment_.interval_ns());
+      const auto ramp = static_cast<size_t>(assignment_.run().ramp_ns() / std::max<int64_t>(1, assignment_.interval_ns()));
+      for (const v1::WorkloadAssignment& workload : assignment_.run().workloads()) {
+        v1::WorkloadResult* out = result.add_workloads();
+        out->set_workload(workload.index());
+        out->set_engine("synthetic");
+        for (const v1::OperationKind kind : KindsOf(workload.workload())) {
+          const std::vector<uint32_t>& taken = taken_[{workload.index(), static_cast<int>(kind)}];
+          for (const bool in_ramp : {true, false}) {
+            Sums sums;
+            for (size_t i = in_ramp ? 0 : ramp; i < (in_ramp ? std::min(ramp, taken.size()) : taken.size()); ++i) {
+              const LatencyModel::Second& second = model_->At(taken[i]);
+              sums.histogram.Merge(second.histogram);
+              sums.operations += second.operations;
+              sums.bytes += second.operations * static_cast<uint64_t>(workload.workload().block_size_bytes());
+              sums.latency_sum_ns += second.latency_sum_ns;
+              sums.latency_min_ns = std::min(sums.latency_min_ns, second.latency_min_ns);
+              sums.latency_max_ns = std::max(sums.latency_max_ns, second.latency_max_ns);
+            }
+            if (sums.operations == 0) continue;
+            v1::OperationCounters* counters = in_ramp ? out->add_ramp() : out->add_measured();
+            counters->set_kind(kind);
+            counters->set_operations(sums.operations);
+            counters->set_bytes(sums.bytes);
+            counters->set_latency_sum_ns(sums.latency_sum_ns);
+            counters->set_latency_min_ns(sums.latency_min_ns);
+            counters->set_latency_max_ns(sums.latency_max_ns);
+            v1::Histogram* histogram = counters->add_histograms();
+            histogram->set_metric(v1::METRIC_SERVICE_TIME);
+            histogram->set_scheme(common::kHistogramScheme);
+            histogram->set_buckets(sums.histogram.Encode());
+          }
+        }
+      }
+    }
+  }
+  ports_.result(phase, std::move(result));
+}
+
+void SyntheticExecutor::StopAt(const v1::StopAt& stop) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (busy_) stop_at_ = (stop.interval() + 1) * assignment_.interval_ns();
+}
+
+void SyntheticExecutor::StopNow(const std::string& run_id) {
+  uint64_t turn = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!busy_ || (!run_id.empty() && run_id != assignment_.phase().run_id())) return;
+    turn = turn_;
+  }
+  // Not on the caller's stack: it may hold what the answer needs.
+  ports_.at(ports_.clock->MonotonicNs(), [this, turn] { Finish(turn, true); });
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,447 @@
+#include "worker/synthetic/fleet.h"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/ids.h"
+#include "common/version.h"
+#include "proto/worker.grpc.pb.h"
+#include "spdlog/spdlog.h"
+#include "worker/agent/protocol.h"
+#include "worker/synthetic/executor.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr int64_t kSecond = 1000000000;
+constexpr int64_t kFirstPauseNs = 200000000;
+constexpr int64_t kLongestPauseNs = 5 * kSecond;
+constexpr int64_t kTickNs = 500000000;
+// Clock replies show that a worker lives; its own heartbeats need not be as frequent.
+constexpr int64_t kHeartbeatNs = 5 * kSecond;
+
+// Calls at instants of the clock, on one thread.
+class Timers {
+ public:
+  explicit Timers(const common::Clock* clock) : clock_(clock), thread_([this] { Main(); }) {}
+  ~Timers() { Stop(); }
+  void At(int64_t at_ns, std::function<void()> call) {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      calls_.emplace(at_ns, std::move(call));
+    }
+    changed_.notify_one();
+  }
+  void Stop() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ private:
+  void Main() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!stopping_) {
+      if (calls_.empty()) {
+        changed_.wait(lock);
+        continue;
+      }
+      const int64_t wait = calls_.begin()->first - clock_->MonotonicNs();
+      if (wait > 0) {
+        changed_.wait_for(lock, std::chrono::nanoseconds(wait));
+        continue;
+      }
+      auto call = std::move(calls_.begin()->second);
+      calls_.erase(calls_.begin());
+      lock.unlock();
+      call();
+      lock.lock();
+    }
+  }
+  const common::Clock* clock_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::multimap<int64_t, std::function<void()>> calls_;  // guarded by mutex_
+  bool stopping_ = false;                                // guarded by mutex_
+  std::thread thread_;
+};
+
+// A client's bidirectional stream whose messages up are queued. Owns itself from Begin() on: gRPC calls OnDone() last.
+template <typename Up, typename Down>
+class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
+ public:
+  using OnMessage = std::function<void(const Down&)>;
+  using OnEnd = std::function<void(const grpc::Status&)>;
+  QueuedCall(OnMessage message, OnEnd end) : message_(std::move(message)), end_(std::move(end)) {}
+  grpc::ClientContext* context() { return &context_; }
+  void Begin() {
+    // Writes come from other threads.
+    this->AddHold();
+    this->StartRead(&incoming_);
+    this->StartCall();
+  }
+  void Send(Up message) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (ended_) return;
+    outgoing_.push_back(std::move(message));
+    if (outgoing_.size() == 1) this->StartWrite(&outgoing_.front());
+  }
+  void End() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (ended_) return;
+      ended_ = true;
+    }
+    context_.TryCancel();
+    this->RemoveHold();
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return End();
+    message_(incoming_);
+    this->StartRead(&incoming_);
+  }
+  void OnWriteDone(bool ok) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    outgoing_.pop_front();
+    if (ok && !ended_ && !outgoing_.empty()) this->StartWrite(&outgoing_.front());
+  }
+  void OnDone(const grpc::Status& status) override { end_(status); }
+
+ private:
+  const OnMessage message_;
+  const OnEnd end_;
+  grpc::ClientContext context_;
+  Down incoming_;
+  std::mutex mutex_;
+  std::deque<Up> outgoing_;  // guarded by mutex_
+  bool ended_ = false;       // guarded by mutex_
+};
+using ControlCall = QueuedCall<v1::WorkerMessage, v1::ControllerMessage>;
+using DeliverCall = QueuedCall<v1::Delivery, v1::DeliveryAck>;
+
+std::string StableUuid(uint64_t seed, uint64_t position) {
+  const uint64_t a = common::DeriveSeed(seed, position);
+  const uint64_t b = common::DeriveSeed(a, 1);
+  return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", a >> 32, (a >> 16) & 0xffff, a & 0xfff, b >> 52, b & 0xffffffffffff);
+}
+
+std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+}  // namespace
+
+class SyntheticFleet::Impl {
+ public:
+  Impl(Options options, const common::Clock* clock) : options_(std::move(options)), clock_(clock), timers_(clock) {
+    for (const uint64_t iops : options_.iops) models_.push_back(std::make_unique<LatencyModel>(iops, iops));
+  }
+
+  absl::Status Run();
+  void Stop() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    changed_.notify_all();
+  }
+  void Refused(const absl::Status& status) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    refused_ = status;
+    stopping_ = true;
+    changed_.notify_all();
+  }
+
+  const Options options_;
+  const common::Clock* clock_;
+  std::vector<std::unique_ptr<LatencyModel>> models_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool stopping_ = false;  // guarded by mutex_
+  absl::Status refused_;   // guarded by mutex_
+  std::atomic<uint32_t> attached_{0};
+  class Member;
+  std::vector<std::shared_ptr<Member>> members_;
+  Timers timers_;  // last: its calls use what is above
+};
+
+// One synthetic worker.
+class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<SyntheticFleet::Impl::Member> {
+ public:
+  Member(Impl* fleet, uint32_t number)
+      : fleet_(fleet), number_(number), seed_(std::hash<std::string>{}(fleet->options_.name)), instance_(common::NewUuid()), next_controller_(number) {
+    SyntheticExecutor::Ports executor;
+    executor.at = [this](int64_t at, std::function<void()> call) { fleet_->timers_.At(at, std::move(call)); };
+    executor.armed = [this](const v1::Armed& armed) {
+      // Not on the stack of Assign(): the protocol is still taking it in.
+      fleet_->timers_.At(fleet_->clock_->MonotonicNs(), [this, armed] { protocol_->OnArmed(armed); });
+    };
+    executor.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) {
+      protocol_->OnSample(phase, std::move(sample));
+      Pump();
+    };
+    executor.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) {
+      protocol_->OnResult(phase, std::move(result));
+      Pump();
+    };
+    executor.clock = fleet->clock_;
+    executor_ = std::make_unique<SyntheticExecutor>(std::move(executor), fleet->models_[number % fleet->models_.size()].get(), number);
+    Protocol::Ports ports;
+    ports.executor = executor_.get();
+    ports.outbox = &outbox_;
+    ports.send = [this](const v1::WorkerMessage& message) {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (control_ != nullptr && welcomed_) control_->Send(message);
+    };
+    ports.inspect = [this](const v1::Inspect& inspect) { return Inspect(inspect); };
+    ports.now = [this] { return fleet_->clock_->MonotonicNs(); };
+    protocol_ = std::make_unique<Protocol>(std::move(ports));
+  }
+
+  void Begin() {
+    // Spread over a second, so that they do not beat as one.
+    const int64_t now = fleet_->clock_->MonotonicNs();
+    fleet_->timers_.At(now + static_cast<int64_t>(common::DeriveSeed(number_, 7) % 500000000), [self = shared_from_this()] { self->DialNext(); });
+    fleet_->timers_.At(now + static_cast<int64_t>(common::DeriveSeed(number_, 8) % kTickNs), [self = shared_from_this()] { self->Tick(); });
+  }
+
+  void Drop() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    over_ = true;
+    if (control_ != nullptr) control_->End();
+    if (deliver_ != nullptr) deliver_->End();
+  }
+  bool Idle() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return control_ == nullptr && deliver_ == nullptr;
+  }
+
+ private:
+  std::string Name() const { return absl::StrFormat("%s-%04u", fleet_->options_.name, number_ + 1); }
+
+  v1::WorkerMessage Hello() const {
+    v1::WorkerMessage message;
+    v1::Hello* hello = message.mutable_hello();
+    hello->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+    hello->set_software_version(common::kSoftwareVersion);
+    hello->set_worker_id(StableUuid(seed_, 2 * number_));
+    hello->set_instance_id(instance_);
+    hello->mutable_host()->set_host_id(StableUuid(seed_, 2 * number_ + 1));
+    hello->mutable_host()->set_name(Name());
+    hello->mutable_host()->set_boot_id(absl::StrCat("synthetic-", Name()));
+    hello->mutable_host()->set_kernel("synthetic");
+    hello->mutable_host()->set_cpus(1);
+    (*hello->mutable_labels())["synthetic"] = "yes";
+    hello->add_allow("(synthetic: opens nothing)");
+    *hello->mutable_status() = protocol_->status();
+    return message;
+  }
+
+  // Every target is fine with one who opens none; each worker's places are its own.
+  v1::Inspection Inspect(const v1::Inspect& inspect) const {
+    v1::Inspection inspection;
+    inspection.set_run_id(inspect.run_id());
+    for (int t = 0; t < inspect.targets_size(); ++t) {
+      v1::TargetInspection* target = inspection.add_targets();
+      target->set_target(static_cast<uint32_t>(t));
+      target->add_paths("synthetic");
+      target->set_filesystem("synthetic");
+      target->set_size_bytes(uint64_t{1} << 40);
+      target->add_place_keys(absl::StrCat("synthetic:", Name(), ":", t));
+    }
+    (*inspection.mutable_facts())["synthetic"] = "this worker does no I/O: its figures are made up";
+    return inspection;
+  }
+
+  void DialNext() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (over_ || control_ != nullptr) return;
+    address_ = fleet_->options_.controllers[next_controller_++ % fleet_->options_.controllers.size()];
+    control_channel_ = Dial(address_, fleet_->options_.credentials);
+    control_stub_ = v1::WorkerService::NewStub(control_channel_);
+    welcomed_ = false;
+    const auto self = shared_from_this();
+    control_ = std::make_unique<ControlCall>([self](const v1::ControllerMessage& m) { self->OnControl(m); },
+                                             [self](const grpc::Status&) { self->fleet_->timers_.At(0, [self] { self->OnControlEnd(); }); });
+    control_stub_->async()->Control(control_->context(), control_.get());
+    v1::WorkerMessage hello = Hello();
+    hello_status_ = hello.hello().status().SerializeAsString();
+    heard_ns_ = fleet_->clock_->MonotonicNs();
+    control_->Begin();
+    control_->Send(std::move(hello));
+  }
+
+  void OnControl(const v1::ControllerMessage& message) {
+    const int64_t received = fleet_->clock_->MonotonicNs();
+    heard_ns_ = received;
+    if (welcomed_) {
+      if (message.has_refused()) return spdlog::warn("{} is sent away: {}", Name(), message.refused().reason());
+      return protocol_->OnCommand(message, received);
+    }
+    const absl::Status status = protocol_->OnFirst(message);
+    if (!status.ok()) {
+      if (absl::IsFailedPrecondition(status)) fleet_->Refused(absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ", std::string(status.message()))));
+      spdlog::warn("{}: {}", Name(), std::string(status.message()));
+      std::lock_guard<std::mutex> lock(mutex_);
+      return control_->End();
+    }
+    lease_ns_ = message.welcome().lease_ns();
+    ++fleet_->attached_;
+    pause_ns_ = kFirstPauseNs;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      welcomed_ = true;
+      v1::WorkerMessage news;
+      *news.mutable_status() = protocol_->status();
+      if (news.status().SerializeAsString() != hello_status_) control_->Send(std::move(news));
+      OpenDeliverLocked();
+    }
+    Pump();
+  }
+
+  void OpenDeliverLocked() {
+    if (deliver_ != nullptr || over_ || !welcomed_) return;
+    deliver_channel_ = Dial(address_, fleet_->options_.credentials);
+    deliver_stub_ = v1::WorkerService::NewStub(deliver_channel_);
+    const auto self = shared_from_this();
+    deliver_ = std::make_unique<DeliverCall>(
+        [self](const v1::DeliveryAck& ack) {
+          const std::string refused = self->outbox_.OnAck(ack);
+          if (!refused.empty()) spdlog::warn("{}: samples were not taken: {}", self->Name(), refused);
+          self->Pump();
+        },
+        [self](const grpc::Status&) { self->fleet_->timers_.At(0, [self] { self->OnDeliverEnd(); }); });
+    deliver_stub_->async()->Deliver(deliver_->context(), deliver_.get());
+    outbox_.Rewind();
+    deliver_->Begin();
+    v1::Delivery hello;
+    hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+    hello.mutable_hello()->set_worker_id(StableUuid(seed_, 2 * number_));
+    deliver_->Send(std::move(hello));
+  }
+
+  // What is not delivered yet goes up.
+  void Pump() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (deliver_ == nullptr) return;
+    while (auto batch = outbox_.NextBatch(0)) {
+      v1::Delivery delivery;
+      *delivery.mutable_batch() = *std::move(batch);
+      deliver_->Send(std::move(delivery));
+    }
+  }
+
+  void OnControlEnd() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (welcomed_) --fleet_->attached_;
+    control_.reset();
+    welcomed_ = false;
+    if (deliver_ != nullptr) deliver_->End();
+    if (over_) return;
+    const auto jitter = static_cast<int64_t>(common::RandomSeed() % static_cast<uint64_t>(pause_ns_));
+    fleet_->timers_.At(fleet_->clock_->MonotonicNs() + pause_ns_ / 2 + jitter, [self = shared_from_this()] { self->DialNext(); });
+    pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
+  }
+
+  void OnDeliverEnd() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    deliver_.reset();
+    fleet_->timers_.At(fleet_->clock_->MonotonicNs() + kFirstPauseNs, [self = shared_from_this()] {
+      {
+        std::lock_guard<std::mutex> again(self->mutex_);
+        self->OpenDeliverLocked();
+      }
+      self->Pump();
+    });
+  }
+
+  void Tick() {
+    protocol_->Tick();
+    const int64_t now = fleet_->clock_->MonotonicNs();
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (over_) return;
+      if (control_ != nullptr && welcomed_ && lease_ns_ > 0 && now - heard_ns_ > lease_ns_) control_->End();
+      if (control_ != nullptr && welcomed_ && now - beat_ns_ > kHeartbeatNs) {
+        beat_ns_ = now;
+        v1::WorkerMessage heartbeat;
+        heartbeat.mutable_heartbeat()->set_epoch(protocol_->epoch());
+        heartbeat.mutable_heartbeat()->set_wall_clock_ns(fleet_->clock_->WallNs());
+        control_->Send(std::move(heartbeat));
+      }
+    }
+    fleet_->timers_.At(now + kTickNs, [self = shared_from_this()] { self->Tick(); });
+  }
+
+  Impl* fleet_;
+  const uint32_t number_;
+  const uint64_t seed_;
+  const std::string instance_;
+  Outbox outbox_;
+  std::unique_ptr<SyntheticExecutor> executor_;
+  std::unique_ptr<Protocol> protocol_;
+  std::mutex mutex_;
+  std::string address_;
+  std::shared_ptr<grpc::Channel> control_channel_, deliver_channel_;
+  std::unique_ptr<v1::WorkerService::Stub> control_stub_, deliver_stub_;
+  std::unique_ptr<ControlCall> control_;   // guarded by mutex_
+  std::unique_ptr<DeliverCall> deliver_;   // guarded by mutex_
+  std::atomic<bool> welcomed_{false};
+  std::atomic<int64_t> heard_ns_{0};
+  int64_t beat_ns_ = 0;
+  std::atomic<int64_t> lease_ns_{0};
+  std::string hello_status_;
+  int64_t pause_ns_ = kFirstPauseNs;
+  uint32_t next_controller_;
+  bool over_ = false;                      // guarded by mutex_
+};
+
+absl::Status SyntheticFleet::Impl::Run() {
+  rlimit files;
+  const rlim_t needed = 2 * rlim_t{options_.workers} + 64;
+  if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed) {
+    files.rlim_cur = std::min(needed, files.rlim_max);
+    setrlimit(RLIMIT_NOFILE, &files);
+    if (files.rlim_cur < needed) {
+      return absl::FailedPreconditionError(absl::StrCat("--simulate ", options_.workers, ": needs ", needed, " open files, ", files.rlim_max, " are allowed; raise the limit (ulimit -n), or start several"));
+    }
+  }
+  for (uint32_t i = 0; i < options_.workers; ++i) members_.push_back(std::make_shared<Member>(this, i));
+  for (const auto& member : members_) member->Begin();
+  uint32_t said = 0;
+  std::unique_lock<std::mutex> lock(mutex_);
+  while (!stopping_) {
+    changed_.wait_for(lock, std::chrono::seconds(1));
+    const uint32_t attached = attached_;
+    if (attached != said) spdlog::info("{} of {} synthetic workers are attached", attached, options_.workers);
+    said = attached;
+  }
+  lock.unlock();
+  for (const auto& member : members_) member->Drop();
+  for (int i = 0; i < 200 && !std::all_of(members_.begin(), members_.end(), [](const auto& member) { return member->Idle(); }); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  timers_.Stop();
+  return refused_;
+}
+
+SyntheticFleet::SyntheticFleet(Options options, const common::Clock* clock) : impl_(std::make_unique<Impl>(std::move(options), clock)) {}
+SyntheticFleet::~SyntheticFleet() = default;
+absl::Status SyntheticFleet::Run() { return impl_->Run(); }
+void SyntheticFleet::Stop() { impl_->Stop(); }
+
+}  // namespace lockstep::worker
