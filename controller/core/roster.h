@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "proto/worker.pb.h"
 
 namespace lockstep::controller {
 
@@ -16,6 +15,10 @@ class Roster {
  public:
   explicit Roster(int64_t lease_ns) : lease_ns_(lease_ns) {}
 
+  // What a worker says that it is. `instance_id` is new with each start of its process.
+  struct Identity {
+    std::string worker_id, instance_id, host_id, host_name, boot_id;
+  };
   struct Admission {
     // The worker id was known with another process, which is lost therefore.
     bool replaced_process = false;
@@ -24,7 +27,7 @@ class Roster {
     bool was_connected = false;
   };
   // UNAVAILABLE when it is refused for now, FAILED_PRECONDITION when for good.
-  absl::StatusOr<Admission> Attach(const v1::Hello& hello, int64_t now_ns);
+  absl::StatusOr<Admission> Attach(const Identity& worker, int64_t now_ns);
   // Its connection has ended.
   void Disconnected(const std::string& worker_id);
   void Heard(const std::string& worker_id, int64_t now_ns);
@@ -36,13 +39,12 @@ class Roster {
 
   bool Has(const std::string& worker_id) const { return members_.count(worker_id) != 0; }
   bool IsConnected(const std::string& worker_id) const;
-  const v1::Hello* Find(const std::string& worker_id) const;
   int64_t lease_ns() const { return lease_ns_; }
   size_t size() const { return members_.size(); }
 
  private:
   struct Member {
-    v1::Hello hello;
+    Identity identity;
     bool connected = false;
     int64_t heard_ns = 0;
   };

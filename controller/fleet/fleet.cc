@@ -42,7 +42,7 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_) return absl::UnavailableError("the controller is shutting down");
     const int64_t now = clock_->MonotonicNs();
-    auto admitted = roster_.Attach(hello, now);
+    auto admitted = roster_.Attach({hello.worker_id(), hello.instance_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id()}, now);
     if (!admitted.ok()) return admitted.status();
     admission = *admitted;
     // Welcome is queued before anybody else can send.
@@ -55,6 +55,7 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     // The same process came back before its old connection was missed.
     if (member.stream != nullptr) member.stream->End("it has attached again");
     if (!admission.resumed) member = Member();
+    member.hello = hello;
     member.stream = stream;
     member.pings.clear();
     member.next_ping_ns = now;
@@ -86,7 +87,7 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream, const
       const int64_t before = member.wall_difference_ns;
       member.wall_difference_ns = message.heartbeat().wall_clock_ns() - clock_->WallNs();
       if (std::abs(member.wall_difference_ns) > kWallWarningNs && std::abs(before) <= kWallWarningNs) {
-        spdlog::warn("the wall clock of {} is {:.1f} s off this controller's; nothing here relies on it, its logs do", roster_.Find(worker_id)->host().name(), static_cast<double>(member.wall_difference_ns) / 1e9);
+        spdlog::warn("the wall clock of {} is {:.1f} s off this controller's; nothing here relies on it, its logs do", member.hello.host().name(), static_cast<double>(member.wall_difference_ns) / 1e9);
       }
     }
     if (message.has_clock_reply()) {
@@ -156,7 +157,7 @@ std::vector<v1::AttachedWorker> Fleet::List() const {
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [id, member] : members_) {
     v1::AttachedWorker worker;
-    *worker.mutable_hello() = *roster_.Find(id);
+    *worker.mutable_hello() = member.hello;
     const auto clock = member.estimator.At(clock_->MonotonicNs());
     worker.set_clock_offset_ns(static_cast<double>(clock.offset_ns));
     worker.set_clock_bound_ns(static_cast<double>(clock.bound_ns));
@@ -175,7 +176,7 @@ std::vector<v1::Hello> Fleet::Hellos() const {
   std::vector<v1::Hello> hellos;
   std::lock_guard<std::mutex> lock(mutex_);
   for (const auto& [id, member] : members_) {
-    if (member.stream != nullptr) hellos.push_back(*roster_.Find(id));
+    if (member.stream != nullptr) hellos.push_back(member.hello);
   }
   std::sort(hellos.begin(), hellos.end(), [](const auto& a, const auto& b) { return a.host().name() < b.host().name(); });
   return hellos;

@@ -62,6 +62,7 @@ class Fleet final : public FleetLink {
 
  private:
   struct Member {
+    v1::Hello hello;
     ControlStream* stream = nullptr;  // null while it is waited for
     ClockEstimator estimator;
     std::map<uint64_t, int64_t> pings;  // id → sent, controller's clock

@@ -76,7 +76,7 @@ class Controller::SimFleet final : public controller::FleetLink {
   std::vector<v1::Hello> Hellos() const override {
     std::vector<v1::Hello> hellos;
     for (const auto& [id, member] : members_) {
-      if (member.connection != nullptr) hellos.push_back(*roster_.Find(id));
+      if (member.connection != nullptr) hellos.push_back(member.hello);
     }
     return hellos;
   }
@@ -97,11 +97,13 @@ class Controller::SimFleet final : public controller::FleetLink {
     Down(c, std::move(message));
   }
   void Hello(const std::shared_ptr<Connection>& c, const v1::Hello& hello) {
-    const auto admission = roster_.Attach(hello, owner_->clock_->MonotonicNs());
+    const auto admission = roster_.Attach(
+        {hello.worker_id(), hello.instance_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id()}, owner_->clock_->MonotonicNs());
     if (!admission.ok()) return Refuse(c, admission.status());
     Member& member = members_[hello.worker_id()];
     if (!admission->resumed) member.estimator = {};
     member.pings.clear();
+    member.hello = hello;
     member.connection = c;
     c->attached = true;
     v1::ControllerMessage welcome;
@@ -153,6 +155,7 @@ class Controller::SimFleet final : public controller::FleetLink {
 
  private:
   struct Member {
+    v1::Hello hello;
     std::shared_ptr<Connection> connection;
     controller::ClockEstimator estimator;
     std::map<uint64_t, int64_t> pings;
