@@ -1,5 +1,8 @@
 #include "controller/analysis/kernel_report.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 
@@ -59,30 +62,29 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-// First I/Os, mapped to the controller's clock.
+// First I/Os, mapped to the controller's clock. Each lies within its host's bound; what the spread of the true ones can be at the most
+// and at the least follows from all of them, not from the two that look furthest apart.
 void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
-  int64_t first = 0;
-  int64_t last = 0;
-  int64_t first_bound = 0;
-  int64_t last_bound = 0;
-  bool any = false;
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  int64_t first = kMost, first_low = kMost, first_high = kMost;
+  int64_t last = kLeast, last_low = kLeast, last_high = kLeast;
   const auto start_of = [](const storage::WorkerPhaseData& w) { return w.result.first_io_ns() - w.clock.offset_ns; };
   for (const storage::WorkerPhaseData& worker : view.phase().workers) {
     if (!worker.has_result || worker.result.first_io_ns() == 0) continue;
     const int64_t start = start_of(worker);
-    if (!any || start < first) {
-      first = start;
-      first_bound = worker.clock.bound_ns;
-    }
-    if (!any || start > last) {
-      last = start;
-      last_bound = worker.clock.bound_ns;
-    }
-    any = true;
+    const int64_t bound = worker.clock.bound_ns;
+    first = std::min(first, start);
+    last = std::max(last, start);
+    first_low = std::min(first_low, start - bound);
+    first_high = std::min(first_high, start + bound);
+    last_low = std::max(last_low, start - bound);
+    last_high = std::max(last_high, start + bound);
   }
-  if (!any) return;
-  report->set_start_skew_ns(static_cast<double>(last - first));
-  report->set_start_skew_bound_ns(static_cast<double>(first_bound + last_bound));
+  if (first == kMost) return;
+  const int64_t skew = last - first;
+  report->set_start_skew_ns(static_cast<double>(skew));
+  report->set_start_skew_bound_ns(static_cast<double>(std::max(last_high - first_low - skew, skew - std::max<int64_t>(0, last_low - first_high))));
   for (v1::HostReport& host : *report->mutable_hosts()) {
     for (const storage::WorkerPhaseData& worker : view.phase().workers) {
       if (worker.worker_index != host.worker_index() || worker.result.first_io_ns() == 0) continue;
@@ -91,6 +93,7 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
     }
   }
   const double limit = static_cast<double>(view.load().start_skew_limit_ns());
+  report->set_start_skew_limit_ns(limit);
   if (limit > 0 && report->start_skew_ns() > limit) {
     report->set_invalid(true);
     report->add_remarks(absl::StrFormat("INVALID: the start skew of %s is beyond the job's limit of %s", common::FormatDuration(report->start_skew_ns()), common::FormatDuration(limit)));

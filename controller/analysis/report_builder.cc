@@ -1,6 +1,7 @@
 #include "controller/analysis/report_builder.h"
 
 #include <algorithm>
+#include <limits>
 #include <cmath>
 #include <map>
 #include <set>
@@ -304,10 +305,47 @@ class PhaseBuilder {
     });
   }
 
+  // When samples of every host are there, lost ones' included.
+  void FindValid() {
+    double from = 0;
+    double to = std::numeric_limits<double>::infinity();
+    for (const storage::WorkerPhaseData& worker : phase_.workers) {
+      double first = std::numeric_limits<double>::infinity();
+      double last = 0;
+      for (const v1::IntervalSample& interval : worker.intervals) {
+        if (!PhaseView::Measured(interval)) continue;
+        first = std::min(first, static_cast<double>(interval.begin_ns()) / 1e9);
+        last = std::max(last, static_cast<double>(interval.end_ns()) / 1e9);
+      }
+      from = std::max(from, first);
+      to = std::min(to, last);
+    }
+    if (!(to > from)) return;
+    report_.set_valid_from_seconds(from);
+    report_.set_valid_to_seconds(to);
+  }
+
+  // Seconds of a host that are not there, between some that are.
+  void AddGaps(const storage::WorkerPhaseData& worker) {
+    uint32_t next = 0;
+    for (const v1::IntervalSample& interval : worker.intervals) {
+      if (interval.interval() > next) {
+        const uint32_t last = interval.interval() - 1;
+        report_.add_remarks(absl::StrFormat("GAP: %s has no sample of interval%s", view_.HostOf(worker.worker_index), last == next ? absl::StrFormat(" %d", next) : absl::StrFormat("s %d to %d", next, last)));
+      }
+      next = interval.interval() + 1;
+    }
+  }
+
   void AddRemarks() {
     if (report_.workers_lost() != 0) {
-      report_.add_remarks(absl::StrFormat("DEGRADED: results of %d of %d hosts; figures are of those alone", report_.workers() - report_.workers_lost(), report_.workers()));
+      FindValid();
+      const std::string valid = report_.valid_to_seconds() > report_.valid_from_seconds()
+                                    ? absl::StrFormat("samples of all %d are there from %.2f to %.2f s after T", report_.workers(), report_.valid_from_seconds(), report_.valid_to_seconds())
+                                    : "at no time are there samples of all";
+      report_.add_remarks(absl::StrFormat("DEGRADED: results of %d of %d hosts; figures are of those alone; %s", report_.workers() - report_.workers_lost(), report_.workers(), valid));
     }
+    for (const storage::WorkerPhaseData& worker : phase_.workers) AddGaps(worker);
     if (common_.empty() && report_.total().operations() > 0) {
       report_.add_remarks("no whole interval in which all hosts ran: rates are over the whole phase");
     }

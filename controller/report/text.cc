@@ -166,8 +166,9 @@ class Renderer {
     const std::string metric = phase.total().metric() == "response_time" ? "response time (intended start to completion)" : "service time (submission to completion)";
     Line(absl::StrFormat("  latency is %s; rates over %.2f–%.2f s after T, when all ran", metric, phase.window_begin_seconds(), phase.window_end_seconds()));
     if (phase.workers() > 1) {
-      Line(absl::StrFormat("  first done %.3f s, last done %.3f s; start skew %s ± %s over %d hosts", phase.first_done_seconds(), phase.last_done_seconds(),
-                           FormatDuration(phase.start_skew_ns()), FormatDuration(phase.start_skew_bound_ns()), phase.workers()));
+      const std::string limit = phase.start_skew_limit_ns() > 0 ? absl::StrCat("; limit ", FormatDuration(phase.start_skew_limit_ns())) : "";
+      Line(absl::StrFormat("  first done %.3f s, last done %.3f s; start skew %s ± %s over %d hosts%s", phase.first_done_seconds(), phase.last_done_seconds(),
+                           FormatDuration(phase.start_skew_ns()), FormatDuration(phase.start_skew_bound_ns()), phase.workers(), limit));
     }
   }
 
