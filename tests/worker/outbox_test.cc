@@ -1,5 +1,7 @@
 #include "worker/agent/outbox.h"
 
+#include <unistd.h>
+
 #include "gtest/gtest.h"
 
 namespace lockstep::worker {
@@ -73,6 +75,37 @@ TEST(OutboxTest, BatchesStayBelow64KiBUnlessOneItemIsLarger) {
     if (batch->items_size() > 1) EXPECT_LE(batch->ByteSizeLong(), 65536u);
   }
   EXPECT_EQ(next, 40u);
+}
+
+// Beyond the memory it may take, what is not committed goes to a file, and comes back in order.
+TEST(OutboxTest, OverflowsIntoAFileAndComesBackInOrder) {
+  const std::string path = std::string(getenv("TEST_TMPDIR")) + "/outbox";
+  Outbox outbox(Outbox::Limits{200, path, 1 << 20});
+  for (uint32_t i = 0; i < 100; ++i) EXPECT_TRUE(outbox.Add(Phase(0), Item(i + 1000)));
+  EXPECT_EQ(access(path.c_str(), F_OK), 0);
+  for (int round = 0; round < 2; ++round) {
+    uint64_t next = 0;
+    while (const auto batch = outbox.NextBatch(0)) {
+      EXPECT_EQ(batch->first_sequence(), next);
+      for (const v1::DeliveryItem& item : batch->items()) EXPECT_EQ(item.interval().interval(), 1000 + next++);
+    }
+    EXPECT_EQ(next, 100u);
+    outbox.Rewind();
+  }
+  outbox.OnAck(Ack(60));
+  EXPECT_EQ(outbox.NextBatch(0)->first_sequence(), 60u);
+  outbox.OnAck(Ack(100));
+  EXPECT_EQ(outbox.held(), 0u);
+}
+
+TEST(OutboxTest, BeyondBothLimitsItSaysSoAndKeepsTheItemAllTheSame) {
+  Outbox outbox(Outbox::Limits{50, std::string(getenv("TEST_TMPDIR")) + "/small", 50});
+  bool fits = true;
+  uint32_t added = 0;
+  while (fits && added < 100) fits = outbox.Add(Phase(0), Item(added++ + 1000));
+  EXPECT_FALSE(fits);
+  EXPECT_EQ(outbox.held(), added);
+  EXPECT_EQ(static_cast<uint32_t>(outbox.NextBatch(0)->items_size()), added);
 }
 
 }  // namespace

@@ -173,6 +173,16 @@ class SyntheticFleet::Impl {
   std::condition_variable changed_;
   bool stopping_ = false;  // guarded by mutex_
   absl::Status refused_;   // guarded by mutex_
+  // When each worker heard its go: of the phase that is beginning.
+  void HeardGo(int64_t at_ns) {
+    std::lock_guard<std::mutex> lock(go_mutex_);
+    if (go_count_ == 0 || at_ns - last_go_ns_ > 2 * kSecond) go_count_ = 0, first_go_ns_ = at_ns;
+    last_go_ns_ = at_ns;
+    if (++go_count_ == options_.workers) spdlog::info("go reached all {} within {:.1f} ms", go_count_, static_cast<double>(last_go_ns_ - first_go_ns_) / 1e6);
+  }
+  std::mutex go_mutex_;
+  uint32_t go_count_ = 0;                         // guarded by go_mutex_, as are the next
+  int64_t first_go_ns_ = 0, last_go_ns_ = 0;
   std::atomic<uint32_t> attached_{0};
   class Member;
   std::vector<std::shared_ptr<Member>> members_;
@@ -289,6 +299,7 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
     const int64_t received = fleet_->clock_->MonotonicNs();
     heard_ns_ = received;
     if (welcomed_) {
+      if (message.has_go()) fleet_->HeardGo(received);
       if (message.has_refused()) return spdlog::warn("{} is sent away: {}", Name(), message.refused().reason());
       return protocol_->OnCommand(message, received);
     }
