@@ -1,0 +1,256 @@
+"""bench faults: real processes killed, stopped, cut off and filled up at random instants of jobs. Every run must end as its policy says,
+and what was acknowledged must be stored once: no interval of a worker that took part to the end is missing, none is there twice, and the
+report's figures are those of the rows.
+"""
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
+sys.path.insert(0, HERE)
+from fleet import BIN, Fleet, files_job, stop, wait_for  # noqa: E402
+from hosts import Hosts, pick  # noqa: E402
+
+LEASE = 3
+SECONDS = 6
+
+
+class Campaign:
+    """A fleet of three workers in namespaces, on which job after job is run while something is done to it."""
+
+    def __init__(self, seed):
+        self.random = pick(seed)
+        self.counts = {}
+        self.problems = []
+        self.runs = self.done = self.aborted = self.degraded = 0
+        self.intervals = 0
+
+    def __enter__(self):
+        self.hosts = Hosts(3)
+        self.fleet = Fleet(0, controller_flags=["--lease", str(LEASE), "--insecure-plaintext"])
+        try:
+            self.fleet.__enter__()
+            stop(self.fleet.controller)
+            self.fleet.start_controller(listen=f"{self.hosts.gateway}:0")
+            self.environment = {**os.environ, "NO_COLOR": "1", "LOCKSTEP_CONTROLLER": self.fleet.address}
+            for i in range(3):
+                self.start_worker(i)
+            self.await_workers()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self.fleet.__exit__()
+        self.hosts.close()
+
+    def start_worker(self, i):
+        words = self.hosts.words(i, f"{BIN}/lockstep-worker", "--insecure-plaintext", "--controller", self.fleet.address, "--name", f"node{i}", "--allow", self.fleet.data,
+                                 "--state-dir", os.path.join(self.fleet.directory, f"worker-{i}"))
+        self.fleet.workers[i] = self.fleet.spawn(f"node{i}", words)
+
+    def worker_pid(self, i):
+        """Of lockstep-worker itself, underneath what put it into its namespaces."""
+        found = subprocess.run(["pgrep", "-f", f"lockstep-worker .*--state-dir {self.fleet.directory}/worker-{i}$"], capture_output=True, text=True, check=False).stdout.split()
+        for pid in found:
+            with open(f"/proc/{pid}/comm", encoding="ascii") as text:
+                if text.read().startswith("lockstep-worker"):
+                    return int(pid)
+        return None
+
+    def lockstep(self, *words, stdin=None, timeout=60):
+        return subprocess.run([f"{BIN}/lockstep", "--insecure-plaintext", *words], input=stdin, capture_output=True, text=True, timeout=timeout, env=self.environment, check=False)
+
+    def sql(self, query):
+        done = self.lockstep("sql", "--csv", "-c", query)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr)
+        return [line.split(",") for line in done.stdout.splitlines()[1:]]
+
+    def await_workers(self):
+        wait_for("the workers", lambda: self.lockstep("status").stdout.count("3 workers attached"), 60)
+
+    # --- What is done to it; each returns what undoes it. ---
+
+    def kill_controller(self):
+        self.fleet.controller.send_signal(signal.SIGKILL)
+        self.fleet.controller.wait()
+        time.sleep(self.random.uniform(0, 2))
+        self.fleet.start_controller(listen=self.fleet.address)
+
+    def kill_worker(self):
+        i = self.random.randrange(3)
+        pid = self.worker_pid(i)
+        if pid is None:
+            return None
+        os.kill(pid, signal.SIGKILL)
+        self.fleet.workers[i].wait()
+        self.start_worker(i)
+        self.hurt = True
+        return None
+
+    def postmaster(self):
+        with open(os.path.join(self.fleet.state, "postgres", "data", "postmaster.pid"), encoding="ascii") as text:
+            return int(text.readline())
+
+    def kill_postgres(self):
+        os.kill(self.postmaster(), signal.SIGKILL)
+
+    def kill_backend(self):
+        pids = subprocess.run(["pgrep", "-P", str(self.postmaster()), "-f", "postgres: lockstep"], capture_output=True, text=True, check=False).stdout.split()
+        if pids:
+            os.kill(int(self.random.choice(pids)), signal.SIGKILL)
+
+    def partition(self):
+        i = self.random.randrange(3)
+        length = self.random.uniform(0.5, 2.5 * LEASE)
+        self.hosts.cut(i)
+        self.hurt = self.hurt or length > LEASE / 2
+        time.sleep(length)
+        self.hosts.mend(i)
+
+    def pause_worker(self):
+        pid = self.worker_pid(self.random.randrange(3))
+        if pid is None:
+            return
+        os.kill(pid, signal.SIGSTOP)
+        length = self.random.uniform(0.5, 2 * LEASE)
+        self.hurt = self.hurt or length > LEASE / 2
+        time.sleep(length)
+        os.kill(pid, signal.SIGCONT)
+
+    def pause_controller(self):
+        self.fleet.controller.send_signal(signal.SIGSTOP)
+        length = self.random.uniform(0.5, 2 * LEASE)
+        self.hurt = self.hurt or length > LEASE / 2
+        time.sleep(length)
+        self.fleet.controller.send_signal(signal.SIGCONT)
+
+    def fill_spool(self):
+        """The store is away for longer than the spool lasts: it is made small by restarting the controller with another limit."""
+        data = os.path.join(self.fleet.state, "postgres", "data")
+        kept = list(self.fleet.controller_flags)
+        self.fleet.controller_flags += ["--spool-mib", "0.003"]
+        try:
+            self.kill_controller()
+            pid = self.postmaster()
+            os.rename(data, data + ".away")
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(4)
+            os.rename(data + ".away", data)
+        finally:
+            self.fleet.controller_flags = kept
+        self.full = True
+
+    FAULTS = (kill_controller, kill_controller, kill_worker, kill_postgres, kill_backend, partition, pause_worker, pause_controller, fill_spool)
+
+    # --- One run. ---
+
+    def run(self):
+        policy = self.random.choice(("abort", "continue", "retry"))
+        self.hurt = self.full = False
+        job = files_job(self.fleet.data, hosts=3, duration=f"{SECONDS}s", extra=f"on_worker_loss: {policy}\ndeadlines: {{rejoin: 15s, drain: 2s}}")
+        process = subprocess.Popen([f"{BIN}/lockstep", "--insecure-plaintext", "run", "-", "--format", "json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+        answer = []
+        reader = threading.Thread(target=lambda: answer.append(process.communicate(job)), daemon=True)
+        reader.start()
+        for _ in range(self.random.randint(1, 4)):
+            time.sleep(self.random.uniform(0.2, 3))
+            if not reader.is_alive():
+                break
+            fault = self.random.choice(self.FAULTS)
+            name = fault.__name__
+            if name == "fill_spool" and self.random.random() < 0.5:
+                continue
+            self.counts[name] = self.counts.get(name, 0) + 1
+            fault(self)
+        reader.join(150)
+        if reader.is_alive():
+            self.problems.append(f"run {self.runs} under {policy} did not end")
+            process.kill()
+            reader.join()
+        self.runs += 1
+        self.check(policy, answer[0] if answer else ("", ""), process.returncode)
+        self.await_workers()
+
+    def check(self, policy, answer, status):
+        wait_for("the controller", lambda: self.lockstep("status").returncode == 0, 60)
+        what = f"run {self.runs} ({policy}, exit {status})"
+        try:
+            report = json.loads(answer[0])
+        except ValueError:
+            return self.problems.append(f"{what}: no report: {answer[1][-300:]}")
+        run_id, state, degraded = report["run"]["runId"], report["run"]["state"], report["run"]["degraded"]
+        here = f"run_id = '{run_id}'"
+        self.done += state == "done"
+        self.aborted += state == "aborted"
+        self.degraded += bool(degraded)
+        lost = int(self.sql(f"SELECT count(*) FROM lost_workers WHERE {here}")[0][0])
+        if state not in ("done", "aborted"):
+            self.problems.append(f"{what}: {state}: {report['run']['outcome']}")
+        if state == "aborted" and not (lost and policy != "retry") and not self.full and "(attempt " not in report["run"]["outcome"] and "did not return" not in report["run"]["outcome"]:
+            self.problems.append(f"{what}: aborted without a reason in its policy: {report['run']['outcome']}")
+        if lost and not self.hurt:
+            self.problems.append(f"{what}: a worker was lost that nothing was done to")
+        if degraded and policy == "abort" and state == "done":
+            self.problems.append(f"{what}: degraded and done under abort")
+        # Stored once.
+        twice = int(self.sql(f"SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE {here} GROUP BY phase, attempt, worker_index, workload, interval, kind HAVING count(*) > 1) x")[0][0])
+        if twice:
+            self.problems.append(f"{what}: {twice} samples are stored twice")
+        # Nothing missing: of every worker that delivered its result, all the intervals that it says it sent, and their sum.
+        rows = self.sql("SELECT r.worker_index, r.phase, r.attempt, (r.result ->> 'intervals')::int, (SELECT count(DISTINCT interval) FROM interval_counters c WHERE c.run_id = r.run_id AND c.phase = r.phase AND c.attempt = r.attempt AND c.worker_index = r.worker_index) "
+                        f"FROM worker_results r WHERE r.{here} AND r.result ->> 'intervals' IS NOT NULL")
+        for worker, phase, attempt, said, stored in rows:
+            self.intervals += int(stored)
+            if said != stored:
+                self.problems.append(f"{what}: worker {worker} sent {said} intervals of phase {phase}.{attempt}, {stored} are stored")
+        gaps = int(self.sql(f"SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE {here} GROUP BY phase, attempt, worker_index HAVING max(interval) + 1 <> count(DISTINCT interval)) x")[0][0])
+        if gaps:
+            self.problems.append(f"{what}: {gaps} workers' intervals have gaps")
+        # What is reported is what is stored.
+        if state == "done":
+            mix = [p for p in report["phases"] if p["name"] == "mix"][0]
+            total = self.sql("SELECT coalesce(sum(r.operations), 0) FROM phase_results r JOIN phase_overview p USING (run_id, phase, attempt) "
+                             f"WHERE r.{here} AND p.name = 'mix' AND r.interval_class = 2 AND r.metric = 1")[0][0]
+            if float(total) != mix["total"]["operations"]:
+                self.problems.append(f"{what}: the report says {mix['total']['operations']} operations, the store {total}")
+            if not degraded and mix["workersLost"]:
+                self.problems.append(f"{what}: {mix['workersLost']} results are missing and it is not called degraded")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--faults", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    flags = parser.parse_args()
+    with Campaign(flags.seed) as campaign:
+        while sum(campaign.counts.values()) < flags.faults:
+            campaign.run()
+            if campaign.runs % 5 == 0:
+                print(f"{campaign.runs} runs, {sum(campaign.counts.values())} faults, {len(campaign.problems)} problems", flush=True)
+    for name, count in sorted(campaign.counts.items()):
+        print(f"{name:<20} {count:>5}")
+    print(f"{campaign.runs} runs: {campaign.done} done ({campaign.degraded} degraded), {campaign.aborted} aborted; {campaign.intervals} intervals checked")
+    for problem in campaign.problems:
+        print("PROBLEM ", problem)
+    loss = [p for p in campaign.problems if "intervals" in p or "gaps" in p]
+    twice = [p for p in campaign.problems if "twice" in p]
+    rest = [p for p in campaign.problems if p not in loss and p not in twice]
+    targets = [("acknowledged samples lost: 0", not loss), ("acknowledged samples stored twice: 0", not twice), ("every run ends as its policy says, and what is reported is true", not rest)]
+    for words, met in targets:
+        print(f"{'met    ' if met else 'NOT MET'}  {words}")
+    met = sum(1 for _, ok in targets if ok)
+    print(f"bench faults: {met} of {len(targets)} targets met")
+    return 0 if met == len(targets) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""bench skew: how far apart do hosts start, and is what the report says of it true?
+
+Hosts are network namespaces with monotonic clocks hours apart; the kernel underneath is one, so that each worker's first I/O can be put
+on one clock exactly (its own clock minus its namespace's offset). Side by side: links without delay, with symmetric and with asymmetric
+delay, a baseline of threads that only sleep to a common instant, and fio's client with its servers in the same namespaces.
+"""
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
+sys.path.insert(0, HERE)
+from fleet import BIN, ROOT, Fleet, stop, wait_for  # noqa: E402
+from hosts import Hosts, Link  # noqa: E402
+
+
+def percentile(values, percent):
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def job(hosts, path, starts):
+    phases = "".join(f"""
+  - name: s{i}
+    run: {{duration: 200ms, workloads: [{{name: w, block_size: 4KiB, read: 100%, queue_depth: 1, targets: [data]}}]}}""" for i in range(starts))
+    return f"""name: skew
+hosts: {{count: {hosts}}}
+interval: 100ms
+targets:
+  - {{name: data, file: {{path: "{path}/{{host}}", size: 4MiB}}}}
+phases:
+  - prepare:{phases}
+  - cleanup:
+"""
+
+
+class Series:
+    """What a set-up showed: true and reported skews, nanoseconds."""
+
+    def __init__(self, name):
+        self.name, self.true, self.reported, self.bound, self.held = name, [], [], [], 0
+
+    def row(self):
+        us = [f"{percentile(self.true, p) / 1000:9.0f}" for p in (50, 90, 99, 100)]
+        if not self.reported:
+            return f"{self.name:<44} {len(self.true):>6} {' '.join(us)}"
+        return f"{self.name:<44} {len(self.true):>6} {' '.join(us)} {percentile(self.reported, 50) / 1000:11.0f} {percentile(self.bound, 50) / 1000:9.0f} {self.held:>6} / {len(self.true)}"
+
+
+def lockstep_series(name, count, starts, up, down):
+    """`up` and `down`: delays of every second host's link, seconds; None for no forwarder."""
+    series = Series(name)
+    with Hosts(count) as hosts, Fleet(0, controller_flags=["--insecure-plaintext"]) as fleet:
+        stop(fleet.controller)
+        fleet.start_controller(listen=f"{hosts.gateway}:0")
+        port = fleet.address.rsplit(":", 1)[1]
+        data = hosts.directory("/var/tmp")
+        for i in range(count):
+            address = f"{hosts.gateway}:{port}"
+            if up is not None and i % 2 == 1:
+                link = Link(hosts.gateway, address, up, down)
+                hosts.callback(link.close)
+                address = link.address
+            fleet.workers[i] = fleet.spawn(f"node{i}", hosts.words(i, f"{BIN}/lockstep-worker", "--insecure-plaintext", "--controller", address, "--name", f"node{i}", "--allow", data,
+                                                                  "--state-dir", os.path.join(fleet.directory, f"worker-{i}")))
+        environment = {**fleet.environment(), "LOCKSTEP_CONTROLLER": f"{hosts.gateway}:{port}"}
+        lockstep = lambda *words, **more: subprocess.run([f"{BIN}/lockstep", "--insecure-plaintext", *words], capture_output=True, text=True, env=environment, check=False, **more)
+        wait_for("the workers", lambda: lockstep("status").stdout.count(f"{count} workers attached"), 60)
+        time.sleep(5)  # some exchanges: what a worker that has just come does not have
+        done = lockstep("run", "-", "--format", "json", input=job(count, data, starts), timeout=1200)
+        if done.returncode != 0:
+            raise SystemExit(f"{name}: exit {done.returncode}\n{done.stderr[-2000:]}")
+        report = json.loads(done.stdout)
+        rows = lockstep("sql", "--csv", "-c", "SELECT p.name, w.host, r.result ->> 'firstIoNs' FROM worker_results r JOIN phase_overview p USING (run_id, phase, attempt) JOIN run_workers w USING (run_id, worker_index) WHERE run_id = last_run() AND p.kind = 'run'")
+        first = {}
+        for line in rows.stdout.splitlines()[1:]:
+            phase, host, at = line.split(",")
+            first.setdefault(phase, []).append(int(at) - hosts.offsets[int(host[4:])] * 10**9)
+        for phase in report["phases"]:
+            if phase["kind"] != "run":
+                continue
+            starts_at = first[phase["name"]]
+            true = max(starts_at) - min(starts_at)
+            series.true.append(true)
+            series.reported.append(phase["startSkewNs"])
+            series.bound.append(phase["startSkewBoundNs"])
+            series.held += abs(true - phase["startSkewNs"]) <= phase["startSkewBoundNs"]
+    return series
+
+
+def baseline(count, rounds):
+    series = Series(f"baseline: {count} threads that only sleep to T")
+    done = subprocess.run([os.path.join(ROOT, "bazel-bin/tests/sleepers"), str(count), str(rounds)], capture_output=True, text=True, check=True)
+    series.true = [int(line) for line in done.stdout.split()]
+    return series
+
+
+def fio_series(count, starts):
+    """Each job writes down the instant at which it begins, by the clock that all namespaces share (wall time is not namespaced)."""
+    series = Series(f"fio --client, {count} servers")
+    with Hosts(count, clocks_apart=False) as hosts:
+        data = hosts.directory("/var/tmp")
+        servers = [subprocess.Popen(hosts.words(i, "fio", f"--server={hosts.address(i)}"), cwd=data, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for i in range(count)]
+        hosts.callback(lambda: [stop(server) for server in servers])
+        time.sleep(1)
+        words = ["fio", "--output-format=json"]
+        for i in range(count):
+            path = os.path.join(data, f"job{i}")
+            with open(path, "w", encoding="ascii") as out:
+                out.write(f"[s]\nfilename={data}/f{i}\nsize=4m\nrw=randread\nbs=4k\ndirect=1\nioengine=io_uring\nruntime=200ms\ntime_based=1\nwrite_lat_log={data}/log{i}\nlog_unix_epoch=1\nlog_alternate_epoch=1\nlog_alternate_epoch_clock_id=1\n")
+            words += [f"--client={hosts.address(i)}", path]
+        for round_ in range(starts + 1):
+            subprocess.run(words, cwd=data, capture_output=True, text=True, check=False, timeout=60)
+            first = []
+            for i in range(count):
+                logs = [f for f in os.listdir(data) if f.startswith(f"log{i}_") and "_clat" in f]
+                for log in logs:
+                    with open(os.path.join(data, log), encoding="ascii") as text:
+                        # Milliseconds at completion; the latency is in nanoseconds.
+                        words_ = text.readline().split(",")
+                        if len(words_) > 1:
+                            first.append(int(words_[0]) * 10**6 - int(words_[1]))
+                    os.unlink(os.path.join(data, log))
+            if round_ > 0 and len(first) == count:
+                series.true.append(max(first) - min(first))
+    return series
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--starts", type=int, default=100)
+    parser.add_argument("--fio-starts", type=int, default=20)
+    parser.add_argument("--hosts", type=int, nargs="*", default=[4, 16])
+    flags = parser.parse_args()
+    subprocess.run(["bazel", "build", "//tests:sleepers"], cwd=ROOT, check=True, capture_output=True)
+    print(f"{'set-up':<44} {'starts':>6} {'true p50':>9} {'p90':>9} {'p99':>9} {'max us':>9} {'reported us':>11} {'± us':>9} {'truth inside':>12}")
+    targets = []
+    for count in flags.hosts:
+        base = baseline(count, flags.starts)
+        print(base.row(), flush=True)
+        for name, up, down in ((f"{count} hosts, links without delay", None, None), (f"{count} hosts, every second +2 ms each way", 0.002, 0.002),
+                               (f"{count} hosts, every second +1 ms up, +6 ms down", 0.001, 0.006)):
+            series = lockstep_series(name, count, flags.starts, up, down)
+            print(series.row(), flush=True)
+            targets.append((f"{name}: truth within reported ± bound >= 99 %", series.held >= 0.99 * len(series.true)))
+            if up == down:
+                targets.append((f"{name}: true skew p90 <= 200 us", percentile(series.true, 90) <= 200000))
+            if up is None:
+                targets.append((f"{name}: p99 <= baseline's p99 + 50 us", percentile(series.true, 99) <= percentile(base.true, 99) + 50000))
+    try:
+        peer = fio_series(min(flags.hosts), flags.fio_starts)
+        if peer.true:
+            print(peer.row() + "   (its log's clock has 1 ms)")
+    except (subprocess.SubprocessError, OSError) as error:
+        print(f"fio --client: not measured ({error})")
+    for words, met in targets:
+        print(f"{'met    ' if met else 'NOT MET'}  {words}")
+    met = sum(1 for _, ok in targets if ok)
+    print(f"bench skew: {met} of {len(targets)} targets met")
+    return 0 if met == len(targets) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
