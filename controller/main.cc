@@ -165,7 +165,6 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   controller::ThreadLoop loop(clock, EndThisController);
   controller::Coordinator coordinator({opened.store.get(), &watchers, clock, &loop, {}, opened.device});
   controller::IngestPipeline::Options pipeline;
-  pipeline.epoch = *epoch;
   pipeline.store = opened.store.get();
   pipeline.spool = spool->get();
   pipeline.clock = clock;

@@ -144,16 +144,6 @@ class Rows {
   CopyRows counters_, histograms_, devices_, hosts_, results_, threads_, phase_results_;
 };
 
-absl::Status InTransaction(PgConnection* connection, uint64_t epoch, const std::vector<IngestBatch>& batches) {
-  if (absl::Status status = CheckEpoch(connection, epoch); !status.ok()) return status;
-  if (absl::Status status = MoveCursors(connection, batches); !status.ok()) return status;
-  Rows rows;
-  for (const IngestBatch& batch : batches) {
-    if (absl::Status status = rows.Add(batch); !status.ok()) return status;
-  }
-  return rows.Write(connection);
-}
-
 }  // namespace
 
 absl::StatusOr<std::string> HistogramLiteral(const std::string& encoded) {
@@ -168,14 +158,13 @@ absl::StatusOr<std::string> HistogramLiteral(const std::string& encoded) {
   return absl::StrCat("(", common::kHistogramScheme, ",\"{", absl::StrJoin(buckets, ","), "}\",\"{", absl::StrJoin(counts, ","), "}\")");
 }
 
-absl::Status IngestBatches(PgConnection* connection, uint64_t epoch, const std::vector<IngestBatch>& batches) {
-  if (absl::Status status = connection->Execute("BEGIN"); !status.ok()) return status;
-  const absl::Status status = InTransaction(connection, epoch, batches);
-  if (!status.ok()) {
-    (void)connection->Execute("ROLLBACK");
-    return status;
+absl::Status IngestBatches(PgConnection* connection, const std::vector<IngestBatch>& batches) {
+  if (absl::Status status = MoveCursors(connection, batches); !status.ok()) return status;
+  Rows rows;
+  for (const IngestBatch& batch : batches) {
+    if (absl::Status status = rows.Add(batch); !status.ok()) return status;
   }
-  return connection->Execute("COMMIT");
+  return rows.Write(connection);
 }
 
 }  // namespace lockstep::storage

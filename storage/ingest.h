@@ -8,8 +8,8 @@
 
 namespace lockstep::storage {
 
-// Store::Ingest() on one connection.
-absl::Status IngestBatches(PgConnection* connection, uint64_t epoch, const std::vector<IngestBatch>& batches);
+// Store::Ingest() within a transaction.
+absl::Status IngestBatches(PgConnection* connection, const std::vector<IngestBatch>& batches);
 
 // An encoded histogram as a literal of the SQL type lockstep.histogram.
 absl::StatusOr<std::string> HistogramLiteral(const std::string& encoded);

@@ -10,6 +10,15 @@
 namespace lockstep::storage {
 namespace {
 
+// ABORTED unless the store's epoch is `epoch`; holds off a new one until the transaction ends.
+absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
+  auto current = connection->Query("SELECT epoch, holder FROM controller_epoch FOR SHARE");
+  if (!current.ok()) return current.status();
+  if (current->UInt(0, 0) == epoch) return absl::OkStatus();
+  return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch, ") was replaced by the one at ", current->Text(0, 1), " (epoch ", current->UInt(0, 0), ")"));
+}
+
+
 using google::protobuf::util::JsonStringToMessage;
 using google::protobuf::util::MessageToJsonString;
 
@@ -133,13 +142,6 @@ absl::Status PgStore::Transaction(const std::function<absl::Status(PgConnection*
 
 absl::Status PgStore::Run(const std::string& sql, const std::vector<PgParam>& parameters) {
   return Transaction([&](PgConnection* connection) { return connection->Query(sql, parameters).status(); });
-}
-
-absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
-  auto current = connection->Query("SELECT epoch, holder FROM controller_epoch FOR SHARE");
-  if (!current.ok()) return current.status();
-  if (current->UInt(0, 0) == epoch) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch, ") was replaced by the one at ", current->Text(0, 1), " (epoch ", current->UInt(0, 0), ")"));
 }
 
 absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
@@ -348,10 +350,8 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
   });
 }
 
-absl::Status PgStore::Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) {
-  auto lease = Connect();
-  if (!lease.ok()) return lease.status();
-  return IngestBatches(lease->get(), epoch, batches);
+absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {
+  return Transaction([&](PgConnection* connection) { return IngestBatches(connection, batches); });
 }
 
 absl::StatusOr<uint64_t> PgStore::Cursor(const v1::PhaseId& phase, uint32_t worker_index) {

@@ -46,7 +46,7 @@ class PgStore final : public Store {
                         const std::vector<WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
                         const std::string& reason, const std::vector<Rollup>& rollups, double measured_iops) override;
-  absl::Status Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) override;
+  absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
   absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
@@ -81,8 +81,6 @@ absl::StatusOr<RunData> LoadRunData(PgConnection* connection, const std::string&
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection);
 absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
 absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(PgConnection* connection, const v1::PhaseId& phase);
-// ABORTED unless the store's epoch is `epoch`; holds off a new one until the transaction ends.
-absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch);
 // Reads a document of the store; fields that this version does not know are left out.
 absl::Status FromJson(const std::string& json, google::protobuf::Message* message);
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at, ended_at.

@@ -28,7 +28,7 @@ struct RunRecord {
 struct RunWorker {
   uint32_t worker_index = 0;
   std::string worker_id, host_id, host, boot_id;
-  v1::Inspection inspection;
+  v1::Inspection inspection;  // its facts become RunData::environment, and do not come back here
   v1::Hello hello;            // without devices
   bool lost = false;
 };
@@ -163,10 +163,9 @@ class Store {
                                 const std::string& reason, const std::vector<Rollup>& rollups, double measured_iops) = 0;
 
   // --- Samples. ---
-  // Commits the batches in one transaction that checks `epoch` and moves each worker's cursor from first_sequence to
-  // first_sequence + items. FAILED_PRECONDITION when a cursor is elsewhere, ABORTED when the epoch is not the current one:
-  // nothing was stored then. After UNAVAILABLE, ask Cursor() before sending again.
-  virtual absl::Status Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) = 0;
+  // Commits the batches in one transaction that moves each worker's cursor from first_sequence to first_sequence + items.
+  // FAILED_PRECONDITION when a cursor is elsewhere or there is none: nothing was stored then. After UNAVAILABLE, ask Cursor() before sending again.
+  virtual absl::Status Ingest(const std::vector<IngestBatch>& batches) = 0;
   // What is stored of an attempt, worker by worker in the order of the intervals: operations, bytes, errors and histograms.
   virtual absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) = 0;
   // The next sequence number of a worker's delivery.

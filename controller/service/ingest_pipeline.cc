@@ -380,7 +380,7 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
     if (absl::Status status = Trim(&group); !status.ok()) return status;
   }
   if (group.empty()) return absl::OkStatus();
-  absl::Status status = options_.store->Ingest(options_.epoch, group);
+  absl::Status status = options_.store->Ingest(group);
   if (status.ok()) {
     for (const storage::IngestBatch& batch : group) Committed(batch);
     return status;

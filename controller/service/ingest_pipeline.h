@@ -33,7 +33,6 @@ class IngestPipeline {
     std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)> result;
   };
   struct Options {
-    uint64_t epoch = 0;
     storage::Store* store = nullptr;         // outlives this, as do the next two
     storage::Spool* spool = nullptr;
     const common::Clock* clock = nullptr;

@@ -66,7 +66,6 @@ class ProtocolTest : public testing::Test {
 
   IngestPipeline::Options Pipeline() {
     IngestPipeline::Options options;
-    options.epoch = 7;
     options.store = &store_;
     options.spool = &spool_;
     options.clock = &common::SystemClock();

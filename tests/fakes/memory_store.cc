@@ -159,6 +159,7 @@ absl::Status MemoryStore::StartRun(const std::string& run_id, const std::vector<
     if ((*run)->record.state != "queued") return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
     (*run)->record.state = "running";
     (*run)->workers = workers;
+    for (RunWorker& worker : (*run)->workers) worker.inspection.clear_facts();
     return absl::OkStatus();
   });
 }
@@ -232,9 +233,8 @@ absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, ui
   });
 }
 
-absl::Status MemoryStore::Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) {
+absl::Status MemoryStore::Ingest(const std::vector<IngestBatch>& batches) {
   return Change([&]() -> absl::Status {
-    if (!guards_.Pass(common::Guard::kEpochFence, epoch == db_->epoch)) return absl::AbortedError("another epoch");
     for (const IngestBatch& batch : batches) {
       auto phase = FindPhase(batch.phase);
       if (!phase.ok() || (*phase)->cursors.count(batch.worker_index) == 0 || (*phase)->cursors[batch.worker_index] != batch.first_sequence) {

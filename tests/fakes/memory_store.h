@@ -66,7 +66,7 @@ class MemoryStore final : public Store {
   absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state, const std::string& reason,
                         const std::vector<Rollup>& rollups, double measured_iops) override;
-  absl::Status Ingest(uint64_t epoch, const std::vector<IngestBatch>& batches) override;
+  absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
   absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;

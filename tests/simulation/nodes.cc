@@ -201,7 +201,6 @@ bool Controller::Start() {
   loop_ = std::make_unique<SimLoop>(this);
   fleet_ = std::make_unique<SimFleet>(this, epoch_);
   controller::IngestPipeline::Options options;
-  options.epoch = epoch_;
   options.store = store_.get();
   options.spool = &world_->spools[place_];
   options.clock = clock_.get();

@@ -1,0 +1,366 @@
+// What storage/store.h promises to a controller and to the one that replaces it: on a real PostgreSQL, and on the store in memory
+// that the simulation runs with.
+
+#include <functional>
+#include <memory>
+
+#include "common/histogram.h"
+#include "common/ids.h"
+#include "gtest/gtest.h"
+#include "storage/pg_store.h"
+#include "tests/fakes/memory_store.h"
+#include "tests/storage/cluster.h"
+
+namespace lockstep::storage {
+namespace {
+
+Cluster* const cluster = static_cast<Cluster*>(testing::AddGlobalTestEnvironment(new Cluster));
+
+std::unique_ptr<Store> OpenPostgres() {
+  auto opened = PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "test"});
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  return *std::move(opened);
+}
+std::unique_ptr<Store> OpenMemory() {
+  static MemoryDatabase* const database = new MemoryDatabase;
+  return std::make_unique<MemoryStore>(database);
+}
+
+struct Kind {
+  const char* name;
+  std::unique_ptr<Store> (*open)();  // another controller's connection to the same database
+};
+
+class StoreContract : public testing::TestWithParam<Kind> {
+ protected:
+  void SetUp() override {
+    store_ = GetParam().open();
+    auto epoch = store_->AcquireEpoch("first");
+    ASSERT_TRUE(epoch.ok()) << epoch.status();
+    epoch_ = *epoch;
+  }
+  // Ends what it began: Active() lists the runs of all tests.
+  void TearDown() override {
+    store_->AcquireEpoch("last").IgnoreError();
+    for (const std::string& id : begun_) {
+      EXPECT_TRUE(store_->EndRun(id, "done", "", false).ok());
+      for (uint32_t i = 0; i < 3; ++i) EXPECT_TRUE(store_->ReleaseHold(workers_[i].worker_id).ok());
+    }
+  }
+
+  std::string Enqueue() {
+    RunRecord run;
+    run.run_id = common::NewUuid();
+    run.job.set_name("contract");
+    run.job.add_phases()->mutable_run();
+    run.owner = "me";
+    run.seed = 7;
+    EXPECT_TRUE(store_->Enqueue(run).ok());
+    begun_.push_back(run.run_id);
+    return run.run_id;
+  }
+  // A run with three workers.
+  std::string Start() {
+    const std::string id = Enqueue();
+    workers_.clear();
+    for (uint32_t i = 0; i < 3; ++i) {
+      RunWorker worker;
+      worker.worker_index = i;
+      worker.worker_id = common::NewUuid();
+      worker.host_id = common::NewUuid();
+      worker.host = "node" + std::to_string(i);
+      worker.boot_id = "boot";
+      worker.hello.set_worker_id(worker.worker_id);
+      worker.inspection.add_targets()->add_paths("/dev/sd" + std::to_string(i));
+      workers_.push_back(worker);
+    }
+    EXPECT_TRUE(store_->StartRun(id, workers_).ok());
+    return id;
+  }
+  static PhaseRecord Record(uint32_t phase, uint32_t attempt) {
+    PhaseRecord record;
+    record.phase = phase;
+    record.attempt = attempt;
+    record.name = "mix" + std::to_string(phase);
+    record.kind = "run";
+    record.interval_ns = 1000000000;
+    record.ramp_ns = 2000000000;
+    return record;
+  }
+  absl::Status Begin(const std::string& run, uint32_t phase, uint32_t attempt, const std::vector<uint32_t>& workers = {0, 1, 2}) {
+    v1::Workload workload;
+    workload.set_name("w");
+    return store_->BeginPhase(run, Record(phase, attempt), {workload}, workers);
+  }
+  absl::Status Go(const std::string& run, uint32_t phase, uint32_t attempt) {
+    return store_->CommitGo(run, phase, attempt, 123, kWall, {{0, 5, 6}, {1, 7, 8}, {2, 9, 10}});
+  }
+  static v1::PhaseId Id(const std::string& run, uint32_t phase, uint32_t attempt) {
+    v1::PhaseId id;
+    id.set_run_id(run);
+    id.set_phase(phase);
+    id.set_attempt(attempt);
+    return id;
+  }
+  static v1::DeliveryItem Interval(uint32_t number, const std::vector<uint64_t>& latencies) {
+    v1::DeliveryItem item;
+    v1::IntervalSample* sample = item.mutable_interval();
+    sample->set_interval(number);
+    sample->set_interval_class(v1::INTERVAL_CLASS_MEASURED);
+    sample->set_begin_ns(number * 1000000000ll);
+    sample->set_end_ns((number + 1) * 1000000000ll);
+    v1::OperationCounters* c = sample->add_workloads()->add_operations();
+    c->set_kind(v1::OPERATION_KIND_READ);
+    c->set_operations(latencies.size());
+    c->set_bytes(latencies.size() * 4096);
+    common::Histogram h;
+    for (uint64_t value : latencies) h.Record(value);
+    v1::Histogram* encoded = c->add_histograms();
+    encoded->set_metric(v1::METRIC_SERVICE_TIME);
+    encoded->set_scheme(common::kHistogramScheme);
+    encoded->set_buckets(h.Encode());
+    return item;
+  }
+  static v1::DeliveryItem Result(uint32_t intervals, const std::string& error) {
+    v1::DeliveryItem item;
+    item.mutable_result()->set_intervals(intervals);
+    item.mutable_result()->set_error(error);
+    return item;
+  }
+  static IngestBatch Batch(const v1::PhaseId& phase, uint32_t worker, uint64_t first, std::vector<v1::DeliveryItem> items) {
+    return {phase, worker, first, std::move(items), kWall};
+  }
+  // What Active() says of a run; NOT_FOUND when it is not among them.
+  absl::StatusOr<ActiveRun> Active(const std::string& run) {
+    auto list = store_->Active();
+    if (!list.ok()) return list.status();
+    for (ActiveRun& active : *list) {
+      if (active.run.run_id == run) return active;
+    }
+    return absl::NotFoundError("not active");
+  }
+  std::vector<HeldPlaces> Held(const std::string& run) {
+    std::vector<HeldPlaces> of_run;
+    auto list = store_->Held();
+    EXPECT_TRUE(list.ok()) << list.status();
+    for (HeldPlaces& held : *list) {
+      if (held.run_id == run) of_run.push_back(held);
+    }
+    return of_run;
+  }
+
+  static constexpr int64_t kWall = int64_t{1800000000} * 1000000000;
+  std::unique_ptr<Store> store_;
+  uint64_t epoch_ = 0;
+  std::vector<std::string> begun_;
+  std::vector<RunWorker> workers_;
+};
+
+TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
+  const std::string run = Start();
+  ASSERT_TRUE(Begin(run, 0, 1).ok());
+  ASSERT_TRUE(Go(run, 0, 1).ok());
+  auto newer = GetParam().open();
+  const uint64_t epoch = *newer->AcquireEpoch("second");
+  EXPECT_GT(epoch, epoch_);
+  const auto aborted = absl::StatusCode::kAborted;
+  EXPECT_EQ(store_->Enqueue(RunRecord{.run_id = common::NewUuid()}).code(), aborted);
+  EXPECT_EQ(store_->RegisterWorker(v1::Hello()).code(), aborted);
+  EXPECT_EQ(store_->StartRun(run, workers_).code(), aborted);
+  EXPECT_EQ(Begin(run, 0, 2).code(), aborted);
+  EXPECT_EQ(Go(run, 0, 1).code(), aborted);
+  EXPECT_EQ(store_->EndPhase(run, 0, 1, "done", "", {}, 0).code(), aborted);
+  EXPECT_EQ(store_->SetLost(run, 0, "gone", 1).code(), aborted);
+  EXPECT_EQ(store_->SetBack(run, 0).code(), aborted);
+  EXPECT_EQ(store_->ReleaseHold(workers_[0].worker_id).code(), aborted);
+  EXPECT_EQ(store_->SetEnding(run, "aborted", "", false).code(), aborted);
+  EXPECT_EQ(store_->EndRun(run, "failed", "", false).code(), aborted);
+  EXPECT_EQ(store_->AddEvent(run, "info", "", "x").code(), aborted);
+  EXPECT_EQ(store_->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1})})}).code(), aborted);
+  // Nothing of it was done, and the newer one goes on.
+  EXPECT_EQ(*newer->Cursor(Id(run, 0, 1), 0), 0u);
+  EXPECT_EQ(newer->GetRun(run)->state, "running");
+  EXPECT_TRUE(newer->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1})})}).ok());
+}
+
+TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
+  const std::string run = Start();
+  {
+    auto active = Active(run);
+    ASSERT_TRUE(active.ok()) << active.status();
+    EXPECT_EQ(active->phase.state, "");
+    EXPECT_EQ(active->run.job.name(), "contract");
+    EXPECT_EQ(active->run.seed, 7u);
+  }
+  ASSERT_TRUE(Begin(run, 0, 1).ok());
+  EXPECT_EQ(Active(run)->phase.state, "arming");
+  EXPECT_EQ(Active(run)->cursors, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 0}, {2, 0}}));
+  ASSERT_TRUE(Go(run, 0, 1).ok());
+  ASSERT_TRUE(store_->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1}), Interval(1, {2}), Result(2, "a disk is full")}), Batch(Id(run, 0, 1), 1, 0, {Interval(0, {3})})}).ok());
+  ASSERT_TRUE(store_->SetLost(run, 2, "silent", 0).ok());
+  auto successor = GetParam().open();
+  ASSERT_TRUE(successor->AcquireEpoch("second").ok());
+  store_ = std::move(successor);
+  auto active = Active(run);
+  ASSERT_TRUE(active.ok()) << active.status();
+  EXPECT_EQ(active->phase.phase, 0u);
+  EXPECT_EQ(active->phase.attempt, 1u);
+  EXPECT_EQ(active->phase.name, "mix0");
+  EXPECT_EQ(active->phase.kind, "run");
+  EXPECT_EQ(active->phase.state, "running");
+  EXPECT_EQ(active->phase.interval_ns, 1000000000);
+  EXPECT_EQ(active->phase.ramp_ns, 2000000000);
+  EXPECT_EQ(active->phase.go_ns, 123);
+  EXPECT_EQ(active->go_wall_ns, kWall);
+  EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}, {2, 0}}));
+  EXPECT_EQ(active->results, (std::map<uint32_t, std::string>{{0, "a disk is full"}}));
+  std::map<uint32_t, std::pair<int64_t, int64_t>> clocks;
+  for (const WorkerClock& clock : active->clocks) clocks[clock.worker_index] = {clock.offset_ns, clock.bound_ns};
+  EXPECT_EQ(clocks, (std::map<uint32_t, std::pair<int64_t, int64_t>>{{0, {5, 6}}, {1, {7, 8}}, {2, {9, 10}}}));
+  ASSERT_EQ(active->workers.size(), 3u);
+  for (uint32_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(active->workers[i].worker_index, i);
+    EXPECT_EQ(active->workers[i].worker_id, workers_[i].worker_id);
+    EXPECT_EQ(active->workers[i].host_id, workers_[i].host_id);
+    EXPECT_EQ(active->workers[i].host, workers_[i].host);
+    EXPECT_EQ(active->workers[i].hello.worker_id(), workers_[i].worker_id);
+    EXPECT_EQ(active->workers[i].inspection.targets(0).paths(0), "/dev/sd" + std::to_string(i));
+    EXPECT_EQ(active->workers[i].lost, i == 2);
+  }
+  EXPECT_EQ(active->ending_state, "");
+}
+
+TEST_P(StoreContract, TheLastAttemptOfTheLastPhaseIsTheOneToGoOnWith) {
+  const std::string run = Start();
+  ASSERT_TRUE(Begin(run, 0, 1).ok());
+  ASSERT_TRUE(Go(run, 0, 1).ok());
+  ASSERT_TRUE(store_->EndPhase(run, 0, 1, "done", "", {}, 1234.5).ok());
+  ASSERT_TRUE(Begin(run, 1, 1).ok());
+  ASSERT_TRUE(Go(run, 1, 1).ok());
+  ASSERT_TRUE(store_->EndPhase(run, 1, 1, "void", "node2 was lost", {}, 99).ok());
+  EXPECT_EQ(Active(run)->phase.state, "void");
+  EXPECT_EQ(Active(run)->phase.reason, "node2 was lost");
+  ASSERT_TRUE(Begin(run, 1, 2, {0, 1}).ok());
+  const auto active = Active(run);
+  EXPECT_EQ(active->phase.phase, 1u);
+  EXPECT_EQ(active->phase.attempt, 2u);
+  EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 0}}));
+  // Of what is done only: rates may be shares of it.
+  EXPECT_EQ(active->measured_iops, (std::map<std::string, double>{{"mix0", 1234.5}}));
+}
+
+TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {
+  const std::string run = Enqueue();
+  RunRecord again;
+  again.run_id = run;
+  again.job.set_name("contract");
+  EXPECT_TRUE(store_->Enqueue(again).ok());
+  size_t queued = 0;
+  const auto queue = store_->Queue();
+  ASSERT_TRUE(queue.ok()) << queue.status();
+  for (const RunRecord& record : *queue) queued += record.run_id == run ? 1u : 0u;
+  EXPECT_EQ(queued, 1u);
+  EXPECT_EQ(store_->GetRun(run)->seed, 7u);  // of the first
+  begun_.clear();
+  const std::string started = Start();
+  EXPECT_TRUE(store_->StartRun(started, workers_).ok());
+  EXPECT_EQ(Active(started)->workers.size(), 3u);
+  ASSERT_TRUE(Begin(started, 0, 1).ok());
+  ASSERT_TRUE(Go(started, 0, 1).ok());
+  ASSERT_TRUE(store_->Ingest({Batch(Id(started, 0, 1), 0, 0, {Interval(0, {1})})}).ok());
+  // The first answer was lost: the phase goes on where it is.
+  EXPECT_TRUE(Begin(started, 0, 1).ok());
+  EXPECT_EQ(*store_->Cursor(Id(started, 0, 1), 0), 1u);
+  EXPECT_EQ(Active(started)->phase.state, "running");
+  EXPECT_TRUE(Go(started, 0, 1).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->EndPhase(started, 0, 1, "done", "", {}, 5).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetLost(started, 0, "silent", 5).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetBack(started, 0).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetEnding(started, "aborted", "why", true).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->EndRun(started, "aborted", "why", true).ok());
+  EXPECT_EQ(store_->GetRun(started)->state, "aborted");
+  EXPECT_TRUE(store_->EndRun(run, "cancelled", "", false).ok());
+}
+
+TEST_P(StoreContract, BatchesContinueAtTheCursorOrNothingOfThemIsStored) {
+  const std::string run = Start();
+  const v1::PhaseId phase = Id(run, 0, 1);
+  ASSERT_TRUE(Begin(run, 0, 1).ok());
+  ASSERT_TRUE(Go(run, 0, 1).ok());
+  ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).ok());
+  const auto refused = absl::StatusCode::kFailedPrecondition;
+  EXPECT_EQ(store_->Ingest({Batch(phase, 0, 1, {Interval(1, {1})}), Batch(phase, 1, 4, {Interval(4, {1})})}).code(), refused);
+  EXPECT_EQ(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).code(), refused);
+  EXPECT_EQ(store_->Ingest({Batch(phase, 7, 0, {Interval(0, {1})})}).code(), refused);         // no such worker
+  EXPECT_EQ(store_->Ingest({Batch(Id(run, 3, 1), 0, 0, {Interval(0, {1})})}).code(), refused);  // no such phase
+  EXPECT_EQ(*store_->Cursor(phase, 0), 1u);
+  EXPECT_EQ(*store_->Cursor(phase, 1), 0u);
+  EXPECT_EQ(store_->Cursor(phase, 7).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->Cursor(Id(common::NewUuid(), 0, 1), 0).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_P(StoreContract, SamplesComeBackAsTheyWere) {
+  const std::string run = Start();
+  const v1::PhaseId phase = Id(run, 0, 1);
+  ASSERT_TRUE(Begin(run, 0, 1).ok());
+  ASSERT_TRUE(Go(run, 0, 1).ok());
+  const v1::DeliveryItem first = Interval(0, {100, 200}), second = Interval(1, {300, 1u << 30});
+  ASSERT_TRUE(store_->Ingest({Batch(phase, 1, 0, {first})}).ok());
+  ASSERT_TRUE(store_->Ingest({Batch(phase, 1, 1, {second, Result(2, "")})}).ok());
+  const auto samples = store_->Samples(phase);
+  ASSERT_TRUE(samples.ok()) << samples.status();
+  ASSERT_EQ(samples->at(1).size(), 2u);
+  EXPECT_EQ(samples->at(1)[0].SerializeAsString(), first.interval().SerializeAsString());
+  EXPECT_EQ(samples->at(1)[1].SerializeAsString(), second.interval().SerializeAsString());
+  EXPECT_EQ(samples->count(0), 0u);
+}
+
+TEST_P(StoreContract, WhatALostWorkerMayStillWriteToIsHeldUntilItIsReleased) {
+  const std::string run = Start();
+  ASSERT_TRUE(store_->SetLost(run, 0, "silent", 0).ok());  // it had nothing
+  ASSERT_TRUE(store_->SetLost(run, 1, "silent", 77).ok());
+  ASSERT_EQ(Held(run).size(), 1u);
+  EXPECT_EQ(Held(run)[0].worker_id, workers_[1].worker_id);
+  EXPECT_EQ(Held(run)[0].hold_ns, 77);
+  EXPECT_EQ(Held(run)[0].job.name(), "contract");
+  EXPECT_EQ(Held(run)[0].inspection.targets(0).paths(0), "/dev/sd1");
+  // The end of the run changes nothing about it: the worker may be writing all the same.
+  ASSERT_TRUE(store_->EndRun(run, "aborted", "", false).ok());
+  EXPECT_EQ(Held(run).size(), 1u);
+  EXPECT_EQ(Active(run).status().code(), absl::StatusCode::kNotFound);
+  ASSERT_TRUE(store_->ReleaseHold(workers_[1].worker_id).ok());
+  EXPECT_TRUE(Held(run).empty());
+}
+
+TEST_P(StoreContract, AWorkerThatIsBackHoldsNothing) {
+  const std::string run = Start();
+  ASSERT_TRUE(store_->SetLost(run, 1, "silent", 77).ok());
+  EXPECT_TRUE(Active(run)->workers[1].lost);
+  ASSERT_TRUE(store_->SetBack(run, 1).ok());
+  EXPECT_FALSE(Active(run)->workers[1].lost);
+  EXPECT_TRUE(Held(run).empty());
+}
+
+TEST_P(StoreContract, HowARunWillEndIsKnownToASuccessor) {
+  const std::string run = Start();
+  ASSERT_TRUE(store_->SetEnding(run, "cancelled", "stopped by anna", true).ok());
+  EXPECT_EQ(Active(run)->ending_state, "cancelled");
+  EXPECT_EQ(Active(run)->ending_reason, "stopped by anna");
+  EXPECT_TRUE(Active(run)->skip_cleanup);
+}
+
+TEST_P(StoreContract, WhatIsNotThereIsSaidToBeNotThere) {
+  EXPECT_EQ(store_->GetRun(common::NewUuid()).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->ResolveRun(common::NewUuid()).status().code(), absl::StatusCode::kNotFound);
+  const std::string run = Start();
+  EXPECT_EQ(*store_->ResolveRun(run), run);
+  ASSERT_TRUE(store_->EndRun(run, "done", "", true).ok());
+  EXPECT_FALSE(store_->StartRun(run, workers_).ok());  // it has ended
+  EXPECT_TRUE(store_->GetRun(run)->degraded);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values(Kind{"PostgreSQL", OpenPostgres}, Kind{"Memory", OpenMemory}),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace lockstep::storage
