@@ -2,13 +2,10 @@
 firewall rules that cut them. The kernel underneath is one, so that true instants can be compared."""
 import os
 import random
-import socket
 import subprocess
-import threading
-import time
-from collections import deque
 
-from machine import Machine, run
+from fleet import ROOT  # noqa: E402
+from machine import Machine, run  # noqa: E402
 
 
 class Hosts(Machine):
@@ -65,71 +62,18 @@ class Hosts(Machine):
 
 
 class Link:
-    """A forwarder that delays what it passes on: seconds up (towards `to`) and down. Serves until close()."""
+    """A forwarder that delays what it passes on (link.cc): seconds up (towards `to`) and down. Serves until close()."""
 
     def __init__(self, listen, to, up, down):
-        self.to, self.up, self.down = to, up, down
-        self.server = socket.create_server((listen, 0))
-        self.address = f"{listen}:{self.server.getsockname()[1]}"
-        self.open = True
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        while self.open:
-            try:
-                near, _ = self.server.accept()
-            except OSError:
-                return
-            host, port = self.to.rsplit(":", 1)
-            try:
-                far = socket.create_connection((host, int(port)))
-            except OSError:
-                near.close()
-                continue
-            for one in (near, far):
-                one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            self.pass_on(near, far, self.up)
-            self.pass_on(far, near, self.down)
-
-    def pass_on(self, source, sink, delay):
-        queue = deque()
-        arrived = threading.Condition()
-
-        def read():
-            while True:
-                try:
-                    data = source.recv(65536)
-                except OSError:
-                    data = b""
-                with arrived:
-                    queue.append((time.monotonic() + delay, data))
-                    arrived.notify()
-                if not data:
-                    return
-
-        def write():
-            while True:
-                with arrived:
-                    while not queue:
-                        arrived.wait()
-                    due, data = queue.popleft()
-                wait = due - time.monotonic()
-                if wait > 0:
-                    time.sleep(wait)
-                try:
-                    if not data:
-                        sink.shutdown(socket.SHUT_WR)
-                        return
-                    sink.sendall(data)
-                except OSError:
-                    return
-
-        threading.Thread(target=read, daemon=True).start()
-        threading.Thread(target=write, daemon=True).start()
+        host, port = to.rsplit(":", 1)
+        words = [os.path.join(ROOT, "bazel-bin/tests/link"), listen, host, port, str(round(up * 1e6)), str(round(down * 1e6))]
+        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        self.address = f"{listen}:{int(self.process.stdout.readline())}"
 
     def close(self):
-        self.open = False
-        self.server.close()
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
 
 
 def pick(seed):

@@ -31,7 +31,7 @@ const A* Find(const std::vector<Action>& actions) {
 // Walks the machine to a point of a phase.
 class Driver {
  public:
-  explicit Driver(RunPlan plan) : workers_(static_cast<uint32_t>(plan.hosts.size())), machine_(std::move(plan)) { Do(event::Begin{}); }
+  explicit Driver(RunPlan plan, ResumePoint from = {}) : machine_(std::move(plan), std::move(from)) { Do(event::Begin{}); }
   const std::vector<Action>& Do(const Event& event) { return last_ = machine_.Handle(event); }
   void ToArming() { Do(event::PhaseRecorded{}); }
   void ToCommitting() {
@@ -51,7 +51,6 @@ class Driver {
   const std::vector<Action>& last() const { return last_; }
 
  private:
-  uint32_t workers_;
   RunMachine machine_;
   std::vector<Action> last_;
 };
@@ -163,6 +162,144 @@ TEST(RunMachineTest, AMissedBarrierNamesWhoMissedIt) {
 }
 
 // Random events in random order, some of them absurd: nothing starts before its time, and every run ends.
+// Under `retry`, a phase without a worker's part comes to nothing; it is begun again when that worker is back.
+TEST(RunMachineTest, RetryBeginsThePhaseAgainWithTheWorkerThatCameBack) {
+  RunPlan plan = Plan(3, LossPolicy::kRetry);
+  plan.rejoin_ns = 77;
+  Driver driver(plan);
+  driver.Complete();
+  driver.ToRunning();
+  driver.Do(event::ResultStored{0, ""});
+  const auto lost = driver.Do(event::Lost{1, "silent"});
+  ASSERT_NE(Find<action::RecordLost>(lost), nullptr);
+  EXPECT_EQ(Find<action::RecordLost>(lost)->worker, 1u);
+  ASSERT_NE(Find<action::StopNow>(lost), nullptr);
+  EXPECT_EQ(Find<action::StopNow>(lost)->workers, (std::vector<uint32_t>{0, 2}));
+  const auto* close = Find<action::ClosePhase>(driver.Do(event::ResultStored{2, ""}));
+  ASSERT_NE(close, nullptr);
+  EXPECT_EQ(close->state, "void");
+  const auto rejoining = driver.Do(event::PhaseClosed{});
+  EXPECT_STREQ(driver.machine().stage(), "rejoining");
+  ASSERT_NE(Find<action::SetDeadline>(rejoining), nullptr);
+  EXPECT_EQ(Find<action::SetDeadline>(rejoining)->after_ns, 77);
+  const auto back = driver.Do(event::Rejoined{1});
+  ASSERT_NE(Find<action::RecordBack>(back), nullptr);
+  ASSERT_NE(Find<action::RecordPhase>(back), nullptr);
+  EXPECT_EQ(Find<action::RecordPhase>(back)->attempt, 2u);
+  EXPECT_EQ(Find<action::RecordPhase>(back)->workers, (std::vector<uint32_t>{0, 1, 2}));
+  driver.Complete();
+  driver.Complete();
+  const auto* end = Find<action::EndRun>(driver.last());
+  ASSERT_NE(end, nullptr);
+  EXPECT_EQ(end->state, "done");
+  EXPECT_FALSE(end->degraded);
+}
+
+TEST(RunMachineTest, RetryGoesOnWithoutAWorkerThatStaysAwayWhileEnoughAreLeft) {
+  for (const bool enough : {true, false}) {
+    Driver driver(Plan(2, LossPolicy::kRetry, enough ? 1 : 2));
+    driver.ToRunning();
+    driver.Do(event::Lost{1, "silent"});
+    driver.Do(event::ResultStored{0, ""});
+    const uint64_t token = Find<action::SetDeadline>(driver.Do(event::PhaseClosed{}))->token;
+    const auto actions = driver.Do(event::Deadline{token});
+    if (enough) {
+      ASSERT_NE(Find<action::RecordPhase>(actions), nullptr);
+      EXPECT_EQ(Find<action::RecordPhase>(actions)->workers, std::vector<uint32_t>{0});
+      for (int phase = 0; phase < 3; ++phase) {
+        if (driver.machine().over()) break;
+        driver.Complete();
+        // It is waited for before each phase.
+        if (std::string(driver.machine().stage()) == "rejoining") driver.Do(event::Deadline{Find<action::SetDeadline>(driver.last())->token});
+      }
+      ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);
+      EXPECT_EQ(Find<action::EndRun>(driver.last())->state, "done");
+      EXPECT_TRUE(Find<action::EndRun>(driver.last())->degraded);
+    } else {
+      // What prepare made stays with cleanup, which needs no quorum.
+      EXPECT_EQ(driver.machine().phase(), 2u);
+      driver.Complete();
+      ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);
+      EXPECT_EQ(Find<action::EndRun>(driver.last())->state, "aborted");
+      EXPECT_NE(Find<action::EndRun>(driver.last())->outcome.find("did not return: node1"), std::string::npos);
+    }
+  }
+}
+
+TEST(RunMachineTest, APhaseIsBegunAgainThreeTimesAtMost) {
+  Driver driver(Plan(2));
+  for (uint32_t attempt = 1; attempt <= kMaxAttempts; ++attempt) {
+    EXPECT_EQ(driver.machine().attempt(), attempt);
+    driver.ToRunning();
+    driver.Do(event::NotStarted{0, "the go came 3 ms after T"});
+    const auto* close = Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""}));
+    ASSERT_NE(close, nullptr);
+    EXPECT_EQ(close->state, attempt < kMaxAttempts ? "void" : "aborted");
+    driver.Do(event::PhaseClosed{});
+  }
+  driver.Complete();  // cleanup
+  ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);
+  EXPECT_NE(Find<action::EndRun>(driver.last())->outcome.find("(attempt 4 of 4)"), std::string::npos);
+}
+
+TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatHadNoT) {
+  ResumePoint from;
+  from.reached = ResumePoint::Reached::kRecorded;
+  from.phase = 1;
+  Driver driver(Plan(2), from);
+  // Whoever was armed is told to forget it, and all answer before the next attempt.
+  ASSERT_NE(Find<action::StopNow>(driver.last()), nullptr);
+  driver.Do(event::Idle{0, false, true});
+  const auto* close = Find<action::ClosePhase>(driver.Do(event::Idle{1, false, true}));
+  ASSERT_NE(close, nullptr);
+  EXPECT_EQ(close->state, "void");
+  const auto next = driver.Do(event::PhaseClosed{});
+  ASSERT_NE(Find<action::RecordPhase>(next), nullptr);
+  EXPECT_EQ(Find<action::RecordPhase>(next)->phase, 1u);
+  EXPECT_EQ(Find<action::RecordPhase>(next)->attempt, 2u);
+}
+
+TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
+  ResumePoint from;
+  from.reached = ResumePoint::Reached::kGone;
+  from.phase = 1;
+  from.stored = {{0, ""}};
+  from.members = {0, 1};
+  Driver driver(Plan(2), from);
+  EXPECT_TRUE(driver.machine().gone());
+  EXPECT_EQ(Find<action::StopNow>(driver.last()), nullptr);
+  // It is taken back while it runs; one whose go was lost while there is time left gets it again.
+  EXPECT_TRUE(driver.Do(event::Attached{1, event::Attached::State::kRunning, true, "", false, false}).empty());
+  EXPECT_NE(Find<action::SendGo>(driver.Do(event::Attached{1, event::Attached::State::kArmed, true, "", false, false})), nullptr);
+  EXPECT_NE(Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""})), nullptr);
+}
+
+TEST(RunMachineTest, ASuccessorEndsARunThatWasToEnd) {
+  ResumePoint from;
+  from.reached = ResumePoint::Reached::kGone;
+  from.phase = 1;
+  from.members = {0, 1};
+  from.end_state = "cancelled";
+  from.end_reason = "stopped by anna";
+  Driver driver(Plan(2), from);
+  EXPECT_NE(Find<action::StopNow>(driver.last()), nullptr);
+  driver.Do(event::ResultStored{0, ""});
+  const auto* close = Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""}));
+  ASSERT_NE(close, nullptr);
+  EXPECT_EQ(close->state, "cancelled");
+}
+
+// A worker that is busy with another phase is stopped first; the assignment follows its answer.
+TEST(RunMachineTest, AWorkerThatIsBusyElsewhereIsStoppedBeforeItIsAssigned) {
+  Driver driver(Plan(2));
+  driver.ToArming();
+  driver.Do(event::Armed{0});
+  EXPECT_NE(Find<action::StopNow>(driver.Do(event::Attached{1, event::Attached::State::kRunning, false, "", false, false})), nullptr);
+  const auto* assign = Find<action::Assign>(driver.Do(event::Idle{1, false, true}));
+  ASSERT_NE(assign, nullptr);
+  EXPECT_EQ(assign->workers, std::vector<uint32_t>{1});
+}
+
 TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
   const int seeds = getenv("LOCKSTEP_LONG") != nullptr ? 200000 : 3000;
   for (int seed = 0; seed < seeds; ++seed) {

@@ -27,9 +27,25 @@ def wait_for(what, condition, seconds=30.0):
     raise AssertionError(f"waited {seconds} s in vain for {what}")
 
 
+def program(pid):
+    """The process that `ip netns exec` and `unshare --fork` (which ignores SIGTERM) were started for: the first that is neither."""
+    while True:
+        try:
+            with open(f"/proc/{pid}/comm", encoding="ascii") as text:
+                if text.read().strip() not in ("ip", "unshare"):
+                    return pid
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as text:
+                children = text.read().split()
+        except OSError:
+            return None
+        if not children:
+            return None
+        pid = int(children[0])
+
+
 def stop(process, number=signal.SIGTERM):
     if process.poll() is None:
-        process.send_signal(number)
+        os.kill(program(process.pid) or process.pid, number)
         try:
             process.wait(30)
         except subprocess.TimeoutExpired:
