@@ -137,6 +137,17 @@ absl::StatusOr<bool> BecomeActive(storage::ActiveLock* lock, const sigset_t& sig
   }
 }
 
+// Tries again while the store is away. CANCELLED when a signal came.
+absl::Status Insist(const sigset_t& signals, const std::function<absl::Status()>& work) {
+  while (true) {
+    const absl::Status status = work();
+    if (!storage::MayPass(status)) return status;
+    spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
+    const timespec pause{1, 0};
+    if (sigtimedwait(&signals, nullptr, &pause) > 0) return absl::CancelledError("a signal came");
+  }
+}
+
 void EndThisController(const std::string& reason) {
   spdlog::critical("{}: this one ends", reason);
   // Nothing may be tidied up here: what was this controller's is another one's by now.
@@ -149,14 +160,17 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   const auto active = BecomeActive(&lock, signals);
   if (!active.ok()) return Fail(active.status());
   if (!*active) return 0;
-  auto spool = storage::FileSpool::Open(flags.state_directory + "/spool", static_cast<uint64_t>(flags.spool_mib * 1048576));
-  if (!spool.ok()) return Fail(spool.status());
   char host[256] = {};
   gethostname(host, sizeof host - 1);
-  auto epoch = opened.store->AcquireEpoch(std::string(host) + ":" + std::to_string(getpid()));
-  if (!epoch.ok()) return Fail(epoch.status());
-  auto store_id = opened.store->StoreId();
-  if (!store_id.ok()) return Fail(store_id.status());
+  absl::StatusOr<uint64_t> epoch;
+  absl::StatusOr<std::string> store_id;
+  absl::Status ready_to_lead = Insist(signals, [&] { return (epoch = opened.store->AcquireEpoch(std::string(host) + ":" + std::to_string(getpid()))).status(); });
+  if (ready_to_lead.ok()) ready_to_lead = Insist(signals, [&] { return (store_id = opened.store->StoreId()).status(); });
+  if (absl::IsCancelled(ready_to_lead)) return 0;
+  if (!ready_to_lead.ok()) return Fail(ready_to_lead);
+  // What is spooled is of one store.
+  auto spool = storage::FileSpool::Open(flags.state_directory + "/spool/" + *store_id, static_cast<uint64_t>(flags.spool_mib * 1048576));
+  if (!spool.ok()) return Fail(spool.status());
   auto credentials = common::ServerCredentials(flags.tls);
   if (!credentials.ok()) return Fail(credentials.status());
 
@@ -172,9 +186,11 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   pipeline.store_state = [&](bool away, const std::string& reason) { coordinator.OnStoreState(away, reason); };
   pipeline.spool_full = [&](const std::string& reason) { coordinator.OnSpoolFull(reason); };
   controller::IngestPipeline ingest(std::move(pipeline));
-  if (absl::Status status = ingest.Replay(); !status.ok()) return Fail(status);
-  auto inheritance = controller::Coordinator::Inherit(opened.store.get());
-  if (!inheritance.ok()) return Fail(inheritance.status());
+  absl::StatusOr<controller::Coordinator::Inheritance> inheritance;
+  absl::Status inherited = Insist(signals, [&] { return ingest.Replay(); });
+  if (inherited.ok()) inherited = Insist(signals, [&] { return (inheritance = controller::Coordinator::Inherit(opened.store.get())).status(); });
+  if (absl::IsCancelled(inherited)) return 0;
+  if (!inherited.ok()) return Fail(inherited);
   controller::Fleet fleet({*epoch, *store_id, static_cast<int64_t>(flags.lease_seconds * 1e9)}, clock,
                           {[&](const v1::Hello& hello) { coordinator.OnAttached(hello); },
                            [&](const std::string& id, const v1::WorkerMessage& message) { coordinator.OnMessage(id, message); },
@@ -195,6 +211,8 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second controller on the port must fail, not share it
   builder.SetMaxReceiveMessageSize(8 << 20);
+  // Workers' keepalives on idle connections (worker/agent/agent.cc) are no abuse.
+  builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   std::vector<int> ports(flags.listen.size(), 0);
   for (size_t i = 0; i < flags.listen.size(); ++i) builder.AddListeningPort(flags.listen[i], *credentials, &ports[i]);
   builder.RegisterService(&service);
@@ -227,7 +245,10 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   }
   spdlog::info("store: {} (epoch {})", opened.store->Describe(), *epoch);
   if (!flags.ready_file.empty()) {
-    if (absl::Status status = common::WriteFileAtomically(flags.ready_file, ready); !status.ok()) return Fail(status);
+    if (absl::Status status = common::WriteFileAtomically(flags.ready_file, ready); !status.ok()) {
+      loop.Stop();
+      return Fail(status);
+    }
   }
 
   // The lock is looked after meanwhile: a controller that finds another one in its place ends.
@@ -235,7 +256,8 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   for (int look = 1; sigtimedwait(&signals, nullptr, &pause) < 0; ++look) {
     if (opened.embedded != nullptr && look % 4 == 0) opened.embedded->KeepAlive();
     const auto held = lock.Hold();
-    if (held.ok() && !*held) EndThisController("another controller, " + lock.Holder() + ", is active");
+    // After a partition it may be this one's own old session that has the lock, for some seconds yet: the epoch knows.
+    if (held.ok() && !*held && absl::IsAborted(opened.store->StillActive())) EndThisController("another controller, " + lock.Holder() + ", is active");
   }
   spdlog::info("shutting down");
   shut_down();

@@ -15,15 +15,18 @@ std::string Trimmed(std::string text) {
 
 absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& conninfo) {
   // A server that has fallen silent is out of reach; what the connection string says goes before these.
-  const char* keywords[] = {"connect_timeout", "tcp_user_timeout", "dbname", nullptr};
-  const char* values[] = {"5", "10000", conninfo.c_str(), nullptr};
+  const char* keywords[] = {"connect_timeout", "tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "dbname", nullptr};
+  const char* values[] = {"5", "10000", "5", "5", "3", conninfo.c_str(), nullptr};
   std::unique_ptr<PgConnection> connection(new PgConnection(PQconnectdbParams(keywords, values, 1)));
   if (!connection->healthy()) {
     return absl::UnavailableError(absl::StrCat("PostgreSQL: ", Trimmed(PQerrorMessage(connection->connection_.get()))));
   }
   PQsetNoticeProcessor(connection->connection_.get(), [](void*, const char*) {}, nullptr);
   if (absl::Status status = connection->Execute("SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
-                                                "SET synchronous_commit = on");
+                                                "SET synchronous_commit = on; "
+                                                // A session whose client's host is gone gives up its locks.
+                                                "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; "
+                                                "SET idle_in_transaction_session_timeout = '30s'");
       !status.ok()) {
     return status;
   }
@@ -37,10 +40,15 @@ absl::Status PgConnection::LastError(const PGresult* result, const std::string& 
   const std::string message = absl::StrCat("PostgreSQL: ", what, ": ", words);
   // An error without a code is libpq's own: the connection is gone, though its status may not say so yet.
   broken_ = broken_ || state.empty() || state.rfind("57P", 0) == 0 || state.rfind("08", 0) == 0;
-  if (!healthy() || state.rfind("57P", 0) == 0 || state.rfind("08", 0) == 0) return absl::UnavailableError(message);
+  // Interventions, failing system calls and conflicts pass.
+  for (const char* passing : {"08", "57", "58", "40", "55P03"}) {
+    if (state.rfind(passing, 0) == 0) return absl::UnavailableError(message);
+  }
+  if (!healthy()) return absl::UnavailableError(message);
   if (state == "42501" || state == "25006") return absl::PermissionDeniedError(message);
   if (state == "23505") return absl::AlreadyExistsError(message);
   if (state.rfind("53", 0) == 0) return absl::ResourceExhaustedError(message);
+  if (state.rfind("23", 0) == 0) return absl::FailedPreconditionError(message);
   if (state.rfind("22", 0) == 0) return absl::InvalidArgumentError(message);
   return absl::InternalError(message);
 }

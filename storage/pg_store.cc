@@ -158,6 +158,10 @@ absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
   return epoch;
 }
 
+absl::Status PgStore::StillActive() {
+  return Transaction([](PgConnection*) { return absl::OkStatus(); });
+}
+
 absl::StatusOr<std::string> PgStore::StoreId() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();

@@ -53,6 +53,8 @@ class PgStore final : public Store {
   absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
   absl::StatusOr<RunData> LoadRun(const std::string& run_id) override;
   absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest& request) override;
+  // ABORTED when another controller has replaced this one.
+  absl::Status StillActive();
   std::string Describe() const override { return options_.description; }
   std::string ReaderConninfo() const override { return options_.reader_conninfo; }
 

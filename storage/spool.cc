@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -67,6 +68,12 @@ absl::Status SyncDirectory(const std::string& directory) {
 absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::string& directory, uint64_t limit_bytes) {
   if (absl::Status status = common::MakeDirectories(directory, 0700); !status.ok()) return status;
   std::unique_ptr<FileSpool> spool(new FileSpool(directory, limit_bytes));
+  const std::string lock = directory + "/lock";
+  spool->lock_ = common::FileDescriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!spool->lock_.valid()) return common::ErrnoStatus(errno, lock);
+  if (flock(spool->lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(directory, ": another controller uses this spool; give this one another --state-dir"));
+  }
   if (absl::Status status = spool->Recover(); !status.ok()) return status;
   return spool;
 }

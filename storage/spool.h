@@ -31,7 +31,7 @@ class Spool {
 // the last segment (a write that a crash cut off, and that was never acknowledged) is dropped when it is opened.
 class FileSpool final : public Spool {
  public:
-  // Makes the directory when missing. DATA_LOSS, naming file and offset, when a record that had been acknowledged is broken.
+  // Makes the directory when missing. FAILED_PRECONDITION while another process has it open; DATA_LOSS, naming file and offset, when a record that had been acknowledged is broken.
   static absl::StatusOr<std::unique_ptr<FileSpool>> Open(const std::string& directory, uint64_t limit_bytes);
 
   absl::Status Append(const std::vector<std::string>& records) override;
@@ -53,6 +53,7 @@ class FileSpool final : public Spool {
   absl::Status RemoveHead();
 
   const std::string directory_;
+  common::FileDescriptor lock_;
   const uint64_t limit_bytes_;
   std::deque<Segment> segments_;
   uint64_t head_offset_ = 0;  // in the first segment

@@ -112,6 +112,9 @@ struct HeldPlaces {
   int64_t hold_ns = 0;
 };
 
+// Whether what failed may succeed later, through no change of ours: the store is out of reach, has no space, or is read-only for now.
+inline bool MayPass(const absl::Status& status) { return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) || absl::IsPermissionDenied(status); }
+
 // Where all durable state lives. Thread-safe: calls may come from several threads at once. Every failure is a
 // status: UNAVAILABLE when the store is out of reach (nothing was changed, or the change is not known; a retry
 // is safe: done twice, everything but an event is as done once), NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was replaced.

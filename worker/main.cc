@@ -47,7 +47,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
   app->add_option("--tls-ca", flags->tls.authority, "PEM certificate of the authority that signed the controller's");
   app->add_option("--simulate", flags->simulate, "Rehearse a fleet: attach so many synthetic workers that do no I/O and make their figures up")->check(CLI::Range(1, 100000));
-  app->add_option("--simulate-iops", flags->simulate_iops, "I/Os per second of the synthetic workers, in turn")->capture_default_str();
+  app->add_option("--simulate-iops", flags->simulate_iops, "I/Os of each kind in an interval, of the synthetic workers in turn: 1000,10000,50000")->delimiter(',')->capture_default_str();
   app->add_option("--outbox-memory-mib", flags->outbox_memory_mib, "Samples that no controller has committed yet are kept in memory up to this, MiB")->capture_default_str();
   app->add_option("--outbox-disk-mib", flags->outbox_disk_mib, "… then in the state directory up to this, MiB; beyond it the phase is stopped")->capture_default_str();
   app->add_flag("--insecure-plaintext", flags->insecure, "Dial a controller on another machine without TLS");

@@ -1,7 +1,6 @@
 #include "controller/analysis/kernel_report.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "absl/strings/str_format.h"
 #include "common/units.h"
@@ -65,26 +64,33 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
 // First I/Os, mapped to the controller's clock. Each lies within its host's bound; what the spread of the true ones can be at the most
 // and at the least follows from all of them, not from the two that look furthest apart.
 void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
-  int64_t first = kMost, first_low = kMost, first_high = kMost;
-  int64_t last = kLeast, last_low = kLeast, last_high = kLeast;
+  // When each host started, by the controller's clock: somewhere from start - bound to start + bound.
+  struct Start {
+    int64_t at, low, high;
+  };
+  std::vector<Start> starts;
   const auto start_of = [](const storage::WorkerPhaseData& w) { return w.result.first_io_ns() - w.clock.offset_ns; };
   for (const storage::WorkerPhaseData& worker : view.phase().workers) {
     if (!worker.has_result || worker.result.first_io_ns() == 0) continue;
     const int64_t start = start_of(worker);
-    const int64_t bound = worker.clock.bound_ns;
-    first = std::min(first, start);
-    last = std::max(last, start);
-    first_low = std::min(first_low, start - bound);
-    first_high = std::min(first_high, start + bound);
-    last_low = std::max(last_low, start - bound);
-    last_high = std::max(last_high, start + bound);
+    starts.push_back({start, start - worker.clock.bound_ns, start + worker.clock.bound_ns});
   }
-  if (first == kMost) return;
-  const int64_t skew = last - first;
+  if (starts.empty()) return;
+  const auto by = [&](int64_t Start::*field) {
+    return std::minmax_element(starts.begin(), starts.end(), [field](const Start& a, const Start& b) { return a.*field < b.*field; });
+  };
+  const int64_t first = by(&Start::at).first->at;
+  const int64_t skew = by(&Start::at).second->at - first;
+  // The widest and the narrowest that the true spread can be: of two different hosts, since one host starts once.
+  int64_t widest = 0;
+  const auto lowest = by(&Start::low).first, highest = by(&Start::high).second;
+  for (auto other = starts.begin(); other != starts.end(); ++other) {
+    if (other != lowest) widest = std::max(widest, other->high - lowest->low);
+    if (other != highest) widest = std::max(widest, highest->high - other->low);
+  }
+  const int64_t narrowest = std::max<int64_t>(0, by(&Start::low).second->low - by(&Start::high).first->high);
   report->set_start_skew_ns(static_cast<double>(skew));
-  report->set_start_skew_bound_ns(static_cast<double>(std::max(last_high - first_low - skew, skew - std::max<int64_t>(0, last_low - first_high))));
+  report->set_start_skew_bound_ns(static_cast<double>(std::max(widest - skew, skew - narrowest)));
   for (v1::HostReport& host : *report->mutable_hosts()) {
     for (const storage::WorkerPhaseData& worker : view.phase().workers) {
       if (worker.worker_index != host.worker_index() || worker.result.first_io_ns() == 0) continue;

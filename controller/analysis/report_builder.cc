@@ -317,6 +317,7 @@ class PhaseBuilder {
         first = std::min(first, static_cast<double>(interval.begin_ns()) / 1e9);
         last = std::max(last, static_cast<double>(interval.end_ns()) / 1e9);
       }
+      if (last == 0 && worker.has_result && worker.result.workloads().empty()) continue;  // it had nothing to do
       from = std::max(from, first);
       to = std::min(to, last);
     }

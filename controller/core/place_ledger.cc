@@ -41,6 +41,10 @@ void PlaceLedger::Confirm(const std::string& worker_id) {
   }
 }
 
+bool PlaceLedger::Holds(const std::string& worker_id, int64_t now_ns) const {
+  return std::any_of(lost_.begin(), lost_.end(), [&](const auto& lost) { return lost.first.second == worker_id && (lost.second > now_ns || over_.count(lost.first.first) == 0); });
+}
+
 int64_t PlaceLedger::End(const std::string& run_id) {
   over_.insert(run_id);
   int64_t last = 0;

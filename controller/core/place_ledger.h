@@ -28,6 +28,8 @@ class PlaceLedger {
   void Lose(const std::string& run_id, const std::string& worker_id, int64_t free_ns);
   // The worker does nothing: what it holds of runs in which it was lost is free.
   void Confirm(const std::string& worker_id);
+  // Whether the worker, lost, still keeps anybody from anything.
+  bool Holds(const std::string& worker_id, int64_t now_ns) const;
   // The run is over: places of workers that were not lost are free. Until when the lost ones' are held, or 0.
   int64_t End(const std::string& run_id);
 

@@ -46,6 +46,10 @@ void Roster::Heard(const std::string& worker_id, int64_t now_ns) {
   if (found != members_.end()) found->second.heard_ns = now_ns;
 }
 
+void Roster::Excuse(int64_t nanoseconds) {
+  for (auto& [id, member] : members_) member.heard_ns += nanoseconds;
+}
+
 std::vector<Roster::Expired> Roster::Expire(int64_t now_ns) {
   std::vector<Expired> expired;
   for (auto member = members_.begin(); member != members_.end();) {

@@ -31,6 +31,8 @@ class Roster {
   // Its connection has ended.
   void Disconnected(const std::string& worker_id);
   void Heard(const std::string& worker_id, int64_t now_ns);
+  // For so long nothing could be heard, by no fault of theirs.
+  void Excuse(int64_t nanoseconds);
   // Removes and returns those whose lease has passed, with words.
   struct Expired {
     std::string worker_id, reason;

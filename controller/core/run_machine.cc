@@ -201,11 +201,16 @@ void RunMachine::On(const event::Lost& e) {
   degraded_ = degraded_ || !retry;
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
   // Lost after the last phase's result was stored: nothing is missing.
-  const bool owes_nothing = !owed && stage_ == Stage::kClosing && phase_ + 1 == plan_.phases.size();
+  const bool owes_nothing = !owed && void_reason_.empty() && stage_ == Stage::kClosing && phase_ + 1 == plan_.phases.size();
   if (retry && end_state_.empty()) {
     if (AtWork() && owed) Void(reason);
   } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
-    EndAs("aborted", reason);
+    // The others still clean up what they can.
+    if (Cleans()) {
+      Remember("aborted", reason);
+    } else {
+      EndAs("aborted", reason);
+    }
   }
   CheckArmed();
   CheckComplete();
@@ -314,7 +319,24 @@ void RunMachine::On(const event::Deadline& e) {
   std::set<uint32_t> missing = outstanding_;
   if (stage_ == Stage::kArming) {
     for (uint32_t worker : armed_) missing.erase(worker);
-    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": not armed before the deadline: ", NamesOf(missing)));
+    const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, ": not armed before the deadline: ", NamesOf(missing));
+    if (!Cleans() || armed_.empty()) {
+      EndAs("failed", reason);
+    } else {
+      // The others clean up.
+      Do(action::Note{"error", "", reason});
+      Do(action::StopNow{{missing.begin(), missing.end()}, reason});
+      Remember("failed", reason);
+      for (uint32_t worker : missing) {
+        members_.erase(worker);
+        outstanding_.erase(worker);
+        unassigned_.erase(worker);
+        lost_.insert(worker);
+        Do(action::RecordLost{worker, "not armed before the deadline"});
+      }
+      degraded_ = true;
+      CheckArmed();
+    }
   } else if (stage_ == Stage::kRunning) {
     EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": no result before the deadline from ", NamesOf(missing)));
   } else if (stage_ == Stage::kStopping) {

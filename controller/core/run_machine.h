@@ -134,6 +134,8 @@ class RunMachine {
   // T is in the store, and may have been sent.
   bool gone() const { return gone_; }
   bool committing() const { return stage_ == Stage::kCommitting; }
+  // The deadline that runs is one for results, or for answers to a stop.
+  bool awaits_results() const { return stage_ == Stage::kRunning || stage_ == Stage::kStopping; }
   // idle, recording, arming, committing, running, stopping, closing, rejoining, over: for people.
   const char* stage() const;
 
@@ -164,6 +166,7 @@ class RunMachine {
   void CheckComplete();
   // In a cleanup phase that runs, one worker's failure does not keep the others from cleaning up.
   bool CleansAlone() const;
+  bool Cleans() const { return AtWork() && plan_.phases[phase_].kind == PhaseKind::kCleanup; }
   void Broken(uint32_t worker, const std::string& how, const std::string& error);
   // How the run will end; the first reason stays.
   void Remember(const std::string& state, const std::string& reason);

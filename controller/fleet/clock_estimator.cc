@@ -4,19 +4,28 @@
 #include <cmath>
 
 namespace lockstep::controller {
+namespace {
+
+// Offsets beyond this (146 years) are not of clocks, and are kept out of the arithmetic.
+constexpr int64_t kLongest = int64_t{1} << 62;
+// A stall of minutes does not make the next T lie minutes ahead.
+constexpr int64_t kSlowest = 5000000000;
+
+}  // namespace
 
 void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
-  const int64_t round_trip = (t3 - t0) - (t2 - t1);
-  if (t3 < t0 || t2 < t1 || round_trip < 0) return;
-  const int64_t high = t1 - t0;
-  const int64_t low = t2 - t3;
+  // A worker may say anything: what does not fit is no exchange.
+  int64_t replied_after = 0, high = 0, low = 0;
+  if (t3 < t0 || __builtin_sub_overflow(t2, t1, &replied_after) || replied_after < 0 || replied_after > t3 - t0) return;
+  if (__builtin_sub_overflow(t1, t0, &high) || __builtin_sub_overflow(t2, t3, &low) || std::abs(high) > kLongest || std::abs(low) > kLongest) return;
+  const int64_t round_trip = (t3 - t0) - replied_after;
   if (slots_.empty() || t3 - slots_.back().begin_ns >= kSlotNs) {
     slots_.push_back({t3, high, t0, low, t3, round_trip, round_trip});
     if (slots_.size() > kKept) slots_.pop_front();
     return EstimateDrift();
   }
   Slot& slot = slots_.back();
-  // Within a slot the clocks move apart by at most 0.4 µs per ms: what is older is compared as it could be now.
+  // Within a slot the clocks move apart by at most 0.2 µs per ms: what is older is compared as it could be now.
   const auto aged = [](int64_t from, int64_t to) { return static_cast<int64_t>(kDriftBound * static_cast<double>(std::abs(to - from))); };
   if (high <= slot.high + aged(slot.high_at, t0)) slot.high = high, slot.high_at = t0;
   if (low >= slot.low - aged(slot.low_at, t3)) slot.low = low, slot.low_at = t3;
@@ -74,7 +83,7 @@ ClockEstimator::Estimate ClockEstimator::At(int64_t now_ns) const {
   estimate.bound_ns = std::llround(std::max(width, low - high) / 2) + kGranularityNs;
   estimate.round_trip_ns = slots_.front().least_round_trip_ns;
   for (const Slot& slot : slots_) estimate.round_trip_ns = std::min(estimate.round_trip_ns, slot.least_round_trip_ns);
-  for (size_t i = slots_.size() - std::min<size_t>(3, slots_.size()); i < slots_.size(); ++i) estimate.slowest_ns = std::max(estimate.slowest_ns, slots_[i].longest_round_trip_ns);
+  for (size_t i = slots_.size() - std::min<size_t>(3, slots_.size()); i < slots_.size(); ++i) estimate.slowest_ns = std::max(estimate.slowest_ns, std::min(slots_[i].longest_round_trip_ns, kSlowest));
   estimate.drift = drift_;
   estimate.drift_bound = drift_bound_;
   return estimate;

@@ -11,6 +11,7 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kPingNs = 1000000000;
+constexpr int64_t kStoodStillNs = 1000000000;
 constexpr int64_t kLookNs = 50000000;
 constexpr int kBurst = 12;
 constexpr size_t kBurstTotal = 3000;
@@ -85,7 +86,7 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream, const
     }
     if (message.has_heartbeat()) {
       const int64_t before = member.wall_difference_ns;
-      member.wall_difference_ns = message.heartbeat().wall_clock_ns() - clock_->WallNs();
+      member.wall_difference_ns = static_cast<int64_t>(std::clamp(static_cast<double>(message.heartbeat().wall_clock_ns()) - static_cast<double>(clock_->WallNs()), -4e18, 4e18));
       if (std::abs(member.wall_difference_ns) > kWallWarningNs && std::abs(before) <= kWallWarningNs) {
         spdlog::warn("the wall clock of {} is {:.1f} s off this controller's; nothing here relies on it, its logs do", member.hello.host().name(), static_cast<double>(member.wall_difference_ns) / 1e9);
       }
@@ -193,8 +194,12 @@ void Fleet::PingLocked(Member* member, int64_t now_ns) {
 
 void Fleet::Main() {
   std::unique_lock<std::mutex> lock(mutex_);
+  int64_t last = clock_->MonotonicNs();
   while (!stopping_) {
     const int64_t now = clock_->MonotonicNs();
+    // This process stood still (a virtual machine that was paused, SIGSTOP): what came meanwhile has not been read yet.
+    if (now - last > kStoodStillNs) roster_.Excuse(now - last);
+    last = now;
     bursting_ = false;
     for (auto& [id, member] : members_) {
       if (member.stream == nullptr || (member.burst == 0 && now < member.next_ping_ns)) continue;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kInspectNs = 30000000000;
 // After the lease, workers of an inherited run have this long to dial again.
-constexpr int64_t kReturnNs = 6000000000;
+constexpr int64_t kReturnNs = 10000000000;
 
 // Places that the job writes, of the worker that was inspected.
 std::vector<std::string> WrittenPlaces(const v1::JobSpec& job, const v1::Inspection& inspection) {
@@ -52,7 +52,8 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
   for (const storage::RunWorker& worker : active.workers) {
     if (worker.lost) point.lost.insert(worker.worker_index);
   }
-  point.degraded = active.run.job.on_worker_loss() != v1::LOSS_POLICY_RETRY && !point.lost.empty();
+  const bool without = point.reached != ResumePoint::Reached::kNothing && point.members.size() < active.workers.size();
+  point.degraded = without || (active.run.job.on_worker_loss() != v1::LOSS_POLICY_RETRY && !point.lost.empty());
   point.end_state = active.ending_state;
   point.end_reason = active.ending_reason;
   point.skip_cleanup = active.skip_cleanup;
@@ -96,14 +97,19 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
     places_.Lose(held.run_id, held.worker_id, options_.clock->MonotonicNs() + held.hold_ns);
     held_.insert(held.worker_id);
     const bool goes_on = std::any_of(inheritance.active.begin(), inheritance.active.end(), [&](const auto& active) { return active.run.run_id == held.run_id; });
-    if (!goes_on) (void)places_.End(held.run_id);
+    if (goes_on) continue;
+    const int64_t free_ns = places_.End(held.run_id);
+    After(std::max<int64_t>(0, free_ns - options_.clock->MonotonicNs()), [this] { LetGoOfHolds(); });
   }
   for (const storage::ActiveRun& active : inheritance.active) TakeOver(active, std::move(inheritance.samples[active.run.run_id]));
-  if (active_.empty()) return;
+  settling_ = !queue_.empty();
+  if (active_.empty() && !settling_) return;
   After(fleet_->lease_ns() + kReturnNs, [this] {
     const std::set<std::string> missing = std::move(awaited_);
     awaited_.clear();
     for (const std::string& worker : missing) OnLost(worker, "it did not come back after the controller was replaced");
+    settling_ = false;
+    Schedule();
   });
 }
 
@@ -120,6 +126,7 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::map<uint32_t, 
   for (const storage::WorkerClock& clock : active.clocks) from.clock_offsets[clock.worker_index] = clock.offset_ns;
   from.earlier.cursors = active.cursors;
   from.earlier.samples = std::move(samples);
+  for (const auto& [worker, error] : active.results) from.earlier.ended.insert(worker);
   from.earlier.go_wall_ns = active.go_wall_ns;
   const std::string id = active.run.run_id;
   const auto actor = RunActor::TakeOver(std::move(settled), std::move(from), Services(id), [this, id] { Finish(id); });
@@ -156,7 +163,6 @@ void Coordinator::Tell(const std::string& run_id, const std::string& severity, c
 
 void Coordinator::OnStoreState(bool away, const std::string& reason) {
   Post([this, away, reason] {
-    store_away_ = away;
     for (const auto& [id, actor] : active_) {
       Tell(id, "warning", away ? absl::StrCat("the store is away: the phase goes on into the spool, and no new one starts until it is back (", reason, ")")
                                : "the store is back, and has what was spooled");
@@ -188,7 +194,7 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
     bool known = false;
     for (const auto& [run_id, actor] : active) {
       if (!actor->Uses(id)) continue;
-      known = known || hello.status().phase().run_id() == run_id;
+      known = known || (hello.status().phase().run_id() == run_id && !actor->IsLost(id));
       actor->OnAttached(id, hello.status());
     }
     if (!known && hello.status().state() != v1::WorkerStatus::IDLE) StopStranger(id, hello.status().phase().run_id());
@@ -226,6 +232,14 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
       if (found == inspections_.end()) return;
       for (PlanWorker& worker : found->second.workers) {
         if (worker.hello.worker_id() != worker_id || !worker.inspection.run_id().empty()) continue;
+        const int targets = found->second.job.targets_size();
+        for (const v1::TargetInspection& target : message.inspection().targets()) {
+          if (target.target() < static_cast<uint32_t>(targets)) continue;
+          const std::string host = worker.hello.host().name();
+          PendingInspection broken = std::move(found->second);
+          inspections_.erase(found);
+          return broken.done(std::move(broken.workers), absl::StrCat("the worker on ", host, " speaks of target ", target.target(), ", the job has ", targets));
+        }
         worker.inspection = message.inspection();
         (*worker.inspection.mutable_facts())["wall_clock.difference_ms"] = absl::StrCat(fleet_->WallDifferenceNs(worker_id) / 1000000);
         if (--found->second.missing > 0) continue;
@@ -346,6 +360,12 @@ void Coordinator::Schedule() {
     if (!IsBusy(worker.hello.worker_id())) free.push_back(std::move(worker));
   }
   for (auto run = queue_.begin(); run != queue_.end();) {
+    // Who "all" are is known once those that were attached to the last controller had time to come.
+    const bool of_whoever_is_there = run->job.hosts().count() == 0 && run->job.hosts().names_size() == 0;
+    if (settling_ && of_whoever_is_there) {
+      ++run;
+      continue;
+    }
     const auto chosen = Select(run->job.hosts(), free);
     // With all workers asked for, those that are busy are waited for.
     const auto of_all = Select(run->job.hosts(), Attached());
@@ -407,7 +427,9 @@ void Coordinator::Launch(storage::RunRecord run, std::vector<PlanWorker> workers
             starting_.erase(id);
             if (!status.ok()) {
               spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
-              return Finish(id);
+              storage::RunRecord refused;
+              refused.run_id = id;
+              return FailBeforeStart(refused, settled.workers, "failed", absl::StrCat("the store: ", std::string(status.message())), {});
             }
             auto actor = std::make_shared<RunActor>(std::move(settled), Services(id), [this, id] { Finish(id); });
             active_[id] = actor;
@@ -444,7 +466,7 @@ void Coordinator::Finish(const std::string& run_id) {
   active_.erase(run_id);
   // A worker that was lost ends its I/O by its own hard stop: until then nobody else gets its targets.
   const int64_t free_ns = places_.End(run_id);
-  if (free_ns != 0) After(std::max<int64_t>(0, free_ns - options_.clock->MonotonicNs()), [this] { Schedule(); });
+  if (free_ns != 0) After(std::max<int64_t>(0, free_ns - options_.clock->MonotonicNs()), [this] { LetGoOfHolds(); });
   auto summary = std::make_shared<v1::RunSummary>();
   Persist(
       [store = options_.store, run_id, summary]() -> absl::Status {
@@ -459,6 +481,17 @@ void Coordinator::Finish(const std::string& run_id) {
       });
   Schedule();
   CheckDrained();
+}
+
+// Holds whose time has passed are over for a later controller, too.
+void Coordinator::LetGoOfHolds() {
+  const std::set<std::string> held = held_;
+  for (const std::string& worker : held) {
+    if (places_.Holds(worker, options_.clock->MonotonicNs())) continue;
+    held_.erase(worker);
+    Persist([store = options_.store, worker] { return store->ReleaseHold(worker); }, [](const absl::Status&) {});
+  }
+  Schedule();
 }
 
 ActorServices Coordinator::Services(const std::string& run_id) {

@@ -88,6 +88,7 @@ class Coordinator {
   void SendInspect(const std::string& id, uint32_t worker_index, const v1::JobSpec& job, const std::string& worker_id);
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
+  void LetGoOfHolds();
 
   std::vector<PlanWorker> Attached() const;
   bool IsBusy(const std::string& worker_id) const;
@@ -116,7 +117,7 @@ class Coordinator {
   std::set<std::string> held_;        // lost workers whose hold is in the store
   std::set<std::string> strangers_;   // attached workers that are still busy with what is none of theirs any more
   std::set<std::string> awaited_;     // members of inherited runs that have not come back yet
-  bool store_away_ = false;
+  bool settling_ = false;             // workers of the controller before this one had no time yet to come back
   bool shutting_down_ = false;
   std::function<void()> drained_;
 };

@@ -15,6 +15,8 @@ using common::Guard;
 constexpr size_t kGroup = 512;  // batches to a transaction
 constexpr size_t kBatchLimitBytes = 4 << 20;
 constexpr size_t kReplayBytes = 4 << 20;
+// Of one worker in a transaction, or in a record of the spool.
+constexpr size_t kLargestPart = 16 << 20;
 constexpr int64_t kRetryNs = 500000000;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
@@ -70,7 +72,7 @@ void IngestPipeline::StartThread() {
 }
 
 void IngestPipeline::Open(const v1::PhaseId& phase, const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
-                          const v1::AbortIf& abort_if, PhaseCallbacks callbacks, const Earlier& earlier) {
+                          uint32_t workloads, const v1::AbortIf& abort_if, PhaseCallbacks callbacks, const Earlier& earlier) {
   std::lock_guard<std::mutex> lock(mutex_);
   Phase& opened = phases_[KeyOf(phase)];
   std::map<uint32_t, std::string> hosts;
@@ -82,14 +84,27 @@ void IngestPipeline::Open(const v1::PhaseId& phase, const std::map<std::string, 
     if (cursor != earlier.cursors.end()) feed.received = feed.spooled = feed.committed = cursor->second;
     hosts[worker.first] = worker.second;
   }
-  opened.live = std::make_unique<LivePhase>(phase.phase(), std::move(hosts), abort_if);
+  opened.live = std::make_unique<LivePhase>(phase.phase(), std::move(hosts), workloads, abort_if);
   opened.callbacks = std::move(callbacks);
   opened.go_wall_ns = earlier.go_wall_ns;
-  for (const auto& [worker, samples] : earlier.samples) {
-    for (const v1::IntervalSample& sample : samples) {
+  for (auto& [worker, feed] : opened.feeds) {
+    const auto stored = earlier.samples.find(worker);
+    size_t next = 0;
+    // An interval without any I/O has no rows: it was delivered all the same.
+    const uint64_t delivered = earlier.ended.count(worker) != 0 ? 0 : feed.received;
+    for (uint32_t interval = 0; interval < delivered || (stored != earlier.samples.end() && next < stored->second.size()); ++interval) {
+      v1::IntervalSample sample;
+      if (stored != earlier.samples.end() && next < stored->second.size() && stored->second[next].interval() <= interval) {
+        sample = stored->second[next++];
+      } else {
+        sample.set_interval(interval);
+      }
       const absl::Status status = opened.live->Add(worker, sample);
       if (!status.ok()) spdlog::error("a stored sample of worker {} cannot be read: {}", worker, std::string(status.message()));
     }
+    if (earlier.ended.count(worker) == 0) continue;
+    feed.ended = true;
+    opened.live->Leave(worker);
   }
   (void)opened.live->TakeComplete();
 }
@@ -105,7 +120,11 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return;
   // What it may still deliver is refused: a result of a worker that was given up would pass for a whole one.
-  found->second.feeds.erase(worker);
+  const auto feed = found->second.feeds.find(worker);
+  if (feed != found->second.feeds.end()) {
+    LetGo(phase, feed->second);
+    found->second.feeds.erase(feed);
+  }
   found->second.live->Leave(worker);
   for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) found->second.callbacks.interval(interval);
 }
@@ -121,6 +140,7 @@ std::vector<storage::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return {};
   std::vector<storage::Rollup> rollups = found->second.live->Rollups();
+  for (const auto& [worker, feed] : found->second.feeds) LetGo(phase, feed);
   phases_.erase(found);
   return rollups;
 }
@@ -137,6 +157,11 @@ v1::StoreState IngestPipeline::state() const {
 }
 
 // ------------------------------------------------------------------------------------------------ what comes in
+
+// The feed is not served any more: whoever holds batches back until they are answered need not.
+void IngestPipeline::LetGo(const v1::PhaseId& phase, const Feed& feed) {
+  if (feed.acknowledge) Refuse(phase, &feed, "", false, feed.acknowledge);
+}
 
 void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final, const Acknowledge& acknowledge) {
   v1::DeliveryAck ack;
@@ -213,11 +238,16 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
   std::lock_guard<std::mutex> lock(mutex_);
   std::vector<storage::IngestBatch> group;
   std::map<std::pair<PhaseKey, uint32_t>, size_t> taken;
+  std::map<size_t, size_t> sizes;
   while (!queue_.empty() && group.size() < kGroup) {
     storage::IngestBatch& next = queue_.front();
     const auto [place, first] = taken.insert({{KeyOf(next.phase), next.worker_index}, group.size()});
+    size_t& bytes = sizes[place->second];
+    for (const v1::DeliveryItem& item : next.items) bytes += item.ByteSizeLong();
     if (first) {
       group.push_back(std::move(next));
+    } else if (bytes > kLargestPart) {
+      break;
     } else {
       for (v1::DeliveryItem& item : next.items) group[place->second].items.push_back(std::move(item));
     }
@@ -262,6 +292,11 @@ int64_t IngestPipeline::Pump() {
     full_ = false;
     ComeBack();
     return kNever;
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!storage::MayPass(status) && away_reason_ != status.message()) spdlog::error("the spool cannot be committed: {}", std::string(status.message()));
+    away_reason_ = std::string(status.message());
   }
   next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
   return next_try_ns_;
@@ -386,7 +421,7 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
     return status;
   }
   if (absl::IsAborted(status)) options_.fenced(std::string(status.message()));
-  if (absl::IsAborted(status) || absl::IsUnavailable(status)) return status;
+  if (absl::IsAborted(status) || storage::MayPass(status)) return status;
   // The store refuses the samples themselves; one at a time shows which, and the others are kept.
   if (group.size() == 1) {
     Rejected(group[0], status);

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -49,6 +50,7 @@ class IngestPipeline {
   struct Earlier {
     std::map<uint32_t, uint64_t> cursors;                             // by worker index
     std::map<uint32_t, std::vector<v1::IntervalSample>> samples;
+    std::set<uint32_t> ended;                                         // whose result is stored
     int64_t go_wall_ns = 0;
   };
 
@@ -63,7 +65,7 @@ class IngestPipeline {
   absl::Status Replay();
 
   // Samples of this phase are taken from now on. `workers`: worker id → worker index and host.
-  void Open(const v1::PhaseId& phase, const std::map<std::string, std::pair<uint32_t, std::string>>& workers, const v1::AbortIf& abort_if,
+  void Open(const v1::PhaseId& phase, const std::map<std::string, std::pair<uint32_t, std::string>>& workers, uint32_t workloads, const v1::AbortIf& abort_if,
             PhaseCallbacks callbacks, const Earlier& earlier);
   void SetGo(const v1::PhaseId& phase, int64_t go_wall_ns);
   void WorkerLost(const v1::PhaseId& phase, uint32_t worker);
@@ -98,6 +100,7 @@ class IngestPipeline {
   };
 
   static PhaseKey KeyOf(const v1::PhaseId& phase) { return {phase.run_id(), phase.phase(), phase.attempt()}; }
+  void LetGo(const v1::PhaseId& phase, const Feed& feed);
   void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final, const Acknowledge& acknowledge);
   absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item);
   Feed* FindFeedLocked(const v1::PhaseId& phase, uint32_t worker_index, Phase** in);

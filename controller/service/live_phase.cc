@@ -40,22 +40,26 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
   if (sample.interval() > next_[worker] + kLongestGap) return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " where ", next_[worker], " was due"));
   // Everything is decoded before anything is added.
   std::vector<std::pair<Key, Totals>> decoded;
+  std::set<Key> seen;
   for (const v1::WorkloadSample& workload : sample.workloads()) {
     for (const v1::OperationCounters& c : workload.operations()) {
       for (const v1::Histogram& encoded : c.histograms()) {
+        const Key key(workload.workload(), sample.interval_class(), c.kind(), encoded.metric());
+        if (workload.workload() >= workloads_ || !v1::OperationKind_IsValid(c.kind()) || !v1::Metric_IsValid(encoded.metric()) || !seen.insert(key).second) {
+          return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), ": workload ", workload.workload(), ", kind ", c.kind(), ", metric ", encoded.metric(), " is not of this phase, or comes twice"));
+        }
         auto histogram = Decode(encoded);
         if (!histogram.ok()) return histogram.status();
         if (encoded.metric() == v1::METRIC_SERVICE_TIME && histogram->count() != c.operations()) {
           return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), ": ", c.operations(), " I/Os but ", histogram->count(), " latencies"));
         }
-        decoded.push_back({Key(workload.workload(), sample.interval_class(), c.kind(), encoded.metric()),
-                           Totals{c.operations(), c.bytes(), c.errors(), *std::move(histogram)}});
+        decoded.push_back({key, Totals{c.operations(), c.bytes(), c.errors(), *std::move(histogram)}});
       }
     }
   }
   next_[worker] = sample.interval() + 1;
   Interval& interval = pending_[sample.interval()];
-  interval.interval_class = sample.interval_class();
+  if (sample.interval_class() != v1::INTERVAL_CLASS_UNSPECIFIED) interval.interval_class = sample.interval_class();
   interval.end_seconds = std::max(interval.end_seconds, static_cast<double>(sample.end_ns()) / 1e9);
   HostPart& part = interval.hosts[worker];
   part.seconds = static_cast<double>(sample.end_ns() - sample.begin_ns()) / 1e9;

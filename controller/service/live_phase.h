@@ -17,10 +17,11 @@ namespace lockstep::controller {
 // the result against, and rolled up to 10 seconds. Not thread-safe; pure.
 class LivePhase {
  public:
-  LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts, v1::AbortIf abort_if)
-      : phase_(phase), hosts_(std::move(hosts)), abort_if_(std::move(abort_if)) {}
+  // `workloads`: how many the phase has.
+  LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts, uint32_t workloads, v1::AbortIf abort_if)
+      : phase_(phase), hosts_(std::move(hosts)), workloads_(workloads), abort_if_(std::move(abort_if)) {}
 
-  // INVALID_ARGUMENT, with nothing changed, when the sample is not one: unknown scheme, broken histogram, counts that differ, an
+  // INVALID_ARGUMENT, with nothing changed, when the sample is not one: unknown scheme, workload, kind or metric, broken histogram, counts that differ, an
   // interval that does not follow the worker's last one, or times that no phase has.
   absl::Status Add(uint32_t worker, const v1::IntervalSample& sample);
   // Whether the result is the sum of the worker's intervals, bucket by bucket. DATA_LOSS with what differs.
@@ -59,6 +60,7 @@ class LivePhase {
 
   const uint32_t phase_;
   const std::map<uint32_t, std::string> hosts_;
+  const uint32_t workloads_;
   std::set<uint32_t> absent_;  // from whom nothing more comes
   const v1::AbortIf abort_if_;
   std::map<uint32_t, std::map<Key, Totals>> sums_;            // by worker

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "spdlog/spdlog.h"
+#include "storage/store.h"
 
 namespace lockstep::controller {
 
@@ -51,11 +52,12 @@ void ThreadLoop::Persist(std::function<absl::Status()> work, std::function<void(
 void ThreadLoop::StoreMain() {
   while (auto work = store_queue_.Pop()) {
     absl::Status status = work->work();
-    for (int tries = 0; absl::IsUnavailable(status) && !store_stopping_; ++tries) {
+    for (int tries = 0; storage::MayPass(status) && !store_stopping_; ++tries) {
       if (tries == 0) spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
       status = work->work();
     }
+    if (storage::MayPass(status)) return;  // it is to end, and the store is away
     if (absl::IsAborted(status)) {
       fenced_(std::string(status.message()));
       return;

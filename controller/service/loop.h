@@ -21,7 +21,8 @@ class Loop {
   // Runs on the deciding thread: soon, or after so long. From any thread.
   virtual void Post(std::function<void()> call) = 0;
   virtual void After(int64_t after_ns, std::function<void()> call) = 0;
-  // Runs `work` apart from the deciding thread, again and again while it is UNAVAILABLE, then `then` on the deciding
+  // Runs `work` apart from the deciding thread, again and again while the store cannot do it for now
+  // (storage::MayPass), then `then` on the deciding
   // thread. Works are done one at a time, in the order of the calls. From any thread.
   virtual void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) = 0;
 };

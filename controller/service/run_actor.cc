@@ -26,6 +26,9 @@ constexpr int64_t kBurstNs = 60000000;
 constexpr int64_t kLateNs = 20000000;
 // Beyond its drain deadline a worker gives up after this (worker/agent/load.cc).
 constexpr int64_t kGiveUpNs = 5000000000;
+// How often it is looked whether the store is back, and how long what was kept meanwhile has to arrive.
+constexpr int64_t kAwayLookNs = 1000000000;
+constexpr int64_t kBackNs = 20000000000;
 
 RunPlan MakePlan(const SettledRun& run) {
   RunPlan plan;
@@ -196,7 +199,8 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipel
       if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error});
     });
   };
-  services_.ingest->Open(Phase(), feeds, Spec().run().abort_if(), std::move(callbacks), earlier);
+  const int workloads = LoadOf(run_.job, Spec()).workloads_size();
+  services_.ingest->Open(Phase(), feeds, static_cast<uint32_t>(workloads), Spec().run().abort_if(), std::move(callbacks), earlier);
 }
 
 void RunActor::Carry(const action::RecordPhase& a) {
@@ -301,7 +305,17 @@ void RunActor::Carry(const action::StopNow& a) {
 
 void RunActor::Carry(const action::SetDeadline& a) {
   services_.loop->After(a.after_ns, [weak = weak_from_this(), token = a.token] {
-    if (const auto self = weak.lock()) self->Handle(event::Deadline{token});
+    if (const auto self = weak.lock()) self->OnDeadline(token, false);
+  });
+}
+
+// While the store is away nobody is late: results lie in the spool, or at the workers when that is full. When it is back they have
+// time to arrive.
+void RunActor::OnDeadline(uint64_t token, bool was_away) {
+  const bool away = machine_.awaits_results() && services_.ingest->state().away();
+  if (!away && !was_away) return Handle(event::Deadline{token});
+  services_.loop->After(away ? kAwayLookNs : kBackNs, [weak = weak_from_this(), token, away] {
+    if (const auto self = weak.lock()) self->OnDeadline(token, away);
   });
 }
 

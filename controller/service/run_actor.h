@@ -57,6 +57,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   const RunMachine& machine() const { return machine_; }
   // The last change, for those who begin to watch in the middle.
   const v1::WatchEvent& last_change() const { return last_change_; }
+  // Whether the worker was given up in this run, and may return.
+  bool IsLost(const std::string& worker_id) const { return Uses(worker_id) && machine_.lost().count(index_.at(worker_id)) != 0; }
   bool Uses(const std::string& worker_id) const { return index_.count(worker_id) != 0; }
 
  private:
@@ -74,6 +76,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void Carry(const action::SendGo& a);
   void Carry(const action::StopNow& a);
   void Carry(const action::SetDeadline& a);
+  void OnDeadline(uint64_t token, bool was_away);
   void Carry(const action::ClosePhase& a);
   void Carry(const action::Note& a);
   void Carry(const action::RecordLost& a);

@@ -174,6 +174,9 @@ class Campaign:
             process.kill()
             reader.join()
         self.runs += 1
+        if self.full:
+            # The next run's spool is of the usual size.
+            self.kill_controller()
         self.check(policy, answer[0] if answer else ("", ""), process.returncode)
         self.await_workers()
 
@@ -197,6 +200,11 @@ class Campaign:
         by_policy = {"abort": lost > 0, "continue": 3 - lost < max(1, self.least), "retry": "did not return" in outcome and 3 - lost < max(1, self.least)}[policy]
         if state == "aborted" and not by_policy and not (self.full and "spool" in outcome) and "(attempt 4 of 4)" not in outcome:
             self.problems.append(f"{what}: aborted without a reason in its policy: {outcome}")
+        # A worker that was lost after its last result takes nothing away.
+        if state == "done" and policy == "abort" and any(phase["workersLost"] for phase in report["phases"]):
+            self.problems.append(f"{what}: done under abort, though results are missing")
+        if state == "done" and policy == "continue" and 3 - lost < max(1, self.least) and any(phase["workersLost"] for phase in report["phases"]):
+            self.problems.append(f"{what}: done with {3 - lost} hosts, {self.least} were to be left")
         if lost and not self.hurt:
             self.problems.append(f"{what}: a worker was lost that nothing was done to")
         if degraded and policy == "abort" and state == "done":

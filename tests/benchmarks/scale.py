@@ -18,10 +18,11 @@ from fleet import BIN, Fleet, wait_for  # noqa: E402
 TICK = os.sysconf("SC_CLK_TCK")
 
 
-def cpu_seconds(pid):
+def cpu_seconds(pid, with_ended=False):
+    """`with_ended`: and of its children that it has waited for."""
     with open(f"/proc/{pid}/stat", encoding="ascii") as text:
         words = text.read().rsplit(")", 1)[1].split()
-    return (int(words[11]) + int(words[12])) / TICK
+    return sum(int(word) for word in words[11:15 if with_ended else 13]) / TICK
 
 
 def memory_mib(pid, field="VmRSS"):
@@ -37,7 +38,7 @@ def postgres_cpu(fleet):
     total = 0
     for pid in pids:
         try:
-            total += cpu_seconds(pid)
+            total += cpu_seconds(pid, with_ended=pid == postmaster)
         except OSError:
             pass
     return total

@@ -30,7 +30,7 @@ v1::PhaseResult ResultOf(const v1::IntervalSample& whole) {
   return result;
 }
 
-LivePhase Phase(v1::AbortIf abort_if = {}) { return LivePhase(0, {{0, "a"}, {1, "b"}}, std::move(abort_if)); }
+LivePhase Phase(v1::AbortIf abort_if = {}) { return LivePhase(0, {{0, "a"}, {1, "b"}}, 2, std::move(abort_if)); }
 
 TEST(LivePhaseTest, AnIntervalIsCompleteWhenAllHaveDeliveredIt) {
   LivePhase phase = Phase();
@@ -67,7 +67,7 @@ TEST(LivePhaseTest, ErrorsCountOnceAndSyncsNotAtAll) {
     response->set_metric(v1::METRIC_RESPONSE_TIME);
     return sample;
   };
-  LivePhase phase(0, {{0, "a"}}, {});
+  LivePhase phase(0, {{0, "a"}}, 2, {});
   v1::IntervalSample good = respond(Sample(0, {100, 200}));
   v1::OperationCounters* sync = good.mutable_workloads(0)->add_operations();
   *sync = Sample(0, {7, 7, 7}).workloads(0).operations(0);

@@ -207,7 +207,7 @@ class DeliverTest : public ProtocolTest {
     control_->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id_));
     v1::ControllerMessage welcome;
     control_->Read(&welcome);
-    ingest_.Open(Phase(), {{id_, {0, "node1"}}}, {},
+    ingest_.Open(Phase(), {{id_, {0, "node1"}}}, 1, {},
                  {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](uint32_t, const v1::PhaseResult&, const std::string&) {}}, {});
     deliver_ = stub_->Deliver(&deliver_context_);
     v1::Delivery hello;

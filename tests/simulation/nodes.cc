@@ -464,8 +464,9 @@ void Worker::Start() {
   ports.send = [this](const v1::WorkerMessage& message) {
     if (attached_) Send(message);
   };
-  ports.inspect = [](const v1::Inspect& inspect) {
-    v1::Inspection inspection;
+  ports.inspect = [this](const v1::Inspect& inspect) {
+    v1::WorkerMessage message;
+    v1::Inspection& inspection = *message.mutable_inspection();
     inspection.set_run_id(inspect.run_id());
     for (int t = 0; t < inspect.targets_size(); ++t) {
       v1::TargetInspection* target = inspection.add_targets();
@@ -475,7 +476,7 @@ void Worker::Start() {
       target->set_size_bytes(1 << 30);
       target->set_device_name("sda");
     }
-    return inspection;
+    if (attached_) Send(message);
   };
   ports.now = [this] { return clock_->MonotonicNs(); };
   ports.guards = world_->guards();

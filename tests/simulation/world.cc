@@ -1,5 +1,6 @@
 #include "tests/simulation/world.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -21,6 +22,12 @@ constexpr int64_t kGiveUp = 900 * kSecond;
 constexpr int64_t kLate = 30 * kMs;
 
 std::string NameOf(const v1::PhaseId& phase) { return absl::StrCat(phase.run_id().substr(0, 4), "/", phase.phase(), ".", phase.attempt()); }
+
+// What was measured; why a phase counts as failed is the protocol's to say.
+std::string Figures(v1::DeliveryItem item) {
+  if (item.has_result()) item.mutable_result()->clear_error();
+  return item.SerializeAsString();
+}
 
 }  // namespace
 
@@ -71,10 +78,17 @@ int World::WorkerOf(const std::string& run_id, uint32_t index) const {
   return -1;
 }
 
-bool World::IsLost(const std::string& run_id, int worker) const {
+void World::GivenUp(const std::string& worker_id) {
+  for (const auto& [run_id, run] : database_.runs) given_up_[{run_id, worker_id}] = run.phases.size();
+}
+
+bool World::IsLost(const v1::PhaseId& phase, int worker) const {
   const std::string& id = workers[static_cast<size_t>(worker)]->id();
-  if (given_up_.count(id) != 0) return true;
-  for (const storage::RunWorker& member : database_.runs.at(run_id).workers) {
+  const auto& run = database_.runs.at(phase.run_id());
+  const auto attempt = run.phases.find({phase.phase(), phase.attempt()});
+  const auto given_up = given_up_.find({phase.run_id(), id});
+  if (given_up != given_up_.end() && static_cast<size_t>(std::distance(run.phases.begin(), attempt)) < given_up->second + 1) return true;
+  for (const storage::RunWorker& member : run.workers) {
     if (member.worker_id == id && member.lost) return true;
   }
   return false;
@@ -94,10 +108,12 @@ void World::BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int
   const auto found = run.phases.find({phase.phase(), phase.attempt()});
   if (found == run.phases.end()) return Violation(absl::StrCat("worker ", worker, " does I/O for an attempt that is not in the store"));
   const auto& stored = found->second;
-  const bool given_up = IsLost(phase.run_id(), worker);
+  const bool given_up = IsLost(phase, worker);
+  const bool is_member = std::any_of(stored.cursors.begin(), stored.cursors.end(), [&](const auto& cursor) { return WorkerOf(phase.run_id(), cursor.first) == worker; });
+  if (!is_member) Violation(absl::StrCat("worker ", worker, " begins an attempt that it is not a member of"));
   for (const auto& [index, cursor] : stored.cursors) {
     const int member = WorkerOf(phase.run_id(), index);
-    if (!IsLost(phase.run_id(), member) && armed_[KeyOf(phase)].count(member) == 0) Violation(absl::StrCat("worker ", worker, " begins although worker ", member, " never armed"));
+    if (!IsLost(phase, member) && armed_[KeyOf(phase)].count(member) == 0) Violation(absl::StrCat("worker ", worker, " begins although worker ", member, " never armed"));
     if (member != worker) continue;
     bool agreed = false;
     for (const storage::WorkerClock& clock : stored.clocks) agreed = agreed || (clock.worker_index == index && stored.record.go_ns + clock.offset_ns == at_own_ns);
@@ -112,7 +128,7 @@ void World::BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int
     if (now_ < workers[static_cast<size_t>(other)]->paused_until_ + 500 * kMs) continue;
     if (theirs.run_id() != phase.run_id()) {
       Violation(absl::StrCat("a device under two runs: worker ", other, " in ", NameOf(theirs), ", worker ", worker, " in ", NameOf(phase)));
-    } else if (KeyOf(theirs) != KeyOf(phase) && !IsLost(phase.run_id(), other) && !given_up) {
+    } else if (KeyOf(theirs) != KeyOf(phase) && !IsLost(theirs, other) && !given_up) {
       Violation(absl::StrCat("two phases at once: ", NameOf(theirs), " and ", NameOf(phase)));
     }
   }
@@ -124,7 +140,7 @@ void World::EndIo(int worker, const v1::PhaseId& phase) {
   at_work_.erase(worker);
 }
 
-void World::Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item) { measured_[KeyOf(phase)][worker].push_back(item.SerializeAsString()); }
+void World::Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item) { measured_[KeyOf(phase)][worker].push_back(Figures(item)); }
 
 // What is stored is what was measured, in order, once.
 void World::CheckStore() {
@@ -135,7 +151,7 @@ void World::CheckStore() {
         if (checked == items.size()) continue;
         const auto& truth = measured_[{run_id, key.first, key.second}][WorkerOf(run_id, index)];
         for (; checked < items.size(); ++checked) {
-          if (checked < truth.size() && truth[checked] == items[checked].SerializeAsString()) continue;
+          if (checked < truth.size() && truth[checked] == Figures(items[checked])) continue;
           Violation(absl::StrCat("sample ", checked, " of worker index ", index, " in phase ", key.first, ".", key.second, " is stored twice, out of order or changed"));
           checked = items.size();
           break;
@@ -178,6 +194,7 @@ void World::Submit(int number) {
   job.mutable_deadlines()->set_prepare_ns(20 * kSecond);
   job.mutable_deadlines()->set_rejoin_ns(8 * kSecond);
   job.set_on_worker_loss(static_cast<v1::LossPolicy>(Between(v1::LOSS_POLICY_ABORT, v1::LOSS_POLICY_RETRY)));
+  if (job.on_worker_loss() != v1::LOSS_POLICY_ABORT) job.set_min_hosts(static_cast<uint32_t>(Between(1, job.hosts().count())));
   controller::FillDefaults(&job);
   run.state = "queued";
   Note(absl::StrCat("submit ", run.run_id.substr(0, 4), " on ", job.hosts().count(), " workers, on loss ", job.on_worker_loss()));
@@ -291,12 +308,35 @@ void World::ScheduleFaults() {
           Fault("store away");
           Note("the store goes away");
           store_away_ = true;
-          In(Between(100 * kMs, 12 * kSecond), [this] {
+          // Now and then for longer than every deadline.
+          In(Chance(0.2) ? Between(12 * kSecond, 90 * kSecond) : Between(100 * kMs, 12 * kSecond), [this] {
             Note("the store is back");
             store_away_ = false;
           });
         });
     }
+  }
+}
+
+// It ended as on_worker_loss and min_hosts say.
+void World::CheckPolicy(const std::string& id, const storage::MemoryDatabase::Run& run) {
+  const v1::LossPolicy policy = run.record.job.on_worker_loss();
+  const size_t least = std::max<size_t>(1, run.record.job.min_hosts());
+  size_t lost = 0;
+  for (const storage::RunWorker& member : run.workers) lost += member.lost ? 1u : 0u;
+  const std::string what = absl::StrCat("run ", id.substr(0, 4), " (", v1::LossPolicy_Name(policy), ", ", lost, " of ", run.workers.size(), " lost, ", least, " needed): ", run.record.outcome);
+  if (run.record.state == "aborted" && run.record.outcome.find("(attempt ") == std::string::npos) {
+    const bool too_few = run.workers.size() - lost < least;
+    const bool by_policy = policy == v1::LOSS_POLICY_ABORT ? lost > 0 : policy == v1::LOSS_POLICY_CONTINUE ? too_few : too_few && run.record.outcome.find("did not return") != std::string::npos;
+    if (!by_policy) Violation(absl::StrCat("aborted against its policy: ", what));
+  }
+  if (run.record.state != "done") return;
+  for (const auto& [key, phase] : run.phases) {
+    if (phase.record.state != "done") continue;
+    const size_t needed = policy == v1::LOSS_POLICY_ABORT ? run.workers.size() : least;
+    if (phase.results.size() < needed) Violation(absl::StrCat("done with ", phase.results.size(), " results of phase ", key.first, ": ", what));
+    // Under retry a phase without a member's part is begun again.
+    if (policy == v1::LOSS_POLICY_RETRY && phase.results.size() != phase.cursors.size()) Violation(absl::StrCat("done without a member's result of phase ", key.first, ": ", what));
   }
 }
 
@@ -333,7 +373,7 @@ Outcome World::Run() {
     for (const auto& [worker, phase] : at_work_) {
       const auto& run = database_.runs[phase.run_id()];
       const auto stored = run.phases.find({phase.phase(), phase.attempt()});
-      if (stored == run.phases.end() || !stored->second.ended || IsLost(phase.run_id(), worker) || now_ < workers[static_cast<size_t>(worker)]->paused_until_) continue;
+      if (stored == run.phases.end() || !stored->second.ended || IsLost(phase, worker) || now_ < workers[static_cast<size_t>(worker)]->paused_until_) continue;
       Violation(absl::StrCat("worker ", worker, " does I/O in ", NameOf(phase), ", which is closed"));
       break;
     }
@@ -350,9 +390,7 @@ Outcome World::Run() {
     const bool excused = (stood_still && run.record.outcome.find("before the deadline") != std::string::npos) || (run.workers.empty() || run.phases.empty() ? !given_up_.empty() : false);
     if (state == "failed" && blamed_.count(id) == 0 && !excused) Violation(absl::StrCat("run ", id.substr(0, 4), " failed though no device did: ", run.record.outcome));
     if (state == "cancelled" && stopped_.count(id) == 0) Violation(absl::StrCat("run ", id.substr(0, 4), " was cancelled by nobody"));
-    bool any_lost = false;
-    for (const storage::RunWorker& member : run.workers) any_lost = any_lost || member.lost;
-    if (state == "aborted" && !any_lost && run.record.outcome.find("(attempt ") == std::string::npos) Violation(absl::StrCat("run ", id.substr(0, 4), " was aborted though no worker was lost: ", run.record.outcome));
+    CheckPolicy(id, run);
     if (state != "done") continue;
     std::map<uint32_t, bool> done;
     for (const auto& [key, phase] : run.phases) {

@@ -92,7 +92,7 @@ class World {
   void BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int64_t now_own_ns, bool load);
   void EndIo(int worker, const v1::PhaseId& phase);
   void Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item);
-  void GivenUp(const std::string& worker_id) { given_up_.insert(worker_id); }
+  void GivenUp(const std::string& worker_id);
   void ExecutorFault(const std::string& run_id) { blamed_.insert(run_id); }
   void CheckStore();
 
@@ -108,8 +108,9 @@ class World {
   void Submit(int number);
   void ScheduleFaults();
   void Elect();
-  // Some controller held it for lost, so that what it does concerns nobody else any more.
-  bool IsLost(const std::string& run_id, int worker) const;
+  // Some controller held it for lost, so that what it does in this attempt concerns nobody else any more.
+  bool IsLost(const v1::PhaseId& phase, int worker) const;
+  void CheckPolicy(const std::string& id, const storage::MemoryDatabase::Run& run);
   int WorkerOf(const std::string& run_id, uint32_t index) const;
 
   const Settings settings_;
@@ -133,7 +134,9 @@ class World {
   std::map<AttemptKey, std::set<int>> armed_;
   std::map<AttemptKey, std::map<int, std::vector<std::string>>> measured_;  // what each executor handed over, serialized
   std::map<int, v1::PhaseId> at_work_;      // workers that do I/O
-  std::set<std::string> given_up_;          // worker ids that some controller held for lost
+  // Run and worker id → how many attempts of the run were recorded when some controller gave the worker up. It counts as lost in
+  // those, and in the one that may have been on its way; in later ones only if the store says so.
+  std::map<std::pair<std::string, std::string>, size_t> given_up_;
   std::set<std::string> blamed_;            // runs that a failing device may end
   std::set<std::string> stopped_;           // runs that a person may have ended
   std::map<AttemptKey, std::map<uint32_t, size_t>> checked_;

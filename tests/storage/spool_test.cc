@@ -19,7 +19,7 @@ std::vector<std::string> Files(const std::string& directory) {
   std::vector<std::string> files;
   DIR* dir = opendir(directory.c_str());
   while (const dirent* entry = readdir(dir)) {
-    if (entry->d_name[0] != '.') files.push_back(directory + "/" + entry->d_name);
+    if (std::string(entry->d_name).find(".spool") != std::string::npos) files.push_back(directory + "/" + entry->d_name);
   }
   closedir(dir);
   return files;

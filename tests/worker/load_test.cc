@@ -191,10 +191,10 @@ TEST_F(LoadTest, AFileOfSomebodyElseIsNotOpenedForWriting) {
 }
 
 TEST_F(LoadTest, CleanupRemovesWhatPrepareMadeAndOnlyThat) {
-  const auto removed = RemoveFiles(guard_, assignment_, {"h", 0});
+  const auto removed = RemoveFiles(guard_, assignment_, {"h", 0}, [] { return false; });
   ASSERT_TRUE(removed.ok());
   EXPECT_EQ(*removed, 2u);
-  EXPECT_EQ(*RemoveFiles(guard_, assignment_, {"h", 0}), 0u);
+  EXPECT_EQ(*RemoveFiles(guard_, assignment_, {"h", 0}, [] { return false; }), 0u);
 }
 
 }  // namespace

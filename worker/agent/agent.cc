@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -16,27 +17,40 @@ namespace {
 
 constexpr int64_t kHeartbeatNs = 1000000000;
 constexpr int64_t kFirstPauseNs = 200000000;
-constexpr int64_t kLongestPauseNs = 5000000000;
+// A controller that takes over waits for longer than a round of dialling takes (coordinator.cc, kReturnNs).
+constexpr int64_t kLongestPauseNs = 2000000000;
+// Until Welcome says what the lease is.
+constexpr int64_t kFirstLeaseNs = 10000000000;
+// Messages that may wait for a controller that does not read.
+constexpr size_t kMostWaiting = 4096;
+constexpr int kKeepaliveMs = 10000;
 
-std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials, bool keepalive) {
   grpc::ChannelArguments arguments;
   // A connection of its own for each stream, so that bulk never delays commands.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  if (keepalive) {
+    // A path that silently drops an idle connection is found out before there are samples to send. Control has the lease for that.
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  }
   return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 }  // namespace
 
-// One connection to one controller: both streams, and the threads that serve them.
+// One connection to one controller: both streams, and the threads that serve them. A controller that does not read blocks its writer
+// and, with an answer to a ping, its reader; the thread that watches the lease ends both.
 class Agent::Session {
  public:
   Session(Agent* agent, const std::string& address)
       : agent_(agent),
         address_(address),
-        control_channel_(Dial(address, agent->options_.credentials)),
-        deliver_channel_(Dial(address, agent->options_.credentials)) {}
+        control_channel_(Dial(address, agent->options_.credentials, false)),
+        deliver_channel_(Dial(address, agent->options_.credentials, true)) {}
 
   // Until the controller is gone, or Cancel(). FAILED_PRECONDITION when it refused this worker.
   absl::Status Serve() {
@@ -44,55 +58,28 @@ class Agent::Session {
       return absl::UnavailableError(absl::StrCat("cannot reach the controller at ", address_));
     }
     auto stub = v1::WorkerService::NewStub(control_channel_);
-    stream_ = stub->Control(&control_context_);
-    v1::WorkerMessage hello;
-    *hello.mutable_hello() = agent_->MakeHello();
-    Send(hello);
-    v1::ControllerMessage first;
-    if (!stream_->Read(&first)) {
-      return absl::UnavailableError(absl::StrCat(address_, ": ", stream_->Finish().error_message()));
-    }
-    if (absl::Status status = agent_->protocol_->OnFirst(first); !status.ok()) {
-      Cancel();
-      stream_->Finish();
-      return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ", std::string(status.message())));
-    }
-    spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
-    if (!agent_->Publish(this)) {
-      Cancel();
-      stream_->Finish();
-      return absl::OkStatus();
-    }
-    // What has changed since Hello was written went nowhere.
-    v1::WorkerMessage news;
-    *news.mutable_status() = agent_->protocol_->status();
-    if (news.status().SerializeAsString() != hello.hello().status().SerializeAsString()) Send(news);
-    lease_ns_ = first.welcome().lease_ns() > 0 ? first.welcome().lease_ns() : 10 * kHeartbeatNs;
     heard_ns_ = agent_->clock_->MonotonicNs();
+    stream_ = stub->Control(&control_context_);
     std::thread heartbeat([this] { Heartbeat(); });
-    std::thread deliver([this] { Deliver(); });
-    v1::ControllerMessage message;
-    while (stream_->Read(&message)) {
-      const int64_t received = agent_->clock_->MonotonicNs();
-      heard_ns_ = received;
-      if (message.has_refused()) {
-        spdlog::warn("the controller at {} ends this connection: {}", address_, message.refused().reason());
-        continue;
-      }
-      agent_->protocol_->OnCommand(message, received);
-    }
-    over_ = true;
-    agent_->Publish(nullptr);
-    Cancel();
+    const absl::Status status = Converse();
+    Close();
     heartbeat.join();
-    deliver.join();
-    const grpc::Status status = stream_->Finish();
-    return absl::UnavailableError(absl::StrCat("the controller at ", address_, " is gone: ", status.error_message()));
+    const grpc::Status ended = stream_->Finish();
+    if (!status.ok()) return status;
+    return absl::UnavailableError(absl::StrCat("the controller at ", address_, " is gone: ", ended.error_message()));
   }
 
+  // From any thread. Never blocks, but for the answer to a ping, which goes out at once: only this session's reader gives that.
   void Send(const v1::WorkerMessage& message) {
-    std::lock_guard<std::mutex> lock(write_mutex_);
-    stream_->Write(message);
+    if (!welcomed_ || over_) return;
+    if (message.has_clock_reply()) return Write(message);
+    std::lock_guard<std::mutex> lock(queue_mutex_);
+    if (queue_.size() >= kMostWaiting) {
+      spdlog::warn("the controller at {} does not read what this worker says", address_);
+      return Cancel();
+    }
+    queue_.push_back(message);
+    queue_changed_.notify_one();
   }
 
   void Cancel() {
@@ -103,6 +90,66 @@ class Agent::Session {
   }
 
  private:
+  // OK when the controller was attached to, and has gone.
+  absl::Status Converse() {
+    v1::WorkerMessage hello;
+    *hello.mutable_hello() = agent_->MakeHello();
+    Write(hello);
+    v1::ControllerMessage first;
+    if (!stream_->Read(&first)) return absl::UnavailableError(absl::StrCat(address_, " gives no answer to Hello"));
+    if (absl::Status status = agent_->protocol_->OnFirst(first); !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ", std::string(status.message())));
+    }
+    spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
+    if (first.welcome().lease_ns() > 0) lease_ns_ = first.welcome().lease_ns();
+    heard_ns_ = agent_->clock_->MonotonicNs();
+    welcomed_ = true;
+    std::thread writer([this] { WriteQueue(); });
+    std::thread deliver([this] { Deliver(); });
+    // What has changed since Hello was written went nowhere.
+    v1::WorkerMessage news;
+    *news.mutable_status() = agent_->protocol_->status();
+    if (news.status().SerializeAsString() != hello.hello().status().SerializeAsString()) Send(news);
+    v1::ControllerMessage message;
+    while (stream_->Read(&message)) {
+      const int64_t received = agent_->clock_->MonotonicNs();
+      heard_ns_ = received;
+      if (message.has_refused()) {
+        spdlog::warn("the controller at {} ends this connection: {}", address_, message.refused().reason());
+        continue;
+      }
+      agent_->protocol_->OnCommand(message, received);
+    }
+    Close();
+    writer.join();
+    deliver.join();
+    return absl::OkStatus();
+  }
+
+  void Close() {
+    Cancel();
+    std::lock_guard<std::mutex> lock(queue_mutex_);
+    queue_changed_.notify_one();
+  }
+
+  void Write(const v1::WorkerMessage& message) {
+    std::lock_guard<std::mutex> lock(write_mutex_);
+    stream_->Write(message);
+  }
+
+  void WriteQueue() {
+    while (true) {
+      std::unique_lock<std::mutex> lock(queue_mutex_);
+      queue_changed_.wait_for(lock, std::chrono::milliseconds(200), [this] { return !queue_.empty() || over_; });
+      if (over_) return;
+      if (queue_.empty()) continue;
+      const v1::WorkerMessage message = std::move(queue_.front());
+      queue_.pop_front();
+      lock.unlock();
+      Write(message);
+    }
+  }
+
   void Heartbeat() {
     while (!over_) {
       v1::WorkerMessage message;
@@ -166,12 +213,16 @@ class Agent::Session {
   std::shared_ptr<grpc::Channel> deliver_channel_;
   grpc::ClientContext control_context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::WorkerMessage, v1::ControllerMessage>> stream_;
-  std::mutex write_mutex_;
+  std::mutex write_mutex_;                          // of stream_'s writing side
+  std::mutex queue_mutex_;
+  std::condition_variable queue_changed_;
+  std::deque<v1::WorkerMessage> queue_;             // guarded by queue_mutex_
+  std::atomic<bool> welcomed_{false};
   std::mutex deliver_mutex_;
   grpc::ClientContext* deliver_context_ = nullptr;  // guarded by deliver_mutex_
   std::atomic<bool> over_{false};
   std::atomic<int64_t> heard_ns_{0};
-  int64_t lease_ns_ = 0;
+  std::atomic<int64_t> lease_ns_{kFirstLeaseNs};
 };
 
 Agent::Agent(Options options, const Guard* guard, const common::Clock* clock)
@@ -179,7 +230,7 @@ Agent::Agent(Options options, const Guard* guard, const common::Clock* clock)
   Protocol::Ports ports;
   ports.outbox = &outbox_;
   ports.send = [this](const v1::WorkerMessage& message) { SendToSession(message); };
-  ports.inspect = [this](const v1::Inspect& inspect) { return InspectTargets(*guard_, inspect, {options_.host.name(), inspect.worker_index()}); };
+  ports.inspect = [this](const v1::Inspect& inspect) { Inspect(inspect); };
   ports.now = [this] { return clock_->MonotonicNs(); };
   PhaseRunner::Callbacks callbacks;
   callbacks.armed = [this](const v1::Armed& armed) { protocol_->OnArmed(armed); };
@@ -213,9 +264,44 @@ v1::Hello Agent::MakeHello() const {
   return hello;
 }
 
-void Agent::SendToSession(v1::WorkerMessage message) {
+// On a thread of its own: looking at thousands of files on slow storage must not keep pings and stops waiting.
+void Agent::Inspect(const v1::Inspect& inspect) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (session_ != nullptr) session_->Send(message);
+  if (stopping_) return;
+  // Asked again, because the connection was lost in between.
+  for (const v1::Inspect& asked : inspections_) {
+    if (asked.run_id() == inspect.run_id()) return;
+  }
+  inspections_.push_back(inspect);
+  stop_changed_.notify_all();
+}
+
+void Agent::InspectMain() {
+  while (true) {
+    v1::Inspect inspect;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      stop_changed_.wait(lock, [this] { return stopping_ || !inspections_.empty(); });
+      if (stopping_) return;
+      inspect = inspections_.front();
+    }
+    v1::WorkerMessage reply;
+    *reply.mutable_inspection() = InspectTargets(*guard_, inspect, {options_.host.name(), inspect.worker_index()});
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      inspections_.pop_front();
+    }
+    SendToSession(reply);
+  }
+}
+
+void Agent::SendToSession(v1::WorkerMessage message) {
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    session = session_;
+  }
+  if (session != nullptr) session->Send(message);
 }
 
 bool Agent::Sleep(int64_t nanoseconds) {
@@ -224,9 +310,9 @@ bool Agent::Sleep(int64_t nanoseconds) {
   return !stopping_;
 }
 
-bool Agent::Publish(Session* session) {
+bool Agent::Publish(std::shared_ptr<Session> session) {
   std::lock_guard<std::mutex> lock(mutex_);
-  session_ = session;
+  session_ = std::move(session);
   return !stopping_;
 }
 
@@ -237,6 +323,7 @@ void Agent::TickMain() {
 
 absl::Status Agent::Run() {
   std::thread tick([this] { TickMain(); });
+  std::thread inspect([this] { InspectMain(); });
   const absl::Status status = Serve();
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -244,6 +331,7 @@ absl::Status Agent::Run() {
   }
   stop_changed_.notify_all();
   tick.join();
+  inspect.join();
   return status;
 }
 
@@ -251,33 +339,33 @@ absl::Status Agent::Serve() {
   int64_t pause = kFirstPauseNs;
   std::string said;
   for (size_t attempt = 0;; ++attempt) {
-    Session session(this, options_.controllers[attempt % options_.controllers.size()]);
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (stopping_) return absl::OkStatus();
-    }
+    const auto session = std::make_shared<Session>(this, options_.controllers[attempt % options_.controllers.size()]);
+    if (!Publish(session)) return absl::OkStatus();
     const int64_t before = clock_->MonotonicNs();
-    const absl::Status status = session.Serve();
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (stopping_) return absl::OkStatus();
-    }
+    const absl::Status status = session->Serve();
+    if (!Publish(nullptr)) return absl::OkStatus();
     if (absl::IsFailedPrecondition(status)) return status;
     if (status.message() != said) spdlog::warn("{}; dialling again", std::string(status.message()));
     said = std::string(status.message());
-    if (clock_->MonotonicNs() - before > kLongestPauseNs) pause = kFirstPauseNs;
-    // Jitter, so that a fleet does not return in one instant.
-    if (!Sleep(pause / 2 + static_cast<int64_t>(common::RandomSeed() % pause))) return absl::OkStatus();
-    pause = std::min(pause * 2, kLongestPauseNs);
+    if (clock_->MonotonicNs() - before > 2 * kLongestPauseNs) pause = kFirstPauseNs;
+    // All controllers are tried before the pause grows. Jitter, so that a fleet does not return in one instant.
+    const bool round_over = (attempt + 1) % options_.controllers.size() == 0;
+    const int64_t wait = round_over ? pause : kFirstPauseNs;
+    if (!Sleep(wait / 2 + static_cast<int64_t>(common::RandomSeed() % wait))) return absl::OkStatus();
+    if (round_over) pause = std::min(pause * 2, kLongestPauseNs);
   }
 }
 
 void Agent::Stop() {
   runner_->StopNow("");
-  std::lock_guard<std::mutex> lock(mutex_);
-  stopping_ = true;
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    session = session_;
+  }
   stop_changed_.notify_all();
-  if (session_ != nullptr) session_->Cancel();
+  if (session != nullptr) session->Cancel();
 }
 
 }  // namespace lockstep::worker

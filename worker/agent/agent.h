@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -47,9 +48,11 @@ class Agent {
 
   v1::Hello MakeHello() const;
   bool Sleep(int64_t nanoseconds);
+  void Inspect(const v1::Inspect& inspect);
+  void InspectMain();
   void SendToSession(v1::WorkerMessage message);
   // From now on messages go to this session (or nowhere). False when the agent is stopping.
-  bool Publish(Session* session);
+  bool Publish(std::shared_ptr<Session> session);
 
   absl::Status Serve();
   void TickMain();
@@ -62,7 +65,8 @@ class Agent {
   std::mutex mutex_;
   std::condition_variable stop_changed_;
   bool stopping_ = false;          // guarded by mutex_
-  Session* session_ = nullptr;     // guarded by mutex_; set only while its streams are open
+  std::deque<v1::Inspect> inspections_;  // guarded by mutex_; the first is being looked at
+  std::shared_ptr<Session> session_;   // guarded by mutex_; the one that is being dialled or served
   std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<PhaseRunner> runner_;  // last: its threads use everything above
 };

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <pthread.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -80,8 +79,6 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
 
 void Load::ThreadMain(IoThread* thread) {
   pthread_setname_np(pthread_self(), "lockstep-io");
-  // The kernel may delay a sleeper's wake-up by its timer slack, 50 us unless it is told otherwise (prctl(2)).
-  prctl(PR_SET_TIMERSLACK, 1);
   const absl::Status armed = thread->Arm();
   bool started = false;
   {

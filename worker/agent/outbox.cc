@@ -118,7 +118,10 @@ std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
       bytes += slot.size + 8;
       if (batch.items_size() != 0 && bytes > kBatchBytes) break;
       if (!ReadLocked(slot, batch.add_items())) {
+        batch.mutable_items()->RemoveLast();
+        if (batch.items_size() != 0) return batch;
         spdlog::critical("samples in {} cannot be read back", limits_.overflow_path);
+        if (wait_ms > 0) changed_.wait_for(lock, std::chrono::milliseconds(wait_ms));
         return std::nullopt;
       }
       ++entry.sent;
@@ -148,13 +151,6 @@ std::string Outbox::OnAck(const v1::DeliveryAck& ack) {
 void Outbox::Rewind() {
   std::lock_guard<std::mutex> lock(mutex_);
   for (Entry& entry : entries_) entry.sent = entry.first;
-}
-
-bool Outbox::WaitEmpty(int milliseconds) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  return changed_.wait_for(lock, std::chrono::milliseconds(milliseconds), [this] {
-    return std::all_of(entries_.begin(), entries_.end(), [](const Entry& entry) { return entry.slots.empty(); });
-  });
 }
 
 size_t Outbox::held() const {

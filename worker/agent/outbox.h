@@ -39,8 +39,6 @@ class Outbox {
   std::string OnAck(const v1::DeliveryAck& ack);
   // A new stream: hand out again everything that is not committed.
   void Rewind();
-  // Waits until everything is committed, for `milliseconds` at most.
-  bool WaitEmpty(int milliseconds);
   // Items that are not committed.
   size_t held() const;
 

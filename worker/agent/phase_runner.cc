@@ -12,6 +12,8 @@
 namespace lockstep::worker {
 namespace {
 
+constexpr int64_t kProgressNs = 200000000;
+
 bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
   return a.run_id() == b.run_id() && a.phase() == b.phase() && a.attempt() == b.attempt();
 }
@@ -164,7 +166,12 @@ void PhaseRunner::DoFiles(const v1::Assignment& assignment, const std::function<
 }
 
 absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result) {
+  std::atomic<int64_t> said_ns{0};
   const auto progress = [&](uint64_t done, uint64_t total) {
+    // Several threads, and fast storage: a few words a second are enough.
+    const int64_t now = clock_->MonotonicNs();
+    int64_t before = said_ns;
+    if (done != total && (now - before < kProgressNs || !said_ns.compare_exchange_strong(before, now))) return;
     v1::PhaseProgress report;
     *report.mutable_phase() = assignment.phase();
     report.set_done_bytes(done);
@@ -180,7 +187,8 @@ absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIde
 }
 
 absl::Status PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result) {
-  const auto removed = RemoveFiles(*guard_, assignment, who);
+  const int64_t until = go_ns_ + assignment.hard_stop_ns();
+  const auto removed = RemoveFiles(*guard_, assignment, who, [&] { return assignment.hard_stop_ns() > 0 && clock_->MonotonicNs() >= until; });
   if (!removed.ok()) return removed.status();
   result->set_files_removed(*removed);
   return absl::OkStatus();

@@ -233,6 +233,9 @@ class Preparation {
   void Undo() {
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       if (!item->touched || item->foreign) continue;
+      // Only what this prepare made: when it stood still for long, the path may be another run's.
+      const auto there = guard_.Open(item->place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      if (!there.ok() || IdentityOf(*there) != item->mark.file) continue;
       (void)guard_.Remove(item->place);
       (void)guard_.Remove(MarkPlace(item->place));
     }
@@ -300,7 +303,7 @@ absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignm
   return preparation.Run();
 }
 
-absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who) {
+absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who, const std::function<bool()>& too_late) {
   uint64_t removed = 0;
   std::vector<std::string> directories;
   const absl::Status status = ForEachOwnFile(assignment, who, [&](const std::string& path, uint64_t) -> absl::Status {
@@ -313,6 +316,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
     const std::vector<std::string> expendable(assignment.expendable().begin(), assignment.expendable().end());
     const absl::Status made = CheckMadeByLockstep(guard, *place, *fd);
     if (!made.ok()) return guard.IsExpendable(place->path(), expendable) ? absl::OkStatus() : made;
+    if (too_late()) return absl::DeadlineExceededError(absl::StrCat(path, ": cleanup has reached its hard stop, ", removed, " files were removed before"));
     const auto mark = ReadMark(guard, *place);
     directories.insert(directories.end(), mark->directories.begin(), mark->directories.end());
     if (absl::Status gone = guard.Remove(*place); !gone.ok()) return gone;

@@ -29,7 +29,8 @@ absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignm
                                            const std::atomic<bool>& stop, const Progress& progress);
 
 // Removes this worker's files of the assignment that carry the mark, the marks, and the directories made for them
-// where empty. Returns how many files; files that do not exist are passed over, others without a mark refused.
-absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who);
+// where empty. Returns how many files; files that do not exist are passed over, others without a mark refused. Once `too_late`
+// nothing more is removed, since the paths may be another run's by then: DEADLINE_EXCEEDED.
+absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who, const std::function<bool()>& too_late);
 
 }  // namespace lockstep::worker

@@ -54,11 +54,8 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
       reply.mutable_clock_reply()->set_replied_ns(ports_.now());
       return ports_.send(reply);
     }
-    case v1::ControllerMessage::kInspect: {
-      v1::WorkerMessage reply;
-      *reply.mutable_inspection() = ports_.inspect(message.inspect());
-      return ports_.send(reply);
-    }
+    case v1::ControllerMessage::kInspect:
+      return ports_.inspect(message.inspect());
     case v1::ControllerMessage::kAssign:
       return Assign(message.assign());
     case v1::ControllerMessage::kGo:
@@ -177,8 +174,8 @@ void Protocol::Tick() {
   }
   if (unstarted) return GiveUp(said);
   if (run_id.empty()) return;
-  if (!said.empty()) Event("warning", said);
   ports_.executor->StopNow(run_id);
+  if (!said.empty()) Event("warning", said);
 }
 
 v1::WorkerMessage Protocol::EndPhaseLocked(const std::string& failed, bool not_started) {
@@ -235,8 +232,8 @@ void Protocol::OnSample(const v1::PhaseId& phase, v1::IntervalSample sample) {
     if (overfull_) return;
     overfull_ = true;
   }
-  Event("error", "nothing more can be kept until the controller has committed what is here: the phase is stopped");
   ports_.executor->StopNow(phase.run_id());
+  Event("error", "nothing more can be kept until the controller has committed what is here: the phase is stopped");
 }
 
 void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
@@ -245,6 +242,7 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
     std::lock_guard<std::mutex> lock(mutex_);
     unstarted = !not_started_.empty();
     if (overfull_ && result.error().empty()) result.set_error("it was stopped because no more samples could be kept");
+    if (hard_stopped_ && !load_ && result.error().empty()) result.set_error(absl::StrCat("it was not done at its hard stop, ", hard_stop_ns_ / kSecond, " s after T"));
   }
   if (unstarted) {
     v1::PhaseFailed failed;

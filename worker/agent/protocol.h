@@ -23,7 +23,8 @@ class Protocol {
     Outbox* outbox = nullptr;
     // To the controller, if there is a connection; else it is dropped (what matters is in status()).
     std::function<void(const v1::WorkerMessage&)> send;
-    std::function<v1::Inspection(const v1::Inspect&)> inspect;
+    // Answers with an Inspection by `send`, at once or later.
+    std::function<void(const v1::Inspect&)> inspect;
     // This worker's monotonic clock, nanoseconds.
     std::function<int64_t()> now;
     common::Guards guards;

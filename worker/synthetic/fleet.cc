@@ -24,7 +24,12 @@ namespace {
 
 constexpr int64_t kSecond = 1000000000;
 constexpr int64_t kFirstPauseNs = 200000000;
-constexpr int64_t kLongestPauseNs = 5 * kSecond;
+constexpr int64_t kLongestPauseNs = 2 * kSecond;
+// Until Welcome says what the lease is.
+constexpr int64_t kFirstLeaseNs = 10 * kSecond;
+// What all members together may keep for a controller that is away, and batches of one that may wait to be written.
+constexpr size_t kMemoryBytes = size_t{1} << 30;
+constexpr size_t kBatchesAhead = 4;
 constexpr int64_t kTickNs = 500000000;
 // Clock replies show that a worker lives; its own heartbeats need not be as frequent.
 constexpr int64_t kHeartbeatNs = 5 * kSecond;
@@ -98,6 +103,10 @@ class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
     outgoing_.push_back(std::move(message));
     if (outgoing_.size() == 1) this->StartWrite(&outgoing_.front());
   }
+  size_t waiting() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return outgoing_.size();
+  }
   void End() {
     {
       std::lock_guard<std::mutex> lock(mutex_);
@@ -124,7 +133,7 @@ class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
   const OnEnd end_;
   grpc::ClientContext context_;
   Down incoming_;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::deque<Up> outgoing_;  // guarded by mutex_
   bool ended_ = false;       // guarded by mutex_
 };
@@ -193,7 +202,7 @@ class SyntheticFleet::Impl {
 class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<SyntheticFleet::Impl::Member> {
  public:
   Member(Impl* fleet, uint32_t number)
-      : fleet_(fleet), number_(number), seed_(std::hash<std::string>{}(fleet->options_.name)), instance_(common::NewUuid()), next_controller_(number) {
+      : fleet_(fleet), number_(number), seed_(std::hash<std::string>{}(fleet->options_.name)), instance_(common::NewUuid()), outbox_({std::max<size_t>(kMemoryBytes / fleet->options_.workers, 256 << 10), "", 0}), next_controller_(number) {
     SyntheticExecutor::Ports executor;
     executor.at = [this](int64_t at, std::function<void()> call) { fleet_->timers_.At(at, std::move(call)); };
     executor.armed = [this](const v1::Armed& armed) {
@@ -217,7 +226,7 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
       std::lock_guard<std::mutex> lock(mutex_);
       if (control_ != nullptr && welcomed_) control_->Send(message);
     };
-    ports.inspect = [this](const v1::Inspect& inspect) { return Inspect(inspect); };
+    ports.inspect = [this](const v1::Inspect& inspect) { Answer(inspect); };
     ports.now = [this] { return fleet_->clock_->MonotonicNs(); };
     protocol_ = std::make_unique<Protocol>(std::move(ports));
   }
@@ -262,8 +271,9 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
   }
 
   // Every target is fine with one who opens none; each worker's places are its own.
-  v1::Inspection Inspect(const v1::Inspect& inspect) const {
-    v1::Inspection inspection;
+  void Answer(const v1::Inspect& inspect) {
+    v1::WorkerMessage message;
+    v1::Inspection& inspection = *message.mutable_inspection();
     inspection.set_run_id(inspect.run_id());
     for (int t = 0; t < inspect.targets_size(); ++t) {
       v1::TargetInspection* target = inspection.add_targets();
@@ -274,7 +284,8 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
       target->add_place_keys(absl::StrCat("synthetic:", Name(), ":", t));
     }
     (*inspection.mutable_facts())["synthetic"] = "this worker does no I/O: its figures are made up";
-    return inspection;
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (control_ != nullptr && welcomed_) control_->Send(std::move(message));
   }
 
   void DialNext() {
@@ -349,7 +360,9 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
   void Pump() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (deliver_ == nullptr) return;
-    while (auto batch = outbox_.NextBatch(0)) {
+    while (deliver_->waiting() < kBatchesAhead) {  // an acknowledgement brings the next
+      auto batch = outbox_.NextBatch(0);
+      if (!batch) return;
       v1::Delivery delivery;
       *delivery.mutable_batch() = *std::move(batch);
       deliver_->Send(std::move(delivery));
@@ -386,7 +399,7 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (over_) return;
-      if (control_ != nullptr && welcomed_ && lease_ns_ > 0 && now - heard_ns_ > lease_ns_) control_->End();
+      if (control_ != nullptr && now - heard_ns_ > (welcomed_ ? lease_ns_.load() : kFirstLeaseNs)) control_->End();
       if (control_ != nullptr && welcomed_ && now - beat_ns_ > kHeartbeatNs) {
         beat_ns_ = now;
         v1::WorkerMessage heartbeat;
