@@ -1,14 +1,17 @@
 #include "storage/pg.h"
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/escaping.h"
 
 namespace lockstep::storage {
 namespace {
 
-std::string Trimmed(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) text.pop_back();
-  return text;
+// libpq's messages have several lines; ours have one.
+std::string OnOneLine(const char* text) {
+  std::string line(text);
+  absl::RemoveExtraAsciiWhitespace(&line);
+  return line;
 }
 
 }  // namespace
@@ -19,7 +22,7 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
   const char* values[] = {"5", "10000", "5", "5", "3", conninfo.c_str(), nullptr};
   std::unique_ptr<PgConnection> connection(new PgConnection(PQconnectdbParams(keywords, values, 1)));
   if (!connection->healthy()) {
-    return absl::UnavailableError(absl::StrCat("PostgreSQL: ", Trimmed(PQerrorMessage(connection->connection_.get()))));
+    return absl::UnavailableError(absl::StrCat("PostgreSQL: ", OnOneLine(PQerrorMessage(connection->connection_.get()))));
   }
   PQsetNoticeProcessor(connection->connection_.get(), [](void*, const char*) {}, nullptr);
   if (absl::Status status = connection->Execute("SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
@@ -34,7 +37,7 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
 }
 
 absl::Status PgConnection::LastError(const PGresult* result, const std::string& what) {
-  const std::string words = Trimmed(PQerrorMessage(connection_.get()));
+  const std::string words = OnOneLine(PQerrorMessage(connection_.get()));
   const char* code = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string state = code == nullptr ? "" : code;
   const std::string message = absl::StrCat("PostgreSQL: ", what, ": ", words);

@@ -62,10 +62,11 @@ class Agent::Session {
     stream_ = stub->Control(&control_context_);
     std::thread heartbeat([this] { Heartbeat(); });
     const absl::Status status = Converse();
-    Close();
+    Quit();
     heartbeat.join();
     const grpc::Status ended = stream_->Finish();
-    if (!status.ok()) return status;
+    if (!status.ok() && !status.message().empty()) return status;
+    if (!welcomed_) return absl::UnavailableError(absl::StrCat(address_, " gives no answer to Hello: ", ended.error_message()));
     return absl::UnavailableError(absl::StrCat("the controller at ", address_, " is gone: ", ended.error_message()));
   }
 
@@ -83,21 +84,20 @@ class Agent::Session {
   }
 
   void Cancel() {
-    over_ = true;
     control_context_.TryCancel();
-    std::lock_guard<std::mutex> lock(deliver_mutex_);
-    if (deliver_context_ != nullptr) deliver_context_->TryCancel();
+    Quit();
   }
 
  private:
-  // OK when the controller was attached to, and has gone.
+  // OK when the controller was attached to, and has gone; without words when it gave no answer.
   absl::Status Converse() {
     v1::WorkerMessage hello;
     *hello.mutable_hello() = agent_->MakeHello();
     Write(hello);
     v1::ControllerMessage first;
-    if (!stream_->Read(&first)) return absl::UnavailableError(absl::StrCat(address_, " gives no answer to Hello"));
+    if (!stream_->Read(&first)) return absl::UnavailableError("");  // the call's status says why
     if (absl::Status status = agent_->protocol_->OnFirst(first); !status.ok()) {
+      Cancel();
       return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ", std::string(status.message())));
     }
     spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
@@ -120,16 +120,18 @@ class Agent::Session {
       }
       agent_->protocol_->OnCommand(message, received);
     }
-    Close();
+    Quit();
     writer.join();
     deliver.join();
     return absl::OkStatus();
   }
 
-  void Close() {
-    Cancel();
-    std::lock_guard<std::mutex> lock(queue_mutex_);
+  // Ends the threads; the control stream is over, or cancelled.
+  void Quit() {
+    over_ = true;
     queue_changed_.notify_one();
+    std::lock_guard<std::mutex> lock(deliver_mutex_);
+    if (deliver_context_ != nullptr) deliver_context_->TryCancel();
   }
 
   void Write(const v1::WorkerMessage& message) {
