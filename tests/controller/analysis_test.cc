@@ -192,6 +192,17 @@ TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
   EXPECT_TRUE(BuildReport(data).phases(0).invalid());
 }
 
+// One host's doubtful clock widens the bound by its own doubt, once.
+TEST(ReportTest, TheSkewsBoundIsOfTwoDifferentHosts) {
+  storage::RunData data = TwoWorkers();
+  data.phases[0].workers[0].clock.bound_ns = 10000000;
+  data.phases[0].workers[1].clock.bound_ns = 10;
+  EXPECT_DOUBLE_EQ(BuildReport(data).phases(0).start_skew_ns(), 2000);
+  EXPECT_DOUBLE_EQ(BuildReport(data).phases(0).start_skew_bound_ns(), 10000010);
+  data.phases[0].workers.resize(1);
+  EXPECT_DOUBLE_EQ(BuildReport(data).phases(0).start_skew_bound_ns(), 0);
+}
+
 TEST(ReportTest, APhaseThatNeverCameHoldsNoExpectation) {
   storage::RunData data = TwoWorkers();
   data.phases.clear();

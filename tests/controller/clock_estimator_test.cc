@@ -14,6 +14,9 @@ TEST(ClockEstimatorTest, KnowsNothingAtFirstAndIgnoresTheImpossible) {
   estimator.Add(100, 50, 40, 200);   // answered before it came
   estimator.Add(100, 50, 60, 90);    // came back before it was sent
   estimator.Add(100, 0, 500, 200);   // longer there than under way
+  estimator.Add(100, -5000000000000000000, 5000000000000000000, 200);  // what a worker says may not fit into the arithmetic
+  estimator.Add(100, 9223372036854775807, 9223372036854775807, 200);
+  estimator.Add(-100, 9223372036854775807, 9223372036854775807, 200);
   EXPECT_FALSE(estimator.At(0).known);
 }
 

@@ -48,6 +48,21 @@ TEST(LivePhaseTest, AnIntervalIsCompleteWhenAllHaveDeliveredIt) {
   EXPECT_EQ(phase.TakeComplete().size(), 1u);
 }
 
+// Before a histogram is decoded: what a phase cannot have must not cost memory.
+TEST(LivePhaseTest, WhatThePhaseCannotHaveIsRefused) {
+  LivePhase phase = Phase();
+  v1::IntervalSample sample = Sample(0, {1});
+  sample.mutable_workloads(0)->set_workload(2);
+  EXPECT_EQ(phase.Add(0, sample).code(), absl::StatusCode::kInvalidArgument);
+  sample = Sample(0, {1});
+  sample.mutable_workloads(0)->mutable_operations(0)->set_kind(static_cast<v1::OperationKind>(77));
+  EXPECT_EQ(phase.Add(0, sample).code(), absl::StatusCode::kInvalidArgument);
+  sample = Sample(0, {1});
+  *sample.mutable_workloads(0)->mutable_operations(0)->add_histograms() = sample.workloads(0).operations(0).histograms(0);
+  EXPECT_EQ(phase.Add(0, sample).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(phase.Add(0, Sample(0, {1})).ok());
+}
+
 TEST(LivePhaseTest, AResultMustBeTheSumOfItsIntervalsBucketByBucket) {
   LivePhase phase = Phase();
   ASSERT_TRUE(phase.Add(0, Sample(0, {100, 2000})).ok());

@@ -37,5 +37,16 @@ TEST(PlaceLedgerTest, AConfirmedStopFreesAtOnce) {
   EXPECT_EQ(ledger.Find("b", {"lun"}, 0).place, "");
 }
 
+TEST(PlaceLedgerTest, AHoldIsOverWithItsTimeOnceTheRunIs) {
+  PlaceLedger ledger;
+  ledger.Hold("a", "w1", {"lun"});
+  ledger.Lose("a", "w1", 1000);
+  EXPECT_TRUE(ledger.Holds("w1", 5000));  // the run goes on
+  ledger.End("a");
+  EXPECT_TRUE(ledger.Holds("w1", 999));
+  EXPECT_FALSE(ledger.Holds("w1", 1000));
+  EXPECT_FALSE(ledger.Holds("w2", 0));
+}
+
 }  // namespace
 }  // namespace lockstep::controller
