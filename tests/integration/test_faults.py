@@ -93,7 +93,7 @@ class Faults(FleetTest):
         self.assertTrue(any("moved fewer bytes" in remark for remark in load["remarks"]))
 
     def test_a_failed_fsync_is_an_error_of_its_own_kind(self):
-        load = self.load_of(self.run_faulty(job(self.point, "block_size: 4KiB, read: 0%, fsync: {every: 10}"), "fsync EIO 5", 0))
+        load = self.load_of(self.run_faulty(job(self.point, "block_size: 4KiB, read: 0%, fsync: {every: 10}, error_limit: 10000000"), "fsync EIO 5", 0))
         kinds = {operation["kind"]: operation for operation in load["workloads"][0]["operations"]}
         self.assertGreater(kinds["fsync"]["errors"], 0)
         self.assertEqual(kinds["write"]["errors"], 0)
