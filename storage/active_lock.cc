@@ -6,6 +6,8 @@ namespace lockstep::storage {
 namespace {
 
 constexpr char kKey[] = "hashtextextended('lockstep active controller', 0)";
+// A server that hangs does not keep a controller from ending, or from another server's address.
+constexpr absl::Duration kAnswerLimit = absl::Seconds(5);
 
 }  // namespace
 
@@ -15,6 +17,7 @@ absl::StatusOr<bool> ActiveLock::Hold() {
     auto opened = PgConnection::Open(conninfo_);
     if (!opened.ok()) return opened.status();
     connection_ = *std::move(opened);
+    connection_->set_answer_limit(kAnswerLimit);
   }
   auto answer = connection_->Query(held_ ? "SELECT true" : absl::StrCat("SELECT pg_try_advisory_lock(", kKey, ")"));
   if (!answer.ok()) {

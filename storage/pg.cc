@@ -1,5 +1,11 @@
 #include "storage/pg.h"
 
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/escaping.h"
@@ -14,7 +20,18 @@ std::string OnOneLine(const char* text) {
   return line;
 }
 
+// With TLS there may be more to take in than the socket shows: it is looked at this often.
+constexpr std::chrono::milliseconds kLook{100};
+
+// A server that does not read must not hold the farewell up.
+void Close(PGconn* connection) {
+  if (PQsocket(connection) >= 0) shutdown(PQsocket(connection), SHUT_RDWR);
+  PQfinish(connection);
+}
+
 }  // namespace
+
+PgConnection::PgConnection(PGconn* connection) : connection_(connection, Close) {}
 
 absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& conninfo) {
   // A server that has fallen silent is out of reach; what the connection string says goes before these.
@@ -25,6 +42,7 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
     return absl::UnavailableError(absl::StrCat("PostgreSQL: ", OnOneLine(PQerrorMessage(connection->connection_.get()))));
   }
   PQsetNoticeProcessor(connection->connection_.get(), [](void*, const char*) {}, nullptr);
+  PQsetnonblocking(connection->connection_.get(), 1);
   if (absl::Status status = connection->Execute("SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
                                                 "SET synchronous_commit = on; "
                                                 // A session whose client's host is gone gives up its locks.
@@ -56,39 +74,85 @@ absl::Status PgConnection::LastError(const PGresult* result, const std::string& 
   return absl::InternalError(message);
 }
 
+PgConnection::Time PgConnection::Until() const { return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(answer_limit_); }
+
+absl::Status PgConnection::Wait(short events, const std::string& what, Time until) {
+  PGconn* connection = connection_.get();
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
+  if (left.count() <= 0) {
+    broken_ = true;
+    return absl::UnavailableError(absl::StrCat("PostgreSQL: ", what, ": no answer within ", absl::FormatDuration(answer_limit_)));
+  }
+  pollfd ready = {PQsocket(connection), events, 0};
+  if (poll(&ready, 1, static_cast<int>(std::min(left, kLook).count())) < 0 && errno != EINTR) return LastError(nullptr, what);
+  return PQconsumeInput(connection) == 1 ? absl::OkStatus() : LastError(nullptr, what);
+}
+
+absl::Status PgConnection::Flush(const std::string& what, Time until) {
+  while (true) {
+    const int left = PQflush(connection_.get());
+    if (left < 0) return LastError(nullptr, what);
+    if (left == 0) return absl::OkStatus();
+    if (absl::Status status = Wait(POLLIN | POLLOUT, what, until); !status.ok()) return status;
+  }
+}
+
+absl::StatusOr<PgResult> PgConnection::Finish(bool sent, const std::string& what, Time until) {
+  PGconn* connection = connection_.get();
+  if (!sent) return LastError(nullptr, what);
+  if (absl::Status status = Flush(what, until); !status.ok()) return status;
+  PgResult last(nullptr);
+  absl::Status failed;
+  while (true) {
+    while (PQisBusy(connection) != 0) {
+      if (absl::Status status = Wait(POLLIN, what, until); !status.ok()) return status;
+    }
+    PGresult* result = PQgetResult(connection);
+    if (result == nullptr) break;
+    PgResult owned(result);
+    const ExecStatusType status = PQresultStatus(result);
+    if (status == PGRES_FATAL_ERROR || status == PGRES_BAD_RESPONSE) {
+      if (failed.ok()) failed = LastError(result, what);
+    } else {
+      last = std::move(owned);
+    }
+    if (status == PGRES_COPY_IN) break;  // it waits for the data
+  }
+  if (!failed.ok()) return failed;
+  if (!last.valid()) return LastError(nullptr, what);
+  return last;
+}
+
 absl::StatusOr<PgResult> PgConnection::Query(const std::string& sql, const std::vector<PgParam>& parameters) {
   std::vector<const char*> values;
   for (const PgParam& parameter : parameters) values.push_back(parameter ? parameter->c_str() : nullptr);
-  PGresult* result = PQexecParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr, values.data(),
-                                  nullptr, nullptr, 0);
-  PgResult owned(result);
-  const ExecStatusType status = PQresultStatus(result);
-  if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) return LastError(result, sql.substr(0, 60));
-  return owned;
+  const bool sent = PQsendQueryParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr, values.data(), nullptr, nullptr, 0) == 1;
+  return Finish(sent, sql.substr(0, 60), Until());
 }
 
 absl::Status PgConnection::Execute(const std::string& sql) {
-  PGresult* result = PQexec(connection_.get(), sql.c_str());
-  PgResult owned(result);
-  const ExecStatusType status = PQresultStatus(result);
-  if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY) return absl::OkStatus();
-  return LastError(result, sql.substr(0, 60));
+  return Finish(PQsendQuery(connection_.get(), sql.c_str()) == 1, sql.substr(0, 60), Until()).status();
 }
 
 absl::Status PgConnection::Copy(const std::string& statement, const std::string& rows) {
-  PGresult* begun = PQexec(connection_.get(), statement.c_str());
-  PgResult owned(begun);
-  if (PQresultStatus(begun) != PGRES_COPY_IN) return LastError(begun, statement);
-  if (PQputCopyData(connection_.get(), rows.data(), static_cast<int>(rows.size())) != 1 ||
-      PQputCopyEnd(connection_.get(), nullptr) != 1) {
-    return LastError(nullptr, statement);
+  PGconn* connection = connection_.get();
+  const Time until = Until();
+  auto begun = Finish(PQsendQuery(connection, statement.c_str()) == 1, statement, until);
+  if (!begun.ok()) return begun.status();
+  // In pieces: libpq keeps what the server has not read yet.
+  constexpr size_t kPiece = 1 << 20;
+  for (size_t at = 0; at < rows.size();) {
+    const size_t piece = std::min(kPiece, rows.size() - at);
+    const int taken = PQputCopyData(connection, rows.data() + at, static_cast<int>(piece));
+    if (taken < 0) return LastError(nullptr, statement);
+    if (taken == 1) at += piece;
+    if (absl::Status status = Flush(statement, until); !status.ok()) return status;
   }
-  absl::Status status;
-  while (PGresult* result = PQgetResult(connection_.get())) {
-    PgResult ended(result);
-    if (PQresultStatus(result) != PGRES_COMMAND_OK && status.ok()) status = LastError(result, statement);
+  int ended;
+  while ((ended = PQputCopyEnd(connection, nullptr)) == 0) {
+    if (absl::Status status = Flush(statement, until); !status.ok()) return status;
   }
-  return status;
+  return Finish(ended == 1, statement, until).status();
 }
 
 void CopyRows::Separate() {

@@ -2,12 +2,14 @@
 
 #include <libpq-fe.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 
 namespace lockstep::storage {
 
@@ -15,6 +17,7 @@ namespace lockstep::storage {
 class PgResult {
  public:
   explicit PgResult(PGresult* result) : result_(result, PQclear) {}
+  bool valid() const { return result_ != nullptr; }
   int rows() const { return PQntuples(result_.get()); }
   // Rows changed by a command.
   int64_t affected() const { return strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
@@ -32,8 +35,9 @@ class PgResult {
 // A parameter: text, or NULL.
 using PgParam = std::optional<std::string>;
 
-// One connection. Not thread-safe. Failures: UNAVAILABLE when the server is out of reach (a retry may help);
-// PERMISSION_DENIED, ALREADY_EXISTS, FAILED_PRECONDITION or INTERNAL when it refused the statement, with its words.
+// One connection. Not thread-safe. Failures: UNAVAILABLE when the server is out of reach or silent (a retry may help; what it
+// was told may have been done); PERMISSION_DENIED, ALREADY_EXISTS, FAILED_PRECONDITION or INTERNAL when it refused the
+// statement, with its words. After silence the connection cannot be used again: the answer might still come.
 class PgConnection {
  public:
   static absl::StatusOr<std::unique_ptr<PgConnection>> Open(const std::string& conninfo);
@@ -43,13 +47,26 @@ class PgConnection {
   absl::Status Execute(const std::string& sql);
   // COPY … FROM STDIN in text format; `rows` as AppendCopyRow() makes them.
   absl::Status Copy(const std::string& statement, const std::string& rows);
+  // How long a statement may take from now on, its data included; 30 s unless said. A server that is stopped, or whose disk hangs, keeps the
+  // connection open and says nothing.
+  void set_answer_limit(absl::Duration limit) { answer_limit_ = limit; }
   // Whether it can be used again.
   bool healthy() const { return !broken_ && PQstatus(connection_.get()) == CONNECTION_OK; }
 
  private:
-  explicit PgConnection(PGconn* connection) : connection_(connection, PQfinish) {}
+  using Time = std::chrono::steady_clock::time_point;
+  explicit PgConnection(PGconn* connection);
   absl::Status LastError(const PGresult* result, const std::string& what);
-  std::unique_ptr<PGconn, decltype(&PQfinish)> connection_;
+  // The answer to what was sent: of several results the first error, else the last.
+  absl::StatusOr<PgResult> Finish(bool sent, const std::string& what, Time until);
+  // Sends what libpq holds.
+  absl::Status Flush(const std::string& what, Time until);
+  // Waits a while for `events` of poll(2), and takes in what the server says.
+  absl::Status Wait(short events, const std::string& what, Time until);
+  // When a statement that begins now must have its answer.
+  Time Until() const;
+  std::unique_ptr<PGconn, void (*)(PGconn*)> connection_;
+  absl::Duration answer_limit_ = absl::Seconds(30);
   bool broken_ = false;  // the server did not answer a statement
 };
 

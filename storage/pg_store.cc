@@ -10,6 +10,10 @@
 namespace lockstep::storage {
 namespace {
 
+// For what reads whole runs, and for migrations of a store that is large.
+constexpr absl::Duration kReadLimit = absl::Minutes(1);
+constexpr absl::Duration kMigrateLimit = absl::Hours(24);
+
 // ABORTED unless the store's epoch is `epoch`; holds off a new one until the transaction ends.
 absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
   auto current = connection->Query("SELECT epoch, holder FROM controller_epoch FOR SHARE");
@@ -62,9 +66,13 @@ class PgStore::Lease {
   Lease(PgStore* store, std::unique_ptr<PgConnection> connection) : store_(store), connection_(std::move(connection)) {}
   Lease(Lease&&) = default;
   ~Lease() {
-    if (connection_ == nullptr || !connection_->healthy()) return;
+    if (connection_ == nullptr) return;
     std::lock_guard<std::mutex> lock(store_->mutex_);
-    store_->idle_.push_back(std::move(connection_));
+    if (connection_->healthy()) {
+      store_->idle_.push_back(std::move(connection_));
+    } else {
+      store_->idle_.clear();  // the server is gone for them too
+    }
   }
   PgConnection* operator->() const { return connection_.get(); }
   PgConnection* get() const { return connection_.get(); }
@@ -99,7 +107,7 @@ absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
     options.reader_conninfo = *reader;
   }
   std::unique_ptr<PgStore> store(new PgStore(std::move(options)));
-  auto lease = store->Connect();
+  auto lease = store->Connect(kMigrateLimit);
   if (!lease.ok()) {
     return absl::UnavailableError(absl::StrCat("the store cannot be reached: ", std::string(lease.status().message()),
                                                "; is the server running, and does --store name it?"));
@@ -113,24 +121,32 @@ absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
   return store;
 }
 
-absl::StatusOr<PgStore::Lease> PgStore::Connect() {
+absl::StatusOr<PgStore::Lease> PgStore::Connect() { return Connect(options_.change_limit + options_.change_limit / 3); }
+
+absl::StatusOr<PgStore::Lease> PgStore::Connect(absl::Duration answer_limit) {
+  std::unique_ptr<PgConnection> connection;
   {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!idle_.empty()) {
-      Lease lease(this, std::move(idle_.back()));
+      connection = std::move(idle_.back());
       idle_.pop_back();
-      return lease;
     }
   }
-  auto connection = PgConnection::Open(options_.conninfo);
-  if (!connection.ok()) return connection.status();
-  return Lease(this, *std::move(connection));
+  if (connection == nullptr) {
+    auto opened = PgConnection::Open(options_.conninfo);
+    if (!opened.ok()) return opened.status();
+    connection = *std::move(opened);
+  }
+  connection->set_answer_limit(answer_limit);
+  return Lease(this, std::move(connection));
 }
 
 absl::Status PgStore::Transaction(const std::function<absl::Status(PgConnection*)>& body) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  if (absl::Status status = (*lease)->Execute("BEGIN"); !status.ok()) return status;
+  // The server gives up by itself first, unless it hangs.
+  const std::string begin = absl::StrCat("BEGIN; SET LOCAL statement_timeout = ", absl::ToInt64Milliseconds(options_.change_limit));
+  if (absl::Status status = (*lease)->Execute(begin); !status.ok()) return status;
   absl::Status status = epoch_ == 0 ? absl::OkStatus() : CheckEpoch(lease->get(), epoch_);
   if (status.ok()) status = body(lease->get());
   if (!status.ok()) {
@@ -243,7 +259,7 @@ absl::Status PgStore::StartRun(const std::string& run_id, const std::vector<RunW
 }
 
 absl::StatusOr<std::vector<ActiveRun>> PgStore::Active() {
-  auto lease = Connect();
+  auto lease = Connect(kReadLimit);
   if (!lease.ok()) return lease.status();
   return LoadActive(lease->get());
 }
@@ -273,7 +289,7 @@ absl::Status PgStore::SetEnding(const std::string& run_id, const std::string& st
 }
 
 absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> PgStore::Samples(const v1::PhaseId& phase) {
-  auto lease = Connect();
+  auto lease = Connect(kReadLimit);
   if (!lease.ok()) return lease.status();
   return LoadSamples(lease->get(), phase);
 }
@@ -392,7 +408,7 @@ absl::StatusOr<RunRecord> PgStore::GetRun(const std::string& run_id) {
 }
 
 absl::StatusOr<RunData> PgStore::LoadRun(const std::string& run_id) {
-  auto lease = Connect();
+  auto lease = Connect(kReadLimit);
   if (!lease.ok()) return lease.status();
   return LoadRunData(lease->get(), run_id);
 }

@@ -20,6 +20,9 @@ class PgStore final : public Store {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
     std::string description;      // "embedded PostgreSQL in /var/lib/lockstep/postgres"
+    // What a statement that changes something may take; the store is away beyond that. Results that are late by this and a
+    // third are not yet missed by the run (controller/plan/assign.h, PhaseDeadlineNs).
+    absl::Duration change_limit = absl::Seconds(12);
   };
   // Connects and brings the schema up to date.
   static absl::StatusOr<std::unique_ptr<PgStore>> Open(Options options);
@@ -63,6 +66,7 @@ class PgStore final : public Store {
   // A connection out of the pool, which goes back when the lease ends.
   class Lease;
   absl::StatusOr<Lease> Connect();
+  absl::StatusOr<Lease> Connect(absl::Duration answer_limit);
   // One transaction around `body`; from AcquireEpoch() on only while the epoch is this controller's.
   absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body);
   // A statement in such a transaction.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kThreads = 4;
 // A store that is just being restarted is waited for.
-constexpr int kSubmitTries = 20;
+constexpr auto kSubmitWait = std::chrono::seconds(5);
 constexpr auto kSubmitPause = std::chrono::milliseconds(250);
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -88,8 +88,9 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     run.owner = principal.name != "local" ? principal.name : request->owner().empty() ? "local" : request->owner();
     run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
     run.state = "queued";
+    const auto until = std::chrono::steady_clock::now() + kSubmitWait;
     absl::Status queued = parts_.store->Enqueue(run);
-    for (int tries = 0; absl::IsUnavailable(queued) && tries < kSubmitTries; ++tries) {
+    while (absl::IsUnavailable(queued) && std::chrono::steady_clock::now() < until) {
       std::this_thread::sleep_for(kSubmitPause);
       queued = parts_.store->Enqueue(run);
     }
@@ -230,11 +231,11 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
       if (lease != leases.end()) worker.set_run_id(lease->second);
       *reply->add_workers() = std::move(worker);
     }
+    if (reply->store_state().away()) return grpc::Status::OK;  // the fleet can still be shown
     v1::HistoryRequest request;
     request.set_limit(100);
     auto history = parts_.store->History(request);
     if (!history.ok()) {
-      // Without the store the fleet can still be shown.
       reply->mutable_store_state()->set_away(true);
       reply->mutable_store_state()->set_reason(std::string(history.status().message()));
       return grpc::Status::OK;

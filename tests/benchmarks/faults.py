@@ -91,15 +91,16 @@ class Campaign:
         self.hurt = True
         return None
 
-    def postmaster(self):
-        with open(os.path.join(self.fleet.state, "postgres", "data", "postmaster.pid"), encoding="ascii") as text:
-            return int(text.readline())
-
     def kill_postgres(self):
-        os.kill(self.postmaster(), signal.SIGKILL)
+        os.kill(self.fleet.postmaster(), signal.SIGKILL)
+
+    def pause_postgres(self):
+        pids = self.fleet.pause_postgres()
+        time.sleep(self.random.uniform(1, 30))
+        self.fleet.resume(pids)
 
     def kill_backend(self):
-        pids = subprocess.run(["pgrep", "-P", str(self.postmaster()), "-f", "postgres: lockstep"], capture_output=True, text=True, check=False).stdout.split()
+        pids = subprocess.run(["pgrep", "-P", str(self.fleet.postmaster()), "-f", "postgres: lockstep"], capture_output=True, text=True, check=False).stdout.split()
         if pids:
             os.kill(int(self.random.choice(pids)), signal.SIGKILL)
 
@@ -135,7 +136,7 @@ class Campaign:
         self.fleet.controller_flags += ["--spool-mib", "0.003"]
         try:
             self.kill_controller()
-            pid = self.postmaster()
+            pid = self.fleet.postmaster()
             os.rename(data, data + ".away")
             os.kill(pid, signal.SIGKILL)
             time.sleep(4)
@@ -144,7 +145,7 @@ class Campaign:
             self.fleet.controller_flags = kept
         self.full = True
 
-    FAULTS = (kill_controller, kill_controller, kill_worker, kill_postgres, kill_backend, partition, pause_worker, pause_controller, fill_spool)
+    FAULTS = (kill_controller, kill_controller, kill_worker, kill_postgres, pause_postgres, kill_backend, partition, pause_worker, pause_controller, fill_spool)
 
     # --- One run. ---
 

@@ -138,6 +138,29 @@ class Fleet:
         self.address = next(value for key, value in facts if key == "listen")
         self.url = next((value for key, value in facts if key == "http"), None)
 
+    def postmaster(self):
+        """Of the embedded PostgreSQL."""
+        with open(os.path.join(self.state, "postgres", "data", "postmaster.pid"), encoding="ascii") as text:
+            return int(text.readline())
+
+    def pause_postgres(self):
+        """Stops the embedded PostgreSQL with all its processes: connections stay open, and nothing answers. For resume()."""
+        pids = [self.postmaster()]
+        os.kill(pids[0], signal.SIGSTOP)  # it makes no more of them
+        with open(f"/proc/{pids[0]}/task/{pids[0]}/children", encoding="ascii") as text:
+            pids += [int(pid) for pid in text.read().split()]
+        for pid in pids[1:]:
+            os.kill(pid, signal.SIGSTOP)
+        return pids
+
+    @staticmethod
+    def resume(pids):
+        for pid in pids[1:] + pids[:1]:
+            try:
+                os.kill(pid, signal.SIGCONT)
+            except ProcessLookupError:
+                pass
+
     def start_worker(self, name, flags=None, controller=None):
         words = [f"{BIN}/lockstep-worker", "--controller", controller or self.address, "--state-dir", os.path.join(self.directory, "worker-" + name), "--name", name]
         for entry in self.allow:

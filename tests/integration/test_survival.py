@@ -96,22 +96,47 @@ class Stores(unittest.TestCase):
         with Fleet(2) as fleet:
             running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="6s"))
             fleet.await_phase("mix")
-            with open(os.path.join(fleet.state, "postgres", "data", "postmaster.pid"), encoding="ascii") as text:
-                os.kill(int(text.readline()), signal.SIGKILL)
+            os.kill(fleet.postmaster(), signal.SIGKILL)
             out, err = running.communicate(timeout=90)
             self.assertEqual(running.returncode, 0, err)
             self.assertIn("has died; starting it again", fleet.log("controller"))
             whole(self, fleet, json.loads(out), 6)
 
+    def test_a_store_that_hangs_is_away_too(self):
+        with Fleet(2) as fleet:
+            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="4s"))
+            fleet.await_phase("mix")
+            # Its connections stay open, and it says nothing.
+            pids = fleet.pause_postgres()
+            try:
+                wait_for("the controller to notice", lambda: "THE STORE IS AWAY" in fleet.lockstep("status").out, 60)
+                wait_for("something in the spool", lambda: any(os.path.getsize(f) > 0 for f in glob.glob(os.path.join(fleet.state, "spool", "*", "*.spool"))), 60)
+                self.assertIsNone(running.poll())
+            finally:
+                fleet.resume(pids)
+            out, err = running.communicate(timeout=90)
+            self.assertEqual(running.returncode, 0, err)
+            self.assertIn("no answer within", err)
+            whole(self, fleet, json.loads(out), 4)
 
-    def test_while_the_store_hangs_the_phase_goes_on_and_status_says_so(self):
+    def test_a_controller_whose_store_hangs_can_be_ended(self):
+        with Fleet(1) as fleet:
+            pids = fleet.pause_postgres()
+            try:
+                time.sleep(2)  # it is waiting for an answer
+                fleet.controller.terminate()
+                wait_for("it to be asked", lambda: "shutting down" in fleet.log("controller"), 60)
+            finally:
+                fleet.resume(pids)
+            self.assertEqual(fleet.controller.wait(60), 0)
+
+    def test_while_the_store_is_away_the_phase_goes_on_and_status_says_so(self):
         with Fleet(2) as fleet:
             running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="4s"))
             fleet.await_phase("mix")
             # Killed, with the directory moved away, so that it cannot be started again for a while.
             data = os.path.join(fleet.state, "postgres", "data")
-            with open(os.path.join(data, "postmaster.pid"), encoding="ascii") as text:
-                postmaster = int(text.readline())
+            postmaster = fleet.postmaster()
             os.rename(data, data + ".away")
             os.kill(postmaster, signal.SIGKILL)
             wait_for("the controller to notice", lambda: "THE STORE IS AWAY" in fleet.lockstep("status").out, 20)
@@ -134,8 +159,7 @@ class Stores(unittest.TestCase):
             fleet.await_phase("mix")
             time.sleep(1)
             data = os.path.join(fleet.state, "postgres", "data")
-            with open(os.path.join(data, "postmaster.pid"), encoding="ascii") as text:
-                postmaster = int(text.readline())
+            postmaster = fleet.postmaster()
             os.rename(data, data + ".away")
             os.kill(postmaster, signal.SIGKILL)
             time.sleep(6)
