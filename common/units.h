@@ -28,4 +28,7 @@ std::string FormatCount(double count);
 // "312.5 MiB/s (327.7 MB/s)".
 std::string FormatThroughput(double bytes_per_second);
 
+// The part of member number `member` of `members` in a total that is dealt out evenly; the first ones get what is left over.
+constexpr uint64_t ShareOf(uint64_t total, uint64_t member, uint64_t members) { return total / members + (member < total % members ? 1 : 0); }
+
 }  // namespace lockstep::common

@@ -5,8 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/units.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {
@@ -15,10 +17,6 @@ constexpr int64_t kSecond = 1000000000;
 // A phase that ends by bytes or operations alone ends after this at the latest.
 constexpr int64_t kLongestPhaseNs = 7 * 24 * 3600 * kSecond;
 constexpr uint64_t kSliceAlignment = 1 << 20;
-
-uint64_t ShareOf(uint64_t total, uint64_t member, uint64_t members) {
-  return total / members + (member < total % members ? 1 : 0);
-}
 
 uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_t index) {
   if (target.has_file()) return uint64_t{target.file().count()} * target.file().size_bytes();
@@ -107,12 +105,12 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
     // The same job seed puts popular blocks in the same places in every phase.
     const uint64_t common_seed = common::DeriveSeed(run.seed, 1000000 + static_cast<uint64_t>(w));
     for (uint64_t i = 0; i < count; ++i) {
-      if (workload.operations() != 0 && ShareOf(workload.operations(), i, count) == 0) continue;  // fewer I/Os than hosts
+      if (workload.operations() != 0 && common::ShareOf(workload.operations(), i, count) == 0) continue;  // fewer I/Os than hosts
       v1::WorkloadAssignment* out = (*assignments)[(*chosen)[i]].mutable_run()->add_workloads();
       out->set_index(w);
       *out->mutable_workload() = workload;
-      if (workload.operations() != 0) out->set_operations(ShareOf(workload.operations(), i, count));
-      if (workload.io_size_bytes() != 0) out->set_io_size_bytes(std::max<uint64_t>(1, ShareOf(workload.io_size_bytes(), i, count)));
+      if (workload.operations() != 0) out->set_operations(common::ShareOf(workload.operations(), i, count));
+      if (workload.io_size_bytes() != 0) out->set_io_size_bytes(std::max<uint64_t>(1, common::ShareOf(workload.io_size_bytes(), i, count)));
       out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w), members[(*chosen)[i]]));
       out->set_common_seed(common_seed);
       out->set_rate_per_second(*rate / static_cast<double>(count));

@@ -77,18 +77,6 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   return load;
 }
 
-bool Reads(const v1::Workload& w) {
-  if (w.access().empty()) return w.read_ratio() > 0;
-  return std::any_of(w.access().begin(), w.access().end(), [](const v1::AccessLine& line) { return !line.has_read_ratio() || line.read_ratio() > 0; });
-}
-
-bool Writes(const v1::Workload& w) {
-  if (w.access().empty()) return w.read_ratio() < 1;
-  return std::any_of(w.access().begin(), w.access().end(), [](const v1::AccessLine& line) { return line.has_read_ratio() && line.read_ratio() < 1; });
-}
-
-bool Trims(const v1::Workload& w) { return w.access().empty() && w.read_ratio() < 1 && w.trim_ratio() > 0; }
-
 int64_t LargestBlock(const v1::Workload& w) {
   int64_t largest = w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : 0;
   for (const v1::WeightedBlockSize& line : w.block_sizes()) largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});

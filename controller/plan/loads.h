@@ -18,10 +18,6 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 // Fills in what a workload leaves out, as proto/job.proto says. `index` is its place in the phase.
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 
-// What a workload does.
-bool Reads(const v1::Workload& workload);
-bool Writes(const v1::Workload& workload);
-bool Trims(const v1::Workload& workload);
 // The largest and the smallest I/O.
 int64_t LargestBlock(const v1::Workload& workload);
 int64_t SmallestBlock(const v1::Workload& workload);

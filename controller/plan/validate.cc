@@ -7,6 +7,7 @@
 #include "common/units.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/workload_rules.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {

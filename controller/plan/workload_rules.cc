@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {

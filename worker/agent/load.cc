@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
+#include "proto/workload.h"
 #include "worker/agent/workload_setup.h"
 
 namespace lockstep::worker {

@@ -7,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "common/ids.h"
+#include "common/units.h"
+#include "proto/workload.h"
 #include "worker/engine/libaio_engine.h"
 #include "worker/engine/mmap_engine.h"
 #include "worker/engine/null_engine.h"
@@ -23,10 +25,6 @@ constexpr int64_t kSpinNs = 100000;
 constexpr uint32_t kDirectBatch = 8;
 constexpr uint32_t kInlineBatch = 32;
 constexpr uint64_t kDefaultErrorLimit = 1000;
-
-uint64_t ShareOf(uint64_t total, uint32_t member, uint32_t members) {
-  return total / members + (member < total % members ? 1 : 0);
-}
 
 AccessLine LineOf(const v1::Workload& w, uint32_t size, uint32_t up_to, double weight) {
   AccessLine line;
@@ -190,16 +188,6 @@ bool IsOverlapped(const v1::Assignment& assignment, const v1::Workload& w) {
 
 }  // namespace
 
-bool Writes(const v1::Workload& w) {
-  if (w.access().empty()) return w.read_ratio() < 1;
-  return std::any_of(w.access().begin(), w.access().end(), [](const v1::AccessLine& line) { return line.has_read_ratio() && line.read_ratio() < 1; });
-}
-
-bool Reads(const v1::Workload& w) {
-  if (w.access().empty()) return w.read_ratio() > 0;
-  return std::any_of(w.access().begin(), w.access().end(), [](const v1::AccessLine& line) { return !line.has_read_ratio() || line.read_ratio() > 0; });
-}
-
 absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::WorkloadAssignment& assignment, const WorkloadContext& context) {
   const v1::Workload& w = assignment.workload();
   const OpenTargets& targets = *context.targets;
@@ -240,9 +228,9 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
     setup.content.compressed_ratio = w.content().has_compressed_ratio() ? w.content().compressed_ratio() : 1;
     setup.content.duplicate_ratio = w.content().duplicate_ratio();
     setup.seed = common::DeriveSeed(assignment.seed(), 5000 + i);
-    if (assignment.operations() != 0) setup.quota = ShareOf(assignment.operations(), i, threads);
+    if (assignment.operations() != 0) setup.quota = common::ShareOf(assignment.operations(), i, threads);
     setup.idle = assignment.operations() != 0 && setup.quota == 0;
-    if (assignment.io_size_bytes() != 0) setup.quota_bytes = std::max<uint64_t>(1, ShareOf(assignment.io_size_bytes(), i, threads));
+    if (assignment.io_size_bytes() != 0) setup.quota_bytes = std::max<uint64_t>(1, common::ShareOf(assignment.io_size_bytes(), i, threads));
     if (w.passes() != 0) {
       const uint64_t blocks = w.passes() * own->part_blocks();
       setup.quota = setup.quota == 0 ? blocks : std::min(setup.quota, blocks);

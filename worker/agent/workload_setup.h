@@ -26,8 +26,4 @@ struct WorkloadContext {
 // One for each thread. INVALID_ARGUMENT, RESOURCE_EXHAUSTED with the field's name and the remedy.
 absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::WorkloadAssignment& assignment, const WorkloadContext& context);
 
-// What the workload does to its targets.
-bool Writes(const v1::Workload& workload);
-bool Reads(const v1::Workload& workload);
-
 }  // namespace lockstep::worker
