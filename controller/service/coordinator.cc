@@ -13,7 +13,6 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kInspectNs = 30000000000;
 // After the lease, workers of an inherited run have this long to dial again.
 constexpr int64_t kReturnNs = 10000000000;
 
@@ -62,7 +61,7 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
 
 }  // namespace
 
-Coordinator::Coordinator(Options options) : options_(std::move(options)), places_(options_.guards) {}
+Coordinator::Coordinator(Options options) : options_(std::move(options)), inspections_(options_.loop), places_(options_.guards) {}
 
 absl::StatusOr<Coordinator::Inheritance> Coordinator::Inherit(storage::Store* store) {
   Inheritance inheritance;
@@ -91,6 +90,7 @@ absl::StatusOr<Coordinator::Inheritance> Coordinator::Inherit(storage::Store* st
 void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance) {
   fleet_ = fleet;
   ingest_ = ingest;
+  inspections_.Start(fleet);
   for (storage::RunRecord& run : inheritance.queue) queue_.push_back(std::move(run));
   for (const storage::HeldPlaces& held : inheritance.held) {
     places_.Hold(held.run_id, held.worker_id, WrittenPlaces(held.job, held.inspection));
@@ -198,12 +198,7 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
       actor->OnAttached(id, hello.status());
     }
     if (!known && hello.status().state() != v1::WorkerStatus::IDLE) StopStranger(id, hello.status().phase().run_id());
-    // What it was asked before may have been lost with its last connection.
-    for (const auto& [inspection, pending] : inspections_) {
-      for (uint32_t i = 0; i < pending.workers.size(); ++i) {
-        if (pending.workers[i].hello.worker_id() == id && pending.workers[i].inspection.run_id().empty()) SendInspect(inspection, i, pending.job, id);
-      }
-    }
+    inspections_.OnAttached(id);
     Schedule();
   });
 }
@@ -227,28 +222,7 @@ void Coordinator::Confirm(const std::string& worker_id) {
 
 void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message) {
   Post([this, worker_id, message] {
-    if (message.has_inspection()) {
-      const auto found = inspections_.find(message.inspection().run_id());
-      if (found == inspections_.end()) return;
-      for (PlanWorker& worker : found->second.workers) {
-        if (worker.hello.worker_id() != worker_id || !worker.inspection.run_id().empty()) continue;
-        const int targets = found->second.job.targets_size();
-        for (const v1::TargetInspection& target : message.inspection().targets()) {
-          if (target.target() < static_cast<uint32_t>(targets)) continue;
-          const std::string host = worker.hello.host().name();
-          PendingInspection broken = std::move(found->second);
-          inspections_.erase(found);
-          return broken.done(std::move(broken.workers), absl::StrCat("the worker on ", host, " speaks of target ", target.target(), ", the job has ", targets));
-        }
-        worker.inspection = message.inspection();
-        (*worker.inspection.mutable_facts())["wall_clock.difference_ms"] = absl::StrCat(fleet_->WallDifferenceNs(worker_id) / 1000000);
-        if (--found->second.missing > 0) continue;
-        PendingInspection complete = std::move(found->second);
-        inspections_.erase(found);
-        return complete.done(std::move(complete.workers), "");
-      }
-      return;
-    }
+    if (message.has_inspection()) return inspections_.OnAnswer(worker_id, message.inspection());
     const bool idle = message.has_status() && message.status().state() == v1::WorkerStatus::IDLE;
     if (idle) Confirm(worker_id);
     const auto active = active_;
@@ -270,15 +244,7 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
     for (auto& [id, starting] : starting_) {
       if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) starting.lost[worker_id] = reason;
     }
-    for (auto i = inspections_.begin(); i != inspections_.end(); ++i) {
-      for (const PlanWorker& worker : i->second.workers) {
-        if (worker.hello.worker_id() != worker_id) continue;
-        const std::string host = worker.hello.host().name();
-        PendingInspection broken = std::move(i->second);
-        inspections_.erase(i);
-        return broken.done(std::move(broken.workers), absl::StrCat("the worker on ", host, " was lost: ", reason));
-      }
-    }
+    inspections_.OnLost(worker_id, reason);
   });
 }
 
@@ -299,41 +265,6 @@ bool Coordinator::IsBusy(const std::string& worker_id) const {
     if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) return true;
   }
   return std::any_of(active_.begin(), active_.end(), [&](const auto& active) { return active.second->Uses(worker_id); });
-}
-
-void Coordinator::SendInspect(const std::string& id, uint32_t worker_index, const v1::JobSpec& job, const std::string& worker_id) {
-  v1::ControllerMessage message;
-  v1::Inspect* inspect = message.mutable_inspect();
-  inspect->set_run_id(id);
-  inspect->set_worker_index(worker_index);
-  *inspect->mutable_targets() = job.targets();
-  *inspect->mutable_expendable() = job.expendable();
-  for (int t = 0; t < job.targets_size(); ++t) {
-    if (IsWritten(job, t)) inspect->add_written_targets(t);
-    if (IsPrepared(job, t)) inspect->add_prepared_targets(t);
-  }
-  fleet_->Send(worker_id, std::move(message));
-}
-
-void Coordinator::Inspect(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers, Inspected done) {
-  PendingInspection& pending = inspections_[id];
-  pending.job = job;
-  pending.missing = workers.size();
-  pending.workers = std::move(workers);
-  pending.done = std::move(done);
-  pending.serial = ++inspections_made_;
-  for (uint32_t i = 0; i < pending.workers.size(); ++i) SendInspect(id, i, job, pending.workers[i].hello.worker_id());
-  After(kInspectNs, [this, id, serial = pending.serial] {
-    const auto found = inspections_.find(id);
-    if (found == inspections_.end() || found->second.serial != serial) return;
-    PendingInspection late = std::move(found->second);
-    inspections_.erase(found);
-    std::vector<std::string> silent;
-    for (const PlanWorker& worker : late.workers) {
-      if (worker.inspection.run_id().empty()) silent.push_back(worker.hello.host().name());
-    }
-    late.done(std::move(late.workers), absl::StrCat("no answer about the targets within 30 s from ", absl::StrJoin(silent, ", ")));
-  });
 }
 
 // ----------------------------------------------------------------------------------------------------- the queue
@@ -389,7 +320,7 @@ void Coordinator::StartRun(storage::RunRecord run, const std::vector<PlanWorker>
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
   const std::string id = run.run_id;
   const v1::JobSpec job = run.job;
-  Inspect(id, job, workers, [this, run = std::move(run)](std::vector<PlanWorker> inspected, const std::string& missing) mutable {
+  inspections_.Ask(id, job, workers, [this, run = std::move(run)](std::vector<PlanWorker> inspected, const std::string& missing) mutable {
     Launch(std::move(run), std::move(inspected), missing);
   });
 }
@@ -548,7 +479,7 @@ void Coordinator::Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done)
     }
     std::vector<PlanWorker> workers;
     for (uint32_t index : *chosen) workers.push_back(attached[index]);
-    Inspect("plan-" + common::NewUuid(), job, std::move(workers), [this, job, done, reply](std::vector<PlanWorker> inspected, const std::string& missing) mutable {
+    inspections_.Ask("plan-" + common::NewUuid(), job, std::move(workers), [this, job, done, reply](std::vector<PlanWorker> inspected, const std::string& missing) mutable {
       const FleetCheck check = CheckFleet(job, inspected, options_.store_device);
       for (const std::string& refusal : check.refusals) reply.add_problems()->set_message(refusal);
       if (!missing.empty()) reply.add_problems()->set_message(missing);

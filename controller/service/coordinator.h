@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "controller/core/place_ledger.h"
+#include "controller/service/inspections.h"
 #include "controller/service/loop.h"
 #include "controller/service/run_actor.h"
 
@@ -66,14 +67,6 @@ class Coordinator {
   absl::Status CanEverRun(const v1::JobSpec& job) const;
 
  private:
-  using Inspected = std::function<void(std::vector<PlanWorker>, const std::string& missing)>;
-  struct PendingInspection {
-    v1::JobSpec job;
-    std::vector<PlanWorker> workers;
-    size_t missing = 0;
-    Inspected done;
-    uint64_t serial = 0;  // a run that waits is inspected several times, under the same id
-  };
   struct Starting {
     std::vector<std::string> worker_ids;
     bool cancelled = false;
@@ -85,7 +78,6 @@ class Coordinator {
   void After(int64_t after_ns, std::function<void()> call) { options_.loop->After(after_ns, std::move(call)); }
   void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) { options_.loop->Persist(std::move(work), std::move(then)); }
   void TakeOver(const storage::ActiveRun& active, std::map<uint32_t, std::vector<v1::IntervalSample>> samples);
-  void SendInspect(const std::string& id, uint32_t worker_index, const v1::JobSpec& job, const std::string& worker_id);
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
   void LetGoOfHolds();
@@ -100,7 +92,6 @@ class Coordinator {
   void Finish(const std::string& run_id);
   void Confirm(const std::string& worker_id);
   void Tell(const std::string& run_id, const std::string& severity, const std::string& text);
-  void Inspect(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers, Inspected done);
   ActorServices Services(const std::string& run_id);
 
   const Options options_;
@@ -111,8 +102,7 @@ class Coordinator {
   std::deque<storage::RunRecord> queue_;
   std::map<std::string, Starting> starting_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
-  std::map<std::string, PendingInspection> inspections_;
-  uint64_t inspections_made_ = 0;
+  Inspections inspections_;
   PlaceLedger places_;
   std::set<std::string> held_;        // lost workers whose hold is in the store
   std::set<std::string> strangers_;   // attached workers that are still busy with what is none of theirs any more
