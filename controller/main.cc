@@ -124,16 +124,23 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// Waits until no other controller of this store is active. Empty, when a signal ends the waiting.
+// Waits until no other controller of this store is active. False, when a signal ends the waiting.
 absl::StatusOr<bool> BecomeActive(storage::ActiveLock* lock, const sigset_t& signals) {
+  const auto signal_within = [&](const timespec& pause) { return sigtimedwait(&signals, nullptr, &pause) > 0; };
   for (bool said = false;; said = true) {
     auto held = lock->Hold();
     if (!held.ok() && !said) return held.status();
     if (held.ok() && *held) return true;
     if (!said) spdlog::info("standby: {} is active; this controller takes over when that one is gone", lock->Holder());
+    if (held.ok()) {
+      if (signal_within({0, 500000000})) return false;
+      continue;
+    }
     // A server that was away loses everybody's lock: the controller that was active has the first try when it is back.
-    const timespec pause = held.ok() ? timespec{0, 500000000} : timespec{3, 0};
-    if (sigtimedwait(&signals, nullptr, &pause) > 0) return false;
+    while (!lock->Connect().ok()) {
+      if (signal_within({1, 0})) return false;
+    }
+    if (signal_within({3, 0})) return false;
   }
 }
 
@@ -153,6 +160,26 @@ void EndThisController(const std::string& reason) {
   // Nothing may be tidied up here: what was this controller's is another one's by now.
   std::_Exit(3);
 }
+
+// A controller that is to end waits a while for a store that hangs, not longer.
+class Impatience {
+ public:
+  explicit Impatience(storage::PgStore* store) : store_(store) {}
+  ~Impatience() {
+    over_.Push(0);
+    if (thread_.joinable()) thread_.join();
+  }
+  void Begin() {
+    thread_ = std::thread([this] {
+      if (!over_.Pop(2 * kShutdownWait)) store_->GiveUp();
+    });
+  }
+
+ private:
+  storage::PgStore* const store_;
+  common::Queue<int> over_;
+  std::thread thread_;
+};
 
 // Everything from the open store to the signal that ends it.
 int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
@@ -177,6 +204,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   const common::Clock* clock = &common::SystemClock();
   controller::Watchers watchers;
   controller::ThreadLoop loop(clock, EndThisController);
+  Impatience impatience(opened.store.get());
   controller::Coordinator coordinator({opened.store.get(), &watchers, clock, &loop, {}, opened.device});
   controller::IngestPipeline::Options pipeline;
   pipeline.store = opened.store.get();
@@ -260,6 +288,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
     if (held.ok() && !*held && absl::IsAborted(opened.store->StillActive())) EndThisController("another controller, " + lock.Holder() + ", is active");
   }
   spdlog::info("shutting down");
+  impatience.Begin();
   shut_down();
   web.reset();
   watchers.Shutdown();

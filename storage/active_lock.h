@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "storage/pg.h"
 
@@ -14,6 +15,8 @@ class ActiveLock {
  public:
   explicit ActiveLock(std::string conninfo) : conninfo_(std::move(conninfo)) {}
 
+  // Opens the session that will hold it, unless there is one. UNAVAILABLE when the server is out of reach.
+  absl::Status Connect();
   // Whether this process holds the lock now: takes it, or checks that it still has it. UNAVAILABLE when the server is out of
   // reach: who had the lock may have lost it by then.
   absl::StatusOr<bool> Hold();

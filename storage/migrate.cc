@@ -14,6 +14,10 @@ constexpr char kBookkeeping[] = R"(
   CREATE TABLE IF NOT EXISTS lockstep.schema_migrations (
     version integer PRIMARY KEY, name text NOT NULL, digest text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now()))";
 
+// Beside others that migrate, and of a store that is large.
+const Patience kPatience{absl::Minutes(1)};
+const Patience kMigrationPatience{absl::Hours(24)};
+
 int VersionOf(const common::EmbeddedFile& file) { return atoi(file.name.c_str()); }
 
 absl::Status ApplyAll(PgConnection* connection) {
@@ -35,6 +39,7 @@ absl::Status ApplyAll(PgConnection* connection) {
     if (applied->rows() > 0) {
       return absl::FailedPreconditionError(absl::StrCat("the store's schema has another migration ", file.name, " than this program"));
     }
+    connection->BePatient(kMigrationPatience);
     if (absl::Status status = connection->Execute(file.content); !status.ok()) {
       return absl::Status(status.code(), absl::StrCat("migration ", file.name, ": ", std::string(status.message())));
     }
@@ -49,6 +54,7 @@ absl::Status ApplyAll(PgConnection* connection) {
 }  // namespace
 
 absl::Status Migrate(PgConnection* connection) {
+  connection->BePatient(kPatience);
   if (absl::Status status = connection->Execute("BEGIN"); !status.ok()) return status;
   const absl::Status status = ApplyAll(connection);
   if (!status.ok()) {

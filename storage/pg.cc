@@ -33,11 +33,13 @@ void Close(PGconn* connection) {
 
 PgConnection::PgConnection(PGconn* connection) : connection_(connection, Close) {}
 
-absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& conninfo) {
+absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& conninfo, const Patience& patience) {
   // A server that has fallen silent is out of reach; what the connection string says goes before these.
   const char* keywords[] = {"connect_timeout", "tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "dbname", nullptr};
   const char* values[] = {"5", "10000", "5", "5", "3", conninfo.c_str(), nullptr};
+  const Time begun = std::chrono::steady_clock::now();
   std::unique_ptr<PgConnection> connection(new PgConnection(PQconnectdbParams(keywords, values, 1)));
+  connection->BePatient(patience, begun);
   if (!connection->healthy()) {
     return absl::UnavailableError(absl::StrCat("PostgreSQL: ", OnOneLine(PQerrorMessage(connection->connection_.get()))));
   }
@@ -74,38 +76,44 @@ absl::Status PgConnection::LastError(const PGresult* result, const std::string& 
   return absl::InternalError(message);
 }
 
-PgConnection::Time PgConnection::Until() const { return std::chrono::steady_clock::now() + absl::ToChronoNanoseconds(answer_limit_); }
+void PgConnection::BePatient(const Patience& patience) { BePatient(patience, std::chrono::steady_clock::now()); }
 
-absl::Status PgConnection::Wait(short events, const std::string& what, Time until) {
-  PGconn* connection = connection_.get();
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(until - std::chrono::steady_clock::now());
-  if (left.count() <= 0) {
-    broken_ = true;
-    return absl::UnavailableError(absl::StrCat("PostgreSQL: ", what, ": no answer within ", absl::FormatDuration(answer_limit_)));
-  }
-  pollfd ready = {PQsocket(connection), events, 0};
-  if (poll(&ready, 1, static_cast<int>(std::min(left, kLook).count())) < 0 && errno != EINTR) return LastError(nullptr, what);
-  return PQconsumeInput(connection) == 1 ? absl::OkStatus() : LastError(nullptr, what);
+void PgConnection::BePatient(const Patience& patience, Time from) {
+  patience_ = patience;
+  until_ = patience.limit >= absl::FromChrono(Time::max() - from) ? Time::max() : from + absl::ToChronoNanoseconds(patience.limit);
 }
 
-absl::Status PgConnection::Flush(const std::string& what, Time until) {
+absl::Status PgConnection::Wait(short events, const std::string& what) {
+  PGconn* connection = connection_.get();
+  const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(until_ - std::chrono::steady_clock::now()), std::chrono::milliseconds(0), kLook);
+  const bool given_up = patience_.given_up != nullptr && *patience_.given_up;
+  pollfd ready = {PQsocket(connection), events, 0};
+  const int found = poll(&ready, 1, given_up ? 0 : static_cast<int>(left.count()));
+  if (found < 0 && errno != EINTR) return LastError(nullptr, what);
+  if (PQconsumeInput(connection) != 1) return LastError(nullptr, what);
+  if (found != 0 || (left.count() > 0 && !given_up)) return absl::OkStatus();
+  broken_ = true;
+  return absl::UnavailableError(absl::StrCat("PostgreSQL: ", what, given_up ? ": not waited for any longer" : absl::StrCat(": no answer within ", absl::FormatDuration(patience_.limit))));
+}
+
+absl::Status PgConnection::Flush(const std::string& what) {
   while (true) {
     const int left = PQflush(connection_.get());
     if (left < 0) return LastError(nullptr, what);
     if (left == 0) return absl::OkStatus();
-    if (absl::Status status = Wait(POLLIN | POLLOUT, what, until); !status.ok()) return status;
+    if (absl::Status status = Wait(POLLIN | POLLOUT, what); !status.ok()) return status;
   }
 }
 
-absl::StatusOr<PgResult> PgConnection::Finish(bool sent, const std::string& what, Time until) {
+absl::StatusOr<PgResult> PgConnection::Finish(bool sent, const std::string& what) {
   PGconn* connection = connection_.get();
   if (!sent) return LastError(nullptr, what);
-  if (absl::Status status = Flush(what, until); !status.ok()) return status;
+  if (absl::Status status = Flush(what); !status.ok()) return status;
   PgResult last(nullptr);
   absl::Status failed;
   while (true) {
     while (PQisBusy(connection) != 0) {
-      if (absl::Status status = Wait(POLLIN, what, until); !status.ok()) return status;
+      if (absl::Status status = Wait(POLLIN, what); !status.ok()) return status;
     }
     PGresult* result = PQgetResult(connection);
     if (result == nullptr) break;
@@ -127,17 +135,16 @@ absl::StatusOr<PgResult> PgConnection::Query(const std::string& sql, const std::
   std::vector<const char*> values;
   for (const PgParam& parameter : parameters) values.push_back(parameter ? parameter->c_str() : nullptr);
   const bool sent = PQsendQueryParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr, values.data(), nullptr, nullptr, 0) == 1;
-  return Finish(sent, sql.substr(0, 60), Until());
+  return Finish(sent, sql.substr(0, 60));
 }
 
 absl::Status PgConnection::Execute(const std::string& sql) {
-  return Finish(PQsendQuery(connection_.get(), sql.c_str()) == 1, sql.substr(0, 60), Until()).status();
+  return Finish(PQsendQuery(connection_.get(), sql.c_str()) == 1, sql.substr(0, 60)).status();
 }
 
 absl::Status PgConnection::Copy(const std::string& statement, const std::string& rows) {
   PGconn* connection = connection_.get();
-  const Time until = Until();
-  auto begun = Finish(PQsendQuery(connection, statement.c_str()) == 1, statement, until);
+  auto begun = Finish(PQsendQuery(connection, statement.c_str()) == 1, statement);
   if (!begun.ok()) return begun.status();
   // In pieces: libpq keeps what the server has not read yet.
   constexpr size_t kPiece = 1 << 20;
@@ -146,13 +153,13 @@ absl::Status PgConnection::Copy(const std::string& statement, const std::string&
     const int taken = PQputCopyData(connection, rows.data() + at, static_cast<int>(piece));
     if (taken < 0) return LastError(nullptr, statement);
     if (taken == 1) at += piece;
-    if (absl::Status status = Flush(statement, until); !status.ok()) return status;
+    if (absl::Status status = Flush(statement); !status.ok()) return status;
   }
   int ended;
   while ((ended = PQputCopyEnd(connection, nullptr)) == 0) {
-    if (absl::Status status = Flush(statement, until); !status.ok()) return status;
+    if (absl::Status status = Flush(statement); !status.ok()) return status;
   }
-  return Finish(ended == 1, statement, until).status();
+  return Finish(ended == 1, statement).status();
 }
 
 void CopyRows::Separate() {

@@ -2,6 +2,7 @@
 
 #include <libpq-fe.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -35,38 +36,45 @@ class PgResult {
 // A parameter: text, or NULL.
 using PgParam = std::optional<std::string>;
 
+// How long somebody waits for a server. One that is stopped, or whose disk hangs, keeps connections open and says nothing.
+struct Patience {
+  absl::Duration limit = absl::InfiniteDuration();  // from now on
+  const std::atomic<bool>* given_up = nullptr;      // once true, nothing is waited for any more; may be null
+};
+
 // One connection. Not thread-safe. Failures: UNAVAILABLE when the server is out of reach or silent (a retry may help; what it
-// was told may have been done); PERMISSION_DENIED, ALREADY_EXISTS, FAILED_PRECONDITION or INTERNAL when it refused the
-// statement, with its words. After silence the connection cannot be used again: the answer might still come.
+// was told may have been done, or be done later); PERMISSION_DENIED, ALREADY_EXISTS, FAILED_PRECONDITION or INTERNAL when it
+// refused the statement, with its words. After silence the connection cannot be used again: the answer might still come.
 class PgConnection {
  public:
-  static absl::StatusOr<std::unique_ptr<PgConnection>> Open(const std::string& conninfo);
+  static absl::StatusOr<std::unique_ptr<PgConnection>> Open(const std::string& conninfo, const Patience& patience = {});
 
   absl::StatusOr<PgResult> Query(const std::string& sql, const std::vector<PgParam>& parameters = {});
   // Several statements without parameters, or one.
   absl::Status Execute(const std::string& sql);
   // COPY … FROM STDIN in text format; `rows` as AppendCopyRow() makes them.
   absl::Status Copy(const std::string& statement, const std::string& rows);
-  // How long a statement may take from now on, its data included; 30 s unless said. A server that is stopped, or whose disk hangs, keeps the
-  // connection open and says nothing.
-  void set_answer_limit(absl::Duration limit) { answer_limit_ = limit; }
+  // For everything that it is asked from now on, together.
+  void BePatient(const Patience& patience);
   // Whether it can be used again.
   bool healthy() const { return !broken_ && PQstatus(connection_.get()) == CONNECTION_OK; }
+  // Whether it is in no transaction, and waits for no answer.
+  bool idle() const { return healthy() && PQtransactionStatus(connection_.get()) == PQTRANS_IDLE; }
 
  private:
   using Time = std::chrono::steady_clock::time_point;
   explicit PgConnection(PGconn* connection);
+  void BePatient(const Patience& patience, Time from);
   absl::Status LastError(const PGresult* result, const std::string& what);
   // The answer to what was sent: of several results the first error, else the last.
-  absl::StatusOr<PgResult> Finish(bool sent, const std::string& what, Time until);
+  absl::StatusOr<PgResult> Finish(bool sent, const std::string& what);
   // Sends what libpq holds.
-  absl::Status Flush(const std::string& what, Time until);
+  absl::Status Flush(const std::string& what);
   // Waits a while for `events` of poll(2), and takes in what the server says.
-  absl::Status Wait(short events, const std::string& what, Time until);
-  // When a statement that begins now must have its answer.
-  Time Until() const;
+  absl::Status Wait(short events, const std::string& what);
   std::unique_ptr<PGconn, void (*)(PGconn*)> connection_;
-  absl::Duration answer_limit_ = absl::Seconds(30);
+  Patience patience_;
+  Time until_ = Time::max();
   bool broken_ = false;  // the server did not answer a statement
 };
 

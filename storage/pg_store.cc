@@ -10,9 +10,8 @@
 namespace lockstep::storage {
 namespace {
 
-// For what reads whole runs, and for migrations of a store that is large.
-constexpr absl::Duration kReadLimit = absl::Minutes(1);
-constexpr absl::Duration kMigrateLimit = absl::Hours(24);
+// For what reads or writes as much as a run is long.
+constexpr absl::Duration kWholeRunLimit = absl::Minutes(30);
 
 // ABORTED unless the store's epoch is `epoch`; holds off a new one until the transaction ends.
 absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
@@ -63,16 +62,15 @@ absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
 
 class PgStore::Lease {
  public:
-  Lease(PgStore* store, std::unique_ptr<PgConnection> connection) : store_(store), connection_(std::move(connection)) {}
+  Lease(PgStore* store, std::unique_ptr<PgConnection> connection, bool is_probe) : store_(store), connection_(std::move(connection)), is_probe_(is_probe) {}
   Lease(Lease&&) = default;
   ~Lease() {
     if (connection_ == nullptr) return;
     std::lock_guard<std::mutex> lock(store_->mutex_);
-    if (connection_->healthy()) {
-      store_->idle_.push_back(std::move(connection_));
-    } else {
-      store_->idle_.clear();  // the server is gone for them too
-    }
+    store_->silent_ = !connection_->healthy();
+    if (is_probe_) store_->probing_ = false;
+    if (store_->silent_) store_->idle_.clear();  // the server is gone for them too
+    if (connection_->idle()) store_->idle_.push_back(std::move(connection_));
   }
   PgConnection* operator->() const { return connection_.get(); }
   PgConnection* get() const { return connection_.get(); }
@@ -80,6 +78,7 @@ class PgStore::Lease {
  private:
   PgStore* store_;
   std::unique_ptr<PgConnection> connection_;
+  bool is_probe_;
 };
 
 absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
@@ -107,7 +106,7 @@ absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
     options.reader_conninfo = *reader;
   }
   std::unique_ptr<PgStore> store(new PgStore(std::move(options)));
-  auto lease = store->Connect(kMigrateLimit);
+  auto lease = store->Connect();
   if (!lease.ok()) {
     return absl::UnavailableError(absl::StrCat("the store cannot be reached: ", std::string(lease.status().message()),
                                                "; is the server running, and does --store name it?"));
@@ -121,31 +120,35 @@ absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
   return store;
 }
 
-absl::StatusOr<PgStore::Lease> PgStore::Connect() { return Connect(options_.change_limit + options_.change_limit / 3); }
+absl::StatusOr<PgStore::Lease> PgStore::Connect() { return Connect(options_.change_limit); }
 
-absl::StatusOr<PgStore::Lease> PgStore::Connect(absl::Duration answer_limit) {
-  std::unique_ptr<PgConnection> connection;
+absl::StatusOr<PgStore::Lease> PgStore::Connect(absl::Duration limit) {
+  const Patience patience{limit, &given_up_};
+  bool is_probe = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (silent_ && probing_) return absl::UnavailableError("PostgreSQL does not answer");
+    is_probe = probing_ = silent_;
     if (!idle_.empty()) {
-      connection = std::move(idle_.back());
+      std::unique_ptr<PgConnection> connection = std::move(idle_.back());
       idle_.pop_back();
+      connection->BePatient(patience);
+      return Lease(this, std::move(connection), is_probe);
     }
   }
-  if (connection == nullptr) {
-    auto opened = PgConnection::Open(options_.conninfo);
-    if (!opened.ok()) return opened.status();
-    connection = *std::move(opened);
-  }
-  connection->set_answer_limit(answer_limit);
-  return Lease(this, std::move(connection));
+  auto opened = PgConnection::Open(options_.conninfo, patience);
+  if (opened.ok()) return Lease(this, *std::move(opened), is_probe);
+  std::lock_guard<std::mutex> lock(mutex_);
+  silent_ = true;
+  if (is_probe) probing_ = false;
+  return opened.status();
 }
 
-absl::Status PgStore::Transaction(const std::function<absl::Status(PgConnection*)>& body) {
-  auto lease = Connect();
+absl::Status PgStore::Transaction(absl::Duration limit, const std::function<absl::Status(PgConnection*)>& body) {
+  auto lease = Connect(limit);
   if (!lease.ok()) return lease.status();
-  // The server gives up by itself first, unless it hangs.
-  const std::string begin = absl::StrCat("BEGIN; SET LOCAL statement_timeout = ", absl::ToInt64Milliseconds(options_.change_limit));
+  // The server gives a statement up by itself, unless it hangs.
+  const std::string begin = absl::StrCat("BEGIN; SET LOCAL statement_timeout = ", absl::ToInt64Milliseconds(limit * 3 / 4));
   if (absl::Status status = (*lease)->Execute(begin); !status.ok()) return status;
   absl::Status status = epoch_ == 0 ? absl::OkStatus() : CheckEpoch(lease->get(), epoch_);
   if (status.ok()) status = body(lease->get());
@@ -206,9 +209,7 @@ absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
 }
 
 absl::Status PgStore::Enqueue(const RunRecord& run) {
-  return Transaction([&](PgConnection* connection) -> absl::Status {
-    auto known = connection->Query("SELECT 1 FROM runs WHERE run_id = $1", {run.run_id});
-    if (!known.ok() || known->rows() != 0) return known.status();
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
     auto job = connection->Query("INSERT INTO jobs (job_id, name, spec, source) VALUES (gen_random_uuid(), $1, $2, $3) RETURNING job_id",
                                  {run.job.name(), Json(run.job), run.source});
     if (!job.ok()) return job.status();
@@ -217,6 +218,8 @@ absl::Status PgStore::Enqueue(const RunRecord& run) {
                 {run.run_id, job->Text(0, 0), run.owner, JsonObject(run.job.labels()), absl::StrCat(run.seed)})
         .status();
   });
+  // Done already, by a call whose answer was lost; of one that is still under way the end is waited for here.
+  return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
 }
 
 absl::StatusOr<std::vector<RunRecord>> PgStore::Queue() {
@@ -259,7 +262,7 @@ absl::Status PgStore::StartRun(const std::string& run_id, const std::vector<RunW
 }
 
 absl::StatusOr<std::vector<ActiveRun>> PgStore::Active() {
-  auto lease = Connect(kReadLimit);
+  auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   return LoadActive(lease->get());
 }
@@ -289,7 +292,7 @@ absl::Status PgStore::SetEnding(const std::string& run_id, const std::string& st
 }
 
 absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> PgStore::Samples(const v1::PhaseId& phase) {
-  auto lease = Connect(kReadLimit);
+  auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   return LoadSamples(lease->get(), phase);
 }
@@ -354,7 +357,7 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
 
 absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
                                const std::string& reason, const std::vector<Rollup>& rollups, double measured_iops) {
-  return Transaction([&](PgConnection* connection) -> absl::Status {
+  return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
     auto ended = connection->Query("UPDATE phases SET state = $4, reason = $5, measured_iops = $6, ended_at = now() "
                                    "WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND ended_at IS NULL",
                                    {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason, absl::StrCat(measured_iops)});
@@ -408,7 +411,7 @@ absl::StatusOr<RunRecord> PgStore::GetRun(const std::string& run_id) {
 }
 
 absl::StatusOr<RunData> PgStore::LoadRun(const std::string& run_id) {
-  auto lease = Connect(kReadLimit);
+  auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   return LoadRunData(lease->get(), run_id);
 }

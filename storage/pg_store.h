@@ -13,16 +13,16 @@
 namespace lockstep::storage {
 
 // The store on PostgreSQL ≥ 15 through libpq. Connections are opened when needed and kept; a broken one is dropped, so
-// that the store comes back by itself when the server does.
+// that the store comes back by itself when the server does. No call waits for ever for a server that hangs.
 class PgStore final : public Store {
  public:
   struct Options {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
     std::string description;      // "embedded PostgreSQL in /var/lib/lockstep/postgres"
-    // What a statement that changes something may take; the store is away beyond that. Results that are late by this and a
-    // third are not yet missed by the run (controller/plan/assign.h, PhaseDeadlineNs).
-    absl::Duration change_limit = absl::Seconds(12);
+    // What a change may take; the server gives a statement up after three quarters of it. Beyond that the store is away. Results
+    // that are late by this are not yet missed by the run (controller/plan/assign.h, PhaseDeadlineNs).
+    absl::Duration change_limit = absl::Seconds(16);
   };
   // Connects and brings the schema up to date.
   static absl::StatusOr<std::unique_ptr<PgStore>> Open(Options options);
@@ -56,6 +56,8 @@ class PgStore final : public Store {
   absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
   absl::StatusOr<RunData> LoadRun(const std::string& run_id) override;
   absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest& request) override;
+  // Ends all waiting for a server that does not answer, now and from now on: such calls are UNAVAILABLE.
+  void GiveUp() { given_up_ = true; }
   // ABORTED when another controller has replaced this one.
   absl::Status StillActive();
   std::string Describe() const override { return options_.description; }
@@ -66,16 +68,21 @@ class PgStore final : public Store {
   // A connection out of the pool, which goes back when the lease ends.
   class Lease;
   absl::StatusOr<Lease> Connect();
-  absl::StatusOr<Lease> Connect(absl::Duration answer_limit);
+  absl::StatusOr<Lease> Connect(absl::Duration limit);
   // One transaction around `body`; from AcquireEpoch() on only while the epoch is this controller's.
-  absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body);
+  absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body) { return Transaction(options_.change_limit, body); }
+  absl::Status Transaction(absl::Duration limit, const std::function<absl::Status(PgConnection*)>& body);
   // A statement in such a transaction.
   absl::Status Run(const std::string& sql, const std::vector<PgParam>& parameters);
 
   const Options options_;
   std::atomic<uint64_t> epoch_{0};
+  std::atomic<bool> given_up_{false};
   std::mutex mutex_;
   std::vector<std::unique_ptr<PgConnection>> idle_;  // guarded by mutex_
+  // While the server does not answer, one call at a time finds out whether it does again; the others fail at once.
+  bool silent_ = false;   // guarded by mutex_
+  bool probing_ = false;  // guarded by mutex_
 };
 
 // The reading role's connection string for a server's own: same place, user lockstep_reader, no password.

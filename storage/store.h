@@ -116,8 +116,8 @@ struct HeldPlaces {
 inline bool MayPass(const absl::Status& status) { return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) || absl::IsPermissionDenied(status); }
 
 // Where all durable state lives. Thread-safe: calls may come from several threads at once. Every failure is a
-// status: UNAVAILABLE when the store is out of reach (nothing was changed, or the change is not known; a retry
-// is safe: done twice, everything but an event is as done once), NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was replaced.
+// status: UNAVAILABLE when the store is out of reach (nothing was changed, or the change is not known, or is made while something
+// else is asked; a change that is asked for later comes after it. A retry is safe: done twice, everything but an event is as done once), NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was replaced.
 class Store {
  public:
   virtual ~Store() = default;
@@ -167,7 +167,8 @@ class Store {
 
   // --- Samples. ---
   // Commits the batches in one transaction that moves each worker's cursor from first_sequence to first_sequence + items.
-  // FAILED_PRECONDITION when a cursor is elsewhere or there is none: nothing was stored then. After UNAVAILABLE, ask Cursor() before sending again.
+  // FAILED_PRECONDITION when a cursor is elsewhere or there is none: nothing was stored then. After UNAVAILABLE, ask Cursor() before sending again, and once more
+  // should that then fail: the first try may have come through in between.
   virtual absl::Status Ingest(const std::vector<IngestBatch>& batches) = 0;
   // What is stored of an attempt, worker by worker in the order of the intervals: operations, bytes, errors and histograms.
   virtual absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) = 0;

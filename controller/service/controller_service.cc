@@ -94,7 +94,7 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
       std::this_thread::sleep_for(kSubmitPause);
       queued = parts_.store->Enqueue(run);
     }
-    if (absl::IsUnavailable(queued)) parts_.coordinator->Abandon(run.run_id);
+    if (absl::IsUnavailable(queued)) parts_.coordinator->Abandon(run);
     if (!queued.ok()) return ToGrpc(queued);
     reply->set_run_id(run.run_id);
     auto position = std::make_shared<std::promise<uint32_t>>();

@@ -279,8 +279,14 @@ void Coordinator::Enqueue(storage::RunRecord run, std::function<void(uint32_t)> 
   });
 }
 
-void Coordinator::Abandon(const std::string& run_id) {
-  Persist([store = options_.store, run_id] { return store->EndRun(run_id, "cancelled", "the store did not answer when it was submitted", false); }, [](const absl::Status&) {});
+void Coordinator::Abandon(const storage::RunRecord& run) {
+  Persist(
+      [store = options_.store, run]() -> absl::Status {
+        // Once more, so that the first try has come to its end.
+        if (absl::Status status = store->Enqueue(run); !status.ok()) return status;
+        return store->EndRun(run.run_id, "cancelled", "the store did not answer when it was submitted", false);
+      },
+      [](const absl::Status&) {});
 }
 
 // Starts every queued run whose workers are attached and free, oldest first.

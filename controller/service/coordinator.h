@@ -55,8 +55,8 @@ class Coordinator {
   // --- From callers. Each answers through `done`, on the coordinator's thread. ---
   // A run that is in the store's queue already. Answers how many are before it.
   void Enqueue(storage::RunRecord run, std::function<void(uint32_t position)> done);
-  // A run whose caller was told that it could not be queued: should the store have it after all, it is ended.
-  void Abandon(const std::string& run_id);
+  // A run whose caller was told that it could not be queued: the store may have it all the same, or may have it soon. It is ended.
+  void Abandon(const storage::RunRecord& run);
   void StopRun(const std::string& run_id, bool now, const std::string& reason, std::function<void(absl::StatusOr<std::string>)> done);
   // Inspects the targets on the workers that the job would take.
   void Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done);

@@ -13,6 +13,7 @@ namespace {
 using common::Guard;
 
 constexpr size_t kGroup = 512;  // batches to a transaction
+constexpr size_t kGroupBytes = 16 << 20;
 constexpr size_t kBatchLimitBytes = 4 << 20;
 constexpr size_t kReplayBytes = 4 << 20;
 // Of one worker in a transaction, or in a record of the spool.
@@ -38,6 +39,12 @@ storage::IngestBatch FromRecord(v1::SpooledBatch record) {
   batch.first_sequence = record.batch().first_sequence();
   for (v1::DeliveryItem& item : *record.mutable_batch()->mutable_items()) batch.items.push_back(std::move(item));
   return batch;
+}
+
+size_t ItemsOf(const std::vector<storage::IngestBatch>& group) {
+  size_t items = 0;
+  for (const storage::IngestBatch& batch : group) items += batch.items.size();
+  return items;
 }
 
 uint64_t EndOf(const storage::IngestBatch& batch) { return batch.first_sequence + batch.items.size(); }
@@ -239,11 +246,15 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
   std::vector<storage::IngestBatch> group;
   std::map<std::pair<PhaseKey, uint32_t>, size_t> taken;
   std::map<size_t, size_t> sizes;
-  while (!queue_.empty() && group.size() < kGroup) {
+  size_t total = 0;
+  while (!queue_.empty() && group.size() < kGroup && total < kGroupBytes) {
     storage::IngestBatch& next = queue_.front();
     const auto [place, first] = taken.insert({{KeyOf(next.phase), next.worker_index}, group.size()});
     size_t& bytes = sizes[place->second];
-    for (const v1::DeliveryItem& item : next.items) bytes += item.ByteSizeLong();
+    size_t added = 0;
+    for (const v1::DeliveryItem& item : next.items) added += item.ByteSizeLong();
+    bytes += added;
+    total += added;
     if (first) {
       group.push_back(std::move(next));
     } else if (bytes > kLargestPart) {
@@ -411,7 +422,8 @@ absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
 // OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED when this controller was
 // replaced. `unsure`: some may be stored already.
 absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, bool unsure) {
-  if (unsure && !options_.guards.Pass(Guard::kAskCursor, false)) {
+  const bool ask = unsure && !options_.guards.Pass(Guard::kAskCursor, false);
+  if (ask) {
     if (absl::Status status = Trim(&group); !status.ok()) return status;
   }
   if (group.empty()) return absl::OkStatus();
@@ -419,6 +431,13 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
   if (status.ok()) {
     for (const storage::IngestBatch& batch : group) Committed(batch);
     return status;
+  }
+  if (ask && absl::IsFailedPrecondition(status)) {
+    // A try whose answer was lost may have come through between the two.
+    const size_t asked = ItemsOf(group);
+    if (const absl::Status trimmed = Trim(&group); !trimmed.ok()) return trimmed;
+    if (ItemsOf(group) < asked) return Commit(std::move(group), true);
+    if (group.empty()) return absl::OkStatus();
   }
   if (absl::IsAborted(status)) options_.fenced(std::string(status.message()));
   if (absl::IsAborted(status) || storage::MayPass(status)) return status;

@@ -95,9 +95,9 @@ class Campaign:
         os.kill(self.fleet.postmaster(), signal.SIGKILL)
 
     def pause_postgres(self):
-        pids = self.fleet.pause_postgres()
+        self.fleet.pause_postgres()
         time.sleep(self.random.uniform(1, 30))
-        self.fleet.resume(pids)
+        self.fleet.resume_postgres()
 
     def kill_backend(self):
         pids = subprocess.run(["pgrep", "-P", str(self.fleet.postmaster()), "-f", "postgres: lockstep"], capture_output=True, text=True, check=False).stdout.split()

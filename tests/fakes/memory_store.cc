@@ -15,8 +15,9 @@ absl::Status MemoryStore::Change(const std::function<absl::Status()>& body) {
   if (epoch_ != 0 && !guards_.Pass(common::Guard::kEpochFence, db_->epoch == epoch_)) {
     return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch_, ") was replaced by epoch ", db_->epoch));
   }
+  is_late_ = fate == Fate::kDoneLater;
   const absl::Status status = body();
-  if (fate == Fate::kDoneButAnswerLost) return absl::UnavailableError("the answer was lost");
+  if (fate == Fate::kDoneButAnswerLost || is_late_) return absl::UnavailableError("the answer was lost");
   return status;
 }
 
@@ -39,6 +40,7 @@ absl::StatusOr<uint64_t> MemoryStore::AcquireEpoch(const std::string&) {
   uint64_t epoch = 0;
   const absl::Status status = Change([&] {
     epoch = ++db_->epoch;
+    db_->earlier_cursors.clear();
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -235,6 +237,7 @@ absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, ui
 
 absl::Status MemoryStore::Ingest(const std::vector<IngestBatch>& batches) {
   return Change([&]() -> absl::Status {
+    db_->earlier_cursors.clear();  // it waits for what is under way
     for (const IngestBatch& batch : batches) {
       auto phase = FindPhase(batch.phase);
       if (!phase.ok() || (*phase)->cursors.count(batch.worker_index) == 0 || (*phase)->cursors[batch.worker_index] != batch.first_sequence) {
@@ -243,6 +246,7 @@ absl::Status MemoryStore::Ingest(const std::vector<IngestBatch>& batches) {
     }
     for (const IngestBatch& batch : batches) {
       Phase* phase = *FindPhase(batch.phase);
+      if (is_late_) db_->earlier_cursors[KeyOf(batch.phase, batch.worker_index)] = batch.first_sequence;
       phase->cursors[batch.worker_index] += batch.items.size();
       for (const v1::DeliveryItem& item : batch.items) {
         phase->items[batch.worker_index].push_back(item);
@@ -273,7 +277,8 @@ absl::StatusOr<uint64_t> MemoryStore::Cursor(const v1::PhaseId& id, uint32_t wor
   auto phase = FindPhase(id);
   if (!phase.ok()) return phase.status();
   if ((*phase)->cursors.count(worker_index) == 0) return absl::NotFoundError("no such phase of this worker");
-  return (*phase)->cursors[worker_index];
+  const auto earlier = db_->earlier_cursors.find(KeyOf(id, worker_index));
+  return earlier != db_->earlier_cursors.end() ? earlier->second : (*phase)->cursors[worker_index];
 }
 
 absl::StatusOr<std::string> MemoryStore::ResolveRun(const std::string& text) {

@@ -4,6 +4,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "common/guards.h"
@@ -37,12 +38,14 @@ struct MemoryDatabase {
   std::vector<std::string> order;
   std::map<std::string, Run> runs;
   std::vector<v1::EventReport> events;
+  // Cursors as they read until the next change of cursors comes: of a commit that is still under way, though nobody waits for it.
+  std::map<std::pair<std::tuple<std::string, uint32_t, uint32_t>, uint32_t>, uint64_t> earlier_cursors;
 };
 
 // A store in memory: one controller's connection to a database. Passes the same contract suite as PgStore. Thread-safe.
 class MemoryStore final : public Store {
  public:
-  enum class Fate { kDone, kAway, kDoneButAnswerLost };
+  enum class Fate { kDone, kAway, kDoneButAnswerLost, kDoneLater };
   explicit MemoryStore(MemoryDatabase* database, common::Guards guards = {}) : db_(database), guards_(guards) {}
   // Asked before each call; `changing` for those that change something.
   void set_fate(std::function<Fate(bool changing)> fate) { fate_ = std::move(fate); }
@@ -79,6 +82,9 @@ class MemoryStore final : public Store {
  private:
   using Run = MemoryDatabase::Run;
   using Phase = MemoryDatabase::Phase;
+  static std::pair<std::tuple<std::string, uint32_t, uint32_t>, uint32_t> KeyOf(const v1::PhaseId& phase, uint32_t worker_index) {
+    return {{phase.run_id(), phase.phase(), phase.attempt()}, worker_index};
+  }
   absl::Status Change(const std::function<absl::Status()>& body);
   absl::Status Ask();
   absl::StatusOr<Run*> Find(const std::string& run_id);
@@ -88,6 +94,7 @@ class MemoryStore final : public Store {
   const common::Guards guards_;
   std::function<Fate(bool)> fate_ = [](bool) { return Fate::kDone; };
   uint64_t epoch_ = 0;
+  bool is_late_ = false;  // the change under way has the fate kDoneLater
 };
 
 }  // namespace lockstep::storage

@@ -87,6 +87,7 @@ class Fleet:
         self.http = http
         self.workers = {}
         self.processes = []  # every one that was started, also those that a test replaced
+        self.paused = []
         self.controller = None
         self.address = self.url = None
         self.wanted = workers
@@ -104,6 +105,7 @@ class Fleet:
         return self
 
     def __exit__(self, *_):
+        self.resume_postgres()
         # Newest first: workers mostly before the controller.
         for process in reversed(self.processes):
             stop(process)
@@ -144,20 +146,20 @@ class Fleet:
             return int(text.readline())
 
     def pause_postgres(self):
-        """Stops the embedded PostgreSQL with all its processes: connections stay open, and nothing answers. For resume()."""
-        pids = [self.postmaster()]
-        os.kill(pids[0], signal.SIGSTOP)  # it makes no more of them
-        with open(f"/proc/{pids[0]}/task/{pids[0]}/children", encoding="ascii") as text:
-            pids += [int(pid) for pid in text.read().split()]
-        for pid in pids[1:]:
+        """Stops the embedded PostgreSQL with all its processes: connections stay open, and nothing answers, until resume_postgres()."""
+        def pause(pid):
             os.kill(pid, signal.SIGSTOP)
-        return pids
+            self.paused.append(pid)
 
-    @staticmethod
-    def resume(pids):
-        for pid in pids[1:] + pids[:1]:
+        pause(self.postmaster())  # it makes no more of them
+        with open(f"/proc/{self.paused[0]}/task/{self.paused[0]}/children", encoding="ascii") as text:
+            for pid in text.read().split():
+                pause(int(pid))
+
+    def resume_postgres(self):
+        while self.paused:
             try:
-                os.kill(pid, signal.SIGCONT)
+                os.kill(self.paused.pop(), signal.SIGCONT)
             except ProcessLookupError:
                 pass
 

@@ -60,7 +60,7 @@ storage::MemoryStore::Fate World::StoreFate(int, bool changing) {
   if (store_away_) return storage::MemoryStore::Fate::kAway;
   if (changing && !settled_ && Chance(0.006)) {
     Fault("answer of the store lost");
-    return storage::MemoryStore::Fate::kDoneButAnswerLost;
+    return Chance(0.5) ? storage::MemoryStore::Fate::kDoneButAnswerLost : storage::MemoryStore::Fate::kDoneLater;
   }
   return storage::MemoryStore::Fate::kDone;
 }

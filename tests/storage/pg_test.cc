@@ -4,8 +4,11 @@
 
 #include <signal.h>
 
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
@@ -70,7 +73,7 @@ TEST_F(PgTest, OfSeveralStatementsTheFirstRefusalCounts) {
 }
 
 TEST_F(PgTest, AServerThatSaysNothingIsAway) {
-  connection_->set_answer_limit(absl::Milliseconds(200));
+  connection_->BePatient({absl::Milliseconds(200)});
   const auto slow = connection_->Query("SELECT pg_sleep(600)");
   EXPECT_TRUE(absl::IsUnavailable(slow.status())) << slow.status();
   EXPECT_TRUE(absl::StrContains(slow.status().message(), "SELECT pg_sleep(600): no answer within 200ms")) << slow.status();
@@ -79,16 +82,31 @@ TEST_F(PgTest, AServerThatSaysNothingIsAway) {
   EXPECT_TRUE(absl::IsUnavailable(connection_->Execute("SELECT 1")));
 }
 
-TEST_F(PgTest, AServerThatStopsReadingIsAway) {
-  ASSERT_TRUE(connection_->Execute("CREATE TEMP TABLE large (t text)").ok());
+TEST_F(PgTest, AServerThatReadsNoMoreIsAway) {
+  ASSERT_TRUE(connection_->Execute("CREATE TEMP TABLE slow (t text); "
+                                   "CREATE FUNCTION pg_temp.sleep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(600); RETURN new; END'; "
+                                   "CREATE TRIGGER slow BEFORE INSERT ON slow FOR EACH ROW EXECUTE FUNCTION pg_temp.sleep()").ok());
   const pid_t server = ServerOf(connection_.get());
-  ASSERT_EQ(kill(server, SIGSTOP), 0);
-  const absl::Cleanup go_on = [&] { kill(server, SIGCONT); };
-  connection_->set_answer_limit(absl::Milliseconds(300));
-  const std::string rows(64 << 20, 'x');
-  const absl::Status status = connection_->Copy("COPY large FROM STDIN", rows);
+  std::string rows;
+  for (int i = 0; i < 64; ++i) rows += std::string(1 << 20, 'x') + "\n";
+  connection_->BePatient({absl::Seconds(1)});
+  const absl::Status status = connection_->Copy("COPY slow FROM STDIN", rows);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   connection_.reset();  // it does not wait for the server either
+  ASSERT_TRUE(Open()->Query("SELECT pg_terminate_backend($1)", {std::to_string(server)}).ok());
+}
+
+TEST_F(PgTest, NothingIsWaitedForAfterGivingUp) {
+  std::atomic<bool> given_up{false};
+  connection_->BePatient({absl::InfiniteDuration(), &given_up});
+  ASSERT_TRUE(connection_->Execute("SELECT 1").ok());
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    given_up = true;
+  });
+  const auto slow = connection_->Query("SELECT pg_sleep(600)");
+  later.join();
+  EXPECT_TRUE(absl::StrContains(slow.status().message(), "not waited for any longer")) << slow.status();
 }
 
 TEST_F(PgTest, AServerThatIsEndedIsAway) {
@@ -99,14 +117,14 @@ TEST_F(PgTest, AServerThatIsEndedIsAway) {
   EXPECT_FALSE(connection_->healthy());
 }
 
-// A store whose changes may take a second.
+// A store whose changes may take two seconds.
 class ImpatientStore : public testing::Test {
  protected:
   ImpatientStore() {
     PgStore::Options options;
     options.conninfo = cluster->server->conninfo();
     options.reader_conninfo = cluster->server->reader_conninfo();
-    options.change_limit = absl::Seconds(1);
+    options.change_limit = absl::Seconds(2);
     auto opened = PgStore::Open(options);
     EXPECT_TRUE(opened.ok()) << opened.status();
     store_ = *std::move(opened);
@@ -134,10 +152,59 @@ TEST_F(ImpatientStore, IsAwayWhileItsServerIsStoppedAndBackAfterwards) {
   ASSERT_GT(servers->rows(), 0);
   std::vector<pid_t> stopped;
   for (int i = 0; i < servers->rows(); ++i) stopped.push_back(static_cast<pid_t>(servers->Int(i, 0)));
-  for (pid_t pid : stopped) ASSERT_EQ(kill(pid, SIGSTOP), 0);
-  const absl::Status status = store_->StillActive();
-  for (pid_t pid : stopped) kill(pid, SIGCONT);
-  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  const auto go_on = [&] {
+    for (pid_t pid : stopped) kill(pid, SIGCONT);
+  };
+  {
+    const absl::Cleanup always = go_on;
+    for (pid_t pid : stopped) kill(pid, SIGSTOP);
+    const absl::Status status = store_->StillActive();
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "no answer within 2s")) << status;
+  }
+  EXPECT_TRUE(store_->StillActive().ok());
+}
+
+// A call whose answer was lost may come to its end only now: what is asked for again waits for that.
+TEST_F(ImpatientStore, ARunThatIsJustBeingEnqueuedIsEnqueuedOnce) {
+  auto other = PgConnection::Open(cluster->server->conninfo());
+  ASSERT_TRUE(other.ok());
+  const std::string id = "99999999-9999-4999-8999-999999999999";
+  ASSERT_TRUE((*other)->Execute("BEGIN; INSERT INTO jobs (job_id, name, spec, source) VALUES ('" + id + "', 'job', '{}', '')").ok());
+  ASSERT_TRUE((*other)->Execute("INSERT INTO runs (run_id, job_id, owner, labels, state, seed) VALUES ('" + id + "', '" + id + "', 'me', '{}', 'queued', 1)").ok());
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_TRUE((*other)->Execute("COMMIT").ok());
+  });
+  RunRecord run;
+  run.run_id = id;
+  run.job.set_name("job");
+  const absl::Status status = store_->Enqueue(run);
+  later.join();
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(store_->EndRun(id, "cancelled", "", false).ok());
+  EXPECT_EQ(store_->GetRun(id)->state, "cancelled");
+}
+
+// One call finds out whether the server is back; the others do not queue up behind it.
+TEST_F(ImpatientStore, WhileItIsSilentOneCallAtATimeAsks) {
+  auto other = PgConnection::Open(cluster->server->conninfo());
+  bool told = false;
+  while (!told) {
+    ASSERT_TRUE((*other)->Execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()").ok());
+    EXPECT_TRUE(absl::IsUnavailable(store_->StillActive()));  // silent from now on
+    ASSERT_TRUE((*other)->Execute("BEGIN; LOCK TABLE controller_epoch").ok());
+    std::vector<absl::Status> answers(2);
+    std::thread first([&] { answers[0] = store_->StillActive(); });
+    std::thread second([&] { answers[1] = store_->StillActive(); });
+    first.join();
+    second.join();
+    ASSERT_TRUE((*other)->Execute("COMMIT").ok());
+    for (const absl::Status& answer : answers) {
+      EXPECT_TRUE(absl::IsUnavailable(answer)) << answer;
+      told = told || answer.message() == "PostgreSQL does not answer";
+    }
+  }
   EXPECT_TRUE(store_->StillActive().ok());
 }
 
