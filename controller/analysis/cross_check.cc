@@ -33,6 +33,7 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   const double engine = in.engine_read_bytes + in.engine_write_bytes;
   const double device = in.device_read_bytes + in.device_write_bytes;
   const double factor = engine > 0 ? device / engine : 0;
+  if (in.lost) return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, "a host was lost: what it did is among the device's bytes, and not among the engines'");
   if (!in.attributable || engine <= 0) {
     return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, "a workload spreads over several devices, so its bytes cannot be told apart here");
   }

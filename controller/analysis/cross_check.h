@@ -12,6 +12,7 @@ struct CrossCheckInput {
   double block_bytes = 0;       // of the workloads; 0 when they differ
   bool buffered = false;        // one of the workloads goes through the page cache
   bool attributable = true;     // every workload's I/O goes to this device alone
+  bool lost = false;            // a host was lost, and what it did is not among the engines' bytes
 };
 
 // Compares them and says why in one sentence.

@@ -16,6 +16,7 @@ void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::s
   for (const storage::WorkerPhaseData& worker : view.phase().workers) {
     const storage::RunWorker* self = view.WorkerOf(worker.worker_index);
     if (self == nullptr || self->boot_id != boot_id) continue;
+    input->lost = input->lost || !worker.has_result;
     bool sees = false;
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (static_cast<int>(result.workload()) >= view.load().workloads_size()) continue;

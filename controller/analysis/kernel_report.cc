@@ -61,6 +61,25 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
+namespace {
+
+void HoldToLimit(v1::PhaseReport* report) {
+  const double limit = report->start_skew_limit_ns();
+  const std::string found = absl::StrCat(common::FormatDuration(report->start_skew_ns()), " ± ", common::FormatDuration(report->start_skew_bound_ns()));
+  v1::Expectation* expectation = report->add_expectations();
+  expectation->set_text(absl::StrCat("start skew <= ", common::FormatDuration(limit)));
+  expectation->set_found(found);
+  expectation->set_held(report->start_skew_ns() <= limit);
+  if (!expectation->held()) {
+    report->set_invalid(true);
+    report->add_remarks(absl::StrFormat("INVALID: the start skew of %s is beyond the job's limit of %s", found, common::FormatDuration(limit)));
+  } else if (report->start_skew_ns() + report->start_skew_bound_ns() > limit) {
+    report->add_remarks(absl::StrFormat("the start skew of %s may be beyond the job's limit of %s: the links are too slow to tell", found, common::FormatDuration(limit)));
+  }
+}
+
+}  // namespace
+
 // First I/Os, mapped to the controller's clock. Each lies within its host's bound; what the spread of the true ones can be at the most
 // and at the least follows from all of them, not from the two that look furthest apart.
 void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
@@ -75,6 +94,7 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
     const int64_t start = start_of(worker);
     starts.push_back({start, start - worker.clock.bound_ns, start + worker.clock.bound_ns});
   }
+  report->set_start_skew_limit_ns(static_cast<double>(view.load().start_skew_limit_ns()));
   if (starts.empty()) return;
   const auto by = [&](int64_t Start::*field) {
     return std::minmax_element(starts.begin(), starts.end(), [field](const Start& a, const Start& b) { return a.*field < b.*field; });
@@ -98,12 +118,8 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
       host.set_start_bound_ns(static_cast<double>(worker.clock.bound_ns));
     }
   }
-  const double limit = static_cast<double>(view.load().start_skew_limit_ns());
-  report->set_start_skew_limit_ns(limit);
-  if (limit > 0 && report->start_skew_ns() > limit) {
-    report->set_invalid(true);
-    report->add_remarks(absl::StrFormat("INVALID: the start skew of %s is beyond the job's limit of %s", common::FormatDuration(report->start_skew_ns()), common::FormatDuration(limit)));
-  }
+  report->set_start_skew_hosts(static_cast<uint32_t>(starts.size()));
+  if (report->start_skew_limit_ns() > 0) HoldToLimit(report);
 }
 
 }  // namespace lockstep::controller

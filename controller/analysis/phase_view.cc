@@ -1,5 +1,7 @@
 #include "controller/analysis/phase_view.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "controller/plan/loads.h"
 
@@ -18,6 +20,19 @@ const storage::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
 std::string PhaseView::HostOf(uint32_t index) const {
   const storage::RunWorker* worker = WorkerOf(index);
   return worker == nullptr ? absl::StrCat("worker ", index) : worker->host;
+}
+
+std::vector<const storage::RunWorker*> PhaseView::Absent() const {
+  std::vector<const storage::RunWorker*> absent;
+  for (const storage::RunWorker& worker : data_.workers) {
+    const bool there = std::any_of(phase_.workers.begin(), phase_.workers.end(), [&](const storage::WorkerPhaseData& w) { return w.worker_index == worker.worker_index; });
+    if (!there) absent.push_back(&worker);
+  }
+  return absent;
+}
+
+bool PhaseView::IsSynthetic() const {
+  return std::any_of(data_.workers.begin(), data_.workers.end(), [](const storage::RunWorker& worker) { return worker.inspection.synthetic(); });
 }
 
 IoSums SumsOf(const v1::IntervalSample& interval) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "proto/job.pb.h"
 #include "proto/result.pb.h"
@@ -20,6 +21,10 @@ class PhaseView {
   // Null, and a stand-in name, for a worker that the run does not know.
   const storage::RunWorker* WorkerOf(uint32_t index) const;
   std::string HostOf(uint32_t index) const;
+  // The run's workers that the phase's last attempt was begun without: lost earlier, and not back.
+  std::vector<const storage::RunWorker*> Absent() const;
+  // Whether its figures are made up (lockstep-worker --simulate).
+  bool IsSynthetic() const;
 
   static bool Measured(const v1::IntervalSample& interval) { return interval.interval_class() == v1::INTERVAL_CLASS_MEASURED; }
   // Whether the worker has a workload in the phase and completed an I/O: others take part in no comparison.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 #include "controller/analysis/cross_check.h"
 #include "controller/analysis/describe.h"
@@ -28,7 +29,7 @@ constexpr int64_t kSameNs = 2000000;  // two workers' interval ends that differ 
 // One run phase's report in the making.
 class PhaseBuilder {
  public:
-  PhaseBuilder(const storage::RunData& data, const storage::PhaseData& phase) : view_(data, phase), phase_(phase), run_(view_.load()) {}
+  PhaseBuilder(const storage::RunData& data, const storage::PhaseData& phase) : view_(data, phase), phase_(phase), run_(view_.load()), absent_(view_.Absent()) {}
 
   v1::PhaseReport Build() {
     FindWindow();
@@ -47,7 +48,8 @@ class PhaseBuilder {
  private:
   // The intervals that all workers measured from end to end: figures compare hosts over them alone.
   void FindWindow() {
-    report_.set_workers(static_cast<uint32_t>(phase_.workers.size()));
+    report_.set_workers(static_cast<uint32_t>(phase_.workers.size() + absent_.size()));
+    report_.set_workers_lost(static_cast<uint32_t>(absent_.size()));
     report_.set_interval_seconds(static_cast<double>(phase_.phase.interval_ns) / 1e9);
     std::map<uint32_t, std::pair<uint32_t, std::pair<int64_t, int64_t>>> seen;  // interval → workers, least and greatest end
     uint32_t present = 0;
@@ -209,18 +211,22 @@ class PhaseBuilder {
       host->set_worker_index(worker.worker_index);
       host->set_lost(!worker.has_result);
       IoSums sums;
+      double known_seconds = 0;
       for (const v1::IntervalSample& interval : worker.intervals) {
         if (!PhaseView::Measured(interval)) continue;
         const IoSums here = SumsOf(interval);
         const double seconds = static_cast<double>(interval.end_ns() - interval.begin_ns()) / 1e9;
         if (seconds > 0) host->add_iops_by_interval(static_cast<double>(here.operations) / seconds);
-        if (!InWindow(interval)) continue;
+        known_seconds += seconds;
+        if (worker.has_result && !InWindow(interval)) continue;
         sums.operations += here.operations;
         sums.bytes += here.bytes;
       }
-      if (window_seconds_ > 0) {
-        host->set_iops(static_cast<double>(sums.operations) / window_seconds_);
-        host->set_bytes_per_second(static_cast<double>(sums.bytes) / window_seconds_);
+      // A lost host's rates are over what is known of it.
+      const double seconds = worker.has_result ? window_seconds_ : known_seconds;
+      if (seconds > 0) {
+        host->set_iops(static_cast<double>(sums.operations) / seconds);
+        host->set_bytes_per_second(static_cast<double>(sums.bytes) / seconds);
       }
       MergedCounters merged;
       for (const v1::WorkloadResult& result : worker.result.workloads()) {
@@ -233,6 +239,12 @@ class PhaseBuilder {
       host->set_errors(static_cast<double>(merged.errors()));
       if (PhaseView::Worked(worker)) host->set_last_done_seconds(static_cast<double>(worker.result.last_io_ns() - worker.result.go_ns()) / 1e9);
       if (PhaseView::Worked(worker)) rates.push_back(host->iops());
+    }
+    for (const storage::RunWorker* worker : absent_) {
+      v1::HostReport* host = report_.add_hosts();
+      host->set_host(worker->host);
+      host->set_worker_index(worker->worker_index);
+      host->set_lost(true);
     }
     *report_.add_fairness() = FairnessOf("IOPS over hosts", rates);
     int longest = 0;
@@ -309,6 +321,7 @@ class PhaseBuilder {
   void FindValid() {
     double from = 0;
     double to = std::numeric_limits<double>::infinity();
+    if (!absent_.empty()) return;
     for (const storage::WorkerPhaseData& worker : phase_.workers) {
       double first = std::numeric_limits<double>::infinity();
       double last = 0;
@@ -339,12 +352,16 @@ class PhaseBuilder {
   }
 
   void AddRemarks() {
+    if (view_.IsSynthetic()) report_.add_remarks("SYNTHETIC: no I/O was done (lockstep-worker --simulate): all figures are made up");
+    if (phase_.phase.attempt > 1) report_.add_remarks(absl::StrFormat("attempt %d: what was measured in earlier ones is not in these figures; the events say why they were given up", phase_.phase.attempt));
     if (report_.workers_lost() != 0) {
       FindValid();
       const std::string valid = report_.valid_to_seconds() > report_.valid_from_seconds()
                                     ? absl::StrFormat("samples of all %d are there from %.2f to %.2f s after T", report_.workers(), report_.valid_from_seconds(), report_.valid_to_seconds())
                                     : "at no time are there samples of all";
-      report_.add_remarks(absl::StrFormat("DEGRADED: results of %d of %d hosts; figures are of those alone; %s", report_.workers() - report_.workers_lost(), report_.workers(), valid));
+      const uint32_t left = report_.workers() - report_.workers_lost();
+      report_.add_remarks(absl::StrFormat("DEGRADED: results of %d of %d hosts; %s; %s", left, report_.workers(),
+                                          left > 0 ? "figures are of those alone" : "there are no figures but the hosts' rates over time, from their samples", valid));
     }
     for (const storage::WorkerPhaseData& worker : phase_.workers) AddGaps(worker);
     if (common_.empty() && report_.total().operations() > 0) {
@@ -355,7 +372,7 @@ class PhaseBuilder {
       report_.add_remarks(absl::StrFormat("the processors of %s were busy for %.0f %% of the time: the load generator, not the storage, may be what was measured",
                                           kernel.hosts(0), 100 * (kernel.user_ratio() + kernel.system_ratio() + kernel.steal_ratio())));
     }
-    if (report_.devices().empty() && report_.total().operations() > 0) {
+    if (report_.devices().empty() && report_.total().operations() > 0 && !view_.IsSynthetic()) {
       report_.add_remarks(NoStorage() ? "no storage: these are the load generator's own figures" : "no block device underneath: memory or a network was measured, and nothing could be cross-checked");
     }
     for (const v1::DeviceReport& device : report_.devices()) {
@@ -382,22 +399,32 @@ class PhaseBuilder {
   const PhaseView view_;
   const storage::PhaseData& phase_;
   const v1::RunPhase& run_;  // the view's
+  const std::vector<const storage::RunWorker*> absent_;
   v1::PhaseReport report_;
   std::set<uint32_t> common_;
   double window_seconds_ = 0;
 };
 
-v1::PhaseReport BuildFilePhase(const storage::PhaseData& phase) {
+v1::PhaseReport BuildFilePhase(const storage::RunData& data, const storage::PhaseData& phase) {
   v1::PhaseReport report;
-  report.set_workers(static_cast<uint32_t>(phase.workers.size()));
+  const PhaseView view(data, phase);
+  std::vector<std::string> without;
+  for (const storage::RunWorker* worker : view.Absent()) without.push_back(worker->host);
+  report.set_workers(static_cast<uint32_t>(phase.workers.size() + without.size()));
   for (const storage::WorkerPhaseData& worker : phase.workers) {
-    if (!worker.has_result) report.set_workers_lost(report.workers_lost() + 1);
+    if (!worker.has_result) without.push_back(view.HostOf(worker.worker_index));
     report.set_files_made(report.files_made() + static_cast<double>(worker.result.files_made()));
     report.set_files_reused(report.files_reused() + static_cast<double>(worker.result.files_reused()));
     report.set_files_removed(report.files_removed() + static_cast<double>(worker.result.files_removed()));
     report.set_bytes_written(report.bytes_written() + static_cast<double>(worker.result.bytes_written()));
     const double seconds = static_cast<double>(worker.result.end_ns() - worker.result.go_ns()) / 1e9;
     if (worker.result.go_ns() != 0) report.set_duration_seconds(std::max(report.duration_seconds(), seconds));
+  }
+  report.set_workers_lost(static_cast<uint32_t>(without.size()));
+  const bool over = phase.phase.state != "arming" && phase.phase.state != "running";
+  if (over && !without.empty()) {
+    report.add_remarks(absl::StrCat("not done, or not known, on ", absl::StrJoin(without, ", "), ", lost or stopped before",
+                                    phase.phase.kind == "cleanup" ? ": files that prepare made there are still there" : ""));
   }
   return report;
 }
@@ -431,7 +458,7 @@ void FillSummary(const storage::RunData& data, v1::Report* report) {
   for (const v1::PhaseSpec& phase : data.run.job.phases()) {
     v1::PhaseReport probe;
     CheckExpectations(phase.run().expect(), false, &probe);
-    declared += probe.expectations_size();
+    declared += probe.expectations_size() + (phase.run().start_skew_limit_ns() > 0 ? 1 : 0);
   }
   // What verification found is expected without being declared.
   for (const v1::PhaseReport& phase : report->phases()) {
@@ -448,7 +475,7 @@ v1::Report BuildReport(const storage::RunData& data) {
   report.set_description(data.run.job.description());
   for (const storage::PhaseData& phase : data.phases) {
     const bool known = static_cast<int>(phase.phase.phase) < data.run.job.phases_size();
-    v1::PhaseReport built = known && IsLoad(data.run.job.phases(static_cast<int>(phase.phase.phase))) ? PhaseBuilder(data, phase).Build() : BuildFilePhase(phase);
+    v1::PhaseReport built = known && IsLoad(data.run.job.phases(static_cast<int>(phase.phase.phase))) ? PhaseBuilder(data, phase).Build() : BuildFilePhase(data, phase);
     built.set_name(phase.phase.name);
     built.set_kind(phase.phase.kind);
     built.set_index(phase.phase.phase);

@@ -208,7 +208,7 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
   with_file(run);
   AddFormat(run, flags.get(), {"text", "json", "csv"});
   run->footer("Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was aborted, 4 an expectation\n"
-              "did not hold, 130 cancelled, 1 anything else.\n\nExample:\n  lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
+              "or a limit of the start skew did not hold, 130 cancelled, 1 anything else.\n\nExample:\n  lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
   run->callback([=] {
     const auto file = LoadJobFile(flags->file, flags->sets);
     *status = file == nullptr ? kInvalidJob : SubmitAndFollow(*context, *file, flags->owner, flags->format);

@@ -80,6 +80,11 @@ FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& wor
   FleetCheck check;
   std::map<std::string, std::string> owners;  // place of a private target → host
   std::set<std::string> warned;
+  const auto synthetic = std::count_if(workers.begin(), workers.end(), [](const PlanWorker& w) { return w.inspection.synthetic(); });
+  if (synthetic != 0 && synthetic != static_cast<std::ptrdiff_t>(workers.size())) {
+    check.refusals.push_back(absl::StrCat(synthetic, " of ", workers.size(), " workers are synthetic (--simulate): their figures are made up, and cannot be added to real ones; select hosts by names, or ",
+                                          "by the label synthetic: yes"));
+  }
   for (const PlanWorker& worker : workers) {
     const std::string& host = worker.hello.host().name();
     for (const v1::TargetInspection& found : worker.inspection.targets()) {
@@ -102,7 +107,7 @@ FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& wor
         check.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ", found.device_name(),
                                               ", where Lockstep's own store writes too; for figures that count, use another device or --store"));
       }
-      if (found.device_name().empty() && !target.has_null() && warned.insert("memory " + target.name()).second) {
+      if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() && warned.insert("memory " + target.name()).second) {
         check.warnings.push_back(absl::StrCat("target ", target.name(), " has no block device underneath (", found.filesystem(),
                                               "): memory or a network is measured, and nothing can be cross-checked"));
       }

@@ -94,10 +94,13 @@ class Renderer {
     if (phase.workloads().empty()) {
       Files(phase);
     } else {
-      for (const v1::WorkloadReport& workload : phase.workloads()) Workload(workload);
-      Window(phase);
+      const bool any = phase.workers_lost() < phase.workers();
+      for (const v1::WorkloadReport& workload : phase.workloads()) {
+        if (any) Workload(workload);
+      }
+      if (any) Window(phase);
       Hosts(phase);
-      Threads(phase);
+      if (any) Threads(phase);
       Devices(phase);
       Kernels(phase);
     }
@@ -164,11 +167,12 @@ class Renderer {
 
   void Window(const v1::PhaseReport& phase) {
     const std::string metric = phase.total().metric() == "response_time" ? "response time (intended start to completion)" : "service time (submission to completion)";
-    Line(absl::StrFormat("  latency is %s; rates over %.2f–%.2f s after T, when all ran", metric, phase.window_begin_seconds(), phase.window_end_seconds()));
-    if (phase.workers() > 1) {
+    Line(absl::StrFormat("  latency is %s; rates over %.2f–%.2f s after T, when all%s ran", metric, phase.window_begin_seconds(), phase.window_end_seconds(),
+                         phase.workers_lost() > 0 ? " that ended" : ""));
+    if (phase.start_skew_hosts() > 1) {
       const std::string limit = phase.start_skew_limit_ns() > 0 ? absl::StrCat("; limit ", FormatDuration(phase.start_skew_limit_ns())) : "";
       Line(absl::StrFormat("  first done %.3f s, last done %.3f s; start skew %s ± %s over %d hosts%s", phase.first_done_seconds(), phase.last_done_seconds(),
-                           FormatDuration(phase.start_skew_ns()), FormatDuration(phase.start_skew_bound_ns()), phase.workers(), limit));
+                           FormatDuration(phase.start_skew_ns()), FormatDuration(phase.start_skew_bound_ns()), phase.start_skew_hosts(), limit));
     }
   }
 
@@ -183,7 +187,8 @@ class Renderer {
       if (++shown > kHostsShown) break;
       const std::vector<double> values(host.iops_by_interval().begin(), host.iops_by_interval().end());
       table.Add({absl::StrCat(host.host(), host.lost() ? Bad(" (lost)") : ""), FormatCount(host.iops()), absl::StrFormat("%.1f", host.bytes_per_second() / 1048576),
-                 FormatDuration(host.p50_ns()), FormatDuration(host.p99_ns()), FormatCount(host.errors()), absl::StrCat("+", FormatDuration(host.start_offset_ns())),
+                 host.lost() ? "-" : FormatDuration(host.p50_ns()), host.lost() ? "-" : FormatDuration(host.p99_ns()), host.lost() ? "-" : FormatCount(host.errors()),
+                 host.lost() ? "-" : absl::StrCat("+", FormatDuration(host.start_offset_ns())),
                  Sparkline(values, 30, scale)});
     }
     out_ += table.Render("    ");

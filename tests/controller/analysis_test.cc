@@ -6,6 +6,8 @@
 #include "controller/analysis/fairness.h"
 #include "controller/analysis/merge.h"
 #include "controller/analysis/report_builder.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -186,10 +188,74 @@ TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {
   EXPECT_FALSE(report.expectations_held());
 }
 
+// One that was lost in an earlier phase, or attempt, is missing all the same.
+TEST(ReportTest, AHostThatAPhaseWasBegunWithoutIsMissingFromIt) {
+  storage::RunData data = TwoWorkers();
+  data.phases[0].workers.resize(1);
+  data.phases[0].phase.attempt = 2;
+  const v1::Report report = BuildReport(data);
+  const v1::PhaseReport& phase = report.phases(0);
+  EXPECT_EQ(phase.workers(), 2u);
+  EXPECT_EQ(phase.workers_lost(), 1u);
+  ASSERT_EQ(phase.hosts_size(), 2);
+  EXPECT_TRUE(phase.hosts(1).lost());
+  EXPECT_EQ(phase.hosts(1).host(), "node1");
+  EXPECT_FALSE(report.expectations_held());
+  const std::string remarks = absl::StrJoin(phase.remarks(), "\n");
+  EXPECT_TRUE(absl::StrContains(remarks, "DEGRADED: results of 1 of 2 hosts; figures are of those alone; at no time are there samples of all")) << remarks;
+  EXPECT_TRUE(absl::StrContains(remarks, "attempt 2")) << remarks;
+}
+
+// What is known of a lost host is over the time in which it is known; its I/O in the device's figures has no counterpart.
+TEST(ReportTest, ALostHostsRatesAreOverItsOwnTime) {
+  storage::RunData data = TwoWorkers();
+  data.phases[0].workers[1].has_result = false;
+  data.phases[0].workers[1].intervals.resize(1);
+  data.phases[0].workers[1].result.Clear();
+  const v1::PhaseReport phase = BuildReport(data).phases(0);
+  EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
+  EXPECT_DOUBLE_EQ(phase.total().iops(), 100);
+  EXPECT_EQ(phase.start_skew_hosts(), 1u);
+  EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
+}
+
+TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
+  storage::RunData data = TwoWorkers();
+  data.run.job.add_phases()->mutable_cleanup();
+  storage::PhaseData cleanup;
+  cleanup.phase.phase = 1;
+  cleanup.phase.kind = "cleanup";
+  cleanup.phase.state = "done";
+  cleanup.workers.emplace_back();
+  cleanup.workers[0].has_result = true;
+  data.phases.push_back(cleanup);
+  const v1::PhaseReport phase = BuildReport(data).phases(1);
+  ASSERT_EQ(phase.remarks_size(), 1);
+  EXPECT_EQ(phase.remarks(0), "not done, or not known, on node1, lost or stopped before: files that prepare made there are still there");
+}
+
+TEST(ReportTest, FiguresThatAreMadeUpSaySo) {
+  storage::RunData data = TwoWorkers();
+  EXPECT_FALSE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
+  data.workers[1].inspection.set_synthetic(true);
+  EXPECT_TRUE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
+}
+
 TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
   storage::RunData data = TwoWorkers();
   data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(1000);
-  EXPECT_TRUE(BuildReport(data).phases(0).invalid());
+  const v1::Report report = BuildReport(data);
+  EXPECT_TRUE(report.phases(0).invalid());
+  EXPECT_FALSE(report.expectations_held());
+  EXPECT_EQ(report.run().expectations(), "2 of 3 held");
+  // 2 µs ± 20 µs: within 5 µs, or not.
+  data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(5000);
+  const v1::Report unsure = BuildReport(data);
+  EXPECT_FALSE(unsure.phases(0).invalid());
+  EXPECT_TRUE(unsure.expectations_held());
+  EXPECT_TRUE(absl::StrContains(absl::StrJoin(unsure.phases(0).remarks(), "\n"), "may be beyond"));
+  data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(50000);
+  EXPECT_FALSE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "may be beyond"));
 }
 
 // One host's doubtful clock widens the bound by its own doubt, once.

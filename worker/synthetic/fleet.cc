@@ -283,6 +283,7 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
       target->set_size_bytes(uint64_t{1} << 40);
       target->add_place_keys(absl::StrCat("synthetic:", Name(), ":", t));
     }
+    inspection.set_synthetic(true);
     (*inspection.mutable_facts())["synthetic"] = "this worker does no I/O: its figures are made up";
     std::lock_guard<std::mutex> lock(mutex_);
     if (control_ != nullptr && welcomed_) control_->Send(std::move(message));
