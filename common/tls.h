@@ -22,6 +22,8 @@ struct TlsFiles {
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const TlsFiles& files);
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const TlsFiles& files);
 
+// INVALID_ARGUMENT unless it is HOST:PORT, with a port up to 65535, or unix:PATH.
+absl::Status CheckAddress(const std::string& address);
 // Whether HOST of HOST:PORT can only be reached from this machine: 127.0.0.0/8, [::1], localhost, or unix:.
 bool IsLoopback(const std::string& address);
 

@@ -5,7 +5,9 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <csignal>
+#include <cstdlib>
 #include <iostream>
 #include <thread>
 
@@ -40,13 +42,15 @@ struct Flags {
   double spool_mib = 1024;
 };
 
+const CLI::Validator kFinite([](const std::string& text) { return std::isfinite(std::strtod(text.c_str(), nullptr)) ? "" : "not a number: " + text; }, "");
+
 void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--listen", flags->listen, "HOST:PORT for workers and users; may be given several times; port 0 takes a free one")->capture_default_str();
   app->add_option("--http", flags->http, "HOST:PORT of the web page (read-only); off without it");
   app->add_option("--store", flags->store, "postgresql://… of a server to use instead of the embedded one");
   app->add_option("--state-dir", flags->state_directory, "Where the embedded PostgreSQL and the spool live")->capture_default_str();
-  app->add_option("--lease", flags->lease_seconds, "Seconds of silence after which a worker is lost")->capture_default_str()->check(CLI::Range(1.0, 3600.0));
-  app->add_option("--spool-mib", flags->spool_mib, "The most that waits on this disk while the store is away, MiB; beyond it runs are stopped")->capture_default_str()->check(CLI::Range(0.0, 1e9));
+  app->add_option("--lease", flags->lease_seconds, "Seconds of silence after which a worker is lost")->capture_default_str()->check(CLI::Range(1.0, 3600.0) & kFinite);
+  app->add_option("--spool-mib", flags->spool_mib, "The most that waits on this disk while the store is away, MiB; beyond it runs are stopped")->capture_default_str()->check(CLI::Range(0.0, 1e9) & kFinite);
   app->add_option("--ready-file", flags->ready_file, "Written with the addresses once everything listens");
   app->add_option("--tls-cert", flags->tls.certificate, "PEM certificate of this controller");
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
@@ -56,6 +60,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
 
 absl::Status CheckBinds(const Flags& flags) {
   for (const std::string& address : flags.listen) {
+    if (absl::Status status = common::CheckAddress(address); !status.ok()) return absl::Status(status.code(), "--listen " + std::string(status.message()));
     if (flags.tls.any() || common::IsLoopback(address) || flags.insecure) continue;
     return absl::FailedPreconditionError("--listen " + address +
                                          ": others could reach it and command every worker; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext");
@@ -305,7 +310,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", common::kSoftwareVersion);
   app.footer("Example:\n  lockstep-controller --listen 0.0.0.0:9640 --tls-cert c.pem --tls-key c.key --tls-ca ca.pem --http 127.0.0.1:9641");
   AddFlags(&app, &flags);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
   spdlog::set_default_logger(spdlog::stderr_color_mt("controller"));
   if (absl::Status status = CheckBinds(flags); !status.ok()) return Fail(status);
 

@@ -306,9 +306,9 @@ absl::Status PgStore::SaveSummary(const std::string& run_id, const v1::RunSummar
   return Run("UPDATE runs SET summary = $2 WHERE run_id = $1", {run_id, Json(summary)});
 }
 
-absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message) {
-  return Run("INSERT INTO events (run_id, severity, host, message) VALUES ($1, $2, $3, $4)",
-             {run_id.empty() ? PgParam() : PgParam(run_id), severity, host, message});
+absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message, int64_t at_wall_ns) {
+  return Run("INSERT INTO events (run_id, severity, host, message, at) VALUES ($1, $2, $3, $4, $5)",
+             {run_id.empty() ? PgParam() : PgParam(run_id), severity, host, message, Utc(at_wall_ns)});
 }
 
 absl::Status PgStore::BeginPhase(const std::string& run_id, const PhaseRecord& phase, const std::vector<v1::Workload>& workloads,

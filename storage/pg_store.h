@@ -41,8 +41,8 @@ class PgStore final : public Store {
   absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) override;
   absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) override;
   absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) override;
-  absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host,
-                        const std::string& message) override;
+  absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message,
+                        int64_t at_wall_ns) override;
   absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase, const std::vector<v1::Workload>& workloads,
                           const std::vector<uint32_t>& workers) override;
   absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns,

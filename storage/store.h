@@ -152,8 +152,9 @@ class Store {
   virtual absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) = 0;
   virtual absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) = 0;
   virtual absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) = 0;
-  virtual absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host,
-                                const std::string& message) = 0;
+  // `at_wall_ns`: when it happened.
+  virtual absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message,
+                                int64_t at_wall_ns) = 0;
 
   // --- Phases. ---
   // Records a phase that is being armed, its workloads, and a cursor at 0 for each worker.

@@ -48,13 +48,14 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--tls-ca", flags->tls.authority, "PEM certificate of the authority that signed the controller's");
   app->add_option("--simulate", flags->simulate, "Rehearse a fleet: attach so many synthetic workers that do no I/O and make their figures up")->check(CLI::Range(1, 100000));
   app->add_option("--simulate-iops", flags->simulate_iops, "I/Os of each kind in an interval, of the synthetic workers in turn: 1000,10000,50000")->delimiter(',')->capture_default_str();
-  app->add_option("--outbox-memory-mib", flags->outbox_memory_mib, "Samples that no controller has committed yet are kept in memory up to this, MiB")->capture_default_str();
-  app->add_option("--outbox-disk-mib", flags->outbox_disk_mib, "… then in the state directory up to this, MiB; beyond it the phase is stopped")->capture_default_str();
+  app->add_option("--outbox-memory-mib", flags->outbox_memory_mib, "Samples that no controller has committed yet are kept in memory up to this, MiB")->capture_default_str()->check(CLI::Range(1, 1 << 20));
+  app->add_option("--outbox-disk-mib", flags->outbox_disk_mib, "… then in the state directory up to this, MiB; beyond it the phase is stopped")->capture_default_str()->check(CLI::Range(0, 1 << 30));
   app->add_flag("--insecure-plaintext", flags->insecure, "Dial a controller on another machine without TLS");
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const Flags& flags) {
   for (const std::string& address : flags.controllers) {
+    if (absl::Status status = common::CheckAddress(address); !status.ok()) return absl::Status(status.code(), "--controller " + std::string(status.message()));
     if (!flags.tls.any() && !common::IsLoopback(address) && !flags.insecure) {
       return absl::FailedPreconditionError("--controller " + address +
                                            ": not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext");
@@ -124,7 +125,11 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", common::kSoftwareVersion);
   app.footer("Example:\n  lockstep-worker --controller ctl.example:9640 --allow /mnt/san --tls-cert w.pem --tls-key w.key --tls-ca ca.pem");
   AddFlags(&app, &flags);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
   spdlog::set_default_logger(spdlog::stderr_color_mt("worker"));
 
   // Signals are taken by one thread that waits for them; every other one inherits the mask.

@@ -13,11 +13,26 @@
 
 namespace lockstep::cli {
 
+namespace {
+
+// False as soon as the address refuses.
+bool Connected(grpc::Channel* channel) {
+  const auto deadline = std::chrono::system_clock::now() + std::chrono::seconds(3);
+  while (true) {
+    const grpc_connectivity_state state = channel->GetState(true);
+    if (state == GRPC_CHANNEL_READY) return true;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN || !channel->WaitForStateChange(state, deadline)) return false;
+  }
+}
+
+}  // namespace
+
 bool Context::Colour(int descriptor) const { return !no_colour && getenv("NO_COLOR") == nullptr && isatty(descriptor) != 0; }
 
 absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
   const std::vector<std::string> addresses = absl::StrSplit(controller, ',', absl::SkipEmpty());
   for (const std::string& address : addresses) {
+    if (absl::Status status = common::CheckAddress(address); !status.ok()) return absl::Status(status.code(), "--controller " + std::string(status.message()));
     if (tls.any() || common::IsLoopback(address) || insecure) continue;
     return absl::FailedPreconditionError(
         absl::StrCat(address, " is not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext"));
@@ -31,7 +46,7 @@ absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetMaxReceiveMessageSize(256 << 20);
     auto channel = grpc::CreateCustomChannel(address, *credentials, arguments);
-    if (channel->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(3))) return v1::Controller::NewStub(channel);
+    if (Connected(channel.get())) return v1::Controller::NewStub(channel);
   }
   return absl::UnavailableError(absl::StrCat("no controller answers at ", controller,
                                              "; start one here with `lockstep up`, or name another with --controller HOST:PORT"));

@@ -31,6 +31,10 @@ int main(int argc, char** argv) {
   cli::AddSqlCommand(&app, &context, &status);
   cli::AddDemoCommand(&app, &context, &status);
   cli::AddCompletionCommand(&app, &status);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 1;
+  }
   return status;
 }

@@ -77,7 +77,19 @@ int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub, c
       std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8) << " follows it again\n";
       return kOk;
     }
-    if (watched.status.ok()) return PrintReport(context, stub.get(), run_id, format);
+    const std::string& state = watched.summary.state();
+    const bool over = !state.empty() && state != "queued" && state != "running";
+    if (watched.status.ok()) {
+      const int printed = PrintReport(context, stub.get(), run_id, format);
+      if (printed != kError || !over) return printed;
+      // The controller ended with the run.
+      v1::Report known;
+      *known.mutable_run() = watched.summary;
+      known.set_expectations_held(true);
+      std::cerr << "the run is " << state << (watched.summary.outcome().empty() ? "" : ": " + watched.summary.outcome()) << "; its report is in the store\n";
+      return StatusOf(known);
+    }
+    if (watched.status.error_code() == grpc::StatusCode::NOT_FOUND || watched.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) return Fail(watched.status);
     if (watched.status.error_code() == grpc::StatusCode::UNAVAILABLE || watched.status.error_code() == grpc::StatusCode::CANCELLED) {
       std::cerr << "the controller is gone (" << watched.status.error_message() << "); the workers go on with their phase; waiting for it, or one that takes over\n";
       stub = AwaitSuccessor(context);

@@ -109,12 +109,14 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
     for (uint32_t worker : returned_) TakeBack(worker);
   }
   returned_.clear();
-  if (plan_.on_worker_loss != LossPolicy::kRetry || lost_.empty() || !end_state_.empty()) return StartPhase(phase, attempt);
+  // Who did not come back in time once is not waited for again.
+  const bool missing = std::any_of(lost_.begin(), lost_.end(), [this](uint32_t worker) { return written_off_.count(worker) == 0; });
+  if (plan_.on_worker_loss != LossPolicy::kRetry || !missing || !end_state_.empty()) return StartPhase(phase, attempt);
   phase_ = phase;
   attempt_ = attempt;
   gone_ = false;
   stage_ = Stage::kRejoining;
-  Do(action::Note{"warning", "", absl::StrCat("waiting for lost workers before phase ", plan_.phases[phase_].name, " is begun again: ", NamesOf(lost_))});
+  Do(action::Note{"warning", "", absl::StrCat("waiting for lost workers before phase ", plan_.phases[phase_].name, attempt_ > 1 ? " is begun again: " : " is begun: ", NamesOf(lost_))});
   SetDeadline(plan_.rejoin_ns);
 }
 
@@ -194,7 +196,7 @@ void RunMachine::On(const event::Lost& e) {
   unassigned_.erase(e.worker);
   lost_.insert(e.worker);
   lost_since_start_ = true;
-  const std::string reason = absl::StrCat("worker on ", plan_.hosts[e.worker], " was lost in phase ", plan_.phases[phase_].name, ": ", e.reason);
+  std::string reason = absl::StrCat("worker on ", plan_.hosts[e.worker], " was lost in phase ", plan_.phases[phase_].name, ": ", e.reason);
   Do(action::Note{"error", plan_.hosts[e.worker], reason});
   Do(action::RecordLost{e.worker, e.reason});
   const bool retry = plan_.on_worker_loss == LossPolicy::kRetry;
@@ -205,6 +207,7 @@ void RunMachine::On(const event::Lost& e) {
   if (retry && end_state_.empty()) {
     if (AtWork() && owed) Void(reason);
   } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
+    if (plan_.on_worker_loss == LossPolicy::kContinue) absl::StrAppend(&reason, "; ", members_.size(), " are left, min_hosts is ", std::max<size_t>(1, plan_.min_hosts));
     // The others still clean up what they can.
     if (Cleans()) {
       Remember("aborted", reason);
@@ -225,6 +228,7 @@ void RunMachine::On(const event::Rejoined& e) {
 
 void RunMachine::TakeBack(uint32_t worker) {
   lost_.erase(worker);
+  written_off_.erase(worker);
   members_.insert(worker);
   Do(action::RecordBack{worker});
   Do(action::Note{"info", plan_.hosts[worker], "the worker is back"});
@@ -312,6 +316,7 @@ void RunMachine::Void(const std::string& reason) {
 void RunMachine::On(const event::Deadline& e) {
   if (!guards_.Pass(Guard::kCurrentDeadline, e.token == token_)) return;
   if (stage_ == Stage::kRejoining) {
+    written_off_ = lost_;
     if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) return StartPhase(phase_, attempt_);
     return EndAs("aborted", absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
   }

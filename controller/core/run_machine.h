@@ -193,6 +193,7 @@ class RunMachine {
   bool gone_ = false;
   std::set<uint32_t> members_;
   std::set<uint32_t> lost_;
+  std::set<uint32_t> written_off_;  // lost workers that were waited for in vain
   std::set<uint32_t> returned_;     // lost workers that are back, before the phase is begun again
   bool lost_since_start_ = false;   // since the attempt was begun
   std::set<uint32_t> armed_;

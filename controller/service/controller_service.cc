@@ -16,6 +16,8 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int kThreads = 4;
+// For the coordinator.
+constexpr auto kAnswerWait = std::chrono::seconds(10);
 // A store that is just being restarted is waited for.
 constexpr auto kSubmitWait = std::chrono::seconds(5);
 constexpr auto kSubmitPause = std::chrono::milliseconds(250);
@@ -153,21 +155,47 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(grpc::Callbac
   return stream.get();
 }
 
+std::vector<v1::RunSummary> ControllerService::KnownRuns() const {
+  auto promise = std::make_shared<std::promise<std::vector<v1::RunSummary>>>();
+  auto answer = promise->get_future();
+  parts_.coordinator->Runs([promise](std::vector<v1::RunSummary> runs) { promise->set_value(std::move(runs)); });
+  return answer.wait_for(kAnswerWait) == std::future_status::ready ? answer.get() : std::vector<v1::RunSummary>();
+}
+
+// A run in progress is found without the store, which may be away.
+grpc::Status ControllerService::FindRun(const std::string& text, std::string* run_id, std::string* owner) const {
+  std::vector<v1::RunSummary> matches;
+  for (v1::RunSummary& run : KnownRuns()) {
+    if (!text.empty() && run.run_id().rfind(text, 0) == 0) matches.push_back(std::move(run));
+  }
+  if (matches.size() == 1) {
+    *run_id = matches[0].run_id();
+    *owner = matches[0].owner();
+    return grpc::Status::OK;
+  }
+  const auto found = parts_.store->ResolveRun(text);
+  if (!found.ok()) return ToGrpc(found.status());
+  const auto run = parts_.store->GetRun(*found);
+  if (!run.ok()) return ToGrpc(run.status());
+  *run_id = *found;
+  *owner = run->owner;
+  return grpc::Status::OK;
+}
+
 grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* context, const v1::StopRequest* request, v1::StopReply* reply) {
   const Principal principal = PrincipalOf(*context);
   return Serve(context, Role::kSubmitter, [this, principal, request, reply] {
-    const auto run_id = parts_.store->ResolveRun(request->run_id());
-    if (!run_id.ok()) return ToGrpc(run_id.status());
-    const auto run = parts_.store->GetRun(*run_id);
-    if (!run.ok()) return ToGrpc(run.status());
-    if (principal.role != Role::kAdmin && run->owner != principal.name) {
-      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, absl::StrCat("the run is ", run->owner, "'s; only its owner or an admin stops it"));
+    std::string run_id;
+    std::string owner;
+    if (const grpc::Status found = FindRun(request->run_id(), &run_id, &owner); !found.ok()) return found;
+    if (principal.role != Role::kAdmin && owner != principal.name) {
+      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, absl::StrCat("the run is ", owner, "'s; only its owner or an admin stops it"));
     }
     auto promise = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
     auto answer = promise->get_future();
     const std::string reason = absl::StrCat("stopped by ", principal.name, request->now() ? " (now)" : "", request->reason().empty() ? "" : ": ", request->reason());
-    parts_.coordinator->StopRun(*run_id, request->now(), reason, [promise](absl::StatusOr<std::string> state) { promise->set_value(std::move(state)); });
-    if (answer.wait_for(std::chrono::seconds(10)) != std::future_status::ready) {
+    parts_.coordinator->StopRun(run_id, request->now(), reason, [promise](absl::StatusOr<std::string> state) { promise->set_value(std::move(state)); });
+    if (answer.wait_for(kAnswerWait) != std::future_status::ready) {
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down");
     }
     const auto state = answer.get();
@@ -222,7 +250,7 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
     auto promise = std::make_shared<std::promise<std::map<std::string, std::string>>>();
     auto answer = promise->get_future();
     parts_.coordinator->Leases([promise](std::map<std::string, std::string> leases) { promise->set_value(std::move(leases)); });
-    if (answer.wait_for(std::chrono::seconds(10)) != std::future_status::ready) {
+    if (answer.wait_for(kAnswerWait) != std::future_status::ready) {
       return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down");
     }
     const std::map<std::string, std::string> leases = answer.get();
@@ -231,14 +259,18 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
       if (lease != leases.end()) worker.set_run_id(lease->second);
       *reply->add_workers() = std::move(worker);
     }
-    if (reply->store_state().away()) return grpc::Status::OK;  // the fleet can still be shown
+    const auto without_the_store = [&] {
+      for (v1::RunSummary& run : KnownRuns()) *reply->add_runs() = std::move(run);
+      return grpc::Status::OK;
+    };
+    if (reply->store_state().away()) return without_the_store();
     v1::HistoryRequest request;
     request.set_limit(100);
     auto history = parts_.store->History(request);
     if (!history.ok()) {
       reply->mutable_store_state()->set_away(true);
       reply->mutable_store_state()->set_reason(std::string(history.status().message()));
-      return grpc::Status::OK;
+      return without_the_store();
     }
     for (v1::RunSummary& run : *history) {
       if (run.state() == "queued" || run.state() == "running") *reply->add_runs() = std::move(run);

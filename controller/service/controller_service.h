@@ -46,6 +46,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::ServerUnaryReactor* GetStoreAddress(grpc::CallbackServerContext*, const v1::StoreAddressRequest*, v1::StoreAddressReply*) override;
 
  private:
+  std::vector<v1::RunSummary> KnownRuns() const;
+  grpc::Status FindRun(const std::string& text, std::string* run_id, std::string* owner) const;
   // Checks the role, then runs `work` on a thread of the pool and finishes with its status.
   grpc::ServerUnaryReactor* Serve(grpc::CallbackServerContext* context, Role role, std::function<grpc::Status()> work);
 

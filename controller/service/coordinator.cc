@@ -91,7 +91,10 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
   fleet_ = fleet;
   ingest_ = ingest;
   inspections_.Start(fleet);
-  for (storage::RunRecord& run : inheritance.queue) queue_.push_back(std::move(run));
+  for (storage::RunRecord& run : inheritance.queue) {
+    Know(run);
+    queue_.push_back(std::move(run));
+  }
   for (const storage::HeldPlaces& held : inheritance.held) {
     places_.Hold(held.run_id, held.worker_id, WrittenPlaces(held.job, held.inspection));
     places_.Lose(held.run_id, held.worker_id, options_.clock->MonotonicNs() + held.hold_ns);
@@ -114,6 +117,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
 }
 
 void Coordinator::TakeOver(const storage::ActiveRun& active, std::map<uint32_t, std::vector<v1::IntervalSample>> samples) {
+  Know(active.run);
   SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}, active.measured_iops};
   for (const storage::RunWorker& worker : active.workers) {
     settled.workers.push_back({worker.hello, worker.inspection});
@@ -149,7 +153,7 @@ void Coordinator::Shutdown(std::function<void()> done) {
 }
 
 void Coordinator::CheckDrained() {
-  if (drained_ && active_.empty()) drained_();
+  if (drained_ && active_.empty() && finishing_ == 0) drained_();
 }
 
 // To those who watch, and for the record.
@@ -158,7 +162,7 @@ void Coordinator::Tell(const std::string& run_id, const std::string& severity, c
   event.mutable_event()->set_severity(severity);
   event.mutable_event()->set_message(text);
   options_.watchers->Publish(run_id, event);
-  Persist([store = options_.store, run_id, severity, text] { return store->AddEvent(run_id, severity, "", text); }, [](const absl::Status&) {});
+  Persist([store = options_.store, run_id, severity, text, at = options_.clock->WallNs()] { return store->AddEvent(run_id, severity, "", text, at); }, [](const absl::Status&) {});
 }
 
 void Coordinator::OnStoreState(bool away, const std::string& reason) {
@@ -173,7 +177,7 @@ void Coordinator::OnStoreState(bool away, const std::string& reason) {
 void Coordinator::OnSpoolFull(const std::string& reason) {
   Post([this, reason] {
     const auto active = active_;
-    for (const auto& [id, actor] : active) actor->Stop("aborted", absl::StrCat("the store is away and ", reason, "; what was measured stays at the workers until it is back"), false);
+    for (const auto& [id, actor] : active) actor->Stop("aborted", absl::StrCat("the store was away and ", reason, "; what was measured stayed at the workers, for when it would be back"), false);
   });
 }
 
@@ -274,9 +278,18 @@ void Coordinator::Enqueue(storage::RunRecord run, std::function<void(uint32_t)> 
     done(static_cast<uint32_t>(queue_.size()));
     const bool queued = std::any_of(queue_.begin(), queue_.end(), [&](const auto& other) { return other.run_id == run.run_id; });
     if (queued || starting_.count(run.run_id) != 0 || active_.count(run.run_id) != 0) return;
+    Know(run);
     queue_.push_back(std::move(run));
     Schedule();
   });
+}
+
+void Coordinator::Know(const storage::RunRecord& run) {
+  v1::RunSummary& known = known_[run.run_id];
+  known.set_run_id(run.run_id);
+  known.set_job_name(run.job.name());
+  known.set_owner(run.owner);
+  known.set_submitted_at(run.submitted_at);
 }
 
 void Coordinator::Abandon(const storage::RunRecord& run) {
@@ -387,11 +400,11 @@ void Coordinator::FailBeforeStart(const storage::RunRecord& run, const std::vect
                                   const std::string& reason, const std::vector<std::string>& notes) {
   const std::vector<storage::RunWorker> members = MembersOf(workers);
   Persist(
-      [store = options_.store, id = run.run_id, members, state, reason, notes]() -> absl::Status {
+      [store = options_.store, id = run.run_id, members, state, reason, notes, at = options_.clock->WallNs()]() -> absl::Status {
         // First how it ends: a controller that finds it started must not go on with it.
         if (absl::Status status = store->SetEnding(id, state, reason, true); !status.ok()) return status;
         if (absl::Status status = store->StartRun(id, members); absl::IsUnavailable(status)) return status;
-        for (const std::string& note : notes) (void)store->AddEvent(id, "error", "", note);
+        for (const std::string& note : notes) (void)store->AddEvent(id, "error", "", note, at);
         return store->EndRun(id, state, reason, false);
       },
       [this, id = run.run_id](const absl::Status&) { Finish(id); });
@@ -401,23 +414,31 @@ void Coordinator::FailBeforeStart(const storage::RunRecord& run, const std::vect
 void Coordinator::Finish(const std::string& run_id) {
   starting_.erase(run_id);
   active_.erase(run_id);
+  known_.erase(run_id);
+  ++finishing_;
   // A worker that was lost ends its I/O by its own hard stop: until then nobody else gets its targets.
   const int64_t free_ns = places_.End(run_id);
   if (free_ns != 0) After(std::max<int64_t>(0, free_ns - options_.clock->MonotonicNs()), [this] { LetGoOfHolds(); });
   auto summary = std::make_shared<v1::RunSummary>();
   Persist(
-      [store = options_.store, run_id, summary]() -> absl::Status {
+      [store = options_.store, run_id, summary, at = options_.clock->WallNs()]() -> absl::Status {
         auto data = store->LoadRun(run_id);
         if (!data.ok()) return data.status();
-        *summary = BuildReport(*data).run();
-        return store->SaveSummary(run_id, *summary);
+        const v1::Report report = BuildReport(*data);
+        *summary = report.run();
+        if (absl::Status status = store->SaveSummary(run_id, *summary); !status.ok()) return status;
+        for (const v1::PhaseReport& phase : report.phases()) {
+          if (phase.invalid()) (void)store->AddEvent(run_id, "error", "", absl::StrCat("phase ", phase.name(), " is invalid: the start skew was beyond the job's limit"), at);
+        }
+        return absl::OkStatus();
       },
       [this, run_id, summary](const absl::Status& status) {
+        --finishing_;
         if (!status.ok()) spdlog::error("no summary of run {}: {}", run_id, std::string(status.message()));
         options_.watchers->Close(run_id, *summary);
+        CheckDrained();
       });
   Schedule();
-  CheckDrained();
 }
 
 // Holds whose time has passed are over for a later controller, too.
@@ -514,6 +535,19 @@ void Coordinator::Watch(const std::string& run_id, std::shared_ptr<WatchStream> 
     if (active == active_.end() && !queued && starting_.count(run_id) == 0 && summary.state() != "queued" && summary.state() != "running") {
       return stream->End(grpc::Status::OK);
     }
+  });
+}
+
+void Coordinator::Runs(std::function<void(std::vector<v1::RunSummary>)> done) {
+  Post([this, done = std::move(done)] {
+    std::vector<v1::RunSummary> runs;
+    for (const auto& [id, known] : known_) {
+      runs.push_back(known);
+      const auto active = active_.find(id);
+      runs.back().set_state(active == active_.end() ? "queued" : "running");
+      if (active != active_.end()) runs.back().set_hosts(static_cast<uint32_t>(active->second->run().workers.size()));
+    }
+    done(std::move(runs));
   });
 }
 

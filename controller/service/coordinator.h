@@ -61,6 +61,8 @@ class Coordinator {
   // Inspects the targets on the workers that the job would take.
   void Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done);
   void Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream, v1::RunSummary summary);
+  // The runs that wait or are in progress, as far as they are known without the store: id, job, owner, state, hosts.
+  void Runs(std::function<void(std::vector<v1::RunSummary>)> done);
   // Worker id → run id.
   void Leases(std::function<void(std::map<std::string, std::string>)> done);
   // Whether enough workers are attached for the job, busy or not: OK or RESOURCE_EXHAUSTED in words.
@@ -80,6 +82,7 @@ class Coordinator {
   void TakeOver(const storage::ActiveRun& active, std::map<uint32_t, std::vector<v1::IntervalSample>> samples);
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
+  void Know(const storage::RunRecord& run);
   void LetGoOfHolds();
 
   std::vector<PlanWorker> Attached() const;
@@ -99,6 +102,7 @@ class Coordinator {
   IngestPipeline* ingest_ = nullptr;
 
   // The deciding thread's own.
+  std::map<std::string, v1::RunSummary> known_;  // of every run that waits or is in progress
   std::deque<storage::RunRecord> queue_;
   std::map<std::string, Starting> starting_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
@@ -108,6 +112,7 @@ class Coordinator {
   std::set<std::string> strangers_;   // attached workers that are still busy with what is none of theirs any more
   std::set<std::string> awaited_;     // members of inherited runs that have not come back yet
   bool settling_ = false;             // workers of the controller before this one had no time yet to come back
+  int finishing_ = 0;                 // runs that have ended, and whose summaries are being made
   bool shutting_down_ = false;
   std::function<void()> drained_;
 };

@@ -357,14 +357,15 @@ void RunActor::Carry(const action::RecordEnding& a) {
 
 void RunActor::Carry(const action::Note& a) {
   spdlog::info("run {}: {}{}{}", run_.run_id.substr(0, 8), a.host, a.host.empty() ? "" : ": ", a.message);
+  const int64_t at = services_.clock->WallNs();
   v1::WatchEvent event;
-  event.mutable_event()->set_at(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(services_.clock->WallNs()), absl::UTCTimeZone()));
+  event.mutable_event()->set_at(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(at), absl::UTCTimeZone()));
   event.mutable_event()->set_severity(a.severity);
   event.mutable_event()->set_host(a.host);
   event.mutable_event()->set_message(a.message);
   services_.watchers->Publish(run_.run_id, event);
-  services_.loop->Persist([store = services_.store, id = run_.run_id, a] { return store->AddEvent(id, a.severity, a.host, a.message); },
-                    [](const absl::Status&) {});
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a, at] { return store->AddEvent(id, a.severity, a.host, a.message, at); },
+                          [](const absl::Status&) {});
 }
 
 void RunActor::Carry(const action::EndRun& a) {

@@ -258,5 +258,16 @@ TEST(PlanTest, TwoWorkersInOnePrivateFileAreRefused) {
   EXPECT_NE(check.warnings[0].find("where Lockstep's own store writes too"), std::string::npos);
 }
 
+TEST(PlanTest, MadeUpFiguresAreNotAddedToRealOnes) {
+  const v1::JobSpec job = Job();
+  SettledRun run = Settled(job, 2);
+  run.workers[0].inspection.set_synthetic(true);
+  const FleetCheck mixed = CheckFleet(job, run.workers, "");
+  ASSERT_EQ(mixed.refusals.size(), 1u);
+  EXPECT_NE(mixed.refusals[0].find("1 of 2 workers are synthetic"), std::string::npos) << mixed.refusals[0];
+  run.workers[1].inspection.set_synthetic(true);
+  EXPECT_TRUE(CheckFleet(job, run.workers, "").refusals.empty());
+}
+
 }  // namespace
 }  // namespace lockstep::controller

@@ -177,7 +177,7 @@ absl::Status MemoryStore::EndRun(const std::string& run_id, const std::string& s
   });
 }
 
-absl::Status MemoryStore::AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message) {
+absl::Status MemoryStore::AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message, int64_t) {
   return Change([&] {
     v1::EventReport event;
     event.set_severity(severity);

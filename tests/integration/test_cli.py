@@ -89,6 +89,13 @@ phases:
         self.assertEqual(done.returncode, 1)
         self.assertIn("start one here with `lockstep up`", done.stderr)
 
+    def test_addresses_and_numbers_that_are_none(self):
+        for program, *words in ((f"lockstep", "status", "--controller", "127.0.0.1"), ("lockstep-worker", "--controller", "127.0.0.1:99999"),
+                                ("lockstep-controller", "--listen", "127.0.0.1:99999"), ("lockstep-controller", "--lease", "nan"), ("lockstep-controller", "--spool-mib", "inf")):
+            done = subprocess.run([f"{BIN}/{program}", *words], capture_output=True, text=True, timeout=30, check=False)
+            self.assertNotEqual(done.returncode, 0, program)
+            self.assertRegex(done.stderr, "write HOST:PORT|not a number|not in range", program)
+
     def test_sql_reads_and_cannot_write(self):
         self.ok(self.fleet.lockstep("sql", "-c", "SELECT * FROM run_overview"))
         done = self.fleet.lockstep("sql", "-c", "DELETE FROM lockstep.runs")

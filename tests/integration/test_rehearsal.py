@@ -26,6 +26,7 @@ phases:
             # Histograms as devices give them.
             buckets = fleet.sql("SELECT min(array_length((latencies).buckets, 1)), max(array_length((latencies).buckets, 1)) FROM phase_results WHERE run_id = last_run() AND interval_class = 2")[0]
             self.assertGreater(int(buckets[0]), 200)
+            self.assertTrue(any("SYNTHETIC" in remark for remark in done.json()["phases"][1]["remarks"]))
             self.assertTrue(any("synthetic" in key for key in done.json()["environment"]))
 
 

@@ -55,6 +55,16 @@ class Controllers(unittest.TestCase):
             self.assertEqual(running.returncode, 0, err)
             whole(self, fleet, json.loads(out), 5)
 
+    def test_a_controller_that_is_ended_ends_its_runs_and_says_so(self):
+        with Fleet(1) as fleet:
+            running = fleet.start_lockstep("run", "-", stdin=files_job(fleet.data, hosts=1, duration="60s"))
+            fleet.await_phase("mix")
+            fleet.controller.terminate()
+            out, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 3, err)
+            self.assertIn("the controller was shut down", out + err)
+            self.assertEqual(fleet.controller.wait(60), 0)
+
     def test_a_standby_takes_over_when_the_active_one_dies(self):
         with Fleet(0, controller_flags=["--lease", "4"]) as fleet:
             store = f"host={fleet.state}/postgres/run port=5432 user=lockstep dbname=lockstep"
@@ -111,11 +121,39 @@ class Stores(unittest.TestCase):
             wait_for("the controller to notice", lambda: "THE STORE IS AWAY" in fleet.lockstep("status").out, 60)
             wait_for("something in the spool", lambda: any(os.path.getsize(f) > 0 for f in glob.glob(os.path.join(fleet.state, "spool", "*", "*.spool"))), 60)
             self.assertIsNone(running.poll())
+            self.assertRegex(fleet.lockstep("status").out, "small +running")
             fleet.resume_postgres()
             out, err = running.communicate(timeout=90)
             self.assertEqual(running.returncode, 0, err)
             self.assertIn("the store is away", err)
-            whole(self, fleet, json.loads(out), 4)
+            report = json.loads(out)
+            whole(self, fleet, report, 4)
+            # Events bear the time at which they happened, not that at which they could be stored.
+            away = [event["at"] for event in report["events"] if "the store is away" in event["message"]][0]
+            back = [event["at"] for event in report["events"] if "the store is back" in event["message"]][0]
+            self.assertLess(away[:19], back[:19])
+
+    def test_a_load_is_stopped_though_the_store_hangs(self):
+        with Fleet(1) as fleet:
+            running = fleet.start_lockstep("run", "-", stdin=files_job(fleet.data, hosts=1, duration="120s"))
+            fleet.await_phase("mix")
+            run_id = fleet.sql("SELECT last_run()")[0][0]
+            fleet.pause_postgres()
+            stopped = fleet.lockstep("stop", run_id[:8])
+            self.assertEqual((stopped.status, stopped.out), (0, "stopping\n"), str(stopped))
+
+            def read_bytes():
+                with open(f"/proc/{fleet.workers['node1'].pid}/io", encoding="ascii") as text:
+                    return text.read()
+
+            def still():
+                before = read_bytes()
+                time.sleep(0.5)
+                return before.split("write_bytes")[0].split("read_bytes")[1] == read_bytes().split("write_bytes")[0].split("read_bytes")[1]
+            wait_for("the load to end", still)
+            fleet.resume_postgres()
+            _, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 130, err)
 
     def test_a_controller_whose_store_hangs_can_be_ended(self):
         with Fleet(1) as fleet:

@@ -175,7 +175,7 @@ TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
   EXPECT_EQ(store_->ReleaseHold(workers_[0].worker_id).code(), aborted);
   EXPECT_EQ(store_->SetEnding(run, "aborted", "", false).code(), aborted);
   EXPECT_EQ(store_->EndRun(run, "failed", "", false).code(), aborted);
-  EXPECT_EQ(store_->AddEvent(run, "info", "", "x").code(), aborted);
+  EXPECT_EQ(store_->AddEvent(run, "info", "", "x", 0).code(), aborted);
   EXPECT_EQ(store_->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1})})}).code(), aborted);
   // Nothing of it was done, and the newer one goes on.
   EXPECT_EQ(*newer->Cursor(Id(run, 0, 1), 0), 0u);

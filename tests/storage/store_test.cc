@@ -141,7 +141,7 @@ TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
   EXPECT_EQ(Count("interval_counters", phase), 0);
   // Nor does it change anything else.
   EXPECT_EQ(old->EndRun(phase.run_id(), "failed", "", false).code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(old->AddEvent(phase.run_id(), "info", "", "").code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(old->AddEvent(phase.run_id(), "info", "", "", 0).code(), absl::StatusCode::kAborted);
   EXPECT_EQ(store_->GetRun(phase.run_id())->state, "running");  // the newer one goes on with it
 }
 
