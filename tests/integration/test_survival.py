@@ -122,6 +122,7 @@ class Stores(unittest.TestCase):
             wait_for("something in the spool", lambda: any(os.path.getsize(f) > 0 for f in glob.glob(os.path.join(fleet.state, "spool", "*", "*.spool"))), 60)
             self.assertIsNone(running.poll())
             self.assertRegex(fleet.lockstep("status").out, "small +running")
+            time.sleep(2)
             fleet.resume_postgres()
             out, err = running.communicate(timeout=90)
             self.assertEqual(running.returncode, 0, err)
