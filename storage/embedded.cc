@@ -27,6 +27,7 @@ using common::ErrnoStatus;
 using common::FileDescriptor;
 
 constexpr int kOldestMajor = 15;
+constexpr int kReapTries = 30;    // times 500 ms
 constexpr int kStartTries = 600;  // times 100 ms: recovery after a crash may take a while
 constexpr size_t kSocketPathLimit = 107 - sizeof("/.s.PGSQL.5432");
 
@@ -176,7 +177,14 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const 
   } else if (absl::Status status = server->Launch(binaries); !status.ok()) {
     return status;
   }
-  if (absl::Status status = server->AwaitReady(); !status.ok()) return status;
+  absl::Status ready = server->AwaitReady();
+  // A server that was killed, and that nobody has reaped yet, passes for a running one in PostgreSQL's eyes.
+  for (int i = 0; !ready.ok() && i < kReapTries && access((data + "/postmaster.pid").c_str(), F_OK) == 0 && LivePostmaster(data) <= 0; ++i) {
+    usleep(500000);
+    if (absl::Status status = server->Launch(binaries); !status.ok()) return status;
+    ready = server->AwaitReady();
+  }
+  if (!ready.ok()) return ready;
   if (absl::Status status = server->CreateDatabase(); !status.ok()) return status;
   return server;
 }

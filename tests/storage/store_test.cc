@@ -1,6 +1,12 @@
 // The store on a real, private PostgreSQL.
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <fstream>
 #include <random>
+#include <thread>
 
 #include "common/histogram.h"
 #include "common/ids.h"
@@ -209,6 +215,21 @@ TEST_F(StoreTest, TheReadingRoleReadsAndWritesNothing) {
 TEST(EmbeddedTest, ASecondOneInTheSameDirectoryIsRefused) {
   const auto second = EmbeddedPostgres::Start(cluster->directory + "/pg");
   EXPECT_NE(second.status().message().find("another controller uses this store"), absl::string_view::npos) << second.status();
+}
+
+TEST(EmbeddedTest, AKilledServerThatNobodyHasReapedYetIsWaitedFor) {
+  const std::string directory = cluster->directory + "/killed";
+  ASSERT_TRUE(EmbeddedPostgres::Start(directory).ok());  // and stopped
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  std::ofstream(directory + "/data/postmaster.pid") << dead << "\n" << directory << "/data\n1\n5432\n" << directory << "/run\n\n";
+  std::thread init([dead] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    waitpid(dead, nullptr, 0);
+  });
+  const auto started = EmbeddedPostgres::Start(directory);
+  init.join();
+  EXPECT_TRUE(started.ok()) << started.status();
 }
 
 TEST(EmbeddedTest, AnotherMajorVersionIsRefusedWithTheCommandsToUpgrade) {
