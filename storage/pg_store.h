@@ -67,6 +67,7 @@ class PgStore final : public Store {
   explicit PgStore(Options options) : options_(std::move(options)) {}
   // A connection out of the pool, which goes back when the lease ends.
   class Lease;
+  // What it is asked, and getting it, may take `limit` together; change_limit unless given.
   absl::StatusOr<Lease> Connect();
   absl::StatusOr<Lease> Connect(absl::Duration limit);
   // One transaction around `body`; from AcquireEpoch() on only while the epoch is this controller's.

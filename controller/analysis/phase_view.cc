@@ -6,9 +6,17 @@
 #include "controller/plan/loads.h"
 
 namespace lockstep::controller {
+namespace {
 
-PhaseView::PhaseView(const storage::RunData& data, const storage::PhaseData& phase)
-    : data_(data), phase_(phase), load_(LoadOf(data.run.job, data.run.job.phases(static_cast<int>(phase.phase.phase)))) {}
+// Empty for a row whose phase the job does not have.
+v1::RunPhase LoadOfStored(const storage::RunData& data, const storage::PhaseData& phase) {
+  const auto index = static_cast<int>(phase.phase.phase);
+  return index < data.run.job.phases_size() ? LoadOf(data.run.job, data.run.job.phases(index)) : v1::RunPhase();
+}
+
+}  // namespace
+
+PhaseView::PhaseView(const storage::RunData& data, const storage::PhaseData& phase) : data_(data), phase_(phase), load_(LoadOfStored(data, phase)) {}
 
 const storage::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
   for (const storage::RunWorker& worker : data_.workers) {

@@ -19,6 +19,7 @@
 #include "controller/analysis/limits.h"
 #include "controller/analysis/merge.h"
 #include "controller/analysis/phase_view.h"
+#include "controller/analysis/skew_report.h"
 #include "controller/plan/loads.h"
 
 namespace lockstep::controller {

@@ -234,6 +234,12 @@ TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
   EXPECT_EQ(phase.remarks(0), "not done, or not known, on node1, lost or stopped before: files that prepare made there are still there");
 }
 
+TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {
+  storage::RunData data = TwoWorkers();
+  data.phases[0].phase.phase = 7;
+  EXPECT_EQ(BuildReport(data).phases(0).workers(), 2u);
+}
+
 TEST(ReportTest, FiguresThatAreMadeUpSaySo) {
   storage::RunData data = TwoWorkers();
   EXPECT_FALSE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));

@@ -90,7 +90,7 @@ phases:
         self.assertIn("start one here with `lockstep up`", done.stderr)
 
     def test_addresses_and_numbers_that_are_none(self):
-        for program, *words in ((f"lockstep", "status", "--controller", "127.0.0.1"), ("lockstep-worker", "--controller", "127.0.0.1:99999"),
+        for program, *words in (("lockstep", "status", "--controller", "127.0.0.1"), ("lockstep-worker", "--controller", "127.0.0.1:99999"),
                                 ("lockstep-controller", "--listen", "127.0.0.1:99999"), ("lockstep-controller", "--lease", "nan"), ("lockstep-controller", "--spool-mib", "inf")):
             done = subprocess.run([f"{BIN}/{program}", *words], capture_output=True, text=True, timeout=30, check=False)
             self.assertNotEqual(done.returncode, 0, program)
