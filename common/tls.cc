@@ -1,6 +1,5 @@
 #include "common/tls.h"
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 
@@ -48,23 +47,6 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const
   options.pem_root_certs = loaded->authority;
   options.pem_key_cert_pairs.push_back({loaded->key, loaded->certificate});
   return grpc::SslServerCredentials(options);
-}
-
-absl::Status CheckAddress(const std::string& address) {
-  if (address.rfind("unix:", 0) == 0) return absl::OkStatus();
-  const size_t colon = address.rfind(':');
-  const std::string host = address.substr(0, colon);
-  const bool bracketed = !host.empty() && host.front() == '[' && host.back() == ']';
-  uint32_t port = 0;
-  if (colon == std::string::npos || host.empty() || (host.find(':') != std::string::npos && !bracketed) || !absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535) {
-    return absl::InvalidArgumentError("'" + address + "': write HOST:PORT, with a port up to 65535 (IPv6: [HOST]:PORT)");
-  }
-  return absl::OkStatus();
-}
-
-bool IsLoopback(const std::string& address) {
-  return address.rfind("127.", 0) == 0 || address.rfind("[::1]", 0) == 0 || address.rfind("localhost:", 0) == 0 ||
-         address.rfind("unix:", 0) == 0;
 }
 
 }  // namespace lockstep::common

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/address.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/security/server_credentials.h"
 
@@ -21,10 +22,5 @@ struct TlsFiles {
 // when only some are given; the file's status when one cannot be read.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const TlsFiles& files);
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const TlsFiles& files);
-
-// INVALID_ARGUMENT unless it is HOST:PORT, with a port up to 65535, or unix:PATH.
-absl::Status CheckAddress(const std::string& address);
-// Whether HOST of HOST:PORT can only be reached from this machine: 127.0.0.0/8, [::1], localhost, or unix:.
-bool IsLoopback(const std::string& address);
 
 }  // namespace lockstep::common

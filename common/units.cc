@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -38,6 +39,10 @@ absl::StatusOr<double> Parse(const std::string& text, const Factors& factors, co
   if (!SplitNumber(text, &split)) return NotA(text, what, accepted);
   for (const auto& [unit, factor] : factors) {
     if (split.unit == unit) return split.number * factor;
+  }
+  // People write 4kb and 1m as well.
+  for (const auto& [unit, factor] : factors) {
+    if (absl::EqualsIgnoreCase(split.unit, unit)) return split.number * factor;
   }
   return NotA(text, what, accepted);
 }

@@ -14,10 +14,13 @@
 #include "CLI/CLI.hpp"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/limits.h"
 #include "common/queue.h"
+#include "common/text.h"
 #include "common/tls.h"
 #include "common/version.h"
 #include "controller/service/controller_service.h"
+#include "controller/service/crash_marks.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 #include "storage/active_lock.h"
@@ -38,6 +41,7 @@ struct Flags {
   std::string ready_file;
   common::TlsFiles tls;
   bool insecure = false;
+  bool store_filesystem = false;
   double lease_seconds = 10;
   double spool_mib = 1024;
 };
@@ -51,6 +55,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--state-dir", flags->state_directory, "Where the embedded PostgreSQL and the spool live")->capture_default_str();
   app->add_option("--lease", flags->lease_seconds, "Seconds of silence after which a worker is lost")->capture_default_str()->check(CLI::Range(1.0, 3600.0) & kFinite);
   app->add_option("--spool-mib", flags->spool_mib, "The most that waits on this disk while the store is away, MiB; beyond it runs are stopped")->capture_default_str()->check(CLI::Range(0.0, 1e9) & kFinite);
+  app->add_flag("--allow-store-filesystem", flags->store_filesystem, "Jobs that say store_filesystem: true may lay out files on the file system of the embedded store");
   app->add_option("--ready-file", flags->ready_file, "Written with the addresses once everything listens");
   app->add_option("--tls-cert", flags->tls.certificate, "PEM certificate of this controller");
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
@@ -83,12 +88,19 @@ std::string DeviceOf(const std::string& path) {
   return common::ReadTrimmed("/proc/sys/kernel/random/boot_id") + "/" + device.substr(device.rfind('/') + 1);
 }
 
+// "boot_id:device number" of the file system that holds a path, as workers name those of targets.
+std::string FilesystemOf(const std::string& path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0) return "";
+  return common::ReadTrimmed("/proc/sys/kernel/random/boot_id") + ":" + std::to_string(major(facts.st_dev)) + ":" + std::to_string(minor(facts.st_dev));
+}
+
 constexpr auto kShutdownWait = std::chrono::seconds(8);
 
 struct OpenedStore {
   std::unique_ptr<storage::EmbeddedPostgres> embedded;
   std::unique_ptr<storage::PgStore> store;
-  std::string device;
+  controller::StorePlace place;
   std::string conninfo;
 };
 
@@ -100,7 +112,7 @@ absl::StatusOr<OpenedStore> OpenStore(const Flags& flags) {
     auto embedded = storage::EmbeddedPostgres::Start(directory);
     if (!embedded.ok()) return embedded.status();
     opened.embedded = *std::move(embedded);
-    opened.device = DeviceOf(directory);
+    opened.place = {DeviceOf(directory), FilesystemOf(directory), flags.store_filesystem};
     options.conninfo = opened.embedded->conninfo();
     options.reader_conninfo = opened.embedded->reader_conninfo();
     options.description = "embedded PostgreSQL in " + directory;
@@ -160,6 +172,26 @@ absl::Status Insist(const sigset_t& signals, const std::function<absl::Status()>
   }
 }
 
+// Runs that have brought controllers down again and again are not begun once more.
+absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes, const common::Clock* clock) {
+  std::vector<std::string> in_progress;
+  auto queue = store->Queue();
+  if (!queue.ok()) return queue.status();
+  auto active = store->Active();
+  if (!active.ok()) return active.status();
+  for (const storage::RunRecord& run : *queue) in_progress.push_back(run.run_id);
+  for (const storage::ActiveRun& run : *active) in_progress.push_back(run.run.run_id);
+  for (const std::string& run_id : in_progress) {
+    const auto crashed = crashes.find(run_id);
+    if (crashed == crashes.end() || crashed->second < limits::kPoisonedStarts) continue;
+    const std::string reason = "set aside: " + std::to_string(crashed->second) + " controllers ended while they worked on it";
+    spdlog::error("run {} is {}", run_id, reason);
+    if (absl::Status status = store->EndRun(run_id, "failed", reason, false); !status.ok()) return status;
+    (void)store->AddEvent(run_id, "error", "", reason, clock->WallNs());
+  }
+  return absl::OkStatus();
+}
+
 void EndThisController(const std::string& reason) {
   spdlog::critical("{}: this one ends", reason);
   // Nothing may be tidied up here: what was this controller's is another one's by now.
@@ -188,21 +220,24 @@ class Impatience {
 
 // Everything from the open store to the signal that ends it.
 int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
-  storage::ActiveLock lock(opened.conninfo);
+  char host[256] = {};
+  gethostname(host, sizeof host - 1);
+  const std::string self = common::Printable(host, 200) + ":" + std::to_string(getpid());
+  storage::ActiveLock lock(opened.conninfo, "lockstep-controller " + self);
   const auto active = BecomeActive(&lock, signals);
   if (!active.ok()) return Fail(active.status());
   if (!*active) return 0;
-  char host[256] = {};
-  gethostname(host, sizeof host - 1);
   absl::StatusOr<uint64_t> epoch;
   absl::StatusOr<std::string> store_id;
-  absl::Status ready_to_lead = Insist(signals, [&] { return (epoch = opened.store->AcquireEpoch(std::string(host) + ":" + std::to_string(getpid()))).status(); });
+  absl::Status ready_to_lead = Insist(signals, [&] { return (epoch = opened.store->AcquireEpoch(self)).status(); });
   if (ready_to_lead.ok()) ready_to_lead = Insist(signals, [&] { return (store_id = opened.store->StoreId()).status(); });
   if (absl::IsCancelled(ready_to_lead)) return 0;
   if (!ready_to_lead.ok()) return Fail(ready_to_lead);
   // What is spooled is of one store.
   auto spool = storage::FileSpool::Open(flags.state_directory + "/spool/" + *store_id, static_cast<uint64_t>(flags.spool_mib * 1048576));
   if (!spool.ok()) return Fail(spool.status());
+  auto marks = controller::CrashMarks::Open(flags.state_directory);
+  if (!marks.ok()) return Fail(marks.status());
   auto credentials = common::ServerCredentials(flags.tls);
   if (!credentials.ok()) return Fail(credentials.status());
 
@@ -210,7 +245,8 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   controller::Watchers watchers;
   controller::ThreadLoop loop(clock, EndThisController);
   Impatience impatience(opened.store.get());
-  controller::Coordinator coordinator({opened.store.get(), &watchers, clock, &loop, {}, opened.device});
+  const auto working = [&marks](const std::string& run_id) { return (*marks)->WorkOn(run_id); };
+  controller::Coordinator coordinator({opened.store.get(), &watchers, clock, &loop, {}, opened.place, working});
   controller::IngestPipeline::Options pipeline;
   pipeline.store = opened.store.get();
   pipeline.spool = spool->get();
@@ -220,14 +256,20 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   pipeline.spool_full = [&](const std::string& reason) { coordinator.OnSpoolFull(reason); };
   controller::IngestPipeline ingest(std::move(pipeline));
   absl::StatusOr<controller::Coordinator::Inheritance> inheritance;
+  absl::StatusOr<std::vector<storage::WorkerOwner>> owners;
   absl::Status inherited = Insist(signals, [&] { return ingest.Replay(); });
+  if (inherited.ok()) inherited = Insist(signals, [&] { return (owners = opened.store->WorkerOwners()).status(); });
+  if (inherited.ok()) inherited = Insist(signals, [&] { return SetAside(opened.store.get(), (*marks)->crashes(), clock); });
   if (inherited.ok()) inherited = Insist(signals, [&] { return (inheritance = controller::Coordinator::Inherit(opened.store.get())).status(); });
   if (absl::IsCancelled(inherited)) return 0;
   if (!inherited.ok()) return Fail(inherited);
-  controller::Fleet fleet({*epoch, *store_id, static_cast<int64_t>(flags.lease_seconds * 1e9)}, clock,
+  std::vector<controller::Fleet::Binding> bindings;
+  for (const storage::WorkerOwner& owner : *owners) bindings.push_back({owner.worker_id, owner.host, owner.certificate});
+  controller::Fleet fleet({*epoch, *store_id, static_cast<int64_t>(flags.lease_seconds * 1e9), bindings}, clock,
                           {[&](const v1::Hello& hello) { coordinator.OnAttached(hello); },
                            [&](const std::string& id, const v1::WorkerMessage& message) { coordinator.OnMessage(id, message); },
-                           [&](const std::string& id, const std::string& reason) { coordinator.OnLost(id, reason); }});
+                           [&](const std::string& id, const std::string& reason) { coordinator.OnLost(id, reason); },
+                           [&](const std::string& text) { coordinator.OnIntruder(text); }});
   coordinator.Start(&fleet, &ingest, *std::move(inheritance));
   ingest.StartThread();
   loop.Start();
@@ -236,6 +278,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
     coordinator.Shutdown([&ended] { ended.Push(0); });
     ended.Pop(kShutdownWait);
     loop.Stop();
+    coordinator.DropQuestions();
   };
 
   const controller::ServiceParts parts{*epoch, opened.store.get(), &coordinator, &fleet, &ingest, &watchers};
@@ -243,7 +286,10 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   controller::WorkerGateway gateway(parts);
   grpc::ServerBuilder builder;
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second controller on the port must fail, not share it
-  builder.SetMaxReceiveMessageSize(8 << 20);
+  builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
+  builder.SetMaxSendMessageSize(static_cast<int>(limits::kReportBytes));
+  // Idle connections of nobody's do not stay.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 64);
   // Workers' keepalives on idle connections (worker/agent/agent.cc) are no abuse.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   std::vector<int> ports(flags.listen.size(), 0);
@@ -258,7 +304,9 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   }
   std::unique_ptr<web::Server> web;
   if (!flags.http.empty()) {
-    auto started = web::Server::Start(flags.http, server->InProcessChannel({}));
+    grpc::ChannelArguments arguments;
+    arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kReportBytes));
+    auto started = web::Server::Start(flags.http, server->InProcessChannel(arguments));
     if (!started.ok()) {
       loop.Stop();
       return Fail(started.status());
@@ -288,6 +336,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   const timespec pause{0, 300000000};
   for (int look = 1; sigtimedwait(&signals, nullptr, &pause) < 0; ++look) {
     if (opened.embedded != nullptr && look % 4 == 0) opened.embedded->KeepAlive();
+    if (look % 32 == 0) opened.store->GuardReader();
     const auto held = lock.Hold();
     // After a partition it may be this one's own old session that has the lock, for some seconds yet: the epoch knows.
     if (held.ok() && !*held && absl::IsAborted(opened.store->StillActive())) EndThisController("another controller, " + lock.Holder() + ", is active");

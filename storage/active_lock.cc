@@ -5,7 +5,6 @@
 namespace lockstep::storage {
 namespace {
 
-constexpr char kKey[] = "hashtextextended('lockstep active controller', 0)";
 // A server that hangs does not keep a controller from ending.
 const Patience kPatience{absl::Seconds(5)};
 
@@ -20,24 +19,36 @@ absl::Status ActiveLock::Connect() {
   auto opened = PgConnection::Open(conninfo_, kPatience);
   if (!opened.ok()) return opened.status();
   connection_ = *std::move(opened);
-  return absl::OkStatus();
+  auto named = connection_->Query("SELECT set_config('application_name', $1, false), set_config('idle_in_transaction_session_timeout', '0', false)", {who_.substr(0, 63)});
+  if (named.ok()) return absl::OkStatus();
+  connection_.reset();
+  return named.status();
 }
 
 absl::StatusOr<bool> ActiveLock::Hold() {
   if (absl::Status status = Connect(); !status.ok()) return status;
-  auto answer = connection_->Query(held_ ? "SELECT true" : absl::StrCat("SELECT pg_try_advisory_lock(", kKey, ")"));
-  if (!answer.ok()) {
+  if (held_) {
+    auto answer = connection_->Query("SELECT true");
+    if (answer.ok()) return true;
     held_ = false;
     connection_.reset();
     return answer.status();
   }
-  held_ = answer->Bool(0, 0);
-  return held_;
+  absl::Status status = connection_->Execute("BEGIN");
+  if (status.ok()) status = connection_->Execute("LOCK TABLE controller_lock IN EXCLUSIVE MODE NOWAIT");
+  if (status.ok()) return held_ = true;
+  const bool taken = connection_->healthy();
+  const absl::Status ended = connection_->Execute("ROLLBACK");
+  if (taken && ended.ok() && absl::IsUnavailable(status)) return false;  // 55P03: another session has it
+  connection_.reset();
+  return status;
 }
 
 std::string ActiveLock::Holder() {
   if (!Connect().ok()) return "";
-  const auto rows = connection_->Query("SELECT holder || ' (epoch ' || epoch || ')' FROM controller_epoch");
+  const auto rows = connection_->Query(
+      "SELECT a.application_name || ', PostgreSQL process ' || a.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
+      "WHERE l.relation = 'controller_lock'::regclass AND l.mode = 'ExclusiveLock' AND l.granted");
   return rows.ok() && rows->rows() == 1 ? rows->Text(0, 0) : "";
 }
 

@@ -135,7 +135,7 @@ std::string EmbeddedPostgres::conninfo() const {
 }
 
 std::string EmbeddedPostgres::reader_conninfo() const {
-  return absl::StrCat("host=", directory_, "/run port=5432 user=lockstep_reader dbname=lockstep");
+  return absl::StrCat("host=", directory_, "/run port=5432 user=lockstep_reader dbname=lockstep ", kReaderOptions);
 }
 
 absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::string& directory) {

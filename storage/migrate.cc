@@ -22,8 +22,8 @@ int VersionOf(const common::EmbeddedFile& file) { return atoi(file.name.c_str())
 
 absl::Status ApplyAll(PgConnection* connection) {
   // One migrates at a time, whatever number of controllers starts at once.
-  if (absl::Status status = connection->Execute("SELECT pg_advisory_xact_lock(5426110)"); !status.ok()) return status;
   if (absl::Status status = connection->Execute(kBookkeeping); !status.ok()) return status;
+  if (absl::Status status = connection->Execute("LOCK TABLE lockstep.schema_migrations IN SHARE ROW EXCLUSIVE MODE"); !status.ok()) return status;
   auto newest = connection->Query("SELECT coalesce(max(version), 0) FROM schema_migrations");
   if (!newest.ok()) return newest.status();
   const int known = VersionOf(SchemaFiles().back());
@@ -53,7 +53,9 @@ absl::Status ApplyAll(PgConnection* connection) {
 
 }  // namespace
 
-absl::Status Migrate(PgConnection* connection) {
+namespace {
+
+absl::Status MigrateOnce(PgConnection* connection) {
   connection->BePatient(kPatience);
   if (absl::Status status = connection->Execute("BEGIN"); !status.ok()) return status;
   const absl::Status status = ApplyAll(connection);
@@ -62,6 +64,14 @@ absl::Status Migrate(PgConnection* connection) {
     return status;
   }
   return connection->Execute("COMMIT");
+}
+
+}  // namespace
+
+absl::Status Migrate(PgConnection* connection) {
+  // Two that make the first schema at once: one is told that it is there.
+  const absl::Status status = MigrateOnce(connection);
+  return absl::IsAlreadyExists(status) ? MigrateOnce(connection) : status;
 }
 
 }  // namespace lockstep::storage

@@ -33,6 +33,10 @@ class PgResult {
   std::unique_ptr<PGresult, decltype(&PQclear)> result_;
 };
 
+// Where the reading role's sessions begin, whatever somebody has changed of the role: part of the connection string that people get.
+inline constexpr char kReaderOptions[] =
+    "options='-c default_transaction_read_only=on -c search_path=lockstep -c statement_timeout=10min -c idle_in_transaction_session_timeout=1min'";
+
 // A parameter: text, or NULL.
 using PgParam = std::optional<std::string>;
 

@@ -1,9 +1,16 @@
 #include "storage/pg_store.h"
 
+#include <algorithm>
+#include <limits>
+#include <set>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
+#include "common/limits.h"
 #include "google/protobuf/util/json_util.h"
+#include "spdlog/spdlog.h"
 #include "storage/ingest.h"
 #include "storage/migrate.h"
 
@@ -91,10 +98,12 @@ absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
   }
   std::string reader = "user=lockstep_reader";
   for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
-    const std::string keyword = option->keyword;
-    if (option->val == nullptr || keyword == "user" || keyword == "password") continue;
-    absl::StrAppend(&reader, " ", keyword, "='", option->val, "'");
+    // Where the server is, and nothing that is the controller's own.
+    static const std::set<std::string> kPlace = {"host", "hostaddr", "port", "dbname", "sslmode"};
+    if (option->val == nullptr || kPlace.count(option->keyword) == 0) continue;
+    absl::StrAppend(&reader, " ", option->keyword, "='", absl::StrReplaceAll(option->val, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   }
+  absl::StrAppend(&reader, " ", kReaderOptions);
   PQconninfoFree(options);
   return reader;
 }
@@ -170,7 +179,7 @@ absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
     auto raised = connection->Query("UPDATE controller_epoch SET epoch = epoch + 1, holder = $1, since = now() RETURNING epoch", {holder});
     if (!raised.ok()) return raised.status();
     epoch = raised->UInt(0, 0);
-    return connection->Execute("SELECT ensure_partitions(now())");
+    return connection->Execute("SELECT ensure_partitions(now(), now() + interval '1 month')");
   });
   if (!status.ok()) return status;
   epoch_ = epoch;
@@ -199,13 +208,45 @@ absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
         {host.host_id(), host.name(), host.kernel(), host.os(), host.cpu_model(), absl::StrCat(host.cpus()), absl::StrCat(host.memory_bytes())});
     if (!known.ok()) return known.status();
     auto worker = connection->Query(
-        "INSERT INTO workers (worker_id, host_id, boot_id, version, labels) VALUES ($1, $2, $3, $4, $5) "
+        "INSERT INTO workers (worker_id, host_id, boot_id, version, labels, certificate) VALUES ($1, $2, $3, $4, $5, $6) "
         "ON CONFLICT (worker_id) DO UPDATE SET host_id = excluded.host_id, boot_id = excluded.boot_id, "
-        "version = excluded.version, labels = excluded.labels, last_seen = now()",
-        {hello.worker_id(), host.host_id(), host.boot_id(), hello.software_version(), JsonObject(hello.labels())});
+        "version = excluded.version, labels = excluded.labels, last_seen = now(), "
+        "certificate = CASE WHEN workers.certificate = '' THEN excluded.certificate ELSE workers.certificate END",
+        {hello.worker_id(), host.host_id(), host.boot_id(), hello.software_version(), JsonObject(hello.labels()), hello.certificate()});
     if (!worker.ok()) return worker.status();
     return RegisterDevices(connection, hello);
   });
+}
+
+absl::StatusOr<std::vector<WorkerOwner>> PgStore::WorkerOwners() {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query("SELECT w.worker_id, h.name, w.certificate FROM workers w JOIN hosts h USING (host_id) WHERE w.certificate <> '' ORDER BY w.last_seen DESC");
+  if (!rows.ok()) return rows.status();
+  std::vector<WorkerOwner> owners;
+  for (int i = 0; i < rows->rows(); ++i) owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2)});
+  return owners;
+}
+
+absl::Status PgStore::ForgetHost(const std::string& host) {
+  return Run("UPDATE workers w SET certificate = '' FROM hosts h WHERE h.host_id = w.host_id AND h.name = $1", {host});
+}
+
+void PgStore::GuardReader() {
+  const absl::Status status = Run("SELECT guard_reader($1)", {absl::StrCat(limits::kReaderSeconds + 60)});
+  if (!status.ok()) spdlog::debug("the reading role is not guarded now: {}", std::string(status.message()));
+}
+
+absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_ns, int64_t last_ns) {
+  const auto month = [](int64_t ns) { return absl::FormatTime("%Y-%m", absl::FromUnixNanos(ns), absl::UTCTimeZone()); };
+  const std::string first = month(first_ns);
+  const std::string last = month(last_ns);
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // The months between two that are there were made with them, or are not this run's.
+    if (months_.count(first) != 0 && months_.count(last) != 0) return absl::OkStatus();
+  }
+  return connection->Query("SELECT ensure_partitions($1, $2)", {Utc(first_ns), Utc(last_ns)}).status();
 }
 
 absl::Status PgStore::Enqueue(const RunRecord& run) {
@@ -351,7 +392,7 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
         "WHERE c.run_id = $1 AND c.phase = $2 AND c.attempt = $3 AND c.worker_index = v.w",
         {run_id, absl::StrCat(phase), absl::StrCat(attempt), list(workers), list(offsets), list(bounds)});
     if (!kept.ok()) return kept.status();
-    return connection->Query("SELECT ensure_partitions($1)", {at}).status();
+    return EnsurePartitions(connection, go_wall_ns, go_wall_ns);
   });
 }
 
@@ -374,7 +415,27 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
 }
 
 absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {
-  return Transaction([&](PgConnection* connection) { return IngestBatches(connection, batches); });
+  // A run may outlive the month: what its samples need is there before they are.
+  int64_t first = std::numeric_limits<int64_t>::max();
+  int64_t last = 0;
+  for (const IngestBatch& batch : batches) {
+    for (const v1::DeliveryItem& item : batch.items) {
+      if (!item.has_interval()) continue;
+      first = std::min(first, batch.go_wall_ns + item.interval().begin_ns());
+      last = std::max(last, batch.go_wall_ns + item.interval().begin_ns());
+    }
+  }
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+    if (last != 0) {
+      if (absl::Status made = EnsurePartitions(connection, first, last); !made.ok()) return made;
+    }
+    return IngestBatches(connection, batches);
+  });
+  if (!status.ok() || last == 0) return status;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (months_.size() > 1000) months_.clear();
+  for (const int64_t at : {first, last}) months_.insert(absl::FormatTime("%Y-%m", absl::FromUnixNanos(at), absl::UTCTimeZone()));
+  return status;
 }
 
 absl::StatusOr<uint64_t> PgStore::Cursor(const v1::PhaseId& phase, uint32_t worker_index) {
@@ -388,14 +449,15 @@ absl::StatusOr<uint64_t> PgStore::Cursor(const v1::PhaseId& phase, uint32_t work
 }
 
 absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
+  if (text.empty()) return absl::InvalidArgumentError("no run is named");
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = text == "last" || text.empty()
+  auto rows = text == "last"
                   ? (*lease)->Query("SELECT run_id FROM runs ORDER BY number DESC LIMIT 1")
                   : (*lease)->Query("SELECT run_id FROM runs WHERE starts_with(run_id::text, $1) LIMIT 2", {text});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) {
-    return absl::NotFoundError(text == "last" || text.empty() ? "there is no run yet" : absl::StrCat("no run's id begins with '", text, "'"));
+    return absl::NotFoundError(text == "last" ? "there is no run yet" : absl::StrCat("no run's id begins with '", text, "'"));
   }
   if (rows->rows() > 1) return absl::InvalidArgumentError(absl::StrCat("several runs' ids begin with '", text, "'; write more of it"));
   return rows->Text(0, 0);
@@ -413,13 +475,16 @@ absl::StatusOr<RunRecord> PgStore::GetRun(const std::string& run_id) {
 absl::StatusOr<RunData> PgStore::LoadRun(const std::string& run_id) {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
-  return LoadRunData(lease->get(), run_id);
+  auto data = LoadRunData(lease->get(), run_id);
+  // A server that has not the memory for it will not have it in a moment either: that is no outage.
+  if (absl::IsResourceExhausted(data.status())) return absl::FailedPreconditionError(data.status().message());
+  return data;
 }
 
 absl::StatusOr<std::vector<v1::RunSummary>> PgStore::History(const v1::HistoryRequest& request) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  const uint32_t limit = request.limit() == 0 ? 20 : request.limit();
+  const uint32_t limit = request.limit() == 0 ? 20 : std::min<uint32_t>(request.limit(), limits::kHistoryLimit);
   auto rows = (*lease)->Query(
       absl::StrCat("SELECT ", kRunColumns, ", coalesce(r.summary::text, ''), (SELECT count(*) FROM run_workers w WHERE w.run_id = r.run_id) "
                    "FROM runs r JOIN jobs j USING (job_id) WHERE ($2 = '' OR j.name = $2) AND ($3 = '' OR r.owner = $3) "

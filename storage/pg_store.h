@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,10 @@ class PgStore final : public Store {
   absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
   absl::StatusOr<std::string> StoreId() override;
   absl::Status RegisterWorker(const v1::Hello& hello) override;
+  absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;
+  absl::Status ForgetHost(const std::string& host) override;
+  // To be called every now and then by the active controller: keeps the reading role to its limits.
+  void GuardReader();
   absl::Status Enqueue(const RunRecord& run) override;
   absl::StatusOr<std::vector<RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;
@@ -73,6 +78,8 @@ class PgStore final : public Store {
   // One transaction around `body`; from AcquireEpoch() on only while the epoch is this controller's.
   absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body) { return Transaction(options_.change_limit, body); }
   absl::Status Transaction(absl::Duration limit, const std::function<absl::Status(PgConnection*)>& body);
+  // Makes the partitions that samples of these instants (nanoseconds since 1970) need, unless they are known to be there.
+  absl::Status EnsurePartitions(PgConnection* connection, int64_t first_ns, int64_t last_ns);
   // A statement in such a transaction.
   absl::Status Run(const std::string& sql, const std::vector<PgParam>& parameters);
 
@@ -81,6 +88,7 @@ class PgStore final : public Store {
   std::atomic<bool> given_up_{false};
   std::mutex mutex_;
   std::vector<std::unique_ptr<PgConnection>> idle_;  // guarded by mutex_
+  std::set<std::string> months_;                     // "2026-11" whose partitions are known to be there; guarded by mutex_
   // While the server does not answer, one call at a time finds out whether it does again; the others fail at once.
   bool silent_ = false;   // guarded by mutex_
   bool probing_ = false;  // guarded by mutex_

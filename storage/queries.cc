@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/histogram.h"
+#include "common/limits.h"
 #include "google/protobuf/util/json_util.h"
 #include "storage/pg_store.h"
 
@@ -37,6 +38,7 @@ class Loader {
   Loader(PgConnection* connection, const std::string& run_id) : connection_(connection), run_id_(run_id) {}
 
   absl::StatusOr<RunData> Load() {
+    if (absl::Status status = CheckSize(); !status.ok()) return status;
     for (const auto& step : {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases, &Loader::LoadResults, &Loader::LoadCounters,
                              &Loader::LoadThreads, &Loader::LoadIntervals, &Loader::LoadDevices, &Loader::LoadHosts, &Loader::LoadEvents}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
@@ -51,6 +53,15 @@ class Loader {
   }
 
  private:
+  // What would not fit into the memory that a report may take is refused before it is read.
+  absl::Status CheckSize() {
+    auto rows = Query(absl::StrCat("SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE run_id = $1 UNION ALL SELECT 1 FROM device_samples WHERE run_id = $1 "
+                                   "UNION ALL SELECT 1 FROM host_samples WHERE run_id = $1 LIMIT ", limits::kReportRows + 1, ") s"));
+    if (!rows.ok()) return rows.status();
+    if (rows->Int(0, 0) <= limits::kReportRows) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat("run ", run_id_, " has more than ", limits::kReportRows, " rows of samples, more than a report is made of in memory; its samples are in SQL (docs/sql.md)"));
+  }
+
   absl::StatusOr<PgResult> Query(const std::string& sql) { return connection_->Query(sql, {run_id_}); }
   // Of a sample table, the rows of each phase's last attempt.
   std::string Last(const std::string& columns, const std::string& table, const std::string& order) {

@@ -112,6 +112,10 @@ struct HeldPlaces {
   int64_t hold_ns = 0;
 };
 
+struct WorkerOwner {
+  std::string worker_id, host, certificate;
+};
+
 // Whether what failed may succeed later, through no change of ours: the store is out of reach, has no space, or is read-only for now.
 inline bool MayPass(const absl::Status& status) { return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) || absl::IsPermissionDenied(status); }
 
@@ -131,6 +135,10 @@ class Store {
 
   // --- The fleet. ---
   virtual absl::Status RegisterWorker(const v1::Hello& hello) = 0;
+  // Whose each worker and its host's name are: the certificate with which they were first seen. Those without one are left out.
+  virtual absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() = 0;
+  // The host's name and the workers on it are nobody's any more.
+  virtual absl::Status ForgetHost(const std::string& host) = 0;
 
   // --- Runs. ---
   // Puts a run into the queue; `run` has run_id, job, source, owner and seed.

@@ -1,5 +1,8 @@
 // lockstep-worker: runs I/O on this host when a controller says so.
 
+#include <unistd.h>
+
+#include <chrono>
 #include <csignal>
 #include <iostream>
 #include <thread>
@@ -7,6 +10,8 @@
 #include "CLI/CLI.hpp"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/limits.h"
+#include "common/text.h"
 #include "common/tls.h"
 #include "common/version.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
@@ -37,7 +42,7 @@ struct Flags {
 
 void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--controller", flags->controllers, "HOST:PORT of the controller; several are tried in turn")->capture_default_str();
-  app->add_option("--allow", flags->allow, "A directory, file or device that jobs may use; everything else is refused");
+  app->add_option("--allow", flags->allow, "A directory, file or device, or a device's identity, that jobs may use; everything else is refused");
   app->add_option("--allow-expendable", flags->allow_expendable,
                   "Identity of a device that jobs may overwrite although it carries a signature (see lockstep devices)");
   app->add_option("--state-dir", flags->state_directory, "Where this worker keeps its identity")->capture_default_str();
@@ -77,6 +82,9 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
   options.mismatch_directory = flags.state_directory + "/mismatches";
   options.host = worker::ReadHostFacts(identity->host_id);
   if (!flags.name.empty()) options.host.set_name(flags.name);
+  if (!common::IsHostName(options.host.name())) {
+    return absl::InvalidArgumentError("'" + common::Printable(options.host.name(), 100) + "' is no name for a host: letters, digits, '.', '_' and '-', at most 253; give --name");
+  }
   for (const std::string& label : flags.labels) {
     const size_t equals = label.find('=');
     if (equals == 0 || equals == std::string::npos) {
@@ -92,12 +100,18 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// Signals end `end`; one thread waits for them.
+// Signals end `end`; one thread waits for them. Whatever the others do, the process ends soon after.
 void OnSignal(const sigset_t& signals, std::function<void()> end) {
   std::thread([signals, end = std::move(end)] {
     int number = 0;
     sigwait(&signals, &number);
     spdlog::info("stopping");
+    std::thread([] {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(limits::kShutdownNs));
+      spdlog::error("a thread does not stop: the process ends without it");
+      spdlog::default_logger()->flush();
+      _exit(1);
+    }).detach();
     end();
   }).detach();
 }

@@ -49,6 +49,7 @@ std::string DemoJob(const std::string& directory, int workers) {
 description: Four hosts lay out files, run a 70/30 random mix, then read them sequentially, in lockstep.
 labels: {kind: demo}
 hosts: {count: %d}
+store_filesystem: true
 targets:
   - name: data
     file: {path: "%s/{host}/data", size: 64MiB, count: 2}
@@ -82,6 +83,7 @@ int RunDemo(const Context& caller, const Flags& flags) {
   options.listen = "127.0.0.1:0";
   options.workers = flags.workers;
   options.quiet = true;
+  options.store_filesystem = true;
   options.allow = {(*scratch)->path()};
   for (int i = 1; i <= flags.workers; ++i) options.worker_names.push_back(absl::StrCat("node", i));
   std::cerr << "Starting a store, a controller and " << flags.workers << " workers, "

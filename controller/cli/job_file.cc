@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
+#include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
@@ -10,7 +12,10 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/limits.h"
+#include "common/text.h"
 #include "common/units.h"
+#include "proto/fields.h"
 #include "proto/job.pb.h"
 #include "proto/units.pb.h"
 #include "yaml-cpp/yaml.h"
@@ -58,31 +63,32 @@ class Reader {
   explicit Reader(JobFile* file) : file_(file) {}
 
   void Read(const YAML::Node& node, const std::string& path, Message* message) {
+    if (TooMuch(node)) return;
     file_->lines[path] = LineOf(node);
     if (node.IsNull()) return CheckRequired(node, path, *message);
     if (node.IsScalar()) return ReadShorthand(node, path, message);
     if (!node.IsMap()) return Error(node, path, "is a list; fields are expected here: " + FieldNames(*message->GetDescriptor()));
     std::map<const OneofDescriptor*, std::string> chosen;
     std::map<std::string, int> seen;
-    for (const auto& entry : node) {
-      const std::string key = entry.first.as<std::string>("");
+    for (const auto& [name, value] : EntriesOf(node, path)) {
+      const std::string key = name.as<std::string>("");
       const FieldDescriptor* field = Find(*message->GetDescriptor(), key);
-      const std::string here = path.empty() ? key : absl::StrCat(path, ".", key);
+      const std::string here = path.empty() ? common::Printable(key, 100) : absl::StrCat(path, ".", common::Printable(key, 100));
       if (field == nullptr) {
-        Error(entry.first, here, UnknownText(*message->GetDescriptor(), key));
+        Error(name, here, UnknownText(*message->GetDescriptor(), key));
         continue;
       }
       if (++seen[field->name()] > 1) {
-        Error(entry.first, here, "is given twice");
+        Error(name, here, "is given twice");
         continue;
       }
       const OneofDescriptor* oneof = field->real_containing_oneof();
       if (oneof != nullptr && !chosen.emplace(oneof, key).second) {
-        Error(entry.first, here, absl::StrCat("cannot stand beside ", chosen[oneof], "; only one of them is possible"));
+        Error(name, here, absl::StrCat("cannot stand beside ", chosen[oneof], "; only one of them is possible"));
         continue;
       }
-      file_->lines[here] = entry.first.Mark().line + 1;
-      ReadField(entry.second, here, *field, message);
+      file_->lines[here] = name.Mark().line + 1;
+      ReadField(value, here, *field, message);
     }
     CheckRequired(node, path, *message);
   }
@@ -90,29 +96,70 @@ class Reader {
   static int LineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
 
  private:
+  using Entries = std::vector<std::pair<YAML::Node, YAML::Node>>;
+
   void Error(const YAML::Node& node, const std::string& path, const std::string& text) {
-    file_->errors.push_back(absl::StrCat(file_->name, ":", LineOf(node), ": ", path, path.empty() ? "" : ": ", text));
+    constexpr size_t kMostErrors = 100;
+    if (file_->errors.size() >= kMostErrors) return;
+    file_->errors.push_back(absl::StrCat(file_->PlaceOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text));
+  }
+
+  // Anchors let a short file stand for an endless one.
+  bool TooMuch(const YAML::Node& node) {
+    constexpr int kMostValues = 200000;
+    if (++values_ == kMostValues) Error(node, "", absl::StrCat("stands for more than ", kMostValues, " values"));
+    return values_ >= kMostValues;
+  }
+
+  // A map's own entries, then those of maps that it merges (`<<`) whose keys it has not itself.
+  Entries EntriesOf(const YAML::Node& node, const std::string& path, int depth = 0) {
+    constexpr int kDeepest = 16;
+    Entries entries;
+    Entries merged;
+    for (const auto& entry : node) {
+      if (entry.first.as<std::string>("") != "<<") {
+        entries.emplace_back(entry.first, entry.second);
+        continue;
+      }
+      const YAML::Node from = entry.second;
+      const size_t count = from.IsSequence() ? from.size() : 1;
+      for (size_t i = 0; i < count; ++i) {
+        const YAML::Node one = from.IsSequence() ? from[i] : from;
+        if (!one.IsMap() || depth >= kDeepest) {
+          Error(entry.first, path, "<< takes a map, or a list of maps");
+          continue;
+        }
+        for (auto& more : EntriesOf(one, path, depth + 1)) merged.push_back(std::move(more));
+      }
+    }
+    std::set<std::string> own;
+    for (const auto& [name, value] : entries) own.insert(name.as<std::string>(""));
+    for (auto& [name, value] : merged) {
+      if (own.insert(name.as<std::string>("")).second) entries.emplace_back(name, value);
+    }
+    return entries;
   }
 
   static const FieldDescriptor* Find(const Descriptor& type, const std::string& key) {
     for (int i = 0; i < type.field_count(); ++i) {
-      if (YamlName(*type.field(i)) == key || type.field(i)->name() == key) return type.field(i);
+      if (v1::JobFieldName(*type.field(i)) == key || type.field(i)->name() == key) return type.field(i);
     }
     return nullptr;
   }
 
   static std::string FieldNames(const Descriptor& type) {
     std::vector<std::string> names;
-    for (int i = 0; i < type.field_count(); ++i) names.push_back(YamlName(*type.field(i)));
+    for (int i = 0; i < type.field_count(); ++i) names.push_back(v1::JobFieldName(*type.field(i)));
     return absl::StrJoin(names, ", ");
   }
 
   // With the nearest known name where there is one near enough, else all of them.
   static std::string UnknownText(const Descriptor& type, const std::string& key) {
     std::string nearest;
+    if (key.size() > 100) return absl::StrCat("is not a field; known here: ", FieldNames(type));
     size_t least = 1 + key.size() / 2;
     for (int i = 0; i < type.field_count(); ++i) {
-      const std::string name = YamlName(*type.field(i));
+      const std::string name = v1::JobFieldName(*type.field(i));
       const size_t distance = EditDistance(key, name);
       if (distance >= least) continue;
       least = distance;
@@ -128,16 +175,16 @@ class Reader {
     for (int i = 0; i < type->field_count(); ++i) {
       const FieldDescriptor* field = type->field(i);
       if (!field->options().GetExtension(v1::required)) continue;
-      const std::string here = path.empty() ? YamlName(*field) : absl::StrCat(path, ".", YamlName(*field));
+      const std::string here = path.empty() ? v1::JobFieldName(*field) : absl::StrCat(path, ".", v1::JobFieldName(*field));
       // A field that stands there and could not be read has its own error already.
       const bool present = field->is_repeated() ? reflection->FieldSize(message, field) > 0 : reflection->HasField(message, field);
-      if (!present && file_->lines.count(here) == 0) Error(node, path, absl::StrCat(YamlName(*field), " is missing"));
+      if (!present && file_->lines.count(here) == 0) Error(node, path, absl::StrCat(v1::JobFieldName(*field), " is missing"));
     }
   }
 
   // `pattern: random`: the name of a choice that needs nothing more.
   void ReadShorthand(const YAML::Node& node, const std::string& path, Message* message) {
-    const std::string text = node.Scalar();
+    const std::string text = common::Printable(node.Scalar(), 100);
     const FieldDescriptor* field = Find(*message->GetDescriptor(), text);
     if (field != nullptr && field->real_containing_oneof() != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       Message* chosen = message->GetReflection()->MutableMessage(message, field);
@@ -165,19 +212,20 @@ class Reader {
 
   void ReadMap(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, Message* message) {
     if (!node.IsMap()) return Error(node, path, "is not a list of KEY: VALUE");
-    for (const auto& entry : node) {
-      if (!entry.second.IsScalar()) {
-        Error(entry.second, absl::StrCat(path, ".", entry.first.as<std::string>("")), "is not a text");
+    for (const auto& [name, value] : EntriesOf(node, path)) {
+      if (!value.IsScalar()) {
+        Error(value, absl::StrCat(path, ".", common::Printable(name.as<std::string>(""), 100)), "is not a text");
         continue;
       }
       Message* item = message->GetReflection()->AddMessage(message, &field);
-      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("key"), entry.first.as<std::string>(""));
-      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("value"), entry.second.Scalar());
+      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("key"), name.as<std::string>(""));
+      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("value"), value.Scalar());
     }
   }
 
   void ReadValue(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, Message* message) {
     const Reflection* reflection = message->GetReflection();
+    if (TooMuch(node)) return;
     file_->lines[path] = LineOf(node);
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       return Read(node, path, field.is_repeated() ? reflection->AddMessage(message, &field) : reflection->MutableMessage(message, &field));
@@ -212,7 +260,7 @@ class Reader {
       names.push_back(EnumText(*value));
       if (names.back() == absl::AsciiStrToLower(node.Scalar())) return message->GetReflection()->SetEnum(message, &field, value);
     }
-    Error(node, path, absl::StrCat("'", node.Scalar(), "' is not one of ", absl::StrJoin(names, ", ")));
+    Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not one of ", absl::StrJoin(names, ", ")));
   }
 
   absl::StatusOr<double> Parse(const FieldDescriptor& field, const std::string& text) {
@@ -245,18 +293,18 @@ class Reader {
     const double value = *parsed;
     const auto& options = field.options();
     if (options.HasExtension(v1::min) && value < options.GetExtension(v1::min)) {
-      return Error(node, path, absl::StrCat("'", node.Scalar(), "' is too small; the least is ", Show(field, options.GetExtension(v1::min))));
+      return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too small; the least is ", Show(field, options.GetExtension(v1::min))));
     }
     if (options.HasExtension(v1::max) && value > options.GetExtension(v1::max)) {
-      return Error(node, path, absl::StrCat("'", node.Scalar(), "' is too large; the most is ", Show(field, options.GetExtension(v1::max))));
+      return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large; the most is ", Show(field, options.GetExtension(v1::max))));
     }
     const Reflection* reflection = message->GetReflection();
     const bool list = field.is_repeated();
-    if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return Error(node, path, absl::StrCat("'", node.Scalar(), "' is negative"));
+    if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is negative"));
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return list ? reflection->AddDouble(message, &field, value) : reflection->SetDouble(message, &field, value);
-    if (value != std::floor(value)) return Error(node, path, absl::StrCat("'", node.Scalar(), "' is not a whole number"));
+    if (value != std::floor(value)) return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not a whole number"));
     const double most = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ? 4294967295.0 : 9.2e18;
-    if (value > most) return Error(node, path, absl::StrCat("'", node.Scalar(), "' is too large"));
+    if (value > most) return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large"));
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_UINT32:
         return list ? reflection->AddUInt32(message, &field, static_cast<uint32_t>(value)) : reflection->SetUInt32(message, &field, static_cast<uint32_t>(value));
@@ -267,10 +315,11 @@ class Reader {
   }
 
   JobFile* file_;
+  int values_ = 0;
 };
 
-// Sets one value in the tree: phases.0.run.duration=10s. Returns what is wrong, or nothing.
-std::string ApplySet(const std::string& set, YAML::Node* root) {
+// Sets one value in the tree: phases.0.run.duration=10s. Returns what is wrong, or nothing; `path` is then the field's as errors name it.
+std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path) {
   const size_t equals = set.find('=');
   if (equals == std::string::npos || equals == 0) return absl::StrCat("--set ", set, ": write PATH=VALUE, as phases.0.run.duration=10s");
   const std::vector<std::string> parts = absl::StrSplit(set.substr(0, equals), absl::ByAnyChar(".[]"), absl::SkipEmpty());
@@ -283,8 +332,10 @@ std::string ApplySet(const std::string& set, YAML::Node* root) {
         return absl::StrCat("--set ", set, ": '", parts[i], "' is not one of the list's numbers, 0 to ", here.size() == 0 ? 0 : here.size() - 1);
       }
       chain.push_back(here[index]);
+      absl::StrAppend(path, "[", index, "]");
     } else if (here.IsMap() || here.IsNull() || !here.IsDefined()) {
       chain.push_back(here[parts[i]]);
+      absl::StrAppend(path, path->empty() ? "" : ".", parts[i]);
     } else {
       return absl::StrCat("--set ", set, ": there is nothing beneath '", parts[i - 1], "'");
     }
@@ -297,21 +348,44 @@ std::string ApplySet(const std::string& set, YAML::Node* root) {
   return "";
 }
 
+// The parser goes one call deeper with each bracket: more than this many are nobody's job.
+std::string TooDeep(const std::string& source) {
+  constexpr int kDeepest = 100;
+  constexpr int kDeepestIndent = 1000;
+  int depth = 0;
+  int column = 0;
+  bool indenting = true;
+  for (char c : source) {
+    if (c == '[' || c == '{') ++depth;
+    if ((c == ']' || c == '}') && depth > 0) --depth;
+    if (depth > kDeepest) return absl::StrCat("has more than ", kDeepest, " brackets within each other");
+    column = c == '\n' ? 0 : column + 1;
+    indenting = c == '\n' || (indenting && (c == ' ' || c == '-' || c == '?' || c == ':'));
+    if (indenting && column > kDeepestIndent) return absl::StrCat("is indented by more than ", kDeepestIndent, " blanks");
+  }
+  return "";
+}
+
+// What the parser could not read, in words; a tab in front of a line is the most common reason.
+std::string SyntaxError(const std::string& name, const std::string& source, const YAML::Exception& e) {
+  const std::vector<std::string> lines = absl::StrSplit(source, '\n');
+  for (int line = std::max(0, e.mark.line - 1); line <= e.mark.line && line < static_cast<int>(lines.size()); ++line) {
+    const size_t first = lines[static_cast<size_t>(line)].find_first_not_of(" \t");
+    if (lines[static_cast<size_t>(line)].substr(0, first).find('\t') != std::string::npos) {
+      return absl::StrCat(name, ":", line + 1, ": a tab in front; YAML is indented with blanks");
+    }
+  }
+  return absl::StrCat(name, ":", e.mark.line + 1, ": not YAML: ", e.msg);
+}
+
 }  // namespace
 
-std::string YamlName(const FieldDescriptor& field) {
-  std::string suffix;
-  switch (field.options().GetExtension(v1::unit)) {
-    case v1::UNIT_BYTES: suffix = "_bytes"; break;
-    case v1::UNIT_DURATION_NS: suffix = "_ns"; break;
-    case v1::UNIT_RATIO: suffix = "_ratio"; break;
-    case v1::UNIT_COUNT: suffix = "_per_second"; break;
-    case v1::UNIT_BYTES_PER_SECOND: suffix = "_bytes_per_second"; break;
-    default: break;
+std::string JobFile::PlaceOf(const std::string& path, int line) const {
+  for (const auto& [set_path, set] : sets) {
+    const bool here = path.rfind(set_path, 0) == 0 && (path.size() == set_path.size() || path[set_path.size()] == '.' || path[set_path.size()] == '[');
+    if (here) return absl::StrCat("--set ", set, ": ");
   }
-  const std::string& name = field.name();
-  const bool has = !suffix.empty() && name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
-  return has ? name.substr(0, name.size() - suffix.size()) : name;
+  return absl::StrCat(name, ":", line, ": ");
 }
 
 std::string JobFile::Locate(const v1::Problem& problem) const {
@@ -320,7 +394,7 @@ std::string JobFile::Locate(const v1::Problem& problem) const {
     const auto found = lines.find(path);
     if (found != lines.end() || path.empty()) {
       const int line = found == lines.end() ? 1 : found->second;
-      return absl::StrCat(name, ":", line, ": ", problem.path(), problem.path().empty() ? "" : ": ", problem.message());
+      return absl::StrCat(PlaceOf(problem.path(), line), problem.path(), problem.path().empty() ? "" : ": ", common::Printable(problem.message()));
     }
     const size_t cut = path.find_last_of(".[");
     path = cut == std::string::npos ? "" : path.substr(0, cut);
@@ -332,10 +406,23 @@ JobFile ParseJobFile(const std::string& name, const std::string& source, const s
   file.name = name;
   file.source = source;
   YAML::Node root;
+  if (source.size() > static_cast<size_t>(limits::kJobBytes)) {
+    file.errors.push_back(absl::StrCat(name, ":1: has ", source.size(), " bytes; the most is ", limits::kJobBytes));
+    return file;
+  }
+  if (const std::string deep = TooDeep(source); !deep.empty()) {
+    file.errors.push_back(absl::StrCat(name, ":1: ", deep));
+    return file;
+  }
   try {
-    root = YAML::Load(source);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(source);
+    if (documents.size() > 1) {
+      file.errors.push_back(absl::StrCat(name, ":", Reader::LineOf(documents[1]), ": a second document begins here (after `---`); a job file has one"));
+      return file;
+    }
+    if (!documents.empty()) root = documents[0];
   } catch (const YAML::Exception& e) {
-    file.errors.push_back(absl::StrCat(name, ":", e.mark.line + 1, ": not YAML: ", e.msg));
+    file.errors.push_back(SyntaxError(name, source, e));
     return file;
   }
   if (!root.IsMap()) {
@@ -343,8 +430,10 @@ JobFile ParseJobFile(const std::string& name, const std::string& source, const s
     return file;
   }
   for (const std::string& set : sets) {
-    const std::string wrong = ApplySet(set, &root);
+    std::string path;
+    const std::string wrong = ApplySet(set, &root, &path);
     if (!wrong.empty()) file.errors.push_back(wrong);
+    if (wrong.empty()) file.sets.emplace_back(path, set);
   }
   try {
     Reader(&file).Read(root, "", &file.job);

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/controller.pb.h"
@@ -18,15 +19,15 @@ struct JobFile {
   // "mixed.yaml:14: phases[1].run.workloads[0].block_size: '4q' is not a size; write 4096, 4KiB, 4k": all of them.
   std::vector<std::string> errors;
   std::map<std::string, int> lines;  // of field paths
+  std::vector<std::pair<std::string, std::string>> sets;  // overridden fields, and the words that did it
 
   // The line for a problem that the controller found: of the path itself, or of the nearest one above.
   std::string Locate(const v1::Problem& problem) const;
+  // "mixed.yaml:14: ", or "--set …: " for a field that was set on the command line.
+  std::string PlaceOf(const std::string& path, int line) const;
 };
 
 // Reads `source`, with `sets` ("phases.0.run.duration=10s") applied first. Never fails: errors are in the result.
 JobFile ParseJobFile(const std::string& name, const std::string& source, const std::vector<std::string>& sets);
-
-// A field's name in a job file: without its unit's suffix.
-std::string YamlName(const google::protobuf::FieldDescriptor& field);
 
 }  // namespace lockstep::cli

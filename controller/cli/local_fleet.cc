@@ -94,6 +94,7 @@ absl::Status LocalFleet::StartController() {
   }
   if (!options_.http.empty()) words.insert(words.end(), {"--http", options_.http});
   if (!options_.store.empty()) words.insert(words.end(), {"--store", options_.store});
+  if (options_.store_filesystem) words.push_back("--allow-store-filesystem");
   auto pid = Spawn(words, log);
   if (!pid.ok()) return pid.status();
   controller_ = *pid;

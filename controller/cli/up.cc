@@ -71,8 +71,9 @@ void AddUpCommand(CLI::App* app, int* status) {
   options.http = "127.0.0.1:9641";
   CLI::App* up = app->add_subcommand("up", "Start everything on this machine: store, controller, web page, workers");
   up->add_option("--workers", options.workers, "How many workers")->check(CLI::Range(0, 256))->capture_default_str();
-  up->add_option("--allow", options.allow, "A directory, file or device that jobs may use; STATE_DIR/data without it")->allow_extra_args(false);
+  up->add_option("--allow", options.allow, "A directory, file or device, or a device's identity, that jobs may use; STATE_DIR/data without it")->allow_extra_args(false);
   up->add_option("--allow-expendable", options.allow_expendable, "Identity of a device that jobs may overwrite although it carries a signature")->allow_extra_args(false);
+  up->add_flag("--allow-store-filesystem", options.store_filesystem, "Jobs that say store_filesystem: true may lay out files on the file system of the store");
   up->add_option("--listen", options.listen, "HOST:PORT of the controller")->capture_default_str();
   up->add_option("--http", options.http, "HOST:PORT of the web page")->capture_default_str();
   up->add_flag("--no-web", flags->no_web, "No web page");

@@ -1,27 +1,57 @@
 #include "controller/core/place_ledger.h"
 
 #include <algorithm>
+#include <tuple>
 
 namespace lockstep::controller {
+namespace {
 
-void PlaceLedger::Hold(const std::string& run_id, const std::string& worker_id, const std::vector<std::string>& places) {
-  for (const std::string& place : places) places_[place].insert({run_id, worker_id});
+bool Before(const Place& a, const Place& b) { return std::tie(a.thing, a.begin, a.end) < std::tie(b.thing, b.begin, b.end); }
+
+// Whether one of the sorted places has bytes in common with `wanted`.
+bool Overlaps(const std::vector<Place>& sorted, const Place& wanted) {
+  auto place = std::lower_bound(sorted.begin(), sorted.end(), Place{wanted.thing, 0, 0}, Before);
+  for (; place != sorted.end() && place->thing == wanted.thing; ++place) {
+    if (place->begin < wanted.end && wanted.begin < place->end) return true;
+  }
+  return false;
 }
 
-PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::vector<std::string>& places, int64_t now_ns) {
-  for (const std::string& place : places) {
-    const auto held = places_.find(place);
-    if (held == places_.end()) continue;
-    for (auto holder = held->second.begin(); holder != held->second.end();) {
-      const auto lost = lost_.find(*holder);
-      if (holder->first == run_id) {
-        ++holder;
-      } else if (over_.count(holder->first) != 0 && lost != lost_.end() && guards_.Pass(common::Guard::kPlacesHeld, lost->second <= now_ns)) {
-        holder = held->second.erase(holder);
-      } else {
-        return {holder->first, holder->second, place};
-      }
+}  // namespace
+
+void SortPlaces(std::vector<Place>* places) { std::sort(places->begin(), places->end(), Before); }
+
+bool FindOverlap(const std::vector<Place>& a, const std::vector<Place>& b, size_t* in_a) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!Overlaps(b, a[i])) continue;
+    *in_a = i;
+    return true;
+  }
+  return false;
+}
+
+void PlaceLedger::Hold(const std::string& run_id, const std::string& worker_id, const std::vector<Place>& places) {
+  if (places.empty()) return;
+  std::vector<Place>& held = places_[{run_id, worker_id}];
+  held.insert(held.end(), places.begin(), places.end());
+  SortPlaces(&held);
+  const auto same = [](const Place& a, const Place& b) { return !Before(a, b) && !Before(b, a); };
+  held.erase(std::unique(held.begin(), held.end(), same), held.end());
+}
+
+PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::vector<Place>& places, int64_t now_ns) {
+  for (auto held = places_.begin(); held != places_.end();) {
+    const Holder& holder = held->first;
+    size_t place = 0;
+    if (holder.first == run_id || !FindOverlap(places, held->second, &place)) {
+      ++held;
+      continue;
     }
+    const auto lost = lost_.find(holder);
+    if (over_.count(holder.first) == 0 || lost == lost_.end() || !guards_.Pass(common::Guard::kPlacesHeld, lost->second <= now_ns)) {
+      return {holder.first, holder.second, place};
+    }
+    held = places_.erase(held);
   }
   return {};
 }
@@ -34,9 +64,7 @@ void PlaceLedger::Confirm(const std::string& worker_id) {
       ++lost;
       continue;
     }
-    if (over_.count(lost->first.first) != 0) {
-      for (auto& [place, holders] : places_) holders.erase(lost->first);
-    }
+    if (over_.count(lost->first.first) != 0) places_.erase(lost->first);
     lost = lost_.erase(lost);
   }
 }
@@ -51,12 +79,8 @@ int64_t PlaceLedger::End(const std::string& run_id) {
   for (const auto& [holder, free_ns] : lost_) {
     if (holder.first == run_id) last = std::max(last, free_ns);
   }
-  for (auto place = places_.begin(); place != places_.end();) {
-    for (auto holder = place->second.begin(); holder != place->second.end();) {
-      const bool over = holder->first == run_id && lost_.count(*holder) == 0;
-      holder = over ? place->second.erase(holder) : std::next(holder);
-    }
-    place = place->second.empty() ? places_.erase(place) : std::next(place);
+  for (auto held = places_.lower_bound({run_id, ""}); held != places_.end() && held->first.first == run_id;) {
+    held = lost_.count(held->first) == 0 ? places_.erase(held) : std::next(held);
   }
   if (last == 0) over_.erase(run_id);
   return last;

@@ -10,20 +10,29 @@
 
 namespace lockstep::controller {
 
-// Which worker may be writing where. A place (a file, a device) that a run writes is held for its worker while the run lasts; of a
-// worker that was lost, also beyond the run's end until it has confirmed that it does nothing, or until it cannot do anything any more
-// by its own hard stop. While a run lasts nothing of it is given to another: a worker that was lost may take part again.
+// Bytes [begin, end) of a thing: a file or a disk, by a hash of what identifies it (proto/worker.proto, Place).
+struct Place {
+  uint64_t thing = 0;
+  uint64_t begin = 0;
+  uint64_t end = ~uint64_t{0};
+};
+
+// Which worker may be writing where. A place that a run writes is held for its worker while the run lasts; of a worker that was
+// lost, also beyond the run's end until it has confirmed that it does nothing, or until it cannot do anything any more by its own
+// hard stop. While a run lasts nothing of it is given to another: a worker that was lost may take part again.
 // Pure; times are of the controller's monotonic clock, nanoseconds.
 class PlaceLedger {
  public:
   explicit PlaceLedger(common::Guards guards = {}) : guards_(guards) {}
 
-  void Hold(const std::string& run_id, const std::string& worker_id, const std::vector<std::string>& places);
-  // The run that holds one of `places` at `now_ns`, and that place; empty when they are free for `run_id`.
+  // May be called again for the same run and worker: it holds these places too.
+  void Hold(const std::string& run_id, const std::string& worker_id, const std::vector<Place>& places);
+  // Who holds one of `places` at `now_ns`, and its number among them; an empty run when all are free for `run_id`.
   struct Conflict {
-    std::string run_id, worker_id, place;
+    std::string run_id, worker_id;
+    size_t place = 0;
   };
-  Conflict Find(const std::string& run_id, const std::vector<std::string>& places, int64_t now_ns);
+  Conflict Find(const std::string& run_id, const std::vector<Place>& places, int64_t now_ns);
   // The worker was lost: its places of the run become free at `free_ns`, or with Confirm().
   void Lose(const std::string& run_id, const std::string& worker_id, int64_t free_ns);
   // The worker does nothing: what it holds of runs in which it was lost is free.
@@ -36,9 +45,14 @@ class PlaceLedger {
  private:
   using Holder = std::pair<std::string, std::string>;  // run and worker
   common::Guards guards_;
-  std::map<std::string, std::set<Holder>> places_;
+  std::map<Holder, std::vector<Place>> places_;        // by thing, then begin
   std::map<Holder, int64_t> lost_;                     // → free at
   std::set<std::string> over_;                         // runs that have ended and still hold something
 };
+
+// Whether two of the lists' places have bytes in common: the numbers of the first such pair.
+bool FindOverlap(const std::vector<Place>& a, const std::vector<Place>& b, size_t* in_a);
+// In the order that FindOverlap() and the ledger need.
+void SortPlaces(std::vector<Place>* places);
 
 }  // namespace lockstep::controller

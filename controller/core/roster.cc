@@ -1,19 +1,43 @@
 #include "controller/core/roster.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/text.h"
 
 namespace lockstep::controller {
+namespace {
+
+bool IsId(const std::string& text) { return !text.empty() && text.size() <= 128 && common::IsPlainText(text, false); }
+
+std::string Named(const std::string& certificate) { return certificate.empty() ? "a worker without one" : absl::StrCat("the certificate ", certificate); }
+
+}  // namespace
 
 absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t now_ns) {
   if (!common::IsUuid(worker.worker_id) || !common::IsUuid(worker.host_id) || !common::IsUuid(worker.instance_id)) {
     return absl::FailedPreconditionError("its worker, host or instance id is not a UUID");
   }
-  if (worker.host_name.empty() || worker.boot_id.empty()) {
-    return absl::FailedPreconditionError("its host has no name or no boot id");
+  if (!common::IsHostName(worker.host_name)) {
+    return absl::FailedPreconditionError(absl::StrCat("'", common::Printable(worker.host_name, 60), "' is no host's name: letters, digits, '.', '_' and '-', at most 253; start it with --name"));
+  }
+  if (!IsId(worker.boot_id)) return absl::FailedPreconditionError("its host has no boot id");
+  const auto bound = workers_.find(worker.worker_id);
+  if (bound != workers_.end() && bound->second.certificate != worker.certificate) {
+    return absl::PermissionDeniedError(absl::StrCat("worker ", worker.worker_id, " belongs to the certificate ", bound->second.certificate, ", not to ", Named(worker.certificate),
+                                                    "; was its state directory copied? `lockstep forget ", bound->second.host_name, "` by an admin lets another certificate have it"));
+  }
+  const auto named_by = hosts_.find(worker.host_name);
+  if (named_by != hosts_.end() && named_by->second != worker.certificate) {
+    return absl::PermissionDeniedError(absl::StrCat("the host name ", worker.host_name, " belongs to the certificate ", named_by->second, ", not to ", Named(worker.certificate), "; `lockstep forget ",
+                                                    worker.host_name, "` by an admin lets another certificate have it"));
   }
   Admission admission;
   const auto found = members_.find(worker.worker_id);
+  if (found == members_.end() && members_.size() >= static_cast<size_t>(limits::kWorkers)) {
+    return absl::UnavailableError(absl::StrCat(members_.size(), " workers are attached; this controller takes no more"));
+  }
   if (found != members_.end()) {
     const bool same = found->second.identity.instance_id == worker.instance_id;
     if (found->second.connected && !same) {
@@ -33,7 +57,23 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
   if (found != members_.end()) names_.erase(found->second.identity.host_name);
   names_[worker.host_name] = worker.worker_id;
   members_[worker.worker_id] = {worker, true, now_ns};
+  if (!worker.certificate.empty()) Bind(worker.worker_id, worker.host_name, worker.certificate);
   return admission;
+}
+
+void Roster::Bind(const std::string& worker_id, const std::string& host_name, const std::string& certificate) {
+  workers_[worker_id] = {certificate, host_name};
+  hosts_[host_name] = certificate;
+}
+
+uint32_t Roster::Forget(const std::string& host_name) {
+  auto count = static_cast<uint32_t>(hosts_.erase(host_name));
+  for (auto worker = workers_.begin(); worker != workers_.end();) {
+    const bool here = worker->second.host_name == host_name;
+    count += here;
+    worker = here ? workers_.erase(worker) : std::next(worker);
+  }
+  return count;
 }
 
 void Roster::Disconnected(const std::string& worker_id) {
@@ -63,6 +103,10 @@ std::vector<Roster::Expired> Roster::Expire(int64_t now_ns) {
     member = members_.erase(member);
   }
   return expired;
+}
+
+bool Roster::IsDue(int64_t now_ns) const {
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) { return now_ns - member.second.heard_ns > lease_ns_; });
 }
 
 bool Roster::IsConnected(const std::string& worker_id) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/limits.h"
 
 namespace lockstep::controller {
 
@@ -18,7 +19,12 @@ class Roster {
   // What a worker says that it is. `instance_id` is new with each start of its process.
   struct Identity {
     std::string worker_id, instance_id, host_id, host_name, boot_id;
+    std::string certificate;  // the name in it; empty without TLS
   };
+  // Whose a worker id and a host's name are: the certificate with which they were first seen. What another controller knew.
+  void Bind(const std::string& worker_id, const std::string& host_name, const std::string& certificate);
+  // Forgets whose a host's name, and the workers that were seen under it, are. How many there were.
+  uint32_t Forget(const std::string& host_name);
   struct Admission {
     // The worker id was known with another process, which is lost therefore.
     bool replaced_process = false;
@@ -38,6 +44,8 @@ class Roster {
     std::string worker_id, reason;
   };
   std::vector<Expired> Expire(int64_t now_ns);
+  // Whether Expire() would find somebody.
+  bool IsDue(int64_t now_ns) const;
 
   bool Has(const std::string& worker_id) const { return members_.count(worker_id) != 0; }
   bool IsConnected(const std::string& worker_id) const;
@@ -53,6 +61,11 @@ class Roster {
   const int64_t lease_ns_;
   std::map<std::string, Member> members_;       // by worker id
   std::map<std::string, std::string> names_;    // host name → worker id
+  struct Binding {
+    std::string certificate, host_name;
+  };
+  std::map<std::string, Binding> workers_;             // by worker id
+  std::map<std::string, std::string> hosts_;           // host name → certificate
 };
 
 }  // namespace lockstep::controller

@@ -73,7 +73,10 @@ void RunMachine::Resume() {
     case ResumePoint::Reached::kGone:
       gone_ = true;
       outstanding_ = members_;
-      for (const auto& [worker, error] : from_.stored) outstanding_.erase(worker);
+      for (const auto& [worker, error] : from_.stored) {
+        outstanding_.erase(worker);
+        if (members_.count(worker) != 0) delivered_.insert(worker);
+      }
       stage_ = Stage::kRunning;
       for (const auto& [worker, error] : from_.stored) {
         if (!error.empty()) Broken(worker, "", error);
@@ -97,6 +100,8 @@ void RunMachine::StartPhase(uint32_t phase, uint32_t attempt) {
   armed_.clear();
   unassigned_.clear();
   doing_.clear();
+  delivered_.clear();
+  said_idle_.clear();
   outstanding_ = members_;
   degraded_ = degraded_ || members_.size() < plan_.hosts.size();
   stage_ = Stage::kRecording;
@@ -184,6 +189,7 @@ void RunMachine::On(const event::NotStarted& e) {
 
 void RunMachine::On(const event::ResultStored& e) {
   if (outstanding_.erase(e.worker) == 0) return;
+  delivered_.insert(e.worker);
   if (!e.error.empty() && void_reason_.empty()) Broken(e.worker, "", e.error);
   CheckComplete();
 }
@@ -192,6 +198,7 @@ void RunMachine::On(const event::Lost& e) {
   returned_.erase(e.worker);
   if (members_.erase(e.worker) == 0) return;
   const bool owed = outstanding_.erase(e.worker) != 0;
+  delivered_.erase(e.worker);
   armed_.erase(e.worker);
   unassigned_.erase(e.worker);
   lost_.insert(e.worker);
@@ -203,7 +210,8 @@ void RunMachine::On(const event::Lost& e) {
   degraded_ = degraded_ || !retry;
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
   // Lost after the last phase's result was stored: nothing is missing.
-  const bool owes_nothing = !owed && void_reason_.empty() && stage_ == Stage::kClosing && phase_ + 1 == plan_.phases.size();
+  const bool all_delivered = stage_ == Stage::kClosing || (stage_ == Stage::kRunning && outstanding_.empty());
+  const bool owes_nothing = !owed && void_reason_.empty() && all_delivered && phase_ + 1 == plan_.phases.size();
   if (retry && end_state_.empty()) {
     if (AtWork() && owed) Void(reason);
   } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
@@ -238,6 +246,11 @@ void RunMachine::On(const event::Attached& e) {
   using State = event::Attached::State;
   if (members_.count(e.worker) == 0) return;
   const bool busy = e.state != State::kIdle;
+  // One that has delivered, and does nothing, is done with the phase, whether it remembers it or not.
+  if (!busy && (e.this_phase || delivered_.count(e.worker) != 0)) {
+    said_idle_.insert(e.worker);
+    if (delivered_.count(e.worker) != 0) return CheckComplete();
+  }
   if (stage_ == Stage::kIdle || stage_ == Stage::kRejoining || stage_ == Stage::kRecording || stage_ == Stage::kClosing) {
     if (busy && !e.this_phase) Do(action::StopNow{{e.worker}, "another controller's phase"});
     return;
@@ -263,6 +276,10 @@ void RunMachine::On(const event::Attached& e) {
 
 void RunMachine::On(const event::Idle& e) {
   if (unassigned_.erase(e.worker) != 0 && stage_ == Stage::kArming) return Do(action::Assign{phase_, attempt_, {e.worker}});
+  if (e.this_phase) {
+    said_idle_.insert(e.worker);
+    CheckComplete();
+  }
   // With a phase of its own behind it, its result or failure is still to come.
   if (stage_ != Stage::kStopping || e.this_phase || !e.stopped) return;
   outstanding_.erase(e.worker);
@@ -320,7 +337,10 @@ void RunMachine::On(const event::Deadline& e) {
     if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) return StartPhase(phase_, attempt_);
     return EndAs("aborted", absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
   }
-  if (outstanding_.empty()) return;
+  // By now the workers have ended by themselves, whether they could say so or not.
+  const bool awaits = AwaitsIdle();
+  delivered_.clear();
+  if (outstanding_.empty()) return awaits ? CheckComplete() : void();
   std::set<uint32_t> missing = outstanding_;
   if (stage_ == Stage::kArming) {
     for (uint32_t worker : armed_) missing.erase(worker);
@@ -363,7 +383,12 @@ void RunMachine::CheckComplete() {
   if (stage_ != Stage::kRunning && stage_ != Stage::kStopping && stage_ != Stage::kArming && stage_ != Stage::kCommitting) return;
   const bool some_answered = outstanding_.size() < members_.size() && stage_ == Stage::kRunning;
   if (!outstanding_.empty() && (!some_answered || !guards_.Pass(Guard::kAllAnswered, false))) return;
+  if (AwaitsIdle()) return;
   Close();
+}
+
+bool RunMachine::AwaitsIdle() const {
+  return std::any_of(delivered_.begin(), delivered_.end(), [this](uint32_t worker) { return said_idle_.count(worker) == 0; });
 }
 
 void RunMachine::Close() {

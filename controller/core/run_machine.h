@@ -67,7 +67,9 @@ struct GoCommitted {};
 struct Failed { uint32_t worker; std::string reason; };
 // The go came too late: the worker did no I/O in this attempt and will not.
 struct NotStarted { uint32_t worker; std::string reason; };
-// The worker's result is committed in the store. `error` is empty when it did all it was asked.
+// The worker's result is committed in the store. `error` is empty when it did all it was asked. It counts once the worker has said on its
+// commands' stream, too, that it does nothing any more (Idle, or Attached with kIdle), or at the phase's deadline: samples come on
+// another stream, and only the former is the worker's lease.
 struct ResultStored { uint32_t worker; std::string error; };
 struct Lost { uint32_t worker; std::string reason; };
 // A lost worker is back, and does nothing.
@@ -164,6 +166,8 @@ class RunMachine {
   void Resume();
   void CheckArmed();
   void CheckComplete();
+  // A member has delivered its result, and not yet said that it does nothing.
+  bool AwaitsIdle() const;
   // In a cleanup phase that runs, one worker's failure does not keep the others from cleaning up.
   bool CleansAlone() const;
   bool Cleans() const { return AtWork() && plan_.phases[phase_].kind == PhaseKind::kCleanup; }
@@ -198,6 +202,8 @@ class RunMachine {
   bool lost_since_start_ = false;   // since the attempt was begun
   std::set<uint32_t> armed_;
   std::set<uint32_t> outstanding_;  // members whose result or failure in this phase is to come
+  std::set<uint32_t> delivered_;    // of whom the result is stored
+  std::set<uint32_t> said_idle_;    // who said that they are done with this phase
   std::set<uint32_t> unassigned_;   // members that were busy with something else when the phase was assigned
   std::map<uint32_t, std::string> doing_;
   uint64_t token_ = 0;

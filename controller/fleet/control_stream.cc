@@ -2,17 +2,23 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/version.h"
+#include "proto/fields.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 
-ControlStream::ControlStream(Fleet* fleet, grpc::CallbackServerContext* context) : fleet_(fleet), context_(context) {
-  StartRead(&incoming_);
+ControlStream::ControlStream(Fleet* fleet, grpc::CallbackServerContext* context, std::string certificate)
+    : fleet_(fleet), context_(context), certificate_(std::move(certificate)) {
+  if (fleet_->AddStranger(this)) {
+    StartRead(&incoming_);
+  } else {
+    Refuse(absl::UnavailableError("too many connections have not said Hello yet"));
+  }
 }
 
 void ControlStream::Command(v1::ControllerMessage message) {
   message.set_epoch(fleet_->epoch());
-  Send(std::move(message));
+  if (!Send(std::move(message))) End("it does not read what it is sent");
 }
 
 void ControlStream::End(const std::string& reason) {
@@ -23,7 +29,7 @@ void ControlStream::End(const std::string& reason) {
 void ControlStream::Refuse(const absl::Status& reason) {
   v1::ControllerMessage message;
   message.mutable_refused()->set_reason(std::string(reason.message()));
-  message.mutable_refused()->set_retry(absl::IsUnavailable(reason));
+  message.mutable_refused()->set_retry(absl::IsUnavailable(reason) || absl::IsPermissionDenied(reason));
   Command(std::move(message));
   FinishAfterWrites();
 }
@@ -36,8 +42,11 @@ void ControlStream::HandleFirst() {
     refused = absl::FailedPreconditionError(absl::StrCat("protocol version ", incoming_.hello().protocol_version(), " (worker ", incoming_.hello().software_version(),
                            "); this controller (", common::kSoftwareVersion, ") speaks version ", v1::PROTOCOL_VERSION_CURRENT,
                            ": install the same Lockstep on both"));
+  } else if (const std::string wrong = v1::FirstProblem(incoming_.hello()); !wrong.empty()) {
+    refused = absl::FailedPreconditionError(absl::StrCat("its Hello is not one: ", wrong));
   } else {
     worker_id_ = incoming_.hello().worker_id();
+    incoming_.mutable_hello()->set_certificate(certificate_);
     refused = fleet_->Attach(incoming_.hello(), this);
     if (refused.ok()) return StartRead(&incoming_);
     worker_id_.clear();
@@ -49,11 +58,14 @@ void ControlStream::OnReadDone(bool ok) {
   if (!ok) return FinishNow(grpc::Status(grpc::StatusCode::CANCELLED, "the worker hung up"));
   const int64_t received = fleet_->clock().MonotonicNs();
   if (worker_id_.empty()) return HandleFirst();
+  // What it says is logged, stored and shown to people.
+  if (!incoming_.has_clock_reply()) v1::CleanTexts(&incoming_);
   if (fleet_->OnMessage(worker_id_, this, incoming_, received)) StartRead(&incoming_);
 }
 
 void ControlStream::OnDone() {
   if (!worker_id_.empty()) fleet_->Detach(worker_id_, this);
+  fleet_->RemoveStranger(this);
   delete this;
 }
 

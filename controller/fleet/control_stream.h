@@ -11,8 +11,8 @@ namespace lockstep::controller {
 // One worker's Control stream on the server. Owns itself: gRPC calls OnDone() last.
 class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::ControllerMessage> {
  public:
-  // `fleet` and `context` outlive this.
-  ControlStream(Fleet* fleet, grpc::CallbackServerContext* context);
+  // `fleet` and `context` outlive this. `certificate`: the name in the caller's; empty without TLS.
+  ControlStream(Fleet* fleet, grpc::CallbackServerContext* context, std::string certificate);
 
   // Send(), with the controller's epoch on the message.
   void Command(v1::ControllerMessage message);
@@ -29,6 +29,7 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
 
   Fleet* fleet_;
   grpc::CallbackServerContext* context_;
+  const std::string certificate_;
   v1::WorkerMessage incoming_;
   std::string worker_id_;  // empty until attached
 };

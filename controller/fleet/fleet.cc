@@ -4,6 +4,8 @@
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
+#include "common/ids.h"
+#include "common/limits.h"
 #include "controller/fleet/control_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -18,14 +20,17 @@ constexpr size_t kBurstTotal = 3000;
 constexpr int64_t kBurstNs = 4000000;
 constexpr size_t kPingsKept = 128;
 // A worker sends a few messages a second; one that sends more than this for longer is not one of ours.
-constexpr double kMessagesPerSecond = 200;
-constexpr double kMessageBurst = 2000;
+constexpr double kMessagesPerSecond = limits::kWorkerMessages;
+constexpr double kMessageBurst = limits::kWorkerBurst;
 constexpr int64_t kWallWarningNs = 1000000000;
 
 }  // namespace
 
 Fleet::Fleet(Options options, const common::Clock* clock, Callbacks callbacks)
-    : options_(std::move(options)), clock_(clock), callbacks_(std::move(callbacks)), roster_(options_.lease_ns), thread_([this] { Main(); }) {}
+    : options_(std::move(options)), clock_(clock), callbacks_(std::move(callbacks)), roster_(options_.lease_ns) {
+  for (const Binding& binding : options_.bindings) roster_.Bind(binding.worker_id, binding.host_name, binding.certificate);
+  thread_ = std::thread([this] { Main(); });
+}
 
 Fleet::~Fleet() {
   {
@@ -43,14 +48,18 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_) return absl::UnavailableError("the controller is shutting down");
     const int64_t now = clock_->MonotonicNs();
-    auto admitted = roster_.Attach({hello.worker_id(), hello.instance_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id()}, now);
+    auto admitted = roster_.Attach({hello.worker_id(), hello.instance_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id(), hello.certificate()}, now);
+    if (absl::IsPermissionDenied(admitted.status())) callbacks_.intruder(std::string(admitted.status().message()));
     if (!admitted.ok()) return admitted.status();
     admission = *admitted;
+    strangers_.erase(stream);
     // Welcome is queued before anybody else can send.
     v1::ControllerMessage welcome;
     welcome.mutable_welcome()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     welcome.mutable_welcome()->set_lease_ns(options_.lease_ns);
     welcome.mutable_welcome()->set_store_id(options_.store_id);
+    const std::string session = absl::StrCat(common::NewUuid(), common::NewUuid());
+    welcome.mutable_welcome()->set_session(session);
     stream->Command(std::move(welcome));
     Member& member = members_[hello.worker_id()];
     // The same process came back before its old connection was missed.
@@ -58,6 +67,7 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     if (!admission.resumed) member = Member();
     member.hello = hello;
     member.stream = stream;
+    member.session = session;
     member.pings.clear();
     member.next_ping_ns = now;
     member.burst = kBurst;
@@ -153,6 +163,29 @@ bool Fleet::IsAttached(const std::string& worker_id) const {
   return roster_.Has(worker_id);
 }
 
+bool Fleet::MayDeliver(const std::string& worker_id, const std::string& certificate, const std::string& session) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = members_.find(worker_id);
+  return found != members_.end() && found->second.hello.certificate() == certificate && !session.empty() && found->second.session == session;
+}
+
+uint32_t Fleet::Forget(const std::string& host_name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return roster_.Forget(host_name);
+}
+
+bool Fleet::AddStranger(ControlStream* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stopping_ || strangers_.size() >= static_cast<size_t>(limits::kUnwelcomed)) return false;
+  strangers_[stream] = clock_->MonotonicNs();
+  return true;
+}
+
+void Fleet::RemoveStranger(ControlStream* stream) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  strangers_.erase(stream);
+}
+
 std::vector<v1::AttachedWorker> Fleet::List() const {
   std::vector<v1::AttachedWorker> list;
   std::lock_guard<std::mutex> lock(mutex_);
@@ -206,15 +239,23 @@ void Fleet::Main() {
       PingLocked(&member, now);
       if (member.burst > 0 && --member.burst > 0) bursting_ = true;
     }
-    const std::vector<Roster::Expired> expired = roster_.Expire(now);
-    for (const Roster::Expired& gone : expired) {
-      Member& member = members_[gone.worker_id];
-      if (member.stream != nullptr) member.stream->End(gone.reason);
-      members_.erase(gone.worker_id);
+    for (auto& [stream, since] : strangers_) {
+      if (now - since <= limits::kHelloNs) continue;
+      stream->End("it does not say Hello");
+      since = now;
     }
-    if (!expired.empty()) {
+    if (roster_.IsDue(now)) {
+      // Whoever returns between the roster's word and the callback must not be said to be lost after it was said to be attached.
       lock.unlock();
       std::lock_guard<std::mutex> one_at_a_time(callback_mutex_);
+      lock.lock();
+      const std::vector<Roster::Expired> expired = roster_.Expire(clock_->MonotonicNs());
+      for (const Roster::Expired& gone : expired) {
+        Member& member = members_[gone.worker_id];
+        if (member.stream != nullptr) member.stream->End(gone.reason);
+        members_.erase(gone.worker_id);
+      }
+      lock.unlock();
       for (const Roster::Expired& gone : expired) callbacks_.lost(gone.worker_id, gone.reason);
       lock.lock();
     }

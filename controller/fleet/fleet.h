@@ -27,11 +27,18 @@ class Fleet final : public FleetLink {
     std::function<void(const v1::Hello&)> attached;
     std::function<void(const std::string& worker_id, const v1::WorkerMessage&)> message;
     std::function<void(const std::string& worker_id, const std::string& reason)> lost;
+    // Somebody tried to be another worker, or a worker was sent away: in words, for the log and the record.
+    std::function<void(const std::string& text)> intruder = [](const std::string&) {};
+  };
+  // Whose a worker and its host's name are, as the store has it.
+  struct Binding {
+    std::string worker_id, host_name, certificate;
   };
   struct Options {
     uint64_t epoch = 0;
     std::string store_id;
     int64_t lease_ns = 10000000000;
+    std::vector<Binding> bindings = {};
   };
 
   // `clock` outlives this.
@@ -46,6 +53,11 @@ class Fleet final : public FleetLink {
   int64_t lease_ns() const override { return options_.lease_ns; }
   // Attached, with a connection or waited for.
   bool IsAttached(const std::string& worker_id) const;
+  // Whether samples that come in this worker's name are its own: it is attached, the certificate is the one that it attached with, and
+  // `session` the word that it was given then.
+  bool MayDeliver(const std::string& worker_id, const std::string& certificate, const std::string& session) const;
+  // Another certificate may attach under this host's name from now on. How many names and workers were forgotten.
+  uint32_t Forget(const std::string& host_name);
   // For people: everything but the run.
   std::vector<v1::AttachedWorker> List() const;
   // Ends every stream.
@@ -58,12 +70,16 @@ class Fleet final : public FleetLink {
   bool OnMessage(const std::string& worker_id, ControlStream* stream, const v1::WorkerMessage& message, int64_t received_ns);
   void Detach(const std::string& worker_id, ControlStream* stream);
   uint64_t epoch() const { return options_.epoch; }
+  // False when there are too many streams that have not said Hello yet.
+  bool AddStranger(ControlStream* stream);
+  void RemoveStranger(ControlStream* stream);
   const common::Clock& clock() const { return *clock_; }
 
  private:
   struct Member {
     v1::Hello hello;
     ControlStream* stream = nullptr;  // null while it is waited for
+    std::string session;
     ClockEstimator estimator;
     std::map<uint64_t, int64_t> pings;  // id → sent, controller's clock
     int64_t next_ping_ns = 0;
@@ -83,6 +99,7 @@ class Fleet final : public FleetLink {
   std::condition_variable changed_;
   Roster roster_;                               // guarded by mutex_
   std::map<std::string, Member> members_;       // by worker id; guarded by mutex_
+  std::map<ControlStream*, int64_t> strangers_; // since when they are here, without Hello; guarded by mutex_
   uint64_t next_ping_ = 1;                      // guarded by mutex_
   bool bursting_ = false;                       // guarded by mutex_
   bool stopping_ = false;                       // guarded by mutex_

@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "common/limits.h"
 #include "grpcpp/grpcpp.h"
 
 namespace lockstep::controller {
@@ -13,12 +14,15 @@ namespace lockstep::controller {
 template <typename Request, typename Response>
 class QueuedStream : public grpc::ServerBidiReactor<Request, Response> {
  public:
-  // Queues a message; returns at once. Dropped once the stream has ended. From any thread.
-  void Send(Response message) {
+  // Queues a message; returns at once. Dropped once the stream has ended. False when so many wait already that the other side cannot be
+  // reading. From any thread.
+  bool Send(Response message) {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (finished_ || finish_after_write_) return;
+    if (finished_ || finish_after_write_) return true;
+    if (outgoing_.size() >= static_cast<size_t>(limits::kCommandsWaiting)) return false;
     outgoing_.push_back(std::move(message));
     if (outgoing_.size() == 1) this->StartWrite(&outgoing_.front());
+    return true;
   }
 
   void OnWriteDone(bool ok) override {

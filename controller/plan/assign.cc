@@ -62,6 +62,19 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, const v1::RunPhase& loa
   return out;
 }
 
+// Says which device was inspected, and, of several workers that write to one device under one kernel, that the first holds it for all.
+void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string>* held, v1::TargetAssignment* out) {
+  if (!out->target().has_device()) return;
+  for (const v1::TargetInspection& found : run.workers[worker].inspection.targets()) {
+    if (found.target() != out->index()) continue;
+    out->set_device_identity(found.device_identity());
+    out->set_disk_sequence(found.disk_sequence());
+    if (!out->written()) continue;
+    const std::string device = absl::StrCat(run.workers[worker].hello.host().boot_id(), "/", found.device_major(), ":", found.device_minor());
+    out->set_held_by_peer(!held->insert(device).second);
+  }
+}
+
 // The whole-disk names underneath the phase's targets, which this worker samples for its kernel: the first member of
 // each kernel that sees a device does.
 std::vector<std::string> DevicesToSample(const SettledRun& run, const std::vector<uint32_t>& targets, uint32_t worker,
@@ -157,6 +170,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
   std::vector<v1::Assignment> assignments;
   std::set<std::string> sampled_devices;
   std::set<std::string> sampled_kernels;
+  std::set<std::string> held_devices;
   for (uint32_t member : members) {
     v1::Assignment out;
     out.mutable_phase()->set_run_id(run.run_id);
@@ -164,7 +178,16 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     out.mutable_phase()->set_attempt(attempt);
     out.set_worker_index(member);
     // Slices go by the worker's number in the run, so that a lost worker does not move the others'.
-    for (uint32_t target : targets) *out.add_targets() = AssignTarget(run, load, target, member, member, run.workers.size());
+    // A worker holds a device once, whatever number of targets it is: the set is of devices that others hold.
+    std::set<std::string> held_here = held_devices;
+    for (uint32_t target : targets) {
+      v1::TargetAssignment* assigned = out.add_targets();
+      *assigned = AssignTarget(run, load, target, member, member, run.workers.size());
+      std::set<std::string> others = held_devices;
+      DescribeDevice(run, member, &others, assigned);
+      held_here.insert(others.begin(), others.end());
+    }
+    held_devices = std::move(held_here);
     if (phase.has_prepare()) {
       *out.mutable_prepare() = phase.prepare();
     } else if (phase.has_cleanup()) {

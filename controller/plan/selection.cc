@@ -1,39 +1,82 @@
 #include "controller/plan/selection.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/text.h"
+#include "common/units.h"
 #include "controller/plan/validate.h"
 
 namespace lockstep::controller {
 
-std::vector<std::string> ExpandHostNames(const std::string& text) {
-  const size_t open = text.find('[');
-  const size_t close = text.find(']', open == std::string::npos ? 0 : open);
-  if (open == std::string::npos || close == std::string::npos) return {text};
-  const std::string head = text.substr(0, open);
-  const std::string tail = text.substr(close + 1);
-  std::vector<std::string> names;
-  const std::vector<std::string> parts = absl::StrSplit(text.substr(open + 1, close - open - 1), ',');
-  for (const std::string& part : parts) {
+namespace {
+
+// One piece of a name: a text, or several of which one stands there.
+using Choices = std::vector<std::string>;
+
+absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
+  Choices choices;
+  for (const auto& piece : absl::StrSplit(list, ',')) {
+    const std::string part(piece);
     const size_t dash = part.find('-');
     uint32_t first = 0;
     uint32_t last = 0;
-    if (dash == std::string::npos || !absl::SimpleAtoi(part.substr(0, dash), &first) ||
-        !absl::SimpleAtoi(part.substr(dash + 1), &last) || last < first || last - first > 65536) {
-      for (const std::string& rest : ExpandHostNames(head + part + tail)) names.push_back(rest);
+    const bool numbers = dash != std::string::npos && part.find_first_not_of("0123456789-") == std::string::npos;
+    if (!numbers) {
+      choices.push_back(part);
       continue;
     }
-    for (uint32_t i = first; i <= last; ++i) {
-      const std::string number = absl::StrFormat("%0*d", static_cast<int>(dash), i);
-      for (const std::string& rest : ExpandHostNames(tail)) names.push_back(head + number + rest);
+    if (dash > 9 || part.size() > 19 || !absl::SimpleAtoi(part.substr(0, dash), &first) || !absl::SimpleAtoi(part.substr(dash + 1), &last) || last < first) {
+      return absl::InvalidArgumentError(absl::StrCat("'[", common::Printable(list, 60), "]' is not a range as 1-8 or 001-120, of at most 9 digits"));
     }
+    if (uint64_t{last} - first + 1 + choices.size() > most) return absl::InvalidArgumentError(absl::StrCat("'[", common::Printable(list, 60), "]' stands for more than ", most, " names"));
+    for (uint64_t i = first; i <= last; ++i) choices.push_back(absl::StrFormat("%0*d", static_cast<int>(dash), i));
+  }
+  return choices;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text, size_t most) {
+  std::vector<Choices> pieces;
+  size_t count = 1;
+  int ranges = 0;
+  for (size_t at = 0; at < text.size();) {
+    const size_t open = text.find('[', at);
+    const size_t close = open == std::string::npos ? open : text.find(']', open);
+    if (close == std::string::npos) {
+      pieces.push_back({text.substr(at)});
+      break;
+    }
+    pieces.push_back({text.substr(at, open - at)});
+    if (++ranges > limits::kHostRanges) return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60), "' has more than ", limits::kHostRanges, " ranges"));
+    auto choices = ParseRange(text.substr(open + 1, close - open - 1), most);
+    if (!choices.ok()) return choices.status();
+    count *= choices->size();
+    if (count > most) return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60), "' stands for more than ", most, " names"));
+    pieces.push_back(*std::move(choices));
+    at = close + 1;
+  }
+  std::vector<std::string> names = {""};
+  for (const Choices& choices : pieces) {
+    std::vector<std::string> longer;
+    longer.reserve(names.size() * choices.size());
+    for (const std::string& name : names) {
+      for (const std::string& choice : choices) longer.push_back(name + choice);
+    }
+    names = std::move(longer);
+  }
+  for (const std::string& name : names) {
+    if (common::IsHostName(name)) continue;
+    return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(name, 60), "' is no host's name: letters, digits, '.', '_' and '-', at most 253"));
   }
   return names;
 }
@@ -41,7 +84,9 @@ std::vector<std::string> ExpandHostNames(const std::string& text) {
 absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector, const std::vector<PlanWorker>& workers) {
   std::set<std::string> wanted;
   for (const std::string& text : selector.names()) {
-    for (const std::string& name : ExpandHostNames(text)) wanted.insert(name);
+    const auto names = ExpandHostNames(text, limits::kHostNames - std::min<size_t>(wanted.size(), limits::kHostNames));
+    if (!names.ok()) return names.status();
+    wanted.insert(names->begin(), names->end());
   }
   std::vector<uint32_t> chosen;
   std::set<std::string> found;
@@ -63,7 +108,9 @@ absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector, c
   std::vector<std::string> missing;
   std::set_difference(wanted.begin(), wanted.end(), found.begin(), found.end(), std::back_inserter(missing));
   if (!missing.empty()) {
-    return absl::ResourceExhaustedError(absl::StrCat("no worker is attached on ", absl::StrJoin(missing, ", ")));
+    const size_t shown = std::min<size_t>(missing.size(), 8);
+    const std::string more = missing.size() > shown ? absl::StrCat(" and ", missing.size() - shown, " more") : "";
+    return absl::ResourceExhaustedError(absl::StrCat("no worker is attached on ", absl::StrJoin(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more));
   }
   if (chosen.empty() || chosen.size() < selector.count()) {
     std::vector<std::string> names;
@@ -76,44 +123,171 @@ absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector, c
   return chosen;
 }
 
-FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const std::string& store_device) {
-  FleetCheck check;
-  std::map<std::string, std::string> owners;  // place of a private target → host
-  std::set<std::string> warned;
-  const auto synthetic = std::count_if(workers.begin(), workers.end(), [](const PlanWorker& w) { return w.inspection.synthetic(); });
-  if (synthetic != 0 && synthetic != static_cast<std::ptrdiff_t>(workers.size())) {
-    check.refusals.push_back(absl::StrCat(synthetic, " of ", workers.size(), " workers are synthetic (--simulate): their figures are made up, and cannot be added to real ones; select hosts by names, or ",
-                                          "by the label synthetic: yes"));
+namespace {
+
+// One job on one fleet: subject by subject.
+class FleetChecker {
+ public:
+  FleetChecker(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const StorePlace& store) : job_(job), workers_(workers), store_(store), use_(UseOfTargets(job)) {}
+
+  FleetCheck Run() {
+    CheckSynthetic();
+    for (uint32_t w = 0; w < workers_.size(); ++w) {
+      for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
+        if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;  // refused when it came in
+        CheckTarget(w, found);
+      }
+    }
+    CheckSharedBytes();
+    CheckSpace();
+    return std::move(check_);
   }
-  for (const PlanWorker& worker : workers) {
-    const std::string& host = worker.hello.host().name();
-    for (const v1::TargetInspection& found : worker.inspection.targets()) {
-      const v1::Target& target = job.targets(static_cast<int>(found.target()));
-      if (!found.refused().empty()) {
-        check.refusals.push_back(absl::StrCat(host, ": target ", target.name(), ": ", found.refused()));
-        continue;
+
+ private:
+  const v1::Target& TargetOf(const v1::TargetInspection& found) const { return job_.targets(static_cast<int>(found.target())); }
+  const std::string& HostOf(uint32_t worker) const { return workers_[worker].hello.host().name(); }
+
+  void Refuse(const std::string& text) {
+    constexpr size_t kMostRefusals = 100;
+    if (check_.refusals.size() < kMostRefusals) check_.refusals.push_back(text);
+  }
+
+  void CheckSynthetic() {
+    const auto synthetic = std::count_if(workers_.begin(), workers_.end(), [](const PlanWorker& w) { return w.inspection.synthetic(); });
+    if (synthetic == 0 || synthetic == static_cast<std::ptrdiff_t>(workers_.size())) return;
+    Refuse(absl::StrCat(synthetic, " of ", workers_.size(), " workers are synthetic (--simulate): their figures are made up, and cannot be added to real ones; select hosts by names, or ",
+                        "by the label synthetic: yes"));
+  }
+
+  void CheckTarget(uint32_t w, const v1::TargetInspection& found) {
+    const PlanWorker& worker = workers_[w];
+    const v1::Target& target = TargetOf(found);
+    if (!found.refused().empty()) return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.refused()));
+    const std::string device = absl::StrCat(worker.hello.host().boot_id(), "/", found.device_name());
+    if (!store_.device.empty() && device == store_.device && warned_.insert(target.name()).second) {
+      check_.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ", found.device_name(),
+                                             ", where Lockstep's own store writes too; for figures that count, use another device or --store"));
+    }
+    if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() && warned_.insert("memory " + target.name()).second) {
+      check_.warnings.push_back(absl::StrCat("target ", target.name(), " has no block device underneath (", found.filesystem(),
+                                             "): memory or a network is measured, and nothing can be cross-checked"));
+    }
+  }
+
+  // Private targets have bytes of their own on each worker, and no two targets of which one is written have bytes in common.
+  void CheckSharedBytes() {
+    struct Owned {
+      Place place;
+      uint32_t worker = 0, target = 0;
+    };
+    std::vector<Owned> all;
+    for (uint32_t w = 0; w < workers_.size(); ++w) {
+      for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
+        if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;
+        for (const Place& place : PlacesOf(found)) all.push_back({place, w, found.target()});
+        if (all.size() > static_cast<size_t>(limits::kPlacesOfARun)) return Refuse(absl::StrCat("the job's files are more than ", limits::kPlacesOfARun, " over all workers"));
       }
-      if (target.sharing() == v1::SHARING_PRIVATE) {
-        for (int i = 0; i < found.place_keys_size(); ++i) {
-          const auto [other, fresh] = owners.emplace(found.place_keys(i), host);
-          if (fresh) continue;
-          check.refusals.push_back(absl::StrCat(host, ": target ", target.name(), ": ", i < found.paths_size() ? found.paths(i) : "", " is also used by ", other->second,
-                                                "; put {host} or {worker} into the path, or share it with sharing: sliced"));
-          break;
+    }
+    std::sort(all.begin(), all.end(), [](const Owned& a, const Owned& b) { return std::tie(a.place.thing, a.place.begin, a.worker, a.target) < std::tie(b.place.thing, b.place.begin, b.worker, b.target); });
+    std::set<std::pair<uint32_t, uint32_t>> said;  // targets
+    for (size_t first = 0, end = 0; first < all.size(); first = end) {
+      uint64_t reach = 0;
+      for (end = first; end < all.size() && all[end].place.thing == all[first].place.thing; ++end) {
+        const Owned& here = all[end];
+        const bool overlaps = end > first && here.place.begin < reach;
+        const Owned& before = all[end > first ? end - 1 : end];
+        reach = std::max(end > first ? reach : 0, here.place.end);
+        if (!overlaps) continue;
+        const v1::Target& a = job_.targets(static_cast<int>(before.target));
+        const v1::Target& b = job_.targets(static_cast<int>(here.target));
+        if (here.target != before.target) {
+          const bool written = use_[here.target].changed() || use_[before.target].changed();
+          if (written && said.insert({before.target, here.target}).second) {
+            Refuse(absl::StrCat(HostOf(here.worker), ": targets ", a.name(), " and ", b.name(), " are the same bytes under two names", here.worker == before.worker ? "" : absl::StrCat(" (with ", HostOf(before.worker), ")"), "; name them once"));
+          }
+        } else if (here.worker != before.worker && b.sharing() == v1::SHARING_PRIVATE && said.insert({here.target, here.target}).second) {
+          Refuse(absl::StrCat(HostOf(here.worker), ": target ", b.name(), ": ", PathOf(here.worker, here.target), " is also used by ", HostOf(before.worker),
+                              "; put {host} or {worker} into the path, or share it with sharing: sliced"));
         }
-      }
-      const std::string device = absl::StrCat(worker.hello.host().boot_id(), "/", found.device_name());
-      if (!store_device.empty() && device == store_device && warned.insert(target.name()).second) {
-        check.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ", found.device_name(),
-                                              ", where Lockstep's own store writes too; for figures that count, use another device or --store"));
-      }
-      if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() && warned.insert("memory " + target.name()).second) {
-        check.warnings.push_back(absl::StrCat("target ", target.name(), " has no block device underneath (", found.filesystem(),
-                                              "): memory or a network is measured, and nothing can be cross-checked"));
       }
     }
   }
-  return check;
+
+  std::string PathOf(uint32_t worker, uint32_t target) const {
+    for (const v1::TargetInspection& found : workers_[worker].inspection.targets()) {
+      if (found.target() == target && found.paths_size() > 0) return found.paths(0);
+    }
+    return "";
+  }
+
+  // What all workers will allocate on each file system, against what it has.
+  void CheckSpace() {
+    struct Space {
+      double needed = 0, free = 0, total = 0;
+      std::map<uint32_t, double> shared;  // target → what one worker says: each lays out some of it
+      std::set<std::string> hosts;
+      std::string path;
+    };
+    std::map<std::string, Space> spaces;
+    for (uint32_t w = 0; w < workers_.size(); ++w) {
+      for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
+        if (found.target() >= static_cast<uint32_t>(job_.targets_size()) || found.filesystem_id().empty() || !use_[found.target()].prepared) continue;
+        const v1::Target& target = TargetOf(found);
+        if (!store_.filesystem_id.empty() && found.filesystem_id() == store_.filesystem_id && !(job_.store_filesystem() && store_.may_fill) && stored_.insert(target.name()).second) {
+          Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.paths_size() > 0 ? found.paths(0) : "", " lies on the file system of Lockstep's own store, which a full disk would stop. ",
+                              "Use another one, or say it twice: store_filesystem: true in the job", job_.store_filesystem() ? " (done)" : "", ", and --allow-store-filesystem at the controller", store_.may_fill ? " (done)" : ""));
+        }
+        Space& space = spaces[found.filesystem_id()];
+        space.free = space.hosts.empty() ? static_cast<double>(found.free_bytes()) : std::min(space.free, static_cast<double>(found.free_bytes()));
+        space.total = static_cast<double>(found.filesystem_bytes());
+        space.hosts.insert(HostOf(w));
+        if (space.path.empty() && found.paths_size() > 0) space.path = found.paths(0);
+        if (target.sharing() == v1::SHARING_PRIVATE) {
+          space.needed += static_cast<double>(found.missing_bytes());
+        } else {
+          double& one = space.shared[found.target()];
+          one = std::max(one, static_cast<double>(found.missing_bytes()));
+        }
+      }
+    }
+    for (auto& [id, space] : spaces) {
+      for (const auto& [target, bytes] : space.shared) space.needed += bytes;
+      constexpr double kReserveShare = 0.05;
+      constexpr double kReserveBytes = 1073741824;
+      const double reserve = std::min(kReserveShare * space.total, kReserveBytes);
+      if (space.needed <= 0 || space.needed + reserve <= space.free) continue;
+      Refuse(absl::StrCat(*space.hosts.begin(), space.hosts.size() > 1 ? absl::StrCat(" and ", space.hosts.size() - 1, " more") : "", ": ", space.path, ": all workers together need ",
+                          common::FormatSize(space.needed), ", its file system has ", common::FormatSize(space.free), " free, of which ", common::FormatSize(std::round(reserve)), " stay free"));
+    }
+  }
+
+  const v1::JobSpec& job_;
+  const std::vector<PlanWorker>& workers_;
+  const StorePlace& store_;
+  const std::vector<TargetUse> use_;
+  FleetCheck check_;
+  std::set<std::string> warned_;
+  std::set<std::string> stored_;
+};
+
+}  // namespace
+
+std::vector<Place> PlacesOf(const v1::TargetInspection& found) { return PlacesOf(found.file_places(), found.places()); }
+
+std::vector<Place> PlacesOf(const std::string& file_places, const google::protobuf::RepeatedPtrField<v1::Place>& extents) {
+  std::vector<Place> places;
+  for (size_t at = 0; at + 8 <= file_places.size(); at += 8) {
+    Place place;
+    for (int byte = 7; byte >= 0; --byte) place.thing = place.thing << 8 | static_cast<uint8_t>(file_places[at + static_cast<size_t>(byte)]);
+    places.push_back(place);
+  }
+  for (const v1::Place& extent : extents) {
+    Place place{extent.thing(), extent.begin_bytes(), extent.end_bytes() == 0 ? ~uint64_t{0} : extent.end_bytes()};
+    if (place.begin < place.end) places.push_back(place);
+  }
+  return places;
 }
+
+FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const StorePlace& store) { return FleetChecker(job, workers, store).Run(); }
 
 }  // namespace lockstep::controller

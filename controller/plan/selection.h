@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/limits.h"
+#include "controller/core/place_ledger.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
 #include "proto/worker.pb.h"
@@ -17,19 +19,31 @@ struct PlanWorker {
   v1::Inspection inspection;  // of the job's targets; empty before
 };
 
-// `node[1-3],x` to node1, node2, node3, x; leading zeros are kept. A text without brackets stands for itself.
-std::vector<std::string> ExpandHostNames(const std::string& text);
+// `node[1-3,x]` to node1, node2, node3, nodex; leading zeros are kept. A text without brackets stands for itself.
+// INVALID_ARGUMENT when it stands for more than `most` names (found out before any is made), or for what is no host's name.
+absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text, size_t most = limits::kHostNames);
 
 // Indices into `workers` of those that a selector takes, ordered by host name and worker id. RESOURCE_EXHAUSTED when there
 // are fewer than it asks for, naming what is there and what is missing.
 absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector, const std::vector<PlanWorker>& workers);
 
-// What speaks against running the job on these workers, from their inspections: refused targets, two workers in one
-// file, and (as warnings) targets beside the store. `store_device` is "boot_id/device" of an embedded store, or empty.
+// The places that a worker named.
+std::vector<Place> PlacesOf(const v1::TargetInspection& found);
+std::vector<Place> PlacesOf(const std::string& file_places, const google::protobuf::RepeatedPtrField<v1::Place>& extents);
+
+// Where an embedded store lies; empty when there is none on a device of its own.
+struct StorePlace {
+  std::string device;         // "boot_id/name" of the whole disk
+  std::string filesystem_id;  // as TargetInspection::filesystem_id
+  bool may_fill = false;      // the operator has said that jobs may lay out files there
+};
+
+// What speaks against running the job on these workers, from their inspections: refused targets, two workers or two targets on the
+// same bytes, a file system that would be filled, and (as warnings) targets beside the store.
 struct FleetCheck {
   std::vector<std::string> refusals;
   std::vector<std::string> warnings;
 };
-FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const std::string& store_device);
+FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const StorePlace& store);
 
 }  // namespace lockstep::controller

@@ -1,12 +1,16 @@
 #include "controller/plan/validate.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/selection.h"
 #include "controller/plan/workload_rules.h"
+#include "proto/fields.h"
 #include "proto/workload.h"
 
 namespace lockstep::controller {
@@ -26,34 +30,31 @@ const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::Pha
   }
 }
 
-// The block size of the last load before `until` (all of them when null) that writes the target with headers; 0 when none does.
-int64_t VerifiedBlock(const v1::JobSpec& job, const std::string& target, const v1::PhaseSpec* until = nullptr) {
-  int64_t size = 0;
-  for (const v1::PhaseSpec& phase : job.phases()) {
-    if (&phase == until) break;
-    if (phase.has_precondition() && phase.precondition().verify()) {
-      const auto& names = phase.precondition().targets();
-      if (names.empty() || std::count(names.begin(), names.end(), target) != 0) size = phase.precondition().block_size_bytes() != 0 ? phase.precondition().block_size_bytes() : 1 << 20;
+// Block sizes of the targets that loads so far write with headers, by name.
+using VerifiedBlocks = std::map<std::string, int64_t>;
+
+void NoteVerified(const v1::JobSpec& job, const v1::PhaseSpec& phase, VerifiedBlocks* blocks) {
+  const auto note = [&](const auto& names, int64_t size, int64_t default_size) {
+    for (const std::string& name : names) (*blocks)[name] = size != 0 ? size : default_size;
+  };
+  if (phase.has_precondition() && phase.precondition().verify()) {
+    if (phase.precondition().targets().empty()) {
+      for (const v1::Target& target : job.targets()) (*blocks)[target.name()] = phase.precondition().block_size_bytes() != 0 ? phase.precondition().block_size_bytes() : 1 << 20;
     }
-    for (const v1::Workload& w : phase.run().workloads()) {
-      const bool names_it = std::count(w.targets().begin(), w.targets().end(), target) != 0 || (w.targets().empty() && job.targets_size() == 1);
-      if (w.verify() && Writes(w) && names_it) size = w.block_size_bytes() != 0 ? w.block_size_bytes() : 4096;
-    }
+    note(phase.precondition().targets(), phase.precondition().block_size_bytes(), 1 << 20);
   }
-  return size;
+  for (const v1::Workload& w : phase.run().workloads()) {
+    if (!w.verify() || !Writes(w)) continue;
+    if (w.targets().empty() && job.targets_size() == 1) (*blocks)[job.targets(0).name()] = w.block_size_bytes() != 0 ? w.block_size_bytes() : 4096;
+    note(w.targets(), w.block_size_bytes(), 4096);
+  }
 }
 
-void FillPhase(const v1::JobSpec& job, v1::PhaseSpec* phase) {
-  if (phase->name().empty()) phase->set_name(KindName(*phase));
-  if (phase->has_run()) {
-    for (int i = 0; i < phase->run().workloads_size(); ++i) FillWorkload(job, i, phase->mutable_run()->mutable_workloads(i));
-    return;
-  }
+void FillTargets(const v1::JobSpec& job, const VerifiedBlocks& verified, v1::PhaseSpec* phase) {
   auto* names = const_cast<google::protobuf::RepeatedPtrField<std::string>*>(TargetNames(*phase));
   if (names == nullptr || !names->empty()) return;
-  const bool any_verified = std::any_of(job.targets().begin(), job.targets().end(), [&](const v1::Target& t) { return VerifiedBlock(job, t.name()) != 0; });
   for (const v1::Target& target : job.targets()) {
-    const bool wanted = phase->has_verify()          ? !target.has_null() && (!any_verified || VerifiedBlock(job, target.name()) != 0)
+    const bool wanted = phase->has_verify()          ? !target.has_null() && (verified.empty() || verified.count(target.name()) != 0)
                         : phase->has_precondition() ? !target.has_null()
                                                     : target.has_file();
     if (wanted) *names->Add() = target.name();
@@ -61,15 +62,29 @@ void FillPhase(const v1::JobSpec& job, v1::PhaseSpec* phase) {
 }
 
 // Left at 0 where the targets were written with blocks of several sizes, which the job must then tell apart.
-void FillVerify(const v1::JobSpec& job, v1::PhaseSpec* phase) {
-  v1::VerifyPhase* verify = phase->mutable_verify();
+void FillVerify(const VerifiedBlocks& so_far, v1::VerifyPhase* verify) {
   if (verify->block_size_bytes() != 0) return;
   std::set<int64_t> sizes;
   for (const std::string& target : verify->targets()) {
-    const int64_t known = VerifiedBlock(job, target, phase);
-    sizes.insert(known != 0 ? known : 4096);
+    const auto known = so_far.find(target);
+    sizes.insert(known != so_far.end() ? known->second : 4096);
   }
   if (sizes.size() <= 1) verify->set_block_size_bytes(sizes.empty() ? 4096 : *sizes.begin());
+}
+
+// Phases without a name are called by their kind, with a number where there are several.
+void FillNames(v1::JobSpec* job) {
+  std::set<std::string> taken;
+  for (const v1::PhaseSpec& phase : job->phases()) taken.insert(phase.name());
+  std::map<std::string, int> numbers;
+  for (v1::PhaseSpec& phase : *job->mutable_phases()) {
+    if (!phase.name().empty()) continue;
+    const std::string kind = KindName(phase);
+    std::string name = kind;
+    while (!taken.insert(name).second) name = absl::StrCat(kind, " ", std::max(2, ++numbers[kind]));
+    numbers[kind] = std::max(numbers[kind], 1);
+    phase.set_name(name);
+  }
 }
 
 // Collects problems under a path.
@@ -82,7 +97,11 @@ class Checker {
     if (job_.interval_ns() < 100000000 || job_.interval_ns() > 60 * kSecond) Add("interval", "must lie between 100ms and 1m");
     CheckTargets();
     if (job_.phases().empty()) Add("phases", "is empty; a job has at least one phase");
-    for (int i = 0; i < job_.phases_size(); ++i) CheckPhase(absl::StrCat("phases[", i, "]"), job_.phases(i));
+    std::set<std::string> names;
+    for (int i = 0; i < job_.phases_size(); ++i) {
+      if (!names.insert(job_.phases(i).name()).second) Add(absl::StrCat("phases[", i, "].name"), absl::StrCat("'", job_.phases(i).name(), "' is the name of two phases"));
+      CheckPhase(absl::StrCat("phases[", i, "]"), job_.phases(i));
+    }
     return std::move(problems_);
   }
 
@@ -208,9 +227,17 @@ void FillDefaults(v1::JobSpec* job) {
     if (target.has_null() && target.null().size_bytes() == 0) target.mutable_null()->set_size_bytes(1 << 30);
     if (target.has_null() && target.null().device() == v1::NULL_DEVICE_UNSPECIFIED) target.mutable_null()->set_device(v1::NULL_DEVICE_NOP);
   }
-  for (v1::PhaseSpec& phase : *job->mutable_phases()) FillPhase(*job, &phase);
+  FillNames(job);
+  VerifiedBlocks verified;
   for (v1::PhaseSpec& phase : *job->mutable_phases()) {
-    if (phase.has_verify()) FillVerify(*job, &phase);
+    for (int i = 0; i < phase.run().workloads_size(); ++i) FillWorkload(*job, i, phase.mutable_run()->mutable_workloads(i));
+    NoteVerified(*job, phase, &verified);
+  }
+  VerifiedBlocks so_far;
+  for (v1::PhaseSpec& phase : *job->mutable_phases()) {
+    FillTargets(*job, verified, &phase);
+    if (phase.has_verify()) FillVerify(so_far, phase.mutable_verify());
+    NoteVerified(*job, phase, &so_far);
   }
 }
 
@@ -232,24 +259,88 @@ std::vector<uint32_t> TargetsOf(const v1::JobSpec& job, const v1::PhaseSpec& pha
   return {used.begin(), used.end()};
 }
 
-bool IsWritten(const v1::JobSpec& job, int target) {
-  const std::string& name = job.targets(target).name();
+std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
+  std::vector<TargetUse> use(static_cast<size_t>(job.targets_size()));
+  std::map<std::string, size_t> numbers;
+  for (int i = 0; i < job.targets_size(); ++i) numbers.emplace(job.targets(i).name(), static_cast<size_t>(i));
+  const auto mark = [&](const auto& names, bool TargetUse::*what) {
+    for (const std::string& name : names) {
+      const auto found = numbers.find(name);
+      if (found != numbers.end()) use[found->second].*what = true;
+    }
+  };
   for (const v1::PhaseSpec& phase : job.phases()) {
-    if (phase.has_precondition() && std::count(phase.precondition().targets().begin(), phase.precondition().targets().end(), name) != 0) return true;
+    if (phase.has_precondition()) mark(phase.precondition().targets(), &TargetUse::written);
+    if (phase.has_prepare()) mark(phase.prepare().targets(), &TargetUse::prepared);
     for (const v1::Workload& w : phase.run().workloads()) {
-      if (Writes(w) && std::count(w.targets().begin(), w.targets().end(), name) != 0) return true;
+      if (Writes(w)) mark(w.targets(), &TargetUse::written);
+      if (w.create()) mark(w.targets(), &TargetUse::prepared);
     }
   }
-  return false;
+  return use;
 }
 
-bool IsPrepared(const v1::JobSpec& job, int target) {
-  const std::string& name = job.targets(target).name();
-  return std::any_of(job.phases().begin(), job.phases().end(), [&](const v1::PhaseSpec& phase) {
-    const auto& workloads = phase.run().workloads();
-    const bool created = std::any_of(workloads.begin(), workloads.end(), [&](const v1::Workload& w) { return w.create() && std::count(w.targets().begin(), w.targets().end(), name) != 0; });
-    return created || (phase.has_prepare() && std::count(phase.prepare().targets().begin(), phase.prepare().targets().end(), name) != 0);
-  });
+std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job) {
+  std::vector<v1::Problem> problems;
+  const auto add = [&](const std::string& path, const std::string& message) {
+    v1::Problem& problem = problems.emplace_back();
+    problem.set_path(path);
+    problem.set_message(message);
+  };
+  if (job.ByteSizeLong() > static_cast<size_t>(limits::kJobBytes)) {
+    add("", absl::StrCat("the job has ", job.ByteSizeLong(), " bytes; the most is ", limits::kJobBytes));
+    return problems;
+  }
+  for (const v1::FieldProblem& problem : v1::CheckFields(job)) add(problem.path, problem.message);
+  if (!problems.empty()) return problems;
+  const auto check_hosts = [&](const v1::HostSelector& hosts, const std::string& path) {
+    size_t left = limits::kHostNames;
+    for (int i = 0; i < hosts.names_size(); ++i) {
+      const auto names = ExpandHostNames(hosts.names(i), left);
+      if (!names.ok()) return add(absl::StrCat(path, ".names[", i, "]"), std::string(names.status().message()));
+      left -= names->size();
+    }
+  };
+  check_hosts(job.hosts(), "hosts");
+  int64_t files = 0;
+  for (int t = 0; t < job.targets_size(); ++t) {
+    if (!job.targets(t).has_file()) continue;
+    const v1::FileTarget& file = job.targets(t).file();
+    files += std::max<int64_t>(1, file.count());
+    if (static_cast<double>(file.size_bytes()) * std::max<uint32_t>(1, file.count()) > 4.6e18) add(absl::StrCat("targets[", t, "].file"), "its files together have more than 4 EiB");
+  }
+  if (files > limits::kFilesOfAJob) add("targets", absl::StrCat("have ", files, " files; the most is ", limits::kFilesOfAJob, " over all targets"));
+  int64_t workloads = 0;
+  for (int p = 0; p < job.phases_size(); ++p) {
+    const v1::RunPhase& run = job.phases(p).run();
+    workloads += run.workloads_size() * std::max(1, run.curve().share_ratio_size());
+    int64_t threads = 0;
+    int64_t in_flight = 0;
+    for (int w = 0; w < run.workloads_size(); ++w) {
+      check_hosts(run.workloads(w).hosts(), absl::StrCat("phases[", p, "].run.workloads[", w, "].hosts"));
+      const int64_t own = std::max<uint32_t>(1, run.workloads(w).threads());
+      threads += own;
+      in_flight += own * std::max<uint32_t>(1, run.workloads(w).queue_depth());
+    }
+    const std::string path = absl::StrCat("phases[", p, "].run.workloads");
+    if (threads > limits::kThreadsOfAPhase) add(path, absl::StrCat("have ", threads, " threads on a worker; the most is ", limits::kThreadsOfAPhase));
+    if (in_flight > limits::kInFlightOfAPhase) add(path, absl::StrCat("have ", in_flight, " I/Os in flight on a worker; the most is ", limits::kInFlightOfAPhase));
+  }
+  if (workloads > limits::kJobWorkloads) add("phases", absl::StrCat("have ", workloads, " workloads; the most is ", limits::kJobWorkloads));
+  return problems;
+}
+
+std::vector<std::string> Warnings(const v1::JobSpec& job) {
+  std::vector<std::string> warnings;
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    for (const v1::Workload& w : phase.run().workloads()) {
+      if (w.engine() == v1::ENGINE_LIBAIO && !w.direct() && w.queue_depth() > 1) {
+        warnings.push_back(absl::StrCat("phase ", phase.name(), ", workload ", w.name(), ": libaio without direct: true does one I/O at a time, whatever the queue depth (", w.queue_depth(),
+                                        "); choose direct: true, io_uring, or more threads"));
+      }
+    }
+  }
+  return warnings;
 }
 
 }  // namespace lockstep::controller

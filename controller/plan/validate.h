@@ -8,6 +8,10 @@
 
 namespace lockstep::controller {
 
+// Everything that is outside of what the fields' options and common/limits.h allow: sizes, counts, ranges, lengths, numbers that are not
+// finite, unknown enum values. Before anything else is done with a job that came from outside; what passes can be worked with.
+std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job);
+
 // Fills in what a job leaves out, as proto/job.proto says: names, default targets, block size, depth, deadlines, interval. Idempotent.
 void FillDefaults(v1::JobSpec* job);
 
@@ -16,9 +20,17 @@ void FillDefaults(v1::JobSpec* job);
 // this version does not do is refused here, in words.
 std::vector<v1::Problem> Validate(const v1::JobSpec& job);
 
-// Whether the job's phases write to the target with this index, and whether one lays it out or creates it.
-bool IsWritten(const v1::JobSpec& job, int target);
-bool IsPrepared(const v1::JobSpec& job, int target);
+// What a valid job does that may not be what was meant: in words.
+std::vector<std::string> Warnings(const v1::JobSpec& job);
+
+// Whether the job's phases write to a target, and whether one lays it out or creates it.
+struct TargetUse {
+  bool written = false;
+  bool prepared = false;
+  bool changed() const { return written || prepared; }
+};
+// Of each target, in one pass.
+std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job);
 // Indices of the targets that a phase uses.
 std::vector<uint32_t> TargetsOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 

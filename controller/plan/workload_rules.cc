@@ -1,6 +1,8 @@
 #include "controller/plan/workload_rules.h"
 
 #include <algorithm>
+#include <cmath>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
@@ -49,9 +51,11 @@ class Rules {
   void CheckTargets() {
     if (w_.targets().empty()) add_(".targets", "is empty, and the job has not exactly one target");
     bool null = false;
+    std::set<std::string> names;
     for (int i = 0; i < w_.targets_size(); ++i) {
       const std::string field = absl::StrCat(".targets[", i, "]");
       const v1::Target* target = TargetAt(i);
+      if (!names.insert(w_.targets(i)).second) add_(field, absl::StrCat("'", w_.targets(i), "' is named twice"));
       if (target == nullptr) {
         add_(field, absl::StrCat("no target is named '", w_.targets(i), "'"));
         continue;
@@ -100,6 +104,8 @@ class Rules {
     if (!w_.access().empty() && (w_.read_ratio() != 1 || w_.trim_ratio() != 0 || w_.has_random_ratio())) add_(".access", "gives each line its own read and random shares; leave the workload's out");
     if (w_.merge() > 1024) add_(".merge", "must be at most 1024");
     if (w_.merge() > 1 && (!w_.access().empty() || !w_.block_sizes().empty())) add_(".merge", "needs one block size");
+    const bool neighbours = w_.pattern().has_sequential() || (w_.has_random_ratio() && w_.random_ratio() < 1);
+    if (w_.merge() > 1 && !neighbours) add_(".merge", "joins neighbouring I/Os, and a random pattern has none: it needs the pattern sequential, or a random share below 100%");
     if (LargestBlock(w_) > kLargestBlock) add_(".merge", absl::StrCat("makes I/Os of up to ", Size(LargestBlock(w_)), "; the largest is 64 MiB"));
   }
 

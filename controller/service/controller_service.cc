@@ -4,6 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/limits.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "controller/analysis/report_builder.h"
 #include "controller/fleet/control_stream.h"
@@ -11,15 +13,15 @@
 #include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
 #include "controller/service/deliver_stream.h"
+#include "proto/fields.h"
+#include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
 
-constexpr int kThreads = 4;
-// For the coordinator.
+// For the coordinator, which does nothing that takes long.
 constexpr auto kAnswerWait = std::chrono::seconds(10);
-// A store that is just being restarted is waited for.
-constexpr auto kSubmitWait = std::chrono::seconds(5);
+constexpr auto kSubmitWait = std::chrono::nanoseconds(limits::kSubmitNs);
 constexpr auto kSubmitPause = std::chrono::milliseconds(250);
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -38,56 +40,70 @@ grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
 
 // Fills in what was left out and says what is wrong.
 grpc::Status Settle(v1::JobSpec* job) {
+  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) return Invalid(beyond);
   FillDefaults(job);
-  const std::vector<v1::Problem> problems = Validate(*job);
-  if (!problems.empty()) return Invalid(problems);
+  if (const std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) return Invalid(problems);
   ExpandCurves(job);
+  // A curve makes phases, and shares make rates.
+  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) return Invalid(beyond);
   return grpc::Status::OK;
+}
+
+// The same problem as one of a field.
+grpc::Status InvalidField(const std::string& path, const std::string& message) {
+  v1::Problem problem;
+  problem.set_path(path);
+  problem.set_message(message);
+  return Invalid({problem});
+}
+
+// What the coordinator's thread answers.
+template <typename T, typename Ask>
+absl::StatusOr<T> Await(const Ask& ask) {
+  auto promise = std::make_shared<std::promise<T>>();
+  auto answer = promise->get_future();
+  ask([promise](T value) { promise->set_value(std::move(value)); });
+  if (answer.wait_for(kAnswerWait) != std::future_status::ready) return absl::UnavailableError("the controller is shutting down");
+  return answer.get();
 }
 
 }  // namespace
 
-ControllerService::ControllerService(ServiceParts parts) : parts_(parts) {
-  for (int i = 0; i < kThreads; ++i) {
-    threads_.emplace_back([this] {
-      while (auto call = queue_.Pop()) (*call)();
-    });
+Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role, const google::protobuf::Message& request, bool* admitted) {
+  auto* call = new Call;
+  grpc::Status refused = Require(PrincipalOf(*context), role);
+  if (refused.ok() && request.GetDescriptor()->FindFieldByName("job") == nullptr) {  // jobs are checked by themselves, with their paths
+    if (const std::string wrong = v1::FirstProblem(request); !wrong.empty()) refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
   }
-}
-
-ControllerService::~ControllerService() {
-  queue_.Close();
-  for (std::thread& thread : threads_) thread.join();
-}
-
-grpc::ServerUnaryReactor* ControllerService::Serve(grpc::CallbackServerContext* context, Role role, std::function<grpc::Status()> work) {
-  auto* reactor = context->DefaultReactor();
-  const grpc::Status allowed = Require(PrincipalOf(*context), role);
-  if (!allowed.ok()) {
-    reactor->Finish(allowed);
-    return reactor;
-  }
-  const bool queued = queue_.Push([reactor, work = std::move(work)] { reactor->Finish(work()); });
-  if (!queued) reactor->Finish(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down"));
-  return reactor;
+  *admitted = refused.ok();
+  if (!refused.ok()) call->Answer(refused);
+  return call;
 }
 
 grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request, v1::SubmitReply* reply) {
   const Principal principal = PrincipalOf(*context);
-  return Serve(context, Role::kSubmitter, [this, principal, request, reply] {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
+  if (!admitted) return call;
+  submit_.Serve(call, [this, principal, request, reply] {
     storage::RunRecord run;
     run.job = request->job();
     if (const grpc::Status status = Settle(&run.job); !status.ok()) return status;
-    if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) {
-      v1::Problem problem;
-      problem.set_path("hosts");
-      problem.set_message(std::string(status.message()));
-      return Invalid({problem});
+    if (request->source().size() > static_cast<size_t>(limits::kJobBytes) || !common::IsPlainText(request->source(), true)) {
+      return InvalidField("source", absl::StrCat("is no text of at most ", limits::kJobBytes, " bytes"));
     }
+    if (request->owner().size() > 128 || !common::IsPlainText(request->owner(), false)) return InvalidField("owner", "is no name of at most 128 bytes");
+    if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) return InvalidField("hosts", std::string(status.message()));
+    const auto known = KnownRuns();
+    if (!known.ok()) return ToGrpc(known.status());
+    if (known->size() >= static_cast<size_t>(limits::kQueuedRuns)) {
+      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, absl::StrCat(known->size(), " runs are queued or in progress; no more are taken"));
+    }
+    for (const std::string& warning : Warnings(run.job)) reply->add_warnings(warning);
     run.run_id = common::NewUuid();
     run.source = request->source();
     // An authenticated caller's own name; on loopback, what the caller says.
-    run.owner = principal.name != "local" ? principal.name : request->owner().empty() ? "local" : request->owner();
+    run.owner = principal.authenticated ? principal.name : request->owner().empty() ? "local" : request->owner();
     run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
     run.state = "queued";
     const auto until = std::chrono::steady_clock::now() + kSubmitWait;
@@ -99,50 +115,67 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     if (absl::IsUnavailable(queued)) parts_.coordinator->Abandon(run);
     if (!queued.ok()) return ToGrpc(queued);
     reply->set_run_id(run.run_id);
-    auto position = std::make_shared<std::promise<uint32_t>>();
-    parts_.coordinator->Enqueue(run, [position](uint32_t before) { position->set_value(before); });
-    auto answer = position->get_future();
-    if (answer.wait_for(std::chrono::seconds(5)) == std::future_status::ready) reply->set_position(answer.get());
+    const auto position = Await<uint32_t>([&](auto done) { parts_.coordinator->Enqueue(run, done); });
+    if (position.ok()) reply->set_position(*position);
     return grpc::Status::OK;
   });
+  return call;
 }
 
 grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* context, const v1::PlanRequest* request, v1::PlanReply* reply) {
-  return Serve(context, Role::kViewer, [this, request, reply] {
-    v1::JobSpec job = request->job();
-    if (const grpc::Status status = Settle(&job); !status.ok()) return status;
-    auto promise = std::make_shared<std::promise<v1::PlanReply>>();
-    auto answer = promise->get_future();
-    parts_.coordinator->Plan(job, [promise](v1::PlanReply planned) { promise->set_value(std::move(planned)); });
-    if (answer.wait_for(std::chrono::seconds(40)) != std::future_status::ready) {
-      return grpc::Status(grpc::StatusCode::DEADLINE_EXCEEDED, "the workers do not answer");
-    }
-    *reply = answer.get();
-    for (const v1::PhaseSpec& phase : job.phases()) {
-      v1::PlannedPhase* planned = reply->add_phases();
-      planned->set_name(phase.name());
-      planned->set_kind(KindName(phase));
-      const v1::RunPhase load = LoadOf(job, phase);
-      planned->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
-      for (const v1::Workload& w : load.workloads()) planned->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
-    }
-    return grpc::Status::OK;
+  bool admitted = false;
+  Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
+  if (!admitted) return call;
+  if (++plans_ > limits::kPlansAtOnce) {
+    --plans_;
+    call->Answer(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, absl::StrCat(limits::kPlansAtOnce, " plans are being made; try again")));
+    return call;
+  }
+  const std::shared_ptr<Answer> answer(new Answer(call), [this](Answer* a) {
+    --plans_;
+    delete a;
   });
+  const bool taken = ask_.Run([this, call, answer, request, reply] {
+    if (call->abandoned()) return;
+    auto job = std::make_shared<v1::JobSpec>(request->job());
+    if (const grpc::Status status = Settle(job.get()); !status.ok()) return answer->Give(status);
+    parts_.coordinator->Plan(*job, [answer, job, reply](v1::PlanReply planned) {
+      *reply = std::move(planned);
+      for (const std::string& warning : Warnings(*job)) reply->add_warnings(warning);
+      for (const v1::PhaseSpec& phase : job->phases()) {
+        v1::PlannedPhase* line = reply->add_phases();
+        line->set_name(phase.name());
+        line->set_kind(KindName(phase));
+        const v1::RunPhase load = LoadOf(*job, phase);
+        line->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
+        for (const v1::Workload& w : load.workloads()) line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
+      }
+      answer->Give(grpc::Status::OK);
+    });
+  });
+  if (!taken) answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait for an answer; try again"));
+  return call;
 }
 
 grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
   auto stream = WatchStream::Make(parts_.watchers);
-  const grpc::Status allowed = Require(PrincipalOf(*context), Role::kViewer);
-  if (!allowed.ok()) {
-    stream->End(allowed);
+  grpc::Status refused = Require(PrincipalOf(*context), Role::kViewer);
+  if (refused.ok()) {
+    if (const std::string wrong = v1::FirstProblem(*request); !wrong.empty()) refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
+  }
+  if (refused.ok() && parts_.watchers->count() >= static_cast<size_t>(limits::kWatchersAtOnce)) {
+    refused = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, absl::StrCat(limits::kWatchersAtOnce, " callers watch already"));
+  }
+  if (!refused.ok()) {
+    stream->End(refused);
     return stream.get();
   }
-  queue_.Push([this, stream, text = request->run_id()] {
-    const auto run_id = parts_.store->ResolveRun(text);
-    if (!run_id.ok()) return stream->End(ToGrpc(run_id.status()));
+  const bool taken = ask_.Run([this, stream, text = request->run_id()] {
+    std::string run_id;
+    if (const grpc::Status found = Resolve(text, &run_id); !found.ok()) return stream->End(found);
     // First attached, then asked: nothing falls between.
-    stream->Attach(*run_id);
-    const auto run = parts_.store->GetRun(*run_id);
+    stream->Attach(run_id);
+    const auto run = parts_.store->GetRun(run_id);
     if (!run.ok()) return stream->End(ToGrpc(run.status()));
     v1::RunSummary summary;
     summary.set_run_id(run->run_id);
@@ -150,152 +183,223 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(grpc::Callbac
     summary.set_owner(run->owner);
     summary.set_state(run->state);
     summary.set_outcome(run->outcome);
-    parts_.coordinator->Watch(*run_id, stream, summary);
+    parts_.coordinator->Watch(run_id, stream, summary);
   });
+  if (!taken) stream->End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait for an answer; try again"));
   return stream.get();
 }
 
-std::vector<v1::RunSummary> ControllerService::KnownRuns() const {
-  auto promise = std::make_shared<std::promise<std::vector<v1::RunSummary>>>();
-  auto answer = promise->get_future();
-  parts_.coordinator->Runs([promise](std::vector<v1::RunSummary> runs) { promise->set_value(std::move(runs)); });
-  return answer.wait_for(kAnswerWait) == std::future_status::ready ? answer.get() : std::vector<v1::RunSummary>();
+absl::StatusOr<std::vector<v1::RunSummary>> ControllerService::KnownRuns() const {
+  return Await<std::vector<v1::RunSummary>>([&](auto done) { parts_.coordinator->Runs(done); });
 }
 
-// A run in progress is found without the store, which may be away.
-grpc::Status ControllerService::FindRun(const std::string& text, std::string* run_id, std::string* owner) const {
-  std::vector<v1::RunSummary> matches;
-  for (v1::RunSummary& run : KnownRuns()) {
-    if (!text.empty() && run.run_id().rfind(text, 0) == 0) matches.push_back(std::move(run));
-  }
-  if (matches.size() == 1) {
-    *run_id = matches[0].run_id();
-    *owner = matches[0].owner();
-    return grpc::Status::OK;
-  }
+grpc::Status ControllerService::Resolve(const std::string& text, std::string* run_id) const {
+  if (text.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "no run is named; write its id, the start of it, or `last`"};
   const auto found = parts_.store->ResolveRun(text);
   if (!found.ok()) return ToGrpc(found.status());
-  const auto run = parts_.store->GetRun(*found);
-  if (!run.ok()) return ToGrpc(run.status());
   *run_id = *found;
-  *owner = run->owner;
+  return grpc::Status::OK;
+}
+
+namespace {
+
+std::string ListOf(const std::vector<v1::RunSummary>& runs) {
+  std::string list;
+  size_t listed = 0;
+  for (const v1::RunSummary& run : runs) {
+    if (++listed > 8) return absl::StrCat(list, ", … (", runs.size(), ")");
+    absl::StrAppend(&list, list.empty() ? "" : ", ", run.run_id().substr(0, 8), " (", run.job_name(), ", ", run.state(), ")");
+  }
+  return list;
+}
+
+}  // namespace
+
+// A run in progress is found without the store, which may be away.
+grpc::Status ControllerService::FindRun(const std::string& text, v1::RunSummary* run) const {
+  auto known = KnownRuns();
+  if (!known.ok()) return ToGrpc(known.status());
+  std::vector<v1::RunSummary> matches;
+  for (v1::RunSummary& candidate : *known) {
+    if (candidate.run_id().rfind(text, 0) == 0) matches.push_back(std::move(candidate));
+  }
+  if (matches.size() > 1) return {grpc::StatusCode::INVALID_ARGUMENT, absl::StrCat("several runs' ids begin with '", text, "': ", ListOf(matches))};
+  if (matches.size() == 1) {
+    *run = std::move(matches[0]);
+    return grpc::Status::OK;
+  }
+  std::string run_id;
+  if (const grpc::Status found = Resolve(text, &run_id); !found.ok()) return found;
+  const auto stored = parts_.store->GetRun(run_id);
+  if (!stored.ok()) return ToGrpc(stored.status());
+  run->set_run_id(run_id);
+  run->set_owner(stored->owner);
+  run->set_job_name(stored->job.name());
+  return grpc::Status::OK;
+}
+
+// `last` is the one run that there is to stop: where there are several, nobody guesses.
+grpc::Status ControllerService::FindStoppable(const std::string& text, v1::RunSummary* run) const {
+  if (text.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "no run is named; write its id, the start of it, or `last`"};
+  if (text != "last") return FindRun(text, run);
+  auto known = KnownRuns();
+  if (!known.ok()) return ToGrpc(known.status());
+  if (known->empty()) return {grpc::StatusCode::FAILED_PRECONDITION, "nothing is queued or in progress"};
+  if (known->size() > 1) return {grpc::StatusCode::INVALID_ARGUMENT, absl::StrCat("several runs are queued or in progress; write which one: ", ListOf(*known))};
+  *run = std::move((*known)[0]);
   return grpc::Status::OK;
 }
 
 grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* context, const v1::StopRequest* request, v1::StopReply* reply) {
   const Principal principal = PrincipalOf(*context);
-  return Serve(context, Role::kSubmitter, [this, principal, request, reply] {
-    std::string run_id;
-    std::string owner;
-    if (const grpc::Status found = FindRun(request->run_id(), &run_id, &owner); !found.ok()) return found;
-    if (principal.role != Role::kAdmin && owner != principal.name) {
-      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, absl::StrCat("the run is ", owner, "'s; only its owner or an admin stops it"));
+  bool admitted = false;
+  Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
+  if (!admitted) return call;
+  quick_.Serve(call, [this, principal, request, reply] {
+    v1::RunSummary run;
+    if (const grpc::Status found = FindStoppable(request->run_id(), &run); !found.ok()) return found;
+    if (principal.role != Role::kAdmin && run.owner() != principal.name) {
+      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin stops it"));
     }
-    auto promise = std::make_shared<std::promise<absl::StatusOr<std::string>>>();
-    auto answer = promise->get_future();
     const std::string reason = absl::StrCat("stopped by ", principal.name, request->now() ? " (now)" : "", request->reason().empty() ? "" : ": ", request->reason());
-    parts_.coordinator->StopRun(run_id, request->now(), reason, [promise](absl::StatusOr<std::string> state) { promise->set_value(std::move(state)); });
-    if (answer.wait_for(kAnswerWait) != std::future_status::ready) {
-      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down");
-    }
-    const auto state = answer.get();
+    const auto state = Await<absl::StatusOr<std::string>>([&](auto done) { parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done); });
     if (!state.ok()) return ToGrpc(state.status());
-    reply->set_state(*state);
+    if (!state->ok()) return ToGrpc(state->status());
+    reply->set_state(**state);
+    reply->set_run_id(run.run_id());
+    reply->set_job_name(run.job_name());
     return grpc::Status::OK;
   });
+  return call;
 }
 
 grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerContext* context, const v1::ReportRequest* request, v1::Report* reply) {
-  return Serve(context, Role::kViewer, [this, request, reply] {
-    const auto run_id = parts_.store->ResolveRun(request->run_id());
-    if (!run_id.ok()) return ToGrpc(run_id.status());
-    auto data = parts_.store->LoadRun(*run_id);
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  report_.Serve(call, [this, request, reply] {
+    std::string run_id;
+    if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
+    auto data = parts_.store->LoadRun(run_id);
     if (!data.ok()) return ToGrpc(data.status());
     *reply = BuildReport(*data);
     reply->set_store(parts_.store->Describe());
     return grpc::Status::OK;
   });
+  return call;
 }
 
 grpc::ServerUnaryReactor* ControllerService::GetJob(grpc::CallbackServerContext* context, const v1::JobRequest* request, v1::JobReply* reply) {
-  return Serve(context, Role::kViewer, [this, request, reply] {
-    const auto run_id = parts_.store->ResolveRun(request->run_id());
-    if (!run_id.ok()) return ToGrpc(run_id.status());
-    auto run = parts_.store->GetRun(*run_id);
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  ask_.Serve(call, [this, request, reply] {
+    std::string run_id;
+    if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
+    auto run = parts_.store->GetRun(run_id);
     if (!run.ok()) return ToGrpc(run.status());
     *reply->mutable_job() = run->job;
     reply->set_source(run->source);
     return grpc::Status::OK;
   });
+  return call;
 }
 
 grpc::ServerUnaryReactor* ControllerService::History(grpc::CallbackServerContext* context, const v1::HistoryRequest* request, v1::HistoryReply* reply) {
-  return Serve(context, Role::kViewer, [this, request, reply] {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  ask_.Serve(call, [this, request, reply] {
     auto history = parts_.store->History(*request);
     if (!history.ok()) return ToGrpc(history.status());
     for (v1::RunSummary& run : *history) *reply->add_runs() = std::move(run);
     return grpc::Status::OK;
   });
+  return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext* context, const v1::StatusRequest*, v1::StatusReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext* context, const v1::StatusRequest* request, v1::StatusReply* reply) {
   const Principal principal = PrincipalOf(*context);
-  return Serve(context, Role::kViewer, [this, principal, reply] {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  quick_.Serve(call, [this, principal, reply] {
     reply->set_version(common::kSoftwareVersion);
     reply->set_epoch(parts_.epoch);
     reply->set_store(parts_.store->Describe());
     *reply->mutable_store_state() = parts_.ingest->state();
     reply->set_principal(principal.name);
     reply->set_role(RoleName(principal.role));
-    auto promise = std::make_shared<std::promise<std::map<std::string, std::string>>>();
-    auto answer = promise->get_future();
-    parts_.coordinator->Leases([promise](std::map<std::string, std::string> leases) { promise->set_value(std::move(leases)); });
-    if (answer.wait_for(kAnswerWait) != std::future_status::ready) {
-      return grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down");
-    }
-    const std::map<std::string, std::string> leases = answer.get();
+    const auto leases = Await<std::map<std::string, std::string>>([&](auto done) { parts_.coordinator->Leases(done); });
+    if (!leases.ok()) return ToGrpc(leases.status());
     for (v1::AttachedWorker& worker : parts_.fleet->List()) {
-      const auto lease = leases.find(worker.hello().worker_id());
-      if (lease != leases.end()) worker.set_run_id(lease->second);
+      const auto lease = leases->find(worker.hello().worker_id());
+      if (lease != leases->end()) worker.set_run_id(lease->second);
+      worker.mutable_hello()->clear_devices();
+      if (principal.role != Role::kAdmin) {
+        // What a worker attaches with is between it and the controller.
+        worker.mutable_hello()->clear_worker_id();
+        worker.mutable_hello()->clear_instance_id();
+        worker.mutable_hello()->mutable_host()->clear_host_id();
+      }
       *reply->add_workers() = std::move(worker);
     }
-    const auto without_the_store = [&] {
-      for (v1::RunSummary& run : KnownRuns()) *reply->add_runs() = std::move(run);
-      return grpc::Status::OK;
-    };
-    if (reply->store_state().away()) return without_the_store();
-    v1::HistoryRequest request;
-    request.set_limit(100);
-    auto history = parts_.store->History(request);
-    if (!history.ok()) {
-      reply->mutable_store_state()->set_away(true);
-      reply->mutable_store_state()->set_reason(std::string(history.status().message()));
-      return without_the_store();
-    }
-    for (v1::RunSummary& run : *history) {
-      if (run.state() == "queued" || run.state() == "running") *reply->add_runs() = std::move(run);
-    }
+    auto runs = KnownRuns();
+    if (!runs.ok()) return ToGrpc(runs.status());
+    for (v1::RunSummary& run : *runs) *reply->add_runs() = std::move(run);
     return grpc::Status::OK;
   });
+  return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServerContext* context, const v1::StoreAddressRequest*, v1::StoreAddressReply* reply) {
-  return Serve(context, Role::kViewer, [this, reply] {
+grpc::ServerUnaryReactor* ControllerService::Devices(grpc::CallbackServerContext* context, const v1::DevicesRequest* request, v1::DevicesReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  const auto answer = std::make_shared<Answer>(call);
+  parts_.coordinator->Devices([answer, reply](v1::DevicesReply devices) {
+    *reply = std::move(devices);
+    answer->Give(grpc::Status::OK);
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::Forget(grpc::CallbackServerContext* context, const v1::ForgetRequest* request, v1::ForgetReply* reply) {
+  const Principal principal = PrincipalOf(*context);
+  bool admitted = false;
+  Call* call = Admit(context, Role::kAdmin, *request, &admitted);
+  if (!admitted) return call;
+  ask_.Serve(call, [this, principal, request, reply] {
+    if (!common::IsHostName(request->host())) return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "host: is no host's name");
+    if (const absl::Status status = parts_.store->ForgetHost(request->host()); !status.ok()) return ToGrpc(status);
+    reply->set_forgotten(parts_.fleet->Forget(request->host()));
+    spdlog::warn("{} has had the certificate of host {} forgotten", principal.name, request->host());
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServerContext* context, const v1::StoreAddressRequest* request, v1::StoreAddressReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  quick_.Serve(call, [this, reply] {
     reply->set_conninfo(parts_.store->ReaderConninfo());
     return grpc::Status::OK;
   });
+  return call;
 }
 
 grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* WorkerGateway::Control(grpc::CallbackServerContext* context) {
   const grpc::Status allowed = Require(PrincipalOf(*context), Role::kWorker);
   if (!allowed.ok()) return new RefusedControlStream(allowed);
-  return new ControlStream(parts_.fleet, context);
+  return new ControlStream(parts_.fleet, context, PrincipalOf(*context).certificate());
 }
 
 grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* WorkerGateway::Deliver(grpc::CallbackServerContext* context) {
   const grpc::Status allowed = Require(PrincipalOf(*context), Role::kWorker);
   if (!allowed.ok()) return new RefusedDeliverStream(allowed);
-  return DeliverStream::Make(parts_.fleet, parts_.ingest);
+  return DeliverStream::Make(parts_.fleet, parts_.ingest, PrincipalOf(*context).certificate());
 }
 
 }  // namespace lockstep::controller

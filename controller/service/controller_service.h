@@ -1,13 +1,15 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include "common/queue.h"
+#include "common/limits.h"
 #include "controller/fleet/fleet.h"
+#include "controller/service/call_pool.h"
 #include "controller/service/coordinator.h"
 #include "controller/service/ingest_pipeline.h"
 #include "controller/service/principal.h"
@@ -28,12 +30,11 @@ struct ServiceParts {
   Watchers* watchers = nullptr;
 };
 
-// Requests of people and pages. Each handler checks the caller's role first; what asks the store runs on a few
-// threads of this object's own.
+// Requests of people and pages. Each handler checks the caller's role and the message first. Kinds of calls that may take long have
+// threads of their own, so that stop and status are always answered at once.
 class ControllerService final : public v1::Controller::CallbackService {
  public:
-  explicit ControllerService(ServiceParts parts);
-  ~ControllerService() override;
+  explicit ControllerService(ServiceParts parts) : parts_(parts) {}
 
   grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext*, const v1::SubmitRequest*, v1::SubmitReply*) override;
   grpc::ServerUnaryReactor* Plan(grpc::CallbackServerContext*, const v1::PlanRequest*, v1::PlanReply*) override;
@@ -43,17 +44,29 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext*, const v1::JobRequest*, v1::JobReply*) override;
   grpc::ServerUnaryReactor* History(grpc::CallbackServerContext*, const v1::HistoryRequest*, v1::HistoryReply*) override;
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext*, const v1::StatusRequest*, v1::StatusReply*) override;
+  grpc::ServerUnaryReactor* Devices(grpc::CallbackServerContext*, const v1::DevicesRequest*, v1::DevicesReply*) override;
+  grpc::ServerUnaryReactor* Forget(grpc::CallbackServerContext*, const v1::ForgetRequest*, v1::ForgetReply*) override;
   grpc::ServerUnaryReactor* GetStoreAddress(grpc::CallbackServerContext*, const v1::StoreAddressRequest*, v1::StoreAddressReply*) override;
 
  private:
-  std::vector<v1::RunSummary> KnownRuns() const;
-  grpc::Status FindRun(const std::string& text, std::string* run_id, std::string* owner) const;
-  // Checks the role, then runs `work` on a thread of the pool and finishes with its status.
-  grpc::ServerUnaryReactor* Serve(grpc::CallbackServerContext* context, Role role, std::function<grpc::Status()> work);
+  // Queued and in progress, without the store. UNAVAILABLE when the controller is ending.
+  absl::StatusOr<std::vector<v1::RunSummary>> KnownRuns() const;
+  // Of a text that a caller gave: the run in progress, or else one in the store.
+  grpc::Status FindRun(const std::string& text, v1::RunSummary* run) const;
+  // The run that is meant to be stopped.
+  grpc::Status FindStoppable(const std::string& text, v1::RunSummary* run) const;
+  // The full id of a run for a question about it.
+  grpc::Status Resolve(const std::string& text, std::string* run_id) const;
+  // Checks the role and the message: answered already when either is refused.
+  static Call* Admit(grpc::CallbackServerContext* context, Role role, const google::protobuf::Message& request, bool* admitted);
 
   const ServiceParts parts_;
-  common::Queue<std::function<void()>> queue_;
-  std::vector<std::thread> threads_;
+  std::atomic<int> plans_{0};
+  // By how long a call may take: at once; a job that is checked and stored; a question to the store; a whole run.
+  CallPool quick_{static_cast<int>(limits::kQuickThreads), limits::kCallsWaiting};
+  CallPool submit_{2, limits::kCallsWaiting};
+  CallPool ask_{2, limits::kSlowCallsWaiting};
+  CallPool report_{2, limits::kSlowCallsWaiting};
 };
 
 // The workers' streams.

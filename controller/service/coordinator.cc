@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/ids.h"
+#include "common/limits.h"
 #include "controller/analysis/report_builder.h"
 #include "controller/plan/validate.h"
 #include "spdlog/spdlog.h"
@@ -16,15 +17,23 @@ namespace {
 // After the lease, workers of an inherited run have this long to dial again.
 constexpr int64_t kReturnNs = 10000000000;
 
-// Places that the job writes, of the worker that was inspected.
-std::vector<std::string> WrittenPlaces(const v1::JobSpec& job, const v1::Inspection& inspection) {
-  std::vector<std::string> places;
+// Places that the job writes, of the worker that was inspected, and which target each is of.
+struct Written {
+  std::vector<Place> places;
+  std::vector<uint32_t> targets;
+};
+
+Written WrittenPlaces(const v1::JobSpec& job, const v1::Inspection& inspection) {
+  Written written;
+  const std::vector<TargetUse> use = UseOfTargets(job);
   for (const v1::TargetInspection& found : inspection.targets()) {
-    const int target = static_cast<int>(found.target());
-    if (!IsWritten(job, target) && !IsPrepared(job, target)) continue;
-    places.insert(places.end(), found.place_keys().begin(), found.place_keys().end());
+    if (found.target() >= use.size() || !use[found.target()].changed()) continue;
+    for (const Place& place : PlacesOf(found)) {
+      written.places.push_back(place);
+      written.targets.push_back(found.target());
+    }
   }
-  return places;
+  return written;
 }
 
 std::vector<storage::RunWorker> MembersOf(const std::vector<PlanWorker>& workers) {
@@ -61,7 +70,7 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
 
 }  // namespace
 
-Coordinator::Coordinator(Options options) : options_(std::move(options)), inspections_(options_.loop), places_(options_.guards) {}
+Coordinator::Coordinator(Options options) : options_(std::move(options)), inspections_(options_.loop), devices_(options_.loop), places_(options_.guards) {}
 
 absl::StatusOr<Coordinator::Inheritance> Coordinator::Inherit(storage::Store* store) {
   Inheritance inheritance;
@@ -91,12 +100,13 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
   fleet_ = fleet;
   ingest_ = ingest;
   inspections_.Start(fleet);
+  devices_.Start(fleet);
   for (storage::RunRecord& run : inheritance.queue) {
     Know(run);
     queue_.push_back(std::move(run));
   }
   for (const storage::HeldPlaces& held : inheritance.held) {
-    places_.Hold(held.run_id, held.worker_id, WrittenPlaces(held.job, held.inspection));
+    places_.Hold(held.run_id, held.worker_id, WrittenPlaces(held.job, held.inspection).places);
     places_.Lose(held.run_id, held.worker_id, options_.clock->MonotonicNs() + held.hold_ns);
     held_.insert(held.worker_id);
     const bool goes_on = std::any_of(inheritance.active.begin(), inheritance.active.end(), [&](const auto& active) { return active.run.run_id == held.run_id; });
@@ -117,11 +127,12 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
 }
 
 void Coordinator::TakeOver(const storage::ActiveRun& active, std::map<uint32_t, std::vector<v1::IntervalSample>> samples) {
+  const std::shared_ptr<void> working = options_.working(active.run.run_id);
   Know(active.run);
   SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}, active.measured_iops};
   for (const storage::RunWorker& worker : active.workers) {
     settled.workers.push_back({worker.hello, worker.inspection});
-    places_.Hold(active.run.run_id, worker.worker_id, WrittenPlaces(active.run.job, worker.inspection));
+    places_.Hold(active.run.run_id, worker.worker_id, WrittenPlaces(active.run.job, worker.inspection).places);
     if (!worker.lost) awaited_.insert(worker.worker_id);
   }
   TakenOver from;
@@ -227,6 +238,8 @@ void Coordinator::Confirm(const std::string& worker_id) {
 void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message) {
   Post([this, worker_id, message] {
     if (message.has_inspection()) return inspections_.OnAnswer(worker_id, message.inspection());
+    if (message.has_devices()) return devices_.OnAnswer(worker_id, message.devices());
+    if (message.has_armed()) HoldOpened(worker_id, message.armed());
     const bool idle = message.has_status() && message.status().state() == v1::WorkerStatus::IDLE;
     if (idle) Confirm(worker_id);
     const auto active = active_;
@@ -235,6 +248,20 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
     }
     if (idle) Schedule();
   });
+}
+
+// What a worker has open may have come into being, or got another name, since it was inspected.
+void Coordinator::HoldOpened(const std::string& worker_id, const v1::Armed& armed) {
+  const auto active = active_.find(armed.phase().run_id());
+  if (active == active_.end() || !active->second->Uses(worker_id)) return;
+  const std::vector<Place> places = PlacesOf(armed.file_places(), armed.places());
+  if (places.size() > static_cast<size_t>(limits::kPlacesOfARun)) return;
+  const PlaceLedger::Conflict taken = places_.Find(armed.phase().run_id(), places, options_.clock->MonotonicNs());
+  if (!taken.run_id.empty()) {
+    const auto actor = active->second;
+    return actor->Stop("aborted", absl::StrCat("a target has the same bytes as one of run ", taken.run_id.substr(0, 8), ", under another name"), false);
+  }
+  places_.Hold(armed.phase().run_id(), worker_id, places);
 }
 
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
@@ -249,6 +276,15 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
       if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) starting.lost[worker_id] = reason;
     }
     inspections_.OnLost(worker_id, reason);
+  });
+}
+
+void Coordinator::OnIntruder(const std::string& text) {
+  Post([this, text] {
+    constexpr size_t kMostRemembered = 1000;
+    if (intruders_.size() >= kMostRemembered || !intruders_.insert(text).second) return;
+    spdlog::warn("a worker is refused: {}", text);
+    Persist([store = options_.store, text, at = options_.clock->WallNs()] { return store->AddEvent("", "warning", "", "a worker is refused: " + text, at); }, [](const absl::Status&) {});
   });
 }
 
@@ -289,6 +325,7 @@ void Coordinator::Know(const storage::RunRecord& run) {
   known.set_run_id(run.run_id);
   known.set_job_name(run.job.name());
   known.set_owner(run.owner);
+  *known.mutable_labels() = run.job.labels();
   known.set_submitted_at(run.submitted_at);
 }
 
@@ -311,6 +348,7 @@ void Coordinator::Schedule() {
   }
   for (auto run = queue_.begin(); run != queue_.end();) {
     // Who "all" are is known once those that were attached to the last controller had time to come.
+    const std::shared_ptr<void> working = options_.working(run->run_id);
     const bool of_whoever_is_there = run->job.hosts().count() == 0 && run->job.hosts().names_size() == 0;
     if (settling_ && of_whoever_is_there) {
       ++run;
@@ -345,29 +383,34 @@ void Coordinator::StartRun(storage::RunRecord run, const std::vector<PlanWorker>
 }
 
 void Coordinator::Launch(storage::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing) {
+  const std::shared_ptr<void> working = options_.working(run.run_id);
   const Starting starting = starting_[run.run_id];
   if (starting.cancelled) return FailBeforeStart(run, workers, "cancelled", starting.cancel_reason, {});
   if (!missing.empty()) return FailBeforeStart(run, workers, "failed", missing, {missing});
-  const FleetCheck check = CheckFleet(run.job, workers, options_.store_device);
-  if (!check.refusals.empty()) {
-    const std::string more = check.refusals.size() > 1 ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)") : "";
-    return FailBeforeStart(run, workers, "failed", absl::StrCat("refused before anything was opened: ", check.refusals[0], more), check.refusals);
-  }
+  // Where another run writes, what is found there (its hold on a device, its files) says nothing yet.
+  std::vector<Written> written;
   for (const PlanWorker& worker : workers) {
-    const PlaceLedger::Conflict taken = places_.Find(run.run_id, WrittenPlaces(run.job, worker.inspection), options_.clock->MonotonicNs());
-    if (taken.place.empty()) continue;
-    // Another run writes there: this one waits for its end, in its old place.
-    spdlog::info("run {} waits for {} to leave {}", run.run_id, taken.run_id, taken.place);
+    written.push_back(WrittenPlaces(run.job, worker.inspection));
+    const PlaceLedger::Conflict taken = places_.Find(run.run_id, written.back().places, options_.clock->MonotonicNs());
+    if (taken.run_id.empty()) continue;
+    // This one waits for its end, in its old place.
+    const std::string target = run.job.targets(static_cast<int>(written.back().targets[taken.place])).name();
+    spdlog::info("run {} waits for {} to leave target {}", run.run_id, taken.run_id, target);
     v1::WatchEvent waits;
     waits.mutable_event()->set_severity("warning");
-    waits.mutable_event()->set_message(absl::StrCat("waiting until run ", taken.run_id.substr(0, 8), " or its lost workers have left ", taken.place));
+    waits.mutable_event()->set_message(absl::StrCat("waiting until run ", taken.run_id.substr(0, 8), " or its lost workers have left target ", target, " of ", worker.hello.host().name()));
     options_.watchers->Publish(run.run_id, waits);
     starting_.erase(run.run_id);
     queue_.push_front(std::move(run));
     After(1000000000, [this] { Schedule(); });
     return;
   }
-  for (const PlanWorker& worker : workers) places_.Hold(run.run_id, worker.hello.worker_id(), WrittenPlaces(run.job, worker.inspection));
+  const FleetCheck check = CheckFleet(run.job, workers, options_.store_place);
+  if (!check.refusals.empty()) {
+    const std::string more = check.refusals.size() > 1 ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)") : "";
+    return FailBeforeStart(run, workers, "failed", absl::StrCat("refused before anything was opened: ", check.refusals[0], more), check.refusals);
+  }
+  for (size_t i = 0; i < workers.size(); ++i) places_.Hold(run.run_id, workers[i].hello.worker_id(), written[i].places);
   const std::vector<storage::RunWorker> members = MembersOf(workers);
   const std::string id = run.run_id;
   SettledRun settled{run.run_id, run.job, run.seed, std::move(workers)};
@@ -386,6 +429,7 @@ void Coordinator::Launch(storage::RunRecord run, std::vector<PlanWorker> workers
             v1::WatchEvent started;
             started.mutable_run()->set_run_id(id);
             started.mutable_run()->set_job_name(actor->run().job.name());
+            started.mutable_run()->set_owner(known_[id].owner());
             started.mutable_run()->set_state("running");
             started.mutable_run()->set_hosts(static_cast<uint32_t>(actor->run().workers.size()));
             options_.watchers->Publish(id, started);
@@ -420,8 +464,9 @@ void Coordinator::Finish(const std::string& run_id) {
   const int64_t free_ns = places_.End(run_id);
   if (free_ns != 0) After(std::max<int64_t>(0, free_ns - options_.clock->MonotonicNs()), [this] { LetGoOfHolds(); });
   auto summary = std::make_shared<v1::RunSummary>();
-  Persist(
-      [store = options_.store, run_id, summary, at = options_.clock->WallNs()]() -> absl::Status {
+  options_.loop->Apart(
+      [store = options_.store, run_id, summary, working = options_.working, at = options_.clock->WallNs()]() -> absl::Status {
+        const std::shared_ptr<void> mark = working(run_id);
         auto data = store->LoadRun(run_id);
         if (!data.ok()) return data.status();
         const v1::Report report = BuildReport(*data);
@@ -461,6 +506,7 @@ ActorServices Coordinator::Services(const std::string& run_id) {
   services.clock = options_.clock;
   services.loop = options_.loop;
   services.guards = options_.guards;
+  services.working = [working = options_.working, run_id] { return working(run_id); };
   services.lost = [this, run_id](const std::string& worker_id, int64_t hold_ns) {
     places_.Lose(run_id, worker_id, options_.clock->MonotonicNs() + hold_ns);
     held_.insert(worker_id);
@@ -507,20 +553,40 @@ void Coordinator::Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done)
     std::vector<PlanWorker> workers;
     for (uint32_t index : *chosen) workers.push_back(attached[index]);
     inspections_.Ask("plan-" + common::NewUuid(), job, std::move(workers), [this, job, done, reply](std::vector<PlanWorker> inspected, const std::string& missing) mutable {
-      const FleetCheck check = CheckFleet(job, inspected, options_.store_device);
+      const FleetCheck check = CheckFleet(job, inspected, options_.store_place);
       for (const std::string& refusal : check.refusals) reply.add_problems()->set_message(refusal);
       if (!missing.empty()) reply.add_problems()->set_message(missing);
       for (const std::string& warning : check.warnings) reply.add_warnings(warning);
+      for (const PlanWorker& worker : inspected) {
+        const Written written = WrittenPlaces(job, worker.inspection);
+        const PlaceLedger::Conflict taken = places_.Find("", written.places, options_.clock->MonotonicNs());
+        if (taken.run_id.empty()) continue;
+        reply.add_warnings(absl::StrCat("run ", taken.run_id.substr(0, 8), " writes to target ", job.targets(static_cast<int>(written.targets[taken.place])).name(), " of ", worker.hello.host().name(),
+                                        " now; the job would wait for its end"));
+        break;
+      }
       for (uint32_t i = 0; i < inspected.size(); ++i) {
         v1::PlannedWorker* worker = reply.add_workers();
         worker->set_host(inspected[i].hello.host().name());
-        worker->set_worker_id(inspected[i].hello.worker_id());
         worker->set_worker_index(i);
         *worker->mutable_targets() = inspected[i].inspection.targets();
+        for (v1::TargetInspection& found : *worker->mutable_targets()) {
+          found.clear_file_places();
+          found.clear_places();
+        }
       }
       done(reply);
     });
   });
+}
+
+void Coordinator::Devices(std::function<void(v1::DevicesReply)> done) {
+  Post([this, done = std::move(done)] { devices_.Ask(done); });
+}
+
+void Coordinator::DropQuestions() {
+  inspections_.Drop();
+  devices_.Drop();
 }
 
 void Coordinator::Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream, v1::RunSummary summary) {

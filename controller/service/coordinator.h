@@ -10,6 +10,7 @@
 
 #include "common/clock.h"
 #include "controller/core/place_ledger.h"
+#include "controller/service/device_questions.h"
 #include "controller/service/inspections.h"
 #include "controller/service/loop.h"
 #include "controller/service/run_actor.h"
@@ -26,7 +27,9 @@ class Coordinator {
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;
     common::Guards guards = {};
-    std::string store_device;               // "boot_id/device" underneath an embedded store; may be empty
+    StorePlace store_place = {};            // of an embedded store
+    // Marks a run as being worked on while what is returned lives (crash_marks.h).
+    std::function<std::shared_ptr<void>(const std::string& run_id)> working = [](const std::string&) { return nullptr; };
   };
 
   explicit Coordinator(Options options);
@@ -41,6 +44,8 @@ class Coordinator {
   static absl::StatusOr<Inheritance> Inherit(storage::Store* store);
   // Before anything else, once, and before the loop and the fleet begin: goes on with what was inherited.
   void Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance);
+  // Once the loop has ended: whoever still waits for an answer gets one.
+  void DropQuestions();
   // Ends the active runs; `done` once their ends are stored.
   void Shutdown(std::function<void()> done);
   // From the pipeline: the store is away, or back; or no more samples can be taken.
@@ -51,6 +56,8 @@ class Coordinator {
   void OnAttached(const v1::Hello& hello);
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
   void OnLost(const std::string& worker_id, const std::string& reason);
+  // Somebody tried to pass for a worker: an event of the store.
+  void OnIntruder(const std::string& text);
 
   // --- From callers. Each answers through `done`, on the coordinator's thread. ---
   // A run that is in the store's queue already. Answers how many are before it.
@@ -63,6 +70,8 @@ class Coordinator {
   void Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream, v1::RunSummary summary);
   // The runs that wait or are in progress, as far as they are known without the store: id, job, owner, state, hosts.
   void Runs(std::function<void(std::vector<v1::RunSummary>)> done);
+  // The block devices of all attached workers.
+  void Devices(std::function<void(v1::DevicesReply)> done);
   // Worker id → run id.
   void Leases(std::function<void(std::map<std::string, std::string>)> done);
   // Whether enough workers are attached for the job, busy or not: OK or RESOURCE_EXHAUSTED in words.
@@ -84,6 +93,7 @@ class Coordinator {
   void CheckDrained();
   void Know(const storage::RunRecord& run);
   void LetGoOfHolds();
+  void HoldOpened(const std::string& worker_id, const v1::Armed& armed);
 
   std::vector<PlanWorker> Attached() const;
   bool IsBusy(const std::string& worker_id) const;
@@ -107,9 +117,11 @@ class Coordinator {
   std::map<std::string, Starting> starting_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
   Inspections inspections_;
+  DeviceQuestions devices_;
   PlaceLedger places_;
   std::set<std::string> held_;        // lost workers whose hold is in the store
   std::set<std::string> strangers_;   // attached workers that are still busy with what is none of theirs any more
+  std::set<std::string> intruders_;   // what was said of them, once each
   std::set<std::string> awaited_;     // members of inherited runs that have not come back yet
   bool settling_ = false;             // workers of the controller before this one had no time yet to come back
   int finishing_ = 0;                 // runs that have ended, and whose summaries are being made

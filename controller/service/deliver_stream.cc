@@ -1,14 +1,11 @@
 #include "controller/service/deliver_stream.h"
 
+#include "common/limits.h"
+
 namespace lockstep::controller {
-namespace {
 
-constexpr size_t kUnanswered = 8;
-
-}  // namespace
-
-DeliverStream* DeliverStream::Make(Fleet* fleet, IngestPipeline* ingest) {
-  std::shared_ptr<DeliverStream> stream(new DeliverStream(fleet, ingest));
+DeliverStream* DeliverStream::Make(Fleet* fleet, IngestPipeline* ingest, std::string certificate) {
+  std::shared_ptr<DeliverStream> stream(new DeliverStream(fleet, ingest, std::move(certificate)));
   stream->self_ = stream;
   stream->StartRead(&stream->incoming_);
   return stream.get();
@@ -21,18 +18,23 @@ void DeliverStream::OnReadDone(bool ok) {
     if (!incoming_.has_hello() || hello.protocol_version() != v1::PROTOCOL_VERSION_CURRENT) {
       return FinishNow(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "the first message must be DeliverHello of this protocol version"));
     }
-    if (!fleet_->IsAttached(hello.worker_id())) {
-      return FinishNow(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "no worker of this id is attached"));
+    if (!fleet_->MayDeliver(hello.worker_id(), certificate_, hello.session())) {
+      return FinishNow(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "no worker of this id and session is attached with this certificate"));
     }
     worker_id_ = hello.worker_id();
+    session_ = hello.session();
   } else if (incoming_.has_batch()) {
+    // Another process, or another connection of the same one, may have taken its place meanwhile.
+    if (!fleet_->MayDeliver(worker_id_, certificate_, session_)) {
+      return FinishNow(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the session is over"));
+    }
     {
       std::lock_guard<std::mutex> lock(flow_mutex_);
       ++unanswered_;
     }
     ingest_->Deliver(worker_id_, incoming_.batch(), [stream = self_](const v1::DeliveryAck& ack) { stream->OnAck(ack); });
     std::lock_guard<std::mutex> lock(flow_mutex_);
-    paused_ = unanswered_ >= kUnanswered;
+    paused_ = unanswered_ >= static_cast<size_t>(limits::kUnansweredBatches);
     if (!paused_) ReadNext(&incoming_);
     return;
   } else {

@@ -15,16 +15,18 @@ namespace lockstep::controller {
 class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
  public:
   // `fleet` and `ingest` outlive this.
-  static DeliverStream* Make(Fleet* fleet, IngestPipeline* ingest);
+  static DeliverStream* Make(Fleet* fleet, IngestPipeline* ingest, std::string certificate);
   void OnReadDone(bool ok) override;
   void OnDone() override { self_.reset(); }
 
  private:
-  DeliverStream(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
+  DeliverStream(Fleet* fleet, IngestPipeline* ingest, std::string certificate) : fleet_(fleet), ingest_(ingest), certificate_(std::move(certificate)) {}
   void OnAck(const v1::DeliveryAck& ack);
 
   Fleet* fleet_;
   IngestPipeline* ingest_;
+  const std::string certificate_;  // the name in the caller's; empty without TLS
+  std::string session_;
   v1::Delivery incoming_;
   std::string worker_id_;
   std::mutex flow_mutex_;

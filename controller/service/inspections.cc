@@ -22,9 +22,10 @@ void Inspections::Send(const std::string& id, uint32_t worker_index, const v1::J
   inspect->set_worker_index(worker_index);
   *inspect->mutable_targets() = job.targets();
   *inspect->mutable_expendable() = job.expendable();
-  for (int t = 0; t < job.targets_size(); ++t) {
-    if (IsWritten(job, t)) inspect->add_written_targets(t);
-    if (IsPrepared(job, t)) inspect->add_prepared_targets(t);
+  const std::vector<TargetUse> use = UseOfTargets(job);
+  for (uint32_t t = 0; t < use.size(); ++t) {
+    if (use[t].written) inspect->add_written_targets(t);
+    if (use[t].prepared) inspect->add_prepared_targets(t);
   }
   fleet_->Send(worker_id, std::move(message));
 }
@@ -76,6 +77,10 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
   worker->inspection = inspection;
   (*worker->inspection.mutable_facts())["wall_clock.difference_ms"] = absl::StrCat(fleet_->WallDifferenceNs(worker_id) / 1000000);
   if (--pending.missing == 0) Finish(found, "");
+}
+
+void Inspections::Drop() {
+  while (!pending_.empty()) Finish(pending_.begin(), "the controller is shutting down");
 }
 
 void Inspections::OnLost(const std::string& worker_id, const std::string& reason) {

@@ -31,6 +31,10 @@ class Inspections {
   void OnAttached(const std::string& worker_id);
   void OnAnswer(const std::string& worker_id, const v1::Inspection& inspection);
   void OnLost(const std::string& worker_id, const std::string& reason);
+  // How many are under way.
+  size_t pending() const { return pending_.size(); }
+  // Answers all as incomplete.
+  void Drop();
 
  private:
   struct Pending {

@@ -12,7 +12,8 @@ ThreadLoop::ThreadLoop(const common::Clock* clock, std::function<void(const std:
 ThreadLoop::~ThreadLoop() { Stop(); }
 
 void ThreadLoop::Start() {
-  store_thread_ = std::thread([this] { StoreMain(); });
+  store_thread_ = std::thread([this] { StoreMain(&store_queue_); });
+  apart_thread_ = std::thread([this] { StoreMain(&apart_queue_); });
   thread_ = std::thread([this] { Main(); });
 }
 
@@ -26,7 +27,13 @@ void ThreadLoop::Stop() {
   thread_.join();
   store_stopping_ = true;
   store_queue_.Close();
+  apart_queue_.Close();
   store_thread_.join();
+  apart_thread_.join();
+  // Whoever waits for what is not done any more is let go.
+  std::lock_guard<std::mutex> lock(mutex_);
+  calls_.clear();
+  timers_.clear();
 }
 
 void ThreadLoop::Post(std::function<void()> call) {
@@ -49,8 +56,12 @@ void ThreadLoop::Persist(std::function<absl::Status()> work, std::function<void(
   store_queue_.Push({std::move(work), std::move(then)});
 }
 
-void ThreadLoop::StoreMain() {
-  while (auto work = store_queue_.Pop()) {
+void ThreadLoop::Apart(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) {
+  apart_queue_.Push({std::move(work), std::move(then)});
+}
+
+void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
+  while (auto work = queue->Pop()) {
     absl::Status status = work->work();
     for (int tries = 0; storage::MayPass(status) && !store_stopping_; ++tries) {
       if (tries == 0) spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
@@ -71,12 +82,13 @@ void ThreadLoop::Main() {
   while (!stopping_) {
     std::function<void()> call;
     const int64_t now = clock_->MonotonicNs();
-    if (!calls_.empty()) {
-      call = std::move(calls_.front());
-      calls_.pop_front();
-    } else if (!timers_.empty() && timers_.begin()->first <= now) {
+    // Timers first: no number of calls keeps a deadline from being kept.
+    if (!timers_.empty() && timers_.begin()->first <= now) {
       call = std::move(timers_.begin()->second);
       timers_.erase(timers_.begin());
+    } else if (!calls_.empty()) {
+      call = std::move(calls_.front());
+      calls_.pop_front();
     } else if (timers_.empty()) {
       changed_.wait(lock);
       continue;

@@ -25,6 +25,8 @@ class Loop {
   // (storage::MayPass), then `then` on the deciding
   // thread. Works are done one at a time, in the order of the calls. From any thread.
   virtual void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) = 0;
+  // The same for works that read as much as a run is long: apart from the deciding thread and from what Persist() orders.
+  virtual void Apart(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) = 0;
 };
 
 // On threads of its own.
@@ -40,10 +42,9 @@ class ThreadLoop final : public Loop {
   void Post(std::function<void()> call) override;
   void After(int64_t after_ns, std::function<void()> call) override;
   void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) override;
+  void Apart(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) override;
 
  private:
-  void Main();
-  void StoreMain();
 
   const common::Clock* clock_;
   const std::function<void(const std::string&)> fenced_;
@@ -51,7 +52,11 @@ class ThreadLoop final : public Loop {
     std::function<absl::Status()> work;
     std::function<void(const absl::Status&)> then;
   };
+  void Main();
+  void StoreMain(common::Queue<Work>* queue);
+
   common::Queue<Work> store_queue_;
+  common::Queue<Work> apart_queue_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::function<void()>> calls_;               // guarded by mutex_
@@ -60,6 +65,7 @@ class ThreadLoop final : public Loop {
   std::atomic<bool> store_stopping_{false};
   std::thread thread_;
   std::thread store_thread_;
+  std::thread apart_thread_;
 };
 
 }  // namespace lockstep::controller

@@ -1,5 +1,9 @@
 #include "controller/service/principal.h"
 
+#include <set>
+
+#include "common/text.h"
+
 namespace lockstep::controller {
 namespace {
 
@@ -19,15 +23,19 @@ const char* RoleName(Role role) {
 
 Principal PrincipalOf(const grpc::ServerContextBase& context) {
   const auto auth = context.auth_context();
-  if (auth == nullptr || !auth->IsPeerAuthenticated()) return {"local", Role::kAdmin};
+  if (auth == nullptr || !auth->IsPeerAuthenticated()) return {"local", Role::kAdmin, false};
   Principal principal;
-  for (const auto& name : auth->FindPropertyValues("x509_common_name")) principal.name = ToString(name);
-  for (const auto& name : auth->FindPropertyValues("x509_subject_alternative_name")) {
+  principal.authenticated = true;
+  for (const auto& name : auth->FindPropertyValues("x509_common_name")) principal.name = common::Printable(ToString(name), 128);
+  // DNS names alone: an authority that checks those may let anybody have any e-mail address or URI.
+  std::set<Role> roles;
+  for (const auto& name : auth->FindPropertyValues("x509_dns")) {
     const std::string text = ToString(name);
     for (Role role : {Role::kViewer, Role::kSubmitter, Role::kWorker, Role::kAdmin}) {
-      if (text == std::string(RoleName(role)) + ".role.lockstep") principal.role = role;
+      if (text == std::string(RoleName(role)) + ".role.lockstep") roles.insert(role);
     }
   }
+  if (roles.size() == 1) principal.role = *roles.begin();
   if (principal.name.empty()) principal.name = "unnamed";
   return principal;
 }

@@ -13,10 +13,13 @@ const char* RoleName(Role role);
 struct Principal {
   std::string name;
   Role role = Role::kViewer;
+  bool authenticated = false;  // by a certificate
+  // The name in the certificate, or nothing.
+  std::string certificate() const { return authenticated ? name : ""; }
 };
 
-// Who calls. With TLS: the certificate's common name, and the role from its subject alternative name ROLE.role.lockstep (a
-// viewer without one). Without TLS, which is for loopback unless the operator said otherwise: `local`, an admin.
+// Who calls. With TLS: the certificate's common name, and the role from its alternative DNS name ROLE.role.lockstep (a viewer without
+// one, as with several that differ). Without TLS, which is for loopback unless the operator said otherwise: `local`, an admin.
 Principal PrincipalOf(const grpc::ServerContextBase& context);
 
 // OK, or PERMISSION_DENIED naming the role that is needed.

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/limits.h"
 #include "controller/plan/loads.h"
 #include "spdlog/spdlog.h"
 
@@ -139,11 +140,14 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
     }
     services_.watchers->Publish(run_.run_id, event);
   } else if (message.has_event()) {
+    if (++events_ > limits::kEventsOfAPhase) return;
+    if (events_ == limits::kEventsOfAPhase) return Carry(action::Note{"warning", run_.workers[worker].hello.host().name(), "more events in this phase are not kept"});
     Carry(action::Note{message.event().severity() == "error" ? "error" : "warning", run_.workers[worker].hello.host().name(), message.event().message()});
   }
 }
 
 void RunActor::Handle(const Event& event) {
+  const std::shared_ptr<void> working = services_.working();
   for (const Action& action : machine_.Handle(event)) {
     std::visit([this](const auto& a) { Carry(a); }, action);
   }
@@ -205,6 +209,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipel
 
 void RunActor::Carry(const action::RecordPhase& a) {
   progress_.clear();
+  events_ = 0;
   storage::PhaseRecord record;
   record.phase = a.phase;
   record.attempt = a.attempt;
@@ -323,7 +328,7 @@ void RunActor::Carry(const action::ClosePhase& a) {
   const double measured = services_.ingest->MeasuredIops(Phase());
   if (a.state == "done") run_.measured_iops[Spec().name()] = measured;
   const std::vector<storage::Rollup> rollups = services_.ingest->Close(Phase());
-  PublishPhase(a.state == "done" || a.state == "void" ? a.state : "failed");
+  PublishPhase(a.state);
   Persist([store = services_.store, id = run_.run_id, a, rollups, measured] { return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups, measured); },
           [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
 }

@@ -27,6 +27,8 @@ struct ActorServices {
   common::Guards guards;
   // The worker was given up in this run: for so long it may still be doing I/O, nanoseconds.
   std::function<void(const std::string& worker_id, int64_t hold_ns)> lost;
+  // Marks the run as being worked on while what is returned lives (crash_marks.h).
+  std::function<std::shared_ptr<void>()> working = [] { return nullptr; };
 };
 
 // What another controller left of a run.
@@ -101,6 +103,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   std::map<uint32_t, int64_t> go_at_;  // by worker: T on its own clock
   int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
   v1::WatchEvent last_change_;
+  int64_t events_ = 0;  // that workers reported in this phase
 };
 
 }  // namespace lockstep::controller

@@ -1,9 +1,11 @@
 #include "controller/service/watchers.h"
 
+#include "common/limits.h"
+
 namespace lockstep::controller {
 namespace {
 
-constexpr size_t kQueueLimit = 1000;
+constexpr auto kQueueLimit = static_cast<size_t>(limits::kWatchQueue);
 
 }  // namespace
 
@@ -69,7 +71,12 @@ void WatchStream::Attach(const std::string& run_id) {
 void WatchStream::Send(v1::WatchEvent event) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (ending_ || finished_) return;
-  if (queue_.size() > kQueueLimit && event.has_interval()) return;
+  if (queue_.size() > kQueueLimit && (event.has_interval() || event.has_progress())) return;
+  if (queue_.size() > 2 * kQueueLimit) {
+    status_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "this watcher does not read what it is sent");
+    ending_ = true;
+    return FinishLocked();
+  }
   queue_.push_back(std::move(event));
   if (queue_.size() == 1) StartWrite(&queue_.front());
 }
@@ -110,6 +117,7 @@ void WatchStream::OnDone() {
     done_ = true;
   }
   if (!run_id.empty()) watchers_->Remove(run_id, this);
+  watchers_->Count(-1);
   self_.reset();
 }
 

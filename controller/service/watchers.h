@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <deque>
 #include <map>
 #include <memory>
@@ -25,10 +26,14 @@ class Watchers {
   void Remove(const std::string& run_id, WatchStream* stream);
   // Ends every stream.
   void Shutdown();
+  // How many watch.
+  size_t count() const { return count_; }
+  void Count(int change) { count_ += change; }
 
  private:
   std::mutex mutex_;
   std::map<std::string, std::set<WatchStream*>> streams_;  // guarded by mutex_
+  std::atomic<size_t> count_{0};
 };
 
 // One caller of Watch. Kept alive by gRPC until OnDone(), and by whoever holds it. A watcher that does not keep up loses interval lines, never other events.
@@ -46,7 +51,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   void OnDone() override;
 
  private:
-  explicit WatchStream(Watchers* watchers) : watchers_(watchers) {}
+  explicit WatchStream(Watchers* watchers) : watchers_(watchers) { watchers_->Count(1); }
   void FinishLocked();
 
   Watchers* watchers_;

@@ -18,7 +18,7 @@ namespace {
 class Gateway final : public v1::WorkerService::CallbackService {
  public:
   explicit Gateway(Fleet* fleet) : fleet_(fleet) {}
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override { return new ControlStream(fleet_, context); }
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override { return new ControlStream(fleet_, context, ""); }
 
  private:
   Fleet* fleet_;

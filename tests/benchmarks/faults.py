@@ -154,7 +154,7 @@ class Campaign:
         self.hurt = self.full = False
         self.least = 1 if policy == "abort" else self.random.randint(1, 3)
         least = "" if policy == "abort" else f"min_hosts: {self.least}\n"
-        job = files_job(self.fleet.data, hosts=3, duration=f"{SECONDS}s", extra=f"on_worker_loss: {policy}\n{least}deadlines: {{rejoin: 15s, drain: 2s}}")
+        job = files_job(self.fleet.data, hosts=3, duration=f"{SECONDS}s", extra=f"store_filesystem: true\non_worker_loss: {policy}\n{least}deadlines: {{rejoin: 15s, drain: 2s}}")
         process = subprocess.Popen([f"{BIN}/lockstep", "--insecure-plaintext", "run", "-", "--format", "json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
         answer = []
         reader = threading.Thread(target=lambda: answer.append(process.communicate(job)), daemon=True)

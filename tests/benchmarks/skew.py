@@ -39,6 +39,7 @@ def job(hosts, path, starts):
     run: {{duration: 200ms, workloads: [{{name: w, block_size: 4KiB, read: 100%, queue_depth: 1{engine}, targets: [data]}}]}}""" for i in range(starts))
     return f"""name: skew
 hosts: {{count: {hosts}}}
+store_filesystem: true
 interval: 100ms
 targets:
   - {target}

@@ -5,47 +5,64 @@
 namespace lockstep::controller {
 namespace {
 
+const Place kLun{1};
+const Place kOther{2};
+
 TEST(PlaceLedgerTest, APlaceIsOneRunsUntilItsEnd) {
   PlaceLedger ledger;
-  ledger.Hold("a", "w1", {"lun"});
-  ledger.Hold("a", "w2", {"lun"});
-  EXPECT_EQ(ledger.Find("a", {"lun"}, 0).place, "");
-  EXPECT_EQ(ledger.Find("b", {"other", "lun"}, 0).run_id, "a");
+  ledger.Hold("a", "w1", {kLun});
+  ledger.Hold("a", "w2", {kLun});
+  EXPECT_EQ(ledger.Find("a", {kLun}, 0).run_id, "");
+  EXPECT_EQ(ledger.Find("b", {kOther, kLun}, 0).run_id, "a");
   EXPECT_EQ(ledger.End("a"), 0);
-  EXPECT_EQ(ledger.Find("b", {"lun"}, 0).place, "");
+  EXPECT_EQ(ledger.Find("b", {kLun}, 0).run_id, "");
 }
 
 TEST(PlaceLedgerTest, ALostWorkersPlaceWaitsForItsHardStopAlsoWhereOthersShareIt) {
   PlaceLedger ledger;
-  ledger.Hold("a", "w1", {"lun"});
-  ledger.Hold("a", "w2", {"lun"});
+  ledger.Hold("a", "w1", {kLun});
+  ledger.Hold("a", "w2", {kLun});
   ledger.Lose("a", "w1", 1000);
-  EXPECT_EQ(ledger.Find("b", {"lun"}, 5000).worker_id, "w1");  // the run goes on: it may take part again
+  EXPECT_EQ(ledger.Find("b", {kLun}, 5000).worker_id, "w1");  // the run goes on: it may take part again
   EXPECT_EQ(ledger.End("a"), 1000);
-  EXPECT_EQ(ledger.Find("b", {"lun"}, 999).worker_id, "w1");
-  EXPECT_EQ(ledger.Find("b", {"lun"}, 1000).place, "");
+  EXPECT_EQ(ledger.Find("b", {kLun}, 999).worker_id, "w1");
+  EXPECT_EQ(ledger.Find("b", {kLun}, 1000).run_id, "");
 }
 
 TEST(PlaceLedgerTest, AConfirmedStopFreesAtOnce) {
   PlaceLedger ledger;
-  ledger.Hold("a", "w1", {"lun"});
+  ledger.Hold("a", "w1", {kLun});
   ledger.Lose("a", "w1", 1000000);
   ledger.End("a");
   ledger.Confirm("w2");
-  EXPECT_NE(ledger.Find("b", {"lun"}, 0).place, "");
+  EXPECT_NE(ledger.Find("b", {kLun}, 0).run_id, "");
   ledger.Confirm("w1");
-  EXPECT_EQ(ledger.Find("b", {"lun"}, 0).place, "");
+  EXPECT_EQ(ledger.Find("b", {kLun}, 0).run_id, "");
 }
 
 TEST(PlaceLedgerTest, AHoldIsOverWithItsTimeOnceTheRunIs) {
   PlaceLedger ledger;
-  ledger.Hold("a", "w1", {"lun"});
+  ledger.Hold("a", "w1", {kLun});
   ledger.Lose("a", "w1", 1000);
   EXPECT_TRUE(ledger.Holds("w1", 5000));  // the run goes on
   ledger.End("a");
   EXPECT_TRUE(ledger.Holds("w1", 999));
   EXPECT_FALSE(ledger.Holds("w1", 1000));
   EXPECT_FALSE(ledger.Holds("w2", 0));
+}
+
+TEST(PlaceLedgerTest, ExtentsOfADiskMeetWhereTheyOverlap) {
+  PlaceLedger ledger;
+  ledger.Hold("a", "w1", {{7, 1000, 2000}, {7, 5000, 6000}});
+  EXPECT_EQ(ledger.Find("b", {{7, 2000, 5000}}, 0).run_id, "");
+  EXPECT_EQ(ledger.Find("b", {{7, 1999, 2000}}, 0).run_id, "a");
+  EXPECT_EQ(ledger.Find("b", {{8}, {7, 5500, 5600}}, 0).place, 1u);
+  EXPECT_EQ(ledger.Find("b", {{7}}, 0).run_id, "a");  // the whole disk
+  // What is learned later is held too.
+  ledger.Hold("a", "w1", {{9}});
+  EXPECT_EQ(ledger.Find("b", {{9}}, 0).run_id, "a");
+  ledger.End("a");
+  EXPECT_EQ(ledger.Find("b", {{7}, {9}}, 0).run_id, "");
 }
 
 }  // namespace

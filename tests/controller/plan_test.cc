@@ -1,3 +1,4 @@
+#include <cmath>
 #include <functional>
 #include <set>
 
@@ -45,8 +46,8 @@ TEST(PlanTest, DefaultsMakeAShortJobWhole) {
   EXPECT_TRUE(w.pattern().has_random());
   EXPECT_EQ(job.phases(0).name(), "prepare");
   EXPECT_EQ(job.targets(0).sharing(), v1::SHARING_PRIVATE);
-  EXPECT_TRUE(IsWritten(job, 0));
-  EXPECT_TRUE(IsPrepared(job, 0));
+  EXPECT_TRUE(UseOfTargets(job)[0].written);
+  EXPECT_TRUE(UseOfTargets(job)[0].prepared);
 }
 
 std::vector<std::string> ProblemsOf(v1::JobSpec job) {
@@ -166,10 +167,76 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
 }
 
 TEST(PlanTest, HostRanges) {
-  EXPECT_EQ(ExpandHostNames("node[1-3]"), (std::vector<std::string>{"node1", "node2", "node3"}));
-  EXPECT_EQ(ExpandHostNames("n[08-10]-[a,b]").size(), 6u);
-  EXPECT_EQ(ExpandHostNames("n[08-10]")[0], "n08");
-  EXPECT_EQ(ExpandHostNames("plain"), std::vector<std::string>{"plain"});
+  EXPECT_EQ(*ExpandHostNames("node[1-3]"), (std::vector<std::string>{"node1", "node2", "node3"}));
+  EXPECT_EQ(ExpandHostNames("n[08-10]-[a,b]")->size(), 6u);
+  EXPECT_EQ(ExpandHostNames("n[08-10]")->at(0), "n08");
+  EXPECT_EQ(*ExpandHostNames("plain"), std::vector<std::string>{"plain"});
+}
+
+TEST(PlanTest, RangesOfHostsAreCountedBeforeTheyAreMade) {
+  for (const char* text : {"x[4294967295-4294967295]", "x[0-65535][0-65535]", "x[0-99][0-99][0-99]", "[a,b][a,b][a,b][a,b][a,b][a,b][a,b][a,b][a,b]", "x[1-2", "../..", "a b", "x[1\n]"}) {
+    const auto names = ExpandHostNames(text);
+    EXPECT_TRUE(absl::IsInvalidArgument(names.status()) || names->size() < 3) << text;
+  }
+  EXPECT_EQ(ExpandHostNames("x[0-9999]")->size(), 10000u);
+  EXPECT_FALSE(ExpandHostNames("x[0-10000]").ok());
+  v1::HostSelector selector;
+  selector.add_names("x[0-9999]");
+  selector.add_names("y[0-9999]");
+  EXPECT_TRUE(absl::IsInvalidArgument(Select(selector, {Worker("x1")}).status()));
+}
+
+TEST(PlanTest, WhatIsBeyondAnyLimitIsNamedBeforeAnythingIsDone) {
+  struct Case {
+    std::function<void(v1::JobSpec*)> spoil;
+    const char* words;
+  };
+  const auto workload = [](v1::JobSpec* job) { return job->mutable_phases(1)->mutable_run()->mutable_workloads(0); };
+  const double nan = std::nan("");
+  const Case cases[] = {
+      {[&](v1::JobSpec* j) { workload(j)->set_read_ratio(nan); }, "phases[1].run.workloads[0].read: is not a finite number"},
+      {[&](v1::JobSpec* j) { workload(j)->mutable_content()->set_compressed_ratio(nan); }, "content.compressed: is not a finite number"},
+      {[&](v1::JobSpec* j) { workload(j)->mutable_pattern()->mutable_zipf()->set_theta(nan); }, "pattern.zipf.theta: is not a finite number"},
+      {[&](v1::JobSpec* j) { workload(j)->mutable_pattern()->mutable_normal()->set_deviation_ratio(1e300); }, "pattern.normal.deviation: "},
+      {[&](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->set_duration_ns(-1); }, "phases[1].run.duration: "},
+      {[&](v1::JobSpec* j) { j->mutable_deadlines()->set_arm_ns(-1); }, "deadlines.arm: "},
+      {[&](v1::JobSpec* j) { j->mutable_deadlines()->set_drain_ns(INT64_MAX); }, "deadlines.drain: "},
+      {[&](v1::JobSpec* j) { workload(j)->set_engine(static_cast<v1::Engine>(77)); }, "engine: has the value 77"},
+      {[&](v1::JobSpec* j) { j->set_name(std::string(1 << 20, 'x')); }, "the job has"},
+      {[&](v1::JobSpec* j) { j->set_name(std::string(1000, 'x')); }, "name: has 1000 bytes; the most is 128"},
+      {[&](v1::JobSpec* j) { j->set_name("a\x1b]0;title\x07"); }, "name: 'a\\x1b]0;title\\x07' has control characters"},
+      {[&](v1::JobSpec* j) { j->set_name(std::string("a\0b", 3)); }, "name: 'a\\x00b' has control characters"},
+      {[&](v1::JobSpec* j) { j->set_name("\xff"); }, "is not UTF-8"},
+      {[&](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->mutable_expect()->set_iops(nan); }, "expect.iops: is not a finite number"},
+      {[&](v1::JobSpec* j) { workload(j)->set_max_iops(INFINITY); }, "max_iops: is not a finite number"},
+      {[&](v1::JobSpec* j) { j->mutable_targets(0)->mutable_file()->set_count(65537); }, "count: 65537 is too large"},
+      {[&](v1::JobSpec* j) { j->mutable_hosts()->add_names("x[4294967295-4294967295]"); }, "hosts.names[0]: "},
+      {[&](v1::JobSpec* j) { workload(j)->mutable_hosts()->add_names("x[0-65535][0-65535]"); }, "workloads[0].hosts.names[0]: "},
+      {[&](v1::JobSpec* j) { for (int i = 0; i < 60000; ++i) j->add_phases()->mutable_cleanup(); }, "phases: has 60003 items; the most is 1000"},
+      {[&](v1::JobSpec* j) { for (int i = 0; i < 50; ++i) { auto* w = j->mutable_phases(1)->mutable_run()->add_workloads(); w->set_threads(1024); } }, "threads on a worker; the most is 4096"},
+      {[&](v1::JobSpec* j) { (*j->mutable_labels())["k"] = std::string(10000, 'x'); }, "labels: has 10000 bytes"},
+  };
+  EXPECT_TRUE(CheckLimits(Job()).empty());
+  for (const Case& c : cases) {
+    v1::JobSpec job = Job();
+    c.spoil(&job);
+    std::string all;
+    for (const v1::Problem& problem : CheckLimits(job)) all += problem.path() + ": " + problem.message() + "\n";
+    EXPECT_NE(all.find(c.words), std::string::npos) << c.words << "; found: " << all.substr(0, 300);
+  }
+}
+
+TEST(PlanTest, PhasesHaveNamesOfTheirOwn) {
+  v1::JobSpec job = Job();
+  job.clear_phases();
+  for (int i = 0; i < 3; ++i) *job.add_phases()->mutable_run() = Job().phases(1).run();
+  FillDefaults(&job);
+  EXPECT_EQ(job.phases(0).name(), "run");
+  EXPECT_EQ(job.phases(1).name(), "run 2");
+  EXPECT_EQ(job.phases(2).name(), "run 3");
+  EXPECT_TRUE(Validate(job).empty());
+  job.mutable_phases(2)->set_name("run");
+  EXPECT_NE(Validate(job)[0].message().find("'run' is the name of two phases"), std::string::npos);
 }
 
 TEST(PlanTest, SelectionIsByNameLabelAndCount) {
@@ -248,25 +315,81 @@ TEST(PlanTest, TwoWorkersInOnePrivateFileAreRefused) {
   const v1::JobSpec job = Job();
   SettledRun run = Settled(job, 2);
   for (PlanWorker& worker : run.workers) {
-    worker.inspection.mutable_targets(0)->add_place_keys("path:bootA:/data/same");
+    worker.inspection.mutable_targets(0)->set_file_places("12345678");
     worker.inspection.mutable_targets(0)->add_paths("/data/same");
   }
-  const FleetCheck check = CheckFleet(job, run.workers, "bootA/sda");
+  const FleetCheck check = CheckFleet(job, run.workers, {"bootA/sda", "", false});
   ASSERT_EQ(check.refusals.size(), 1u);
   EXPECT_NE(check.refusals[0].find("is also used by node0"), std::string::npos);
   ASSERT_EQ(check.warnings.size(), 1u);
   EXPECT_NE(check.warnings[0].find("where Lockstep's own store writes too"), std::string::npos);
 }
 
+TEST(PlanTest, OneThingUnderTwoNamesIsRefused) {
+  v1::JobSpec job = Job();
+  v1::Target* partition = job.add_targets();
+  partition->set_name("partition");
+  partition->mutable_device()->set_path("/dev/sda1");
+  job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->add_targets("partition");
+  FillDefaults(&job);
+  SettledRun run = Settled(job, 1);
+  v1::TargetInspection* second = run.workers[0].inspection.add_targets();
+  second->set_target(1);
+  v1::Place* whole = run.workers[0].inspection.mutable_targets(0)->add_places();
+  whole->set_thing(7);
+  v1::Place* part = second->add_places();
+  part->set_thing(7);
+  part->set_begin_bytes(1 << 20);
+  part->set_end_bytes(2 << 20);
+  const FleetCheck check = CheckFleet(job, run.workers, {});
+  ASSERT_EQ(check.refusals.size(), 1u);
+  EXPECT_NE(check.refusals[0].find("targets t and partition are the same bytes under two names"), std::string::npos) << check.refusals[0];
+  whole->set_end_bytes(1 << 20);
+  EXPECT_TRUE(CheckFleet(job, run.workers, {}).refusals.empty());
+}
+
+TEST(PlanTest, SpaceIsReckonedOverAllWorkersAndSomeStaysFree) {
+  const v1::JobSpec job = Job();
+  SettledRun run = Settled(job, 4);
+  constexpr uint64_t kMib = 1 << 20;
+  for (uint32_t i = 0; i < 4; ++i) {
+    v1::TargetInspection* found = run.workers[i].inspection.mutable_targets(0);
+    found->set_filesystem_id("boot:7:0");
+    found->set_free_bytes(302 * kMib);
+    found->set_filesystem_bytes(400 * kMib);
+    found->set_missing_bytes(64 * kMib);
+    found->set_file_places(std::string(7, 'x') + static_cast<char>(i));
+  }
+  EXPECT_TRUE(CheckFleet(job, run.workers, {}).refusals.empty());
+  for (PlanWorker& worker : run.workers) worker.inspection.mutable_targets(0)->set_missing_bytes(72 * kMib);  // 288 of 302, and 20 stay free
+  const FleetCheck check = CheckFleet(job, run.workers, {});
+  ASSERT_EQ(check.refusals.size(), 1u);
+  EXPECT_NE(check.refusals[0].find("all workers together need 288 MiB, its file system has 302 MiB free, of which 20 MiB stay free"), std::string::npos) << check.refusals[0];
+}
+
+TEST(PlanTest, TheStoresOwnFileSystemIsFilledOnlyWhereItIsSaidTwice) {
+  v1::JobSpec job = Job();
+  SettledRun run = Settled(job, 1);
+  run.workers[0].inspection.mutable_targets(0)->set_filesystem_id("boot:7:0");
+  run.workers[0].inspection.mutable_targets(0)->set_free_bytes(uint64_t{1} << 40);
+  for (const bool by_job : {false, true}) {
+    for (const bool by_operator : {false, true}) {
+      job.set_store_filesystem(by_job);
+      EXPECT_EQ(CheckFleet(job, run.workers, {"", "boot:7:0", by_operator}).refusals.empty(), by_job && by_operator);
+    }
+  }
+  EXPECT_TRUE(CheckFleet(job, run.workers, {"", "boot:8:0", false}).refusals.empty());
+}
+
 TEST(PlanTest, MadeUpFiguresAreNotAddedToRealOnes) {
   const v1::JobSpec job = Job();
   SettledRun run = Settled(job, 2);
   run.workers[0].inspection.set_synthetic(true);
-  const FleetCheck mixed = CheckFleet(job, run.workers, "");
+  const FleetCheck mixed = CheckFleet(job, run.workers, {});
   ASSERT_EQ(mixed.refusals.size(), 1u);
   EXPECT_NE(mixed.refusals[0].find("1 of 2 workers are synthetic"), std::string::npos) << mixed.refusals[0];
   run.workers[1].inspection.set_synthetic(true);
-  EXPECT_TRUE(CheckFleet(job, run.workers, "").refusals.empty());
+  EXPECT_TRUE(CheckFleet(job, run.workers, {}).refusals.empty());
 }
 
 }  // namespace

@@ -23,12 +23,15 @@ using DeliverCall = grpc::ClientReaderWriter<v1::Delivery, v1::DeliveryAck>;
 class Gateway final : public v1::WorkerService::CallbackService {
  public:
   Gateway(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override { return new ControlStream(fleet_, context); }
-  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(grpc::CallbackServerContext*) override { return DeliverStream::Make(fleet_, ingest_); }
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override { return new ControlStream(fleet_, context, certificate_); }
+  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(grpc::CallbackServerContext*) override { return DeliverStream::Make(fleet_, ingest_, certificate_); }
 
  private:
   Fleet* fleet_;
   IngestPipeline* ingest_;
+
+ public:
+  std::string certificate_;  // whose every caller is
 };
 
 class ProtocolTest : public testing::Test {
@@ -36,7 +39,7 @@ class ProtocolTest : public testing::Test {
   ProtocolTest()
       : fleet_({7, "store", 1000000000}, &common::SystemClock(),
                {[this](const v1::Hello&) { Count(&attached_); }, [this](const std::string&, const v1::WorkerMessage&) { Count(&messages_); },
-                [this](const std::string&, const std::string&) { Count(&lost_); }}),
+                [this](const std::string&, const std::string&) { Count(&lost_); }, [this](const std::string&) { Count(&intruders_); }}),
         ingest_(Pipeline()),
         gateway_(&fleet_, &ingest_) {
     for (int i = 0; i < 7; ++i) (void)store_.AcquireEpoch("test");
@@ -123,7 +126,7 @@ class ProtocolTest : public testing::Test {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  int attached_ = 0, messages_ = 0, lost_ = 0;
+  int attached_ = 0, messages_ = 0, lost_ = 0, intruders_ = 0;
   storage::MemoryDatabase database_;
   storage::MemoryStore store_{&database_};
   std::atomic<int> outages_{0};
@@ -138,7 +141,7 @@ class ProtocolTest : public testing::Test {
 TEST_F(ProtocolTest, AnotherVersionIsRefusedWithWords) {
   const v1::ControllerMessage answer = Say(Hello("node1", 99));
   ASSERT_TRUE(answer.has_refused());
-  EXPECT_EQ(answer.refused().reason(), "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 2: install the same Lockstep on both");
+  EXPECT_EQ(answer.refused().reason(), "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 3: install the same Lockstep on both");
   EXPECT_EQ(attached_, 0);
 }
 
@@ -207,12 +210,14 @@ class DeliverTest : public ProtocolTest {
     control_->Write(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, id_));
     v1::ControllerMessage welcome;
     control_->Read(&welcome);
+    session_ = welcome.welcome().session();
     ingest_.Open(Phase(), {{id_, {0, "node1"}}}, 1, {},
                  {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](uint32_t, const v1::PhaseResult&, const std::string&) {}}, {});
     deliver_ = stub_->Deliver(&deliver_context_);
     v1::Delivery hello;
     hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     hello.mutable_hello()->set_worker_id(id_);
+    hello.mutable_hello()->set_session(session_);
     deliver_->Write(hello);
   }
   ~DeliverTest() override {
@@ -229,10 +234,65 @@ class DeliverTest : public ProtocolTest {
   }
 
   const std::string id_ = common::NewUuid();
+  std::string session_;
   grpc::ClientContext control_context_, deliver_context_;
   std::unique_ptr<ControlCall> control_;
   std::unique_ptr<DeliverCall> deliver_;
 };
+
+// What a stranger who knows a worker's id gets: nothing; and the worker's own stream goes on.
+TEST_F(DeliverTest, OnlyWhomControlWelcomedDelivers) {
+  const auto refused = [&](const std::string& session, const std::string& certificate) {
+    gateway_.certificate_ = certificate;
+    grpc::ClientContext context;
+    auto call = stub_->Deliver(&context);
+    v1::Delivery hello;
+    hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+    hello.mutable_hello()->set_worker_id(id_);
+    hello.mutable_hello()->set_session(session);
+    call->Write(hello);
+    v1::Delivery result = Batch(0, 0);
+    result.mutable_batch()->add_items()->mutable_result();
+    call->Write(result);
+    v1::DeliveryAck ack;
+    EXPECT_FALSE(call->Read(&ack));
+    gateway_.certificate_.clear();
+    return call->Finish();
+  };
+  EXPECT_EQ(refused("", "").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(refused(common::NewUuid(), "").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(refused(session_, "another's").error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(*store_.Cursor(Phase(), 0), 0u);
+  EXPECT_EQ(Ack(Batch(0, 1)).committed(), 1u);
+}
+
+TEST_F(ProtocolTest, AWorkersIdAndItsHostsNameBelongToTheCertificateTheyWereFirstSeenWith) {
+  const std::string id = common::NewUuid();
+  gateway_.certificate_ = "node2";
+  EXPECT_TRUE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id)).has_welcome());
+  EXPECT_TRUE(Reach(&lost_, 1));
+  gateway_.certificate_ = "node1";
+  EXPECT_NE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id)).refused().reason().find("belongs to the certificate node2, not to the certificate node1"), std::string::npos);
+  EXPECT_NE(Say(Hello("node2")).refused().reason().find("the host name node2 belongs to the certificate node2"), std::string::npos);
+  EXPECT_TRUE(Reach(&intruders_, 2));
+  EXPECT_TRUE(Say(Hello("node1")).has_welcome());
+  gateway_.certificate_ = "node2";
+  EXPECT_TRUE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id)).has_welcome());
+  EXPECT_TRUE(Reach(&lost_, 3));
+  EXPECT_EQ(fleet_.Forget("node2"), 2u);
+  gateway_.certificate_ = "new node2";
+  EXPECT_TRUE(Say(Hello("node2")).has_welcome());
+}
+
+TEST_F(ProtocolTest, NamesThatWouldReachATerminalOrAPathAreRefused) {
+  for (const std::string& name : {std::string("../.."), std::string("a b"), std::string("x\x1b]0;owned\x07"), std::string("a\nb"), std::string(10000, 'n'), std::string()}) {
+    EXPECT_TRUE(Say(Hello(name)).has_refused()) << name.substr(0, 20);
+  }
+  v1::WorkerMessage many = Hello("node1");
+  for (int i = 0; i < 5000; ++i) many.mutable_hello()->add_allow("/x");
+  EXPECT_NE(Say(many).refused().reason().find("allow: has 5000 items; the most is 1000"), std::string::npos);
+  EXPECT_EQ(attached_, 0);
+}
 
 TEST_F(DeliverTest, NothingIsStoredTwiceAndAGapIsSentBack) {
   EXPECT_EQ(Ack(Batch(0, 3)).committed(), 3u);
@@ -350,7 +410,7 @@ TEST_F(ProtocolTest, ADeliveryWithoutAnAttachedWorkerIsRefused) {
   call->Write(hello);
   v1::DeliveryAck ack;
   EXPECT_FALSE(call->Read(&ack));
-  EXPECT_EQ(call->Finish().error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_EQ(call->Finish().error_code(), grpc::StatusCode::PERMISSION_DENIED);
 }
 
 }  // namespace

@@ -44,8 +44,13 @@ class Driver {
   }
   void Complete() {
     ToRunning();
-    for (uint32_t w : std::set<uint32_t>(machine_.members())) Do(event::ResultStored{w, ""});
+    for (uint32_t w : std::set<uint32_t>(machine_.members())) Deliver(w, "");
     Do(event::PhaseClosed{});
+  }
+  // The worker's result is stored, and it says that it does nothing any more.
+  const std::vector<Action>& Deliver(uint32_t worker, const std::string& error) {
+    Do(event::Idle{worker, true, false});
+    return Do(event::ResultStored{worker, error});
   }
   RunMachine& machine() { return machine_; }
   const std::vector<Action>& last() const { return last_; }
@@ -68,6 +73,26 @@ TEST(RunMachineTest, AllPhasesInOrderThenDone) {
   EXPECT_TRUE(driver.machine().over());
 }
 
+// A result says that a worker is done; only its own word on the commands' stream proves that its load has ended.
+TEST(RunMachineTest, AResultAloneClosesNothingBeforeTheDeadline) {
+  Driver driver(Plan(2));
+  driver.Complete();
+  driver.ToRunning();
+  uint64_t token = 0;
+  for (const Action& action : driver.last()) {
+    if (const auto* deadline = std::get_if<action::SetDeadline>(&action)) token = deadline->token;
+  }
+  driver.Deliver(0, "");
+  EXPECT_EQ(Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""})), nullptr);
+  EXPECT_STREQ(driver.machine().stage(), "running");
+  Driver confirmed = driver;
+  EXPECT_NE(Find<action::ClosePhase>(confirmed.Do(event::Idle{1, true, false})), nullptr);
+  Driver reattached = driver;
+  EXPECT_NE(Find<action::ClosePhase>(reattached.Do(event::Attached{1, event::Attached::State::kIdle, true, "", false, false})), nullptr);
+  // By the deadline it has ended by itself.
+  EXPECT_NE(Find<action::ClosePhase>(driver.Do(event::Deadline{token})), nullptr);
+}
+
 TEST(RunMachineTest, NoGoBeforeAllAreArmedAndItIsOnDisk) {
   Driver driver(Plan(3));
   driver.ToArming();
@@ -87,7 +112,7 @@ TEST(RunMachineTest, AWorkerThatCannotArmStopsTheOthersAndTheirAnswersAreAwaited
   const auto actions = driver.Do(event::Failed{0, "/x: no such file"});
   EXPECT_NE(Find<action::StopNow>(actions), nullptr);
   EXPECT_EQ(Find<action::ClosePhase>(actions), nullptr);
-  const auto* close = Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""}));
+  const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
   ASSERT_NE(close, nullptr);
   EXPECT_EQ(close->state, "failed");
   EXPECT_EQ(close->reason, "phase prepare failed on node0: /x: no such file");
@@ -97,8 +122,8 @@ TEST(RunMachineTest, AfterAFailureOnlyCleanupIsRunAndTheFirstReasonStays) {
   Driver driver(Plan(2));
   driver.Complete();
   driver.ToRunning();
-  driver.Do(event::ResultStored{0, "disk gone"});
-  driver.Do(event::ResultStored{1, "other"});
+  driver.Deliver(0, "disk gone");
+  driver.Deliver(1, "other");
   driver.Do(event::PhaseClosed{});
   EXPECT_EQ(driver.machine().phase(), 2u);
   driver.Complete();
@@ -113,7 +138,7 @@ TEST(RunMachineTest, StopNowSkipsCleanup) {
   driver.Complete();
   driver.ToRunning();
   EXPECT_NE(Find<action::StopNow>(driver.Do(event::Stop{"cancelled", "enough", true})), nullptr);
-  driver.Do(event::ResultStored{0, ""});
+  driver.Deliver(0, "");
   const auto* end = Find<action::EndRun>(driver.Do(event::PhaseClosed{}));
   ASSERT_NE(end, nullptr);
   EXPECT_EQ(end->state, "cancelled");
@@ -127,8 +152,8 @@ TEST(RunMachineTest, ALostWorkerAbortsOrDegradesByPolicy) {
   Driver going_on(Plan(3, LossPolicy::kContinue, 2));
   going_on.ToRunning();
   EXPECT_EQ(Find<action::StopNow>(going_on.Do(event::Lost{1, "kill -9"})), nullptr);
-  going_on.Do(event::ResultStored{0, ""});
-  EXPECT_NE(Find<action::ClosePhase>(going_on.Do(event::ResultStored{2, ""})), nullptr);
+  going_on.Deliver(0, "");
+  EXPECT_NE(Find<action::ClosePhase>(going_on.Deliver(2, "")), nullptr);
   going_on.Do(event::PhaseClosed{});
   going_on.Complete();
   going_on.Complete();
@@ -169,13 +194,13 @@ TEST(RunMachineTest, RetryBeginsThePhaseAgainWithTheWorkerThatCameBack) {
   Driver driver(plan);
   driver.Complete();
   driver.ToRunning();
-  driver.Do(event::ResultStored{0, ""});
+  driver.Deliver(0, "");
   const auto lost = driver.Do(event::Lost{1, "silent"});
   ASSERT_NE(Find<action::RecordLost>(lost), nullptr);
   EXPECT_EQ(Find<action::RecordLost>(lost)->worker, 1u);
   ASSERT_NE(Find<action::StopNow>(lost), nullptr);
   EXPECT_EQ(Find<action::StopNow>(lost)->workers, (std::vector<uint32_t>{0, 2}));
-  const auto* close = Find<action::ClosePhase>(driver.Do(event::ResultStored{2, ""}));
+  const auto* close = Find<action::ClosePhase>(driver.Deliver(2, ""));
   ASSERT_NE(close, nullptr);
   EXPECT_EQ(close->state, "void");
   const auto rejoining = driver.Do(event::PhaseClosed{});
@@ -200,7 +225,7 @@ TEST(RunMachineTest, RetryGoesOnWithoutAWorkerThatStaysAwayWhileEnoughAreLeft) {
     Driver driver(Plan(2, LossPolicy::kRetry, enough ? 1 : 2));
     driver.ToRunning();
     driver.Do(event::Lost{1, "silent"});
-    driver.Do(event::ResultStored{0, ""});
+    driver.Deliver(0, "");
     const uint64_t token = Find<action::SetDeadline>(driver.Do(event::PhaseClosed{}))->token;
     const auto actions = driver.Do(event::Deadline{token});
     if (enough) {
@@ -231,7 +256,7 @@ TEST(RunMachineTest, APhaseIsBegunAgainThreeTimesAtMost) {
     EXPECT_EQ(driver.machine().attempt(), attempt);
     driver.ToRunning();
     driver.Do(event::NotStarted{0, "the go came 3 ms after T"});
-    const auto* close = Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""}));
+    const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
     ASSERT_NE(close, nullptr);
     EXPECT_EQ(close->state, attempt < kMaxAttempts ? "void" : "aborted");
     driver.Do(event::PhaseClosed{});
@@ -270,7 +295,9 @@ TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
   // It is taken back while it runs; one whose go was lost while there is time left gets it again.
   EXPECT_TRUE(driver.Do(event::Attached{1, event::Attached::State::kRunning, true, "", false, false}).empty());
   EXPECT_NE(Find<action::SendGo>(driver.Do(event::Attached{1, event::Attached::State::kArmed, true, "", false, false})), nullptr);
-  EXPECT_NE(Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""})), nullptr);
+  // The one whose result was stored before has to say, too, that it does nothing.
+  EXPECT_EQ(Find<action::ClosePhase>(driver.Deliver(1, "")), nullptr);
+  EXPECT_NE(Find<action::ClosePhase>(driver.Do(event::Attached{0, event::Attached::State::kIdle, true, "", false, false})), nullptr);
 }
 
 TEST(RunMachineTest, ASuccessorEndsARunThatWasToEnd) {
@@ -282,8 +309,8 @@ TEST(RunMachineTest, ASuccessorEndsARunThatWasToEnd) {
   from.end_reason = "stopped by anna";
   Driver driver(Plan(2), from);
   EXPECT_NE(Find<action::StopNow>(driver.last()), nullptr);
-  driver.Do(event::ResultStored{0, ""});
-  const auto* close = Find<action::ClosePhase>(driver.Do(event::ResultStored{1, ""}));
+  driver.Deliver(0, "");
+  const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
   ASSERT_NE(close, nullptr);
   EXPECT_EQ(close->state, "cancelled");
 }
@@ -356,7 +383,9 @@ TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
           break;
         case 5:
         case 6:
-          if (std::string(machine.stage()) == "running" || std::string(machine.stage()) == "stopping") handle(event::ResultStored{worker, draw(20) == 0 ? "broken" : ""});
+          if (std::string(machine.stage()) != "running" && std::string(machine.stage()) != "stopping") break;
+          if (draw(8) != 0) handle(event::Idle{worker, true, false});
+          handle(event::ResultStored{worker, draw(20) == 0 ? "broken" : ""});
           break;
         case 7:
           if (closing) {

@@ -48,8 +48,32 @@ absl::StatusOr<uint64_t> MemoryStore::AcquireEpoch(const std::string&) {
   return epoch;
 }
 
-absl::Status MemoryStore::RegisterWorker(const v1::Hello&) {
-  return Change([] { return absl::OkStatus(); });
+absl::Status MemoryStore::RegisterWorker(const v1::Hello& hello) {
+  return Change([&] {
+    WorkerOwner& owner = db_->owners[hello.worker_id()];
+    owner.worker_id = hello.worker_id();
+    owner.host = hello.host().name();
+    if (owner.certificate.empty()) owner.certificate = hello.certificate();
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::vector<WorkerOwner>> MemoryStore::WorkerOwners() {
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  std::vector<WorkerOwner> owners;
+  for (const auto& [id, owner] : db_->owners) {
+    if (!owner.certificate.empty()) owners.push_back(owner);
+  }
+  return owners;
+}
+
+absl::Status MemoryStore::ForgetHost(const std::string& host) {
+  return Change([&] {
+    for (auto& [id, owner] : db_->owners) {
+      if (owner.host == host) owner.certificate.clear();
+    }
+    return absl::OkStatus();
+  });
 }
 
 absl::Status MemoryStore::Enqueue(const RunRecord& run) {

@@ -36,6 +36,7 @@ struct MemoryDatabase {
   std::mutex mutex;
   uint64_t epoch = 0;
   std::vector<std::string> order;
+  std::map<std::string, WorkerOwner> owners;  // by worker
   std::map<std::string, Run> runs;
   std::vector<v1::EventReport> events;
   // Cursors as they read until the next change of cursors comes: of a commit that is still under way, though nobody waits for it.
@@ -53,6 +54,8 @@ class MemoryStore final : public Store {
   absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
   absl::StatusOr<std::string> StoreId() override { return std::string("11111111-1111-4111-8111-111111111111"); }
   absl::Status RegisterWorker(const v1::Hello&) override;
+  absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;
+  absl::Status ForgetHost(const std::string& host) override;
   absl::Status Enqueue(const RunRecord& run) override;
   absl::StatusOr<std::vector<RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;

@@ -124,7 +124,7 @@ class Fleet:
         ready = os.path.join(self.directory, "ready")
         if os.path.exists(ready):
             os.unlink(ready)
-        words = [f"{BIN}/lockstep-controller", "--listen", listen, "--state-dir", self.state, "--ready-file", ready] + self.controller_flags
+        words = [f"{BIN}/lockstep-controller", "--listen", listen, "--state-dir", self.state, "--ready-file", ready, "--allow-store-filesystem"] + self.controller_flags
         if self.http:
             words += ["--http", "127.0.0.1:0"]
         self.controller = self.spawn("controller", words)
@@ -176,14 +176,21 @@ class Fleet:
     def environment(self):
         return {**os.environ, "LOCKSTEP_CONTROLLER": self.address or "127.0.0.1:1", "NO_COLOR": "1"}
 
+    @staticmethod
+    def words(words):
+        """Store and targets of a test share a file system: its jobs say that they may."""
+        if any(word in ("run", "submit", "plan") for word in words) and "-" in words:
+            return [f"{BIN}/lockstep", *words, "--set", "store_filesystem=true"]
+        return [f"{BIN}/lockstep", *words]
+
     def lockstep(self, *words, stdin=None, timeout=120):
         """Runs the command line to its end."""
-        done = subprocess.run([f"{BIN}/lockstep", *words], input=stdin, capture_output=True, text=True, timeout=timeout, env=self.environment(), check=False)
+        done = subprocess.run(self.words(words), input=stdin, capture_output=True, text=True, timeout=timeout, env=self.environment(), check=False)
         return Outcome(done)
 
     def start_lockstep(self, *words, stdin=None):
         """Starts the command line, with the job on its standard input."""
-        process = subprocess.Popen([f"{BIN}/lockstep", *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
+        process = subprocess.Popen(self.words(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
         if stdin is not None:
             process.stdin.write(stdin)
             process.stdin.close()

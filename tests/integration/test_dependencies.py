@@ -11,7 +11,7 @@ FORBIDDEN = [
     ("//worker/...", "//storage/..."),
     ("//worker/...", "//web/..."),
     ("//common/...", "//worker/... + //controller/... + //storage/... + //web/... + //proto/..."),
-    ("//proto/...", "//worker/... + //controller/... + //storage/... + //web/... + //common/..."),
+    ("//proto/...", "//worker/... + //controller/... + //storage/... + //web/..."),
     ("//storage/...", "//worker/... + //controller/... + //web/..."),
     ("//web:server", "//storage/... + //worker/... + //controller/core/... + //controller/fleet/... + //controller/service/..."),
     ("//controller/cli/...", "//storage/... + //controller/core/... + //controller/fleet/... + //controller/service/... + //web/..."),

@@ -34,6 +34,8 @@ class Controller::SimLoop final : public controller::Loop {
     if (works_.size() == 1) Next(owner_->world_->Between(200000, 8 * kMs));
   }
 
+  void Apart(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) override { Persist(std::move(work), std::move(then)); }
+
  private:
   void Next(int64_t after_ns) {
     owner_->Do(after_ns, [this] {
@@ -472,7 +474,7 @@ void Worker::Start() {
       v1::TargetInspection* target = inspection.add_targets();
       target->set_target(static_cast<uint32_t>(t));
       target->add_paths("/san/lun");
-      target->add_place_keys("lun");
+      target->add_places()->set_thing(1);
       target->set_size_bytes(1 << 30);
       target->set_device_name("sda");
     }

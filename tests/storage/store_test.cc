@@ -242,7 +242,7 @@ TEST(EmbeddedTest, AnotherMajorVersionIsRefusedWithTheCommandsToUpgrade) {
 }
 
 TEST(ConninfoTest, TheReadersHasNoPassword) {
-  EXPECT_EQ(*DeriveReaderConninfo("postgresql://anna:secret@db.example:5433/bench"), "user=lockstep_reader dbname='bench' host='db.example' port='5433'");
+  EXPECT_EQ(*DeriveReaderConninfo("postgresql://anna:secret@db.example:5433/bench"), std::string("user=lockstep_reader dbname='bench' host='db.example' port='5433' ") + kReaderOptions);
   EXPECT_FALSE(DeriveReaderConninfo("postgresql://[").ok());
 }
 

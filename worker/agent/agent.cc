@@ -7,10 +7,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/limits.h"
 #include "common/version.h"
 #include "spdlog/spdlog.h"
 #include "worker/agent/inspect.h"
+#include "proto/fields.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/inventory.h"
 
 namespace lockstep::worker {
 namespace {
@@ -22,8 +25,11 @@ constexpr int64_t kLongestPauseNs = 2000000000;
 // Until Welcome says what the lease is.
 constexpr int64_t kFirstLeaseNs = 10000000000;
 // Messages that may wait for a controller that does not read.
-constexpr size_t kMostWaiting = 4096;
+constexpr auto kMostWaiting = static_cast<size_t>(limits::kCommandsWaiting);
+constexpr size_t kMostListings = 16;
 constexpr int kKeepaliveMs = 10000;
+// For the record; `lockstep devices` asks for all.
+constexpr int kDevicesInHello = 1000;
 
 std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials, bool keepalive) {
   grpc::ChannelArguments arguments;
@@ -31,6 +37,8 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::share
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
+  arguments.SetMaxSendMessageSize(static_cast<int>(limits::kWorkerBytes));
   if (keepalive) {
     // A path that silently drops an idle connection is found out before there are samples to send. Control has the lease for that.
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
@@ -102,6 +110,7 @@ class Agent::Session {
     }
     spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
     if (first.welcome().lease_ns() > 0) lease_ns_ = first.welcome().lease_ns();
+    session_ = first.welcome().session();
     heard_ns_ = agent_->clock_->MonotonicNs();
     welcomed_ = true;
     std::thread writer([this] { WriteQueue(); });
@@ -181,6 +190,7 @@ class Agent::Session {
       v1::Delivery hello;
       hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
       hello.mutable_hello()->set_worker_id(agent_->options_.worker_id);
+      hello.mutable_hello()->set_session(session_);
       stream->Write(hello);
       std::atomic<bool> broken{false};
       std::thread acknowledgements([&] {
@@ -219,6 +229,7 @@ class Agent::Session {
   std::mutex queue_mutex_;
   std::condition_variable queue_changed_;
   std::deque<v1::WorkerMessage> queue_;             // guarded by queue_mutex_
+  std::string session_;                             // from Welcome; before the threads that use it begin
   std::atomic<bool> welcomed_{false};
   std::mutex deliver_mutex_;
   grpc::ClientContext* deliver_context_ = nullptr;  // guarded by deliver_mutex_
@@ -233,6 +244,7 @@ Agent::Agent(Options options, const Guard* guard, const common::Clock* clock)
   ports.outbox = &outbox_;
   ports.send = [this](const v1::WorkerMessage& message) { SendToSession(message); };
   ports.inspect = [this](const v1::Inspect& inspect) { Inspect(inspect); };
+  ports.list_devices = [this](const v1::ListDevices& ask) { ListDevices(ask); };
   ports.now = [this] { return clock_->MonotonicNs(); };
   PhaseRunner::Callbacks callbacks;
   callbacks.armed = [this](const v1::Armed& armed) { protocol_->OnArmed(armed); };
@@ -259,7 +271,10 @@ v1::Hello Agent::MakeHello() const {
   hello.set_instance_id(instance_id_);
   *hello.mutable_status() = protocol_->status();
   *hello.mutable_host() = options_.host;
-  for (v1::BlockDevice& device : ListBlockDevices()) *hello.add_devices() = std::move(device);
+  // As they stand in sysfs: no device is opened on the way to a connection.
+  for (v1::BlockDevice& device : ListBlockDevices()) {
+    if (hello.devices_size() < kDevicesInHello) *hello.add_devices() = std::move(device);
+  }
   for (const auto& [key, value] : options_.labels) (*hello.mutable_labels())[key] = value;
   for (const std::string& entry : guard_->allow()) hello.add_allow(entry);
   for (const std::string& entry : guard_->allow_expendable()) hello.add_allow_expendable(entry);
@@ -274,8 +289,31 @@ void Agent::Inspect(const v1::Inspect& inspect) {
   for (const v1::Inspect& asked : inspections_) {
     if (asked.run_id() == inspect.run_id()) return;
   }
+  if (inspections_.size() >= static_cast<size_t>(limits::kInspectionsWaiting)) return;
   inspections_.push_back(inspect);
   stop_changed_.notify_all();
+}
+
+void Agent::ListDevices(const v1::ListDevices& ask) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stopping_ || listings_.size() >= kMostListings) return;
+  listings_.push_back(ask.id());
+  stop_changed_.notify_all();
+}
+
+void Agent::ListMain() {
+  while (true) {
+    v1::WorkerMessage reply;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      stop_changed_.wait(lock, [this] { return stopping_ || !listings_.empty(); });
+      if (stopping_) return;
+      reply.mutable_devices()->set_id(listings_.front());
+      listings_.pop_front();
+    }
+    for (v1::BlockDevice& device : TakeInventory(*guard_)) *reply.mutable_devices()->add_devices() = std::move(device);
+    SendToSession(reply);
+  }
 }
 
 void Agent::InspectMain() {
@@ -286,6 +324,12 @@ void Agent::InspectMain() {
       stop_changed_.wait(lock, [this] { return stopping_ || !inspections_.empty(); });
       if (stopping_) return;
       inspect = inspections_.front();
+    }
+    if (const std::string wrong = v1::FirstProblem(inspect); !wrong.empty()) {
+      spdlog::error("an inspection that is not one: {}", wrong);
+      std::lock_guard<std::mutex> lock(mutex_);
+      inspections_.pop_front();
+      continue;
     }
     v1::WorkerMessage reply;
     *reply.mutable_inspection() = InspectTargets(*guard_, inspect, {options_.host.name(), inspect.worker_index()});
@@ -326,6 +370,7 @@ void Agent::TickMain() {
 absl::Status Agent::Run() {
   std::thread tick([this] { TickMain(); });
   std::thread inspect([this] { InspectMain(); });
+  std::thread list([this] { ListMain(); });
   const absl::Status status = Serve();
   {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -334,6 +379,7 @@ absl::Status Agent::Run() {
   stop_changed_.notify_all();
   tick.join();
   inspect.join();
+  list.join();
   return status;
 }
 

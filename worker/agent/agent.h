@@ -50,6 +50,9 @@ class Agent {
   bool Sleep(int64_t nanoseconds);
   void Inspect(const v1::Inspect& inspect);
   void InspectMain();
+  // Answers with the devices as they are now; on a thread of its own.
+  void ListDevices(const v1::ListDevices& ask);
+  void ListMain();
   void SendToSession(v1::WorkerMessage message);
   // From now on messages go to this session (or nowhere). False when the agent is stopping.
   bool Publish(std::shared_ptr<Session> session);
@@ -66,6 +69,7 @@ class Agent {
   std::condition_variable stop_changed_;
   bool stopping_ = false;          // guarded by mutex_
   std::deque<v1::Inspect> inspections_;  // guarded by mutex_; the first is being looked at
+  std::deque<uint64_t> listings_;        // guarded by mutex_; ids of questions about devices
   std::shared_ptr<Session> session_;   // guarded by mutex_; the one that is being dialled or served
   std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<PhaseRunner> runner_;  // last: its threads use everything above

@@ -13,6 +13,7 @@
 #include "worker/agent/marks.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/facts.h"
+#include "worker/host/places.h"
 
 namespace lockstep::worker {
 namespace {
@@ -44,7 +45,13 @@ bool Has(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+// Of more files than this their own directory is remembered, not those above it.
+constexpr uint32_t kManyFiles = 1024;
+// Paths that are shown.
+constexpr int kPathsShown = 3;
+
 struct FileTotals {
+  FilePlaces places;
   uint64_t missing_bytes = 0;
   uint32_t overwritten = 0;
   uint32_t made = 0;
@@ -55,13 +62,17 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
   const v1::FileTarget& file = request.targets(index).file();
   const auto place = guard.Locate(path);
   if (!place.ok()) return place.status();
-  found->add_paths(place->path());
+  if (found->paths_size() < kPathsShown) found->add_paths(place->path());
+  found->set_path_count(found->path_count() + 1);
   const bool written = Has(request.written_targets(), index);
   const bool prepared = Has(request.prepared_targets(), index);
   auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  std::string rest;
+  auto nearest = guard.OpenNearest(*place, &rest);
+  if (nearest.ok()) totals->places.AddName(*nearest, rest, file.count() > kManyFiles);
+  if (fd.ok()) totals->places.AddFile(*fd);
   if (absl::IsNotFound(fd.status())) {
     if (!prepared) return absl::NotFoundError(absl::StrCat(path, ": does not exist, and the job does not prepare it"));
-    auto nearest = guard.OpenNearest(*place);
     if (!nearest.ok()) return nearest.status();
     totals->missing_bytes += file.size_bytes();
     ++totals->made;
@@ -87,10 +98,10 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
                           v1::TargetInspection* found) {
   const v1::FileTarget& file = request.targets(index).file();
   FileTotals totals;
-  for (uint32_t i = 0; i < file.count(); ++i) {
-    const absl::Status status = InspectFile(guard, request, index, FilePath(file, i, who), &totals, found);
-    if (!status.ok()) return status;
-  }
+  absl::Status status;
+  for (uint32_t i = 0; i < file.count() && status.ok(); ++i) status = InspectFile(guard, request, index, FilePath(file, i, who), &totals, found);
+  found->set_file_places(totals.places.bytes());
+  if (!status.ok()) return status;
   const auto place = guard.Locate(FilePath(file, 0, who));
   auto nearest = guard.OpenNearest(*place);
   if (!nearest.ok()) return nearest.status();
@@ -103,12 +114,9 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
   found->set_filesystem(FileSystemName(space.f_type));
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
-  // Of a file system that other hosts may see too, the place is the same wherever it is seen from.
-  const bool local = found->filesystem() == "tmpfs" || (!found->device_name().empty() && found->device_identity().empty());
-  const std::string root = local                               ? common::ReadTrimmed("/proc/sys/kernel/random/boot_id")
-                           : !found->device_identity().empty() ? found->device_identity()
-                                                               : absl::StrCat(space.f_fsid.__val[0], "-", space.f_fsid.__val[1]);
-  for (const std::string& path : found->paths()) found->add_place_keys(absl::StrCat("path:", root, ":", path));
+  found->set_filesystem_bytes(static_cast<uint64_t>(space.f_blocks) * static_cast<uint64_t>(space.f_frsize));
+  found->set_filesystem_id(absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", major(facts.st_dev), ":", minor(facts.st_dev)));
+  found->set_missing_bytes(totals.missing_bytes);
   if (totals.made != 0) {
     found->set_would_write(absl::StrCat("makes ", totals.made, totals.made == 1 ? " file" : " files", " of ",
                                         common::FormatSize(file.size_bytes())));
@@ -116,11 +124,6 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
   if (totals.overwritten != 0) {
     found->set_would_write(absl::StrCat(found->would_write(), found->would_write().empty() ? "" : ", ", "overwrites ",
                                         totals.overwritten, " made by Lockstep or expendable"));
-  }
-  if (totals.missing_bytes > found->free_bytes()) {
-    return absl::ResourceExhaustedError(absl::StrCat(place->path(), ": needs ", common::FormatSize(totals.missing_bytes),
-                                                     ", its file system has ", common::FormatSize(found->free_bytes()),
-                                                     " free"));
   }
   return absl::OkStatus();
 }
@@ -130,15 +133,20 @@ absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint3
   const v1::DeviceTarget& target = request.targets(index).device();
   const std::string path = DevicePath(target, who);
   const bool written = Has(request.written_targets(), index);
-  const std::vector<std::string> expendable(request.expendable().begin(), request.expendable().end());
-  const auto device = guard.CheckDevice(path, target.identity(), written, expendable);
+  Guard::DeviceUse use;
+  use.identity = target.identity();
+  use.write = written;
+  use.expendable.assign(request.expendable().begin(), request.expendable().end());
+  std::vector<v1::Place> places;
+  const auto device = guard.CheckDevice(path, use, &places);
+  for (const v1::Place& place : places) *found->add_places() = place;
+  found->set_path_count(1);
   if (!device.ok()) return device.status();
   found->add_paths(device->path());
   DescribeDevice(makedev(device->major_number(), device->minor_number()), found);
+  found->set_device_identity(device->identity());
+  found->set_disk_sequence(device->disk_sequence());
   found->set_size_bytes(device->size_bytes());
-  found->add_place_keys(device->identity().empty()
-                           ? absl::StrCat("device:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", device->name())
-                           : absl::StrCat("identity:", device->identity()));
   if (static_cast<uint64_t>(target.size_bytes()) > device->size_bytes()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": has ", device->size_bytes(), " bytes, the job says ", target.size_bytes()));

@@ -6,9 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
+#include <system_error>
 
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/limits.h"
 #include "common/units.h"
 #include "proto/workload.h"
 #include "worker/agent/workload_setup.h"
@@ -20,9 +24,18 @@ namespace {
 constexpr int64_t kHangGraceNs = 3000000000;
 // How often threads are looked at for I/Os that are stuck.
 constexpr int64_t kStuckLookNs = 200000000;
+// How often it is looked whether devices that a peer holds are still held.
+constexpr int64_t kHoldLookNs = 500000000;
 // The host's counters are first read so long before T.
 constexpr int64_t kReadAheadNs = 4000000;
 constexpr int64_t kDefaultStuckNs = 10000000000;
+
+// What the kernel could give out without swapping; 0 when it does not say.
+double AvailableMemoryBytes() {
+  const std::string text = common::ReadTrimmed("/proc/meminfo");
+  const size_t at = text.find("MemAvailable:");
+  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
+}
 
 int64_t CpuNs(const timeval& time) { return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000}; }
 
@@ -33,10 +46,40 @@ Load::Load(const v1::Assignment& assignment, Environment environment)
 
 absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment, const RunIdentity& who, Environment environment) {
   std::shared_ptr<Load> load(new Load(assignment, std::move(environment)));
+  if (absl::Status status = load->CheckRoom(); !status.ok()) return status;
   for (const v1::WorkloadAssignment& workload : assignment.run().workloads()) {
     if (absl::Status status = load->AddWorkload(workload, who); !status.ok()) return status;
   }
   return load;
+}
+
+absl::Status Load::CheckRoom() const {
+  // What a thread needs beside its I/O buffers: the recorder's ring, its stack, its slots.
+  constexpr double kThreadBytes = 1.5 * 1048576;
+  constexpr double kSlotBytes = 512;
+  // Of the memory that is available now, other programs keep this share.
+  constexpr double kLeaveShare = 0.25;
+  double threads = 0;
+  double bytes = 0;
+  for (const v1::WorkloadAssignment& assigned : assignment_.run().workloads()) {
+    const v1::Workload& w = assigned.workload();
+    double largest = static_cast<double>(w.block_size_bytes());
+    for (const v1::WeightedBlockSize& line : w.block_sizes()) largest = std::max({largest, static_cast<double>(line.block_size_bytes()), static_cast<double>(line.up_to_bytes())});
+    for (const v1::AccessLine& line : w.access()) largest = std::max({largest, static_cast<double>(line.block_size_bytes()), static_cast<double>(line.up_to_bytes())});
+    largest *= std::max<uint32_t>(1, w.merge());
+    const double buffers = (Reads(w) && Writes(w) ? 2.0 : 1.0) * w.queue_depth() + (w.content().duplicate_ratio() > 0 ? 16 : 0);
+    threads += w.threads();
+    bytes += w.threads() * (buffers * largest + kThreadBytes + kSlotBytes * w.queue_depth());
+  }
+  if (threads > static_cast<double>(limits::kThreadsOfAPhase)) {
+    return absl::ResourceExhaustedError(absl::StrCat("the phase has ", threads, " threads on this worker; the most is ", limits::kThreadsOfAPhase));
+  }
+  const double available = AvailableMemoryBytes();
+  if (available > 0 && bytes > (1 - kLeaveShare) * available) {
+    return absl::ResourceExhaustedError(absl::StrCat("the phase needs ", common::FormatSize(bytes), " of memory on this host for ", threads, " threads and their buffers; ", common::FormatSize(available),
+                                                     " are available, of which a quarter stays free. Fewer threads, a smaller queue_depth or block_size need less"));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who) {
@@ -57,6 +100,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   options.changes_content = workload.trim_ratio() > 0 || content.has_zeros() || content.has_compressed_ratio() || content.duplicate_ratio() > 0;
   options.flags = workload.write_through() == v1::WRITE_THROUGH_SYNC ? O_SYNC : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC : 0;
   options.expendable.assign(assignment_.expendable().begin(), assignment_.expendable().end());
+  options.holds = &holds_;
   auto opened = OpenAll(*environment_.guard, targets, who, options);
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);
@@ -101,14 +145,21 @@ void Load::ThreadMain(IoThread* thread) {
 }
 
 absl::Status Load::Arm() {
+  absl::Status unstarted;
   for (const auto& part : parts_) {
     for (const auto& thread : part->threads) {
-      threads_.emplace_back([self = shared_from_this(), raw = thread.get()] { self->ThreadMain(raw); });
+      try {
+        threads_.emplace_back([self = shared_from_this(), raw = thread.get()] { self->ThreadMain(raw); });
+      } catch (const std::system_error& error) {
+        unstarted = absl::ResourceExhaustedError(absl::StrCat("thread ", threads_.size() + 1, " of the phase cannot be started: ", error.what(), "; see the limits on processes of this user and of its cgroup"));
+        break;
+      }
     }
+    if (!unstarted.ok()) break;
   }
   std::unique_lock<std::mutex> lock(mutex_);
   changed_.wait(lock, [this] { return armed_ == threads_.size(); });
-  const absl::Status status = arm_status_;
+  const absl::Status status = unstarted.ok() ? arm_status_ : unstarted;
   if (!status.ok()) {
     state_ = State::kCancelled;
   } else if (state_ == State::kArming) {
@@ -209,6 +260,7 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
   result.set_end_ns(clock_->MonotonicNs());
   result.set_intervals(collector->intervals());
   result.set_stopped_early(stopped_early_);
+  if (!hold_error_.empty()) result.set_error(hold_error_);
   if (!complete) result.set_error(absl::StrCat("a thread hangs in an I/O: ", DescribeHang()));
   std::vector<v1::WorkloadResult> workloads = collector->TakeResults();
   size_t source = 0;
@@ -287,6 +339,7 @@ void Load::ReportStuck() {
     return std::any_of(part->threads.begin(), part->threads.end(), [](const auto& thread) { return thread->failed(); });
   });
   if (failed) timeline_.EndAt(std::max(now, timeline_.go_ns()));
+  LookAfterHolds(now);
   for (const auto& part : parts_) {
     for (size_t i = 0; i < part->threads.size(); ++i) {
       int64_t& reported = part->reported_ns[i];
@@ -299,6 +352,23 @@ void Load::ReportStuck() {
         environment_.report("warning", absl::StrCat("STUCK: thread ", i, ": ", oldest->what, " is in flight for ", common::FormatDuration(static_cast<double>(oldest->age_ns))));
       }
     }
+  }
+}
+
+// A device that another worker of this kernel holds for all is held here when that one is gone; where somebody else was faster, the load ends.
+void Load::LookAfterHolds(int64_t now_ns) {
+  if (now_ns - held_ns_ < kHoldLookNs || !hold_error_.empty()) return;
+  held_ns_ = now_ns;
+  const absl::Status status = holds_.LookAfter();
+  if (status.ok()) return;
+  hold_error_ = std::string(status.message());
+  timeline_.EndAt(std::max(now_ns, timeline_.go_ns()));
+}
+
+void Load::AddPlaces(v1::Armed* armed) const {
+  for (const auto& part : parts_) {
+    armed->mutable_file_places()->append(part->targets.file_places);
+    for (const v1::Place& place : part->targets.places) *armed->add_places() = place;
   }
 }
 

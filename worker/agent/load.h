@@ -46,6 +46,8 @@ class Load : public std::enable_shared_from_this<Load> {
   // Until the load has ended and drained; samples go to `sink` meanwhile.
   v1::PhaseResult Wait(const Collector::Sink& sink);
   std::vector<std::string> notes() const;
+  // What it holds open for writing.
+  void AddPlaces(v1::Armed* armed) const;
 
  private:
   struct WorkloadPart {
@@ -61,7 +63,10 @@ class Load : public std::enable_shared_from_this<Load> {
   Load(const v1::Assignment& assignment, Environment environment);
   absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who);
   void ThreadMain(IoThread* thread);
+  // Whether the phase's threads and buffers fit this host, before any of them is made.
+  absl::Status CheckRoom() const;
   void JoinThreads(bool complete);
+  void LookAfterHolds(int64_t now_ns);
   void ReportStuck();
   std::string DescribeHang() const;
   v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
@@ -72,6 +77,9 @@ class Load : public std::enable_shared_from_this<Load> {
   const common::Clock* clock_;
   int64_t looked_ns_ = 0;  // of ReportStuck()
   Timeline timeline_;
+  DeviceHolds holds_;  // until the drain is over
+  int64_t held_ns_ = 0;             // when they were last looked after
+  std::string hold_error_;
   std::vector<std::unique_ptr<WorkloadPart>> parts_;
   std::vector<std::thread> threads_;
 

@@ -7,7 +7,9 @@
 #include <cerrno>
 #include <sstream>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 
 namespace lockstep::worker {
 
@@ -22,10 +24,17 @@ Guard::Place MarkPlace(Guard::Place place) {
 std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
   auto fd = guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW);
   if (!fd.ok()) return std::nullopt;
-  char text[16384];
-  const ssize_t length = read(fd->get(), text, sizeof text);
-  if (length <= 0) return std::nullopt;
-  std::istringstream lines(std::string(text, length));
+  std::string text(limits::kMarkBytes + 1, '\0');
+  size_t length = 0;
+  while (length < text.size()) {
+    const ssize_t got = read(fd->get(), text.data() + length, text.size() - length);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    length += static_cast<size_t>(got);
+  }
+  if (length == 0 || length > static_cast<size_t>(limits::kMarkBytes)) return std::nullopt;
+  text.resize(length);
+  std::istringstream lines(text);
   std::string line;
   if (!std::getline(lines, line) || line != "made by lockstep 1") return std::nullopt;
   Mark mark;
@@ -47,9 +56,10 @@ absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark
   std::string text = absl::StrCat("made by lockstep 1\nfile ", mark.file, "\n");
   if (!mark.filled.empty()) absl::StrAppend(&text, "filled ", mark.filled, "\n");
   for (const std::string& directory : mark.directories) absl::StrAppend(&text, "directory ", directory, "\n");
-  auto fd = guard.Open(MarkPlace(place), O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0666);
+  auto fd = guard.Open(MarkPlace(place), O_WRONLY | O_NOFOLLOW);
+  if (absl::IsNotFound(fd.status())) fd = guard.Open(MarkPlace(place), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   if (!fd.ok()) return fd.status();
-  if (write(fd->get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()) || fsync(fd->get()) != 0) {
+  if (pwrite(fd->get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) || ftruncate(fd->get(), static_cast<off_t>(text.size())) != 0 || fsync(fd->get()) != 0) {
     return ErrnoStatus(errno, MarkPlace(place).path());
   }
   return absl::OkStatus();
@@ -57,9 +67,22 @@ absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark
 
 std::string IdentityOf(const FileDescriptor& fd) {
   struct statx facts;
-  if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0) return "unknown";
-  if ((facts.stx_mask & STATX_BTIME) == 0) return absl::StrCat(facts.stx_ino);
-  return absl::StrCat(facts.stx_ino, " born ", facts.stx_btime.tv_sec, ".", facts.stx_btime.tv_nsec);
+  if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0 || (facts.stx_mask & STATX_INO) == 0) return "";
+  if ((facts.stx_mask & STATX_BTIME) != 0) return absl::StrCat(facts.stx_ino, " born ", facts.stx_btime.tv_sec, ".", facts.stx_btime.tv_nsec);
+  struct {
+    file_handle handle;
+    unsigned char bytes[MAX_HANDLE_SZ];
+  } handle = {};
+  handle.handle.handle_bytes = MAX_HANDLE_SZ;
+  int mount = 0;
+  if (name_to_handle_at(fd.get(), "", &handle.handle, &mount, AT_EMPTY_PATH) != 0) return "";
+  return absl::StrCat(facts.stx_ino, " handle ", handle.handle.handle_type, ":",
+                      absl::BytesToHexString({reinterpret_cast<const char*>(handle.handle.f_handle), handle.handle.handle_bytes}));
+}
+
+bool IsOf(const Mark& mark, const FileDescriptor& fd) {
+  const std::string identity = IdentityOf(fd);
+  return !identity.empty() && mark.file == identity;
 }
 
 absl::Status NoteChanged(const Guard& guard, const Guard::Place& place) {
@@ -71,7 +94,7 @@ absl::Status NoteChanged(const Guard& guard, const Guard::Place& place) {
 
 absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const FileDescriptor& fd) {
   const auto mark = ReadMark(guard, place);
-  if (mark && mark->file == IdentityOf(fd)) return absl::OkStatus();
+  if (mark && IsOf(*mark, fd)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       place.path(), ": exists and was not made by Lockstep; it is not overwritten unless the job's `expendable` and the worker's --allow-expendable name it"));
 }

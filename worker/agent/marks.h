@@ -28,8 +28,11 @@ std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place);
 absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark);
 // The file's content is no longer what the mark says: the next prepare lays it out anew. Nothing happens without a mark.
 absl::Status NoteChanged(const Guard& guard, const Guard::Place& place);
-// The inode and, where the file system has it, when it was born: inode numbers are used again.
+// The inode and when it was born; where the file system does not say that, its file handle (name_to_handle_at(2)), which names the inode's
+// generation: inode numbers are used again. Empty where neither can be had: such a file is known to be nobody's. `fd` may be O_PATH.
 std::string IdentityOf(const common::FileDescriptor& fd);
+// Whether the mark is of this very file: what is not known is never the same.
+bool IsOf(const Mark& mark, const common::FileDescriptor& fd);
 
 // OK when `fd`, opened at `place`, is a file made by Lockstep; FAILED_PRECONDITION otherwise, with the remedy.
 absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const common::FileDescriptor& fd);

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "proto/fields.h"
 #include "worker/agent/prepare.h"
 
 namespace lockstep::worker {
@@ -30,6 +31,7 @@ PhaseRunner::~PhaseRunner() {
 
 absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
   std::lock_guard<std::mutex> lock(mutex_);
+  if (const std::string wrong = v1::FirstProblem(assignment); !wrong.empty()) return absl::InvalidArgumentError(absl::StrCat("the assignment is not one: ", wrong));
   if (busy_) {
     return absl::FailedPreconditionError(absl::StrCat("still busy with phase ", phase_.phase(), " of run ", phase_.run_id()));
   }
@@ -124,6 +126,7 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   v1::Armed armed;
   *armed.mutable_phase() = assignment.phase();
   for (const std::string& note : load->notes()) armed.add_notes(note);
+  load->AddPlaces(&armed);
   callbacks_.armed(armed);
   doing_ = "running or draining the load";
   if (AwaitGo()) load->Start(go_ns_);

@@ -12,6 +12,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
@@ -38,6 +39,19 @@ std::string FillingOf(const v1::PreparePhase& phase) {
   return phase.content().has_compressed_ratio() ? absl::StrCat("random compressed to ", phase.content().compressed_ratio()) : "random";
 }
 
+bool SameInode(const FileDescriptor& a, const FileDescriptor& b) {
+  struct stat one;
+  struct stat other;
+  return fstat(a.get(), &one) == 0 && fstat(b.get(), &other) == 0 && one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+// The mark beside a file that is gone; what else may have its name stays.
+void RemoveMark(const Guard& guard, const Guard::Place& place) {
+  const auto mark = guard.Open(MarkPlace(place), O_PATH | O_NOFOLLOW);
+  if (!mark.ok() || !ReadMark(guard, place)) return;
+  (void)guard.RemoveIf(MarkPlace(place), [&](const FileDescriptor& found) { return SameInode(found, *mark); });
+}
+
 // One file to be laid out.
 struct Item {
   Guard::Place place;
@@ -46,6 +60,7 @@ struct Item {
   bool existed = false;  // before this prepare
   bool foreign = false;  // and was not made by Lockstep: expendable, but never removed
   bool touched = false;  // laid out by this prepare, whole or in part
+  std::string identity;  // of the file that existed, as it was looked at
   Mark mark;
   // While it is laid out.
   std::mutex mutex;
@@ -70,7 +85,8 @@ class Preparation {
       const auto mark = ReadMark(guard_, item.place);
       struct stat facts;
       if (fstat(fd->get(), &facts) != 0) return ErrnoStatus(errno, path);
-      const bool ours = mark && mark->file == IdentityOf(*fd);
+      const bool ours = mark && IsOf(*mark, *fd);
+      item.identity = IdentityOf(*fd);
       item.existed = true;
       item.foreign = !ours;
       if (!ours && !guard_.IsExpendable(item.place.path(), expendable_)) return CheckMadeByLockstep(guard_, item.place, *fd);
@@ -90,7 +106,14 @@ class Preparation {
     if (absl::Status status = CheckSpace(); !status.ok()) return status;
     std::vector<std::thread> threads;
     const size_t wanted = phase_.parallel() != 0 ? phase_.parallel() : kThreads;
-    for (size_t i = 0; i < std::min(wanted, parts_.size()); ++i) threads.emplace_back([this] { Work(); });
+    for (size_t i = 0; i < std::min(wanted, parts_.size()); ++i) {
+      try {
+        threads.emplace_back([this] { Work(); });
+      } catch (const std::system_error& error) {
+        if (!threads.empty()) break;  // with fewer it takes longer
+        return absl::ResourceExhaustedError(absl::StrCat("no thread can be started: ", error.what()));
+      }
+    }
     for (std::thread& thread : threads) thread.join();
     if (status_.ok() && stop_) status_ = absl::CancelledError("prepare was stopped");
     if (!status_.ok()) {
@@ -154,8 +177,17 @@ class Preparation {
     // What was not there when it was looked at must not be there now.
     auto fd = guard_.Open(item->place, item->existed ? O_RDWR | O_NOFOLLOW : O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
     if (!fd.ok()) return fd.status();
+    const std::string identity = IdentityOf(*fd);
+    if (identity.empty()) {
+      if (!item->existed) (void)guard_.RemoveIf(item->place, [&](const FileDescriptor& found) { return SameInode(found, *fd); });
+      return absl::FailedPreconditionError(absl::StrCat(item->place.path(), ": its file system gives files neither a birth time nor a handle, so that Lockstep could not know its own again; use another one"));
+    }
+    // The file that was looked at, on the very descriptor that is written to: another one that has its name now is not adopted.
+    if (item->existed && identity != item->identity) {
+      return absl::AbortedError(absl::StrCat(item->place.path(), ": another file took this name after it was looked at; it was not touched"));
+    }
     item->touched = true;
-    item->mark.file = IdentityOf(*fd);
+    item->mark.file = identity;
     item->mark.filled.clear();
     if (absl::Status status = Note(*item); !status.ok()) return status;
     if (ftruncate(fd->get(), static_cast<off_t>(item->size_bytes)) != 0) return ErrnoStatus(errno, item->place.path());
@@ -234,10 +266,8 @@ class Preparation {
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       if (!item->touched || item->foreign) continue;
       // Only what this prepare made: when it stood still for long, the path may be another run's.
-      const auto there = guard_.Open(item->place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
-      if (!there.ok() || IdentityOf(*there) != item->mark.file) continue;
-      (void)guard_.Remove(item->place);
-      (void)guard_.Remove(MarkPlace(item->place));
+      const auto removed = guard_.RemoveIf(item->place, [&](const FileDescriptor& found) { return IsOf(item->mark, found); });
+      if (removed.ok() && *removed) RemoveMark(guard_, item->place);
     }
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       auto& directories = item->mark.directories;
@@ -291,7 +321,12 @@ absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place, const 
   if (!directories.ok()) return directories.status();
   auto made = guard.Open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   if (!made.ok()) return made.status();
-  return WriteMark(guard, place, {IdentityOf(*made), "by a workload", *directories});
+  const std::string identity = IdentityOf(*made);
+  if (identity.empty()) {
+    (void)guard.RemoveIf(place, [&](const FileDescriptor& found) { return SameInode(found, *made); });
+    return absl::FailedPreconditionError(absl::StrCat(place.path(), ": its file system gives files neither a birth time nor a handle, so that Lockstep could not know its own again; use another one"));
+  }
+  return WriteMark(guard, place, {identity, "by a workload", *directories});
 }
 
 absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment, const RunIdentity& who,
@@ -318,10 +353,14 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
     if (!made.ok()) return guard.IsExpendable(place->path(), expendable) ? absl::OkStatus() : made;
     if (too_late()) return absl::DeadlineExceededError(absl::StrCat(path, ": cleanup has reached its hard stop, ", removed, " files were removed before"));
     const auto mark = ReadMark(guard, *place);
+    if (!mark) return absl::OkStatus();  // gone since
+    const auto gone = guard.RemoveIf(*place, [&](const FileDescriptor& found) { return IsOf(*mark, found); });
+    if (!gone.ok()) return gone.status();
+    if (!*gone) return absl::AbortedError(absl::StrCat(path, ": another file took this name after it was looked at; it was not removed"));
     directories.insert(directories.end(), mark->directories.begin(), mark->directories.end());
-    if (absl::Status gone = guard.Remove(*place); !gone.ok()) return gone;
     ++removed;
-    return guard.Remove(MarkPlace(*place));
+    RemoveMark(guard, *place);
+    return absl::OkStatus();
   });
   std::sort(directories.begin(), directories.end(),
             [](const std::string& a, const std::string& b) { return a.size() > b.size(); });

@@ -56,6 +56,8 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
     }
     case v1::ControllerMessage::kInspect:
       return ports_.inspect(message.inspect());
+    case v1::ControllerMessage::kListDevices:
+      return ports_.list_devices(message.list_devices());
     case v1::ControllerMessage::kAssign:
       return Assign(message.assign());
     case v1::ControllerMessage::kGo:

@@ -10,6 +10,7 @@
 #include "common/files.h"
 #include "worker/agent/marks.h"
 #include "worker/agent/prepare.h"
+#include "worker/host/places.h"
 
 namespace lockstep::worker {
 namespace {
@@ -70,17 +71,20 @@ absl::StatusOr<common::FileDescriptor> OpenFile(const Guard& guard, const std::s
 absl::Status OpenFiles(const Guard& guard, const v1::TargetAssignment& target, const RunIdentity& who,
                        const OpenOptions& options, OpenTargets* open) {
   const v1::FileTarget& file = target.target().file();
+  FilePlaces places;
   for (uint32_t i = 0; i < file.count(); ++i) {
     const std::string path = FilePath(file, i, who);
     auto fd = OpenFile(guard, path, file.size_bytes(), options);
     if (!fd.ok()) return fd.status();
     AddExtent(target, uint64_t{i} * file.size_bytes(), file.size_bytes(), static_cast<uint16_t>(open->files.size()), open);
+    if (options.write) places.AddFile(*fd);
     open->files.push_back(*std::move(fd));
     open->kinds.push_back(EngineFile::Kind::kFile);
     open->in_memory = false;
     open->paths.push_back(path);
     open->sizes.push_back(file.size_bytes());
   }
+  open->file_places += places.bytes();
   return absl::OkStatus();
 }
 
@@ -88,18 +92,25 @@ absl::Status OpenDevice(const Guard& guard, const v1::TargetAssignment& target, 
                         const OpenOptions& options, OpenTargets* open) {
   const v1::DeviceTarget& device = target.target().device();
   const std::string path = DevicePath(device, who);
-  const auto facts = guard.CheckDevice(path, device.identity(), options.write, options.expendable);
-  if (!facts.ok()) return facts.status();
+  Guard::DeviceUse use;
+  use.identity = device.identity();
+  use.write = options.write;
+  use.expendable = options.expendable;
+  use.inspected_identity = target.device_identity();
+  use.inspected_sequence = target.disk_sequence();
+  use.held_by_peer = target.held_by_peer();
+  const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
+  auto opened = guard.OpenDevice(path, use, flags, options.holds);
+  if (!opened.ok()) return opened.status();
+  const v1::BlockDevice* facts = &opened->facts;
   const uint64_t wanted = device.size_bytes();
   if (wanted > facts->size_bytes()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": has ", facts->size_bytes(), " bytes, the job says ", wanted));
   }
-  const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
-  auto fd = guard.OpenDevice(path, device.identity(), options.write, options.expendable, flags);
-  if (!fd.ok()) return fd.status();
   AddExtent(target, 0, wanted != 0 ? wanted : facts->size_bytes(), static_cast<uint16_t>(open->files.size()), open);
-  open->files.push_back(*std::move(fd));
+  open->files.push_back(std::move(opened->fd));
+  if (options.write) open->places.insert(open->places.end(), opened->places.begin(), opened->places.end());
   const std::string& name = facts->name();
   const bool in_memory = name.rfind("zram", 0) == 0 || name.rfind("ram", 0) == 0 || name.rfind("pmem", 0) == 0;
   open->in_memory = in_memory && (open->files.size() == 1 || open->in_memory);

@@ -33,6 +33,8 @@ struct OpenTargets {
   std::vector<BlockSpace::Extent> extents;
   bool in_memory = false;                     // all are devices in memory (zram, ram, pmem): I/O completes in the call
   std::optional<v1::NullTarget> null_target;  // a workload on one has no other targets
+  std::string file_places;                    // of what is written: as TargetInspection says places
+  std::vector<v1::Place> places;
   std::vector<EngineFile> engine_files() const;
 };
 
@@ -44,6 +46,7 @@ struct OpenOptions {
   bool changes_content = false;  // afterwards they are not filled as prepare filled them
   int flags = 0;        // O_SYNC, O_DSYNC
   std::vector<std::string> expendable;
+  DeviceHolds* holds = nullptr;  // of the devices that are written; outlives what is opened
 };
 
 // Opens every file or device of `targets`; with `create`, files are made or cut to nothing first. What is opened for writing was made by Lockstep (a prepare phase) or is

@@ -4,6 +4,9 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <libmount/libmount.h>
+#include <linux/fs.h>
+#include <linux/loop.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -60,11 +63,17 @@ dev_t NumberOf(const std::string& name) {
   return makedev(atoi(parts[0].c_str()), atoi(parts[1].c_str()));
 }
 
+std::string LoopIdentity(dev_t device, uint64_t inode) { return absl::StrCat("loop-file:", major(device), ":", minor(device), ":", inode); }
+
 std::string LoopIdentity(const std::string& name) {
   std::string backing = ReadTrimmed(ClassFolder(name) + "/loop/backing_file");
   struct stat facts;
   if (backing.empty() || stat(backing.c_str(), &facts) != 0) return "";
-  return absl::StrCat("loop-file:", major(facts.st_dev), ":", minor(facts.st_dev), ":", facts.st_ino);
+  return LoopIdentity(facts.st_dev, facts.st_ino);
+}
+
+uint64_t DiskSequence(const std::string& name) {
+  return strtoull(ReadTrimmed(ClassFolder(IsPartition(name) ? ParentOf(name) : name) + "/diskseq").c_str(), nullptr, 10);
 }
 
 std::string IdentityOf(const std::string& name) {
@@ -147,12 +156,8 @@ v1::BlockDevice Describe(const std::string& name) {
   device.set_read_only(ReadTrimmed(ClassFolder(name) + "/ro") == "1");
   device.set_model(ReadTrimmed(ClassFolder(disk) + "/device/model"));
   device.set_identity(IdentityOf(name));
-  std::string use = UseOf(name);
-  if (use.empty() && device.size_bytes() > 0) {
-    const auto signature = SignatureOf(device.path());
-    if (signature.ok() && !signature->empty()) use = "carries " + *signature;
-  }
-  device.set_in_use(use);
+  device.set_disk_sequence(DiskSequence(name));
+  device.set_in_use(UseOf(name));
   return device;
 }
 
@@ -167,25 +172,55 @@ std::vector<v1::BlockDevice> ListBlockDevices() {
   return devices;
 }
 
-absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number) {
+absl::StatusOr<std::string> NameOfNumber(dev_t number) {
   char resolved[PATH_MAX];
   const std::string link = absl::StrCat("/sys/dev/block/", major(number), ":", minor(number));
   if (realpath(link.c_str(), resolved) == nullptr) {
     return absl::NotFoundError(absl::StrCat("block device ", major(number), ":", minor(number), " does not exist"));
   }
   const std::string path(resolved);
-  return Describe(path.substr(path.rfind('/') + 1));
+  return path.substr(path.rfind('/') + 1);
+}
+
+absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
+  const auto name = NameOfNumber(number);
+  if (!name.ok()) return name.status();
+  v1::BlockDevice device = Describe(*name);
+  loop_info64 loop = {};
+  if (fd >= 0 && ioctl(fd, LOOP_GET_STATUS64, &loop) == 0) {
+    const auto encoded = static_cast<uint32_t>(loop.lo_device);
+    device.set_identity(LoopIdentity(makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00)), loop.lo_inode));
+  }
+  uint64_t sequence = 0;
+#ifdef BLKGETDISKSEQ
+  if (fd >= 0 && ioctl(fd, BLKGETDISKSEQ, &sequence) == 0) device.set_disk_sequence(sequence);
+#endif
+  return device;
+}
+
+std::string IdentityOfDevice(const std::string& name) { return IdentityOf(name); }
+
+std::string IdentityOfNumber(dev_t number) {
+  const auto name = NameOfNumber(number);
+  return name.ok() ? IdentityOf(*name) : "";
+}
+
+BlockDeviceParts PartsOf(const std::string& name) {
+  constexpr uint64_t kSector = 512;
+  BlockDeviceParts parts;
+  parts.size_bytes = strtoull(ReadTrimmed(ClassFolder(name) + "/size").c_str(), nullptr, 10) * kSector;
+  if (IsPartition(name)) {
+    parts.parent = ParentOf(name);
+    parts.start_bytes = strtoull(ReadTrimmed(ClassFolder(name) + "/start").c_str(), nullptr, 10) * kSector;
+  }
+  parts.underneath = EntriesOf(ClassFolder(name) + "/slaves");
+  return parts;
 }
 
 absl::StatusOr<std::string> WholeDiskOf(dev_t number) {
-  char resolved[PATH_MAX];
-  const std::string link = absl::StrCat("/sys/dev/block/", major(number), ":", minor(number));
-  if (realpath(link.c_str(), resolved) == nullptr) {
-    return absl::NotFoundError(absl::StrCat("no block device ", major(number), ":", minor(number)));
-  }
-  const std::string path(resolved);
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return IsPartition(name) ? ParentOf(name) : name;
+  const auto name = NameOfNumber(number);
+  if (!name.ok()) return name.status();
+  return IsPartition(*name) ? ParentOf(*name) : *name;
 }
 
 std::string UseOf(const std::string& name) {
@@ -203,11 +238,9 @@ std::string UseOf(const std::string& name) {
   return "";
 }
 
-absl::StatusOr<std::string> SignatureOf(const std::string& path) {
-  common::FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return common::ErrnoStatus(errno, path);
+absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path) {
   std::unique_ptr<blkid_struct_probe, void (*)(blkid_probe)> probe(blkid_new_probe(), blkid_free_probe);
-  if (probe == nullptr || blkid_probe_set_device(probe.get(), fd.get(), 0, 0) != 0) {
+  if (probe == nullptr || blkid_probe_set_device(probe.get(), fd, 0, 0) != 0) {
     return absl::UnavailableError(absl::StrCat(path, ": libblkid cannot read it"));
   }
   blkid_probe_enable_superblocks(probe.get(), 1);

@@ -9,17 +9,26 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdio>
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/ids.h"
+#include "common/limits.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/places.h"
+#include "worker/host/time_limit.h"
 
 namespace lockstep::worker {
 namespace {
 
 using common::FileDescriptor;
+
+// Other workers look at devices at the same time, for a moment each: one refusal is not believed.
+constexpr int kHoldTries = 100;
+constexpr int kHoldPauseUs = 20000;
 
 std::string RealPath(const std::string& path) {
   char resolved[PATH_MAX];
@@ -40,45 +49,131 @@ FileDescriptor OpenBeneath(const std::string& root, const std::string& relative,
   return FileDescriptor(static_cast<int>(syscall(SYS_openat2, folder.get(), relative.c_str(), &how, sizeof how)));
 }
 
+// Opens what was looked at, by whatever name it has now.
+FileDescriptor Reopen(const FileDescriptor& look, int flags) {
+  return FileDescriptor(open(absl::StrCat("/proc/self/fd/", look.get()).c_str(), flags | O_CLOEXEC));
+}
+
 absl::Status OpenError(int error, const std::string& root, const std::string& path) {
   if (error == EXDEV) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, ": a link leads out of ", root, ", which is all that --allow permits; nothing was opened"));
   }
+  if (error == ELOOP) return absl::FailedPreconditionError(absl::StrCat(path, ": a link; name the file itself"));
   return common::ErrnoStatus(error, path);
 }
 
-// What a probe with O_EXCL says: the kernel refuses it for a device that is mounted in any namespace, or held. Other
-// workers probe at the same time, so one refusal is not believed.
-bool ClaimedByKernel(const std::string& path) {
-  for (int attempt = 0; attempt < 20; ++attempt) {
-    FileDescriptor fd(open(path.c_str(), O_RDONLY | O_EXCL | O_CLOEXEC | O_NONBLOCK));
-    if (fd.valid() || errno != EBUSY) return false;
-    usleep(10000 + 1000 * (getpid() % 17));
+std::string ParentOf(const std::string& relative) {
+  const size_t slash = relative.rfind('/');
+  return slash == std::string::npos ? "." : relative.substr(0, slash);
+}
+
+std::string NameOf(const std::string& relative) {
+  const size_t slash = relative.rfind('/');
+  return slash == std::string::npos ? relative : relative.substr(slash + 1);
+}
+
+// A device that is mounted in any namespace, held by LVM, md or dm, or by another program that asked for it alone, cannot be had.
+FileDescriptor Claim(const FileDescriptor& look) {
+  for (int attempt = 0; attempt < kHoldTries; ++attempt) {
+    FileDescriptor fd = Reopen(look, O_RDONLY | O_EXCL | O_NONBLOCK);
+    if (fd.valid() || errno != EBUSY) return fd;
+    usleep(static_cast<useconds_t>(kHoldPauseUs));
   }
-  return true;
+  errno = EBUSY;
+  return {};
+}
+
+absl::Status InUse(const std::string& path) {
+  return absl::FailedPreconditionError(absl::StrCat(path, ": the kernel says it is in use (mounted in another namespace, or held by another program); never written"));
+}
+
+const char* KindOf(mode_t mode) {
+  if (S_ISDIR(mode)) return "a directory";
+  if (S_ISCHR(mode)) return "a character device";
+  if (S_ISBLK(mode)) return "a block device; it is a `device` target";
+  if (S_ISFIFO(mode)) return "a FIFO";
+  if (S_ISSOCK(mode)) return "a socket";
+  return "no regular file";
 }
 
 }  // namespace
+
+// --------------------------------------------------------------------------------------------------- the holds
+
+absl::Status DeviceHolds::Hold(const FileDescriptor& look, dev_t number, const std::string& path) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = held_.find(number);
+  if (found != held_.end() && found->second.hold.valid()) return absl::OkStatus();
+  FileDescriptor hold = Claim(look);
+  if (!hold.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
+  Held& held = held_[number];
+  held.path = path;
+  held.look = Reopen(look, O_PATH);
+  held.hold = std::move(hold);
+  return absl::OkStatus();
+}
+
+void DeviceHolds::Watch(const FileDescriptor& look, dev_t number, const std::string& path) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Held& held = held_[number];
+  if (held.look.valid()) return;
+  held.path = path;
+  held.look = Reopen(look, O_PATH);
+}
+
+absl::Status DeviceHolds::LookAfter() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [number, held] : held_) {
+    if (held.hold.valid()) continue;
+    FileDescriptor hold = Reopen(held.look, O_RDONLY | O_EXCL | O_NONBLOCK);
+    if (hold.valid()) held.hold = std::move(hold);
+    // Between a peer's end and this moment somebody else may have come.
+    const auto name = NameOfNumber(number);
+    const std::string use = name.ok() ? UseOf(*name) : "gone";
+    if (!use.empty()) return absl::FailedPreconditionError(absl::StrCat(held.path, ": ", use, " since the phase was armed; nothing more is written to it"));
+  }
+  return absl::OkStatus();
+}
+
+// --------------------------------------------------------------------------------------------------- the allow-list
 
 absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
                                   const std::vector<std::string>& allow_expendable) {
   Guard guard;
   guard.allow_expendable_ = allow_expendable;
-  for (std::string entry : allow) {
-    while (entry.size() > 1 && entry.back() == '/') entry.pop_back();
-    if (entry.empty() || entry[0] != '/') {
-      return absl::InvalidArgumentError(absl::StrCat("--allow '", entry, "': not an absolute path"));
+  for (std::string text : allow) {
+    while (text.size() > 1 && text.back() == '/') text.pop_back();
+    if (text.empty()) return absl::InvalidArgumentError("--allow '': names nothing");
+    Entry entry;
+    entry.text = text;
+    if (text[0] != '/') {
+      if (text.find('/') != std::string::npos) return absl::InvalidArgumentError(absl::StrCat("--allow '", text, "': neither an absolute path nor a device's identity (lockstep devices)"));
+      entry.by_identity = true;
+    } else {
+      const std::string real = RealPath(text);
+      if (real.empty()) return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
+      if (real == "/") return absl::InvalidArgumentError(absl::StrCat("--allow ", text, ": would permit every file and device; name a directory or a device"));
+      struct stat facts;
+      if (stat(real.c_str(), &facts) != 0) return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
+      if (S_ISBLK(facts.st_mode)) {
+        // To know which device it is, a loop device must be asked itself.
+        const FileDescriptor fd(open(real.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+        const auto device = DescribeBlockDevice(facts.st_rdev, fd.get());
+        if (!device.ok()) return device.status();
+        entry.is_device = true;
+        entry.identity = device->identity();
+        entry.disk_sequence = device->disk_sequence();
+      }
     }
-    if (entry == "/") {
-      return absl::InvalidArgumentError("--allow /: would permit every file and device; name a directory or a device");
-    }
-    const std::string real = RealPath(entry);
-    if (real.empty()) return common::ErrnoStatus(errno, absl::StrCat("--allow ", entry));
-    guard.allow_.push_back(entry);
-    guard.real_allow_.push_back(real);
+    guard.allow_.push_back(text);
+    guard.entries_.push_back(std::move(entry));
   }
   return guard;
+}
+
+absl::Status Guard::NotAllowed(const std::string& path) const {
+  return absl::PermissionDeniedError(absl::StrCat(path, ": outside of what this worker's --allow permits (", allow_.empty() ? "nothing" : absl::StrJoin(allow_, ", "), ")"));
 }
 
 absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
@@ -90,35 +185,50 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
       return absl::PermissionDeniedError(absl::StrCat(path, ": a path with '..' is refused; write where it leads"));
     }
   }
-  for (size_t i = 0; i < allow_.size(); ++i) {
-    for (const std::string& root : {allow_[i], real_allow_[i]}) {
-      if (path.rfind(root + "/", 0) == 0) return Place{real_allow_[i], path.substr(root.size() + 1), false};
+  for (const Entry& entry : entries_) {
+    if (entry.by_identity) continue;
+    const std::string real = RealPath(entry.text);  // as it leads now
+    if (real.empty() || real == "/") continue;
+    for (const std::string& root : {entry.text, real}) {
+      if (path.rfind(root + "/", 0) == 0) return Place{real, path.substr(root.size() + 1), false};
       if (path == root) {
-        const size_t slash = real_allow_[i].rfind('/');
-        return Place{real_allow_[i].substr(0, slash), real_allow_[i].substr(slash + 1), true};
+        const size_t slash = real.rfind('/');
+        return Place{real.substr(0, slash), real.substr(slash + 1), true};
       }
     }
   }
-  return absl::PermissionDeniedError(absl::StrCat(path, ": outside of what this worker's --allow permits (",
-                                                  allow_.empty() ? "nothing" : absl::StrJoin(allow_, ", "), ")"));
+  return NotAllowed(path);
 }
 
+// --------------------------------------------------------------------------------------------------- files
+
 absl::StatusOr<FileDescriptor> Guard::Open(const Place& place, int flags, int mode) const {
-  FileDescriptor fd = OpenBeneath(place.root, place.relative, flags, mode);
-  if (!fd.valid()) return OpenError(errno, place.root, place.path());
-  struct stat facts;
-  if (fstat(fd.get(), &facts) != 0) return common::ErrnoStatus(errno, place.path());
-  if (!S_ISREG(facts.st_mode) && (flags & (O_PATH | O_DIRECTORY)) == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(place.path(), ": not a regular file; a device is a `device` target"));
+  if ((flags & O_CREAT) != 0) {
+    FileDescriptor made = OpenBeneath(place.root, place.relative, flags | O_EXCL, mode);
+    if (!made.valid()) return OpenError(errno, place.root, place.path());
+    return made;
   }
+  const bool only_look = (flags & O_PATH) != 0;
+  FileDescriptor look = OpenBeneath(place.root, place.relative, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
+  if (!look.valid()) return OpenError(errno, place.root, place.path());
+  struct stat facts;
+  if (fstat(look.get(), &facts) != 0) return common::ErrnoStatus(errno, place.path());
+  if (S_ISLNK(facts.st_mode)) return OpenError(ELOOP, place.root, place.path());
+  if (only_look && (flags & O_DIRECTORY) != 0) return look;
+  if (!S_ISREG(facts.st_mode)) return absl::FailedPreconditionError(absl::StrCat(place.path(), ": not a regular file but ", KindOf(facts.st_mode), "; it was not opened"));
+  if (only_look) return look;
+  FileDescriptor fd = Reopen(look, flags & ~O_NOFOLLOW);
+  if (!fd.valid()) return OpenError(errno, place.root, place.path());
   return fd;
 }
 
-absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(Place place) const {
+absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(Place place, std::string* rest) const {
+  std::string below;
   while (true) {
-    const size_t slash = place.relative.rfind('/');
-    place.relative = slash == std::string::npos ? "." : place.relative.substr(0, slash);
+    below = below.empty() ? NameOf(place.relative) : absl::StrCat(NameOf(place.relative), "/", below);
+    place.relative = ParentOf(place.relative);
     auto fd = Open(place, O_PATH | O_DIRECTORY);
+    if (fd.ok() && rest != nullptr) *rest = below;
     if (fd.ok() || !absl::IsNotFound(fd.status()) || place.relative == ".") return fd;
   }
 }
@@ -127,13 +237,10 @@ absl::StatusOr<std::vector<std::string>> Guard::MakeParents(const Place& place) 
   std::vector<std::string> made;
   for (size_t slash = place.relative.find('/'); slash != std::string::npos; slash = place.relative.find('/', slash + 1)) {
     const std::string part = place.relative.substr(0, slash);
-    const size_t last = part.rfind('/');
     // The parent is opened beneath the root, so that a link cannot lead the new directory out of it.
-    const std::string parent = last == std::string::npos ? "." : part.substr(0, last);
-    FileDescriptor folder = OpenBeneath(place.root, parent, O_PATH | O_DIRECTORY, 0);
-    if (!folder.valid()) return OpenError(errno, place.root, place.root + "/" + parent);
-    const std::string name = last == std::string::npos ? part : part.substr(last + 1);
-    if (mkdirat(folder.get(), name.c_str(), 0777) == 0) {
+    FileDescriptor folder = OpenBeneath(place.root, ParentOf(part), O_PATH | O_DIRECTORY, 0);
+    if (!folder.valid()) return OpenError(errno, place.root, place.root + "/" + ParentOf(part));
+    if (mkdirat(folder.get(), NameOf(part).c_str(), 0777) == 0) {
       made.push_back(place.root + "/" + part);
     } else if (errno != EEXIST) {
       return common::ErrnoStatus(errno, place.root + "/" + part);
@@ -142,93 +249,207 @@ absl::StatusOr<std::vector<std::string>> Guard::MakeParents(const Place& place) 
   return made;
 }
 
-absl::Status Guard::Remove(const Place& place) const {
-  const size_t last = place.relative.rfind('/');
-  const std::string parent = last == std::string::npos ? "." : place.relative.substr(0, last);
-  FileDescriptor folder = OpenBeneath(place.root, parent, O_PATH | O_DIRECTORY, 0);
+absl::StatusOr<bool> Guard::RemoveIf(const Place& place, const std::function<bool(const FileDescriptor&)>& is_it) const {
+  FileDescriptor folder = OpenBeneath(place.root, ParentOf(place.relative), O_PATH | O_DIRECTORY, 0);
   if (!folder.valid()) return OpenError(errno, place.root, place.path());
-  const std::string name = last == std::string::npos ? place.relative : place.relative.substr(last + 1);
-  if (unlinkat(folder.get(), name.c_str(), 0) != 0) return common::ErrnoStatus(errno, place.path());
-  return absl::OkStatus();
+  const std::string name = NameOf(place.relative);
+  const std::string aside = absl::StrCat(".lockstep-removing-", common::NewUuid());
+  if (renameat2(folder.get(), name.c_str(), folder.get(), aside.c_str(), RENAME_NOREPLACE) != 0) {
+    // A file system that cannot do this (NFS, FUSE): looked at, then removed.
+    if (errno != EINVAL && errno != ENOSYS) return common::ErrnoStatus(errno, place.path());
+    FileDescriptor look(openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (!look.valid()) return common::ErrnoStatus(errno, place.path());
+    if (!is_it(look)) return false;
+    if (unlinkat(folder.get(), name.c_str(), 0) != 0) return common::ErrnoStatus(errno, place.path());
+    return true;
+  }
+  FileDescriptor look(openat(folder.get(), aside.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (look.valid() && is_it(look)) {
+    if (unlinkat(folder.get(), aside.c_str(), 0) != 0) return common::ErrnoStatus(errno, place.path());
+    return true;
+  }
+  if (renameat2(folder.get(), aside.c_str(), folder.get(), name.c_str(), RENAME_NOREPLACE) != 0) {
+    return absl::AbortedError(absl::StrCat(place.path(), ": a file that is not Lockstep's was moved aside and its name was taken meanwhile; it is kept as ", aside, " beside it"));
+  }
+  return false;
 }
 
 void Guard::RemoveDirectoryIfEmpty(const std::string& path) const {
   const auto place = Locate(path);
   if (!place.ok()) return;
-  const size_t last = place->relative.rfind('/');
-  FileDescriptor folder = OpenBeneath(place->root, last == std::string::npos ? "." : place->relative.substr(0, last),
-                                      O_PATH | O_DIRECTORY, 0);
-  const std::string name = last == std::string::npos ? place->relative : place->relative.substr(last + 1);
-  if (folder.valid()) unlinkat(folder.get(), name.c_str(), AT_REMOVEDIR);
+  FileDescriptor folder = OpenBeneath(place->root, ParentOf(place->relative), O_PATH | O_DIRECTORY, 0);
+  if (folder.valid()) unlinkat(folder.get(), NameOf(place->relative).c_str(), AT_REMOVEDIR);
 }
 
-absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const std::string& identity, bool write,
-                                                   const std::vector<std::string>& expendable) const {
-  const std::string real = RealPath(path);
-  if (real.empty()) return common::ErrnoStatus(errno, path);
-  const bool allowed = std::any_of(real_allow_.begin(), real_allow_.end(), [&](const std::string& entry) {
-    return real == entry || real.rfind(entry + "/", 0) == 0;
-  });
-  if (!allowed) {
-    return absl::PermissionDeniedError(absl::StrCat(path, ": outside of what this worker's --allow permits (",
-                                                    allow_.empty() ? "nothing" : absl::StrJoin(allow_, ", "), ")"));
-  }
+// --------------------------------------------------------------------------------------------------- devices
+
+absl::StatusOr<Guard::Look> Guard::LookAt(const std::string& path) {
+  Look look;
+  look.fd = FileDescriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!look.fd.valid()) return common::ErrnoStatus(errno, path);
   struct stat facts;
-  if (stat(real.c_str(), &facts) != 0) return common::ErrnoStatus(errno, path);
-  if (!S_ISBLK(facts.st_mode)) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": not a block device; files are `file` targets"));
+  if (fstat(look.fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  if (!S_ISBLK(facts.st_mode)) return absl::FailedPreconditionError(absl::StrCat(path, ": not a block device; files are `file` targets"));
+  look.number = facts.st_rdev;
+  char real[PATH_MAX] = {};
+  if (readlink(absl::StrCat("/proc/self/fd/", look.fd.get()).c_str(), real, sizeof real - 1) > 0) look.real_path = real;
+  return look;
+}
+
+bool Guard::IsNamed(const std::string& real_path, const std::string& identity) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    if (entry.by_identity) return entry.text == identity;
+    const std::string real = RealPath(entry.text);
+    return !real.empty() && real != "/" && (real_path == real || real_path.rfind(real + "/", 0) == 0);
+  });
+}
+
+absl::Status Guard::CheckAllowed(const std::string& path, const Look& look, const v1::BlockDevice& device) const {
+  std::string was;  // another device had the allowed name
+  for (const Entry& entry : entries_) {
+    if (entry.by_identity) {
+      if (entry.text == device.identity()) return absl::OkStatus();
+      continue;
+    }
+    const std::string real = RealPath(entry.text);
+    if (real.empty() || real == "/") continue;
+    const bool beneath = look.real_path.rfind(real + "/", 0) == 0;
+    if (!beneath && look.real_path != real) continue;
+    if (!entry.is_device) {
+      if (beneath) return absl::OkStatus();
+      continue;
+    }
+    const bool same = entry.identity.empty() ? entry.disk_sequence == device.disk_sequence() : entry.identity == device.identity();
+    if (same) return absl::OkStatus();
+    was = absl::StrCat("--allow ", entry.text, " meant ", entry.identity.empty() ? absl::StrCat("the attachment ", entry.disk_sequence) : entry.identity, " when this worker started; now ",
+                       device.identity().empty() ? absl::StrCat("attachment ", device.disk_sequence()) : device.identity(), " has that name. Start the worker again if that is meant");
   }
-  auto device = DescribeBlockDevice(facts.st_rdev);
-  if (!device.ok()) return device.status();
-  if (device->size_bytes() == 0) return absl::FailedPreconditionError(absl::StrCat(path, ": the device has no size"));
-  if (!identity.empty() && identity != device->identity()) {
+  if (!was.empty()) return absl::PermissionDeniedError(absl::StrCat(path, ": ", was));
+  return NotAllowed(path);
+}
+
+absl::Status Guard::CheckFacts(const std::string& path, const v1::BlockDevice& device, const DeviceUse& use) const {
+  if (device.size_bytes() == 0) return absl::FailedPreconditionError(absl::StrCat(path, ": the device has no size"));
+  if (!use.identity.empty() && use.identity != device.identity()) {
     return absl::FailedPreconditionError(
-        absl::StrCat(path, ": its identity is '", device->identity(), "', the job requires '", identity, "'"));
+        absl::StrCat(path, ": its identity is '", device.identity(), "', the job requires '", use.identity, "'"));
   }
-  if (!write) return device;
-  if (device->read_only()) return absl::FailedPreconditionError(absl::StrCat(path, ": the device is read-only"));
-  const std::string use = UseOf(device->name());
-  if (!use.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": ", use, "; a device in use is never written"));
+  const bool other = (!use.inspected_identity.empty() && use.inspected_identity != device.identity()) || (use.inspected_sequence != 0 && use.inspected_sequence != device.disk_sequence());
+  if (other) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": another device is there than the one that was inspected: '", device.identity(), "' (attachment ", device.disk_sequence(), "), not '",
+                                                      use.inspected_identity, "' (attachment ", use.inspected_sequence, ")"));
   }
-  if (ClaimedByKernel(real)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": the kernel says it is in use (mounted in another namespace, or held); never written"));
-  }
-  const auto signature = SignatureOf(real);
+  if (!use.write) return absl::OkStatus();
+  if (device.read_only()) return absl::FailedPreconditionError(absl::StrCat(path, ": the device is read-only"));
+  const std::string in_use = UseOf(device.name());
+  if (!in_use.empty()) return absl::FailedPreconditionError(absl::StrCat(path, ": ", in_use, "; a device in use is never written"));
+  return absl::OkStatus();
+}
+
+absl::Status Guard::CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device, const DeviceUse& use) const {
+  const auto signature = SignatureOf(fd, path);
   if (!signature.ok()) return signature.status();
-  if (signature->empty()) return device;
-  const std::string& id = device->identity();
+  if (signature->empty()) return absl::OkStatus();
+  const std::string& id = device.identity();
   if (id.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": carries ", *signature, " and has no identity by which to declare it expendable"));
   }
-  if (!IsExpendable(id, expendable)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, ": carries ", *signature, "; to overwrite it, name '", id, "' under the job's `expendable`",
-        Contains(expendable, id) ? " (done)" : "", " and in the worker's --allow-expendable",
-        Contains(allow_expendable_, id) ? " (done)" : ""));
+  if (IsExpendable(id, use.expendable)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, ": carries ", *signature, "; to overwrite it, name '", id, "' under the job's `expendable`",
+      Contains(use.expendable, id) ? " (done)" : "", " and in the worker's --allow-expendable",
+      Contains(allow_expendable_, id) ? " (done)" : ""));
+}
+
+absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const DeviceUse& use, std::vector<v1::Place>* places) const {
+  struct Found {
+    v1::BlockDevice device;
+    std::vector<v1::Place> places;
+  };
+  auto found = std::make_shared<Found>();
+  // A copy of all that it uses: it may outlive this call, and this object.
+  const absl::Status status = WithinLimit(path, limits::kProbeNs, [guard = *this, path, use, found]() -> absl::Status {
+    const auto look = LookAt(path);
+    if (!look.ok()) return look.status();
+    // Nothing is opened, not even to be looked at, before its name is known to be allowed.
+    if (!guard.IsNamed(look->real_path, IdentityOfNumber(look->number))) return guard.NotAllowed(path);
+    const FileDescriptor fd = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+    if (!fd.valid()) return common::ErrnoStatus(errno, path);
+    auto device = DescribeBlockDevice(look->number, fd.get());
+    if (!device.ok()) return device.status();
+    if (absl::Status allowed = guard.CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
+    found->device = *device;
+    found->places = DevicePlaces(look->number, fd.get());
+    if (absl::Status facts = guard.CheckFacts(path, *device, use); !facts.ok()) return facts;
+    if (!use.write) return absl::OkStatus();
+    const FileDescriptor claim = Claim(look->fd);
+    if (!claim.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
+    return guard.CheckBlank(path, claim.get(), *device, use);
+  });
+  if (absl::IsDeadlineExceeded(status)) return status;
+  if (places != nullptr) *places = found->places;
+  if (!status.ok()) return status;
+  return found->device;
+}
+
+absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, const DeviceUse& use, int flags, DeviceHolds* holds) const {
+  const auto look = LookAt(path);
+  if (!look.ok()) return look.status();
+  if (!IsNamed(look->real_path, IdentityOfNumber(look->number))) return NotAllowed(path);
+  OpenedDevice opened;
+  // Reading first: what is held and checked is what is opened for the load afterwards.
+  const FileDescriptor reading = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+  if (!reading.valid()) return common::ErrnoStatus(errno, path);
+  if (use.write && use.held_by_peer) holds->Watch(look->fd, look->number, path);
+  if (use.write && !use.held_by_peer) {
+    if (absl::Status held = holds->Hold(look->fd, look->number, path); !held.ok()) return held;
   }
-  return device;
+  auto device = DescribeBlockDevice(look->number, reading.get());
+  if (!device.ok()) return device.status();
+  if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
+  if (absl::Status facts = CheckFacts(path, *device, use); !facts.ok()) return facts;
+  if (use.write) {
+    if (absl::Status blank = CheckBlank(path, reading.get(), *device, use); !blank.ok()) return blank;
+  }
+  opened.fd = Reopen(look->fd, flags);
+  if (!opened.fd.valid()) return common::ErrnoStatus(errno, path);
+  const auto again = DescribeBlockDevice(look->number, opened.fd.get());
+  if (!again.ok() || again->identity() != device->identity() || again->disk_sequence() != device->disk_sequence()) {
+    return absl::AbortedError(absl::StrCat(path, ": another device appeared there while it was opened"));
+  }
+  opened.facts = *device;
+  opened.places = DevicePlaces(look->number, opened.fd.get());
+  return opened;
 }
 
 bool Guard::IsExpendable(const std::string& name, const std::vector<std::string>& by_job) const {
   return Contains(by_job, name) && Contains(allow_expendable_, name);
 }
 
-absl::StatusOr<FileDescriptor> Guard::OpenDevice(const std::string& path, const std::string& identity, bool write,
-                                                 const std::vector<std::string>& expendable, int flags) const {
-  const auto device = CheckDevice(path, identity, write, expendable);
-  if (!device.ok()) return device.status();
-  FileDescriptor fd(open(device->path().c_str(), flags | O_NOFOLLOW | O_CLOEXEC));
-  if (!fd.valid()) return common::ErrnoStatus(errno, path);
-  struct stat facts;
-  if (fstat(fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);
-  const auto opened = DescribeBlockDevice(S_ISBLK(facts.st_mode) ? facts.st_rdev : 0);
-  if (!opened.ok() || opened->name() != device->name() || opened->identity() != device->identity()) {
-    return absl::AbortedError(absl::StrCat(path, ": another device appeared there while it was opened"));
-  }
-  return fd;
+bool Guard::Allows(const v1::BlockDevice& device) const {
+  return IsNamed(device.path(), device.identity());
+}
+
+absl::StatusOr<std::string> Guard::WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const {
+  auto found = std::make_shared<std::string>();
+  const absl::Status status = WithinLimit(device.path(), limit_ns, [path = device.path(), found]() -> absl::Status {
+    const auto look = LookAt(path);
+    if (!look.ok()) return look.status();
+    // Held by somebody: a load, which reads of ours would disturb, or another program.
+    const FileDescriptor claim = Reopen(look->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
+    if (!claim.valid() && errno == EBUSY) {
+      *found = "a hold by another program, or by a load that is running";
+      return absl::OkStatus();
+    }
+    if (!claim.valid()) return common::ErrnoStatus(errno, path);
+    auto signature = SignatureOf(claim.get(), path);
+    if (!signature.ok()) return signature.status();
+    *found = *std::move(signature);
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  return *found;
 }
 
 }  // namespace lockstep::worker

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/ids.h"
+#include "common/limits.h"
 #include "common/version.h"
 #include "proto/worker.grpc.pb.h"
 #include "spdlog/spdlog.h"
@@ -151,6 +152,7 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::share
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
   return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
@@ -281,7 +283,8 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
       target->add_paths("synthetic");
       target->set_filesystem("synthetic");
       target->set_size_bytes(uint64_t{1} << 40);
-      target->add_place_keys(absl::StrCat("synthetic:", Name(), ":", t));
+      const uint64_t thing = common::DeriveSeed(std::hash<std::string>{}(Name()), t);
+      for (int byte = 0; byte < 8; ++byte) target->mutable_file_places()->push_back(static_cast<char>(thing >> (8 * byte)));
     }
     inspection.set_synthetic(true);
     (*inspection.mutable_facts())["synthetic"] = "this worker does no I/O: its figures are made up";
@@ -328,6 +331,7 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
     {
       std::lock_guard<std::mutex> lock(mutex_);
       welcomed_ = true;
+      session_ = message.welcome().session();
       v1::WorkerMessage news;
       *news.mutable_status() = protocol_->status();
       if (news.status().SerializeAsString() != hello_status_) control_->Send(std::move(news));
@@ -354,6 +358,7 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
     v1::Delivery hello;
     hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     hello.mutable_hello()->set_worker_id(StableUuid(seed_, 2 * number_));
+    hello.mutable_hello()->set_session(session_);
     deliver_->Send(std::move(hello));
   }
 
@@ -430,6 +435,7 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
   int64_t beat_ns_ = 0;
   std::atomic<int64_t> lease_ns_{0};
   std::string hello_status_;
+  std::string session_;                    // guarded by mutex_
   int64_t pause_ns_ = kFirstPauseNs;
   uint32_t next_controller_;
   bool over_ = false;                      // guarded by mutex_

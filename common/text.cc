@@ -1,0 +1,118 @@
+#include "common/text.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_format.h"
+
+namespace lockstep::common {
+namespace {
+
+constexpr uint32_t kInvalid = 0xffffffff;
+constexpr size_t kHostNameLimit = 253;
+
+// The character that begins at `at`, and how many bytes it has; kInvalid, of 1 byte, where there is none.
+uint32_t Decode(std::string_view text, size_t at, size_t* bytes) {
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
+  *bytes = 1;
+  const uint8_t first = byte(at);
+  if (first < 0x80) return first;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : first >= 0xc2 ? 2 : 0;
+  if (length == 0 || first > 0xf4 || at + length > text.size()) return kInvalid;
+  uint32_t code = first & (0x7f >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(at + i) & 0xc0) != 0x80) return kInvalid;
+    code = code << 6 | (byte(at + i) & 0x3f);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return kInvalid;
+  *bytes = length;
+  return code;
+}
+
+// Characters that do something to a terminal instead of being shown, or to the order of those around them.
+bool IsControl(uint32_t code) {
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) || (code >= 0xe0000 && code <= 0xe0fff);
+}
+
+// East Asian wide and fullwidth, and emoji; combining marks take no column.
+size_t WidthOf(uint32_t code) {
+  if ((code >= 0x300 && code <= 0x36f) || (code >= 0x1ab0 && code <= 0x1aff) || (code >= 0x20d0 && code <= 0x20ff) || (code >= 0xfe00 && code <= 0xfe0f)) return 0;
+  const bool wide = (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) || (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
+                    (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) || (code >= 0xffe0 && code <= 0xffe6) || (code >= 0x1f300 && code <= 0x1faff) ||
+                    (code >= 0x20000 && code <= 0x3fffd);
+  return wide ? 2 : 1;
+}
+
+std::string Escaped(std::string_view text, size_t at, size_t bytes) {
+  std::string out;
+  for (size_t i = 0; i < bytes; ++i) out += absl::StrFormat("\\x%02x", static_cast<uint8_t>(text[at + i]));
+  return out;
+}
+
+}  // namespace
+
+std::string Printable(std::string_view text, size_t most) {
+  std::string out;
+  size_t width = 0;
+  size_t fits = 0;  // bytes of `out` before which an ellipsis still has room
+  for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
+    const uint32_t code = Decode(text, at, &bytes);
+    const bool shown = code != kInvalid && !IsControl(code);
+    const std::string piece = shown ? std::string(text.substr(at, bytes)) : Escaped(text, at, bytes);
+    width += shown ? WidthOf(code) : piece.size();
+    if (width > most) return out.substr(0, fits) + "…";
+    out += piece;
+    if (width < most) fits = out.size();
+  }
+  return out;
+}
+
+std::string PrintableLines(std::string_view text, size_t most_a_line) {
+  std::string out;
+  while (true) {
+    const size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    for (size_t tab = line.find('\t'); tab != std::string_view::npos; tab = line.find('\t')) {
+      out += Printable(line.substr(0, tab), most_a_line) + "\t";
+      line.remove_prefix(tab + 1);
+    }
+    out += Printable(line, most_a_line);
+    if (end == std::string_view::npos) return out;
+    out += "\n";
+    text.remove_prefix(end + 1);
+  }
+}
+
+size_t DisplayWidth(std::string_view text) {
+  size_t width = 0;
+  for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
+    const uint32_t code = Decode(text, at, &bytes);
+    if (code == 0x1b) {
+      const size_t end = text.find('m', at);
+      bytes = end == std::string_view::npos ? text.size() - at : end + 1 - at;
+    } else {
+      width += code == kInvalid ? 1 : IsControl(code) ? 0 : WidthOf(code);
+    }
+  }
+  return width;
+}
+
+bool IsPlainText(std::string_view text, bool multiline) {
+  for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
+    const uint32_t code = Decode(text, at, &bytes);
+    if (code == kInvalid) return false;
+    if (multiline && (code == '\n' || code == '\t' || code == '\r' || code == 0xfeff)) continue;
+    if (IsControl(code)) return false;
+  }
+  return true;
+}
+
+bool IsHostName(std::string_view text) {
+  if (text.empty() || text.size() > kHostNameLimit || !absl::ascii_isalnum(static_cast<uint8_t>(text[0]))) return false;
+  return std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isalnum(static_cast<uint8_t>(c)) || c == '.' || c == '_' || c == '-'; });
+}
+
+}  // namespace lockstep::common

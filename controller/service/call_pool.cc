@@ -1,0 +1,35 @@
+#include "controller/service/call_pool.h"
+
+namespace lockstep::controller {
+
+CallPool::CallPool(int threads, int64_t most_waiting) : most_waiting_(most_waiting) {
+  for (int i = 0; i < threads; ++i) {
+    threads_.emplace_back([this] {
+      while (auto work = queue_.Pop()) {
+        --waiting_;
+        (*work)();
+      }
+    });
+  }
+}
+
+CallPool::~CallPool() {
+  queue_.Close();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool CallPool::Run(std::function<void()> work) {
+  if (++waiting_ <= most_waiting_ && queue_.Push(std::move(work))) return true;
+  --waiting_;
+  return false;
+}
+
+void CallPool::Serve(Call* call, std::function<grpc::Status()> work) {
+  const auto answer = std::make_shared<Answer>(call);
+  const bool taken = Run([call, answer, work = std::move(work)] {
+    answer->Give(call->abandoned() ? grpc::Status(grpc::StatusCode::CANCELLED, "nobody waits for the answer any more") : work());
+  });
+  if (!taken) answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait for an answer; try again"));
+}
+
+}  // namespace lockstep::controller

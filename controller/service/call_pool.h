@@ -1,0 +1,59 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/queue.h"
+#include "grpcpp/grpcpp.h"
+
+namespace lockstep::controller {
+
+// One call of a caller that waits for an answer, on the server. Owns itself; exactly one Answer() must come, from any thread.
+class Call final : public grpc::ServerUnaryReactor {
+ public:
+  void Answer(const grpc::Status& status) { Finish(status); }
+  // The caller has gone, or its deadline has passed: what is not begun need not be.
+  bool abandoned() const { return abandoned_; }
+  void OnCancel() override { abandoned_ = true; }
+  void OnDone() override { delete this; }
+
+ private:
+  std::atomic<bool> abandoned_{false};
+};
+
+// Answers a call once: when it is told to, or, when nobody tells it, as it is let go of.
+class Answer {
+ public:
+  explicit Answer(Call* call) : call_(call) {}
+  ~Answer() { Give(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down")); }
+  void Give(const grpc::Status& status) {
+    if (!given_.exchange(true)) call_->Answer(status);
+  }
+
+ private:
+  Call* const call_;
+  std::atomic<bool> given_{false};
+};
+
+// Threads that serve calls of one kind, so that slow ones never stand in the way of others. Thread-safe.
+class CallPool {
+ public:
+  CallPool(int threads, int64_t most_waiting);
+  ~CallPool();
+  // Runs `work`, unless the call is abandoned by then, and answers with its status. RESOURCE_EXHAUSTED when too many wait.
+  void Serve(Call* call, std::function<grpc::Status()> work);
+  // The same for work that answers by itself, later. False, and nothing done, when too many wait.
+  bool Run(std::function<void()> work);
+
+ private:
+  const int64_t most_waiting_;
+  std::atomic<int64_t> waiting_{0};
+  common::Queue<std::function<void()>> queue_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace lockstep::controller {
+
+// Finds the run that brings controllers down. While a thread works on a run its id stands in a small file that is mapped into memory, so
+// that it is still there when the process has crashed or was killed; the next controller counts it. Thread-safe.
+class CrashMarks {
+ public:
+  // Takes in what an earlier controller left in `directory`.
+  static absl::StatusOr<std::unique_ptr<CrashMarks>> Open(const std::string& directory);
+  ~CrashMarks();
+
+  // Marks the run as being worked on for as long as what is returned lives.
+  std::shared_ptr<void> WorkOn(const std::string& run_id);
+  // Runs, and how many controllers have ended while they worked on them.
+  const std::map<std::string, int>& crashes() const { return crashes_; }
+
+ private:
+  static constexpr size_t kSlots = 64;
+  static constexpr size_t kSlotBytes = 64;
+  CrashMarks(char* slots, std::map<std::string, int> crashes) : slots_(slots), crashes_(std::move(crashes)) {}
+
+  char* const slots_;
+  const std::map<std::string, int> crashes_;
+  std::mutex mutex_;
+  std::array<bool, kSlots> taken_ = {};  // guarded by mutex_
+};
+
+}  // namespace lockstep::controller

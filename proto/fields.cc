@@ -1,0 +1,192 @@
+#include "proto/fields.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "proto/units.pb.h"
+
+namespace lockstep::v1 {
+namespace {
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+constexpr size_t kMostProblems = 20;
+constexpr uint32_t kTextLimit = 4096;
+constexpr uint32_t kCountLimit = 1000;
+// Ten years: what no range of its own limits.
+constexpr double kLongestNs = 3.2e17;
+constexpr double kMostBytes = 4.6e18;
+
+uint32_t LengthLimit(const FieldDescriptor& field) {
+  return field.options().HasExtension(max_length) ? field.options().GetExtension(max_length) : kTextLimit;
+}
+
+uint32_t CountLimit(const FieldDescriptor& field) {
+  return field.options().HasExtension(max_count) ? field.options().GetExtension(max_count) : kCountLimit;
+}
+
+std::string Show(const FieldDescriptor& field, double value) {
+  switch (field.options().GetExtension(unit)) {
+    case UNIT_BYTES: return common::FormatSize(value);
+    case UNIT_DURATION_NS: return common::FormatDuration(value);
+    case UNIT_RATIO: return absl::StrCat(100 * value, "%");
+    default: return absl::StrCat(value);
+  }
+}
+
+class Checker {
+ public:
+  std::vector<FieldProblem> problems;
+
+  void Check(const Message& message, const std::string& path) {
+    const Reflection* reflection = message.GetReflection();
+    std::vector<const FieldDescriptor*> fields;
+    reflection->ListFields(message, &fields);
+    for (const FieldDescriptor* field : fields) {
+      if (problems.size() >= kMostProblems) return;
+      const std::string name = JobFieldName(*field);
+      CheckField(message, *field, path.empty() ? name : absl::StrCat(path, ".", name));
+    }
+  }
+
+ private:
+  void Add(const std::string& path, const std::string& text) {
+    if (problems.size() < kMostProblems) problems.push_back({path, text});
+  }
+
+  void CheckField(const Message& message, const FieldDescriptor& field, const std::string& path) {
+    if (!field.is_repeated()) return CheckValue(message, field, -1, path);
+    const int size = message.GetReflection()->FieldSize(message, &field);
+    if (static_cast<uint32_t>(size) > CountLimit(field)) return Add(path, absl::StrCat("has ", size, " items; the most is ", CountLimit(field)));
+    for (int i = 0; i < size && problems.size() < kMostProblems; ++i) {
+      if (field.is_map()) {
+        CheckEntry(message.GetReflection()->GetRepeatedMessage(message, &field, i), field, path);
+      } else {
+        CheckValue(message, field, i, absl::StrCat(path, "[", i, "]"));
+      }
+    }
+  }
+
+  // A map's keys and values have the map's own limit.
+  void CheckEntry(const Message& entry, const FieldDescriptor& map, const std::string& path) {
+    for (const char* part : {"key", "value"}) {
+      const FieldDescriptor* field = entry.GetDescriptor()->FindFieldByName(part);
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) CheckText(entry.GetReflection()->GetString(entry, field), map, path);
+    }
+  }
+
+  void CheckText(const std::string& text, const FieldDescriptor& field, const std::string& path) {
+    if (text.size() > LengthLimit(field)) return Add(path, absl::StrCat("has ", text.size(), " bytes; the most is ", LengthLimit(field)));
+    if (field.type() == FieldDescriptor::TYPE_BYTES) return;
+    if (!common::IsPlainText(text, field.options().GetExtension(multiline))) {
+      Add(path, absl::StrCat("'", common::Printable(text, 60), "' has control characters, or is not UTF-8"));
+    }
+  }
+
+  void CheckNumber(double value, const FieldDescriptor& field, const std::string& path) {
+    const auto& options = field.options();
+    if (!std::isfinite(value)) return Add(path, "is not a finite number");
+    const Unit kind = options.GetExtension(unit);
+    const bool is_amount = kind != UNIT_UNSPECIFIED;
+    if (options.HasExtension(min) && value < options.GetExtension(min)) return Add(path, absl::StrCat(Show(field, value), " is too small; the least is ", Show(field, options.GetExtension(min))));
+    if (is_amount && value < 0) return Add(path, "is negative");
+    const double most = options.HasExtension(max) ? options.GetExtension(max) : kind == UNIT_DURATION_NS ? kLongestNs : kind == UNIT_BYTES ? kMostBytes : INFINITY;
+    if (value > most) Add(path, absl::StrCat(Show(field, value), " is too large; the most is ", Show(field, most)));
+  }
+
+  void CheckEnum(int value, const FieldDescriptor& field, const std::string& path) {
+    if (field.enum_type()->FindValueByNumber(value) == nullptr) Add(path, absl::StrCat("has the value ", value, ", which this version does not know"));
+  }
+
+  // Item `index` of a list, or the field itself when -1.
+  void CheckValue(const Message& message, const FieldDescriptor& field, int index, const std::string& path) {
+    const Reflection* r = message.GetReflection();
+    const bool list = index >= 0;
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        return Check(list ? r->GetRepeatedMessage(message, &field, index) : r->GetMessage(message, &field), path);
+      case FieldDescriptor::CPPTYPE_STRING:
+        return CheckText(list ? r->GetRepeatedString(message, &field, index) : r->GetString(message, &field), field, path);
+      case FieldDescriptor::CPPTYPE_ENUM:
+        return CheckEnum(list ? r->GetRepeatedEnumValue(message, &field, index) : r->GetEnumValue(message, &field), field, path);
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        return CheckNumber(list ? r->GetRepeatedDouble(message, &field, index) : r->GetDouble(message, &field), field, path);
+      case FieldDescriptor::CPPTYPE_FLOAT:
+        return CheckNumber(list ? r->GetRepeatedFloat(message, &field, index) : r->GetFloat(message, &field), field, path);
+      case FieldDescriptor::CPPTYPE_INT64:
+        return CheckNumber(static_cast<double>(list ? r->GetRepeatedInt64(message, &field, index) : r->GetInt64(message, &field)), field, path);
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return CheckNumber(static_cast<double>(list ? r->GetRepeatedUInt64(message, &field, index) : r->GetUInt64(message, &field)), field, path);
+      case FieldDescriptor::CPPTYPE_INT32:
+        return CheckNumber(list ? r->GetRepeatedInt32(message, &field, index) : r->GetInt32(message, &field), field, path);
+      case FieldDescriptor::CPPTYPE_UINT32:
+        return CheckNumber(list ? r->GetRepeatedUInt32(message, &field, index) : r->GetUInt32(message, &field), field, path);
+      case FieldDescriptor::CPPTYPE_BOOL:
+        return;
+    }
+  }
+};
+
+}  // namespace
+
+std::string JobFieldName(const FieldDescriptor& field) {
+  std::string suffix;
+  switch (field.options().GetExtension(unit)) {
+    case UNIT_BYTES: suffix = "_bytes"; break;
+    case UNIT_DURATION_NS: suffix = "_ns"; break;
+    case UNIT_RATIO: suffix = "_ratio"; break;
+    case UNIT_COUNT: suffix = "_per_second"; break;
+    case UNIT_BYTES_PER_SECOND: suffix = "_bytes_per_second"; break;
+    default: break;
+  }
+  const std::string& name = field.name();
+  const bool has = !suffix.empty() && name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+  return has ? name.substr(0, name.size() - suffix.size()) : name;
+}
+
+std::vector<FieldProblem> CheckFields(const Message& message) {
+  Checker checker;
+  checker.Check(message, "");
+  return std::move(checker.problems);
+}
+
+std::string FirstProblem(const Message& message) {
+  const std::vector<FieldProblem> problems = CheckFields(message);
+  return problems.empty() ? "" : absl::StrCat(problems[0].path, ": ", problems[0].message);
+}
+
+void CleanTexts(Message* message) {
+  const Reflection* r = message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  r->ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    if (field->type() == FieldDescriptor::TYPE_STRING) {
+      if (field->is_repeated()) {
+        for (int i = 0; i < r->FieldSize(*message, field); ++i) r->SetRepeatedString(message, field, i, common::Printable(r->GetRepeatedString(*message, field, i), LengthLimit(*field)));
+      } else {
+        r->SetString(message, field, common::Printable(r->GetString(*message, field), LengthLimit(*field)));
+      }
+    } else if (field->is_map()) {
+      // Entries of a map cannot be changed one by one: those with a text that is not clean go.
+      for (int i = r->FieldSize(*message, field) - 1; i >= 0; --i) {
+        Checker checker;
+        checker.Check(r->GetRepeatedMessage(*message, field, i), "");
+        if (checker.problems.empty()) continue;
+        r->SwapElements(message, field, i, r->FieldSize(*message, field) - 1);
+        r->RemoveLast(message, field);
+      }
+    } else if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      if (!field->is_repeated()) {
+        CleanTexts(r->MutableMessage(message, field));
+        continue;
+      }
+      for (int i = 0; i < r->FieldSize(*message, field); ++i) CleanTexts(r->MutableRepeatedMessage(message, field, i));
+    }
+  }
+}
+
+}  // namespace lockstep::v1

@@ -1,0 +1,33 @@
+#include "worker/host/inventory.h"
+
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "worker/host/block_devices.h"
+
+namespace lockstep::worker {
+
+std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kProbeNs);
+  std::vector<v1::BlockDevice> devices = ListBlockDevices();
+  if (devices.size() > static_cast<size_t>(limits::kDevicesOfAHost)) devices.resize(static_cast<size_t>(limits::kDevicesOfAHost));
+  for (v1::BlockDevice& device : devices) {
+    device.set_allowed(guard.Allows(device));
+    if (!device.allowed() || !device.in_use().empty()) continue;
+    const auto left = until - std::chrono::steady_clock::now();
+    if (left <= std::chrono::nanoseconds(0)) {
+      device.set_in_use("not looked at: other devices took too long");
+      continue;
+    }
+    const auto found = guard.WhatIsOn(device, std::chrono::nanoseconds(left).count());
+    if (!found.ok()) {
+      device.set_in_use(absl::StrCat("cannot be read: ", std::string(found.status().message())));
+    } else if (!found->empty()) {
+      device.set_in_use(absl::StrCat("carries ", *found));
+    }
+  }
+  return devices;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,139 @@
+#include "worker/host/places.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/loop.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "worker/host/block_devices.h"
+#include "xxhash.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr int kDeepest = 32;
+
+uint64_t HashOf(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
+
+std::string FileThing(const std::string& filesystem, uint64_t inode) { return absl::StrCat("file:", filesystem, ":", inode); }
+
+v1::Place MakePlace(const std::string& thing, uint64_t begin, uint64_t end) {
+  v1::Place place;
+  place.set_thing(HashOf(thing));
+  place.set_begin_bytes(begin);
+  place.set_end_bytes(end);
+  return place;
+}
+
+// Of the device with this name; an extent [begin, end) of it, 0 for its end.
+void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth, std::vector<v1::Place>* places) {
+  if (depth > kDeepest) return;
+  const BlockDeviceParts parts = PartsOf(name);
+  if (!parts.parent.empty()) {
+    const uint64_t size = parts.size_bytes;
+    return AddDevice(parts.parent, -1, parts.start_bytes + begin, parts.start_bytes + (end == 0 ? size : end), depth + 1, places);
+  }
+  if (!parts.underneath.empty()) {
+    for (const std::string& below : parts.underneath) AddDevice(below, -1, 0, 0, depth + 1, places);
+    return;
+  }
+  LoopBacking backing;
+  common::FileDescriptor opened;
+  if (fd < 0 && name.rfind("loop", 0) == 0) opened = common::FileDescriptor(open(("/dev/" + name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (ReadLoopBacking(fd >= 0 ? fd : opened.get(), &backing)) {
+    const uint64_t limit = backing.size_limit == 0 ? 0 : backing.offset + backing.size_limit;
+    const uint64_t to = end == 0 ? limit : backing.offset + end;
+    places->push_back(MakePlace(FileThing(FilesystemKey(backing.device, nullptr), backing.inode), backing.offset + begin, to));
+    return;
+  }
+  const std::string identity = IdentityOfDevice(name);
+  places->push_back(MakePlace(identity.empty() ? absl::StrCat("disk:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", name) : absl::StrCat("disk:", identity), begin, end));
+}
+
+}  // namespace
+
+std::string FilesystemKey(dev_t device, const struct statfs* facts) {
+  const auto disk = WholeDiskOf(device);
+  if (disk.ok()) {
+    const std::string identity = IdentityOfNumber(device);
+    if (!identity.empty()) return identity;
+  } else if (facts != nullptr) {
+    constexpr int64_t kNfs = 0x6969;
+    constexpr int64_t kFuse = 0x65735546;
+    const bool elsewhere = facts->f_type == kNfs || facts->f_type == kFuse;
+    if (elsewhere && (facts->f_fsid.__val[0] != 0 || facts->f_fsid.__val[1] != 0)) return absl::StrCat("fsid:", facts->f_fsid.__val[0], "-", facts->f_fsid.__val[1]);
+  }
+  return absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", major(device), ":", minor(device));
+}
+
+bool ReadLoopBacking(int fd, LoopBacking* backing) {
+  loop_info64 info = {};
+  if (fd < 0 || ioctl(fd, LOOP_GET_STATUS64, &info) != 0) return false;
+  // The kernel's huge_encode_dev(): minor's low byte, 12 bits of major, the rest of minor.
+  const auto encoded = static_cast<uint32_t>(info.lo_device);
+  backing->device = makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00));
+  backing->inode = info.lo_inode;
+  backing->offset = info.lo_offset;
+  backing->size_limit = info.lo_sizelimit;
+  return true;
+}
+
+void FilePlaces::Add(const std::string& thing) {
+  uint64_t hash = HashOf(thing);
+  for (int byte = 0; byte < 8; ++byte, hash >>= 8) bytes_.push_back(static_cast<char>(hash & 0xff));
+}
+
+std::string FilePlaces::KeyOf(dev_t device, int fd) {
+  std::string& key = filesystems_[device];
+  if (!key.empty()) return key;
+  struct statfs facts;
+  return key = FilesystemKey(device, fstatfs(fd, &facts) == 0 ? &facts : nullptr);
+}
+
+void FilePlaces::AddFile(const common::FileDescriptor& file) {
+  struct stat facts;
+  if (fstat(file.get(), &facts) != 0) return;
+  Add(FileThing(KeyOf(facts.st_dev, file.get()), facts.st_ino));
+}
+
+void FilePlaces::AddName(const common::FileDescriptor& directory, const std::string& rest, bool near) {
+  struct stat facts;
+  if (fstat(directory.get(), &facts) != 0) return;
+  std::vector<Above>& chain = directories_[{facts.st_dev, facts.st_ino}];
+  if (chain.empty()) {
+    char path[PATH_MAX] = {};
+    const std::string link = absl::StrCat("/proc/self/fd/", directory.get());
+    std::string way = readlink(link.c_str(), path, sizeof path - 1) > 0 ? path : "";
+    chain.push_back({absl::StrCat("name:", KeyOf(facts.st_dev, directory.get()), ":", facts.st_ino, "/"), ""});
+    std::string prefix;
+    common::FileDescriptor here(open(link.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for (int depth = 0; depth < kDeepest && here.valid() && way.size() > 1; ++depth) {
+      const size_t slash = way.rfind('/');
+      prefix = absl::StrCat(way.substr(slash + 1), "/", prefix);
+      way = way.substr(0, slash);
+      here = common::FileDescriptor(openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
+      struct stat above;
+      if (!here.valid() || fstat(here.get(), &above) != 0 || above.st_dev != facts.st_dev) break;
+      chain.push_back({absl::StrCat("name:", KeyOf(above.st_dev, here.get()), ":", above.st_ino, "/"), prefix});
+    }
+  }
+  for (const Above& above : chain) {
+    Add(absl::StrCat(above.key, above.prefix, rest));
+    if (near) return;
+  }
+}
+
+std::vector<v1::Place> DevicePlaces(dev_t number, int fd) {
+  std::vector<v1::Place> places;
+  const auto name = NameOfNumber(number);
+  if (name.ok()) AddDevice(*name, fd, 0, 0, 0, &places);
+  return places;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/files.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::worker {
+
+// What identifies a file system wherever it is seen from: the device underneath where that has an identity, the file system's own id where
+// there is no device (NFS, FUSE), else this kernel and the device number.
+std::string FilesystemKey(dev_t device, const struct statfs* facts);
+
+// Collects the places of a target's files, 8 bytes each: of a file that exists its inode, and of each, existing or not, its name in the
+// directories above it, so that it is found again after it was made. Not thread-safe.
+class FilePlaces {
+ public:
+  // A file that is open (or known by O_PATH).
+  void AddFile(const common::FileDescriptor& file);
+  // The name `rest` beneath `directory`, an O_PATH descriptor. With `near` the directory alone, not those above it.
+  void AddName(const common::FileDescriptor& directory, const std::string& rest, bool near);
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  struct Above {
+    std::string key;     // of the directory
+    std::string prefix;  // the way from it down
+  };
+  void Add(const std::string& thing);
+  std::string KeyOf(dev_t device, int fd);
+
+  std::string bytes_;
+  std::map<dev_t, std::string> filesystems_;
+  std::map<std::pair<dev_t, ino_t>, std::vector<Above>> directories_;
+};
+
+// The bytes that a block device stands for: a partition is an extent of its disk, a loop device of its file, a mapped device all of what
+// lies underneath. `fd`: the device itself, open for reading.
+std::vector<v1::Place> DevicePlaces(dev_t number, int fd);
+
+// The file behind a loop device, as the kernel has it, and the part of it. False when `fd` is no loop device.
+struct LoopBacking {
+  dev_t device = 0;
+  uint64_t inode = 0;
+  uint64_t offset = 0;
+  uint64_t size_limit = 0;  // 0: to the end
+};
+bool ReadLoopBacking(int fd, LoopBacking* backing);
+
+}  // namespace lockstep::worker
