@@ -1,5 +1,12 @@
 #include "common/tls.h"
 
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <openssl/x509.h>
+
+#include <memory>
+
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 
@@ -12,6 +19,18 @@ struct Loaded {
   std::string authority;
 };
 
+using Memory = std::unique_ptr<BIO, decltype(&BIO_free)>;
+using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
+
+// The first in the text; null when there is none.
+Certificate ReadCertificate(const std::string& pem) {
+  const Memory memory(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())), BIO_free);
+  return {PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr), X509_free};
+}
+
+// Nobody is asked on a terminal.
+int NoPassword(char*, int, int, void*) { return 0; }
+
 absl::StatusOr<Loaded> Load(const TlsFiles& files) {
   if (files.certificate.empty() || files.key.empty() || files.authority.empty()) {
     return absl::InvalidArgumentError("TLS needs all three of --tls-cert, --tls-key and --tls-ca");
@@ -23,6 +42,17 @@ absl::StatusOr<Loaded> Load(const TlsFiles& files) {
     if (!read.ok()) return read.status();
     *content = *std::move(read);
   }
+  const Certificate own = ReadCertificate(loaded.certificate);
+  if (own == nullptr) return absl::InvalidArgumentError(absl::StrCat("--tls-cert ", files.certificate, ": no certificate in PEM"));
+  if (ReadCertificate(loaded.authority) == nullptr) return absl::InvalidArgumentError(absl::StrCat("--tls-ca ", files.authority, ": no certificate in PEM"));
+  const Memory key_memory(BIO_new_mem_buf(loaded.key.data(), static_cast<int>(loaded.key.size())), BIO_free);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(PEM_read_bio_PrivateKey(key_memory.get(), nullptr, NoPassword, nullptr), EVP_PKEY_free);
+  if (key == nullptr) return absl::InvalidArgumentError(absl::StrCat("--tls-key ", files.key, ": no key in PEM without a password"));
+  if (X509_check_private_key(own.get(), key.get()) != 1) {
+    return absl::InvalidArgumentError(absl::StrCat("--tls-key ", files.key, " is not the key of the certificate in --tls-cert ", files.certificate));
+  }
+  if (X509_cmp_current_time(X509_get0_notAfter(own.get())) < 0) return absl::InvalidArgumentError(absl::StrCat("--tls-cert ", files.certificate, " has expired"));
+  if (X509_cmp_current_time(X509_get0_notBefore(own.get())) > 0) return absl::InvalidArgumentError(absl::StrCat("--tls-cert ", files.certificate, " is not valid yet; is this machine's clock right?"));
   return loaded;
 }
 

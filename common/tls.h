@@ -19,7 +19,8 @@ struct TlsFiles {
 };
 
 // Credentials of a client or a server: mutual TLS when files are given, plaintext when none is. INVALID_ARGUMENT
-// when only some are given; the file's status when one cannot be read.
+// when only some are given, when one is not what it should be, when the key is not the certificate's or the certificate has expired; the
+// file's status when one cannot be read.
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> ClientCredentials(const TlsFiles& files);
 absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const TlsFiles& files);
 

@@ -36,6 +36,7 @@ using namespace lockstep;
 struct Flags {
   std::vector<std::string> listen{"127.0.0.1:9640"};
   std::string http;
+  std::vector<std::string> http_names;
   std::string store;
   std::string state_directory = common::DefaultStateDirectory();
   std::string ready_file;
@@ -51,6 +52,7 @@ const CLI::Validator kFinite([](const std::string& text) { return std::isfinite(
 void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--listen", flags->listen, "HOST:PORT for workers and users; may be given several times; port 0 takes a free one")->capture_default_str();
   app->add_option("--http", flags->http, "HOST:PORT of the web page (read-only); off without it");
+  app->add_option("--http-name", flags->http_names, "Another name by which browsers reach the page; may be given several times");
   app->add_option("--store", flags->store, "postgresql://… of a server to use instead of the embedded one");
   app->add_option("--state-dir", flags->state_directory, "Where the embedded PostgreSQL and the spool live")->capture_default_str();
   app->add_option("--lease", flags->lease_seconds, "Seconds of silence after which a worker is lost")->capture_default_str()->check(CLI::Range(1.0, 3600.0) & kFinite);
@@ -306,7 +308,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   if (!flags.http.empty()) {
     grpc::ChannelArguments arguments;
     arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kReportBytes));
-    auto started = web::Server::Start(flags.http, server->InProcessChannel(arguments));
+    auto started = web::Server::Start(flags.http, flags.http_names, server->InProcessChannel(arguments));
     if (!started.ok()) {
       loop.Stop();
       return Fail(started.status());

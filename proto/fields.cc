@@ -160,15 +160,18 @@ std::string FirstProblem(const Message& message) {
 }
 
 void CleanTexts(Message* message) {
+  const auto clean = [](const std::string& text, const FieldDescriptor& field) {
+    return field.options().GetExtension(multiline) ? common::PrintableLines(text, LengthLimit(field)) : common::Printable(text, LengthLimit(field));
+  };
   const Reflection* r = message->GetReflection();
   std::vector<const FieldDescriptor*> fields;
   r->ListFields(*message, &fields);
   for (const FieldDescriptor* field : fields) {
     if (field->type() == FieldDescriptor::TYPE_STRING) {
       if (field->is_repeated()) {
-        for (int i = 0; i < r->FieldSize(*message, field); ++i) r->SetRepeatedString(message, field, i, common::Printable(r->GetRepeatedString(*message, field, i), LengthLimit(*field)));
+        for (int i = 0; i < r->FieldSize(*message, field); ++i) r->SetRepeatedString(message, field, i, clean(r->GetRepeatedString(*message, field, i), *field));
       } else {
-        r->SetString(message, field, common::Printable(r->GetString(*message, field), LengthLimit(*field)));
+        r->SetString(message, field, clean(r->GetString(*message, field), *field));
       }
     } else if (field->is_map()) {
       // Entries of a map cannot be changed one by one: those with a text that is not clean go.

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 #include "spdlog/spdlog.h"
 #include "storage/pg.h"
 
@@ -55,60 +57,106 @@ std::string FindBinaries(int major) {
 
 const passwd* ServerUser() { return geteuid() == 0 ? getpwnam("postgres") : nullptr; }
 
-// In the child, before exec: gives up root for good, and lets go of the terminal.
-void BecomeServerUser(const passwd* user) {
-  setsid();
-  if (user != nullptr && (initgroups(user->pw_name, user->pw_gid) != 0 || setgid(user->pw_gid) != 0 || setuid(user->pw_uid) != 0)) {
-    _exit(126);
+// Everything that a child needs, made before the fork: this process has threads, so that between fork and exec only system calls may be made.
+class Program {
+ public:
+  Program(std::vector<std::string> words, const std::string& log_path) : words_(std::move(words)), log_path_(log_path) {
+    for (std::string& word : words_) arguments_.push_back(word.data());
+    arguments_.push_back(nullptr);
+    if (const passwd* user = ServerUser()) {
+      becomes_ = true;
+      uid_ = user->pw_uid;
+      gid_ = user->pw_gid;
+      int count = 64;
+      groups_.resize(static_cast<size_t>(count));
+      if (getgrouplist(user->pw_name, gid_, groups_.data(), &count) < 0) count = 0;
+      groups_.resize(static_cast<size_t>(count));
+    }
+    // Messages in English, and nothing of the caller's settings for libpq.
+    for (char** entry = environ; *entry != nullptr; ++entry) {
+      const std::string text(*entry);
+      if (text.rfind("PG", 0) != 0 && text.rfind("LC_", 0) != 0 && text.rfind("LANG", 0) != 0) settings_.push_back(text);
+    }
+    settings_.push_back("LC_ALL=C.UTF-8");
+    for (std::string& setting : settings_) environment_.push_back(setting.data());
+    environment_.push_back(nullptr);
   }
-}
 
-pid_t Spawn(const std::vector<std::string>& words, const std::string& log_path) {
-  const passwd* user = ServerUser();
-  std::vector<char*> arguments;
-  for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
-  arguments.push_back(nullptr);
-  const pid_t pid = fork();
-  if (pid != 0) return pid;
-  BecomeServerUser(user);
-  const int log = open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
-  const int null = open("/dev/null", O_RDONLY);
-  dup2(null, 0);
-  if (log >= 0) {
-    dup2(log, 1);
-    dup2(log, 2);
+  // The child's pid, or -1 with errno.
+  pid_t Start() {
+    const pid_t pid = fork();
+    if (pid != 0) return pid;
+    setsid();
+    // Gives up root for good. By system calls: the C library's functions would speak to threads that are not there.
+    if (becomes_ && (syscall(SYS_setgroups, groups_.size(), groups_.data()) != 0 || syscall(SYS_setresgid, gid_, gid_, gid_) != 0 || syscall(SYS_setresuid, uid_, uid_, uid_) != 0)) _exit(126);
+    const int log = open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
+    const int null = open("/dev/null", O_RDONLY);
+    dup2(null, 0);
+    if (log >= 0) {
+      dup2(log, 1);
+      dup2(log, 2);
+    }
+    syscall(SYS_close_range, 3, ~0U, 0);
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, nullptr);
+    if (chdir("/") != 0) _exit(126);
+    execve(arguments_[0], arguments_.data(), environment_.data());
+    _exit(127);
   }
-  for (int fd = 3; fd < 1024; ++fd) close(fd);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
-  if (chdir("/") != 0) _exit(126);
-  // Messages in English, and nothing of the caller's settings for libpq.
-  setenv("LC_ALL", "C.UTF-8", 1);
-  unsetenv("PGDATA");
-  execv(arguments[0], arguments.data());
-  _exit(127);
+
+ private:
+  std::vector<std::string> words_;
+  const std::string log_path_;
+  std::vector<char*> arguments_;
+  std::vector<std::string> settings_;
+  std::vector<char*> environment_;
+  bool becomes_ = false;
+  uid_t uid_ = 0;
+  gid_t gid_ = 0;
+  std::vector<gid_t> groups_;
+};
+
+pid_t Spawn(const std::vector<std::string>& words, const std::string& log_path) { return Program(words, log_path).Start(); }
+
+// A small file in a directory that the server's user owns: a link there is not followed, and nothing but a regular file is read.
+std::string ReadOwned(const std::string& path) {
+  constexpr size_t kMost = 65536;
+  const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  struct stat facts;
+  if (!fd.valid() || fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return "";
+  std::string text(kMost, '\0');
+  const off_t from = facts.st_size > static_cast<off_t>(kMost) ? facts.st_size - static_cast<off_t>(kMost) : 0;
+  const ssize_t got = pread(fd.get(), text.data(), text.size(), from);
+  text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return text;
 }
 
 std::string TailOf(const std::string& path) {
-  const auto text = common::ReadFile(path);
-  if (!text.ok()) return "";
-  size_t begin = text->size() > 600 ? text->size() - 600 : 0;
-  return text->substr(begin);
+  constexpr size_t kShown = 600;
+  const std::string text = ReadOwned(path);
+  return common::PrintableLines(text.size() > kShown ? text.substr(text.size() - kShown) : text);
 }
 
-absl::Status MakeOwnDirectory(const std::string& path, int mode) {
-  if (absl::Status status = common::MakeDirectories(path, 0755); !status.ok()) return status;
-  if (const passwd* user = ServerUser()) {
-    if (chown(path.c_str(), user->pw_uid, user->pw_gid) != 0) return ErrnoStatus(errno, path);
+// The directory `name` in `parent`, made where it is not there, the server's user's own, with this mode. Everything is done on descriptors: in
+// a directory that the server's user owns, a link could lead a change by root anywhere.
+absl::StatusOr<FileDescriptor> OwnDirectory(int parent, const std::string& name, const std::string& path, mode_t mode) {
+  if (mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST) return ErrnoStatus(errno, path);
+  FileDescriptor directory(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!directory.valid()) {
+    if (errno == ELOOP || errno == ENOTDIR) return absl::FailedPreconditionError(absl::StrCat(path, ": a link, or no directory; it is left alone. Give --state-dir another place"));
+    return ErrnoStatus(errno, path);
   }
-  if (chmod(path.c_str(), mode) != 0) return ErrnoStatus(errno, path);
-  return absl::OkStatus();
+  if (const passwd* user = ServerUser()) {
+    if (fchown(directory.get(), user->pw_uid, user->pw_gid) != 0) return ErrnoStatus(errno, path);
+  }
+  if (fchmod(directory.get(), mode) != 0) return ErrnoStatus(errno, path);
+  return directory;
 }
 
 // The postmaster that holds the data directory, or -1.
 pid_t LivePostmaster(const std::string& data) {
-  const std::string text = common::ReadTrimmed(data + "/postmaster.pid");
+  const std::string text = ReadOwned(data + "/postmaster.pid");
   const pid_t pid = atoi(text.c_str());
   if (pid <= 0 || kill(pid, 0) != 0) return -1;
   const std::string name = common::ReadTrimmed(absl::StrCat("/proc/", pid, "/comm"));
@@ -150,21 +198,27 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const 
   if (directory.size() + 4 > kSocketPathLimit) {
     return absl::InvalidArgumentError(absl::StrCat(directory, ": too long for a socket's path; give a shorter --state-dir"));
   }
-  if (absl::Status status = MakeOwnDirectory(directory, 0755); !status.ok()) return status;
+  const size_t slash = directory.rfind('/');
+  const std::string parent_path = slash == std::string::npos ? "." : slash == 0 ? "/" : directory.substr(0, slash);
+  if (absl::Status status = common::MakeDirectories(parent_path, 0755); !status.ok()) return status;
+  const FileDescriptor parent(open(parent_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!parent.valid()) return ErrnoStatus(errno, parent_path);
+  const auto own = OwnDirectory(parent.get(), slash == std::string::npos ? directory : directory.substr(slash + 1), directory, 0755);
+  if (!own.ok()) return own.status();
   const std::string lock_path = directory + "/lock";
-  FileDescriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  FileDescriptor lock(openat(own->get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!lock.valid()) return ErrnoStatus(errno, lock_path);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(directory, ": another controller uses this store; `lockstep status` asks it, --state-dir gives this one its own"));
   }
-  if (absl::Status status = MakeOwnDirectory(directory + "/run", 0700); !status.ok()) return status;
+  if (const auto run = OwnDirectory(own->get(), "run", directory + "/run", 0700); !run.ok()) return run.status();
 
   std::unique_ptr<EmbeddedPostgres> server(new EmbeddedPostgres(directory, std::move(lock)));
   const std::string data = directory + "/data";
   std::string binaries = newest;
   if (access((data + "/PG_VERSION").c_str(), F_OK) == 0) {
-    const std::string has = common::ReadTrimmed(data + "/PG_VERSION");
+    const std::string has = std::to_string(atoi(ReadOwned(data + "/PG_VERSION").c_str()));
     binaries = FindBinaries(atoi(has.c_str()));
     if (binaries.empty()) return VersionMismatch(data, has, newest);
   } else if (absl::Status status = server->Initialise(binaries); !status.ok()) {

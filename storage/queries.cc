@@ -40,7 +40,7 @@ class Loader {
   absl::StatusOr<RunData> Load() {
     if (absl::Status status = CheckSize(); !status.ok()) return status;
     for (const auto& step : {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases, &Loader::LoadResults, &Loader::LoadCounters,
-                             &Loader::LoadThreads, &Loader::LoadIntervals, &Loader::LoadDevices, &Loader::LoadHosts, &Loader::LoadEvents}) {
+                             &Loader::LoadThreads, &Loader::LoadIntervals, &Loader::LoadDevices, &Loader::LoadHosts, &Loader::LoadEvents, &Loader::LoadConcurrent}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     }
     for (PhaseData& phase : data_.phases) {
@@ -270,6 +270,19 @@ class Loader {
       h->set_steal_ratio(rows->Real(i, 14));
       h->set_cpu_busy_ns(rows->UInt(i, 15));
     }
+    return absl::OkStatus();
+  }
+
+  // Other runs whose targets lay on one of this run's devices, under the same kernel, while this one was in progress.
+  absl::Status LoadConcurrent() {
+    auto rows = Query(
+        "SELECT DISTINCT w.boot_id || '/' || (t ->> 'deviceName'), w.run_id FROM runs mine "
+        "JOIN runs r ON r.run_id <> mine.run_id AND r.started_at < coalesce(mine.ended_at, now()) AND coalesce(r.ended_at, now()) > mine.started_at "
+        "JOIN run_workers w ON w.run_id = r.run_id AND w.boot_id IN (SELECT boot_id FROM run_workers WHERE run_id = mine.run_id) "
+        "CROSS JOIN LATERAL jsonb_array_elements(coalesce(w.inspection -> 'targets', '[]')) t "
+        "WHERE mine.run_id = $1 AND coalesce(t ->> 'deviceName', '') <> '' LIMIT 1000");
+    if (!rows.ok()) return rows.status();
+    for (int i = 0; i < rows->rows(); ++i) data_.concurrent[rows->Text(i, 0)].push_back(rows->Text(i, 1));
     return absl::OkStatus();
   }
 

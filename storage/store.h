@@ -87,6 +87,7 @@ struct RunData {
   std::vector<PhaseData> phases;  // the last attempt of each, in order
   std::vector<v1::EventReport> events;
   std::map<std::string, std::string> environment;  // "HOST fact" to value
+  std::map<std::string, std::vector<std::string>> concurrent;  // "boot_id/device" → other runs that used it while this one was in progress
 };
 
 // A run that was in progress when its controller was replaced.

@@ -1,9 +1,11 @@
 #include "controller/analysis/cross_check.h"
 
 #include <cmath>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "common/units.h"
 
 namespace lockstep::controller {
@@ -27,6 +29,21 @@ bool More(double device, double engine) { return device > engine * (1 + kToleran
 
 std::string Bytes(double bytes) { return common::FormatSize(std::round(bytes)); }
 
+// The device moved less than the engines in one direction; empty when it did not.
+std::string LessText(const CrossCheckInput& in, const char* verb, double device, double engine, const char* how) {
+  if (!Less(device, engine)) return "";
+  if (!in.buffered) {
+    return absl::StrFormat("the device %s %s less than the engines although no page cache is in the way: another device or layer served it", verb, Bytes(engine - device));
+  }
+  return absl::StrFormat("the device %s %s of the engines' %s (%.0f %%): the page cache %s the rest, so these are memory's figures, not the device's", verb, Bytes(device), Bytes(engine),
+                         100 * device / engine, how);
+}
+
+std::string MoreText(const char* verb, double device, double engine, const char* causes) {
+  if (!More(device, engine)) return "";
+  return absl::StrFormat("the device %s %s where the engines asked for %s, %s more: %s, or other programs", verb, Bytes(device), Bytes(engine), Bytes(device - engine), causes);
+}
+
 }  // namespace
 
 v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
@@ -37,25 +54,22 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   if (!in.attributable || engine <= 0) {
     return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, "a workload spreads over several devices, so its bytes cannot be told apart here");
   }
-  if (Less(in.device_read_bytes, in.engine_read_bytes) || Less(in.device_write_bytes, in.engine_write_bytes)) {
-    const bool reads = Less(in.device_read_bytes, in.engine_read_bytes);
-    const double served = reads ? in.engine_read_bytes - in.device_read_bytes : in.engine_write_bytes - in.device_write_bytes;
-    const double of = reads ? in.engine_read_bytes : in.engine_write_bytes;
-    if (!in.buffered) {
-      return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor,
-                  absl::StrFormat("the device counted %s less than the engines moved although no page cache is in the way; another device or layer served it", Bytes(served)));
+  const std::string less_read = LessText(in, "read", in.device_read_bytes, in.engine_read_bytes, "served");
+  const std::string less_written = LessText(in, "wrote", in.device_write_bytes, in.engine_write_bytes, "still held");
+  const std::string more_read = MoreText("read", in.device_read_bytes, in.engine_read_bytes, "read-ahead, partial blocks, the file system's metadata");
+  const std::string more_written = MoreText("wrote", in.device_write_bytes, in.engine_write_bytes, "the file system's journal and metadata, earlier dirty pages");
+  const bool less = !less_read.empty() || !less_written.empty();
+  const bool more = !more_read.empty() || !more_written.empty();
+  if (less || more) {
+    std::vector<std::string> findings;
+    for (const std::string& finding : {less_read, less_written, more_read, more_written}) {
+      if (!finding.empty()) findings.push_back(finding);
     }
-    return Make(v1::CrossCheck::PAGE_CACHE, factor,
-                absl::StrFormat("the device %s %s of the engines' %s (%.0f %%): the page cache %s the rest, so these are memory's figures, not the device's",
-                                reads ? "read" : "wrote", Bytes(of - served), Bytes(of), 100 * (of - served) / of, reads ? "served" : "still held"));
-  }
-  if (More(in.device_write_bytes, in.engine_write_bytes) || More(in.device_read_bytes, in.engine_read_bytes)) {
-    const bool writes = More(in.device_write_bytes, in.engine_write_bytes);
-    const double extra = writes ? in.device_write_bytes - in.engine_write_bytes : in.device_read_bytes - in.engine_read_bytes;
-    return Make(v1::CrossCheck::AMPLIFIED, factor,
-                absl::StrFormat("the device %s %s more than the engines asked for: %s", writes ? "wrote" : "read", Bytes(extra),
-                                writes ? "the file system's journal and metadata, earlier dirty pages, or other programs"
-                                       : "read-ahead, partial blocks, or other programs"));
+    std::string reason = absl::StrJoin(findings, "; ");
+    if (more && !in.concurrent.empty()) absl::StrAppend(&reason, ". ", in.concurrent, " used this device at the same time: their bytes are among the device's");
+    if (less && !in.buffered) return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, reason);
+    if (less) return Make(v1::CrossCheck::PAGE_CACHE, factor, reason);
+    return Make(in.concurrent.empty() ? v1::CrossCheck::AMPLIFIED : v1::CrossCheck::NOT_ATTRIBUTABLE, factor, reason);
   }
   const double requests = in.device_reads + in.device_writes;
   const double request_bytes = requests > 0 ? device / requests : 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "proto/result.pb.h"
 
 namespace lockstep::controller {
@@ -12,6 +14,7 @@ struct CrossCheckInput {
   double block_bytes = 0;       // of the workloads; 0 when they differ
   bool buffered = false;        // one of the workloads goes through the page cache
   bool attributable = true;     // every workload's I/O goes to this device alone
+  std::string concurrent;       // other runs that used the device at the same time, in words
   bool lost = false;            // a host was lost, and what it did is not among the engines' bytes
 };
 

@@ -80,6 +80,15 @@ void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out
   out->set_busy_ratio(std::min(1.0, static_cast<double>(d.busy_time_ms()) / 1000 / seconds));
 }
 
+// The other runs on the device while this one was in progress; empty when there was none.
+std::string ConcurrentOn(const PhaseView& view, const std::string& boot_id, const std::string& device) {
+  const auto found = view.data().concurrent.find(boot_id + "/" + device);
+  if (found == view.data().concurrent.end() || found->second.empty()) return "";
+  std::string text = found->second.size() == 1 ? "run" : "runs";
+  for (const std::string& run_id : found->second) text += " " + run_id.substr(0, 8);
+  return text;
+}
+
 }  // namespace
 
 void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
@@ -102,6 +111,7 @@ void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
       out->set_name(name);
       FillDevice(measured[name].first, measured[name].second, out);
       if (self != nullptr) EngineBytes(view, self->boot_id, name, &input, out);
+      if (self != nullptr) input.concurrent = ConcurrentOn(view, self->boot_id, name);
       out->set_engine_read_bytes(input.engine_read_bytes);
       out->set_engine_write_bytes(input.engine_write_bytes);
       out->set_device_read_bytes(input.device_read_bytes);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {
@@ -102,7 +103,7 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report, v1:
     }
   }
   if (shares.cpu > kOnProcessor) {
-    return Set("generator CPU", absl::StrFormat("the threads were on a processor for %.0f %% of their time: more threads, or larger blocks, would show whether the storage does more", 100 * shares.cpu), out);
+    return Set("generator CPU", absl::StrFormat("the threads were on a processor for %.0f %% of their time: whether the storage does more, a run with more threads or larger blocks can tell", 100 * shares.cpu), out);
   }
   if (!under.network.empty()) return Set("network", absl::StrCat("the target lies on ", under.network, ": a server or daemon answers, and this host's devices do not show it"), out);
   const double full = QueueFull(view, index);
@@ -111,8 +112,13 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report, v1:
       return Set("device", absl::StrFormat("%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)", device->name(), device->queue_size(), 100 * device->busy_ratio()), out);
     }
   }
+  const bool waits_for_writeback = !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
+  if (waits_for_writeback && (full > kMost || shares.io > kMost)) {
+    return Set("page cache", absl::StrFormat("the threads were in buffered writes for %.0f %% of their time, the longest for %s: such writes end in memory, unless the kernel lets a writer wait for write-back", 100 * shares.io,
+                                             common::FormatDuration(out->total().latency_max_ns())), out);
+  }
   if (full > kMost && shares.threads * static_cast<double>(w.queue_depth()) <= kDeepQueue * static_cast<double>(std::max<size_t>(1, view.phase().workers.size()))) {
-    return Set("queue depth", absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the time, and each waited for one before it: a greater queue_depth or more threads would show more", w.queue_depth(), 100 * full), out);
+    return Set("queue depth", absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the time, and each waited for one before it; whether a greater queue_depth or more threads give more, only a run with them can tell", w.queue_depth(), 100 * full), out);
   }
   if (full > kMost || shares.io > kMost) {
     return Set("device", absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a processor for %.0f %%, with a full queue for %.0f %%", 100 * shares.io, 100 * shares.cpu, 100 * full), out);

@@ -387,9 +387,15 @@ class PhaseBuilder {
       }
       if (w.has_verification()) {
         v1::Expectation* e = report_.add_expectations();
-        e->set_text(absl::StrCat(w.name(), ": every block as it was written"));
-        e->set_found(w.verification().mismatches() > 0 ? w.verification().by_verdict() : "so it is");
-        e->set_held(w.verification().mismatches() == 0);
+        const v1::VerificationReport& v = w.verification();
+        e->set_text(absl::StrCat(w.name(), ": every block that could be checked is as it was written"));
+        e->set_found(v.mismatches() > 0 ? v.by_verdict() : v.checked() > 0 ? absl::StrFormat("%s of %s checked, all as written", common::FormatCount(v.checked()), common::FormatCount(v.checked() + v.not_checkable()))
+                                                                           : "none could be checked");
+        e->set_held(v.mismatches() == 0 && v.checked() > 0);
+        if (v.not_checkable() > v.checked()) {
+          report_.add_remarks(absl::StrFormat("%s: %s of %s blocks read could not be checked, because nothing is known of what they must hold: they are neither proved right nor wrong", w.name(),
+                                              common::FormatCount(v.not_checkable()), common::FormatCount(v.checked() + v.not_checkable())));
+        }
       }
       if (w.verification().mismatches() > 0) report_.add_remarks(absl::StrCat(w.name(), ": VERIFICATION FAILED: ", w.verification().by_verdict()));
     }

@@ -1,15 +1,18 @@
 #include "controller/cli/client.h"
 
 #include <pwd.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <iostream>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/dial.h"
 #include "common/files.h"
+#include "common/limits.h"
+#include "common/text.h"
 
 namespace lockstep::cli {
 
@@ -29,6 +32,12 @@ bool Connected(grpc::Channel* channel) {
 
 bool Context::Colour(int descriptor) const { return !no_colour && getenv("NO_COLOR") == nullptr && isatty(descriptor) != 0; }
 
+size_t Context::Width() const {
+  winsize size = {};
+  if (isatty(1) == 0 || ioctl(1, TIOCGWINSZ, &size) != 0) return 0;
+  return size.ws_col;
+}
+
 absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
   const std::vector<std::string> addresses = absl::StrSplit(controller, ',', absl::SkipEmpty());
   for (const std::string& address : addresses) {
@@ -37,23 +46,26 @@ absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
     return absl::FailedPreconditionError(
         absl::StrCat(address, " is not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext"));
   }
+  if (addresses.empty()) return absl::InvalidArgumentError("--controller '': write HOST:PORT");
   auto credentials = common::ClientCredentials(tls);
   if (!credentials.ok()) return credentials.status();
+  std::string why;
   for (const std::string& address : addresses) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
     // A connection of its own each time, so that one that was refused a moment ago is tried again at once.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-    arguments.SetMaxReceiveMessageSize(256 << 20);
+    arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kReportBytes));
     auto channel = grpc::CreateCustomChannel(address, *credentials, arguments);
     if (Connected(channel.get())) return v1::Controller::NewStub(channel);
+    absl::StrAppend(&why, why.empty() ? "" : "; ", address, ": ", common::WhyNotConnected(channel, address, tls.any()));
   }
-  return absl::UnavailableError(absl::StrCat("no controller answers at ", controller,
-                                             "; start one here with `lockstep up`, or name another with --controller HOST:PORT"));
+  return absl::UnavailableError(absl::StrCat("no controller answers at ", controller, ": ", why,
+                                             ". Start one here with `lockstep up`, or name another with --controller HOST:PORT"));
 }
 
 int Fail(const std::string& message) {
-  std::cerr << "lockstep: " << message << "\n";
+  std::cerr << "lockstep: " << common::PrintableLines(message) << "\n";
   return kError;
 }
 int Fail(const grpc::Status& status) { return Fail(status.error_message()); }
@@ -62,7 +74,8 @@ int Fail(const absl::Status& status) { return Fail(std::string(status.message())
 std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets) {
   std::string source;
   if (path == "-") {
-    source.assign(std::istreambuf_iterator<char>(std::cin), {});
+    char piece[65536];
+    while (source.size() <= static_cast<size_t>(limits::kJobBytes) && std::cin.read(piece, sizeof piece).gcount() > 0) source.append(piece, static_cast<size_t>(std::cin.gcount()));
   } else {
     auto content = common::ReadFile(path);
     if (!content.ok()) {
@@ -82,7 +95,7 @@ int PrintProblems(const JobFile& file, const grpc::Status& status) {
   if (status.error_code() != grpc::StatusCode::INVALID_ARGUMENT || !problems.ParseFromString(status.error_details()) || problems.problems().empty()) {
     return Fail(status);
   }
-  for (const v1::Problem& problem : problems.problems()) std::cerr << file.Locate(problem) << "\n";
+  for (const v1::Problem& problem : problems.problems()) std::cerr << common::Printable(file.Locate(problem)) << "\n";
   return kInvalidJob;
 }
 

@@ -31,6 +31,8 @@ struct Context {
 
   // Colours are for terminals, and NO_COLOR is heard (no-color.org).
   bool Colour(int descriptor) const;
+  // Columns of the terminal that standard output is; 0 when it is none.
+  size_t Width() const;
   // UNAVAILABLE with what to do, when nobody answers there.
   absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Connect() const;
 };

@@ -2,35 +2,39 @@
 
 #include <cmath>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "common/limits.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "controller/cli/commands.h"
 #include "controller/report/json.h"
 #include "controller/report/text_table.h"
+#include "proto/fields.h"
 
 namespace lockstep::cli {
 namespace {
 
 using controller::TextTable;
 
-void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs) {
+void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, size_t width) {
   TextTable table({"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s", "expectations"}, {0, 1, 2, 3, 4, 8});
   for (const v1::RunSummary& run : runs) {
-    table.Add({run.run_id().substr(0, 8), run.job_name(), absl::StrCat(run.state(), run.degraded() ? ", degraded" : ""), run.submitted_at(), run.owner(),
+    table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60), absl::StrCat(run.state(), run.degraded() ? ", degraded" : ""), run.submitted_at(), common::Printable(run.owner(), 40),
                run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-", run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
                run.iops() > 0 ? absl::StrFormat("%.1f", run.bytes_per_second() / 1048576) : "-", run.expectations()});
   }
-  std::cout << table.Render();
+  std::cout << table.Render("", width);
 }
 
-void PrintStatus(const v1::StatusReply& reply) {
+void PrintStatus(const v1::StatusReply& reply, size_t width) {
   std::cout << "controller " << reply.version() << ", epoch " << reply.epoch() << "\nstore: " << reply.store() << "\nyou are " << reply.principal() << ", " << reply.role()
-            << "\n" << reply.workers_size() << " workers attached\n";
+            << "\n" << reply.workers_size() << (reply.workers_size() == 1 ? " worker attached\n" : " workers attached\n");
   const v1::StoreState& store = reply.store_state();
   if (store.away()) {
     std::cout << absl::StrFormat("THE STORE IS AWAY since %.0f s: running phases finish into the spool (%s of %s), no new one starts\n  %s\n", store.away_seconds(),
@@ -39,11 +43,11 @@ void PrintStatus(const v1::StatusReply& reply) {
   if (reply.runs().empty()) {
     std::cout << "nothing is queued or running\n";
   } else {
-    PrintRuns(reply.runs());
+    PrintRuns(reply.runs(), width);
   }
 }
 
-void PrintHosts(const v1::StatusReply& reply) {
+void PrintHosts(const v1::StatusReply& reply, size_t width) {
   TextTable table({"host", "cpus", "memory", "kernel", "clock bound", "drift ppm", "round trip", "wall clock", "run", "may use"}, {0, 3, 8, 9});
   for (const v1::AttachedWorker& worker : reply.workers()) {
     const v1::HostFacts& host = worker.hello().host();
@@ -52,23 +56,62 @@ void PrintHosts(const v1::StatusReply& reply) {
                absl::StrCat(worker.wall_difference_ns() < 0 ? "" : "+", common::FormatDuration(worker.wall_difference_ns())),
                worker.away() ? "AWAY" : worker.run_id().empty() ? "free" : worker.run_id().substr(0, 8), absl::StrJoin(worker.hello().allow(), " ")});
   }
-  std::cout << (table.empty() ? "no worker is attached; start one with lockstep-worker --controller …, or some here with lockstep up\n" : table.Render());
+  std::cout << (table.empty() ? "no worker is attached; start one with lockstep-worker --controller …, or some here with lockstep up\n" : table.Render("", width));
 }
 
-void PrintDevices(const v1::StatusReply& reply) {
+void PrintDevices(const v1::DevicesReply& reply, size_t width) {
   TextTable table({"host", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5});
   std::set<std::string> seen;  // one kernel's device once, whatever number of workers sees it
-  for (const v1::AttachedWorker& worker : reply.workers()) {
-    for (const v1::BlockDevice& device : worker.hello().devices()) {
-      if (!seen.insert(absl::StrCat(worker.hello().host().boot_id(), "/", device.name())).second) continue;
-      table.Add({worker.hello().host().name(), device.path(), common::FormatSize(static_cast<double>(device.size_bytes())), device.identity().empty() ? "-" : device.identity(),
-                 device.scheduler(), device.in_use().empty() ? "blank" : device.in_use()});
+  std::map<std::string, const v1::BlockDevice*> looked;  // of several workers, the one that may look at it
+  const auto key = [](const v1::HostDevices& host, const v1::BlockDevice& device) { return absl::StrCat(host.boot_id(), "/", device.name()); };
+  for (const v1::HostDevices& host : reply.hosts()) {
+    for (const v1::BlockDevice& device : host.devices()) {
+      const v1::BlockDevice*& best = looked[key(host, device)];
+      if (best == nullptr || (device.allowed() && !best->allowed())) best = &device;
     }
   }
-  std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n" : table.Render());
+  for (const v1::HostDevices& host : reply.hosts()) {
+    if (!host.missing().empty()) table.Add({host.host(), "-", "-", "-", "-", host.missing()});
+    for (const v1::BlockDevice& listed : host.devices()) {
+      if (!seen.insert(key(host, listed)).second) continue;
+      const v1::BlockDevice& device = *looked[key(host, listed)];
+      const std::string state = !device.in_use().empty() ? device.in_use() : device.allowed() ? "blank" : "not used now; not looked at (outside --allow)";
+      table.Add({host.host(), device.path(), common::FormatSize(static_cast<double>(device.size_bytes())), device.identity().empty() ? "-" : device.identity(), device.scheduler(), state});
+    }
+  }
+  std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n" : table.Render("", width));
 }
 
-int ShowStatus(const Context& context, const std::string& format, void (*print)(const v1::StatusReply&)) {
+int ShowDevices(const Context& context, const std::string& format) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::DevicesReply reply;
+  const grpc::Status status = (*stub)->Devices(&call, {}, &reply);
+  if (!status.ok()) return Fail(status);
+  if (format == "json") {
+    std::cout << controller::ToJson(reply);
+    return kOk;
+  }
+  v1::CleanTexts(&reply);
+  PrintDevices(reply, context.Width());
+  return kOk;
+}
+
+int ForgetHost(const Context& context, const std::string& host) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::ForgetRequest request;
+  request.set_host(host);
+  v1::ForgetReply reply;
+  const grpc::Status status = (*stub)->Forget(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  std::cout << (reply.forgotten() == 0 ? "nothing was known of the certificate of " : "the next certificate that attaches has the name ") << common::Printable(host) << "\n";
+  return kOk;
+}
+
+int ShowStatus(const Context& context, const std::string& format, void (*print)(const v1::StatusReply&, size_t width)) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
@@ -77,9 +120,10 @@ int ShowStatus(const Context& context, const std::string& format, void (*print)(
   if (!status.ok()) return Fail(status);
   if (format == "json") {
     std::cout << controller::ToJson(reply);
-  } else {
-    print(reply);
+    return kOk;
   }
+  v1::CleanTexts(&reply);
+  print(reply, context.Width());
   return kOk;
 }
 
@@ -95,7 +139,8 @@ int ShowHistory(const Context& context, const v1::HistoryRequest& request, const
   } else if (reply.runs().empty()) {
     std::cout << "no runs\n";
   } else {
-    PrintRuns(reply.runs());
+    v1::CleanTexts(&reply);
+    PrintRuns(reply.runs(), context.Width());
   }
   return kOk;
 }
@@ -104,7 +149,7 @@ int ShowHistory(const Context& context, const v1::HistoryRequest& request, const
 
 void AddListingCommands(CLI::App* app, const Context* context, int* status) {
   const auto format = std::make_shared<std::string>("text");
-  const auto listing = [=](const char* name, const char* what, void (*print)(const v1::StatusReply&)) {
+  const auto listing = [=](const char* name, const char* what, void (*print)(const v1::StatusReply&, size_t)) {
     CLI::App* command = app->add_subcommand(name, what);
     command->add_option("--format", *format, "How to print")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
     command->footer(absl::StrCat("Example:\n  lockstep ", name));
@@ -112,14 +157,23 @@ void AddListingCommands(CLI::App* app, const Context* context, int* status) {
   };
   listing("status", "What the controller is doing", PrintStatus);
   listing("hosts", "The attached workers, their clocks and what they may use", PrintHosts);
-  listing("devices", "The hosts' block devices, their identities and what is on them", PrintDevices);
+  CLI::App* devices = app->add_subcommand("devices", "The hosts' block devices as they are now, their identities and what is on them");
+  devices->add_option("--format", *format, "How to print")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+  devices->footer("Example:\n  lockstep devices");
+  devices->callback([=] { *status = ShowDevices(*context, *format); });
+
+  const auto host = std::make_shared<std::string>();
+  CLI::App* forget = app->add_subcommand("forget", "Let another certificate attach under a host's name, after the machine was replaced (admin)");
+  forget->add_option("HOST", *host, "The host's name")->required();
+  forget->footer("Example:\n  lockstep forget node7");
+  forget->callback([=] { *status = ForgetHost(*context, *host); });
 
   const auto request = std::make_shared<v1::HistoryRequest>();
   const auto limit = std::make_shared<uint32_t>(20);
   const auto job = std::make_shared<std::string>();
   const auto owner = std::make_shared<std::string>();
   CLI::App* history = app->add_subcommand("history", "Runs, newest first");
-  history->add_option("-n,--limit", *limit, "How many")->capture_default_str();
+  history->add_option("-n,--limit", *limit, "How many")->check(CLI::Range(int64_t{1}, limits::kHistoryLimit))->capture_default_str();
   history->add_option("--job", *job, "Only of this job's name");
   history->add_option("--owner", *owner, "Only of this owner");
   history->add_option("--format", *format, "How to print")->check(CLI::IsMember({"text", "json"}))->capture_default_str();

@@ -1,18 +1,23 @@
 #include "controller/cli/live_view.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <csignal>
-#include <cstdio>
-#include <fstream>
 #include <iostream>
+#include <mutex>
 #include <thread>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/text.h"
 #include "common/units.h"
+#include "proto/fields.h"
 
 namespace lockstep::cli {
 namespace {
@@ -22,30 +27,52 @@ class Printer {
   explicit Printer(bool colour) : colour_(colour), terminal_(isatty(2) != 0) {}
 
   void Print(const v1::WatchEvent& event) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    constexpr size_t kMostHeld = 10000;
+    if (!held_) return PrintNow(event);
+    if (waiting_.size() < kMostHeld) waiting_.push_back(event);
+  }
+  void EndLine() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    EndLineNow();
+  }
+  // While a question stands on the terminal nothing else is written there.
+  void Hold() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    EndLineNow();
+    held_ = true;
+  }
+  void Resume() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    held_ = false;
+    for (const v1::WatchEvent& event : waiting_) PrintNow(event);
+    waiting_.clear();
+  }
+
+ private:
+  void PrintNow(const v1::WatchEvent& event) {
     if (event.has_phase()) return PrintPhase(event.phase());
     if (event.has_interval()) return PrintInterval(event.interval());
     if (event.has_progress()) return PrintProgress(event.progress());
     if (event.has_event()) PrintEvent(event.event());
   }
-  void EndLine() {
+  void EndLineNow() {
     if (pending_) std::cerr << "\n";
     pending_ = false;
   }
-
- private:
   std::string Paint(const std::string& text, const char* code) const { return colour_ ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text; }
 
   void PrintPhase(const v1::PhaseChange& phase) {
     if (phase.state() == shown_state_ && phase.index() == shown_phase_) return;
     shown_state_ = phase.state();
     shown_phase_ = phase.index();
-    EndLine();
+    EndLineNow();
     const std::string expected = phase.expected_seconds() > 0 && phase.state() == "running" ? absl::StrFormat(" for %.0f s", phase.expected_seconds()) : "";
     std::cerr << Paint(absl::StrFormat("[%d/%d] %s", phase.index() + 1, phase.count(), phase.name()), "1") << ": " << phase.state() << expected << "\n";
   }
 
   void PrintInterval(const v1::FleetInterval& interval) {
-    EndLine();
+    EndLineNow();
     if (interval.interval_class() == "drain") return;  // a fraction of a second: no rate for people
     const bool counted = interval.interval_class() == "measured";
     std::cerr << absl::StrFormat("  %6.1f s  %9s IOPS  %9.1f MiB/s  p99 %9s%s%s\n", interval.end_seconds(), common::FormatCount(interval.iops()),
@@ -62,32 +89,38 @@ class Printer {
 
   void PrintEvent(const v1::EventReport& event) {
     if (event.severity() == "info") return;
-    EndLine();
+    EndLineNow();
     std::cerr << Paint(absl::StrCat("  ", event.severity(), event.host().empty() ? "" : " on ", event.host(), ": ", event.message()), event.severity() == "error" ? "31" : "33")
               << "\n";
   }
 
   const bool colour_;
   const bool terminal_;
+  std::mutex mutex_;  // of all that follows
+  bool held_ = false;
+  std::vector<v1::WatchEvent> waiting_;
   bool pending_ = false;
   std::string shown_state_;
   uint32_t shown_phase_ = 0;
 };
 
-int interrupt_pipe = -1;  // where the handler writes; a signal's handler can reach nothing else
+int interrupt_pipe = -1;  // where the handlers write; a signal's handler can reach nothing else
 
-// Takes SIGINT while it lives; the questions are asked on a thread of its own.
+// Takes SIGINT and SIGTERM while it lives; what they lead to is done on a thread of its own.
 class Interrupts {
  public:
-  Interrupts(v1::Controller::Stub* stub, std::string run_id, grpc::ClientContext* watch) : stub_(stub), run_id_(std::move(run_id)), watch_(watch) {
+  Interrupts(v1::Controller::Stub* stub, std::string run_id, Owner owner, Printer* printer, grpc::ClientContext* watch)
+      : stub_(stub), run_id_(std::move(run_id)), owner_(owner), printer_(printer), watch_(watch) {
     if (pipe2(pipe_, O_CLOEXEC) != 0) return;
     interrupt_pipe = pipe_[1];
-    before_ = signal(SIGINT, [](int) { (void)!write(interrupt_pipe, "i", 1); });
+    before_interrupt_ = signal(SIGINT, [](int) { (void)!write(interrupt_pipe, "i", 1); });
+    before_terminate_ = signal(SIGTERM, [](int) { (void)!write(interrupt_pipe, "t", 1); });
     thread_ = std::thread([this] { Main(); });
   }
   ~Interrupts() {
     if (!thread_.joinable()) return;
-    signal(SIGINT, before_);
+    signal(SIGINT, before_interrupt_);
+    signal(SIGTERM, before_terminate_);
     (void)!write(pipe_[1], "e", 1);  // ends the thread
     thread_.join();
     close(pipe_[0]);
@@ -98,8 +131,9 @@ class Interrupts {
  private:
   void Main() {
     char byte = 0;
-    while (read(pipe_[0], &byte, 1) == 1 && byte == 'i') {
-      const char answer = Ask();
+    while (read(pipe_[0], &byte, 1) == 1 && byte != 'e') {
+      char answer = byte == 't' ? (owner_ == Owner::kSubmitter ? 'c' : 'w') : Ask();
+      if (answer == 'e') return;
       if (answer == 'c') {
         Cancel();
       } else if (answer == 'w') {
@@ -110,55 +144,80 @@ class Interrupts {
     }
   }
 
-  static char Ask() {
+  // The answer's first letter; 0 for none, 'e' when the run has ended meanwhile.
+  char Ask() {
     if (isatty(0) == 0) return 'c';
+    const int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
+    if (terminal < 0) return 'w';
+    printer_->Hold();
     std::cerr << "\n[c]ancel the run, stop [w]atching (it goes on), or Enter to keep watching? " << std::flush;
-    std::ifstream terminal("/dev/tty");
-    std::string line;
-    if (!std::getline(terminal, line)) return 'w';
-    return line.empty() ? 0 : static_cast<char>(line[0] | 0x20);
+    char answer = 0;
+    while (answer == 0) {
+      pollfd ready[] = {{terminal, POLLIN, 0}, {pipe_[0], POLLIN, 0}};
+      if (poll(ready, 2, -1) < 0 && errno != EINTR) break;
+      char byte = 0;
+      if ((ready[1].revents & POLLIN) != 0 && read(pipe_[0], &byte, 1) == 1) {
+        if (byte == 'i') continue;  // Ctrl-C once more
+        answer = byte == 'e' ? 'e' : owner_ == Owner::kSubmitter ? 'c' : 'w';
+        std::cerr << (byte == 'e' ? "\n(the run has ended)\n" : "\n");
+      } else if ((ready[0].revents & (POLLIN | POLLHUP)) != 0) {
+        char line[64] = {};
+        const ssize_t got = read(terminal, line, sizeof line);
+        answer = got <= 0 ? 'w' : static_cast<char>(line[0] | 0x20);
+      }
+    }
+    close(terminal);
+    printer_->Resume();
+    return answer;
   }
 
   void Cancel() {
     grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
     v1::StopRequest request;
     request.set_run_id(run_id_);
     request.set_reason("cancelled from the command line");
     v1::StopReply reply;
     const grpc::Status status = stub_->Stop(&context, request, &reply);
-    std::cerr << (status.ok() ? "cancelling" : status.error_message()) << "\n";
+    std::cerr << (status.ok() ? "cancelling" : common::Printable(status.error_message())) << "\n";
   }
 
   v1::Controller::Stub* stub_;
   const std::string run_id_;
+  const Owner owner_;
+  Printer* printer_;
   grpc::ClientContext* watch_;
   int pipe_[2] = {-1, -1};
-  void (*before_)(int) = SIG_DFL;
+  void (*before_interrupt_)(int) = SIG_DFL;
+  void (*before_terminate_)(int) = SIG_DFL;
   std::atomic<bool> left_{false};
   std::thread thread_;
 };
 
 }  // namespace
 
-Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool colour) {
+Watched FollowRun(v1::Controller::Stub* stub, const std::string& run_id, bool colour, Owner owner) {
   Watched watched;
   grpc::ClientContext context;
   v1::WatchRequest request;
   request.set_run_id(run_id);
-  Interrupts interrupts(stub, run_id, &context);
-  auto reader = stub->Watch(&context, request);
   Printer printer(colour);
-  v1::WatchEvent event;
-  while (reader->Read(&event)) {
-    if (!event.has_run()) {
-      printer.Print(event);
-      continue;
+  {
+    Interrupts interrupts(stub, run_id, owner, &printer, &context);
+    auto reader = stub->Watch(&context, request);
+    v1::WatchEvent event;
+    while (reader->Read(&event)) {
+      v1::CleanTexts(&event);
+      if (!event.has_run()) {
+        printer.Print(event);
+        continue;
+      }
+      watched.summary = event.run();
     }
-    watched.summary = event.run();
+    watched.status = reader->Finish();
+    watched.left = interrupts.left();
   }
   printer.EndLine();
-  watched.status = reader->Finish();
-  watched.left = interrupts.left();
   return watched;
 }
 

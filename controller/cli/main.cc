@@ -7,6 +7,23 @@
 #include "common/version.h"
 #include "controller/cli/commands.h"
 
+namespace {
+
+// What is wrong with the first word that is no command; empty when there is none.
+std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
+  std::string names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names += (names.empty() ? "" : ", ") + command->get_name();
+  for (int i = 1; i < argc; ++i) {
+    const std::string word(argv[i]);
+    if (word.rfind("-", 0) != 0) return "'" + word + "' is no command; there are: " + names + ". lockstep COMMAND --help tells more";
+    // Options before the command have a value each, but for the flags.
+    if (word.find('=') == std::string::npos && word != "--no-color" && word != "--insecure-plaintext") ++i;
+  }
+  return "";
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
   using namespace lockstep;
   signal(SIGPIPE, SIG_DFL);
@@ -33,6 +50,9 @@ int main(int argc, char** argv) {
   cli::AddCompletionCommand(&app, &status);
   try {
     app.parse(argc, argv);
+  } catch (const CLI::RequiredError& error) {
+    if (const std::string word = UnknownCommand(app, argc, argv); !word.empty()) return cli::Fail(word);
+    return app.exit(error) == 0 ? 0 : 1;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;
   }

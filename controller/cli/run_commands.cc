@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/text.h"
 #include "common/units.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/live_view.h"
@@ -16,6 +18,7 @@
 #include "controller/report/json.h"
 #include "controller/report/text.h"
 #include "controller/report/text_table.h"
+#include "proto/fields.h"
 
 namespace lockstep::cli {
 namespace {
@@ -51,7 +54,7 @@ int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const std::string
   v1::SubmitReply reply;
   const grpc::Status status = stub->Submit(&context, request, &reply);
   if (!status.ok()) return PrintProblems(file, status);
-  for (const std::string& warning : reply.warnings()) std::cerr << "warning: " << warning << "\n";
+  for (const std::string& warning : reply.warnings()) std::cerr << "warning: " << common::Printable(warning) << "\n";
   if (reply.position() > 0) std::cerr << "queued behind " << reply.position() << (reply.position() == 1 ? " run" : " runs") << "\n";
   *run_id = reply.run_id();
   return kOk;
@@ -70,9 +73,9 @@ std::unique_ptr<v1::Controller::Stub> AwaitSuccessor(const Context& context) {
   return nullptr;
 }
 
-int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub, const std::string& run_id, const std::string& format) {
+int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub, const std::string& run_id, const std::string& format, Owner owner) {
   while (true) {
-    const Watched watched = FollowRun(stub.get(), run_id, context.Colour(2));
+    const Watched watched = FollowRun(stub.get(), run_id, context.Colour(2), owner);
     if (watched.left) {
       std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8) << " follows it again\n";
       return kOk;
@@ -132,11 +135,11 @@ int Stop(const Context& context, const Flags& flags) {
   v1::StopReply reply;
   const grpc::Status status = (*stub)->Stop(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  std::cout << reply.state() << "\n";
+  std::cout << reply.state() << " run " << reply.run_id() << " (" << common::Printable(reply.job_name()) << ")\n";
   return kOk;
 }
 
-void PrintPlan(const v1::PlanReply& plan) {
+void PrintPlan(const v1::PlanReply& plan, size_t width) {
   for (const v1::PlannedPhase& phase : plan.phases()) {
     std::cout << phase.name() << (phase.name() == phase.kind() ? "" : " (" + phase.kind() + ")")
               << (phase.duration_seconds() > 0 ? absl::StrFormat(", %.0f s", phase.duration_seconds()) : "") << "\n";
@@ -146,14 +149,14 @@ void PrintPlan(const v1::PlanReply& plan) {
   for (const v1::PlannedWorker& worker : plan.workers()) {
     for (const v1::TargetInspection& target : worker.targets()) {
       std::string path = target.paths_size() > 0 ? target.paths(0) : "-";
-      if (target.paths_size() > 1) absl::StrAppend(&path, " and ", target.paths_size() - 1, " more");
+      if (target.path_count() > 1) absl::StrAppend(&path, " and ", target.path_count() - 1, " more");
       const std::string on = target.device_name().empty() ? target.filesystem() : absl::StrCat(target.device_name(), target.filesystem().empty() ? "" : " ", target.filesystem());
       table.Add({worker.host(), path, on, common::FormatSize(static_cast<double>(target.size_bytes())),
                  target.free_bytes() > 0 ? common::FormatSize(static_cast<double>(target.free_bytes())) : "-",
                  !target.refused().empty() ? "REFUSED" : target.would_write().empty() ? "nothing" : target.would_write()});
     }
   }
-  if (!table.empty()) std::cout << "\n" << table.Render();
+  if (!table.empty()) std::cout << "\n" << table.Render("", width);
   for (const std::string& warning : plan.warnings()) std::cout << "\nwarning: " << warning << "\n";
 }
 
@@ -171,9 +174,10 @@ int Plan(const Context& context, const Flags& flags) {
   if (flags.format == "json") {
     std::cout << controller::ToJson(plan);
   } else {
-    PrintPlan(plan);
+    v1::CleanTexts(&plan);
+    PrintPlan(plan, context.Width());
   }
-  for (const v1::Problem& problem : plan.problems()) std::cerr << "refused: " << problem.message() << "\n";
+  for (const v1::Problem& problem : plan.problems()) std::cerr << "refused: " << common::Printable(problem.message()) << "\n";
   if (!plan.problems().empty()) return kInvalidJob;
   if (flags.format == "text") std::cout << "\nnothing was written; `lockstep run` would start this\n";
   return kOk;
@@ -193,7 +197,8 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
   } else if (format == "csv") {
     std::cout << controller::RenderCsv(report);
   } else {
-    std::cout << controller::RenderText(report, {context.Colour(1)});
+    const size_t width = context.Width();
+    std::cout << controller::RenderText(report, {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100)});
   }
   return StatusOf(report);
 }
@@ -204,7 +209,7 @@ int SubmitAndFollow(const Context& context, const JobFile& file, const std::stri
   std::string run_id;
   if (const int status = SubmitJob(stub->get(), file, owner, &run_id); status != kOk) return status;
   std::cerr << "run " << run_id << "\n";
-  return Follow(context, *std::move(stub), run_id, format);
+  return Follow(context, *std::move(stub), run_id, format, Owner::kSubmitter);
 }
 
 void AddRunCommands(CLI::App* app, const Context* context, int* status) {
@@ -244,11 +249,12 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
   watch->footer("Example:\n  lockstep watch last");
   watch->callback([=] {
     auto stub = context->Connect();
-    *status = stub.ok() ? Follow(*context, *std::move(stub), flags->run, flags->format) : Fail(stub.status());
+    *status = stub.ok() ? Follow(*context, *std::move(stub), flags->run, flags->format, Owner::kSpectator) : Fail(stub.status());
   });
 
   CLI::App* stop = app->add_subcommand("stop", "End a run: its load now, then what cleans up after it");
   with_run(stop);
+  stop->get_option("RUN")->description("The run's id or the start of one; last is the one run that is queued or in progress");
   stop->add_flag("--now", flags->now, "Only the brake: nothing is run any more, not even clean-up");
   stop->add_option("--reason", flags->reason, "Kept with the run");
   stop->footer("Example:\n  lockstep stop last --now --reason 'the SAN complains'");

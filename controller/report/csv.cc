@@ -1,24 +1,35 @@
 #include "controller/report/csv.h"
 
+#include <cmath>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/text.h"
 
 namespace lockstep::controller {
 namespace {
 
 constexpr double kPercents[] = {50, 90, 95, 99, 99.9, 99.99};
 
-std::string Quoted(const std::string& text) {
+// A text as a cell. A spreadsheet would take one that begins like a formula for one: it gets an apostrophe in front.
+std::string Quoted(const std::string& foreign) {
+  std::string text = common::Printable(foreign);
+  if (!text.empty() && std::string("=+-@").find(text[0]) != std::string::npos) text.insert(text.begin(), '\'');
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
 
-std::string Number(double value) { return absl::StrFormat("%.10g", value); }
+// Never with an exponent: whole numbers whole.
+std::string Number(double value) {
+  if (!std::isfinite(value)) return "";
+  if (value == std::floor(value) || std::abs(value) >= 1e6) return absl::StrFormat("%.0f", value);
+  return absl::StrFormat("%.6f", value);
+}
 
 std::vector<std::string> OperationCells(const v1::OperationReport& o) {
-  std::vector<std::string> cells = {o.kind(), Number(o.operations()), Number(o.bytes()), Number(o.errors()), Number(o.iops()), Number(o.bytes_per_second()),
+  std::vector<std::string> cells = {Quoted(o.kind()), Number(o.operations()), Number(o.bytes()), Number(o.errors()), Number(o.iops()), Number(o.bytes_per_second()),
                                     Number(o.latency_min_ns()), Number(o.latency_avg_ns()), Number(o.latency_max_ns())};
   for (double percent : kPercents) {
     std::string cell;
@@ -37,7 +48,7 @@ std::string RenderCsv(const v1::Report& report) {
       "run,job,phase,phase_name,workload,host,operation,operations,bytes,errors,iops,bytes_per_second,"
       "latency_min_ns,latency_avg_ns,latency_max_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns\r\n";
   for (const v1::PhaseReport& phase : report.phases()) {
-    const std::string head = absl::StrCat(report.run().run_id(), ",", Quoted(report.run().job_name()), ",", phase.index(), ",", Quoted(phase.name()), ",");
+    const std::string head = absl::StrCat(Quoted(report.run().run_id()), ",", Quoted(report.run().job_name()), ",", phase.index(), ",", Quoted(phase.name()), ",");
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       for (const v1::OperationReport& operation : workload.operations()) {
         absl::StrAppend(&out, head, Quoted(workload.name()), ",,", absl::StrJoin(OperationCells(operation), ","), "\r\n");

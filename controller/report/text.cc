@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "common/units.h"
 #include "controller/report/text_table.h"
+#include "proto/fields.h"
 
 namespace lockstep::controller {
 namespace {
@@ -19,18 +20,20 @@ using common::FormatDuration;
 using common::FormatSize;
 using common::FormatThroughput;
 
-constexpr size_t kWidth = 100;
+constexpr size_t kNarrowest = 40;
 constexpr int kThreadsShown = 16;
 constexpr int kHostsShown = 64;
 
+std::string Plural(double count, const char* noun) { return absl::StrCat(FormatCount(count), " ", noun, count == 1 ? "" : "s"); }
+
 // `text` broken at blanks to the width, each line begun with `indent`.
-std::string Wrapped(const std::string& text, const std::string& indent, const std::string& first) {
+std::string Broken(const std::string& text, const std::string& indent, const std::string& first, size_t width) {
   std::string out;
   std::string line = first;
   for (const auto& piece : absl::StrSplit(text, ' ')) {
     const std::string word(piece);
     const bool begins = line == first || line == indent;
-    if (!begins && DisplayWidth(line) + 1 + DisplayWidth(word) > kWidth) {
+    if (!begins && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
       out += line + "\n";
       line = indent + word;
     } else {
@@ -42,7 +45,7 @@ std::string Wrapped(const std::string& text, const std::string& indent, const st
 
 class Renderer {
  public:
-  Renderer(const v1::Report& report, const TextOptions& options) : report_(report), options_(options) {}
+  Renderer(const v1::Report& report, const TextOptions& options) : report_(report), options_(options), width_(std::max(options.width, kNarrowest)) {}
 
   std::string Render() {
     Head();
@@ -57,6 +60,7 @@ class Renderer {
   std::string Good(const std::string& text) const { return Colour(text, "32"); }
   std::string Bad(const std::string& text) const { return Colour(text, "31"); }
   std::string Dim(const std::string& text) const { return Colour(text, "2"); }
+  std::string Wrapped(const std::string& text, const std::string& indent, const std::string& first) const { return Broken(text, indent, first, width_); }
   template <typename... Parts>
   void Line(const Parts&... parts) {
     absl::StrAppend(&out_, parts..., "\n");
@@ -65,7 +69,7 @@ class Renderer {
   void Rule(const std::string& title) {
     const size_t width = DisplayWidth(title);
     std::string rule;
-    for (size_t i = width + 4; i < kWidth; ++i) rule += "─";
+    for (size_t i = width + 4; i < width_; ++i) rule += "─";
     Line("");
     Line("── ", Bold(title), " ", Dim(rule));
   }
@@ -113,12 +117,15 @@ class Renderer {
   void Files(const v1::PhaseReport& phase) {
     std::vector<std::string> parts;
     if (phase.files_made() > 0) {
-      parts.push_back(absl::StrCat(FormatCount(phase.files_made()), " files made, ", FormatSize(phase.bytes_written()), " written",
+      parts.push_back(absl::StrCat(Plural(phase.files_made(), "file"), " made, ", FormatSize(phase.bytes_written()), " written",
                                    phase.duration_seconds() > 0 ? absl::StrCat(" at ", FormatThroughput(phase.bytes_written() / phase.duration_seconds())) : ""));
     }
-    if (phase.files_reused() > 0) parts.push_back(absl::StrCat(FormatCount(phase.files_reused()), " files kept, which fit already"));
-    if (phase.files_removed() > 0) parts.push_back(absl::StrCat(FormatCount(phase.files_removed()), " files removed"));
-    Line("  ", parts.empty() ? "nothing was done" : absl::StrJoin(parts, "; "));
+    if (phase.files_reused() > 0) parts.push_back(absl::StrCat(Plural(phase.files_reused(), "file"), " kept, which fit already"));
+    if (phase.files_removed() > 0) parts.push_back(absl::StrCat(Plural(phase.files_removed(), "file"), " removed"));
+    const bool done = phase.state() == "done";
+    // A worker that failed or was stopped says why, not what it had done until then.
+    const std::string none = done ? "there was nothing to do" : phase.kind() == "prepare" ? "not done; what it had made was removed again where the workers could" : "not done; what it had done until then is not known";
+    out_ += Wrapped(parts.empty() ? none : absl::StrCat(absl::StrJoin(parts, "; "), done ? "" : "; the others did not finish"), "  ", "  ");
   }
 
   static std::string PercentileText(const v1::OperationReport& o, double percent) {
@@ -140,7 +147,7 @@ class Renderer {
     if (workload.operations_size() > 1) row(workload.total());
     for (const v1::OperationReport& operation : workload.service_times()) row(Named(operation, "service"));
     for (const v1::OperationReport& operation : workload.submission_latencies()) row(Named(operation, "slat"));
-    out_ += table.Render("    ");
+    out_ += table.Render("    ", width_);
     if (!workload.limited_by().empty()) out_ += Wrapped(absl::StrCat(Bold(workload.limited_by()), " (", workload.limited_because(), ")"), "      ", "    limited by: ");
     if (workload.due_per_second() > 0) {
       out_ += Wrapped(absl::StrFormat("%s I/Os per second were due; the longest backlog was %s", FormatCount(workload.due_per_second()), FormatDuration(workload.longest_backlog_ns())), "      ", "    open loop: ");
@@ -158,9 +165,9 @@ class Renderer {
   void Verification(const v1::WorkloadReport& workload) {
     if (!workload.has_verification()) return;
     const v1::VerificationReport& v = workload.verification();
-    const std::string verdict = v.mismatches() > 0 ? Bad(absl::StrCat(FormatCount(v.mismatches()), " MISMATCHES: ", v.by_verdict())) : Good("all as written");
-    out_ += Wrapped(absl::StrCat(FormatCount(v.checked()), " blocks checked, ", verdict,
-                                 v.not_checkable() > 0 ? absl::StrCat("; ", FormatCount(v.not_checkable()), " could not be (not written by this run, or being written)") : ""),
+    const std::string verdict = v.mismatches() > 0 ? Bad(absl::StrCat(absl::StrCat(FormatCount(v.mismatches()), v.mismatches() == 1 ? " MISMATCH" : " MISMATCHES"), ": ", v.by_verdict())) : v.checked() > 0 ? Good("those as written") : Bad("nothing is proved");
+    out_ += Wrapped(absl::StrCat(Plural(v.checked(), "block"), " checked, ", verdict,
+                                 v.not_checkable() > 0 ? absl::StrCat("; ", FormatCount(v.not_checkable()), " could NOT be checked (not written by this run, or being written)") : ""),
                     "      ", "    verified: ");
     for (const std::string& detail : v.details()) out_ += Wrapped(Bad(detail), "        ", "      ");
   }
@@ -191,7 +198,7 @@ class Renderer {
                  host.lost() ? "-" : absl::StrCat("+", FormatDuration(host.start_offset_ns())),
                  Sparkline(values, 30, scale)});
     }
-    out_ += table.Render("    ");
+    out_ += table.Render("    ", width_);
     if (phase.hosts_size() > kHostsShown) Line("    and ", phase.hosts_size() - kHostsShown, " more; --format json lists all");
     for (const v1::Fairness& fairness : phase.fairness()) {
       if (fairness.count() < 2) continue;
@@ -207,7 +214,7 @@ class Renderer {
         table.Add({absl::StrCat(t.host(), "/", t.thread()), t.workload(), FormatCount(t.operations()), FormatCount(t.iops()),
                    absl::StrFormat("%.3f s", t.execution_time_seconds()), share(t.wait_ratio()), share(t.fsync_ratio()), share(t.rate_ratio()), share(t.think_ratio()), share(t.cpu_ratio())});
       }
-      out_ += table.Render("    ");
+      out_ += table.Render("    ", width_);
     }
     const v1::ThreadFairness& f = phase.thread_fairness();
     Line(absl::StrFormat("  threads fairness: events (avg/stddev) %.4f/%.2f, execution time (avg/stddev) %.4f/%.2f s", f.events_avg(), f.events_stddev(),
@@ -233,7 +240,7 @@ class Renderer {
                  FormatDuration(d.write_await_ms() * 1e6), absl::StrFormat("%.1fk", d.write_request_bytes() / 1024), FormatCount(d.flushes_per_second()),
                  absl::StrFormat("%.2f", d.queue_size()), absl::StrFormat("%.0f %%", 100 * d.busy_ratio())});
     }
-    out_ += table.Render("    ");
+    out_ += table.Render("    ", width_);
     for (const v1::DeviceReport& d : phase.devices()) {
       const bool fine = d.cross_check().verdict() == v1::CrossCheck::AGREE;
       const std::string verdict = VerdictText(d.cross_check());
@@ -266,11 +273,16 @@ class Renderer {
 
   const v1::Report& report_;
   const TextOptions options_;
+  const size_t width_;
   std::string out_;
 };
 
 }  // namespace
 
-std::string RenderText(const v1::Report& report, const TextOptions& options) { return Renderer(report, options).Render(); }
+std::string RenderText(const v1::Report& report, const TextOptions& options) {
+  v1::Report safe = report;
+  v1::CleanTexts(&safe);
+  return Renderer(safe, options).Render();
+}
 
 }  // namespace lockstep::controller

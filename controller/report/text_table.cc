@@ -5,31 +5,55 @@
 
 namespace lockstep::controller {
 
-size_t DisplayWidth(const std::string& text) {
-  size_t width = 0;
-  bool escape = false;
-  for (unsigned char c : text) {
-    if (c == 0x1b) escape = true;
-    if (!escape && (c & 0xc0) != 0x80) ++width;
-    if (escape && c == 'm') escape = false;
+namespace {
+
+constexpr size_t kNarrowest = 8;
+
+// To the width, whatever colours it has: those are given up when it is cut.
+std::string Cut(const std::string& text, size_t width) {
+  if (DisplayWidth(text) <= width) return text;
+  std::string plain;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = text[at] == '\x1b' ? text.find('m', at) : std::string::npos;
+    if (end == std::string::npos) {
+      plain += text[at++];
+    } else {
+      at = end + 1;
+    }
   }
-  return width;
+  return common::Printable(plain, width);
 }
 
-std::string TextTable::Render(const std::string& indent) const {
+}  // namespace
+
+std::string TextTable::Render(const std::string& indent, size_t width) const {
   std::vector<size_t> widths;
   for (const auto& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
   }
+  const auto is_left = [this](size_t column) { return std::find(left_.begin(), left_.end(), column) != left_.end(); };
+  const auto total = [&] {
+    size_t sum = DisplayWidth(indent) + (widths.empty() ? 0 : 2 * (widths.size() - 1));
+    for (size_t w : widths) sum += w;
+    return sum;
+  };
+  while (width != 0 && total() > width) {
+    size_t widest = widths.size();
+    for (size_t i = 0; i < widths.size(); ++i) {
+      if (is_left(i) && widths[i] > kNarrowest && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+    }
+    if (widest == widths.size()) break;
+    --widths[widest];
+  }
   std::string out;
   for (const auto& row : rows_) {
     std::string line = indent;
     for (size_t i = 0; i < row.size(); ++i) {
-      const std::string blanks(widths[i] - DisplayWidth(row[i]), ' ');
-      const bool left = std::find(left_.begin(), left_.end(), i) != left_.end();
+      const std::string cell = Cut(row[i], widths[i]);
+      const std::string blanks(widths[i] - DisplayWidth(cell), ' ');
       if (i > 0) line += "  ";
-      line += left ? row[i] + blanks : blanks + row[i];
+      line += is_left(i) ? cell + blanks : blanks + cell;
     }
     line.erase(line.find_last_not_of(' ') + 1);
     out += line + "\n";

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -14,7 +15,7 @@ using common::Guard;
 
 constexpr size_t kGroup = 512;  // batches to a transaction
 constexpr size_t kGroupBytes = 16 << 20;
-constexpr size_t kBatchLimitBytes = 4 << 20;
+constexpr auto kBatchLimitBytes = static_cast<size_t>(limits::kBatchBytes);
 constexpr size_t kReplayBytes = 4 << 20;
 // Of one worker in a transaction, or in a record of the spool.
 constexpr size_t kLargestPart = 16 << 20;

@@ -3,12 +3,16 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/text.h"
 #include "common/units.h"
 
 namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kRollupNs = 10000000000;
+// Each has a dense histogram: of longer phases, the intervals themselves are asked.
+constexpr size_t kMostRollups = 20000;
 // More intervals than this are not skipped by a worker of ours.
 constexpr uint32_t kLongestGap = 1000000;
 
@@ -31,11 +35,31 @@ std::string ClassName(v1::IntervalClass interval_class) {
 
 }  // namespace
 
+namespace {
+
+// Figures that no host has; empty when all are possible.
+std::string WrongNumber(const v1::IntervalSample& sample) {
+  constexpr int kMostDevices = 1000;
+  if (sample.devices_size() > kMostDevices) return absl::StrCat("has ", sample.devices_size(), " devices");
+  for (const v1::DeviceSample& device : sample.devices()) {
+    if (device.name().size() > 128 || !common::IsPlainText(device.name(), false)) return "a device has no name";
+  }
+  const v1::HostSample& host = sample.host();
+  for (const double ratio : {host.user_ratio(), host.system_ratio(), host.idle_ratio(), host.iowait_ratio(), host.steal_ratio()}) {
+    if (!(ratio >= -2 && ratio <= 2)) return absl::StrCat("a share of the processors' time is ", ratio);
+  }
+  return "";
+}
+
+}  // namespace
+
 absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
   constexpr int64_t kLongestNs = int64_t{366} * 24 * 3600 * 1000000000;
   if (sample.begin_ns() < 0 || sample.end_ns() < sample.begin_ns() || sample.end_ns() > kLongestNs) {
     return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " lies from ", sample.begin_ns(), " to ", sample.end_ns(), " ns"));
   }
+  if (sample.interval() >= limits::kIntervalsOfAPhase) return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), "; a phase has at most ", limits::kIntervalsOfAPhase));
+  if (const std::string wrong = WrongNumber(sample); !wrong.empty()) return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), ": ", wrong));
   if (sample.interval() < next_[worker]) return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " came after interval ", next_[worker] - 1));
   if (sample.interval() > next_[worker] + kLongestGap) return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " where ", next_[worker], " was due"));
   // Everything is decoded before anything is added.
@@ -58,7 +82,9 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
     }
   }
   next_[worker] = sample.interval() + 1;
-  Interval& interval = pending_[sample.interval()];
+  // Of one that those who watch have not waited for, only the sums remain to be made.
+  Interval gone;
+  Interval& interval = sample.interval() < taken_ ? gone : pending_[sample.interval()];
   if (sample.interval_class() != v1::INTERVAL_CLASS_UNSPECIFIED) interval.interval_class = sample.interval_class();
   interval.end_seconds = std::max(interval.end_seconds, static_cast<double>(sample.end_ns()) / 1e9);
   HostPart& part = interval.hosts[worker];
@@ -78,7 +104,10 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
   for (const auto& [key, totals] : decoded) {
     merge(&sums_[worker][key], totals);
     const auto& [workload, interval_class, kind, metric] = key;
-    if (interval_class == v1::INTERVAL_CLASS_MEASURED) merge(&rollups_[{workload, kind, metric, sample.begin_ns() / kRollupNs * kRollupNs}], totals);
+    if (interval_class == v1::INTERVAL_CLASS_MEASURED) {
+      const std::tuple<uint32_t, int, int, int64_t> rollup{workload, kind, metric, sample.begin_ns() / kRollupNs * kRollupNs};
+      if (rollups_.size() < kMostRollups || rollups_.count(rollup) != 0) merge(&rollups_[rollup], totals);
+    }
     if (metric == v1::METRIC_SERVICE_TIME) errors_ += totals.errors;
     if (kind == v1::OPERATION_KIND_FSYNC || metric != (open_loops.count({workload, kind}) != 0 ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME)) continue;
     merge(&part.totals, totals);
@@ -176,7 +205,8 @@ std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
     const auto first = pending_.begin();
     const bool all = std::all_of(hosts_.begin(), hosts_.end(), [&](const auto& host) { return absent_.count(host.first) != 0 || first->second.hosts.count(host.first) != 0;
     });
-    if (!all) break;
+    if (!all && pending_.size() <= static_cast<size_t>(limits::kIntervalsAhead)) break;
+    taken_ = first->first + 1;
     complete.push_back(Merge(first->first, first->second));
     CheckBrakes(first->first, first->second, complete.back());
     pending_.erase(first);

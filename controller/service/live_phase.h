@@ -29,7 +29,8 @@ class LivePhase {
   // A worker from which no more samples come.
   void Leave(uint32_t worker) { absent_.insert(worker); }
 
-  // Intervals that all present workers have delivered and that were not taken yet, in order.
+  // Intervals that all present workers have delivered and that were not taken yet, in order. Beyond limits::kIntervalsAhead nobody is waited
+  // for: an interval is then merged of those who have delivered it.
   std::vector<v1::FleetInterval> TakeComplete();
   // Why the run must end by its abort_if; empty while it need not.
   const std::string& abort_reason() const { return abort_reason_; }
@@ -68,6 +69,7 @@ class LivePhase {
   std::map<uint32_t, double> measured_seconds_;               // by worker
   std::map<uint32_t, uint32_t> next_;                         // by worker: the interval that may come
   std::map<uint32_t, Interval> pending_;                      // by interval number
+  uint32_t taken_ = 0;                                        // intervals below were merged
   uint64_t errors_ = 0;
   std::string abort_reason_;
 };

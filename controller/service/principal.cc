@@ -3,6 +3,7 @@
 #include <set>
 
 #include "common/text.h"
+#include "grpc/grpc_security_constants.h"
 
 namespace lockstep::controller {
 namespace {
@@ -29,7 +30,7 @@ Principal PrincipalOf(const grpc::ServerContextBase& context) {
   for (const auto& name : auth->FindPropertyValues("x509_common_name")) principal.name = common::Printable(ToString(name), 128);
   // DNS names alone: an authority that checks those may let anybody have any e-mail address or URI.
   std::set<Role> roles;
-  for (const auto& name : auth->FindPropertyValues("x509_dns")) {
+  for (const auto& name : auth->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {
     const std::string text = ToString(name);
     for (Role role : {Role::kViewer, Role::kSubmitter, Role::kWorker, Role::kAdmin}) {
       if (text == std::string(RoleName(role)) + ".role.lockstep") roles.insert(role);

@@ -179,7 +179,7 @@ class Fleet:
     @staticmethod
     def words(words):
         """Store and targets of a test share a file system: its jobs say that they may."""
-        if any(word in ("run", "submit", "plan") for word in words) and "-" in words:
+        if any(word in ("run", "submit", "plan") for word in words) and "-" in words or "rerun" in words and "--set" in words:
             return [f"{BIN}/lockstep", *words, "--set", "store_filesystem=true"]
         return [f"{BIN}/lockstep", *words]
 

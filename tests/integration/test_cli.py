@@ -79,7 +79,7 @@ phases:
     def test_listings(self):
         self.assertIn("node1", self.ok(self.fleet.lockstep("hosts")).out)
         self.assertIn("/dev/", self.ok(self.fleet.lockstep("devices")).out)
-        self.assertIn("1 workers attached", self.ok(self.fleet.lockstep("status")).out)
+        self.assertIn("1 worker attached", self.ok(self.fleet.lockstep("status")).out)
 
     def test_a_run_that_does_not_exist(self):
         self.assertIn("no run's id begins with 'ffff0000'", self.ok(self.fleet.lockstep("report", "ffff0000"), 1).err)
@@ -87,7 +87,7 @@ phases:
     def test_no_controller_says_what_to_do(self):
         done = subprocess.run([f"{BIN}/lockstep", "--controller", "127.0.0.1:1", "status"], capture_output=True, text=True, timeout=30, check=False)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("start one here with `lockstep up`", done.stderr)
+        self.assertIn("nobody listens there. Start one here with `lockstep up`", done.stderr)
 
     def test_addresses_and_numbers_that_are_none(self):
         for program, *words in (("lockstep", "status", "--controller", "127.0.0.1"), ("lockstep-worker", "--controller", "127.0.0.1:99999"),
@@ -120,7 +120,7 @@ phases:
 
     def test_interrupt_on_a_terminal_asks_and_the_run_goes_on_when_only_the_watching_stops(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as job:
-            job.write(files_job(self.fleet.data, hosts=1, duration="5s"))
+            job.write(files_job(self.fleet.data, hosts=1, duration="5s", extra="store_filesystem: true"))
             job.flush()
             pid, terminal = pty.fork()
             if pid == 0:

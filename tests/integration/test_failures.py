@@ -88,7 +88,11 @@ class Stops(FleetTest):
 
     def test_an_ended_run_cannot_be_stopped(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
-        self.assertIn("has ended already", self.ok(self.fleet.lockstep("stop", "last"), 1).err)
+        run = self.fleet.sql("SELECT last_run()")[0][0]
+        self.assertIn("has ended already", self.ok(self.fleet.lockstep("stop", run), 1).err)
+        self.assertIn("nothing is queued or in progress", self.ok(self.fleet.lockstep("stop"), 1).err)
+        for command in ("stop", "report", "watch"):
+            self.assertIn("no run is named", self.ok(self.fleet.lockstep(command, ""), 1).err)
 
     def test_expectations_decide_the_exit_status(self):
         job = files_job(self.fleet.data, duration="1s").replace("duration: 1s", "duration: 1s\n      expect: {iops: 1, p99: 1us, fairness: 0.1}")
@@ -135,21 +139,30 @@ class Refusals(FleetTest):
 @needs_root
 class FullDisk(unittest.TestCase):
 
-    def test_a_disk_that_fills_up_while_files_are_laid_out(self):
-        with Fleet(2) as fleet:
+    def test_what_all_workers_together_would_fill_is_refused_before_anything_is_made(self):
+        with Fleet(4) as fleet:
             small = os.path.join(fleet.data, "small")
             os.mkdir(small)
-            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=24m", "tmpfs", small], check=True)
+            subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", small], check=True)
             try:
-                # Each worker's file fits alone; both do not.
-                done = fleet.run_job(files_job(small, size="16MiB", workload=", direct: false"))
-                self.assertEqual(done.status, 3, str(done))
-                text = done.text
-                self.assertRegex(text, rf"phase prepare failed on node[12]: {small}/node[12]/file( at offset \d+: No space left on device|: needs 16 MiB)")
-                # What prepare had made is gone again.
-                self.assertEqual([f for _, _, files in os.walk(small) for f in files], [])
+                # Each worker's file fits alone; all do not, and what would leave nothing free does not either.
+                for size, needed in (("24MiB", "96 MiB"), ("15.5MiB", "62 MiB")):
+                    done = fleet.run_job(files_job(small, hosts=4, size=size, workload=", direct: false"))
+                    self.assertEqual(done.status, 3, str(done))
+                    self.assertIn(f"all workers together need {needed}, its file system has 64 MiB free, of which 3.20 MiB stay free", done.text)
+                    self.assertEqual(os.listdir(small), [])
+                self.assertEqual(fleet.run_job(files_job(small, hosts=4, size="15MiB", duration="1s", workload=", direct: false")).status, 0)
             finally:
                 subprocess.run(["umount", small], check=True)
+
+    def test_the_stores_own_file_system_is_filled_only_where_it_is_said_twice(self):
+        with Fleet(1) as fleet:
+            job = files_job(fleet.data, hosts=1)
+            refused = fleet.lockstep("plan", "/dev/stdin", stdin=job)
+            self.assertEqual(refused.status, 2, str(refused))
+            self.assertIn("lies on the file system of Lockstep's own store", refused.err)
+            self.assertIn("--allow-store-filesystem at the controller (done)", refused.err)
+            self.assertEqual(fleet.lockstep("plan", "-", stdin=job).status, 0)
 
 
 class Stores(unittest.TestCase):

@@ -15,7 +15,9 @@ TEST(DiskStatsTest, DifferencesInBytesAndMilliseconds) {
   const auto earlier = ParseDiskStats(kEarlier);
   const auto later = ParseDiskStats(kLater);
   EXPECT_EQ(earlier.size(), 2u);
-  const v1::DeviceSample d = Difference(earlier.at("vda"), later.at("vda"));
+  const auto difference = Difference(earlier.at("vda"), later.at("vda"));
+  ASSERT_TRUE(difference.has_value());
+  const v1::DeviceSample& d = *difference;
   EXPECT_EQ(d.reads(), 50u);
   EXPECT_EQ(d.read_merges(), 1u);
   EXPECT_EQ(d.read_bytes(), 512000u);
@@ -31,7 +33,15 @@ TEST(DiskStatsTest, AMillisecondCounterThatWrappedStillHasADifference) {
   v1::DeviceSample earlier, later;
   earlier.set_read_time_ms(4294967290);
   later.set_read_time_ms(10);
-  EXPECT_EQ(Difference(earlier, later).read_time_ms(), 16u);
+  ASSERT_TRUE(Difference(earlier, later).has_value());
+  EXPECT_EQ(Difference(earlier, later)->read_time_ms(), 16u);
+}
+
+// A device that is attached anew between two readings begins at nought: there is no difference.
+TEST(DiskStatsTest, CountersThatRanBackwardsGiveNoSample) {
+  const auto attached = ParseDiskStats(kLater);
+  const auto anew = ParseDiskStats(kEarlier);
+  EXPECT_FALSE(Difference(attached.at("vda"), anew.at("vda")).has_value());
 }
 
 TEST(HostStatsTest, SharesOfTimeAndCounters) {

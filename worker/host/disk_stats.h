@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "proto/result.pb.h"
@@ -13,6 +14,6 @@ namespace lockstep::worker {
 std::map<std::string, v1::DeviceSample> ParseDiskStats(const std::string& text);
 
 // What happened between two readings. The kernel's counters of time are 32 bits wide and wrap.
-v1::DeviceSample Difference(const v1::DeviceSample& earlier, const v1::DeviceSample& later);
+std::optional<v1::DeviceSample> Difference(const v1::DeviceSample& earlier, const v1::DeviceSample& later);
 
 }  // namespace lockstep::worker

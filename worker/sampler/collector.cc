@@ -169,7 +169,8 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   }
   for (const auto& [name, device] : reading.devices) {
     const auto earlier = last_reading_.devices.find(name);
-    if (earlier != last_reading_.devices.end()) *sample.add_devices() = Difference(earlier->second, device);
+    if (earlier == last_reading_.devices.end()) continue;
+    if (auto difference = Difference(earlier->second, device)) *sample.add_devices() = *std::move(difference);
   }
   if (options_.sample_host) *sample.mutable_host() = Difference(last_reading_.host, reading.host, ClockTickNs());
   last_reading_ = reading;

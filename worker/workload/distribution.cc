@@ -15,6 +15,10 @@ class UniformDistribution final : public Distribution {
   const uint64_t size_;
 };
 
+// A draw that is rejected this often in a row comes from parameters that no distribution has: it is uniform then, so that a thread is
+// never kept from hearing that it is to stop. Of valid ones less than one draw in 10^19 is.
+constexpr int kMostDraws = 128;
+
 // Where a popularity rank lies.
 class Layout {
  public:
@@ -39,12 +43,13 @@ class ZipfDistribution final : public Distribution {
         slack_(2 - Inverse(Integral(2.5) - Density(2))) {}
 
   uint64_t Draw(Random* random) const override {
-    while (true) {
+    for (int draw = 0; draw < kMostDraws; ++draw) {
       const double u = last_ + random->Unit() * (first_ - last_);
       const double x = Inverse(u);
       const double k = std::clamp(std::floor(x + 0.5), 1.0, static_cast<double>(size_));
       if (k - x <= slack_ || u >= Integral(k + 0.5) - Density(k)) return layout_.At(static_cast<uint64_t>(k) - 1);
     }
+    return random->Below(size_);
   }
 
  private:
@@ -77,7 +82,7 @@ class ParetoDistribution final : public Distribution {
 
   uint64_t Draw(Random* random) const override {
     const double rank = std::pow(random->Unit(), power_) * static_cast<double>(size_);
-    return layout_.At(std::min(static_cast<uint64_t>(rank), size_ - 1));
+    return layout_.At(rank >= 0 && rank < static_cast<double>(size_) ? static_cast<uint64_t>(rank) : size_ - 1);
   }
 
  private:
@@ -94,11 +99,13 @@ class NormalDistribution final : public Distribution {
 
   uint64_t Draw(Random* random) const override {
     constexpr double kTwoPi = 6.283185307179586;
-    while (true) {
+    // Far from the target's middle, or with a wide deviation, most draws fall outside: more are needed here.
+    for (int draw = 0; draw < 64 * kMostDraws; ++draw) {
       const double radius = std::sqrt(-2 * std::log(1 - random->Unit()));
       const double place = center_ + deviation_ * radius * std::cos(kTwoPi * random->Unit());
       if (place >= 0 && place < size_) return static_cast<uint64_t>(place);
     }
+    return random->Below(static_cast<uint64_t>(size_));
   }
 
  private:

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "httplib.h"
+
+namespace lockstep::web {
+
+// Serves each connection on a thread of its own, up to limits::kPageThreads; threads come when they are needed, and go when they are not.
+// Beyond that connections wait, some here and the rest in the kernel, until one ends, which idle and slow ones soon do. Thread-safe.
+class Connections final : public httplib::TaskQueue {
+ public:
+  ~Connections() override { shutdown(); }
+  void enqueue(std::function<void()> serve) override;
+  // Returns when every thread has ended.
+  void shutdown() override;
+
+ private:
+  void Main();
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;  // guarded by mutex_, as are the next
+  int threads_ = 0;
+  int idle_ = 0;
+  bool stopping_ = false;
+};
+
+}  // namespace lockstep::web
