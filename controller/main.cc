@@ -290,8 +290,11 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a second controller on the port must fail, not share it
   builder.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
   builder.SetMaxSendMessageSize(static_cast<int>(limits::kReportBytes));
-  // Idle connections of nobody's do not stay.
-  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, 64);
+  // Connections of nobody's do not stay, and what is being received has a limit in all.
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, static_cast<int>(limits::kIdleConnectionMs));
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, static_cast<int>(limits::kHelloNs / 1000000));
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, static_cast<int>(limits::kStreamsOfAConnection));
+  builder.SetResourceQuota(grpc::ResourceQuota("controller").Resize(static_cast<size_t>(limits::kGrpcBytes)));
   // Workers' keepalives on idle connections (worker/agent/agent.cc) are no abuse.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   std::vector<int> ports(flags.listen.size(), 0);

@@ -260,7 +260,7 @@ absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
 
 absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {
   const std::string data = directory_ + "/data";
-  pid_ = Spawn({binaries + "/postgres", "-D", data, "-k", directory_ + "/run", "-p", "5432", "-c", "listen_addresses=", "-c",
+  pid_ = Spawn({binaries + "/postgres", "-D", data, "-k", directory_ + "/run", "-p", "5432", "-c", "listen_addresses=", "-c", "lockstep.embedded=on", "-c",
                 "unix_socket_permissions=0700", "-c", "synchronous_commit=on", "-c", "jit=off", "-c", "max_connections=64", "-c",
                 "max_wal_size=2GB"},
                directory_ + "/postgres.log");

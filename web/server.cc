@@ -20,6 +20,7 @@
 #include "web/connections.h"
 #include "web/event_stream.h"
 #include "web/page_files.h"
+#include "web/page_server.h"
 #include "xxhash.h"
 
 namespace lockstep::web {
@@ -91,9 +92,6 @@ class Server::Impl {
     names_.insert(host);
     AddRoutes();
     server_.new_task_queue = [] { return new Connections; };
-    server_.set_read_timeout(limits::kPageIdleSeconds, 0);
-    server_.set_write_timeout(limits::kPageIdleSeconds * 2, 0);
-    server_.set_keep_alive_timeout(limits::kPageIdleSeconds);
     server_.set_payload_max_length(static_cast<size_t>(limits::kPageRequestBytes));
     int port = atoi(address.c_str() + colon + 1);
     if (port == 0) {
@@ -114,6 +112,7 @@ class Server::Impl {
       for (const auto& stream : streams_) stream->Cancel();
     }
     server_.stop();
+    server_.CloseAll();
     if (thread_.joinable()) thread_.join();
   }
 
@@ -132,6 +131,10 @@ class Server::Impl {
   void AddRoutes() {
     server_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
       for (const auto& [name, value] : kHeaders) response.set_header(name.c_str(), value);
+      if (request.method != "GET" && request.method != "HEAD") {
+        SendWords(405, "this page only reads", &response);
+        return httplib::Server::HandlerResponse::Handled;
+      }
       if (IsOurs(request.get_header_value("Host"))) return httplib::Server::HandlerResponse::Unhandled;
       SendWords(421, "this page is not served under that name; --http-name allows one", &response);
       return httplib::Server::HandlerResponse::Handled;
@@ -226,7 +229,7 @@ class Server::Impl {
 
   std::set<std::string> names_;
   std::unique_ptr<v1::Controller::Stub> stub_;
-  httplib::Server server_;
+  PageServer server_;
   std::string url_;
   std::thread thread_;
   std::mutex mutex_;

@@ -77,6 +77,7 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
   if (!identity.ok()) return identity.status();
   options.controllers = flags.controllers;
   options.credentials = *credentials;
+  options.tls = flags.tls.any();
   options.worker_id = identity->worker_id;
   options.outbox = {flags.outbox_memory_mib << 20, flags.state_directory + "/outbox", flags.outbox_disk_mib << 20};
   options.mismatch_directory = flags.state_directory + "/mismatches";

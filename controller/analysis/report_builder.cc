@@ -391,7 +391,8 @@ class PhaseBuilder {
         e->set_text(absl::StrCat(w.name(), ": every block that could be checked is as it was written"));
         e->set_found(v.mismatches() > 0 ? v.by_verdict() : v.checked() > 0 ? absl::StrFormat("%s of %s checked, all as written", common::FormatCount(v.checked()), common::FormatCount(v.checked() + v.not_checkable()))
                                                                            : "none could be checked");
-        e->set_held(v.mismatches() == 0 && v.checked() > 0);
+        // Nothing to check is no failure of a mixed load; of a phase that is there to check it is.
+        e->set_held(v.mismatches() == 0 && (v.checked() > 0 || phase_.phase.kind != "verify"));
         if (v.not_checkable() > v.checked()) {
           report_.add_remarks(absl::StrFormat("%s: %s of %s blocks read could not be checked, because nothing is known of what they must hold: they are neither proved right nor wrong", w.name(),
                                               common::FormatCount(v.not_checkable()), common::FormatCount(v.checked() + v.not_checkable())));

@@ -101,7 +101,7 @@ class Reader {
   void Error(const YAML::Node& node, const std::string& path, const std::string& text) {
     constexpr size_t kMostErrors = 100;
     if (file_->errors.size() >= kMostErrors) return;
-    file_->errors.push_back(absl::StrCat(file_->PlaceOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text));
+    file_->errors.push_back(common::PrintableLines(absl::StrCat(file_->PlaceOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text)));
   }
 
   // Anchors let a short file stand for an endless one.
@@ -117,13 +117,14 @@ class Reader {
     Entries entries;
     Entries merged;
     for (const auto& entry : node) {
+      if (TooMuch(entry.first)) break;
       if (entry.first.as<std::string>("") != "<<") {
         entries.emplace_back(entry.first, entry.second);
         continue;
       }
       const YAML::Node from = entry.second;
       const size_t count = from.IsSequence() ? from.size() : 1;
-      for (size_t i = 0; i < count; ++i) {
+      for (size_t i = 0; i < count && !TooMuch(entry.first); ++i) {
         const YAML::Node one = from.IsSequence() ? from[i] : from;
         if (!one.IsMap() || depth >= kDeepest) {
           Error(entry.first, path, "<< takes a map, or a list of maps");

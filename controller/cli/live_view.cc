@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
+#include <optional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -132,11 +133,11 @@ class Interrupts {
   void Main() {
     char byte = 0;
     while (read(pipe_[0], &byte, 1) == 1 && byte != 'e') {
-      char answer = byte == 't' ? (owner_ == Owner::kSubmitter ? 'c' : 'w') : Ask();
-      if (answer == 'e') return;
-      if (answer == 'c') {
+      const Wish wish = byte == 't' ? OnTerminate() : Ask();
+      if (wish == Wish::kNothingAnyMore) return;
+      if (wish == Wish::kCancel) {
         Cancel();
-      } else if (answer == 'w') {
+      } else if (wish == Wish::kLeave) {
         left_ = true;
         watch_->TryCancel();
         return;
@@ -144,31 +145,36 @@ class Interrupts {
     }
   }
 
-  // The answer's first letter; 0 for none, 'e' when the run has ended meanwhile.
-  char Ask() {
-    if (isatty(0) == 0) return 'c';
+  enum class Wish { kWatchOn, kCancel, kLeave, kNothingAnyMore };
+
+  Wish OnTerminate() const { return owner_ == Owner::kSubmitter ? Wish::kCancel : Wish::kLeave; }
+
+  // kNothingAnyMore when the run has ended meanwhile.
+  Wish Ask() {
+    if (isatty(0) == 0) return Wish::kCancel;
     const int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
-    if (terminal < 0) return 'w';
+    if (terminal < 0) return Wish::kLeave;
     printer_->Hold();
     std::cerr << "\n[c]ancel the run, stop [w]atching (it goes on), or Enter to keep watching? " << std::flush;
-    char answer = 0;
-    while (answer == 0) {
+    std::optional<Wish> wish;
+    while (!wish) {
       pollfd ready[] = {{terminal, POLLIN, 0}, {pipe_[0], POLLIN, 0}};
-      if (poll(ready, 2, -1) < 0 && errno != EINTR) break;
+      if (poll(ready, 2, -1) < 0 && errno != EINTR) wish = Wish::kWatchOn;
       char byte = 0;
       if ((ready[1].revents & POLLIN) != 0 && read(pipe_[0], &byte, 1) == 1) {
         if (byte == 'i') continue;  // Ctrl-C once more
-        answer = byte == 'e' ? 'e' : owner_ == Owner::kSubmitter ? 'c' : 'w';
+        wish = byte == 'e' ? Wish::kNothingAnyMore : OnTerminate();
         std::cerr << (byte == 'e' ? "\n(the run has ended)\n" : "\n");
       } else if ((ready[0].revents & (POLLIN | POLLHUP)) != 0) {
         char line[64] = {};
         const ssize_t got = read(terminal, line, sizeof line);
-        answer = got <= 0 ? 'w' : static_cast<char>(line[0] | 0x20);
+        const char letter = got <= 0 ? 'w' : static_cast<char>(line[0] | 0x20);
+        wish = letter == 'c' ? Wish::kCancel : letter == 'w' ? Wish::kLeave : Wish::kWatchOn;
       }
     }
     close(terminal);
     printer_->Resume();
-    return answer;
+    return *wish;
   }
 
   void Cancel() {

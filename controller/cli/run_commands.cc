@@ -88,12 +88,12 @@ int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub, c
       if (printed != kError || !over || state == "done") return printed;
       v1::Report known;
       *known.mutable_run() = watched.summary;
-      std::cerr << "the run is " << state << (watched.summary.outcome().empty() ? "" : ": " + watched.summary.outcome()) << "; its report is in the store\n";
+      std::cerr << common::Printable(absl::StrCat("the run is ", state, watched.summary.outcome().empty() ? "" : ": ", watched.summary.outcome())) << "; its report is in the store\n";
       return StatusOf(known);
     }
     if (watched.status.error_code() == grpc::StatusCode::NOT_FOUND || watched.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) return Fail(watched.status);
     if (watched.status.error_code() == grpc::StatusCode::UNAVAILABLE || watched.status.error_code() == grpc::StatusCode::CANCELLED) {
-      std::cerr << "the controller is gone (" << watched.status.error_message() << "); the workers go on with their phase; waiting for it, or one that takes over\n";
+      std::cerr << "the controller is gone (" << common::Printable(watched.status.error_message()) << "); the workers go on with their phase; waiting for it, or one that takes over\n";
       stub = AwaitSuccessor(context);
       if (stub != nullptr) continue;
     }
@@ -135,7 +135,7 @@ int Stop(const Context& context, const Flags& flags) {
   v1::StopReply reply;
   const grpc::Status status = (*stub)->Stop(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  std::cout << reply.state() << " run " << reply.run_id() << " (" << common::Printable(reply.job_name()) << ")\n";
+  std::cout << common::Printable(absl::StrCat(reply.state(), " run ", reply.run_id(), " (", reply.job_name(), ")")) << "\n";
   return kOk;
 }
 
@@ -208,7 +208,7 @@ int SubmitAndFollow(const Context& context, const JobFile& file, const std::stri
   if (!stub.ok()) return Fail(stub.status());
   std::string run_id;
   if (const int status = SubmitJob(stub->get(), file, owner, &run_id); status != kOk) return status;
-  std::cerr << "run " << run_id << "\n";
+  std::cerr << "run " << common::Printable(run_id) << "\n";
   return Follow(context, *std::move(stub), run_id, format, Owner::kSubmitter);
 }
 
@@ -240,7 +240,7 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
     if (!stub.ok()) return void(*status = Fail(stub.status()));
     std::string run_id;
     *status = SubmitJob(stub->get(), *file, flags->owner, &run_id);
-    if (*status == kOk) std::cout << run_id << "\n";
+    if (*status == kOk) std::cout << common::Printable(run_id) << "\n";
   });
 
   CLI::App* watch = app->add_subcommand("watch", "Follow a run to its end, then print its report");

@@ -8,51 +8,44 @@ namespace {
 
 bool Before(const Place& a, const Place& b) { return std::tie(a.thing, a.begin, a.end) < std::tie(b.thing, b.begin, b.end); }
 
-// Whether one of the sorted places has bytes in common with `wanted`.
-bool Overlaps(const std::vector<Place>& sorted, const Place& wanted) {
-  auto place = std::lower_bound(sorted.begin(), sorted.end(), Place{wanted.thing, 0, 0}, Before);
-  for (; place != sorted.end() && place->thing == wanted.thing; ++place) {
-    if (place->begin < wanted.end && wanted.begin < place->end) return true;
-  }
-  return false;
-}
-
 }  // namespace
-
-void SortPlaces(std::vector<Place>* places) { std::sort(places->begin(), places->end(), Before); }
-
-bool FindOverlap(const std::vector<Place>& a, const std::vector<Place>& b, size_t* in_a) {
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!Overlaps(b, a[i])) continue;
-    *in_a = i;
-    return true;
-  }
-  return false;
-}
 
 void PlaceLedger::Hold(const std::string& run_id, const std::string& worker_id, const std::vector<Place>& places) {
   if (places.empty()) return;
   std::vector<Place>& held = places_[{run_id, worker_id}];
   held.insert(held.end(), places.begin(), places.end());
-  SortPlaces(&held);
+  std::sort(held.begin(), held.end(), Before);
   const auto same = [](const Place& a, const Place& b) { return !Before(a, b) && !Before(b, a); };
   held.erase(std::unique(held.begin(), held.end(), same), held.end());
+  changed_ = true;
+}
+
+void PlaceLedger::Reindex() {
+  if (!changed_) return;
+  index_.clear();
+  for (const auto& [holder, held] : places_) {
+    for (const Place& place : held) index_.push_back({place.thing, place.begin, place.end, &holder});
+  }
+  std::stable_sort(index_.begin(), index_.end(), [](const Entry& a, const Entry& b) { return a.thing < b.thing; });
+  changed_ = false;
 }
 
 PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::vector<Place>& places, int64_t now_ns) {
-  for (auto held = places_.begin(); held != places_.end();) {
-    const Holder& holder = held->first;
-    size_t place = 0;
-    if (holder.first == run_id || !FindOverlap(places, held->second, &place)) {
-      ++held;
-      continue;
+  Reindex();
+  std::set<Holder> free;  // lost ones whose time has passed
+  for (size_t i = 0; i < places.size(); ++i) {
+    const Place& wanted = places[i];
+    auto entry = std::lower_bound(index_.begin(), index_.end(), wanted.thing, [](const Entry& e, uint64_t thing) { return e.thing < thing; });
+    for (; entry != index_.end() && entry->thing == wanted.thing; ++entry) {
+      const Holder& holder = *entry->holder;
+      if (holder.first == run_id || entry->begin >= wanted.end || wanted.begin >= entry->end || free.count(holder) != 0) continue;
+      const auto lost = lost_.find(holder);
+      if (over_.count(holder.first) == 0 || lost == lost_.end() || !guards_.Pass(common::Guard::kPlacesHeld, lost->second <= now_ns)) return {holder.first, holder.second, i};
+      free.insert(holder);
     }
-    const auto lost = lost_.find(holder);
-    if (over_.count(holder.first) == 0 || lost == lost_.end() || !guards_.Pass(common::Guard::kPlacesHeld, lost->second <= now_ns)) {
-      return {holder.first, holder.second, place};
-    }
-    held = places_.erase(held);
   }
+  for (const Holder& holder : free) places_.erase(holder);
+  changed_ = changed_ || !free.empty();
   return {};
 }
 
@@ -64,7 +57,7 @@ void PlaceLedger::Confirm(const std::string& worker_id) {
       ++lost;
       continue;
     }
-    if (over_.count(lost->first.first) != 0) places_.erase(lost->first);
+    if (over_.count(lost->first.first) != 0) changed_ = places_.erase(lost->first) > 0 || changed_;
     lost = lost_.erase(lost);
   }
 }
@@ -79,6 +72,7 @@ int64_t PlaceLedger::End(const std::string& run_id) {
   for (const auto& [holder, free_ns] : lost_) {
     if (holder.first == run_id) last = std::max(last, free_ns);
   }
+  changed_ = true;
   for (auto held = places_.lower_bound({run_id, ""}); held != places_.end() && held->first.first == run_id;) {
     held = lost_.count(held->first) == 0 ? places_.erase(held) : std::next(held);
   }

@@ -46,13 +46,16 @@ class PlaceLedger {
   using Holder = std::pair<std::string, std::string>;  // run and worker
   common::Guards guards_;
   std::map<Holder, std::vector<Place>> places_;        // by thing, then begin
+  // All of them in one list, by thing, so that a look costs what is looked for; made anew when what is held has changed.
+  struct Entry {
+    uint64_t thing, begin, end;
+    const Holder* holder;
+  };
+  void Reindex();
+  std::vector<Entry> index_;
+  bool changed_ = false;
   std::map<Holder, int64_t> lost_;                     // → free at
   std::set<std::string> over_;                         // runs that have ended and still hold something
 };
-
-// Whether two of the lists' places have bytes in common: the numbers of the first such pair.
-bool FindOverlap(const std::vector<Place>& a, const std::vector<Place>& b, size_t* in_a);
-// In the order that FindOverlap() and the ledger need.
-void SortPlaces(std::vector<Place>* places);
 
 }  // namespace lockstep::controller

@@ -36,6 +36,14 @@ void ControlStream::Refuse(const absl::Status& reason) {
 
 void ControlStream::HandleFirst() {
   absl::Status refused;
+  // A mount point or a device's model may have any name; what identifies must be as it should.
+  if (incoming_.has_hello()) {
+    const std::string id = incoming_.hello().worker_id();
+    const std::string name = incoming_.hello().host().name();
+    v1::CleanTexts(&incoming_);
+    incoming_.mutable_hello()->set_worker_id(id);
+    incoming_.mutable_hello()->mutable_host()->set_name(name);
+  }
   if (!incoming_.has_hello()) {
     refused = absl::FailedPreconditionError("the first message must be Hello");
   } else if (incoming_.hello().protocol_version() != v1::PROTOCOL_VERSION_CURRENT) {

@@ -37,18 +37,18 @@ void Slice(uint64_t total, uint64_t position, uint64_t count, v1::TargetAssignme
   out->set_slice_length_bytes(std::max<uint64_t>(units * unit, 1));
 }
 
-bool IsWrittenBy(const v1::RunPhase& load, const std::string& name) {
-  return std::any_of(load.workloads().begin(), load.workloads().end(), [&](const v1::Workload& w) {
-    return Writes(w) && std::find(w.targets().begin(), w.targets().end(), name) != w.targets().end();
+// Whether this worker's own workloads write the target: others' say nothing about what it opens.
+bool IsWrittenBy(const v1::RunAssignment& load, const std::string& name) {
+  return std::any_of(load.workloads().begin(), load.workloads().end(), [&](const v1::WorkloadAssignment& w) {
+    return Writes(w.workload()) && std::find(w.workload().targets().begin(), w.workload().targets().end(), name) != w.workload().targets().end();
   });
 }
 
-v1::TargetAssignment AssignTarget(const SettledRun& run, const v1::RunPhase& load, uint32_t index, uint32_t worker, uint64_t position, uint64_t count) {
+v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_t worker, uint64_t position, uint64_t count) {
   const v1::Target& target = run.job.targets(static_cast<int>(index));
   v1::TargetAssignment out;
   out.set_index(index);
   *out.mutable_target() = target;
-  out.set_written(IsWrittenBy(load, target.name()));
   if (target.sharing() == v1::SHARING_SLICED) Slice(TargetBytes(target, run.workers[worker], index), position, count, &out);
   if (target.has_file()) {
     const uint64_t files = target.file().count();
@@ -62,7 +62,7 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, const v1::RunPhase& loa
   return out;
 }
 
-// Says which device was inspected, and, of several workers that write to one device under one kernel, that the first holds it for all.
+// Says which device was inspected, and, of several workers that write to one device under one kernel, that the first of them holds it for all.
 void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string>* held, v1::TargetAssignment* out) {
   if (!out->target().has_device()) return;
   for (const v1::TargetInspection& found : run.workers[worker].inspection.targets()) {
@@ -72,6 +72,21 @@ void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string
     if (!out->written()) continue;
     const std::string device = absl::StrCat(run.workers[worker].hello.host().boot_id(), "/", found.device_major(), ":", found.device_minor());
     out->set_held_by_peer(!held->insert(device).second);
+  }
+}
+
+void DescribeDevices(const SettledRun& run, std::vector<v1::Assignment>* assignments) {
+  std::set<std::string> held;
+  for (v1::Assignment& a : *assignments) {
+    // A worker holds a device once, whatever number of targets it is: the set is of devices that others hold.
+    std::set<std::string> held_here = held;
+    for (v1::TargetAssignment& target : *a.mutable_targets()) {
+      target.set_written(IsWrittenBy(a.run(), target.target().name()));
+      std::set<std::string> others = held;
+      DescribeDevice(run, a.worker_index(), &others, &target);
+      held_here.insert(others.begin(), others.end());
+    }
+    held = std::move(held_here);
   }
 }
 
@@ -170,7 +185,6 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
   std::vector<v1::Assignment> assignments;
   std::set<std::string> sampled_devices;
   std::set<std::string> sampled_kernels;
-  std::set<std::string> held_devices;
   for (uint32_t member : members) {
     v1::Assignment out;
     out.mutable_phase()->set_run_id(run.run_id);
@@ -178,16 +192,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     out.mutable_phase()->set_attempt(attempt);
     out.set_worker_index(member);
     // Slices go by the worker's number in the run, so that a lost worker does not move the others'.
-    // A worker holds a device once, whatever number of targets it is: the set is of devices that others hold.
-    std::set<std::string> held_here = held_devices;
-    for (uint32_t target : targets) {
-      v1::TargetAssignment* assigned = out.add_targets();
-      *assigned = AssignTarget(run, load, target, member, member, run.workers.size());
-      std::set<std::string> others = held_devices;
-      DescribeDevice(run, member, &others, assigned);
-      held_here.insert(others.begin(), others.end());
-    }
-    held_devices = std::move(held_here);
+    for (uint32_t target : targets) *out.add_targets() = AssignTarget(run, target, member, member, run.workers.size());
     if (phase.has_prepare()) {
       *out.mutable_prepare() = phase.prepare();
     } else if (phase.has_cleanup()) {
@@ -210,6 +215,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     if (absl::Status status = AssignWorkloads(run, phase_index, members, &assignments); !status.ok()) return status;
     CountKernelThreads(run, &assignments);
   }
+  DescribeDevices(run, &assignments);
   return assignments;
 }
 

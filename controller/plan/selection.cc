@@ -46,6 +46,8 @@ absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
 }  // namespace
 
 absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text, size_t most) {
+  most = std::min<size_t>(most, limits::kHostNames);
+  if (most == 0) return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60), "' is one name more than the ", limits::kHostNames, " that there may be"));
   std::vector<Choices> pieces;
   size_t count = 1;
   int ranges = 0;
@@ -185,7 +187,7 @@ class FleetChecker {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
         if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;
         for (const Place& place : PlacesOf(found)) all.push_back({place, w, found.target()});
-        if (all.size() > static_cast<size_t>(limits::kPlacesOfARun)) return Refuse(absl::StrCat("the job's files are more than ", limits::kPlacesOfARun, " over all workers"));
+        if (all.size() > static_cast<size_t>(limits::kPlacesOfARun)) return Refuse(absl::StrCat("the job has more than ", limits::kPlacesOfARun, " places (files, the names by which they are reached, extents of disks) over all workers; use fewer files"));
       }
     }
     std::sort(all.begin(), all.end(), [](const Owned& a, const Owned& b) { return std::tie(a.place.thing, a.place.begin, a.worker, a.target) < std::tie(b.place.thing, b.place.begin, b.worker, b.target); });

@@ -101,6 +101,14 @@ class Checker {
     for (int i = 0; i < job_.phases_size(); ++i) {
       if (!names.insert(job_.phases(i).name()).second) Add(absl::StrCat("phases[", i, "].name"), absl::StrCat("'", job_.phases(i).name(), "' is the name of two phases"));
       CheckPhase(absl::StrCat("phases[", i, "]"), job_.phases(i));
+      // A curve becomes a phase for each of its shares.
+      if (!job_.phases(i).run().has_curve()) continue;
+      v1::JobSpec steps;
+      *steps.add_phases() = job_.phases(i);
+      ExpandCurves(&steps);
+      for (const v1::PhaseSpec& step : steps.phases()) {
+        if (!names.insert(step.name()).second) Add(absl::StrCat("phases[", i, "].run.curve.share"), absl::StrCat("makes two phases of the name '", step.name(), "'"));
+      }
     }
     return std::move(problems_);
   }
@@ -293,15 +301,6 @@ std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job) {
   }
   for (const v1::FieldProblem& problem : v1::CheckFields(job)) add(problem.path, problem.message);
   if (!problems.empty()) return problems;
-  const auto check_hosts = [&](const v1::HostSelector& hosts, const std::string& path) {
-    size_t left = limits::kHostNames;
-    for (int i = 0; i < hosts.names_size(); ++i) {
-      const auto names = ExpandHostNames(hosts.names(i), left);
-      if (!names.ok()) return add(absl::StrCat(path, ".names[", i, "]"), std::string(names.status().message()));
-      left -= names->size();
-    }
-  };
-  check_hosts(job.hosts(), "hosts");
   int64_t files = 0;
   for (int t = 0; t < job.targets_size(); ++t) {
     if (!job.targets(t).has_file()) continue;
@@ -317,7 +316,6 @@ std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job) {
     int64_t threads = 0;
     int64_t in_flight = 0;
     for (int w = 0; w < run.workloads_size(); ++w) {
-      check_hosts(run.workloads(w).hosts(), absl::StrCat("phases[", p, "].run.workloads[", w, "].hosts"));
       const int64_t own = std::max<uint32_t>(1, run.workloads(w).threads());
       threads += own;
       in_flight += own * std::max<uint32_t>(1, run.workloads(w).queue_depth());
@@ -327,6 +325,24 @@ std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job) {
     if (in_flight > limits::kInFlightOfAPhase) add(path, absl::StrCat("have ", in_flight, " I/Os in flight on a worker; the most is ", limits::kInFlightOfAPhase));
   }
   if (workloads > limits::kJobWorkloads) add("phases", absl::StrCat("have ", workloads, " workloads; the most is ", limits::kJobWorkloads));
+  if (!problems.empty()) return problems;
+  // Names that ranges stand for: at most so many in a selector, and so many times that in all workloads' together.
+  size_t left_in_all = limits::kSelectorNames;
+  const auto check_hosts = [&](const v1::HostSelector& hosts, const std::string& path) {
+    size_t left = std::min<size_t>(limits::kHostNames, left_in_all);
+    for (int i = 0; i < hosts.names_size(); ++i) {
+      const auto names = ExpandHostNames(hosts.names(i), left);
+      if (!names.ok()) return add(absl::StrCat(path, ".names[", i, "]"), std::string(names.status().message()));
+      left -= std::min(left, names->size());
+      left_in_all -= std::min(left_in_all, names->size());
+    }
+  };
+  check_hosts(job.hosts(), "hosts");
+  for (int p = 0; p < job.phases_size(); ++p) {
+    for (int w = 0; w < job.phases(p).run().workloads_size() && problems.empty(); ++w) {
+      check_hosts(job.phases(p).run().workloads(w).hosts(), absl::StrCat("phases[", p, "].run.workloads[", w, "].hosts"));
+    }
+  }
   return problems;
 }
 

@@ -357,8 +357,9 @@ grpc::ServerUnaryReactor* ControllerService::Devices(grpc::CallbackServerContext
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
   const auto answer = std::make_shared<Answer>(call);
-  parts_.coordinator->Devices([answer, reply](v1::DevicesReply devices) {
-    *reply = std::move(devices);
+  parts_.coordinator->Devices([answer, reply](const v1::DevicesReply* devices) {
+    if (devices == nullptr) return answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many ask for the devices already; try again"));
+    *reply = *devices;
     answer->Give(grpc::Status::OK);
   });
   return call;

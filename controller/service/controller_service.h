@@ -65,8 +65,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   // By how long a call may take: at once; a job that is checked and stored; a question to the store; a whole run.
   CallPool quick_{static_cast<int>(limits::kQuickThreads), limits::kCallsWaiting};
   CallPool submit_{2, limits::kCallsWaiting};
-  CallPool ask_{2, limits::kSlowCallsWaiting};
-  CallPool report_{2, limits::kSlowCallsWaiting};
+  CallPool ask_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
+  CallPool report_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
 };
 
 // The workers' streams.

@@ -255,7 +255,7 @@ void Coordinator::HoldOpened(const std::string& worker_id, const v1::Armed& arme
   const auto active = active_.find(armed.phase().run_id());
   if (active == active_.end() || !active->second->Uses(worker_id)) return;
   const std::vector<Place> places = PlacesOf(armed.file_places(), armed.places());
-  if (places.size() > static_cast<size_t>(limits::kPlacesOfARun)) return;
+  if (places.size() > static_cast<size_t>(limits::kPlacesOfARun) || !active->second->IsAt(armed.phase())) return;
   const PlaceLedger::Conflict taken = places_.Find(armed.phase().run_id(), places, options_.clock->MonotonicNs());
   if (!taken.run_id.empty()) {
     const auto actor = active->second;
@@ -342,9 +342,11 @@ void Coordinator::Abandon(const storage::RunRecord& run) {
 // Starts every queued run whose workers are attached and free, oldest first.
 void Coordinator::Schedule() {
   if (shutting_down_) return;
+  if (queue_.empty()) return;
+  const std::vector<PlanWorker> attached = Attached();
   std::vector<PlanWorker> free;
-  for (PlanWorker& worker : Attached()) {
-    if (!IsBusy(worker.hello.worker_id())) free.push_back(std::move(worker));
+  for (const PlanWorker& worker : attached) {
+    if (!IsBusy(worker.hello.worker_id())) free.push_back(worker);
   }
   for (auto run = queue_.begin(); run != queue_.end();) {
     // Who "all" are is known once those that were attached to the last controller had time to come.
@@ -356,7 +358,7 @@ void Coordinator::Schedule() {
     }
     const auto chosen = Select(run->job.hosts(), free);
     // With all workers asked for, those that are busy are waited for.
-    const auto of_all = Select(run->job.hosts(), Attached());
+    const auto of_all = Select(run->job.hosts(), attached);
     if (!chosen.ok() || !of_all.ok() || chosen->size() != of_all->size()) {
       ++run;
       continue;
@@ -580,8 +582,10 @@ void Coordinator::Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done)
   });
 }
 
-void Coordinator::Devices(std::function<void(v1::DevicesReply)> done) {
-  Post([this, done = std::move(done)] { devices_.Ask(done); });
+void Coordinator::Devices(std::function<void(const v1::DevicesReply*)> done) {
+  Post([this, done = std::move(done)] {
+    if (!devices_.Ask([done](const v1::DevicesReply& reply) { done(&reply); })) done(nullptr);
+  });
 }
 
 void Coordinator::DropQuestions() {
@@ -596,8 +600,8 @@ void Coordinator::Watch(const std::string& run_id, std::shared_ptr<WatchStream> 
     const auto active = active_.find(run_id);
     const bool queued = std::any_of(queue_.begin(), queue_.end(), [&](const auto& run) { return run.run_id == run_id; });
     if (active != active_.end()) first.mutable_run()->set_state("running");
-    stream->Send(first);
-    if (active != active_.end() && active->second->last_change().has_phase()) stream->Send(active->second->last_change());
+    stream->Send(std::make_shared<const v1::WatchEvent>(first));
+    if (active != active_.end() && active->second->last_change().has_phase()) stream->Send(std::make_shared<const v1::WatchEvent>(active->second->last_change()));
     if (active == active_.end() && !queued && starting_.count(run_id) == 0 && summary.state() != "queued" && summary.state() != "running") {
       return stream->End(grpc::Status::OK);
     }

@@ -71,7 +71,8 @@ class Coordinator {
   // The runs that wait or are in progress, as far as they are known without the store: id, job, owner, state, hosts.
   void Runs(std::function<void(std::vector<v1::RunSummary>)> done);
   // The block devices of all attached workers.
-  void Devices(std::function<void(v1::DevicesReply)> done);
+  // Null when too many wait for the answer already.
+  void Devices(std::function<void(const v1::DevicesReply*)> done);
   // Worker id → run id.
   void Leases(std::function<void(std::map<std::string, std::string>)> done);
   // Whether enough workers are attached for the job, busy or not: OK or RESOURCE_EXHAUSTED in words.

@@ -2,8 +2,8 @@
 
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "controller/fleet/fleet_link.h"
 #include "controller/service/loop.h"
@@ -12,29 +12,28 @@
 namespace lockstep::controller {
 
 // Asks every attached worker for its block devices, once per kernel, and answers with what has come in after a few seconds at the latest.
-// The loop's deciding thread's own.
+// However many ask, the workers are asked once at a time, and not again within a second. The loop's deciding thread's own.
 class DeviceQuestions {
  public:
-  using Done = std::function<void(v1::DevicesReply)>;
+  using Done = std::function<void(const v1::DevicesReply&)>;
   explicit DeviceQuestions(Loop* loop) : loop_(loop) {}
   void Start(FleetLink* fleet) { fleet_ = fleet; }
-  void Ask(Done done);
+  // False, and nothing done, when too many wait already.
+  bool Ask(Done done);
   void OnAnswer(const std::string& worker_id, const v1::DeviceList& list);
   // Answers what is asked with what there is.
   void Drop();
 
  private:
-  struct Pending {
-    v1::DevicesReply reply;
-    std::map<std::string, int> missing;  // worker → place in the reply
-    Done done;
-  };
   void Finish(uint64_t id);
 
   Loop* const loop_;
   FleetLink* fleet_ = nullptr;
-  std::map<uint64_t, Pending> pending_;
-  uint64_t made_ = 0;
+  uint64_t made_ = 0;                   // the question that is under way, or the last
+  std::vector<Done> waiting_;           // for its answer; empty when none is under way
+  v1::DevicesReply reply_;
+  std::map<std::string, int> missing_;  // worker → place in the reply
+  bool fresh_ = false;                  // the reply is of a moment ago
 };
 
 }  // namespace lockstep::controller

@@ -208,7 +208,8 @@ std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
     if (!all && pending_.size() <= static_cast<size_t>(limits::kIntervalsAhead)) break;
     taken_ = first->first + 1;
     complete.push_back(Merge(first->first, first->second));
-    CheckBrakes(first->first, first->second, complete.back());
+    // An interval without somebody's part says nothing about the whole fleet.
+    if (all) CheckBrakes(first->first, first->second, complete.back());
     pending_.erase(first);
   }
   return complete;

@@ -31,14 +31,17 @@ void ThreadLoop::Stop() {
   store_thread_.join();
   apart_thread_.join();
   // Whoever waits for what is not done any more is let go.
+  decltype(calls_) calls;
+  decltype(timers_) timers;
   std::lock_guard<std::mutex> lock(mutex_);
-  calls_.clear();
-  timers_.clear();
+  calls.swap(calls_);
+  timers.swap(timers_);
 }
 
 void ThreadLoop::Post(std::function<void()> call) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return;  // the caller lets go of it, and so of whoever waits for it
     calls_.push_back(std::move(call));
   }
   changed_.notify_all();
@@ -47,6 +50,7 @@ void ThreadLoop::Post(std::function<void()> call) {
 void ThreadLoop::After(int64_t after_ns, std::function<void()> call) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
+    if (stopping_) return;
     timers_.emplace(clock_->MonotonicNs() + after_ns, std::move(call));
   }
   changed_.notify_all();

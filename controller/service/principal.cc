@@ -37,7 +37,11 @@ Principal PrincipalOf(const grpc::ServerContextBase& context) {
     }
   }
   if (roles.size() == 1) principal.role = *roles.begin();
-  if (principal.name.empty()) principal.name = "unnamed";
+  // Without a name nobody can be told from another: such a caller only reads.
+  if (principal.name.empty()) {
+    principal.name = "unnamed";
+    principal.role = Role::kViewer;
+  }
   return principal;
 }
 

@@ -19,7 +19,7 @@ struct Principal {
 };
 
 // Who calls. With TLS: the certificate's common name, and the role from its alternative DNS name ROLE.role.lockstep (a viewer without
-// one, as with several that differ). Without TLS, which is for loopback unless the operator said otherwise: `local`, an admin.
+// one, as with several that differ, and without a common name). Without TLS, which is for loopback unless the operator said otherwise: `local`, an admin.
 Principal PrincipalOf(const grpc::ServerContextBase& context);
 
 // OK, or PERMISSION_DENIED naming the role that is needed.

@@ -226,15 +226,22 @@ void RunActor::Carry(const action::RecordPhase& a) {
 }
 
 void RunActor::Carry(const action::Assign& a) {
-  auto assignments = MakeAssignments(run_, a.phase, a.attempt, a.workers);
+  // Shares, holders of devices and samplers go by all who take part in the attempt, also where one is told again.
+  if (attempt_ != std::pair(a.phase, a.attempt)) {
+    attempt_ = {a.phase, a.attempt};
+    attempt_workers_ = a.workers;
+  }
+  auto assignments = MakeAssignments(run_, a.phase, a.attempt, attempt_workers_);
   if (!assignments.ok()) {
     for (uint32_t worker : a.workers) Handle(event::Failed{worker, std::string(assignments.status().message())});
     return;
   }
-  for (size_t i = 0; i < a.workers.size(); ++i) {
+  for (v1::Assignment& assignment : *assignments) {
+    const uint32_t worker = assignment.worker_index();
+    if (std::find(a.workers.begin(), a.workers.end(), worker) == a.workers.end()) continue;
     v1::ControllerMessage message;
-    *message.mutable_assign() = std::move((*assignments)[i]);
-    Send(a.workers[i], std::move(message));
+    *message.mutable_assign() = std::move(assignment);
+    Send(worker, std::move(message));
   }
 }
 

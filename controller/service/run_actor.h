@@ -62,6 +62,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // Whether the worker was given up in this run, and may return.
   bool IsLost(const std::string& worker_id) const { return Uses(worker_id) && machine_.lost().count(index_.at(worker_id)) != 0; }
   bool Uses(const std::string& worker_id) const { return index_.count(worker_id) != 0; }
+  // Whether this is the phase and attempt that it is in.
+  bool IsAt(const v1::PhaseId& phase) const { return IsCurrent(phase); }
 
  private:
   RunActor(SettledRun run, const ResumePoint& point, ActorServices services, std::function<void()> ended);
@@ -97,6 +99,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   const ActorServices services_;
   const std::function<void()> ended_;
   RunMachine machine_;
+  std::pair<uint32_t, uint32_t> attempt_{0, 0};  // phase and attempt (from 1) that were assigned last, and to whom
+  std::vector<uint32_t> attempt_workers_;
   std::map<std::string, uint32_t> index_;  // worker id → worker index
   std::map<uint32_t, std::pair<double, double>> progress_;  // by worker: done, total bytes
   int64_t commit_ns_ = 0;  // how long the last T took to reach the disk

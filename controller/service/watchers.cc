@@ -13,12 +13,13 @@ void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = streams_.find(run_id);
   if (found == streams_.end()) return;
-  for (WatchStream* stream : found->second) stream->Send(event);
+  const auto shared = std::make_shared<const v1::WatchEvent>(event);
+  for (WatchStream* stream : found->second) stream->Send(shared);
 }
 
 void Watchers::Close(const std::string& run_id, const v1::RunSummary& summary) {
-  v1::WatchEvent last;
-  *last.mutable_run() = summary;
+  auto last = std::make_shared<v1::WatchEvent>();
+  *last->mutable_run() = summary;
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = streams_.find(run_id);
   if (found == streams_.end()) return;
@@ -68,17 +69,17 @@ void WatchStream::Attach(const std::string& run_id) {
   if (done) watchers_->Remove(run_id, this);  // the caller had gone already
 }
 
-void WatchStream::Send(v1::WatchEvent event) {
+void WatchStream::Send(std::shared_ptr<const v1::WatchEvent> event) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (ending_ || finished_) return;
-  if (queue_.size() > kQueueLimit && (event.has_interval() || event.has_progress())) return;
+  if (queue_.size() > kQueueLimit && (event->has_interval() || event->has_progress())) return;
   if (queue_.size() > 2 * kQueueLimit) {
     status_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "this watcher does not read what it is sent");
     ending_ = true;
     return FinishLocked();
   }
   queue_.push_back(std::move(event));
-  if (queue_.size() == 1) StartWrite(&queue_.front());
+  if (queue_.size() == 1) StartWrite(queue_.front().get());
 }
 
 void WatchStream::FinishLocked() {
@@ -100,7 +101,7 @@ void WatchStream::OnWriteDone(bool ok) {
   queue_.pop_front();
   if (finished_) return;
   if (!ok) return FinishLocked();
-  if (!queue_.empty()) return StartWrite(&queue_.front());
+  if (!queue_.empty()) return StartWrite(queue_.front().get());
   if (ending_) FinishLocked();
 }
 

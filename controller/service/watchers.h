@@ -42,7 +42,8 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   static std::shared_ptr<WatchStream> Make(Watchers* watchers);
   // Registers the stream for a run; events published from now on reach it.
   void Attach(const std::string& run_id);
-  void Send(v1::WatchEvent event);
+  // Every watcher of a run queues the same event.
+  void Send(std::shared_ptr<const v1::WatchEvent> event);
   // Ends the stream after what is queued.
   void End(const grpc::Status& status);
 
@@ -58,7 +59,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   std::shared_ptr<WatchStream> self_;
   std::mutex mutex_;
   std::string run_id_;                  // guarded by mutex_
-  std::deque<v1::WatchEvent> queue_;    // guarded by mutex_; the front one is being written
+  std::deque<std::shared_ptr<const v1::WatchEvent>> queue_;  // guarded by mutex_; the front one is being written
   bool ending_ = false;                 // guarded by mutex_
   bool finished_ = false;               // guarded by mutex_
   bool done_ = false;                   // guarded by mutex_; gRPC has let go of it

@@ -152,15 +152,22 @@ END $$;
 REVOKE EXECUTE ON FUNCTION guard_reader(integer) FROM PUBLIC;
 REVOKE EXECUTE ON FUNCTION ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;
 
--- Nobody but the owner makes temporary tables or large objects here. Where the owner may not forbid it, an administrator does
--- (docs/operations.md).
+-- Nobody but the owner makes temporary tables or large objects here, or fills the lock table with advisory locks. Where the owner may not
+-- forbid it, an administrator does (docs/operations.md). In a cluster of Lockstep's own nobody but the owner enters another database, either.
 DO $$
 DECLARE
   maker regprocedure;
+  other name;
 BEGIN
+  IF current_setting('lockstep.embedded', true) = 'on' THEN
+    FOR other IN SELECT datname FROM pg_database WHERE datname <> current_database() LOOP
+      EXECUTE format('REVOKE CONNECT, TEMPORARY ON DATABASE %I FROM PUBLIC', other);
+    END LOOP;
+  END IF;
   EXECUTE format('REVOKE TEMPORARY, CREATE ON DATABASE %I FROM PUBLIC', current_database());
   FOR maker IN SELECT oid::regprocedure FROM pg_proc WHERE pronamespace = 'pg_catalog'::regnamespace
-               AND proname IN ('lo_creat', 'lo_create', 'lo_import', 'lo_export', 'lo_from_bytea', 'lo_put', 'lowrite', 'lo_open', 'lo_truncate', 'lo_truncate64', 'lo_unlink') LOOP
+               AND proname IN ('lo_creat', 'lo_create', 'lo_import', 'lo_export', 'lo_from_bytea', 'lo_put', 'lowrite', 'lo_open', 'lo_truncate', 'lo_truncate64', 'lo_unlink')
+                    OR pronamespace = 'pg_catalog'::regnamespace AND proname LIKE 'pg%advisory%' LOOP
     EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', maker);
   END LOOP;
 EXCEPTION WHEN insufficient_privilege THEN

@@ -141,7 +141,7 @@ class Stores(unittest.TestCase):
             run_id = fleet.sql("SELECT last_run()")[0][0]
             fleet.pause_postgres()
             stopped = fleet.lockstep("stop", run_id[:8])
-            self.assertEqual((stopped.status, stopped.out), (0, "stopping\n"), str(stopped))
+            self.assertEqual((stopped.status, stopped.out), (0, f"stopping run {run_id} (small)\n"), str(stopped))
 
             def read_bytes():
                 with open(f"/proc/{fleet.workers['node1'].pid}/io", encoding="ascii") as text:

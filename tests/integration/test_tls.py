@@ -23,11 +23,11 @@ class Authority:
     def openssl(*words):
         subprocess.run(["openssl", *words], check=True, capture_output=True)
 
-    def issue(self, name, alternative):
+    def issue(self, name, alternative, days=2):
         self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-keyout", self.path(name + ".key"), "-out", self.path(name + ".csr"))
         with open(self.path("extensions"), "w", encoding="ascii") as out:
             out.write(f"subjectAltName={alternative}\n")
-        self.openssl("x509", "-req", "-in", self.path(name + ".csr"), "-CA", self.path("ca.pem"), "-CAkey", self.path("ca.key"), "-CAcreateserial", "-days", "2",
+        self.openssl("x509", "-req", "-in", self.path(name + ".csr"), "-CA", self.path("ca.pem"), "-CAkey", self.path("ca.key"), "-CAcreateserial", "-days", str(days),
                      "-extfile", self.path("extensions"), "-out", self.path(name + ".pem"))
         return self.flags(name)
 

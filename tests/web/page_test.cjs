@@ -22,9 +22,10 @@ async function main() {
 
     // The run in progress: a line per second, and charts that are drawn.
     await page.click(`tr[data-run="${run}"]`);
-    await page.waitForFunction(() => /IOPS, .*MiB\/s, p99/.test(document.querySelector("#live-line")?.textContent ?? ""), null, { timeout: 20000 });
+    // Not page.waitForFunction(): it evaluates text, which the page's policy forbids, as it should.
+    await page.locator("#live-line", { hasText: /IOPS, .*MiB\/s, p99/ }).waitFor({ timeout: 20000 });
     const first = await page.textContent("#live-line");
-    await page.waitForFunction((before) => document.querySelector("#live-line")?.textContent !== before, first, { timeout: 20000 });
+    await page.locator("#live-line").filter({ hasNotText: first }).waitFor({ timeout: 20000 });
     await page.waitForSelector("#live-iops canvas");
     await page.waitForSelector("#live-p99 canvas");
 

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "common/dial.h"
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/version.h"
@@ -63,7 +64,7 @@ class Agent::Session {
   // Until the controller is gone, or Cancel(). FAILED_PRECONDITION when it refused this worker.
   absl::Status Serve() {
     if (!control_channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(2))) {
-      return absl::UnavailableError(absl::StrCat("cannot reach the controller at ", address_));
+      return absl::UnavailableError(absl::StrCat("the controller at ", address_, ": ", common::WhyNotConnected(control_channel_, address_, agent_->options_.tls)));
     }
     auto stub = v1::WorkerService::NewStub(control_channel_);
     heard_ns_ = agent_->clock_->MonotonicNs();

@@ -27,6 +27,7 @@ class Agent {
   struct Options {
     std::vector<std::string> controllers;  // HOST:PORT, tried in turn
     std::shared_ptr<grpc::ChannelCredentials> credentials;
+    bool tls = false;                      // whether they are, for words about what went wrong
     std::string worker_id;
     v1::HostFacts host;
     std::map<std::string, std::string> labels;

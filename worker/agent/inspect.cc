@@ -6,14 +6,17 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/limits.h"
 #include "common/units.h"
 #include "worker/agent/marks.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/facts.h"
 #include "worker/host/places.h"
+#include "worker/host/time_limit.h"
 
 namespace lockstep::worker {
 namespace {
@@ -86,11 +89,13 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
         absl::StrCat(path, ": has ", facts.st_size, " bytes, the job says ", file.size_bytes(), " and does not prepare it"));
   }
   if (!written && !prepared) return absl::OkStatus();
-  if (!guard.IsExpendable(place->path(), {request.expendable().begin(), request.expendable().end()})) {
+  if (!guard.IsExpendableFile(*fd, {request.expendable().begin(), request.expendable().end()})) {
     if (absl::Status status = CheckMadeByLockstep(guard, *place, *fd); !status.ok()) return status;
   }
   ++totals->overwritten;
-  if (static_cast<int64_t>(file.size_bytes()) > facts.st_size) totals->missing_bytes += file.size_bytes() - facts.st_size;
+  // By what is allocated: a sparse file has still to be filled.
+  const int64_t allocated = std::min<int64_t>(file.size_bytes(), facts.st_blocks * int64_t{512});
+  totals->missing_bytes += static_cast<uint64_t>(file.size_bytes() - allocated);
   return absl::OkStatus();
 }
 
@@ -170,12 +175,26 @@ absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* fou
 v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request, const RunIdentity& who) {
   v1::Inspection inspection;
   inspection.set_run_id(request.run_id());
+  int64_t place_bytes = 0;
   for (int i = 0; i < request.targets_size(); ++i) {
     v1::TargetInspection* found = inspection.add_targets();
     found->set_target(i);
-    const absl::Status status = request.targets(i).has_file()   ? InspectFiles(guard, request, i, who, found)
-                                : request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found)
-                                                                : InspectDevice(guard, request, i, who, found);
+    absl::Status status;
+    if (request.targets(i).has_file()) {
+      // A file system that does not answer holds up nobody but who asks for it.
+      auto looked = std::make_shared<v1::TargetInspection>(*found);
+      status = WithinLimit("file system of " + FilePath(request.targets(i).file(), 0, who), limits::kInspectNs,
+                           [&guard, request, i, who, looked] { return InspectFiles(guard, request, i, who, looked.get()); });
+      if (!absl::IsDeadlineExceeded(status)) *found = *looked;
+    } else {
+      status = request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found) : InspectDevice(guard, request, i, who, found);
+    }
+    place_bytes += static_cast<int64_t>(found->file_places().size()) + 32 * found->places_size();
+    if (status.ok() && place_bytes > limits::kInspectionBytes) {
+      found->clear_file_places();
+      status = absl::ResourceExhaustedError(absl::StrCat("the files of the job, with the names of all directories above them, are more than ", limits::kInspectionBytes,
+                                                         " bytes of places; use fewer files, or lay them out nearer to the root"));
+    }
     if (!status.ok()) found->set_refused(std::string(status.message()));
   }
   for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;

@@ -34,7 +34,20 @@ constexpr int64_t kDefaultStuckNs = 10000000000;
 double AvailableMemoryBytes() {
   const std::string text = common::ReadTrimmed("/proc/meminfo");
   const size_t at = text.find("MemAvailable:");
-  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
+  double available = at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
+  // What this process's control groups (v2) leave of it, from the innermost up.
+  const std::string groups = common::ReadTrimmed("/proc/self/cgroup");
+  const size_t own = groups.find("0::/");
+  if (own == std::string::npos) return available;
+  for (std::string path = groups.substr(own + 3, groups.find('\n', own) - own - 3);; path.resize(path.rfind('/'))) {
+    const std::string folder = "/sys/fs/cgroup" + path;
+    const std::string most = common::ReadTrimmed(folder + "/memory.max");
+    if (!most.empty() && most != "max") {
+      const double left = std::strtod(most.c_str(), nullptr) - std::strtod(common::ReadTrimmed(folder + "/memory.current").c_str(), nullptr);
+      available = std::min(available, std::max(1.0, left));
+    }
+    if (path.rfind('/') == std::string::npos) return available;
+  }
 }
 
 int64_t CpuNs(const timeval& time) { return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000}; }

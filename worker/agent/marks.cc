@@ -21,13 +21,13 @@ Guard::Place MarkPlace(Guard::Place place) {
   return place;
 }
 
-std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
-  auto fd = guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW);
-  if (!fd.ok()) return std::nullopt;
+namespace {
+
+std::optional<Mark> ParseMark(const FileDescriptor& fd) {
   std::string text(limits::kMarkBytes + 1, '\0');
   size_t length = 0;
   while (length < text.size()) {
-    const ssize_t got = read(fd->get(), text.data() + length, text.size() - length);
+    const ssize_t got = pread(fd.get(), text.data() + length, text.size() - length, static_cast<off_t>(length));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     length += static_cast<size_t>(got);
@@ -46,18 +46,27 @@ std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
   return mark;
 }
 
+}  // namespace
+
+std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
+  auto fd = guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW);
+  if (!fd.ok()) return std::nullopt;
+  return ParseMark(*fd);
+}
+
 absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark) {
   if (place.named) {
     return absl::FailedPreconditionError(absl::StrCat(place.path(), ": --allow names this file, not its directory, so no file can be laid out there"));
   }
-  if (guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW).ok() && !ReadMark(guard, place)) {
-    return absl::FailedPreconditionError(absl::StrCat(MarkPlace(place).path(), ": exists and is not a mark of Lockstep's; nothing was overwritten"));
-  }
   std::string text = absl::StrCat("made by lockstep 1\nfile ", mark.file, "\n");
   if (!mark.filled.empty()) absl::StrAppend(&text, "filled ", mark.filled, "\n");
   for (const std::string& directory : mark.directories) absl::StrAppend(&text, "directory ", directory, "\n");
-  auto fd = guard.Open(MarkPlace(place), O_WRONLY | O_NOFOLLOW);
-  if (absl::IsNotFound(fd.status())) fd = guard.Open(MarkPlace(place), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  // What is looked at is what is written: another file may take the name at any time.
+  auto fd = guard.Open(MarkPlace(place), O_RDWR | O_NOFOLLOW);
+  if (fd.ok() && !ParseMark(*fd)) {
+    return absl::FailedPreconditionError(absl::StrCat(MarkPlace(place).path(), ": exists and is not a mark of Lockstep's; nothing was overwritten"));
+  }
+  if (absl::IsNotFound(fd.status())) fd = guard.Open(MarkPlace(place), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   if (!fd.ok()) return fd.status();
   if (pwrite(fd->get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) || ftruncate(fd->get(), static_cast<off_t>(text.size())) != 0 || fsync(fd->get()) != 0) {
     return ErrnoStatus(errno, MarkPlace(place).path());

@@ -40,7 +40,12 @@ absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
   go_ns_ = 0;
   stop_ = false;
   busy_ = true;
-  thread_ = std::thread([this, assignment] { Main(assignment); });
+  try {
+    thread_ = std::thread([this, assignment] { Main(assignment); });
+  } catch (const std::system_error& error) {
+    busy_ = false;
+    return absl::ResourceExhaustedError(absl::StrCat("no thread can be started on this host: ", error.what()));
+  }
   return absl::OkStatus();
 }
 

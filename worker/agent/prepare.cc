@@ -46,9 +46,11 @@ bool SameInode(const FileDescriptor& a, const FileDescriptor& b) {
 }
 
 // The mark beside a file that is gone; what else may have its name stays.
-void RemoveMark(const Guard& guard, const Guard::Place& place) {
+void RemoveMark(const Guard& guard, const Guard::Place& place, const std::string& of) {
   const auto mark = guard.Open(MarkPlace(place), O_PATH | O_NOFOLLOW);
-  if (!mark.ok() || !ReadMark(guard, place)) return;
+  if (!mark.ok()) return;
+  const auto says = ReadMark(guard, place);
+  if (!says || says->file != of) return;
   (void)guard.RemoveIf(MarkPlace(place), [&](const FileDescriptor& found) { return SameInode(found, *mark); });
 }
 
@@ -89,7 +91,7 @@ class Preparation {
       item.identity = IdentityOf(*fd);
       item.existed = true;
       item.foreign = !ours;
-      if (!ours && !guard_.IsExpendable(item.place.path(), expendable_)) return CheckMadeByLockstep(guard_, item.place, *fd);
+      if (!ours && !guard_.IsExpendableFile(*fd, expendable_)) return CheckMadeByLockstep(guard_, item.place, *fd);
       if (ours) item.mark = *mark;
       item.reuse = ours && mark->filled == FillingOf(phase_) && facts.st_size == static_cast<int64_t>(size_bytes);
     } else if (!absl::IsNotFound(fd.status())) {
@@ -267,7 +269,7 @@ class Preparation {
       if (!item->touched || item->foreign) continue;
       // Only what this prepare made: when it stood still for long, the path may be another run's.
       const auto removed = guard_.RemoveIf(item->place, [&](const FileDescriptor& found) { return IsOf(item->mark, found); });
-      if (removed.ok() && *removed) RemoveMark(guard_, item->place);
+      if (removed.ok() && *removed) RemoveMark(guard_, item->place, item->mark.file);
     }
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       auto& directories = item->mark.directories;
@@ -309,7 +311,7 @@ absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place, const 
   auto fd = guard.Open(place, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   if (fd.ok()) {
     const absl::Status made = CheckMadeByLockstep(guard, place, *fd);
-    if (!made.ok() && !guard.IsExpendable(place.path(), expendable)) return made;
+    if (!made.ok() && !guard.IsExpendableFile(*fd, expendable)) return made;
     if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
     if (!made.ok()) return absl::OkStatus();
     Mark mark = *ReadMark(guard, place);
@@ -350,7 +352,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
     // One that was expendable and is not ours is left where it is.
     const std::vector<std::string> expendable(assignment.expendable().begin(), assignment.expendable().end());
     const absl::Status made = CheckMadeByLockstep(guard, *place, *fd);
-    if (!made.ok()) return guard.IsExpendable(place->path(), expendable) ? absl::OkStatus() : made;
+    if (!made.ok()) return guard.IsExpendableFile(*fd, expendable) ? absl::OkStatus() : made;
     if (too_late()) return absl::DeadlineExceededError(absl::StrCat(path, ": cleanup has reached its hard stop, ", removed, " files were removed before"));
     const auto mark = ReadMark(guard, *place);
     if (!mark) return absl::OkStatus();  // gone since
@@ -359,7 +361,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
     if (!*gone) return absl::AbortedError(absl::StrCat(path, ": another file took this name after it was looked at; it was not removed"));
     directories.insert(directories.end(), mark->directories.begin(), mark->directories.end());
     ++removed;
-    RemoveMark(guard, *place);
+    RemoveMark(guard, *place, mark->file);
     return absl::OkStatus();
   });
   std::sort(directories.begin(), directories.end(),

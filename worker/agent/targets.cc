@@ -30,7 +30,7 @@ void AddExtent(const v1::TargetAssignment& target, uint64_t base, uint64_t size,
 
 absl::Status CheckWritable(const Guard& guard, const Guard::Place& place, const common::FileDescriptor& fd,
                            const OpenOptions& options) {
-  if (guard.IsExpendable(place.path(), options.expendable)) return absl::OkStatus();
+  if (guard.IsExpendableFile(fd, options.expendable)) return absl::OkStatus();
   return CheckMadeByLockstep(guard, place, fd);
 }
 
@@ -42,7 +42,7 @@ absl::StatusOr<common::FileDescriptor> OpenFile(const Guard& guard, const std::s
     if (absl::Status status = MakeEmptyFile(guard, *place, options.expendable); !status.ok()) return status;
   }
   const int flags = (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
-  auto fd = guard.Open(*place, flags);
+  auto fd = guard.Open(*place, flags | (options.write ? O_NOFOLLOW : 0));
   if (!fd.ok()) {
     if (absl::IsNotFound(fd.status())) {
       return absl::NotFoundError(absl::StrCat(fd.status().message(), "; a prepare phase before this one makes it"));

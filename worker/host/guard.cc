@@ -157,13 +157,17 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
       struct stat facts;
       if (stat(real.c_str(), &facts) != 0) return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
       if (S_ISBLK(facts.st_mode)) {
-        // To know which device it is, a loop device must be asked itself.
-        const FileDescriptor fd(open(real.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-        const auto device = DescribeBlockDevice(facts.st_rdev, fd.get());
-        if (!device.ok()) return device.status();
+        // To know which device it is, a loop device must be asked itself; one that does not answer must not keep the worker from starting.
+        auto device = std::make_shared<absl::StatusOr<v1::BlockDevice>>(absl::UnknownError(""));
+        const absl::Status answered = WithinLimit(real, limits::kProbeNs, [real, number = facts.st_rdev, device] {
+          const FileDescriptor fd(open(real.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+          *device = DescribeBlockDevice(number, fd.get());
+          return device->status();
+        });
+        if (!answered.ok()) return absl::Status(answered.code(), absl::StrCat("--allow ", text, ": ", std::string(answered.message())));
         entry.is_device = true;
-        entry.identity = device->identity();
-        entry.disk_sequence = device->disk_sequence();
+        entry.identity = (*device)->identity();
+        entry.disk_sequence = (*device)->disk_sequence();
       }
     }
     guard.allow_.push_back(text);
@@ -255,20 +259,19 @@ absl::StatusOr<bool> Guard::RemoveIf(const Place& place, const std::function<boo
   const std::string name = NameOf(place.relative);
   const std::string aside = absl::StrCat(".lockstep-removing-", common::NewUuid());
   if (renameat2(folder.get(), name.c_str(), folder.get(), aside.c_str(), RENAME_NOREPLACE) != 0) {
-    // A file system that cannot do this (NFS, FUSE): looked at, then removed.
+    // A file system that cannot do this (NFS, FUSE): nobody else uses the name to which it is moved.
     if (errno != EINVAL && errno != ENOSYS) return common::ErrnoStatus(errno, place.path());
-    FileDescriptor look(openat(folder.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-    if (!look.valid()) return common::ErrnoStatus(errno, place.path());
-    if (!is_it(look)) return false;
-    if (unlinkat(folder.get(), name.c_str(), 0) != 0) return common::ErrnoStatus(errno, place.path());
-    return true;
+    if (renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) != 0) return common::ErrnoStatus(errno, place.path());
   }
   FileDescriptor look(openat(folder.get(), aside.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (look.valid() && is_it(look)) {
     if (unlinkat(folder.get(), aside.c_str(), 0) != 0) return common::ErrnoStatus(errno, place.path());
     return true;
   }
-  if (renameat2(folder.get(), aside.c_str(), folder.get(), name.c_str(), RENAME_NOREPLACE) != 0) {
+  // Given back, unless somebody has taken its name meanwhile. A link does not replace, on any file system.
+  const bool back = renameat2(folder.get(), aside.c_str(), folder.get(), name.c_str(), RENAME_NOREPLACE) == 0 ||
+                    (linkat(folder.get(), aside.c_str(), folder.get(), name.c_str(), 0) == 0 && unlinkat(folder.get(), aside.c_str(), 0) == 0);
+  if (!back) {
     return absl::AbortedError(absl::StrCat(place.path(), ": a file that is not Lockstep's was moved aside and its name was taken meanwhile; it is kept as ", aside, " beside it"));
   }
   return false;
@@ -319,10 +322,12 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look, cons
       if (beneath) return absl::OkStatus();
       continue;
     }
-    const bool same = entry.identity.empty() ? entry.disk_sequence == device.disk_sequence() : entry.identity == device.identity();
+    // A loop device's identity is the inode of its image, and inodes are used again: it must be the same attachment, too.
+    const bool by_sequence = entry.identity.empty() || entry.identity.rfind("loop-file:", 0) == 0;
+    const bool same = entry.identity == device.identity() && (!by_sequence || entry.disk_sequence == device.disk_sequence());
     if (same) return absl::OkStatus();
-    was = absl::StrCat("--allow ", entry.text, " meant ", entry.identity.empty() ? absl::StrCat("the attachment ", entry.disk_sequence) : entry.identity, " when this worker started; now ",
-                       device.identity().empty() ? absl::StrCat("attachment ", device.disk_sequence()) : device.identity(), " has that name. Start the worker again if that is meant");
+    was = absl::StrCat("--allow ", entry.text, " meant ", entry.identity.empty() ? "a device" : entry.identity, " (attachment ", entry.disk_sequence, ") when this worker started; now ",
+                       device.identity().empty() ? "another one" : device.identity(), " (attachment ", device.disk_sequence(), ") has that name. Start the worker again if that is meant");
   }
   if (!was.empty()) return absl::PermissionDeniedError(absl::StrCat(path, ": ", was));
   return NotAllowed(path);
@@ -427,8 +432,15 @@ bool Guard::IsExpendable(const std::string& name, const std::vector<std::string>
   return Contains(by_job, name) && Contains(allow_expendable_, name);
 }
 
+bool Guard::IsExpendableFile(const FileDescriptor& fd, const std::vector<std::string>& by_job) const {
+  char real[PATH_MAX] = {};
+  return readlink(absl::StrCat("/proc/self/fd/", fd.get()).c_str(), real, sizeof real - 1) > 0 && IsExpendable(real, by_job);
+}
+
 bool Guard::Allows(const v1::BlockDevice& device) const {
-  return IsNamed(device.path(), device.identity());
+  Look look;
+  look.real_path = device.path();
+  return CheckAllowed(device.path(), look, device).ok();
 }
 
 absl::StatusOr<std::string> Guard::WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const {
@@ -437,11 +449,14 @@ absl::StatusOr<std::string> Guard::WhatIsOn(const v1::BlockDevice& device, int64
     const auto look = LookAt(path);
     if (!look.ok()) return look.status();
     // Held by somebody: a load, which reads of ours would disturb, or another program.
-    const FileDescriptor claim = Reopen(look->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
+    FileDescriptor claim = Reopen(look->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
     if (!claim.valid() && errno == EBUSY) {
       *found = "a hold by another program, or by a load that is running";
       return absl::OkStatus();
     }
+    if (!claim.valid()) return common::ErrnoStatus(errno, path);
+    // Not for as long as the reads may take: others may want to mount it, or to arm.
+    claim = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
     if (!claim.valid()) return common::ErrnoStatus(errno, path);
     auto signature = SignatureOf(claim.get(), path);
     if (!signature.ok()) return signature.status();

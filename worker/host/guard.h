@@ -94,6 +94,8 @@ class Guard {
   // Whether what carries data may be overwritten all the same: both the job's list and this worker's configuration name
   // it, by a device's identity or a file's real path.
   bool IsExpendable(const std::string& name, const std::vector<std::string>& by_job) const;
+  // The same of an open file, by its real path.
+  bool IsExpendableFile(const common::FileDescriptor& fd, const std::vector<std::string>& by_job) const;
 
   // Whether the allow-list covers a device of the inventory.
   bool Allows(const v1::BlockDevice& device) const;

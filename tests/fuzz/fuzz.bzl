@@ -1,0 +1,19 @@
+"""fuzz_target: NAME_fuzz.cc as a libFuzzer program (clang only, by tools/fuzz), and as a test that replays its corpus."""
+
+def fuzz_target(name, deps):
+    native.cc_binary(
+        name = name + "_fuzz",
+        testonly = True,
+        srcs = [name + "_fuzz.cc"],
+        linkopts = ["-fsanitize=fuzzer"],
+        tags = ["manual"],
+        deps = deps,
+    )
+    native.cc_test(
+        name = name + "_corpus_test",
+        size = "small",
+        srcs = [name + "_fuzz.cc", "replay.cc"],
+        args = ["tests/fuzz/corpus/" + name],
+        data = native.glob(["corpus/" + name + "/**"]),
+        deps = deps + ["@test_system//:gtest"],
+    )

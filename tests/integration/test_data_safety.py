@@ -1,0 +1,304 @@
+"""Attempts to destroy somebody's data with Lockstep, as they once succeeded: refused, or harmless, and the bytes are as they were."""
+import ctypes
+import ctypes.util
+import os
+import select
+import stat
+import struct
+import subprocess
+import threading
+import unittest
+
+from fleet import Fleet, needs_root, wait_for
+from test_guard import MIB, LoopDevice, call, device_job, digest
+
+
+class Opened:
+    """Counts how often a path is opened by anybody (inotify; O_PATH is not counted)."""
+    IN_OPEN = 0x20
+
+    def __init__(self, path):
+        self.libc = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
+        self.fd = self.libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC)
+        if self.libc.inotify_add_watch(self.fd, path.encode(), self.IN_OPEN) < 0:
+            raise OSError(ctypes.get_errno(), "inotify_add_watch", path)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.close(self.fd)
+
+    def times(self):
+        count = 0
+        while select.select([self.fd], [], [], 0)[0]:
+            data = os.read(self.fd, 4096)
+            while data:
+                length, = struct.unpack_from("I", data, 12)
+                count += 1
+                data = data[16 + length:]
+        return count
+
+
+def long_write(path, name="write", duration="300s", extra=""):
+    return f"""name: {name}
+hosts: {{count: 1}}
+{extra}
+targets: [{{name: disk, device: {{path: {path}}}}}]
+phases:
+  - name: load
+    run:
+      duration: {duration}
+      workloads: [{{block_size: 64KiB, read: 0%, queue_depth: 4}}]
+"""
+
+
+@needs_root
+class Devices(unittest.TestCase):
+
+    def setUp(self):
+        self.directory = call("mktemp", "-d", "/tmp/lssafeXXXXXX")
+        self.addCleanup(lambda: os.rmdir(self.directory))
+
+    def test_a_device_that_is_written_belongs_to_nobody_else(self):
+        with LoopDevice(self.directory) as device:
+            call("mkfs.ext4", "-q", device.path)
+            identity = f"loop-file:{os.major(os.stat(device.file).st_dev)}:{os.minor(os.stat(device.file).st_dev)}:{os.stat(device.file).st_ino}"
+            mount = os.path.join(self.directory, "mount")
+            os.mkdir(mount)
+            self.addCleanup(os.rmdir, mount)
+            with Fleet(1, allow=[device.path], worker_flags=["--allow-expendable", identity]) as fleet:
+                running = fleet.start_lockstep("run", "-", stdin=long_write(device.path, extra=f"expendable: ['{identity}']"))
+                fleet.await_phase("load")
+                made = subprocess.run(["mkfs.ext4", "-q", "-F", device.path], capture_output=True, text=True, check=False)
+                self.assertNotEqual(made.returncode, 0, "mkfs made a file system under the load")
+                with self.assertRaisesRegex(OSError, "busy"):
+                    os.open(device.path, os.O_RDWR | os.O_EXCL)
+                mounted = subprocess.run(["mount", "-t", "ext4", device.path, mount], capture_output=True, text=True, check=False)
+                if mounted.returncode == 0:
+                    call("umount", mount)
+                self.assertNotEqual(mounted.returncode, 0, "the device was mounted under the load")
+                self.assertEqual(fleet.lockstep("stop", "last").status, 0)
+                running.communicate(timeout=60)
+                # After the drain it is anybody's again.
+                os.close(os.open(device.path, os.O_RDWR | os.O_EXCL))
+
+    def test_another_image_under_the_allowed_name_is_not_what_was_allowed(self):
+        with LoopDevice(self.directory) as device:
+            stranger = os.path.join(self.directory, "stranger.img")
+            with open(stranger, "wb") as out:
+                out.write(os.urandom(64 * MIB))
+            self.addCleanup(os.unlink, stranger)
+            before = digest(stranger)
+            link = os.path.join(self.directory, "disk")
+            os.symlink(device.path, link)
+            self.addCleanup(os.unlink, link)
+            with Fleet(1, allow=[link]) as fleet:
+                self.assertEqual(fleet.lockstep("plan", "-", stdin=device_job(link)).status, 0)
+                call("losetup", "-d", device.path)
+                os.unlink(link)
+                os.symlink("/dev/nothing-there", link)
+                call("losetup", device.path, stranger)
+                for path in (link, device.path):
+                    done = fleet.run_job(device_job(path))
+                    self.assertEqual(done.status, 3, str(done))
+                    self.assertNotIn("MiB/s", done.out)
+            call("losetup", "-d", device.path)
+            self.assertEqual(digest(stranger), before)
+
+    def test_an_allowed_path_that_leads_to_another_disk_now(self):
+        """The path is resolved when it is opened; what was inspected is what is opened."""
+        with LoopDevice(self.directory) as device:
+            stranger = os.path.join(self.directory, "stranger.img")
+            with open(stranger, "wb") as out:
+                out.write(os.urandom(64 * MIB))
+            self.addCleanup(os.unlink, stranger)
+            before = digest(stranger)
+            facts = os.stat(device.file)
+            identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+            with Fleet(1, allow=[identity]) as fleet:
+                self.assertEqual(fleet.lockstep("plan", "-", stdin=device_job(device.path)).status, 0)
+                call("losetup", "-d", device.path)
+                call("losetup", device.path, stranger)
+                done = fleet.run_job(device_job(device.path))
+                self.assertEqual(done.status, 3, str(done))
+                self.assertIn("outside of what this worker's --allow permits", done.text)
+            call("losetup", "-d", device.path)
+            self.assertEqual(digest(stranger), before)
+
+    def test_a_device_that_is_not_allowed_is_never_opened(self):
+        with LoopDevice(self.directory) as device, Opened(device.path) as opened:
+            opened.times()
+            with Fleet(1) as fleet:
+                listed = fleet.lockstep("devices")
+                self.assertIn(os.path.basename(device.path), listed.out)
+                done = fleet.lockstep("plan", "-", stdin=device_job(device.path, read=100))
+                self.assertEqual(done.status, 2, str(done))
+            self.assertEqual(opened.times(), 0)
+
+    def both(self, fleet, a, b, prepare=False):
+        """In one job: refused. In two: the second waits until the first has ended."""
+        phases = ["  - {name: load, run: {duration: 300s, workloads: [{read: 0%, block_size: 4KiB}]}}"]
+        if prepare:
+            phases.insert(0, "  - prepare:")
+        def job(*targets):
+            lines = "\n".join(f"  - {{name: t{i}, {target}}}" for i, target in enumerate(targets))
+            return "name: pair\nhosts: {count: 1}\ntargets:\n" + lines + "\nphases:\n" + "\n".join(phases) + "\n"
+        planned = fleet.lockstep("plan", "-", stdin=job(a, b))
+        self.assertEqual(planned.status, 2, str(planned))
+        self.assertIn("same bytes under two names", " ".join((planned.out + planned.err).split()))
+        first = fleet.start_lockstep("run", "-", stdin=job(a))
+        fleet.await_phase("load")
+        second = fleet.lockstep("submit", "-", stdin=job(b))
+        self.assertEqual(second.status, 0, str(second))
+        waiting = wait_for("the second to be said to wait, or to have ended", lambda: fleet.sql(
+            "SELECT r.state, count(e) FROM runs r LEFT JOIN events e ON e.run_id = r.run_id AND e.message LIKE '%wait%' WHERE r.run_id = last_run() GROUP BY r.state "
+            "HAVING count(e) > 0 OR r.state NOT IN ('queued', 'starting')"))
+        self.assertEqual(waiting[0][0], "queued", waiting)
+        self.assertEqual(fleet.lockstep("stop", fleet.sql("SELECT last_run()")[0][0]).status, 0)
+        self.assertEqual(fleet.lockstep("stop", fleet.sql("SELECT run_id FROM runs ORDER BY created_at DESC LIMIT 1 OFFSET 1")[0][0]).status, 0)
+        first.communicate(timeout=60)
+
+    def test_a_disk_and_its_partition(self):
+        with LoopDevice(self.directory) as device:
+            call("sfdisk", "-q", device.path, input="label: gpt\n,32M\n,\n")
+            call("partx", "-a", device.path)
+            try:
+                facts = os.stat(device.file)
+                identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+                partition = device.path + "p1"
+                with Fleet(1, allow=[device.path, partition], worker_flags=["--allow-expendable", identity]) as fleet:
+                    # The partition is blank; the disk carries a table, which is said twice to be expendable.
+                    # (in the job by the same entry)
+                    self.both_expendable(fleet, f"device: {{path: {partition}}}", f"device: {{path: {device.path}}}", identity)
+            finally:
+                call("partx", "-d", device.path)
+
+    def both_expendable(self, fleet, a, b, identity):
+        original = fleet.lockstep
+        start = fleet.start_lockstep
+        def with_it(stdin):
+            return stdin and stdin.replace("name: pair\n", f"name: pair\nexpendable: ['{identity}']\n")
+        fleet.lockstep = lambda *words, stdin=None, **more: original(*words, stdin=with_it(stdin), **more)
+        fleet.start_lockstep = lambda *words, stdin=None: start(*words, stdin=with_it(stdin))
+        self.both(fleet, a, b)
+
+    def test_files_under_two_names(self):
+        with Fleet(1) as fleet:
+            data = fleet.data
+            made = fleet.run_job(f"name: make\ntargets: [{{name: f, file: {{path: '{data}/one', size: 4MiB}}}}]\nphases: [prepare: ]\n")
+            self.assertEqual(made.status, 0, str(made))
+            os.link(f"{data}/one", f"{data}/two")
+            os.link(f"{data}/one.lockstep", f"{data}/two.lockstep")
+            self.both(fleet, f"file: {{path: '{data}/one', size: 4MiB}}", f"file: {{path: '{data}/two', size: 4MiB}}")
+
+    def test_a_directory_by_a_link_and_by_a_bind_mount(self):
+        with Fleet(1) as fleet:
+            data = fleet.data
+            os.mkdir(f"{data}/real")
+            os.mkdir(f"{data}/bind")
+            os.symlink("real", f"{data}/link")
+            call("mount", "--bind", f"{data}/real", f"{data}/bind")
+            try:
+                for other in ("link", "bind"):
+                    with self.subTest(other):
+                        self.both(fleet, f"file: {{path: '{data}/real/file', size: 4MiB}}", f"file: {{path: '{data}/{other}/file', size: 4MiB}}", prepare=True)
+            finally:
+                call("umount", f"{data}/bind")
+
+    def test_a_file_and_the_loop_device_over_it(self):
+        with Fleet(0) as fleet:
+            path = f"{fleet.data}/disk.img"
+            with open(path, "wb") as out:
+                out.truncate(64 * MIB)
+            loop = call("losetup", "--show", "-f", path)
+            try:
+                fleet.allow.append(loop)
+                fleet.worker_flags = ["--allow-expendable", path]
+                fleet.start_worker("node1")
+                fleet.wait_attached(1)
+                self.both_expendable(fleet, f"device: {{path: {loop}}}", f"file: {{path: '{path}', size: 64MiB}}", path)
+            finally:
+                call("losetup", "-d", loop)
+
+
+@needs_root
+class Files(unittest.TestCase):
+
+    def test_a_file_that_comes_between_the_look_and_the_opening_is_not_adopted(self):
+        with Fleet(1) as fleet:
+            last = 599
+            keep = os.path.join(fleet.directory, "precious")
+            with open(keep, "wb") as out:
+                out.write(os.urandom(MIB))
+            before = digest(keep)
+            job = f"name: many\ntargets: [{{name: d, file: {{path: '{fleet.data}/data', count: {last + 1}, size: 1MiB}}}}]\nphases: [prepare: , cleanup: ]\n"
+            over = threading.Event()
+            moved = []
+
+            def move():
+                while not over.is_set():
+                    if any(name.startswith("data.") for name in os.listdir(fleet.data)):
+                        try:
+                            os.link(keep, f"{fleet.data}/data.{last}")  # fails when it is there
+                            moved.append(True)
+                        except FileExistsError:
+                            moved.append(False)
+                        return
+
+            thread = threading.Thread(target=move)
+            thread.start()
+            done = fleet.run_job(job)
+            over.set()
+            thread.join()
+            self.assertEqual(moved, [True], "prepare was through before the file could be moved in")
+            self.assertEqual(done.status, 3, str(done))
+            self.assertIn(f"data.{last}", done.text)
+            self.assertEqual(digest(f"{fleet.data}/data.{last}"), before)
+            # Nor does a cleanup take it away, also beside the mark of one that was made.
+            cleaned = fleet.run_job(job.replace("prepare: , ", ""))
+            self.assertEqual(digest(f"{fleet.data}/data.{last}"), before, str(cleaned))
+
+    def test_one_that_takes_a_made_files_name_is_neither_written_nor_removed(self):
+        with Fleet(1) as fleet:
+            path = f"{fleet.data}/one"
+            job = f"name: make\ntargets: [{{name: f, file: {{path: '{path}', size: 4MiB}}}}]\nphases: [prepare: ]\n"
+            self.assertEqual(fleet.run_job(job).status, 0)
+            other = os.path.join(fleet.directory, "other")
+            with open(other, "wb") as out:
+                out.write(os.urandom(4 * MIB))
+            before = digest(other)
+            os.rename(other, path)
+            for text in (job, job.replace("prepare", "cleanup"), job.replace("prepare: ", "run: {duration: 1s, workloads: [{read: 0%}]}")):
+                done = fleet.run_job(text)
+                self.assertEqual(done.status, 3, str(done))
+                self.assertIn("was not made by Lockstep", done.text)
+                self.assertEqual(digest(path), before)
+
+    def test_nothing_but_files_and_block_devices_is_opened(self):
+        with Fleet(1) as fleet:
+            fifo = f"{fleet.data}/fifo"
+            os.mkfifo(fifo)
+            watchdog = f"{fleet.data}/watchdog"
+            os.mknod(watchdog, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
+            marked = f"{fleet.data}/marked"
+            with open(marked, "wb") as out:
+                out.truncate(MIB)
+            os.mkfifo(marked + ".lockstep")
+            for path, words, target in ((fifo, "a FIFO", fifo), (watchdog, "a character device", watchdog), (marked + ".lockstep", "was not made by Lockstep", marked)):
+                with self.subTest(path), Opened(path) as opened:
+                    job = f"name: odd\ntargets: [{{name: f, file: {{path: '{target}', size: 4KiB}}}}]\nphases: [{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]\n"
+                    planned = fleet.lockstep("plan", "-", stdin=job, timeout=60)
+                    self.assertEqual(planned.status, 2, str(planned))
+                    self.assertIn(words, " ".join(planned.err.split()))
+                    self.assertEqual(opened.times(), 0)
+            with self.subTest("as a device"), Opened(watchdog) as opened:
+                self.assertEqual(fleet.lockstep("plan", "-", stdin=device_job(watchdog)).status, 2)
+                self.assertEqual(opened.times(), 0)
+            # The worker answers as ever.
+            good = f"name: fine\ntargets: [{{name: f, file: {{path: '{fleet.data}/fine', size: 4KiB}}}}]\nphases: [prepare: , cleanup: ]\n"
+            self.assertEqual(fleet.run_job(good).status, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
