@@ -58,7 +58,7 @@ namespace lockstep::limits {
   LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "it is no mark")                                                          \
   /* The page. */                                                                                                                     \
   LIMIT(kPageThreads, 256, "connections", "to the page that are served at once", "others wait in the kernel")                         \
-  LIMIT(kPageStreams, 64, "streams", "of live events through the page", "further ones: 503, with words")                              \
+  LIMIT(kPageStreams, 64, "streams", "of live events through the page", "further ones: 429, with words")                              \
   LIMIT(kPageIdleSeconds, 2, "s", "that a connection to the page may be idle between requests", "it is closed")                      \
   LIMIT(kPageRequestSeconds, 10, "s", "from a request's first byte to its last", "it is closed")                                      \
   LIMIT(kPageRequestBytes, 16384, "bytes", "a request, with its headers", "the connection is closed")                                \

@@ -11,7 +11,6 @@
 // CALLER is --controller ADDRESS [--tls-cert F --tls-key F --tls-ca F].
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <fstream>
 #include <functional>
@@ -46,47 +45,34 @@ std::string NameOf(grpc::StatusCode code) {
   return code >= 0 && code <= 16 ? kNames[code] : "?";
 }
 
-// One call of any RPC with any bytes, until its first answer or its end; streaming or not is the same on the wire.
-class RawCall : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
- public:
-  RawCall(grpc::GenericStub* stub, const std::string& method, const std::string& bytes, std::chrono::milliseconds patience) {
-    context_.set_deadline(std::chrono::system_clock::now() + patience);
-    grpc::Slice slice(bytes);
-    request_ = grpc::ByteBuffer(&slice, 1);
-    stub->PrepareBidiStreamingCall(&context_, method, grpc::StubOptions(), this);
-    StartWrite(&request_);
-    StartRead(&answer_);
-    StartCall();
+// One call of any RPC with any bytes, until its first answer or its end; streaming or not is the same on the wire. OK when it was answered.
+grpc::StatusCode RawCall(grpc::GenericStub* stub, const std::string& method, const std::string& bytes, std::chrono::milliseconds patience) {
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + patience);
+  grpc::CompletionQueue queue;
+  const auto done = [&queue] {
+    void* tag = nullptr;
+    bool ok = false;
+    return queue.Next(&tag, &ok) && ok;
+  };
+  grpc::Slice slice(bytes);
+  grpc::ByteBuffer answer;
+  grpc::Status status;
+  auto call = stub->PrepareCall(&context, method, &queue);
+  call->StartCall(nullptr);
+  bool answered = done();
+  if (answered) {
+    call->Write(grpc::ByteBuffer(&slice, 1), nullptr);
+    (void)done();
+    call->Read(&answer, nullptr);
+    answered = done();
+    if (answered) context.TryCancel();
   }
-  void OnWriteDone(bool) override {}
-  void OnReadDone(bool ok) override {
-    if (!ok) return;
-    answered_ = true;
-    context_.TryCancel();
-  }
-  void OnDone(const grpc::Status& status) override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    status_ = status;
-    done_ = true;
-    changed_.notify_all();
-  }
-  // OK when it was answered.
-  grpc::StatusCode Wait() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [&] { return done_; });
-    return answered_ ? grpc::OK : status_.error_code();
-  }
-
- private:
-  grpc::ClientContext context_;
-  grpc::ByteBuffer request_;
-  grpc::ByteBuffer answer_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::atomic<bool> answered_{false};
-  bool done_ = false;
-  grpc::Status status_;
-};
+  call->Finish(&status, nullptr);
+  (void)done();
+  queue.Shutdown();
+  return answered ? grpc::OK : status.error_code();
+}
 
 std::vector<std::string> Methods() {
   std::vector<std::string> methods;
@@ -101,8 +87,7 @@ std::vector<std::string> Methods() {
 int Surface(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::GenericStub stub(channel);
   for (const std::string& method : Methods()) {
-    RawCall call(&stub, method, "", std::chrono::seconds(20));
-    std::cout << method.substr(method.rfind('/') + 1) << " " << NameOf(call.Wait()) << "\n";
+    std::cout << method.substr(method.rfind('/') + 1) << " " << NameOf(RawCall(&stub, method, "", std::chrono::seconds(20))) << "\n";
   }
   return 0;
 }
@@ -263,6 +248,7 @@ int Storm(const std::shared_ptr<grpc::Channel>& channel, int calls, int parallel
   std::atomic<int> next{0};
   std::mutex mutex;
   std::map<std::string, int> counts;
+  std::map<std::string, double> slowest;
   std::vector<std::thread> threads;
   for (int t = 0; t < parallel; ++t) {
     threads.emplace_back([&, t] {
@@ -270,15 +256,20 @@ int Storm(const std::shared_ptr<grpc::Channel>& channel, int calls, int parallel
       for (int i = next++; i < calls; i = next++) {
         const std::string& method = methods[random() % methods.size()];
         // One in eight is abandoned at once.
-        RawCall call(&stub, method, HostileBytes(&random, static_cast<int>(random() % 6)), random() % 8 == 0 ? std::chrono::milliseconds(5) : std::chrono::milliseconds(15000));
-        const std::string status = NameOf(call.Wait());
+        const std::string bytes = HostileBytes(&random, static_cast<int>(random() % 6));
+        const auto began = std::chrono::steady_clock::now();
+        const std::string status = NameOf(RawCall(&stub, method, bytes, random() % 8 == 0 ? std::chrono::milliseconds(5) : std::chrono::milliseconds(15000)));
+        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
         std::lock_guard<std::mutex> lock(mutex);
         ++counts[status];
+        double& longest = slowest[method.substr(method.rfind('/') + 1)];
+        longest = std::max(longest, seconds);
       }
     });
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& [status, count] : counts) std::cout << status << " " << count << "\n";
+  for (const auto& [method, seconds] : slowest) std::cout << "slowest " << method << " " << seconds << " s\n";
   return 0;
 }
 

@@ -90,11 +90,12 @@ class Devices(unittest.TestCase):
                 out.write(os.urandom(64 * MIB))
             self.addCleanup(os.unlink, stranger)
             before = digest(stranger)
-            link = os.path.join(self.directory, "disk")
+            link = "/dev/" + os.path.basename(self.directory)
             os.symlink(device.path, link)
             self.addCleanup(os.unlink, link)
             with Fleet(1, allow=[link]) as fleet:
-                self.assertEqual(fleet.lockstep("plan", "-", stdin=device_job(link)).status, 0)
+                planned = fleet.lockstep("plan", "-", stdin=device_job(link))
+                self.assertEqual(planned.status, 0, str(planned))
                 call("losetup", "-d", device.path)
                 os.unlink(link)
                 os.symlink("/dev/nothing-there", link)
@@ -136,27 +137,26 @@ class Devices(unittest.TestCase):
                 self.assertEqual(done.status, 2, str(done))
             self.assertEqual(opened.times(), 0)
 
-    def both(self, fleet, a, b, prepare=False):
-        """In one job: refused. In two: the second waits until the first has ended."""
-        phases = ["  - {name: load, run: {duration: 300s, workloads: [{read: 0%, block_size: 4KiB}]}}"]
-        if prepare:
-            phases.insert(0, "  - prepare:")
-        def job(*targets):
+    def both(self, fleet, a, b, prepare=False, expendable=""):
+        """In one job: refused. In two, on two workers: the second waits until the first has ended."""
+        def job(host, *targets):
+            names = ", ".join(f"t{i}" for i in range(len(targets)))
             lines = "\n".join(f"  - {{name: t{i}, {target}}}" for i, target in enumerate(targets))
-            return "name: pair\nhosts: {count: 1}\ntargets:\n" + lines + "\nphases:\n" + "\n".join(phases) + "\n"
-        planned = fleet.lockstep("plan", "-", stdin=job(a, b))
+            phases = ["  - prepare:"] * prepare + [f"  - {{name: load, run: {{duration: 300s, workloads: [{{read: 0%, block_size: 4KiB, targets: [{names}]}}]}}}}"]
+            return f"name: pair\nhosts: {{names: {host}}}\nexpendable: [{expendable}]\ntargets:\n{lines}\nphases:\n" + "\n".join(phases) + "\n"
+        planned = fleet.lockstep("plan", "-", stdin=job("node1", a, b))
         self.assertEqual(planned.status, 2, str(planned))
         self.assertIn("same bytes under two names", " ".join((planned.out + planned.err).split()))
-        first = fleet.start_lockstep("run", "-", stdin=job(a))
+        first = fleet.start_lockstep("run", "-", stdin=job("node1", a))
         fleet.await_phase("load")
-        second = fleet.lockstep("submit", "-", stdin=job(b))
+        running = fleet.sql("SELECT last_run()")[0][0]
+        second = fleet.lockstep("submit", "-", stdin=job("node2", b))
         self.assertEqual(second.status, 0, str(second))
-        waiting = wait_for("the second to be said to wait, or to have ended", lambda: fleet.sql(
-            "SELECT r.state, count(e) FROM runs r LEFT JOIN events e ON e.run_id = r.run_id AND e.message LIKE '%wait%' WHERE r.run_id = last_run() GROUP BY r.state "
-            "HAVING count(e) > 0 OR r.state NOT IN ('queued', 'starting')"))
-        self.assertEqual(waiting[0][0], "queued", waiting)
-        self.assertEqual(fleet.lockstep("stop", fleet.sql("SELECT last_run()")[0][0]).status, 0)
-        self.assertEqual(fleet.lockstep("stop", fleet.sql("SELECT run_id FROM runs ORDER BY created_at DESC LIMIT 1 OFFSET 1")[0][0]).status, 0)
+        waiting = second.out.split()[0]
+        wait_for("the second to wait", lambda: f"run {waiting} waits for {running} to leave" in fleet.log("controller"))
+        self.assertEqual(fleet.sql(f"SELECT state FROM runs WHERE run_id = '{waiting}'")[0][0], "queued")
+        self.assertEqual(fleet.lockstep("stop", waiting).status, 0)
+        self.assertEqual(fleet.lockstep("stop", running).status, 0)
         first.communicate(timeout=60)
 
     def test_a_disk_and_its_partition(self):
@@ -167,33 +167,23 @@ class Devices(unittest.TestCase):
                 facts = os.stat(device.file)
                 identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
                 partition = device.path + "p1"
-                with Fleet(1, allow=[device.path, partition], worker_flags=["--allow-expendable", identity]) as fleet:
+                with Fleet(2, allow=[device.path, partition], worker_flags=["--allow-expendable", identity]) as fleet:
                     # The partition is blank; the disk carries a table, which is said twice to be expendable.
-                    # (in the job by the same entry)
-                    self.both_expendable(fleet, f"device: {{path: {partition}}}", f"device: {{path: {device.path}}}", identity)
+                    self.both(fleet, f"device: {{path: {partition}}}", f"device: {{path: {device.path}}}", expendable=f"'{identity}'")
             finally:
                 call("partx", "-d", device.path)
 
-    def both_expendable(self, fleet, a, b, identity):
-        original = fleet.lockstep
-        start = fleet.start_lockstep
-        def with_it(stdin):
-            return stdin and stdin.replace("name: pair\n", f"name: pair\nexpendable: ['{identity}']\n")
-        fleet.lockstep = lambda *words, stdin=None, **more: original(*words, stdin=with_it(stdin), **more)
-        fleet.start_lockstep = lambda *words, stdin=None: start(*words, stdin=with_it(stdin))
-        self.both(fleet, a, b)
-
     def test_files_under_two_names(self):
-        with Fleet(1) as fleet:
+        with Fleet(2) as fleet:
             data = fleet.data
-            made = fleet.run_job(f"name: make\ntargets: [{{name: f, file: {{path: '{data}/one', size: 4MiB}}}}]\nphases: [prepare: ]\n")
+            made = fleet.run_job(f"name: make\nhosts: {{count: 1}}\ntargets: [{{name: f, file: {{path: '{data}/one', size: 4MiB}}}}]\nphases: [prepare: ]\n")
             self.assertEqual(made.status, 0, str(made))
             os.link(f"{data}/one", f"{data}/two")
             os.link(f"{data}/one.lockstep", f"{data}/two.lockstep")
             self.both(fleet, f"file: {{path: '{data}/one', size: 4MiB}}", f"file: {{path: '{data}/two', size: 4MiB}}")
 
     def test_a_directory_by_a_link_and_by_a_bind_mount(self):
-        with Fleet(1) as fleet:
+        with Fleet(2) as fleet:
             data = fleet.data
             os.mkdir(f"{data}/real")
             os.mkdir(f"{data}/bind")
@@ -216,8 +206,9 @@ class Devices(unittest.TestCase):
                 fleet.allow.append(loop)
                 fleet.worker_flags = ["--allow-expendable", path]
                 fleet.start_worker("node1")
-                fleet.wait_attached(1)
-                self.both_expendable(fleet, f"device: {{path: {loop}}}", f"file: {{path: '{path}', size: 64MiB}}", path)
+                fleet.start_worker("node2")
+                fleet.wait_attached(2)
+                self.both(fleet, f"device: {{path: {loop}}}", f"file: {{path: '{path}', size: 64MiB}}", expendable=f"'{path}'")
             finally:
                 call("losetup", "-d", loop)
 

@@ -70,7 +70,7 @@ class MutualTls(unittest.TestCase):
         self.assertEqual(done.status, 0, str(done))
         # The certificate's name counts, whatever the caller says.
         self.assertEqual(done.json()["run"]["owner"], "anna")
-        foreign = self.lockstep(self.other, "stop", "last")
+        foreign = self.lockstep(self.other, "stop", done.json()["run"]["runId"])
         self.assertIn("only its owner or an admin stops it", foreign.err)
         # A worker's certificate submits nothing, and a submitter's attaches no worker.
         self.assertIn("needs the role submitter", self.lockstep(self.worker, "submit", "-", stdin=job).err)
