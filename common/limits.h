@@ -47,6 +47,7 @@ namespace lockstep::limits {
   LIMIT(kBatchBytes, 4 << 20, "bytes", "a batch of samples", "the batch is refused for good")                                         \
   LIMIT(kIntervalsAhead, 600, "intervals", "that one worker is ahead of the slowest in the live view", "the live view goes on without the missing host's; the store has all") \
   LIMIT(kIntervalsOfAPhase, 40000000, "intervals", "of one worker", "further ones are refused")                                       \
+  LIMIT(kRollupsOfAPhase, 20000, "roll-ups", "of ten seconds, workload, kind and metric in a phase", "later seconds have none; the intervals are all there") \
   LIMIT(kDevicesOfAHost, 20000, "devices", "that a worker reports", "the others are left out")                                        \
   LIMIT(kEventsOfAPhase, 200, "events", "that a worker reports in one phase of a run", "further ones are counted, not kept")          \
   /* Workers. */                                                                                                                      \

@@ -11,8 +11,6 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kRollupNs = 10000000000;
-// Each has a dense histogram: of longer phases, the intervals themselves are asked.
-constexpr size_t kMostRollups = 20000;
 // More intervals than this are not skipped by a worker of ours.
 constexpr uint32_t kLongestGap = 1000000;
 
@@ -106,7 +104,7 @@ absl::Status LivePhase::Add(uint32_t worker, const v1::IntervalSample& sample) {
     const auto& [workload, interval_class, kind, metric] = key;
     if (interval_class == v1::INTERVAL_CLASS_MEASURED) {
       const std::tuple<uint32_t, int, int, int64_t> rollup{workload, kind, metric, sample.begin_ns() / kRollupNs * kRollupNs};
-      if (rollups_.size() < kMostRollups || rollups_.count(rollup) != 0) merge(&rollups_[rollup], totals);
+      if (rollups_.size() < static_cast<size_t>(limits::kRollupsOfAPhase) || rollups_.count(rollup) != 0) merge(&rollups_[rollup], totals);
     }
     if (metric == v1::METRIC_SERVICE_TIME) errors_ += totals.errors;
     if (kind == v1::OPERATION_KIND_FSYNC || metric != (open_loops.count({workload, kind}) != 0 ? v1::METRIC_RESPONSE_TIME : v1::METRIC_SERVICE_TIME)) continue;

@@ -115,6 +115,14 @@ CREATE VIEW interval_latency AS
   JOIN workloads l USING (run_id, phase, workload)
   WHERE h.interval_class = 2 AND h.kind <> 4 AND h.metric = CASE WHEN l.spec ? 'openLoop' THEN 2 ELSE 1 END;
 
+-- Latencies of ten measured seconds of the whole fleet, of I/Os, in the report's metric.
+CREATE VIEW rollup_latency AS
+  SELECT u.run_id, u.phase, p.name AS phase_name, u.begin_ns / 1e9 AS begin_seconds, l.name AS workload, kind_name(u.kind) AS kind, u.operations, u.bytes, u.latencies
+  FROM latency_rollups u
+  JOIN phase_overview p USING (run_id, phase, attempt)
+  JOIN workloads l USING (run_id, phase, workload)
+  WHERE u.kind <> 4 AND u.metric = CASE WHEN l.spec ? 'openLoop' THEN 2 ELSE 1 END;
+
 -- Fairness of IOPS over the hosts of each phase.
 CREATE VIEW phase_fairness AS
   SELECT run_id, phase, phase_name, count(*) AS hosts, jain(iops) AS jain_iops, max(iops) / nullif(min(iops), 0) AS max_over_min

@@ -5,7 +5,7 @@
 //   attacker storm CALLER --calls N --parallel P
 //                                         mixed hostile calls; one line `STATUS count` for each status
 //   attacker impostor CALLER --worker-id ID --host-id ID --name NAME [--run ID]
-//                                         attaches as somebody else, and delivers an empty result as them
+//                                         attaches as somebody else, and delivers an empty result as them, of phase 1
 //   attacker liar --answer TEXT           a controller whose store's address is TEXT; prints `listen ADDRESS`, serves until its input ends
 //
 // CALLER is --controller ADDRESS [--tls-cert F --tls-key F --tls-ca F].
@@ -288,6 +288,7 @@ int Impostor(const std::shared_ptr<grpc::Channel>& channel, const std::string& w
     hello->set_instance_id("00000000-0000-4000-8000-00000000dead");
     hello->mutable_host()->set_host_id(host_id);
     hello->mutable_host()->set_name(name);
+    hello->mutable_host()->set_boot_id("00000000-0000-4000-8000-00000000beef");
     hello->mutable_host()->set_clock_id("stranger");
     hello->mutable_status()->set_state(v1::WorkerStatus::IDLE);
     call->Write(message);
@@ -315,6 +316,7 @@ int Impostor(const std::shared_ptr<grpc::Channel>& channel, const std::string& w
   delivery.Clear();
   v1::PhaseId* phase = delivery.mutable_batch()->mutable_phase();
   phase->set_run_id(run);
+  phase->set_phase(1);
   phase->set_attempt(1);
   delivery.mutable_batch()->add_items()->mutable_result();
   call->Write(delivery);

@@ -152,6 +152,11 @@ phases:
         done = subprocess.run(["bash", "-c", probe], capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout.split(), ["report", "rerun", "--format"])
 
+    def test_the_table_of_limits_is_current(self):
+        made = subprocess.run([f"{ROOT}/tools/limits"], capture_output=True, text=True, check=True).stdout
+        with open(f"{ROOT}/docs/limits.md", encoding="utf-8") as text:
+            self.assertEqual(text.read(), made, "tools/limits > docs/limits.md")
+
     def test_the_job_reference_is_current(self):
         made = subprocess.run(["python3", f"{ROOT}/tools/job-reference"], capture_output=True, text=True, check=True).stdout
         with open(f"{ROOT}/docs/job-reference.md", encoding="utf-8") as kept:
