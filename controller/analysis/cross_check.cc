@@ -39,9 +39,11 @@ std::string LessText(const CrossCheckInput& in, const char* verb, double device,
                          100 * device / engine, how);
 }
 
-std::string MoreText(const char* verb, double device, double engine, const char* causes) {
+// Where other runs are known to have used the device nothing else is guessed at.
+std::string MoreText(const CrossCheckInput& in, const char* verb, double device, double engine, const char* causes) {
   if (!More(device, engine)) return "";
-  return absl::StrFormat("the device %s %s where the engines asked for %s, %s more: %s, or other programs", verb, Bytes(device), Bytes(engine), Bytes(device - engine), causes);
+  return absl::StrFormat("the device %s %s where the engines asked for %s, %s more: %s", verb, Bytes(device), Bytes(engine), Bytes(device - engine),
+                         in.concurrent.empty() ? absl::StrCat(causes, ", or other programs") : absl::StrCat(in.concurrent, " used this device at the same time: their bytes are among the device's"));
 }
 
 }  // namespace
@@ -56,8 +58,8 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   }
   const std::string less_read = LessText(in, "read", in.device_read_bytes, in.engine_read_bytes, "served");
   const std::string less_written = LessText(in, "wrote", in.device_write_bytes, in.engine_write_bytes, "still held");
-  const std::string more_read = MoreText("read", in.device_read_bytes, in.engine_read_bytes, "read-ahead, partial blocks, the file system's metadata");
-  const std::string more_written = MoreText("wrote", in.device_write_bytes, in.engine_write_bytes, "the file system's journal and metadata, earlier dirty pages");
+  const std::string more_read = MoreText(in, "read", in.device_read_bytes, in.engine_read_bytes, "read-ahead, partial blocks, the file system's metadata");
+  const std::string more_written = MoreText(in, "wrote", in.device_write_bytes, in.engine_write_bytes, "the file system's journal and metadata, earlier dirty pages");
   const bool less = !less_read.empty() || !less_written.empty();
   const bool more = !more_read.empty() || !more_written.empty();
   if (less || more) {
@@ -65,8 +67,7 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
     for (const std::string& finding : {less_read, less_written, more_read, more_written}) {
       if (!finding.empty()) findings.push_back(finding);
     }
-    std::string reason = absl::StrJoin(findings, "; ");
-    if (more && !in.concurrent.empty()) absl::StrAppend(&reason, ". ", in.concurrent, " used this device at the same time: their bytes are among the device's");
+    const std::string reason = absl::StrJoin(findings, "; ");
     if (less && !in.buffered) return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, reason);
     if (less) return Make(v1::CrossCheck::PAGE_CACHE, factor, reason);
     return Make(in.concurrent.empty() ? v1::CrossCheck::AMPLIFIED : v1::CrossCheck::NOT_ATTRIBUTABLE, factor, reason);

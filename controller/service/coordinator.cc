@@ -284,7 +284,17 @@ void Coordinator::OnIntruder(const std::string& text) {
     constexpr size_t kMostRemembered = 1000;
     if (intruders_.size() >= kMostRemembered || !intruders_.insert(text).second) return;
     spdlog::warn("a worker is refused: {}", text);
-    Persist([store = options_.store, text, at = options_.clock->WallNs()] { return store->AddEvent("", "warning", "", "a worker is refused: " + text, at); }, [](const absl::Status&) {});
+    v1::WatchEvent event;
+    event.mutable_event()->set_severity("warning");
+    event.mutable_event()->set_message("a worker is refused: " + text);
+    // Of every run in progress: it may have been meant.
+    std::vector<std::string> runs;
+    for (const auto& [id, actor] : active_) runs.push_back(id);
+    for (const std::string& run_id : runs) options_.watchers->Publish(run_id, event);
+    if (runs.empty()) runs.emplace_back();
+    for (const std::string& run_id : runs) {
+      Persist([store = options_.store, run_id, message = event.event().message(), at = options_.clock->WallNs()] { return store->AddEvent(run_id, "warning", "", message, at); }, [](const absl::Status&) {});
+    }
   });
 }
 

@@ -49,6 +49,13 @@ TEST(CrossCheckTest, Verdicts) {
   CrossCheckInput merged = Input(0, 0, kGiB, kGiB);
   merged.device_writes = kGiB / (504 * 1024);
   EXPECT_EQ(CrossCheckOf(merged).verdict(), v1::CrossCheck::COALESCED);
+  // Both directions are looked at, and other runs on the device are named before causes are guessed at.
+  const std::string reads = CrossCheckOf(Input(0.56 * kGiB, 1.88 * kGiB, 0.1 * kGiB, 0.1 * kGiB)).reason();
+  EXPECT_NE(reads.find("read"), std::string::npos) << reads;
+  CrossCheckInput two = Input(0, 0, kGiB, 2.02 * kGiB);
+  two.concurrent = "run 1234abcd";
+  EXPECT_NE(CrossCheckOf(two).reason().find("1234abcd"), std::string::npos) << CrossCheckOf(two).reason();
+  EXPECT_EQ(CrossCheckOf(two).reason().find("other programs"), std::string::npos) << CrossCheckOf(two).reason();
   CrossCheckInput spread = Input(kGiB, kGiB);
   spread.attributable = false;
   EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);

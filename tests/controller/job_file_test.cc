@@ -69,6 +69,26 @@ TEST(JobFileTest, ErrorsSayWhereAndWhatIsAccepted) {
   EXPECT_NE(OnlyError("a: [b").find("not YAML"), std::string::npos);
 }
 
+TEST(JobFileTest, MergeKeysUnitsTabsAndSecondDocuments) {
+  const char* const kJob = "name: a\ntargets: [{name: n, null: {size: 1m}}]\nphases: [{run: {duration: 1s, workloads: [{<<: {threads: 2, block_size: 4kb}, threads: 3}]}}]\n";
+  const JobFile merged = ParseJobFile("f", kJob, {});
+  ASSERT_TRUE(merged.errors.empty()) << merged.errors[0];
+  EXPECT_EQ(merged.job.phases(0).run().workloads(0).threads(), 3u);
+  EXPECT_GT(merged.job.phases(0).run().workloads(0).block_size_bytes(), 0);
+  const auto first = [](const std::string& text, const std::vector<std::string>& sets = {}) {
+    const JobFile file = ParseJobFile("f", text, sets);
+    return file.errors.empty() ? std::string() : file.errors[0];
+  };
+  EXPECT_NE(first(std::string(kJob) + "---\nname: b\n").find("document"), std::string::npos);
+  EXPECT_NE(first("name: a\n\tphases: []\n").find("tab"), std::string::npos);
+  EXPECT_EQ(first(kJob, {"phases.0.run.duration=soon"}).rfind("--set phases.0.run.duration=soon", 0), 0u);
+  // What a text of a file says does not reach the terminal as it is.
+  const std::string escape = first("name: a\nphases: [{run: {duration: \"\\e]0;owned\\a\", workloads: [{}]}}]\n");
+  EXPECT_FALSE(escape.empty());
+  EXPECT_EQ(escape.find('\x1b'), std::string::npos);
+  EXPECT_EQ(escape.find('\a'), std::string::npos);
+}
+
 TEST(JobFileTest, AProblemIsShownAtTheNearestLineAbove) {
   const JobFile file = ParseJobFile("mixed.yaml", kJob, {});
   v1::Problem problem;

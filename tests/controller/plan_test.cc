@@ -186,6 +186,18 @@ TEST(PlanTest, RangesOfHostsAreCountedBeforeTheyAreMade) {
   EXPECT_TRUE(absl::IsInvalidArgument(Select(selector, {Worker("x1")}).status()));
 }
 
+TEST(PlanTest, NamesOfAWholeJobAreCountedBeforeTheyAreMade) {
+  v1::JobSpec job = Job();
+  for (const char* name : {"a[1-10000]", "b", "c[0-999999999]"}) job.mutable_hosts()->add_names(name);
+  EXPECT_FALSE(CheckLimits(job).empty());
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpandHostNames("b", 0).status()));
+  job = Job();
+  v1::PhaseSpec many;
+  for (int w = 0; w < 64; ++w) many.mutable_run()->add_workloads()->mutable_hosts()->add_names("a[1-9999]");
+  for (int p = 0; p < 20; ++p) *job.add_phases() = many;
+  EXPECT_FALSE(CheckLimits(job).empty());
+}
+
 TEST(PlanTest, WhatIsBeyondAnyLimitIsNamedBeforeAnythingIsDone) {
   struct Case {
     std::function<void(v1::JobSpec*)> spoil;
@@ -274,6 +286,31 @@ TEST(PlanTest, EachKernelAndDeviceIsSampledByOneWorker) {
   }
   EXPECT_EQ(devices, (std::vector<int>{1, 0, 0, 1}));
   EXPECT_EQ(hosts, (std::vector<int>{1, 0, 0, 1}));
+}
+
+// Who writes a device alone holds it: a neighbour that reads does not, though it comes first.
+TEST(PlanTest, ADeviceIsHeldByAWorkerThatWritesIt) {
+  v1::JobSpec job;
+  job.set_name("x");
+  v1::Target* target = job.add_targets();
+  target->set_name("disk");
+  target->mutable_device()->set_path("/dev/sda");
+  target->set_sharing(v1::SHARING_OVERLAPPED);
+  v1::RunPhase* run = job.add_phases()->mutable_run();
+  run->set_duration_ns(1000000000);
+  for (const char* host : {"node0", "node1", "node2"}) {
+    v1::Workload* w = run->add_workloads();
+    w->mutable_hosts()->add_names(host);
+    w->set_read_ratio(host == std::string("node0") ? 1 : 0);
+  }
+  FillDefaults(&job);
+  const SettledRun settled = Settled(job, 3);
+  const auto a = *MakeAssignments(settled, 0, 1, {0, 1, 2});
+  EXPECT_FALSE(a[0].targets(0).written());
+  EXPECT_FALSE(a[0].targets(0).held_by_peer());
+  EXPECT_TRUE(a[1].targets(0).written());
+  EXPECT_FALSE(a[1].targets(0).held_by_peer());
+  EXPECT_TRUE(a[2].targets(0).held_by_peer());
 }
 
 TEST(PlanTest, SlicesOfASharedTargetTouchNoByteTwice) {

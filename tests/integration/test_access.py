@@ -147,7 +147,7 @@ class Principals(unittest.TestCase):
         mix = next(phase for phase in report["phases"] if phase["name"] == "mix")
         self.assertEqual(mix["state"], "done")
         self.assertEqual(sorted(host["host"] for host in mix["hosts"]), ["node1", "node2"])
-        self.assertTrue(all(host["total"]["iops"] > 0 for host in mix["hosts"]), mix["hosts"])
+        self.assertTrue(all(host["iops"] > 0 for host in mix["hosts"]), mix["hosts"])
         self.assertTrue(any("certificate" in event["message"] for event in report["events"]), report["events"])
         # Nobody learns ids who has no need to.
         self.assertNotIn(victim, self.lockstep("viewer", "status", "--format", "json").out)
@@ -278,6 +278,53 @@ class Hostile(FleetTest):
         self.assertNotEqual(running.returncode, 0)
         self.assertIn("cancel", out + err)
         wait_for("the run to end", lambda: self.fleet.sql("SELECT state FROM runs WHERE run_id = last_run()")[0][0] == "cancelled")
+
+
+class Poison(unittest.TestCase):
+
+    def test_a_run_that_brings_the_controller_down_twice_is_set_aside(self):
+        """As two crashes leave it: the run's id stands in the file of what is being worked on when the controller is killed."""
+        with Fleet(1) as fleet:
+            blocked = "name: poison\nhosts: {names: nobody}\ntargets: [{name: n, null: {}}]\nphases: [{run: {duration: 1s, workloads: [{engine: 'null'}]}}]\n"
+            # It waits for a host that comes later.
+            fleet.start_worker("nobody")
+            fleet.wait_attached(2)
+            long = fleet.start_lockstep("run", "-", stdin=blocked.replace("1s", "120s").replace("poison", "first"))
+            wait_for("the first", lambda: fleet.sql("SELECT 1 FROM runs WHERE state = 'running'"))
+            run = fleet.lockstep("submit", "-", stdin=blocked).out.split()[0]
+            for crash in range(2):
+                fleet.controller.kill()
+                fleet.controller.wait()
+                with open(os.path.join(fleet.state, "working-on"), "r+b") as marks:
+                    marks.write(run.encode() + b"\0")
+                fleet.start_controller(fleet.address)
+                state = fleet.sql(f"SELECT state, outcome FROM runs WHERE run_id = '{run}'")[0]
+                self.assertEqual(state[0], "queued" if crash == 0 else "failed", state)
+            self.assertIn("set aside: 2 controllers ended while they worked on it", state[1])
+            self.assertIn("set aside", fleet.sql(f"SELECT message FROM events WHERE run_id = '{run}'")[0][0])
+            fleet.lockstep("stop", "last")
+            for row in fleet.sql("SELECT run_id FROM runs WHERE state IN ('running', 'queued')"):
+                fleet.lockstep("stop", row[0])
+            long.communicate(timeout=90)
+
+
+class Shown(FleetTest):
+    workers = 1
+
+    def test_foreign_texts_do_not_reach_terminals_and_spreadsheets_raw(self):
+        job = "name: '=cmd|calc'\nlabels: {a: '@x'}\ntargets: [{name: n, null: {}}]\nphases: [{name: '+sum', run: {duration: 1s, workloads: [{engine: 'null', name: '-w'}]}}]\n"
+        done = self.ok(self.fleet.run_job(job, "--format", "csv"))
+        for line in done.out.splitlines():
+            for cell in line.split(","):
+                self.assertFalse(cell.startswith(("=", "@", "+sum", "-w")), line)
+                self.assertNotIn("e+", cell)
+        refused = self.fleet.run_job("name: \"a\\e]0;owned\\a\"\n" + job.split("\n", 1)[1])
+        self.assertEqual(refused.status, 2)
+        self.assertNotIn("\x1b", refused.out + refused.err)
+        worker = subprocess.run([f"{BIN}/lockstep-worker", "--controller", self.fleet.address, "--state-dir", os.path.join(self.fleet.directory, "odd"), "--name", "../../etc\nfake"], capture_output=True,
+                                text=True, timeout=30, check=False)
+        self.assertNotEqual(worker.returncode, 0)
+        self.assertIn("name", worker.stderr)
 
 
 class Page(FleetTest):

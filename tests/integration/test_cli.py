@@ -112,6 +112,26 @@ phases:
             rows = self.ok(self.fleet.lockstep("sql", "--csv", "-c", query)).out.splitlines()
             self.assertTrue(len(rows) > 1 or "r.job = 'mixed'" in query, query)
 
+    def test_the_queries_of_the_cookbook_give_the_reports_figures(self):
+        job = files_job(self.fleet.data, hosts=1, duration="2s", workload=", fsync: {every: 20}")
+        report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+        mix = next(phase for phase in report["phases"] if phase["name"] == "mix")
+        with open(f"{ROOT}/docs/sql.md", encoding="utf-8") as text:
+            queries = {title.strip().split("\n")[-1]: query for title, query in re.findall(r"\n([^\n`]+:)\n\n```sql\n(.*?)```", text.read(), re.DOTALL)}
+
+        def rows(beginning):
+            query = next(query for title, query in queries.items() if title.startswith(beginning))
+            lines = self.ok(self.fleet.lockstep("sql", "--csv", "-c", query)).out.splitlines()
+            return [dict(zip(lines[0].split(","), line.split(","))) for line in lines[1:]]
+        self.assertTrue(any(operation["kind"] == "fsync" for workload in mix["workloads"] for operation in workload["operations"]), mix["workloads"])
+        throughput = [row for row in rows("Throughput per host") if row["phase_name"] == "mix"]
+        self.assertEqual({row["kind"] for row in throughput}, {"read", "write"})
+        self.assertAlmostEqual(sum(float(row["iops"]) for row in throughput), mix["total"]["iops"], delta=2)
+        p99 = next(p["latencyNs"] for p in mix["total"]["percentiles"] if p["percent"] == 99)
+        self.assertAlmostEqual(float(next(row for row in rows("p99 of each phase") if row["phase_name"] == "mix")["p99_ms"]) * 1e6, p99, delta=p99 * 1e-6)
+        seconds = rows("p99 of every second")
+        self.assertEqual(len(seconds), len(mix["iopsByInterval"]))
+
     def test_the_readmes_job_is_one(self):
         with open(f"{ROOT}/README.md", encoding="utf-8") as text:
             job = re.search(r"```yaml\n(.*?)```", text.read(), re.DOTALL).group(1)

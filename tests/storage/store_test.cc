@@ -125,6 +125,15 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   EXPECT_FALSE(data->phases.at(0).workers.at(1).has_result);
 }
 
+// The partitions that were made at the start end; a run may go on.
+TEST_F(StoreTest, ARunThatOutlivesTheMonthsAheadIsStored) {
+  const v1::PhaseId phase = Begin();
+  IngestBatch late = Batch(phase, 0, 0, {Interval(0, {100, 200})});
+  late.go_wall_ns += int64_t{200} * 86400 * 1000000000;
+  ASSERT_TRUE(store_->Ingest({late}).ok());
+  EXPECT_EQ(Count("interval_counters", phase), 1);
+}
+
 TEST_F(StoreTest, ACursorElsewhereRollsEverythingBack) {
   const v1::PhaseId phase = Begin();
   ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).ok());
