@@ -22,6 +22,7 @@
 #include "controller/service/controller_service.h"
 #include "controller/service/crash_marks.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
+#include "google/protobuf/stubs/logging.h"
 #include "spdlog/spdlog.h"
 #include "storage/active_lock.h"
 #include "storage/embedded.h"
@@ -359,6 +360,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  google::protobuf::SetLogHandler(nullptr);  // what is wrong with a message is answered to who sent it, not logged for ever
   Flags flags;
   CLI::App app("Takes storage tests, moves workers through them in lockstep, and keeps what they measured.");
   app.set_version_flag("--version", common::kSoftwareVersion);

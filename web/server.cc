@@ -91,6 +91,7 @@ class Server::Impl {
     const std::string host = common::HostOf(address);
     names_.insert(host);
     AddRoutes();
+    server_.set_default_headers(kHeaders);
     server_.new_task_queue = [] { return new Connections; };
     server_.set_payload_max_length(static_cast<size_t>(limits::kPageRequestBytes));
     int port = atoi(address.c_str() + colon + 1);
@@ -130,7 +131,6 @@ class Server::Impl {
 
   void AddRoutes() {
     server_.set_pre_routing_handler([this](const httplib::Request& request, httplib::Response& response) {
-      for (const auto& [name, value] : kHeaders) response.set_header(name.c_str(), value);
       if (request.method != "GET" && request.method != "HEAD") {
         SendWords(405, "this page only reads", &response);
         return httplib::Server::HandlerResponse::Handled;

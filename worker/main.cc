@@ -15,6 +15,7 @@
 #include "common/tls.h"
 #include "common/version.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
+#include "google/protobuf/stubs/logging.h"
 #include "spdlog/spdlog.h"
 #include "worker/agent/agent.h"
 #include "worker/host/facts.h"
@@ -135,6 +136,7 @@ int Rehearse(const Flags& flags, const sigset_t& signals) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  google::protobuf::SetLogHandler(nullptr);  // what is wrong with a message is answered to who sent it, not logged for ever
   Flags flags;
   CLI::App app("Runs storage load on this host when a Lockstep controller says so.");
   app.set_version_flag("--version", common::kSoftwareVersion);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <set>
+#include <sstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
@@ -18,6 +19,7 @@
 #include "proto/fields.h"
 #include "proto/job.pb.h"
 #include "proto/units.pb.h"
+#include "yaml-cpp/eventhandler.h"
 #include "yaml-cpp/yaml.h"
 
 namespace lockstep::cli {
@@ -402,6 +404,36 @@ std::string JobFile::Locate(const v1::Problem& problem) const {
   }
 }
 
+namespace {
+
+// Hears where documents begin, and nothing else.
+class DocumentStarts final : public YAML::EventHandler {
+ public:
+  int line = 0;  // of the last one, from 1
+
+ private:
+  void OnDocumentStart(const YAML::Mark& mark) override { line = mark.line + 1; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+};
+
+// The line at which a second document begins; 0 where there is none. YAML::LoadAll() would do, but never ends where a document begins
+// with what none can begin with (`, a`).
+int SecondDocument(const std::string& source) {
+  std::istringstream text(source);
+  YAML::Parser parser(text);
+  DocumentStarts starts;
+  return parser.HandleNextDocument(starts) && parser.HandleNextDocument(starts) ? starts.line : 0;
+}
+
+}  // namespace
+
 JobFile ParseJobFile(const std::string& name, const std::string& source, const std::vector<std::string>& sets) {
   JobFile file;
   file.name = name;
@@ -416,12 +448,11 @@ JobFile ParseJobFile(const std::string& name, const std::string& source, const s
     return file;
   }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(source);
-    if (documents.size() > 1) {
-      file.errors.push_back(absl::StrCat(name, ":", Reader::LineOf(documents[1]), ": a second document begins here (after `---`); a job file has one"));
+    if (const int line = SecondDocument(source); line != 0) {
+      file.errors.push_back(absl::StrCat(name, ":", line, ": a second document begins here; a job file has one"));
       return file;
     }
-    if (!documents.empty()) root = documents[0];
+    root = YAML::Load(source);
   } catch (const YAML::Exception& e) {
     file.errors.push_back(SyntaxError(name, source, e));
     return file;
