@@ -10,24 +10,11 @@
 
 #include "common/histogram.h"
 #include "storage/spool.h"
+#include "tests/fuzz/directory.h"
 #include "worker/agent/marks.h"
 #include "worker/workload/block_header.h"
 
 namespace {
-
-// A directory of this process; removed at its end.
-class Directory {
- public:
-  Directory() {
-    char pattern[] = "/tmp/lsfuzzXXXXXX";
-    path_ = mkdtemp(pattern);
-  }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 void Write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 

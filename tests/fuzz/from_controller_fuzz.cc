@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "tests/fuzz/directory.h"
 #include "worker/agent/inspect.h"
 #include "worker/agent/outbox.h"
 #include "worker/agent/phase_runner.h"
@@ -16,19 +17,6 @@ namespace {
 
 using namespace lockstep;
 using namespace lockstep::worker;
-
-class Directory {
- public:
-  Directory() {
-    char pattern[] = "/tmp/lsfuzzXXXXXX";
-    path_ = mkdtemp(pattern);
-  }
-  ~Directory() { std::filesystem::remove_all(path_); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 }  // namespace
 

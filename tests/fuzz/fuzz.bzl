@@ -4,7 +4,7 @@ def fuzz_target(name, deps):
     native.cc_binary(
         name = name + "_fuzz",
         testonly = True,
-        srcs = [name + "_fuzz.cc"],
+        srcs = [name + "_fuzz.cc", "directory.h"],
         linkopts = ["-fsanitize=fuzzer"],
         tags = ["manual"],
         deps = deps,
@@ -12,7 +12,7 @@ def fuzz_target(name, deps):
     native.cc_test(
         name = name + "_corpus_test",
         size = "small",
-        srcs = [name + "_fuzz.cc", "replay.cc"],
+        srcs = [name + "_fuzz.cc", "directory.h", "replay.cc"],
         args = ["tests/fuzz/corpus/" + name],
         data = native.glob(["corpus/" + name + "/**"]),
         deps = deps + ["@test_system//:gtest"],

@@ -60,10 +60,18 @@ class Devices(unittest.TestCase):
         self.directory = call("mktemp", "-d", "/tmp/lssafeXXXXXX")
         self.addCleanup(lambda: os.rmdir(self.directory))
 
+    def stranger(self):
+        """Somebody else's image, and its digest."""
+        path = os.path.join(self.directory, "stranger.img")
+        with open(path, "wb") as out:
+            out.write(os.urandom(64 * MIB))
+        self.addCleanup(os.unlink, path)
+        return path, digest(path)
+
     def test_a_device_that_is_written_belongs_to_nobody_else(self):
         with LoopDevice(self.directory) as device:
             call("mkfs.ext4", "-q", device.path)
-            identity = f"loop-file:{os.major(os.stat(device.file).st_dev)}:{os.minor(os.stat(device.file).st_dev)}:{os.stat(device.file).st_ino}"
+            identity = device.identity
             mount = os.path.join(self.directory, "mount")
             os.mkdir(mount)
             self.addCleanup(os.rmdir, mount)
@@ -85,11 +93,7 @@ class Devices(unittest.TestCase):
 
     def test_another_image_under_the_allowed_name_is_not_what_was_allowed(self):
         with LoopDevice(self.directory) as device:
-            stranger = os.path.join(self.directory, "stranger.img")
-            with open(stranger, "wb") as out:
-                out.write(os.urandom(64 * MIB))
-            self.addCleanup(os.unlink, stranger)
-            before = digest(stranger)
+            stranger, before = self.stranger()
             link = "/dev/" + os.path.basename(self.directory)
             os.symlink(device.path, link)
             self.addCleanup(os.unlink, link)
@@ -110,13 +114,8 @@ class Devices(unittest.TestCase):
     def test_an_allowed_path_that_leads_to_another_disk_now(self):
         """The path is resolved when it is opened; what was inspected is what is opened."""
         with LoopDevice(self.directory) as device:
-            stranger = os.path.join(self.directory, "stranger.img")
-            with open(stranger, "wb") as out:
-                out.write(os.urandom(64 * MIB))
-            self.addCleanup(os.unlink, stranger)
-            before = digest(stranger)
-            facts = os.stat(device.file)
-            identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+            stranger, before = self.stranger()
+            identity = device.identity
             with Fleet(1, allow=[identity]) as fleet:
                 self.assertEqual(fleet.lockstep("plan", "-", stdin=device_job(device.path)).status, 0)
                 call("losetup", "-d", device.path)
@@ -164,8 +163,7 @@ class Devices(unittest.TestCase):
             call("sfdisk", "-q", device.path, input="label: gpt\n,32M\n,\n")
             call("partx", "-a", device.path)
             try:
-                facts = os.stat(device.file)
-                identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+                identity = device.identity
                 partition = device.path + "p1"
                 with Fleet(2, allow=[device.path, partition], worker_flags=["--allow-expendable", identity]) as fleet:
                     # The partition is blank; the disk carries a table, which is said twice to be expendable.

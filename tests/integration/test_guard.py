@@ -51,6 +51,8 @@ class LoopDevice:
 
     def __enter__(self):
         self.path = call("losetup", "--show", "-f", self.file)
+        facts = os.stat(self.file)
+        self.identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
         return self
 
     def __exit__(self, *_):
@@ -138,8 +140,7 @@ class DeviceGuard(unittest.TestCase):
     def test_a_signature_yields_only_to_both_the_job_and_the_worker(self):
         with LoopDevice(self.directory) as device:
             call("mkfs.ext4", "-q", device.path)
-            facts = os.stat(device.file)
-            identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+            identity = device.identity
             self.refuse(device, "under the job's `expendable` (done) and in the worker's --allow-expendable", expendable=identity)
             self.refuse(device, "in the worker's --allow-expendable (done)", flags=["--allow-expendable", identity])
             with Fleet(1, allow=[device.path], worker_flags=["--allow-expendable", identity]) as fleet:
