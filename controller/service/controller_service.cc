@@ -215,8 +215,8 @@ std::string ListOf(const std::vector<v1::RunSummary>& runs) {
 
 }  // namespace
 
-// A run in progress is found without the store, which may be away.
-grpc::Status ControllerService::FindRun(const std::string& text, v1::RunSummary* run) const {
+// A run in progress is found without the store, which may be away. With no run, and no error, it is none in progress.
+grpc::Status ControllerService::FindKnown(const std::string& text, v1::RunSummary* run) const {
   auto known = KnownRuns();
   if (!known.ok()) return ToGrpc(known.status());
   std::vector<v1::RunSummary> matches;
@@ -224,10 +224,11 @@ grpc::Status ControllerService::FindRun(const std::string& text, v1::RunSummary*
     if (candidate.run_id().rfind(text, 0) == 0) matches.push_back(std::move(candidate));
   }
   if (matches.size() > 1) return {grpc::StatusCode::INVALID_ARGUMENT, absl::StrCat("several runs' ids begin with '", text, "': ", ListOf(matches))};
-  if (matches.size() == 1) {
-    *run = std::move(matches[0]);
-    return grpc::Status::OK;
-  }
+  if (matches.size() == 1) *run = std::move(matches[0]);
+  return grpc::Status::OK;
+}
+
+grpc::Status ControllerService::FindStored(const std::string& text, v1::RunSummary* run) const {
   std::string run_id;
   if (const grpc::Status found = Resolve(text, &run_id); !found.ok()) return found;
   const auto stored = parts_.store->GetRun(run_id);
@@ -241,7 +242,7 @@ grpc::Status ControllerService::FindRun(const std::string& text, v1::RunSummary*
 // `last` is the one run that there is to stop: where there are several, nobody guesses.
 grpc::Status ControllerService::FindStoppable(const std::string& text, v1::RunSummary* run) const {
   if (text.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "no run is named; write its id, the start of it, or `last`"};
-  if (text != "last") return FindRun(text, run);
+  if (text != "last") return FindKnown(text, run);
   auto known = KnownRuns();
   if (!known.ok()) return ToGrpc(known.status());
   if (known->empty()) return {grpc::StatusCode::FAILED_PRECONDITION, "nothing is queued or in progress"};
@@ -255,9 +256,7 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
   bool admitted = false;
   Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
   if (!admitted) return call;
-  quick_.Serve(call, [this, principal, request, reply] {
-    v1::RunSummary run;
-    if (const grpc::Status found = FindStoppable(request->run_id(), &run); !found.ok()) return found;
+  const auto end = [this, principal, request, reply](const v1::RunSummary& run) {
     if (principal.role != Role::kAdmin && run.owner() != principal.name) {
       return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin stops it"));
     }
@@ -269,7 +268,22 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
     reply->set_run_id(run.run_id());
     reply->set_job_name(run.job_name());
     return grpc::Status::OK;
+  };
+  const auto answer = std::make_shared<Answer>(call);
+  const grpc::Status busy(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait for an answer; try again");
+  const bool taken = quick_.Run([this, request, end, answer, busy] {
+    v1::RunSummary run;
+    if (const grpc::Status found = FindStoppable(request->run_id(), &run); !found.ok()) return answer->Give(found);
+    if (!run.run_id().empty()) return answer->Give(end(run));
+    // It has ended, or never was. The store says so, and may be slow: no other stop waits for it.
+    const bool asked = ask_.Run([this, request, end, answer] {
+      v1::RunSummary ended;
+      const grpc::Status found = FindStored(request->run_id(), &ended);
+      answer->Give(found.ok() ? end(ended) : found);
+    });
+    if (!asked) answer->Give(busy);
   });
+  if (!taken) answer->Give(busy);
   return call;
 }
 

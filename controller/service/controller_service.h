@@ -52,7 +52,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   // Queued and in progress, without the store. UNAVAILABLE when the controller is ending.
   absl::StatusOr<std::vector<v1::RunSummary>> KnownRuns() const;
   // Of a text that a caller gave: the run in progress, or else one in the store.
-  grpc::Status FindRun(const std::string& text, v1::RunSummary* run) const;
+  grpc::Status FindKnown(const std::string& text, v1::RunSummary* run) const;
+  grpc::Status FindStored(const std::string& text, v1::RunSummary* run) const;
   // The run that is meant to be stopped.
   grpc::Status FindStoppable(const std::string& text, v1::RunSummary* run) const;
   // The full id of a run for a question about it.
@@ -63,10 +64,10 @@ class ControllerService final : public v1::Controller::CallbackService {
   const ServiceParts parts_;
   std::atomic<int> plans_{0};
   // By how long a call may take: at once; a job that is checked and stored; a question to the store; a whole run.
-  CallPool quick_{static_cast<int>(limits::kQuickThreads), limits::kCallsWaiting};
   CallPool submit_{2, limits::kCallsWaiting};
   CallPool ask_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   CallPool report_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
+  CallPool quick_{static_cast<int>(limits::kQuickThreads), limits::kCallsWaiting};  // last: what it cannot answer at once it hands to the others
 };
 
 // The workers' streams.
