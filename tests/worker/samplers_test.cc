@@ -1,6 +1,9 @@
+#include <sys/sysmacros.h>
+
 #include "gtest/gtest.h"
 #include "worker/host/disk_stats.h"
 #include "worker/host/host_stats.h"
+#include "worker/host/places.h"
 
 namespace lockstep::worker {
 namespace {
@@ -42,6 +45,15 @@ TEST(DiskStatsTest, CountersThatRanBackwardsGiveNoSample) {
   const auto attached = ParseDiskStats(kLater);
   const auto anew = ParseDiskStats(kEarlier);
   EXPECT_FALSE(Difference(attached.at("vda"), anew.at("vda")).has_value());
+}
+
+// Two hosts that mount one export see one file system.
+TEST(PlacesTest, ANetworkFileSystemIsKnownByWhereItIsMountedFrom) {
+  const std::string mounts = "36 25 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n90 25 0:52 / /mnt/san rw shared:7 master:2 - nfs4 nas:/export/bench rw,vers=4.2\n91 25 0:53 / /mnt/f rw - fuse.x x rw\n";
+  EXPECT_EQ(NetworkSourceIn(mounts, makedev(0, 52)), "nas:/export/bench");
+  EXPECT_EQ(NetworkSourceIn(mounts, makedev(8, 1)), "");
+  EXPECT_EQ(NetworkSourceIn(mounts, makedev(0, 53)), "");
+  EXPECT_EQ(NetworkSourceIn("garbage\n1 2\n", makedev(0, 52)), "");
 }
 
 TEST(HostStatsTest, SharesOfTimeAndCounters) {

@@ -120,7 +120,8 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
   found->set_filesystem_bytes(static_cast<uint64_t>(space.f_blocks) * static_cast<uint64_t>(space.f_frsize));
-  found->set_filesystem_id(absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", major(facts.st_dev), ":", minor(facts.st_dev)));
+  const std::string source = NetworkSource(facts.st_dev);
+  found->set_filesystem_id(!source.empty() ? "net:" + source : absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", major(facts.st_dev), ":", minor(facts.st_dev)));
   found->set_missing_bytes(totals.missing_bytes);
   if (totals.made != 0) {
     found->set_would_write(absl::StrCat("makes ", totals.made, totals.made == 1 ? " file" : " files", " of ",

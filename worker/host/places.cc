@@ -9,6 +9,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <set>
+#include <sstream>
 
 #include "absl/strings/str_cat.h"
 #include "worker/host/block_devices.h"
@@ -58,11 +60,30 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
 
 }  // namespace
 
+std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
+  static const std::set<std::string> kTypes = {"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "beegfs", "fuse.glusterfs"};
+  const std::string number = absl::StrCat(major(device), ":", minor(device));
+  std::istringstream lines(mounts);
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream fields(line);
+    std::string id, parent, of, word, type, source;
+    if (!(fields >> id >> parent >> of) || of != number) continue;
+    while (fields >> word && word != "-") {
+    }
+    if (fields >> type >> source && kTypes.count(type) != 0) return source;
+  }
+  return "";
+}
+
+std::string NetworkSource(dev_t device) { return NetworkSourceIn(common::ReadTrimmed("/proc/self/mountinfo"), device); }
+
 std::string FilesystemKey(dev_t device, const struct statfs* facts) {
   const auto disk = WholeDiskOf(device);
   if (disk.ok()) {
     const std::string identity = IdentityOfNumber(device);
     if (!identity.empty()) return identity;
+  } else if (const std::string source = NetworkSource(device); !source.empty()) {
+    return "net:" + source;
   } else if (facts != nullptr) {
     constexpr int64_t kNfs = 0x6969;
     constexpr int64_t kFuse = 0x65735546;
@@ -123,9 +144,9 @@ void FilePlaces::AddName(const common::FileDescriptor& directory, const std::str
       chain.push_back({absl::StrCat("name:", KeyOf(above.st_dev, here.get()), ":", above.st_ino, "/"), prefix});
     }
   }
+  // The nearest directory may be one that another run has just made: the outermost one knows both.
   for (const Above& above : chain) {
-    Add(absl::StrCat(above.key, above.prefix, rest));
-    if (near) return;
+    if (!near || &above == &chain.front() || &above == &chain.back()) Add(absl::StrCat(above.key, above.prefix, rest));
   }
 }
 

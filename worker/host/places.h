@@ -14,8 +14,12 @@
 
 namespace lockstep::worker {
 
-// What identifies a file system wherever it is seen from: the device underneath where that has an identity, the file system's own id where
-// there is no device (NFS, FUSE), else this kernel and the device number.
+// What a network file system is mounted from (server:/export), by its device number; empty for others. `mounts`: as /proc/self/mountinfo.
+std::string NetworkSource(dev_t device);
+std::string NetworkSourceIn(const std::string& mounts, dev_t device);
+
+// What identifies a file system wherever it is seen from: the device underneath where that has an identity, what a network file system is
+// mounted from, the file system's own id where there is no device (FUSE), else this kernel and the device number.
 std::string FilesystemKey(dev_t device, const struct statfs* facts);
 
 // Collects the places of a target's files, 8 bytes each: of a file that exists its inode, and of each, existing or not, its name in the
@@ -24,7 +28,7 @@ class FilePlaces {
  public:
   // A file that is open (or known by O_PATH).
   void AddFile(const common::FileDescriptor& file);
-  // The name `rest` beneath `directory`, an O_PATH descriptor. With `near` the directory alone, not those above it.
+  // The name `rest` beneath `directory`, an O_PATH descriptor. With `near` the directory and the outermost one, not those between.
   void AddName(const common::FileDescriptor& directory, const std::string& rest, bool near);
   const std::string& bytes() const { return bytes_; }
 
