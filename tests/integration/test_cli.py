@@ -9,7 +9,7 @@ import unittest
 
 from fleet import BIN, ROOT, FleetTest, files_job
 
-COMMANDS = ["up", "run", "submit", "watch", "status", "stop", "report", "rerun", "history", "hosts", "devices", "plan", "sql", "demo", "completion"]
+COMMANDS = ["up", "run", "submit", "watch", "status", "stop", "report", "rerun", "history", "hosts", "devices", "plan", "sql", "forget", "demo", "completion"]
 
 
 class CommandLine(FleetTest):

@@ -235,7 +235,7 @@ bool Controller::Start() {
   return true;
 }
 
-// As the program does with its advisory lock.
+// As the program does with its lock on a table.
 void Controller::CheckLock() {
   // Its way to the database may be slow, or cut for a while.
   if (world_->ActiveController() == place_) return Do(world_->Between(kSecond, 12 * kSecond), [this] { CheckLock(); });
