@@ -21,6 +21,7 @@
 #include "common/version.h"
 #include "controller/service/controller_service.h"
 #include "controller/service/crash_marks.h"
+#include "controller/service/set_aside.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "google/protobuf/stubs/logging.h"
 #include "spdlog/spdlog.h"
@@ -175,26 +176,6 @@ absl::Status Insist(const sigset_t& signals, const std::function<absl::Status()>
   }
 }
 
-// Runs that have brought controllers down again and again are not begun once more.
-absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes, const common::Clock* clock) {
-  std::vector<std::string> in_progress;
-  auto queue = store->Queue();
-  if (!queue.ok()) return queue.status();
-  auto active = store->Active();
-  if (!active.ok()) return active.status();
-  for (const storage::RunRecord& run : *queue) in_progress.push_back(run.run_id);
-  for (const storage::ActiveRun& run : *active) in_progress.push_back(run.run.run_id);
-  for (const std::string& run_id : in_progress) {
-    const auto crashed = crashes.find(run_id);
-    if (crashed == crashes.end() || crashed->second < limits::kPoisonedStarts) continue;
-    const std::string reason = "set aside: " + std::to_string(crashed->second) + " controllers ended while they worked on it";
-    spdlog::error("run {} is {}", run_id, reason);
-    if (absl::Status status = store->EndRun(run_id, "failed", reason, false); !status.ok()) return status;
-    (void)store->AddEvent(run_id, "error", "", reason, clock->WallNs());
-  }
-  return absl::OkStatus();
-}
-
 void EndThisController(const std::string& reason) {
   spdlog::critical("{}: this one ends", reason);
   // Nothing may be tidied up here: what was this controller's is another one's by now.
@@ -262,7 +243,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   absl::StatusOr<std::vector<storage::WorkerOwner>> owners;
   absl::Status inherited = Insist(signals, [&] { return ingest.Replay(); });
   if (inherited.ok()) inherited = Insist(signals, [&] { return (owners = opened.store->WorkerOwners()).status(); });
-  if (inherited.ok()) inherited = Insist(signals, [&] { return SetAside(opened.store.get(), (*marks)->crashes(), clock); });
+  if (inherited.ok()) inherited = Insist(signals, [&] { return controller::SetAside(opened.store.get(), (*marks)->crashes(), clock); });
   if (inherited.ok()) inherited = Insist(signals, [&] { return (inheritance = controller::Coordinator::Inherit(opened.store.get())).status(); });
   if (absl::IsCancelled(inherited)) return 0;
   if (!inherited.ok()) return Fail(inherited);

@@ -257,7 +257,9 @@ class FleetChecker {
       constexpr double kReserveShare = 0.05;
       constexpr double kReserveBytes = 1073741824;
       const double reserve = std::min(kReserveShare * space.total, kReserveBytes);
-      if (space.needed <= 0 || space.needed + reserve <= space.free) continue;
+      if (space.needed <= 0) continue;
+      check_.spaces[id] = {space.path, space.needed, space.free - reserve};
+      if (space.needed + reserve <= space.free) continue;
       Refuse(absl::StrCat(*space.hosts.begin(), space.hosts.size() > 1 ? absl::StrCat(" and ", space.hosts.size() - 1, " more") : "", ": ", space.path, ": all workers together need ",
                           common::FormatSize(space.needed), ", its file system has ", common::FormatSize(space.free), " free, of which ", common::FormatSize(std::round(reserve)), " stay free"));
     }

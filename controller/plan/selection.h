@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,12 @@ struct StorePlace {
 struct FleetCheck {
   std::vector<std::string> refusals;
   std::vector<std::string> warnings;
+  // Of each file system that the job will lay out files on: how much, and how much it may at most, bytes.
+  struct Space {
+    std::string path;  // of one of the files
+    double needed_bytes = 0, usable_bytes = 0;
+  };
+  std::map<std::string, Space> spaces;  // by filesystem_id
 };
 FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const StorePlace& store);
 

@@ -5,8 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/ids.h"
-#include "common/limits.h"
 #include "controller/analysis/report_builder.h"
 #include "controller/plan/validate.h"
 #include "spdlog/spdlog.h"
@@ -16,34 +14,6 @@ namespace {
 
 // After the lease, workers of an inherited run have this long to dial again.
 constexpr int64_t kReturnNs = 10000000000;
-
-// Places that the job writes, of the worker that was inspected, and which target each is of.
-struct Written {
-  std::vector<Place> places;
-  std::vector<uint32_t> targets;
-};
-
-Written WrittenPlaces(const v1::JobSpec& job, const v1::Inspection& inspection) {
-  Written written;
-  const std::vector<TargetUse> use = UseOfTargets(job);
-  for (const v1::TargetInspection& found : inspection.targets()) {
-    if (found.target() >= use.size() || !use[found.target()].changed()) continue;
-    for (const Place& place : PlacesOf(found)) {
-      written.places.push_back(place);
-      written.targets.push_back(found.target());
-    }
-  }
-  return written;
-}
-
-std::vector<storage::RunWorker> MembersOf(const std::vector<PlanWorker>& workers) {
-  std::vector<storage::RunWorker> members;
-  for (uint32_t i = 0; i < workers.size(); ++i) {
-    const v1::Hello& hello = workers[i].hello;
-    members.push_back({i, hello.worker_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id(), workers[i].inspection, hello});
-  }
-  return members;
-}
 
 ResumePoint PointOf(const storage::ActiveRun& active) {
   ResumePoint point;
@@ -70,7 +40,14 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
 
 }  // namespace
 
-Coordinator::Coordinator(Options options) : options_(std::move(options)), inspections_(options_.loop), devices_(options_.loop), places_(options_.guards) {}
+Coordinator::Coordinator(Options options)
+    : options_(std::move(options)),
+      inspections_(options_.loop),
+      devices_(options_.loop),
+      holds_(options_.store, options_.clock, options_.loop, options_.guards, [this] { Schedule(); }),
+      admission_({options_.store, options_.watchers, options_.clock, options_.loop, options_.store_place, options_.working},
+                 {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); }, [this](storage::RunRecord run) { Requeue(std::move(run)); }, [this](const std::string& run_id) { Finish(run_id); }},
+                 &holds_, &inspections_) {}
 
 absl::StatusOr<Coordinator::Inheritance> Coordinator::Inherit(storage::Store* store) {
   Inheritance inheritance;
@@ -106,13 +83,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
     queue_.push_back(std::move(run));
   }
   for (const storage::HeldPlaces& held : inheritance.held) {
-    places_.Hold(held.run_id, held.worker_id, WrittenPlaces(held.job, held.inspection).places);
-    places_.Lose(held.run_id, held.worker_id, options_.clock->MonotonicNs() + held.hold_ns);
-    held_.insert(held.worker_id);
-    const bool goes_on = std::any_of(inheritance.active.begin(), inheritance.active.end(), [&](const auto& active) { return active.run.run_id == held.run_id; });
-    if (goes_on) continue;
-    const int64_t free_ns = places_.End(held.run_id);
-    After(std::max<int64_t>(0, free_ns - options_.clock->MonotonicNs()), [this] { LetGoOfHolds(); });
+    holds_.Inherit(held, std::any_of(inheritance.active.begin(), inheritance.active.end(), [&](const auto& active) { return active.run.run_id == held.run_id; }));
   }
   for (const storage::ActiveRun& active : inheritance.active) TakeOver(active, std::move(inheritance.samples[active.run.run_id]));
   settling_ = !queue_.empty();
@@ -132,9 +103,10 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::map<uint32_t, 
   SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}, active.measured_iops};
   for (const storage::RunWorker& worker : active.workers) {
     settled.workers.push_back({worker.hello, worker.inspection});
-    places_.Hold(active.run.run_id, worker.worker_id, WrittenPlaces(active.run.job, worker.inspection).places);
     if (!worker.lost) awaited_.insert(worker.worker_id);
   }
+  holds_.Take(settled.run_id, settled.job, settled.workers);
+  if (StillPrepares(settled.job, active.phase.phase)) holds_.TakeSpace(settled.run_id, CheckFleet(settled.job, settled.workers, {}));
   TakenOver from;
   from.point = PointOf(active);
   from.go_ns = active.phase.go_ns;
@@ -230,9 +202,7 @@ void Coordinator::StopStranger(const std::string& worker_id, const std::string& 
 // The worker does nothing: what it held after it was lost is free.
 void Coordinator::Confirm(const std::string& worker_id) {
   strangers_.erase(worker_id);
-  places_.Confirm(worker_id);
-  if (held_.erase(worker_id) == 0) return;
-  Persist([store = options_.store, worker_id] { return store->ReleaseHold(worker_id); }, [](const absl::Status&) {});
+  holds_.Confirm(worker_id);
 }
 
 void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message) {
@@ -250,18 +220,13 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
   });
 }
 
-// What a worker has open may have come into being, or got another name, since it was inspected.
 void Coordinator::HoldOpened(const std::string& worker_id, const v1::Armed& armed) {
   const auto active = active_.find(armed.phase().run_id());
-  if (active == active_.end() || !active->second->Uses(worker_id)) return;
-  const std::vector<Place> places = PlacesOf(armed.file_places(), armed.places());
-  if (places.size() > static_cast<size_t>(limits::kPlacesOfARun) || !active->second->IsAt(armed.phase())) return;
-  const PlaceLedger::Conflict taken = places_.Find(armed.phase().run_id(), places, options_.clock->MonotonicNs());
-  if (!taken.run_id.empty()) {
-    const auto actor = active->second;
-    return actor->Stop("aborted", absl::StrCat("a target has the same bytes as one of run ", taken.run_id.substr(0, 8), ", under another name"), false);
-  }
-  places_.Hold(armed.phase().run_id(), worker_id, places);
+  if (active == active_.end() || !active->second->Uses(worker_id) || !active->second->IsAt(armed.phase())) return;
+  const std::string other = holds_.TakeOpened(worker_id, armed);
+  if (other.empty()) return;
+  const auto actor = active->second;
+  actor->Stop("aborted", absl::StrCat("a target has the same bytes as one of run ", other.substr(0, 8), ", under another name"), false);
 }
 
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
@@ -272,9 +237,7 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
     for (const auto& [id, actor] : active) {
       if (actor->Uses(worker_id)) actor->OnLost(worker_id, reason);
     }
-    for (auto& [id, starting] : starting_) {
-      if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) starting.lost[worker_id] = reason;
-    }
+    admission_.OnLost(worker_id, reason);
     inspections_.OnLost(worker_id, reason);
   });
 }
@@ -310,10 +273,7 @@ absl::Status Coordinator::CanEverRun(const v1::JobSpec& job) const {
 }
 
 bool Coordinator::IsBusy(const std::string& worker_id) const {
-  if (strangers_.count(worker_id) != 0) return true;
-  for (const auto& [id, starting] : starting_) {
-    if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) return true;
-  }
+  if (strangers_.count(worker_id) != 0 || admission_.Uses(worker_id)) return true;
   return std::any_of(active_.begin(), active_.end(), [&](const auto& active) { return active.second->Uses(worker_id); });
 }
 
@@ -323,7 +283,7 @@ void Coordinator::Enqueue(storage::RunRecord run, std::function<void(uint32_t)> 
   Post([this, run = std::move(run), done = std::move(done)]() mutable {
     done(static_cast<uint32_t>(queue_.size()));
     const bool queued = std::any_of(queue_.begin(), queue_.end(), [&](const auto& other) { return other.run_id == run.run_id; });
-    if (queued || starting_.count(run.run_id) != 0 || active_.count(run.run_id) != 0) return;
+    if (queued || admission_.Has(run.run_id) || active_.count(run.run_id) != 0) return;
     Know(run);
     queue_.push_back(std::move(run));
     Schedule();
@@ -380,101 +340,41 @@ void Coordinator::Schedule() {
     }
     storage::RunRecord next = std::move(*run);
     run = queue_.erase(run);
-    StartRun(std::move(next), workers);
+    admission_.Begin(std::move(next), std::move(workers));
   }
 }
 
-void Coordinator::StartRun(storage::RunRecord run, const std::vector<PlanWorker>& workers) {
-  Starting& starting = starting_[run.run_id];
-  for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
-  const std::string id = run.run_id;
-  const v1::JobSpec job = run.job;
-  inspections_.Ask(id, job, workers, [this, run = std::move(run)](std::vector<PlanWorker> inspected, const std::string& missing) mutable {
-    Launch(std::move(run), std::move(inspected), missing);
-  });
+// Another run has what it needs: it waits for that one's end, in its old place.
+void Coordinator::Requeue(storage::RunRecord run) {
+  queue_.push_front(std::move(run));
+  After(1000000000, [this] { Schedule(); });
 }
 
-void Coordinator::Launch(storage::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing) {
-  const std::shared_ptr<void> working = options_.working(run.run_id);
-  const Starting starting = starting_[run.run_id];
-  if (starting.cancelled) return FailBeforeStart(run, workers, "cancelled", starting.cancel_reason, {});
-  if (!missing.empty()) return FailBeforeStart(run, workers, "failed", missing, {missing});
-  // Where another run writes, what is found there (its hold on a device, its files) says nothing yet.
-  std::vector<Written> written;
-  for (const PlanWorker& worker : workers) {
-    written.push_back(WrittenPlaces(run.job, worker.inspection));
-    const PlaceLedger::Conflict taken = places_.Find(run.run_id, written.back().places, options_.clock->MonotonicNs());
-    if (taken.run_id.empty()) continue;
-    // This one waits for its end, in its old place.
-    const std::string target = run.job.targets(static_cast<int>(written.back().targets[taken.place])).name();
-    spdlog::info("run {} waits for {} to leave target {}", run.run_id, taken.run_id, target);
-    v1::WatchEvent waits;
-    waits.mutable_event()->set_severity("warning");
-    waits.mutable_event()->set_message(absl::StrCat("waiting until run ", taken.run_id.substr(0, 8), " or its lost workers have left target ", target, " of ", worker.hello.host().name()));
-    options_.watchers->Publish(run.run_id, waits);
-    starting_.erase(run.run_id);
-    queue_.push_front(std::move(run));
-    After(1000000000, [this] { Schedule(); });
-    return;
-  }
-  const FleetCheck check = CheckFleet(run.job, workers, options_.store_place);
-  if (!check.refusals.empty()) {
-    const std::string more = check.refusals.size() > 1 ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)") : "";
-    return FailBeforeStart(run, workers, "failed", absl::StrCat("refused before anything was opened: ", check.refusals[0], more), check.refusals);
-  }
-  for (size_t i = 0; i < workers.size(); ++i) places_.Hold(run.run_id, workers[i].hello.worker_id(), written[i].places);
-  const std::vector<storage::RunWorker> members = MembersOf(workers);
-  const std::string id = run.run_id;
-  SettledRun settled{run.run_id, run.job, run.seed, std::move(workers)};
-  Persist([store = options_.store, id, members] { return store->StartRun(id, members); },
-          [this, id, settled = std::move(settled), warnings = check.warnings](const absl::Status& status) mutable {
-            const Starting ended = starting_[id];
-            starting_.erase(id);
-            if (!status.ok()) {
-              spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
-              storage::RunRecord refused;
-              refused.run_id = id;
-              return FailBeforeStart(refused, settled.workers, "failed", absl::StrCat("the store: ", std::string(status.message())), {});
-            }
-            auto actor = std::make_shared<RunActor>(std::move(settled), Services(id), [this, id] { Finish(id); });
-            active_[id] = actor;
-            v1::WatchEvent started;
-            started.mutable_run()->set_run_id(id);
-            started.mutable_run()->set_job_name(actor->run().job.name());
-            started.mutable_run()->set_owner(known_[id].owner());
-            started.mutable_run()->set_state("running");
-            started.mutable_run()->set_hosts(static_cast<uint32_t>(actor->run().workers.size()));
-            options_.watchers->Publish(id, started);
-            for (const std::string& warning : warnings) Tell(id, "warning", warning);
-            if (ended.cancelled) return actor->Stop("cancelled", ended.cancel_reason, true);
-            actor->Begin();
-            for (const auto& [worker, reason] : ended.lost) actor->OnLost(worker, reason);
-          });
-}
-
-void Coordinator::FailBeforeStart(const storage::RunRecord& run, const std::vector<PlanWorker>& workers, const std::string& state,
-                                  const std::string& reason, const std::vector<std::string>& notes) {
-  const std::vector<storage::RunWorker> members = MembersOf(workers);
-  Persist(
-      [store = options_.store, id = run.run_id, members, state, reason, notes, at = options_.clock->WallNs()]() -> absl::Status {
-        // First how it ends: a controller that finds it started must not go on with it.
-        if (absl::Status status = store->SetEnding(id, state, reason, true); !status.ok()) return status;
-        if (absl::Status status = store->StartRun(id, members); absl::IsUnavailable(status)) return status;
-        for (const std::string& note : notes) (void)store->AddEvent(id, "error", "", note, at);
-        return store->EndRun(id, state, reason, false);
-      },
-      [this, id = run.run_id](const absl::Status&) { Finish(id); });
+void Coordinator::Launch(Admission::Admitted admitted) {
+  const std::string id = admitted.run.run_id;
+  const std::shared_ptr<void> working = options_.working(id);
+  auto actor = std::make_shared<RunActor>(std::move(admitted.run), Services(id), [this, id] { Finish(id); });
+  active_[id] = actor;
+  v1::WatchEvent started;
+  started.mutable_run()->set_run_id(id);
+  started.mutable_run()->set_job_name(actor->run().job.name());
+  started.mutable_run()->set_owner(known_[id].owner());
+  started.mutable_run()->set_state("running");
+  started.mutable_run()->set_hosts(static_cast<uint32_t>(actor->run().workers.size()));
+  options_.watchers->Publish(id, started);
+  for (const std::string& warning : admitted.warnings) Tell(id, "warning", warning);
+  if (admitted.cancelled) return actor->Stop("cancelled", admitted.cancel_reason, true);
+  actor->Begin();
+  for (const auto& [worker, reason] : admitted.lost) actor->OnLost(worker, reason);
 }
 
 // The run's end is in the store: makes its summary, tells those who watch, and gives its workers to the next.
 void Coordinator::Finish(const std::string& run_id) {
-  starting_.erase(run_id);
   active_.erase(run_id);
   known_.erase(run_id);
   ++finishing_;
   // A worker that was lost ends its I/O by its own hard stop: until then nobody else gets its targets.
-  const int64_t free_ns = places_.End(run_id);
-  if (free_ns != 0) After(std::max<int64_t>(0, free_ns - options_.clock->MonotonicNs()), [this] { LetGoOfHolds(); });
+  holds_.End(run_id);
   auto summary = std::make_shared<v1::RunSummary>();
   options_.loop->Apart(
       [store = options_.store, run_id, summary, working = options_.working, at = options_.clock->WallNs()]() -> absl::Status {
@@ -498,17 +398,6 @@ void Coordinator::Finish(const std::string& run_id) {
   Schedule();
 }
 
-// Holds whose time has passed are over for a later controller, too.
-void Coordinator::LetGoOfHolds() {
-  const std::set<std::string> held = held_;
-  for (const std::string& worker : held) {
-    if (places_.Holds(worker, options_.clock->MonotonicNs())) continue;
-    held_.erase(worker);
-    Persist([store = options_.store, worker] { return store->ReleaseHold(worker); }, [](const absl::Status&) {});
-  }
-  Schedule();
-}
-
 ActorServices Coordinator::Services(const std::string& run_id) {
   ActorServices services;
   services.store = options_.store;
@@ -519,9 +408,9 @@ ActorServices Coordinator::Services(const std::string& run_id) {
   services.loop = options_.loop;
   services.guards = options_.guards;
   services.working = [working = options_.working, run_id] { return working(run_id); };
+  services.laid_out = [this, run_id] { holds_.SettleSpace(run_id); };
   services.lost = [this, run_id](const std::string& worker_id, int64_t hold_ns) {
-    places_.Lose(run_id, worker_id, options_.clock->MonotonicNs() + hold_ns);
-    held_.insert(worker_id);
+    holds_.Lose(run_id, worker_id, hold_ns);
     StopStranger(worker_id, run_id);  // until it says that it does nothing, comes back, or is gone
   };
   return services;
@@ -538,12 +427,7 @@ void Coordinator::StopRun(const std::string& run_id, bool now, const std::string
               [this, run_id](const absl::Status&) { Finish(run_id); });
       return done("cancelled");
     }
-    const auto starting = starting_.find(run_id);
-    if (starting != starting_.end()) {
-      starting->second.cancelled = true;
-      starting->second.cancel_reason = reason;
-      return done("stopping");
-    }
+    if (admission_.Cancel(run_id, reason)) return done("stopping");
     const auto active = active_.find(run_id);
     if (active == active_.end()) return done(absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
     active->second->Stop("cancelled", reason, now);
@@ -553,10 +437,10 @@ void Coordinator::StopRun(const std::string& run_id, bool now, const std::string
 
 void Coordinator::Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done) {
   Post([this, job = std::move(job), done = std::move(done)] {
-    v1::PlanReply reply;
     const std::vector<PlanWorker> attached = Attached();
     const auto chosen = Select(job.hosts(), attached);
     if (!chosen.ok()) {
+      v1::PlanReply reply;
       v1::Problem* problem = reply.add_problems();
       problem->set_path("hosts");
       problem->set_message(std::string(chosen.status().message()));
@@ -564,31 +448,7 @@ void Coordinator::Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done)
     }
     std::vector<PlanWorker> workers;
     for (uint32_t index : *chosen) workers.push_back(attached[index]);
-    inspections_.Ask("plan-" + common::NewUuid(), job, std::move(workers), [this, job, done, reply](std::vector<PlanWorker> inspected, const std::string& missing) mutable {
-      const FleetCheck check = CheckFleet(job, inspected, options_.store_place);
-      for (const std::string& refusal : check.refusals) reply.add_problems()->set_message(refusal);
-      if (!missing.empty()) reply.add_problems()->set_message(missing);
-      for (const std::string& warning : check.warnings) reply.add_warnings(warning);
-      for (const PlanWorker& worker : inspected) {
-        const Written written = WrittenPlaces(job, worker.inspection);
-        const PlaceLedger::Conflict taken = places_.Find("", written.places, options_.clock->MonotonicNs());
-        if (taken.run_id.empty()) continue;
-        reply.add_warnings(absl::StrCat("run ", taken.run_id.substr(0, 8), " writes to target ", job.targets(static_cast<int>(written.targets[taken.place])).name(), " of ", worker.hello.host().name(),
-                                        " now; the job would wait for its end"));
-        break;
-      }
-      for (uint32_t i = 0; i < inspected.size(); ++i) {
-        v1::PlannedWorker* worker = reply.add_workers();
-        worker->set_host(inspected[i].hello.host().name());
-        worker->set_worker_index(i);
-        *worker->mutable_targets() = inspected[i].inspection.targets();
-        for (v1::TargetInspection& found : *worker->mutable_targets()) {
-          found.clear_file_places();
-          found.clear_places();
-        }
-      }
-      done(reply);
-    });
+    admission_.Plan(job, std::move(workers), done);
   });
 }
 
@@ -612,7 +472,7 @@ void Coordinator::Watch(const std::string& run_id, std::shared_ptr<WatchStream> 
     if (active != active_.end()) first.mutable_run()->set_state("running");
     stream->Send(std::make_shared<const v1::WatchEvent>(first));
     if (active != active_.end() && active->second->last_change().has_phase()) stream->Send(std::make_shared<const v1::WatchEvent>(active->second->last_change()));
-    if (active == active_.end() && !queued && starting_.count(run_id) == 0 && summary.state() != "queued" && summary.state() != "running") {
+    if (active == active_.end() && !queued && !admission_.Has(run_id) && summary.state() != "queued" && summary.state() != "running") {
       return stream->End(grpc::Status::OK);
     }
   });
@@ -633,10 +493,7 @@ void Coordinator::Runs(std::function<void(std::vector<v1::RunSummary>)> done) {
 
 void Coordinator::Leases(std::function<void(std::map<std::string, std::string>)> done) {
   Post([this, done = std::move(done)] {
-    std::map<std::string, std::string> leases;
-    for (const auto& [id, starting] : starting_) {
-      for (const std::string& worker : starting.worker_ids) leases[worker] = id;
-    }
+    std::map<std::string, std::string> leases = admission_.Leases();
     for (const auto& [id, actor] : active_) {
       for (const PlanWorker& worker : actor->run().workers) leases[worker.hello.worker_id()] = id;
     }

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "controller/core/place_ledger.h"
+#include "controller/service/admission.h"
 #include "controller/service/device_questions.h"
 #include "controller/service/inspections.h"
 #include "controller/service/loop.h"
 #include "controller/service/run_actor.h"
+#include "controller/service/target_holds.h"
 
 namespace lockstep::controller {
 
@@ -79,13 +80,6 @@ class Coordinator {
   absl::Status CanEverRun(const v1::JobSpec& job) const;
 
  private:
-  struct Starting {
-    std::vector<std::string> worker_ids;
-    bool cancelled = false;
-    std::string cancel_reason;
-    std::map<std::string, std::string> lost;  // members that were lost meanwhile, and why
-  };
-
   void Post(std::function<void()> call) { options_.loop->Post(std::move(call)); }
   void After(int64_t after_ns, std::function<void()> call) { options_.loop->After(after_ns, std::move(call)); }
   void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) { options_.loop->Persist(std::move(work), std::move(then)); }
@@ -93,16 +87,13 @@ class Coordinator {
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
   void Know(const storage::RunRecord& run);
-  void LetGoOfHolds();
   void HoldOpened(const std::string& worker_id, const v1::Armed& armed);
 
   std::vector<PlanWorker> Attached() const;
   bool IsBusy(const std::string& worker_id) const;
   void Schedule();
-  void StartRun(storage::RunRecord run, const std::vector<PlanWorker>& workers);
-  void Launch(storage::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing);
-  void FailBeforeStart(const storage::RunRecord& run, const std::vector<PlanWorker>& workers, const std::string& state, const std::string& reason,
-                       const std::vector<std::string>& notes);
+  void Requeue(storage::RunRecord run);
+  void Launch(Admission::Admitted admitted);
   void Finish(const std::string& run_id);
   void Confirm(const std::string& worker_id);
   void Tell(const std::string& run_id, const std::string& severity, const std::string& text);
@@ -115,12 +106,11 @@ class Coordinator {
   // The deciding thread's own.
   std::map<std::string, v1::RunSummary> known_;  // of every run that waits or is in progress
   std::deque<storage::RunRecord> queue_;
-  std::map<std::string, Starting> starting_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
   Inspections inspections_;
   DeviceQuestions devices_;
-  PlaceLedger places_;
-  std::set<std::string> held_;        // lost workers whose hold is in the store
+  TargetHolds holds_;
+  Admission admission_;
   std::set<std::string> strangers_;   // attached workers that are still busy with what is none of theirs any more
   std::set<std::string> intruders_;   // what was said of them, once each
   std::set<std::string> awaited_;     // members of inherited runs that have not come back yet

@@ -50,6 +50,19 @@ RunPlan MakePlan(const SettledRun& run) {
 
 }  // namespace
 
+bool StillPrepares(const v1::JobSpec& job, uint32_t phase) {
+  for (int i = static_cast<int>(phase); i < job.phases_size(); ++i) {
+    if (job.phases(i).has_prepare()) return true;
+  }
+  return false;
+}
+
+int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
+  const int64_t longest = HardStopNs(job, phase) + job.deadlines().drain_ns() + kGiveUpNs;
+  // A worker's clock may run slower than this one by the drift that is assumed.
+  return longest + static_cast<int64_t>(ClockEstimator::kDriftBound * static_cast<double>(longest));
+}
+
 RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices services, std::function<void()> ended)
     : run_(std::move(run)), services_(std::move(services)), ended_(std::move(ended)), machine_(MakePlan(run_), point, services_.guards) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
@@ -210,6 +223,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipel
 void RunActor::Carry(const action::RecordPhase& a) {
   progress_.clear();
   events_ = 0;
+  if (!StillPrepares(run_.job, a.phase)) services_.laid_out();
   storage::PhaseRecord record;
   record.phase = a.phase;
   record.attempt = a.attempt;
@@ -342,14 +356,10 @@ void RunActor::Carry(const action::ClosePhase& a) {
 
 // How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.
 int64_t RunActor::HoldNs(uint32_t worker) const {
-  const int64_t drain = run_.job.deadlines().drain_ns() + kGiveUpNs;
-  if (!machine_.gone()) return GoWithinNs(run_.job) + drain;
-  const int64_t whole = HardStopNs(run_.job, Spec());
+  if (!machine_.gone()) return GoWithinNs(run_.job) + run_.job.deadlines().drain_ns() + kGiveUpNs;
   const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), services_.clock->MonotonicNs());
-  // Its clock may run slower than this one by the drift that is assumed.
-  const auto slower = static_cast<int64_t>(ClockEstimator::kDriftBound * static_cast<double>(whole + drain));
   const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;
-  return std::max<int64_t>(0, whole + drain - begun) + slower + (clock.known ? clock.bound_ns : 0);
+  return std::max<int64_t>(0, LongestHoldNs(run_.job, Spec()) - begun) + (clock.known ? clock.bound_ns : 0);
 }
 
 void RunActor::Carry(const action::RecordLost& a) {

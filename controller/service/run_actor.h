@@ -27,9 +27,17 @@ struct ActorServices {
   common::Guards guards;
   // The worker was given up in this run: for so long it may still be doing I/O, nanoseconds.
   std::function<void(const std::string& worker_id, int64_t hold_ns)> lost;
+  // No phase that lays out files is left.
+  std::function<void()> laid_out;
   // Marks the run as being worked on while what is returned lives (crash_marks.h).
   std::function<std::shared_ptr<void>()> working = [] { return nullptr; };
 };
+
+// Whether `phase` or one after it lays out files.
+bool StillPrepares(const v1::JobSpec& job, uint32_t phase);
+
+// How long after the phase's go a worker that hears nothing any more may still be doing I/O, nanoseconds of the controller's clock.
+int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
 // What another controller left of a run.
 struct TakenOver {

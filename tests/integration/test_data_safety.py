@@ -269,6 +269,64 @@ class Files(unittest.TestCase):
                 self.assertIn("was not made by Lockstep", done.text)
                 self.assertEqual(digest(path), before)
 
+    def test_where_no_birth_is_known_an_inode_number_that_is_used_again_is_not_ours(self):
+        """ext4 with small inodes has no birth times, and gives the next file the number of the one that was removed."""
+        with Fleet(1) as fleet, LoopDevice(fleet.directory) as disk:
+            call("mkfs.ext4", "-q", "-I", "128", disk.path)
+            mounted = f"{fleet.data}/old"
+            os.mkdir(mounted)
+            call("mount", disk.path, mounted)
+            try:
+                path = f"{mounted}/data"
+                job = f"name: old\ntargets: [{{name: f, file: {{path: '{path}', size: 4MiB}}}}]\nphases: [prepare: ]\n"
+                self.assertNotIn("Birth: 2", call("stat", mounted))
+                self.assertEqual(fleet.run_job(job).status, 0)
+                inode = os.stat(path).st_ino
+                # Ours is known again.
+                self.assertEqual(fleet.run_job(job).status, 0)
+                os.unlink(path)
+                content = os.urandom(4 * MIB)
+                with open(path, "wb") as out:
+                    out.write(content)
+                self.assertEqual(os.stat(path).st_ino, inode)
+                before = digest(path)
+                for text in (job, job.replace("prepare", "cleanup"), job.replace("prepare: ", "run: {duration: 1s, workloads: [{read: 0%}]}")):
+                    done = fleet.run_job(text)
+                    self.assertEqual(done.status, 3, str(done))
+                    self.assertIn("was not made by Lockstep", done.text)
+                    self.assertEqual(digest(path), before)
+            finally:
+                call("umount", mounted)
+
+    def test_two_runs_at_once_do_not_fill_a_file_system_together(self):
+        """Each fits alone. The second is looked at while the first has its place and has laid out nothing yet."""
+        with Fleet(2) as fleet:
+            small = f"{fleet.data}/small"
+            os.mkdir(small)
+            call("mount", "-t", "tmpfs", "-o", "size=1600m", "tmpfs", small)
+            try:
+                job = f"name: fill\nhosts: {{names: [NODE]}}\ntargets: [{{name: f, file: {{path: '{small}/{{host}}', size: 1GiB}}}}]\nphases: [prepare: ]\n"
+                # On a busy machine the first may be through before the second is looked at: then once more.
+                for _ in range(10):
+                    first = fleet.start_lockstep("run", "-", stdin=job.replace("NODE", "node1"))
+                    wait_for("the first to begin", lambda: fleet.sql("SELECT 1 FROM runs WHERE state <> 'queued' AND run_id = last_run()"))
+                    second = fleet.start_lockstep("run", "-", stdin=job.replace("NODE", "node2"))
+                    out, err = second.communicate(timeout=120)
+                    self.assertEqual(second.returncode, 3, out + err)
+                    said = " ".join((out + err).split())
+                    self.assertIn("all workers together need 1 GiB", said)
+                    self.assertEqual([name for name in os.listdir(small) if name.startswith("node2")], [])
+                    out, err = first.communicate(timeout=120)
+                    self.assertEqual(first.returncode, 0, out + err)
+                    self.assertEqual(os.stat(f"{small}/node1").st_size, 1024 * MIB)
+                    for name in os.listdir(small):
+                        os.unlink(f"{small}/{name}")
+                    if "have left the file system of" in said:
+                        break
+                self.assertIn("have left the file system of", said)
+            finally:
+                call("umount", small)
+
     def test_nothing_but_files_and_block_devices_is_opened(self):
         with Fleet(1) as fleet:
             fifo = f"{fleet.data}/fifo"

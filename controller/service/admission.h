@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "controller/plan/assign.h"
+#include "controller/plan/selection.h"
+#include "controller/service/inspections.h"
+#include "controller/service/loop.h"
+#include "controller/service/target_holds.h"
+#include "controller/service/watchers.h"
+#include "proto/controller.pb.h"
+#include "storage/store.h"
+
+namespace lockstep::controller {
+
+// Whether a job may begin on its workers: asks each of them what it would open, and looks whether that is allowed, free, and fits. A run
+// that may begin gets its targets and its start in the store; one that may not is ended there; one whose targets another run has goes
+// back to the queue. The loop's deciding thread's own.
+class Admission {
+ public:
+  struct Options {
+    storage::Store* store = nullptr;  // outlives this, as do the next three
+    Watchers* watchers = nullptr;
+    const common::Clock* clock = nullptr;
+    Loop* loop = nullptr;
+    StorePlace store_place = {};
+    std::function<std::shared_ptr<void>(const std::string& run_id)> working;  // as Coordinator::Options::working
+  };
+  struct Admitted {
+    SettledRun run;
+    std::vector<std::string> warnings;
+    bool cancelled = false;  // meanwhile
+    std::string cancel_reason;
+    std::map<std::string, std::string> lost;  // members that were lost meanwhile, and why
+  };
+  struct Callbacks {
+    std::function<void(Admitted)> admitted;                   // its start is in the store
+    std::function<void(storage::RunRecord)> waits;            // another run has what it needs
+    std::function<void(const std::string& run_id)> refused;   // its end is in the store
+  };
+
+  Admission(Options options, Callbacks callbacks, TargetHolds* holds, Inspections* inspections);
+
+  void Begin(storage::RunRecord run, std::vector<PlanWorker> workers);
+  // Ends a run before it has started. False when it is not being admitted.
+  bool Cancel(const std::string& run_id, const std::string& reason);
+  void OnLost(const std::string& worker_id, const std::string& reason);
+  bool Has(const std::string& run_id) const { return starting_.count(run_id) != 0; }
+  bool Uses(const std::string& worker_id) const;
+  // Worker id → run id, of all that are being admitted.
+  std::map<std::string, std::string> Leases() const;
+
+  // The same questions, and nothing begins.
+  void Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers, std::function<void(v1::PlanReply)> done);
+
+ private:
+  struct Starting {
+    std::vector<std::string> worker_ids;
+    bool cancelled = false;
+    std::string cancel_reason;
+    std::map<std::string, std::string> lost;
+  };
+  void Decide(storage::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing);
+  void Wait(storage::RunRecord run, const TargetHolds::Conflict& conflict);
+  void Start(const storage::RunRecord& run, std::vector<PlanWorker> workers, const std::vector<std::string>& warnings);
+  void Refuse(const storage::RunRecord& run, const std::vector<PlanWorker>& workers, const std::string& state, const std::string& reason,
+              const std::vector<std::string>& notes);
+
+  const Options options_;
+  const Callbacks callbacks_;
+  TargetHolds* const holds_;
+  Inspections* const inspections_;
+  std::map<std::string, Starting> starting_;  // by run
+};
+
+}  // namespace lockstep::controller
