@@ -23,7 +23,7 @@ namespace {
 using controller::TextTable;
 
 void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, size_t width) {
-  TextTable table({"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s", "expectations"}, {0, 1, 2, 3, 4, 8});
+  TextTable table({"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s", "expectations"}, {0, 1, 2, 3, 4, 8}, {0, 2});
   for (const v1::RunSummary& run : runs) {
     table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60), absl::StrCat(run.state(), run.degraded() ? ", degraded" : ""), run.submitted_at(), common::Printable(run.owner(), 40),
                run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-", run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
@@ -48,7 +48,7 @@ void PrintStatus(const v1::StatusReply& reply, size_t width) {
 }
 
 void PrintHosts(const v1::StatusReply& reply, size_t width) {
-  TextTable table({"host", "cpus", "memory", "kernel", "clock bound", "drift ppm", "round trip", "wall clock", "run", "may use"}, {0, 3, 8, 9});
+  TextTable table({"host", "cpus", "memory", "kernel", "clock bound", "drift ppm", "round trip", "wall clock", "run", "may use"}, {0, 3, 8, 9}, {0});
   for (const v1::AttachedWorker& worker : reply.workers()) {
     const v1::HostFacts& host = worker.hello().host();
     table.Add({host.name(), absl::StrCat(host.cpus()), common::FormatSize(std::round(static_cast<double>(host.memory_bytes()) / 1073741824) * 1073741824), host.kernel(),
@@ -60,7 +60,7 @@ void PrintHosts(const v1::StatusReply& reply, size_t width) {
 }
 
 void PrintDevices(const v1::DevicesReply& reply, size_t width) {
-  TextTable table({"host", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5});
+  TextTable table({"host", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5}, {0, 1});
   std::set<std::string> seen;  // one kernel's device once, whatever number of workers sees it
   std::map<std::string, const v1::BlockDevice*> looked;  // of several workers, the one that may look at it
   const auto key = [](const v1::HostDevices& host, const v1::BlockDevice& device) { return absl::StrCat(host.boot_id(), "/", device.name()); };

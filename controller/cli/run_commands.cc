@@ -145,7 +145,7 @@ void PrintPlan(const v1::PlanReply& plan, size_t width) {
               << (phase.duration_seconds() > 0 ? absl::StrFormat(", %.0f s", phase.duration_seconds()) : "") << "\n";
     for (const std::string& line : phase.lines()) std::cout << "  " << line << "\n";
   }
-  controller::TextTable table({"host", "target", "on", "size", "free", "would write"}, {0, 1, 2, 5});
+  controller::TextTable table({"host", "target", "on", "size", "free", "would write"}, {0, 1, 2, 5}, {0, 1});
   for (const v1::PlannedWorker& worker : plan.workers()) {
     for (const v1::TargetInspection& target : worker.targets()) {
       std::string path = target.paths_size() > 0 ? target.paths(0) : "-";

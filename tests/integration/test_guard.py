@@ -1,12 +1,15 @@
 """Nothing is destroyed by mistake: every refusal with its own message, and the device unchanged."""
+import fcntl
 import hashlib
 import os
+import pty
 import struct
 import subprocess
+import termios
 import unittest
 import zlib
 
-from fleet import Fleet, FleetTest, files_job, needs_root
+from fleet import BIN, Fleet, FleetTest, files_job, needs_root, wait_for
 
 MIB = 1 << 20
 
@@ -39,6 +42,27 @@ def write_lvm_label(path):
     with open(path, "r+b") as disk:
         disk.seek(512)
         disk.write(b"LABELONE" + struct.pack("<Q", 1) + struct.pack("<I", crc) + body)
+
+
+def terminal(words, columns, environment):
+    """What a program writes to a terminal of so many columns."""
+    ours, its = pty.openpty()
+    fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(words, stdin=its, stdout=its, stderr=its, env=environment)
+    os.close(its)
+    seen = b""
+    try:
+        while True:
+            part = os.read(ours, 65536)
+            if not part:
+                break
+            seen += part
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(ours)
+        process.wait()
+    return seen.decode().replace("\r\n", "\n")
 
 
 class LoopDevice:
@@ -91,6 +115,27 @@ class DeviceGuard(unittest.TestCase):
             try:
                 call("sync")
                 self.refuse(device, f"mounted on {mount}; a device in use is never written")
+            finally:
+                call("umount", mount)
+                os.rmdir(mount)
+
+    def test_the_list_of_devices_is_of_now_and_fits_a_narrow_terminal(self):
+        with LoopDevice(self.directory) as device, Fleet(1, allow=[device.path]) as fleet:
+            def state():
+                listed = fleet.lockstep("devices").out
+                return next(line for line in listed.splitlines() if f" {device.path} " in line)
+            self.assertTrue(state().endswith("blank"), state())
+            call("mkfs.ext4", "-q", device.path)
+            # Within a second the answer is the same for all who ask.
+            wait_for("the signature to be seen", lambda: "type ext4" in state())
+            mount = os.path.join(self.directory, "mount")
+            os.mkdir(mount)
+            call("mount", device.path, mount)
+            try:
+                wait_for("the mount to be seen", lambda: f"mounted on {mount}" in state())
+                narrow = terminal([f"{BIN}/lockstep", "devices"], 60, {**fleet.environment(), "NO_COLOR": "1"})
+                self.assertIn(device.path, narrow)
+                self.assertEqual([line for line in narrow.splitlines() if len(line) > 60], [])
             finally:
                 call("umount", mount)
                 os.rmdir(mount)
