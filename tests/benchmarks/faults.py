@@ -1,8 +1,10 @@
 """bench faults: real processes killed, stopped, cut off and filled up at random instants of jobs. Every run must end as its policy says,
 and what was acknowledged must be stored once: no interval of a worker that took part to the end is missing, none is there twice, and the
-report's figures are those of the rows.
+report's figures are those of the rows. With --asan the programs are built with the address and undefined-behaviour sanitizers, and what
+those find is counted.
 """
 import argparse
+import glob
 import json
 import os
 import signal
@@ -30,10 +32,14 @@ class Campaign:
         self.problems = []
         self.runs = self.done = self.aborted = self.degraded = 0
         self.intervals = 0
+        self.findings = []  # what sanitizers said
 
     def __enter__(self):
         self.hosts = Hosts(3)
         self.fleet = Fleet(0, controller_flags=["--lease", str(LEASE), "--insecure-plaintext"])
+        # To files of their own; read only by programs that are built with them.
+        options = f"log_path={os.path.join(self.fleet.directory, 'sanitizer')}:print_stacktrace=1"
+        os.environ.update(ASAN_OPTIONS=options, UBSAN_OPTIONS=options)
         try:
             self.fleet.__enter__()
             stop(self.fleet.controller)
@@ -48,6 +54,13 @@ class Campaign:
         return self
 
     def __exit__(self, *_):
+        # Ended in order first, so that leaks are looked for.
+        for process in [*self.fleet.workers.values(), self.fleet.controller]:
+            if process:
+                stop(process)
+        for path in sorted(glob.glob(os.path.join(self.fleet.directory, "sanitizer.*"))):
+            with open(path, encoding="utf-8", errors="replace") as text:
+                self.findings.append(text.read())
         self.fleet.__exit__()
         self.hosts.close()
 
@@ -245,6 +258,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--asan", action="store_true", help="with sanitizers; tools/bench builds the programs so")
     flags = parser.parse_args()
     with Campaign(flags.seed) as campaign:
         while sum(campaign.counts.values()) < flags.faults:
@@ -260,6 +274,10 @@ def main():
     twice = [p for p in campaign.problems if "twice" in p]
     rest = [p for p in campaign.problems if p not in loss and p not in twice]
     targets = [("acknowledged samples lost: 0", not loss), ("acknowledged samples stored twice: 0", not twice), ("every run ends as its policy says, and what is reported is true", not rest)]
+    if flags.asan:
+        targets.append((f"findings of the sanitizers: {len(campaign.findings)}", not campaign.findings))
+        for finding in campaign.findings:
+            print(finding)
     for words, met in targets:
         print(f"{'met    ' if met else 'NOT MET'}  {words}")
     met = sum(1 for _, ok in targets if ok)

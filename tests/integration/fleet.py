@@ -10,7 +10,8 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-BIN = os.path.join(ROOT, "bin")
+# Other builds of the programs (tools/bench faults --asan) are elsewhere.
+BIN = os.environ.get("LOCKSTEP_BIN") or os.path.join(ROOT, "bin")
 
 
 # A time-out's SIGTERM unwinds like any other end, so that what was started and made is cleaned up.
