@@ -23,7 +23,10 @@ using DeliverCall = grpc::ClientReaderWriter<v1::Delivery, v1::DeliveryAck>;
 class Gateway final : public v1::WorkerService::CallbackService {
  public:
   Gateway(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override { return new ControlStream(fleet_, context, certificate_); }
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override {
+    ++calls_;
+    return new ControlStream(fleet_, context, certificate_);
+  }
   grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(grpc::CallbackServerContext*) override { return DeliverStream::Make(fleet_, ingest_, certificate_); }
 
  private:
@@ -32,14 +35,15 @@ class Gateway final : public v1::WorkerService::CallbackService {
 
  public:
   std::string certificate_;  // whose every caller is
+  std::atomic<int> calls_{0};  // of Control
 };
 
 class ProtocolTest : public testing::Test {
  protected:
   ProtocolTest()
       : fleet_({7, "store", 1000000000}, &common::SystemClock(),
-               {[this](const v1::Hello&) { Count(&attached_); }, [this](const std::string&, const v1::WorkerMessage&) { Count(&messages_); },
-                [this](const std::string&, const std::string&) { Count(&lost_); }, [this](const std::string&) { Count(&intruders_); }}),
+               {[this](const v1::Hello& hello) { Tell("attached " + hello.worker_id()), Count(&attached_); }, [this](const std::string&, const v1::WorkerMessage&) { Count(&messages_); },
+                [this](const std::string& id, const std::string&) { Tell("lost " + id), Count(&lost_), on_lost_(id); }, [this](const std::string&) { Count(&intruders_); }}),
         ingest_(Pipeline()),
         gateway_(&fleet_, &ingest_) {
     for (int i = 0; i < 7; ++i) (void)store_.AcquireEpoch("test");
@@ -74,6 +78,10 @@ class ProtocolTest : public testing::Test {
     options.clock = &common::SystemClock();
     options.fenced = [](const std::string&) { FAIL(); };
     return options;
+  }
+  void Tell(const std::string& what) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    told_.push_back(what);
   }
   void Count(int* counter) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -126,6 +134,8 @@ class ProtocolTest : public testing::Test {
 
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::vector<std::string> told_;  // who attached and who was lost, in order
+  std::function<void(const std::string&)> on_lost_ = [](const std::string&) {};
   int attached_ = 0, messages_ = 0, lost_ = 0, intruders_ = 0;
   storage::MemoryDatabase database_;
   storage::MemoryStore store_{&database_};
@@ -399,6 +409,37 @@ TEST_F(ProtocolTest, TheSameProcessIsTakenBackWithinTheLease) {
   while (answer.has_refused() && answer.refused().retry()) answer = Say(other);
   EXPECT_TRUE(answer.has_welcome());
   EXPECT_TRUE(Reach(&lost_, 1));
+}
+
+// The leases of two end at once; the second comes back while the loss of the first is being told.
+TEST_F(ProtocolTest, AWorkerThatReturnsWhileItsLossIsToldIsNotLostAfterItAttached) {
+  const v1::WorkerMessage first = Hello("node1");
+  const v1::WorkerMessage second = Hello("node2");
+  std::thread returning;
+  on_lost_ = [&](const std::string& id) {
+    if (returning.joinable()) return;
+    const int calls = gateway_.calls_;
+    returning = std::thread([this, &second, &first, id] { EXPECT_TRUE(Say(id == first.hello().worker_id() ? second : first).has_welcome()); });
+    // Its call has come, and it has had some time to get as far as it can.
+    while (gateway_.calls_ == calls) std::this_thread::yield();
+    for (int i = 0; i < 10000; ++i) std::this_thread::yield();
+  };
+  EXPECT_TRUE(Say(first).has_welcome());
+  EXPECT_TRUE(Say(second).has_welcome());
+  EXPECT_TRUE(Reach(&attached_, 3));
+  EXPECT_TRUE(Reach(&lost_, 2));  // the one that did not return, and the other at the latest when its second lease has ended
+  if (returning.joinable()) returning.join();
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const v1::WorkerMessage& hello : {first, second}) {
+    const std::string& id = hello.hello().worker_id();
+    // Attached, lost, attached, lost: never lost twice in a row.
+    std::string before;
+    for (const std::string& what : told_) {
+      if (what.find(id) == std::string::npos) continue;
+      EXPECT_FALSE(before == what && what.rfind("lost", 0) == 0) << what;
+      before = what;
+    }
+  }
 }
 
 TEST_F(ProtocolTest, ADeliveryWithoutAnAttachedWorkerIsRefused) {

@@ -113,11 +113,11 @@ phases:
             self.assertTrue(len(rows) > 1 or "r.job = 'mixed'" in query, query)
 
     def test_the_queries_of_the_cookbook_give_the_reports_figures(self):
-        job = files_job(self.fleet.data, hosts=1, duration="2s", workload=", fsync: {every: 20}")
+        job = files_job(self.fleet.data, hosts=1, duration="2s", workload=", fsync: {every: 20}").replace("name: small", "name: mixed")
         report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
         mix = next(phase for phase in report["phases"] if phase["name"] == "mix")
         with open(f"{ROOT}/docs/sql.md", encoding="utf-8") as text:
-            queries = {title.strip().split("\n")[-1]: query for title, query in re.findall(r"\n([^\n`]+:)\n\n```sql\n(.*?)```", text.read(), re.DOTALL)}
+            queries = {title.strip().split("\n")[-1]: query for title, query in re.findall(r"\n([^\n]+:)\n\n```sql\n(.*?)```", text.read(), re.DOTALL)}
 
         def rows(beginning):
             query = next(query for title, query in queries.items() if title.startswith(beginning))
@@ -131,6 +131,15 @@ phases:
         self.assertAlmostEqual(float(next(row for row in rows("p99 of each phase") if row["phase_name"] == "mix")["p99_ms"]) * 1e6, p99, delta=p99 * 1e-6)
         seconds = rows("p99 of every second")
         self.assertEqual(len(seconds), len(mix["iopsByInterval"]))
+        p999 = next(p["latencyNs"] for p in mix["total"]["percentiles"] if p["percent"] == 99.9)
+        slowest = rows("The slowest ten-second stretch")
+        self.assertEqual([row["phase_name"] for row in slowest], ["mix"])
+        self.assertAlmostEqual(float(slowest[0]["p999_ms"]) * 1e6, p999, delta=p999 * 1e-6)
+        history = {row["kind"]: float(row["p99_ms"]) * 1e6 for row in rows("A job's p99 over time") if row["submitted_at"].startswith(report["run"]["submittedAt"][:19].replace("T", " "))}
+        kinds = {operation["kind"]: next(p["latencyNs"] for p in operation["percentiles"] if p["percent"] == 99) for workload in mix["workloads"] for operation in workload["operations"] if operation["kind"] != "fsync"}
+        self.assertEqual(set(history), set(kinds))
+        for kind, p99 in kinds.items():
+            self.assertAlmostEqual(history[kind], p99, delta=p99 * 1e-6)
 
     def test_the_readmes_job_is_one(self):
         with open(f"{ROOT}/README.md", encoding="utf-8") as text:

@@ -47,6 +47,26 @@ class Hostile(FleetTest):
         wait_for("the queue to be empty", lambda: not self.fleet.sql("SELECT 1 FROM runs WHERE state IN ('queued', 'starting', 'running')"), 120)
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
 
+    def test_stop_does_not_wait_behind_plans(self):
+        """Plans that wait for a worker that does not answer; `stop` is answered before any of them is."""
+        running = self.fleet.start_lockstep("run", "-", stdin=files_job(self.fleet.data, hosts=1, duration="300s", extra="labels: {who: stopped}").replace("{count: 1}", "{names: [node1]}"))
+        self.fleet.await_phase("mix")
+        silent = self.fleet.workers["node4"]
+        silent.send_signal(signal.SIGSTOP)
+        plans = []
+        try:
+            text = files_job(self.fleet.data).replace("{count: 2}", "{names: [node4]}")
+            plans = [self.fleet.start_lockstep("plan", "-", stdin=text) for _ in range(8)]
+            wait_for("the plans to be asked", lambda: self.fleet.lockstep("status").status == 0)
+            self.ok(self.fleet.lockstep("stop", "--now"))
+            self.assertEqual([plan.poll() for plan in plans], [None] * len(plans))
+            running.communicate(timeout=60)
+            self.assertEqual([plan.poll() for plan in plans], [None] * len(plans))
+        finally:
+            silent.send_signal(signal.SIGCONT)
+            for plan in plans:
+                plan.communicate(timeout=120)
+
     def test_connections_that_say_nothing_or_nonsense(self):
         running = self.fleet.start_lockstep("run", "-", stdin=files_job(self.fleet.data, hosts=4, duration="10s"))
         self.fleet.await_phase("mix")
