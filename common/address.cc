@@ -22,9 +22,12 @@ bool ResolvesToLoopback(const std::string& name) {
   if (getaddrinfo(name.c_str(), nullptr, &hints, &found) != 0) return false;
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(found, freeaddrinfo);
   for (const addrinfo* entry = found; entry != nullptr; entry = entry->ai_next) {
-    const bool local = entry->ai_family == AF_INET    ? IsLoopback4(reinterpret_cast<const sockaddr_in*>(entry->ai_addr)->sin_addr)
-                       : entry->ai_family == AF_INET6 ? IsLoopback6(reinterpret_cast<const sockaddr_in6*>(entry->ai_addr)->sin6_addr)
-                                                      : false;
+    const bool local =
+        entry->ai_family == AF_INET
+            ? IsLoopback4(reinterpret_cast<const sockaddr_in*>(entry->ai_addr)->sin_addr)
+        : entry->ai_family == AF_INET6
+            ? IsLoopback6(reinterpret_cast<const sockaddr_in6*>(entry->ai_addr)->sin6_addr)
+            : false;
     if (!local) return false;
   }
   return true;
@@ -38,15 +41,20 @@ absl::Status CheckAddress(const std::string& address) {
   const std::string host = address.substr(0, colon);
   const bool bracketed = !host.empty() && host.front() == '[' && host.back() == ']';
   uint32_t port = 0;
-  if (colon == std::string::npos || host.empty() || (host.find(':') != std::string::npos && !bracketed) || !absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535) {
-    return absl::InvalidArgumentError("'" + address + "': write HOST:PORT, with a port up to 65535 (IPv6: [HOST]:PORT)");
+  if (colon == std::string::npos || host.empty() ||
+      (host.find(':') != std::string::npos && !bracketed) ||
+      !absl::SimpleAtoi(address.substr(colon + 1), &port) || port > 65535) {
+    return absl::InvalidArgumentError(
+        "'" + address + "': write HOST:PORT, with a port up to 65535 (IPv6: [HOST]:PORT)");
   }
   return absl::OkStatus();
 }
 
 std::string HostOf(const std::string& address) {
   std::string host = address.substr(0, address.rfind(':'));
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
   return host;
 }
 

@@ -17,7 +17,8 @@ class RealClock final : public Clock {
   int64_t MonotonicNs() const override { return Read(CLOCK_MONOTONIC); }
   int64_t WallNs() const override { return Read(CLOCK_REALTIME); }
   void SleepUntil(int64_t at_ns) const override {
-    const timespec at = {static_cast<time_t>(at_ns / 1000000000), static_cast<long>(at_ns % 1000000000)};
+    const timespec at = {static_cast<time_t>(at_ns / 1000000000),
+                         static_cast<long>(at_ns % 1000000000)};
     while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &at, nullptr) == EINTR) {
     }
   }
@@ -31,7 +32,8 @@ const Clock& SystemClock() {
 }
 
 void SleepThenSpinUntil(const Clock& clock, int64_t at_ns, int64_t spin_ns) {
-  // Awake once a little earlier: the processor has left its idle state, and what the thread needs is in the caches.
+  // Awake once a little earlier: the processor has left its idle state, and what the thread needs
+  // is in the caches.
   constexpr int64_t kAwakeNs = 150000;
   if (clock.MonotonicNs() < at_ns - kAwakeNs) clock.SleepUntil(at_ns - kAwakeNs);
   if (clock.MonotonicNs() < at_ns - spin_ns) clock.SleepUntil(at_ns - spin_ns);

@@ -10,7 +10,8 @@ class Clock {
   virtual ~Clock() = default;
   // CLOCK_MONOTONIC of this process's time namespace, nanoseconds. Thread-safe.
   virtual int64_t MonotonicNs() const = 0;
-  // Nanoseconds since 1970 UTC. Only ever recorded or shown, never compared between hosts. Thread-safe.
+  // Nanoseconds since 1970 UTC. Only ever recorded or shown, never compared between hosts.
+  // Thread-safe.
   virtual int64_t WallNs() const = 0;
   // Returns once MonotonicNs() >= `at_ns`. Thread-safe.
   virtual void SleepUntil(int64_t at_ns) const = 0;

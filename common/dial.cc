@@ -29,19 +29,24 @@ std::string Probe(const std::string& address) {
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* list = nullptr;
   const std::string port = address.substr(address.rfind(':') + 1);
-  if (const int error = getaddrinfo(HostOf(address).c_str(), port.c_str(), &hints, &list); error != 0) {
+  if (const int error = getaddrinfo(HostOf(address).c_str(), port.c_str(), &hints, &list);
+      error != 0) {
     return absl::StrCat("its name does not resolve (", gai_strerror(error), ")");
   }
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owned(list, freeaddrinfo);
   std::string why = "nobody answers";
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
-    const FileDescriptor fd(socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const FileDescriptor fd(
+        socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!fd.valid()) continue;
     int error = connect(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 ? 0 : errno;
     if (error == EINPROGRESS) {
       pollfd ready = {fd.get(), POLLOUT, 0};
       socklen_t size = sizeof error;
-      if (poll(&ready, 1, kConnectMs) != 1 || getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) error = ETIMEDOUT;
+      if (poll(&ready, 1, kConnectMs) != 1 ||
+          getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
+        error = ETIMEDOUT;
+      }
     }
     if (error == 0) return "";
     why = error == ECONNREFUSED ? "nobody listens there" : strerror(error);
@@ -57,7 +62,8 @@ std::string Words(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::CompletionQueue queue;
   grpc::ByteBuffer answer;
   grpc::Status status;
-  auto call = stub.PrepareUnaryCall(&context, "/lockstep.v1.Controller/Status", grpc::ByteBuffer(), &queue);
+  auto call =
+      stub.PrepareUnaryCall(&context, "/lockstep.v1.Controller/Status", grpc::ByteBuffer(), &queue);
   call->StartCall();
   call->Finish(&answer, &status, nullptr);
   void* tag = nullptr;
@@ -71,17 +77,32 @@ std::string Words(const std::shared_ptr<grpc::Channel>& channel) {
 
 }  // namespace
 
-std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel, const std::string& address, bool tls) {
+std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
+                            const std::string& address, bool tls) {
   if (const std::string why = Probe(address); !why.empty()) return why;
   const std::string words = Words(channel);
   const std::string said = words.empty() ? "" : absl::StrCat(" (", Printable(words, 300), ")");
-  if (!tls) return absl::StrCat("something listens there, and does not speak to this side without TLS", said, "; give --tls-cert, --tls-key and --tls-ca, or see what it is");
-  if (absl::StrContains(words, "CERTIFICATE_VERIFY_FAILED") || absl::StrContains(words, "certificate verify failed")) {
-    return absl::StrCat("its certificate was not signed by --tls-ca, or is not for this name, or has expired", said);
+  if (!tls) {
+    return absl::StrCat("something listens there, and does not speak to this side without TLS",
+                        said, "; give --tls-cert, --tls-key and --tls-ca, or see what it is");
   }
-  if (absl::StrContains(words, "Peer name")) return absl::StrCat("its certificate is not for this name", said, "; it needs ", HostOf(address), " among its alternative names");
-  if (absl::StrContains(words, "WRONG_VERSION_NUMBER") || absl::StrContains(words, "wrong version number")) return absl::StrCat("it does not speak TLS", said, "; it was started without certificates");
-  return absl::StrCat("TLS: the two sides do not take each other's certificates", said, "; the controller refuses one that its --tls-ca did not sign, or that has expired");
+  if (absl::StrContains(words, "CERTIFICATE_VERIFY_FAILED") ||
+      absl::StrContains(words, "certificate verify failed")) {
+    return absl::StrCat(
+        "its certificate was not signed by --tls-ca, or is not for this name, or has expired",
+        said);
+  }
+  if (absl::StrContains(words, "Peer name")) {
+    return absl::StrCat("its certificate is not for this name", said, "; it needs ",
+                        HostOf(address), " among its alternative names");
+  }
+  if (absl::StrContains(words, "WRONG_VERSION_NUMBER") ||
+      absl::StrContains(words, "wrong version number")) {
+    return absl::StrCat("it does not speak TLS", said, "; it was started without certificates");
+  }
+  return absl::StrCat(
+      "TLS: the two sides do not take each other's certificates", said,
+      "; the controller refuses one that its --tls-ca did not sign, or that has expired");
 }
 
 }  // namespace lockstep::common

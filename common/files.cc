@@ -82,7 +82,9 @@ absl::Status WriteFileAtomically(const std::string& path, const std::string& con
     }
     written += put;
   }
-  if (fsync(fd.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) return ErrnoStatus(errno, path);
+  if (fsync(fd.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
+    return ErrnoStatus(errno, path);
+  }
   return absl::OkStatus();
 }
 
@@ -102,7 +104,9 @@ absl::Status MakeDirectories(const std::string& path, int mode) {
   }
   struct stat facts;
   if (stat(path.c_str(), &facts) != 0) return ErrnoStatus(errno, path);
-  if (!S_ISDIR(facts.st_mode)) return absl::AlreadyExistsError(absl::StrCat(path, ": exists and is not a directory"));
+  if (!S_ISDIR(facts.st_mode)) {
+    return absl::AlreadyExistsError(absl::StrCat(path, ": exists and is not a directory"));
+  }
   return absl::OkStatus();
 }
 

@@ -6,7 +6,8 @@
 
 namespace lockstep::common {
 
-// Whole small files. Errors name the path and the system's words; NOT_FOUND where the file does not exist.
+// Whole small files. Errors name the path and the system's words; NOT_FOUND where the file does not
+// exist.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
 // Written beside and renamed, so that a reader sees the old or the new file, whole. Mode 0600.
 absl::Status WriteFileAtomically(const std::string& path, const std::string& content);
@@ -31,8 +32,8 @@ class FileDescriptor {
   int fd_ = -1;
 };
 
-// Where this user's state goes: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root, else $XDG_STATE_HOME/lockstep,
-// else ~/.local/state/lockstep.
+// Where this user's state goes: LOCKSTEP_STATE_DIR, else /var/lib/lockstep for root, else
+// $XDG_STATE_HOME/lockstep, else ~/.local/state/lockstep.
 std::string DefaultStateDirectory();
 
 // The status of a failed system call: `what: strerror`, with a code by errno.

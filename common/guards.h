@@ -2,28 +2,29 @@
 
 namespace lockstep::common {
 
-// The checks that keep a run sound, by name, so that the simulation can leave one out and show that it is needed
-// (docs/protocol.md says what each protects). Programs use a complete set, and have no way to ask for another.
+// The checks that keep a run sound, by name, so that the simulation can leave one out and show that
+// it is needed (docs/protocol.md says what each protects). Programs use a complete set, and have no
+// way to ask for another.
 enum class Guard {
   kNone,
   // Controller, state machine.
-  kAllArmed,          // go only when every member is armed
-  kGoOnDisk,          // go is sent only when T is in the store
-  kCurrentDeadline,   // deadlines of what is over do not count
-  kAllAnswered,       // a phase closes only when all members have answered
+  kAllArmed,         // go only when every member is armed
+  kGoOnDisk,         // go is sent only when T is in the store
+  kCurrentDeadline,  // deadlines of what is over do not count
+  kAllAnswered,      // a phase closes only when all members have answered
   // Controller, around it.
-  kPlacesHeld,        // a lost worker's targets wait for its hard stop
-  kInSequence,        // samples continue where the last ones ended
-  kAskCursor,         // after a commit of unknown outcome the cursor decides
-  kCommittedAck,      // `committed` is said only of what the store has
+  kPlacesHeld,    // a lost worker's targets wait for its hard stop
+  kInSequence,    // samples continue where the last ones ended
+  kAskCursor,     // after a commit of unknown outcome the cursor decides
+  kCommittedAck,  // `committed` is said only of what the store has
   // Store.
-  kEpochFence,        // a replaced controller writes nothing
+  kEpochFence,  // a replaced controller writes nothing
   // Worker.
-  kEpochRefused,      // commands of an older epoch are refused
-  kGoInTime,          // a load whose T has passed is not begun
-  kHardStop,          // I/O ends at the hard stop, controller or not
-  kGoWithin,          // armed without a go for too long: given up
-  kKeepUncommitted,   // samples are kept until they are committed
+  kEpochRefused,     // commands of an older epoch are refused
+  kGoInTime,         // a load whose T has passed is not begun
+  kHardStop,         // I/O ends at the hard stop, controller or not
+  kGoWithin,         // armed without a go for too long: given up
+  kKeepUncommitted,  // samples are kept until they are committed
 };
 
 class Guards {

@@ -68,7 +68,8 @@ double Histogram::Percentile(double percent) const {
   if (total == 0) return 0;
   // 99.9 / 100 * 1000 is a hair above 999; without the slack the rank would be one too high.
   const double exact = percent / 100 * static_cast<double>(total);
-  const uint64_t rank = std::clamp<uint64_t>(static_cast<uint64_t>(std::ceil(exact - 1e-9 * exact)), 1, total);
+  const uint64_t rank =
+      std::clamp<uint64_t>(static_cast<uint64_t>(std::ceil(exact - 1e-9 * exact)), 1, total);
   uint64_t seen = 0;
   for (uint32_t i = 0; i < kBucketCount; ++i) {
     seen += counts_[i];
@@ -114,11 +115,12 @@ absl::Status Histogram::AddEncoded(const std::string& bytes) {
       decoded.emplace_back(static_cast<uint32_t>(next++), token >> 1);
     }
     if (next > kBucketCount) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("histogram: bucket ", next, " at byte ", at, " is beyond the last, ", kOverflowBucket));
+      return absl::InvalidArgumentError(absl::StrCat("histogram: bucket ", next, " at byte ", at,
+                                                     " is beyond the last, ", kOverflowBucket));
     }
     if (next == kBucketCount && position < bytes.size()) {
-      return absl::InvalidArgumentError(absl::StrCat("histogram: bytes after the last bucket at byte ", position));
+      return absl::InvalidArgumentError(
+          absl::StrCat("histogram: bytes after the last bucket at byte ", position));
     }
   }
   for (const auto& [bucket, count] : decoded) counts_[bucket] += count;

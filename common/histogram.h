@@ -11,10 +11,11 @@ namespace lockstep::common {
 
 // A log-linear histogram of non-negative integers, used for latencies in nanoseconds.
 //
-// Values below 128 have a bucket each; above, every octave [2^k, 2^(k+1)) has 64 buckets of equal width, up to
-// 2^44 (4.9 hours in nanoseconds); what is larger counts in one overflow bucket. A bucket's midpoint is within
-// 1/128 (0.78 %) of every value in it. The scheme is described by the number kHistogramScheme; histograms of
-// another scheme are never merged with it. After the design of G. Tene's HdrHistogram and of fio's stat.c.
+// Values below 128 have a bucket each; above, every octave [2^k, 2^(k+1)) has 64 buckets of equal
+// width, up to 2^44 (4.9 hours in nanoseconds); what is larger counts in one overflow bucket. A
+// bucket's midpoint is within 1/128 (0.78 %) of every value in it. The scheme is described by the
+// number kHistogramScheme; histograms of another scheme are never merged with it. After the design
+// of G. Tene's HdrHistogram and of fio's stat.c.
 inline constexpr uint32_t kHistogramScheme = 1;
 inline constexpr int kSubBucketBits = 6;
 inline constexpr int kMaxValueBits = 44;
@@ -29,7 +30,8 @@ inline uint32_t BucketOf(uint64_t value) {
   return (static_cast<uint32_t>(shift) << kSubBucketBits) + static_cast<uint32_t>(value >> shift);
 }
 
-// Smallest value of a bucket, and the first value beyond it (equal to 2^44 and UINT64_MAX for the overflow bucket).
+// Smallest value of a bucket, and the first value beyond it (equal to 2^44 and UINT64_MAX for the
+// overflow bucket).
 uint64_t BucketLow(uint32_t bucket);
 uint64_t BucketHigh(uint32_t bucket);
 // What a bucket stands for: its midpoint; 2^44 for the overflow bucket.
@@ -49,20 +51,21 @@ class Histogram {
   uint64_t bucket(uint32_t index) const { return counts_[index]; }
   bool operator==(const Histogram& other) const { return counts_ == other.counts_; }
 
-  // The midpoint of the bucket that holds the value of rank ceil(percent/100 * count), 1 at the least; 0 when empty.
-  // `percent` lies in [0, 100].
+  // The midpoint of the bucket that holds the value of rank ceil(percent/100 * count), 1 at the
+  // least; 0 when empty. `percent` lies in [0, 100].
   double Percentile(double percent) const;
 
   // Occupied buckets in ascending order.
   std::vector<std::pair<uint32_t, uint64_t>> Occupied() const;
 
-  // A delta encoding of the occupied buckets, in ascending order, as base-128 varints (least significant group
-  // first). A token with its lowest bit clear is the count of the next bucket (token >> 1, not zero); one with its lowest bit set
-  // first skips (token >> 1) buckets. Dense regions cost 1 to 2 bytes a bucket.
+  // A delta encoding of the occupied buckets, in ascending order, as base-128 varints (least
+  // significant group first). A token with its lowest bit clear is the count of the next bucket
+  // (token >> 1, not zero); one with its lowest bit set first skips (token >> 1) buckets. Dense
+  // regions cost 1 to 2 bytes a bucket.
   std::string Encode() const;
 
-  // Adds what `bytes` encodes. INVALID_ARGUMENT, with nothing added, when they are not an encoding or a bucket
-  // lies beyond the scheme's last.
+  // Adds what `bytes` encodes. INVALID_ARGUMENT, with nothing added, when they are not an encoding
+  // or a bucket lies beyond the scheme's last.
   absl::Status AddEncoded(const std::string& bytes);
 
  private:

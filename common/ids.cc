@@ -10,15 +10,16 @@ namespace lockstep::common {
 
 uint64_t RandomSeed() {
   uint64_t value = 0;
-  if (getrandom(&value, sizeof value, 0) != sizeof value) std::abort();  // cannot fail for 8 bytes after boot
+  // cannot fail for 8 bytes after boot
+  if (getrandom(&value, sizeof value, 0) != sizeof value) std::abort();
   return value;
 }
 
 std::string NewUuid() {
   const uint64_t high = (RandomSeed() & ~uint64_t{0xf000}) | 0x4000;
   const uint64_t low = (RandomSeed() & ~(uint64_t{3} << 62)) | (uint64_t{2} << 62);
-  return absl::StrFormat("%08x-%04x-%04x-%04x-%012x", high >> 32, (high >> 16) & 0xffff, high & 0xffff, low >> 48,
-                         low & 0xffffffffffff);
+  return absl::StrFormat("%08x-%04x-%04x-%04x-%012x", high >> 32, (high >> 16) & 0xffff,
+                         high & 0xffff, low >> 48, low & 0xffffffffffff);
 }
 
 bool IsUuid(const std::string& text) {

@@ -4,68 +4,110 @@
 
 namespace lockstep::limits {
 
-// Every limit on what somebody else can make a program of ours hold, wait for or do. One entry each: name, value, unit, what is limited,
-// what happens there. docs/limits.md is made from this table by `tools/limits`; the limits of fields of a job are options in
-// proto/job.proto, and in docs/job-reference.md.
-#define LOCKSTEP_LIMITS(LIMIT)                                                                                                        \
-  /* Calls to the controller. */                                                                                                      \
-  LIMIT(kJobBytes, 1 << 20, "bytes", "a job, as a message", "Submit and Plan refuse it")                                              \
-  LIMIT(kGrpcBytes, 192 << 20, "bytes", "of messages that gRPC holds while they are being received, over all connections", "it reads no further until some are handled") \
-  LIMIT(kIdleConnectionMs, 60000, "ms", "that a connection without a call stays", "it is closed")                                       \
-  LIMIT(kStreamsOfAConnection, 64, "calls", "at once on one connection", "further ones wait at the caller")                         \
-  LIMIT(kCallsWaiting, 256, "calls", "quick calls that wait for a thread (stop, status, submit, …)", "further ones: RESOURCE_EXHAUSTED") \
-  LIMIT(kQuickThreads, 4, "threads", "that serve quick calls; Submit has two of its own", "calls wait")                                                          \
-  LIMIT(kSlowCallsWaiting, 32, "calls", "slow calls that wait for a thread (report, history, job, devices)", "further ones: RESOURCE_EXHAUSTED") \
-  LIMIT(kSlowThreads, 2, "threads", "that serve each kind of slow calls: questions, reports", "calls wait; stop and status have threads of their own") \
-  LIMIT(kPlansAtOnce, 8, "calls", "plans whose workers are being asked", "further ones: RESOURCE_EXHAUSTED")                          \
-  LIMIT(kWatchersAtOnce, 2000, "streams", "that watch runs", "further ones: RESOURCE_EXHAUSTED")                                      \
-  LIMIT(kWatchQueue, 1000, "events", "that wait for one watcher", "it loses intervals; beyond twice as many it is cut off")           \
-  LIMIT(kHistoryLimit, 1000, "runs", "in one answer of history", "a larger `limit` is refused")                                       \
-  LIMIT(kQueuedRuns, 1000, "runs", "that wait", "Submit refuses further ones")                                                        \
-  LIMIT(kReportRows, 4000000, "rows", "of samples from which a report is built in memory (about 2 GiB)", "the report is refused; SQL has the samples") \
-  LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")                                                \
-  LIMIT(kPoisonedStarts, 2, "crashes", "of a controller while it works on the same run", "the run is set aside as failed, with an event") \
-  LIMIT(kSubmitNs, 5000000000, "ns", "that Submit waits for a store that is away", "UNAVAILABLE")                                     \
-  /* Jobs. */                                                                                                                         \
-  LIMIT(kHostNames, 10000, "names", "that a selector's ranges stand for (node[1-8])", "the job is refused")                           \
-  LIMIT(kSelectorNames, 100000, "names", "that all selectors of a job stand for, together", "the job is refused")                     \
-  LIMIT(kHostRanges, 8, "ranges", "in one name", "the job is refused")                                                                \
-  LIMIT(kFilesOfAJob, 65536, "files", "of all file targets of a job, on one worker", "the job is refused")                            \
-  LIMIT(kPlacesOfARun, 4194304, "places", "that a run's workers write to, together", "the run is refused before anything is opened")  \
-  LIMIT(kJobWorkloads, 4096, "workloads", "in all phases of a job", "the job is refused")                                             \
-  LIMIT(kThreadsOfAPhase, 4096, "threads", "of one worker in a phase, over all workloads", "the job is refused")                      \
-  LIMIT(kInFlightOfAPhase, 1 << 20, "I/Os", "in flight on one worker, over all workloads", "the job is refused")                      \
-  /* Workers at the controller. */                                                                                                    \
-  LIMIT(kWorkers, 10000, "workers", "attached at once", "further ones are refused, and dial again")                                   \
-  LIMIT(kUnwelcomed, 10000, "streams", "that have not said Hello yet", "further ones are refused")                                    \
-  LIMIT(kHelloNs, 10000000000, "ns", "until a stream has said Hello", "it is ended")                                                  \
-  LIMIT(kWorkerBytes, 16 << 20, "bytes", "a message to the controller, or to a worker", "gRPC refuses it")                                \
-  LIMIT(kWorkerMessages, 200, "messages/s", "that a worker sends on Control for long", "it is sent away with words")                  \
-  LIMIT(kWorkerBurst, 2000, "messages", "that it may send at once", "as above")                                                       \
-  LIMIT(kCommandsWaiting, 4096, "messages", "that wait for a worker that does not read", "its connection is ended")                   \
-  LIMIT(kUnansweredBatches, 8, "batches", "of a worker that are read before an answer", "it is not read from until they are committed") \
-  LIMIT(kBatchBytes, 4 << 20, "bytes", "a batch of samples", "the batch is refused for good")                                         \
-  LIMIT(kIntervalsAhead, 600, "intervals", "that one worker is ahead of the slowest in the live view", "the live view goes on without the missing host's; the store has all") \
-  LIMIT(kIntervalsOfAPhase, 40000000, "intervals", "of one worker", "further ones are refused")                                       \
-  LIMIT(kRollupsOfAPhase, 20000, "roll-ups", "of ten seconds, workload, kind and metric in a phase", "later seconds have none; the intervals are all there") \
-  LIMIT(kDevicesOfAHost, 20000, "devices", "that a worker reports", "the others are left out")                                        \
-  LIMIT(kEventsOfAPhase, 200, "events", "that a worker reports in one phase of a run", "further ones are counted, not kept")          \
-  /* Workers. */                                                                                                                      \
-  LIMIT(kInspectionsWaiting, 64, "inspections", "that wait at a worker", "further ones are not answered")                             \
-  LIMIT(kProbeNs, 3000000000, "ns", "that a look at a device may take", "the device is reported as not answering")                    \
-  LIMIT(kInspectNs, 20000000000, "ns", "that a look at a target's files may take", "the target is refused: its file system does not answer") \
-  LIMIT(kInspectionBytes, 8 << 20, "bytes", "of places in a worker's answer about a job's targets", "the target is refused")                  \
-  LIMIT(kShutdownNs, 4500000000, "ns", "from SIGTERM until a worker process ends, whatever its threads do", "it ends at once")         \
-  LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "it is no mark")                                                          \
-  /* The page. */                                                                                                                     \
-  LIMIT(kPageThreads, 256, "connections", "to the page that are served at once", "others wait in the kernel")                         \
-  LIMIT(kPageStreams, 64, "streams", "of live events through the page", "further ones: 429, with words")                              \
-  LIMIT(kPageIdleSeconds, 2, "s", "that a connection to the page may be idle between requests", "it is closed")                      \
-  LIMIT(kPageRequestSeconds, 10, "s", "from a request's first byte to its last", "it is closed")                                      \
-  LIMIT(kPageRequestBytes, 16384, "bytes", "a request, with its headers", "the connection is closed")                                \
-  /* The store. */                                                                                                                    \
-  LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role", "it is ended by the server, or by the controller")               \
-  LIMIT(kStatementNs, 12000000000, "ns", "a statement that changes the store", "the server ends it; it is asked again")
+// Every limit on what somebody else can make a program of ours hold, wait for or do. One entry
+// each: name, value, unit, what is limited, what happens there. docs/limits.md is made from this
+// table by `tools/limits`; the limits of fields of a job are options in proto/job.proto, and in
+// docs/job-reference.md.
+#define LOCKSTEP_LIMITS(LIMIT)                                                                     \
+  /* Calls to the controller. */                                                                   \
+  LIMIT(kJobBytes, 1 << 20, "bytes", "a job, as a message", "Submit and Plan refuse it")           \
+  LIMIT(kGrpcBytes, 192 << 20, "bytes",                                                            \
+        "of messages that gRPC holds while they are being received, over all connections",         \
+        "it reads no further until some are handled")                                              \
+  LIMIT(kIdleConnectionMs, 60000, "ms", "that a connection without a call stays", "it is closed")  \
+  LIMIT(kStreamsOfAConnection, 64, "calls", "at once on one connection",                           \
+        "further ones wait at the caller")                                                         \
+  LIMIT(kCallsWaiting, 256, "calls",                                                               \
+        "quick calls that wait for a thread (stop, status, submit, …)",                            \
+        "further ones: RESOURCE_EXHAUSTED")                                                        \
+  LIMIT(kQuickThreads, 4, "threads", "that serve quick calls; Submit has two of its own",          \
+        "calls wait")                                                                              \
+  LIMIT(kSlowCallsWaiting, 32, "calls",                                                            \
+        "slow calls that wait for a thread (report, history, job, devices)",                       \
+        "further ones: RESOURCE_EXHAUSTED")                                                        \
+  LIMIT(kSlowThreads, 2, "threads", "that serve each kind of slow calls: questions, reports",      \
+        "calls wait; stop and status have threads of their own")                                   \
+  LIMIT(kPlansAtOnce, 8, "calls", "plans whose workers are being asked",                           \
+        "further ones: RESOURCE_EXHAUSTED")                                                        \
+  LIMIT(kWatchersAtOnce, 2000, "streams", "that watch runs", "further ones: RESOURCE_EXHAUSTED")   \
+  LIMIT(kWatchQueue, 1000, "events", "that wait for one watcher",                                  \
+        "it loses intervals; beyond twice as many it is cut off")                                  \
+  LIMIT(kHistoryLimit, 1000, "runs", "in one answer of history", "a larger `limit` is refused")    \
+  LIMIT(kQueuedRuns, 1000, "runs", "that wait", "Submit refuses further ones")                     \
+  LIMIT(kReportRows, 4000000, "rows",                                                              \
+        "of samples from which a report is built in memory (about 2 GiB)",                         \
+        "the report is refused; SQL has the samples")                                              \
+  LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")             \
+  LIMIT(kPoisonedStarts, 2, "crashes", "of a controller while it works on the same run",           \
+        "the run is set aside as failed, with an event")                                           \
+  LIMIT(kSubmitNs, 5000000000, "ns", "that Submit waits for a store that is away", "UNAVAILABLE")  \
+  /* Jobs. */                                                                                      \
+  LIMIT(kHostNames, 10000, "names", "that a selector's ranges stand for (node[1-8])",              \
+        "the job is refused")                                                                      \
+  LIMIT(kSelectorNames, 100000, "names", "that all selectors of a job stand for, together",        \
+        "the job is refused")                                                                      \
+  LIMIT(kHostRanges, 8, "ranges", "in one name", "the job is refused")                             \
+  LIMIT(kFilesOfAJob, 65536, "files", "of all file targets of a job, on one worker",               \
+        "the job is refused")                                                                      \
+  LIMIT(kPlacesOfARun, 4194304, "places", "that a run's workers write to, together",               \
+        "the run is refused before anything is opened")                                            \
+  LIMIT(kJobWorkloads, 4096, "workloads", "in all phases of a job", "the job is refused")          \
+  LIMIT(kThreadsOfAPhase, 4096, "threads", "of one worker in a phase, over all workloads",         \
+        "the job is refused")                                                                      \
+  LIMIT(kInFlightOfAPhase, 1 << 20, "I/Os", "in flight on one worker, over all workloads",         \
+        "the job is refused")                                                                      \
+  /* Workers at the controller. */                                                                 \
+  LIMIT(kWorkers, 10000, "workers", "attached at once",                                            \
+        "further ones are refused, and dial again")                                                \
+  LIMIT(kUnwelcomed, 10000, "streams", "that have not said Hello yet", "further ones are refused") \
+  LIMIT(kHelloNs, 10000000000, "ns", "until a stream has said Hello", "it is ended")               \
+  LIMIT(kWorkerBytes, 16 << 20, "bytes", "a message to the controller, or to a worker",            \
+        "gRPC refuses it")                                                                         \
+  LIMIT(kWorkerMessages, 200, "messages/s", "that a worker sends on Control for long",             \
+        "it is sent away with words")                                                              \
+  LIMIT(kWorkerBurst, 2000, "messages", "that it may send at once", "as above")                    \
+  LIMIT(kCommandsWaiting, 4096, "messages", "that wait for a worker that does not read",           \
+        "its connection is ended")                                                                 \
+  LIMIT(kUnansweredBatches, 8, "batches", "of a worker that are read before an answer",            \
+        "it is not read from until they are committed")                                            \
+  LIMIT(kBatchBytes, 4 << 20, "bytes", "a batch of samples", "the batch is refused for good")      \
+  LIMIT(kIntervalsAhead, 600, "intervals",                                                         \
+        "that one worker is ahead of the slowest in the live view",                                \
+        "the live view goes on without the missing host's; the store has all")                     \
+  LIMIT(kIntervalsOfAPhase, 40000000, "intervals", "of one worker", "further ones are refused")    \
+  LIMIT(kRollupsOfAPhase, 20000, "roll-ups",                                                       \
+        "of ten seconds, workload, kind and metric in a phase",                                    \
+        "later seconds have none; the intervals are all there")                                    \
+  LIMIT(kDevicesOfAHost, 20000, "devices", "that a worker reports", "the others are left out")     \
+  LIMIT(kEventsOfAPhase, 200, "events", "that a worker reports in one phase of a run",             \
+        "further ones are counted, not kept")                                                      \
+  /* Workers. */                                                                                   \
+  LIMIT(kInspectionsWaiting, 64, "inspections", "that wait at a worker",                           \
+        "further ones are not answered")                                                           \
+  LIMIT(kProbeNs, 3000000000, "ns", "that a look at a device may take",                            \
+        "the device is reported as not answering")                                                 \
+  LIMIT(kInspectNs, 20000000000, "ns", "that a look at a target's files may take",                 \
+        "the target is refused: its file system does not answer")                                  \
+  LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \
+        "of places in a worker's answer about a job's targets", "the target is refused")           \
+  LIMIT(kShutdownNs, 4500000000, "ns",                                                             \
+        "from SIGTERM until a worker process ends, whatever its threads do", "it ends at once")    \
+  LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "it is no mark")                       \
+  /* The page. */                                                                                  \
+  LIMIT(kPageThreads, 256, "connections", "to the page that are served at once",                   \
+        "others wait in the kernel")                                                               \
+  LIMIT(kPageStreams, 64, "streams", "of live events through the page",                            \
+        "further ones: 429, with words")                                                           \
+  LIMIT(kPageIdleSeconds, 2, "s", "that a connection to the page may be idle between requests",    \
+        "it is closed")                                                                            \
+  LIMIT(kPageRequestSeconds, 10, "s", "from a request's first byte to its last", "it is closed")   \
+  LIMIT(kPageRequestBytes, 16384, "bytes", "a request, with its headers",                          \
+        "the connection is closed")                                                                \
+  /* The store. */                                                                                 \
+  LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role",                               \
+        "it is ended by the server, or by the controller")                                         \
+  LIMIT(kStatementNs, 12000000000, "ns", "a statement that changes the store",                     \
+        "the server ends it; it is asked again")
 
 #define LOCKSTEP_DEFINE_LIMIT(name, value, unit, what, then) inline constexpr int64_t name = value;
 LOCKSTEP_LIMITS(LOCKSTEP_DEFINE_LIMIT)

@@ -8,7 +8,8 @@
 
 namespace lockstep::common {
 
-// An unbounded first-in-first-out queue between threads; callers bound what they put in. Thread-safe.
+// An unbounded first-in-first-out queue between threads; callers bound what they put in.
+// Thread-safe.
 template <typename T>
 class Queue {
  public:

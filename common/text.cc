@@ -12,7 +12,8 @@ namespace {
 constexpr uint32_t kInvalid = 0xffffffff;
 constexpr size_t kHostNameLimit = 253;
 
-// The character that begins at `at`, and how many bytes it has; kInvalid, of 1 byte, where there is none.
+// The character that begins at `at`, and how many bytes it has; kInvalid, of 1 byte, where there is
+// none.
 uint32_t Decode(std::string_view text, size_t at, size_t* bytes) {
   const auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   *bytes = 1;
@@ -26,29 +27,41 @@ uint32_t Decode(std::string_view text, size_t at, size_t* bytes) {
     code = code << 6 | (byte(at + i) & 0x3f);
   }
   constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) return kInvalid;
+  if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+    return kInvalid;
+  }
   *bytes = length;
   return code;
 }
 
-// Characters that do something to a terminal instead of being shown, or to the order of those around them.
+// Characters that do something to a terminal instead of being shown, or to the order of those
+// around them.
 bool IsControl(uint32_t code) {
-  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c || (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff || (code >= 0xfff9 && code <= 0xfffb) || (code >= 0xe0000 && code <= 0xe0fff);
+  return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x61c ||
+         (code >= 0x200b && code <= 0x200f) || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2060 && code <= 0x206f) || code == 0xfeff ||
+         (code >= 0xfff9 && code <= 0xfffb) || (code >= 0xe0000 && code <= 0xe0fff);
 }
 
 // East Asian wide and fullwidth, and emoji; combining marks take no column.
 size_t WidthOf(uint32_t code) {
-  if ((code >= 0x300 && code <= 0x36f) || (code >= 0x1ab0 && code <= 0x1aff) || (code >= 0x20d0 && code <= 0x20ff) || (code >= 0xfe00 && code <= 0xfe0f)) return 0;
-  const bool wide = (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) || (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
-                    (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) || (code >= 0xffe0 && code <= 0xffe6) || (code >= 0x1f300 && code <= 0x1faff) ||
+  if ((code >= 0x300 && code <= 0x36f) || (code >= 0x1ab0 && code <= 0x1aff) ||
+      (code >= 0x20d0 && code <= 0x20ff) || (code >= 0xfe00 && code <= 0xfe0f)) {
+    return 0;
+  }
+  const bool wide = (code >= 0x1100 && code <= 0x115f) || (code >= 0x2e80 && code <= 0xa4cf) ||
+                    (code >= 0xac00 && code <= 0xd7a3) || (code >= 0xf900 && code <= 0xfaff) ||
+                    (code >= 0xfe30 && code <= 0xfe6f) || (code >= 0xff00 && code <= 0xff60) ||
+                    (code >= 0xffe0 && code <= 0xffe6) || (code >= 0x1f300 && code <= 0x1faff) ||
                     (code >= 0x20000 && code <= 0x3fffd);
   return wide ? 2 : 1;
 }
 
 std::string Escaped(std::string_view text, size_t at, size_t bytes) {
   std::string out;
-  for (size_t i = 0; i < bytes; ++i) out += absl::StrFormat("\\x%02x", static_cast<uint8_t>(text[at + i]));
+  for (size_t i = 0; i < bytes; ++i) {
+    out += absl::StrFormat("\\x%02x", static_cast<uint8_t>(text[at + i]));
+  }
   return out;
 }
 
@@ -61,7 +74,8 @@ std::string Printable(std::string_view text, size_t most) {
   for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
     const uint32_t code = Decode(text, at, &bytes);
     const bool shown = code != kInvalid && !IsControl(code);
-    const std::string piece = shown ? std::string(text.substr(at, bytes)) : Escaped(text, at, bytes);
+    const std::string piece =
+        shown ? std::string(text.substr(at, bytes)) : Escaped(text, at, bytes);
     width += shown ? WidthOf(code) : piece.size();
     if (width > most) return out.substr(0, fits) + "…";
     out += piece;
@@ -111,8 +125,13 @@ bool IsPlainText(std::string_view text, bool multiline) {
 }
 
 bool IsHostName(std::string_view text) {
-  if (text.empty() || text.size() > kHostNameLimit || !absl::ascii_isalnum(static_cast<uint8_t>(text[0]))) return false;
-  return std::all_of(text.begin(), text.end(), [](char c) { return absl::ascii_isalnum(static_cast<uint8_t>(c)) || c == '.' || c == '_' || c == '-'; });
+  if (text.empty() || text.size() > kHostNameLimit ||
+      !absl::ascii_isalnum(static_cast<uint8_t>(text[0]))) {
+    return false;
+  }
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isalnum(static_cast<uint8_t>(c)) || c == '.' || c == '_' || c == '-';
+  });
 }
 
 }  // namespace lockstep::common

@@ -8,9 +8,9 @@ namespace lockstep::common {
 
 // Text that came from somewhere else, made safe to show. All functions are pure.
 
-// What a terminal, a log or a table can show without being changed by it: control characters (escape codes, line breaks,
-// tabs), direction overrides and bytes that are not UTF-8 become \x1b and the like. A text of more than `most` columns
-// is cut, and ends in "…". Never fails.
+// What a terminal, a log or a table can show without being changed by it: control characters
+// (escape codes, line breaks, tabs), direction overrides and bytes that are not UTF-8 become \x1b
+// and the like. A text of more than `most` columns is cut, and ends in "…". Never fails.
 std::string Printable(std::string_view text, size_t most = 4000);
 // The same, line by line: line breaks and tabs stay.
 std::string PrintableLines(std::string_view text, size_t most_a_line = 4000);
@@ -18,9 +18,11 @@ std::string PrintableLines(std::string_view text, size_t most_a_line = 4000);
 // Columns of a terminal; colour codes (ESC [ … m) take none, wide characters two.
 size_t DisplayWidth(std::string_view text);
 
-// Whether it is valid UTF-8 without NUL and other control characters. `multiline`: line breaks and tabs may stand in it.
+// Whether it is valid UTF-8 without NUL and other control characters. `multiline`: line breaks and
+// tabs may stand in it.
 bool IsPlainText(std::string_view text, bool multiline);
-// Letters, digits, '.', '_' and '-', at most 253, beginning with a letter or digit: what a host may be called.
+// Letters, digits, '.', '_' and '-', at most 253, beginning with a letter or digit: what a host may
+// be called.
 bool IsHostName(std::string_view text);
 
 }  // namespace lockstep::common

@@ -36,23 +36,43 @@ absl::StatusOr<Loaded> Load(const TlsFiles& files) {
     return absl::InvalidArgumentError("TLS needs all three of --tls-cert, --tls-key and --tls-ca");
   }
   Loaded loaded;
-  for (const auto& [path, content] : {std::pair{&files.certificate, &loaded.certificate},
-                                      std::pair{&files.key, &loaded.key}, std::pair{&files.authority, &loaded.authority}}) {
+  for (const auto& [path, content] :
+       {std::pair{&files.certificate, &loaded.certificate}, std::pair{&files.key, &loaded.key},
+        std::pair{&files.authority, &loaded.authority}}) {
     auto read = ReadFile(*path);
     if (!read.ok()) return read.status();
     *content = *std::move(read);
   }
   const Certificate own = ReadCertificate(loaded.certificate);
-  if (own == nullptr) return absl::InvalidArgumentError(absl::StrCat("--tls-cert ", files.certificate, ": no certificate in PEM"));
-  if (ReadCertificate(loaded.authority) == nullptr) return absl::InvalidArgumentError(absl::StrCat("--tls-ca ", files.authority, ": no certificate in PEM"));
-  const Memory key_memory(BIO_new_mem_buf(loaded.key.data(), static_cast<int>(loaded.key.size())), BIO_free);
-  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(PEM_read_bio_PrivateKey(key_memory.get(), nullptr, NoPassword, nullptr), EVP_PKEY_free);
-  if (key == nullptr) return absl::InvalidArgumentError(absl::StrCat("--tls-key ", files.key, ": no key in PEM without a password"));
-  if (X509_check_private_key(own.get(), key.get()) != 1) {
-    return absl::InvalidArgumentError(absl::StrCat("--tls-key ", files.key, " is not the key of the certificate in --tls-cert ", files.certificate));
+  if (own == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tls-cert ", files.certificate, ": no certificate in PEM"));
   }
-  if (X509_cmp_current_time(X509_get0_notAfter(own.get())) < 0) return absl::InvalidArgumentError(absl::StrCat("--tls-cert ", files.certificate, " has expired"));
-  if (X509_cmp_current_time(X509_get0_notBefore(own.get())) > 0) return absl::InvalidArgumentError(absl::StrCat("--tls-cert ", files.certificate, " is not valid yet; is this machine's clock right?"));
+  if (ReadCertificate(loaded.authority) == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tls-ca ", files.authority, ": no certificate in PEM"));
+  }
+  const Memory key_memory(BIO_new_mem_buf(loaded.key.data(), static_cast<int>(loaded.key.size())),
+                          BIO_free);
+  const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> key(
+      PEM_read_bio_PrivateKey(key_memory.get(), nullptr, NoPassword, nullptr), EVP_PKEY_free);
+  if (key == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tls-key ", files.key, ": no key in PEM without a password"));
+  }
+  if (X509_check_private_key(own.get(), key.get()) != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tls-key ", files.key, " is not the key of the certificate in --tls-cert ",
+                     files.certificate));
+  }
+  if (X509_cmp_current_time(X509_get0_notAfter(own.get())) < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--tls-cert ", files.certificate, " has expired"));
+  }
+  if (X509_cmp_current_time(X509_get0_notBefore(own.get())) > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--tls-cert ", files.certificate, " is not valid yet; is this machine's clock right?"));
+  }
   return loaded;
 }
 
@@ -73,7 +93,8 @@ absl::StatusOr<std::shared_ptr<grpc::ServerCredentials>> ServerCredentials(const
   if (!files.any()) return grpc::InsecureServerCredentials();
   auto loaded = Load(files);
   if (!loaded.ok()) return loaded.status();
-  grpc::SslServerCredentialsOptions options(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  grpc::SslServerCredentialsOptions options(
+      GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
   options.pem_root_certs = loaded->authority;
   options.pem_key_cert_pairs.push_back({loaded->key, loaded->certificate});
   return grpc::SslServerCredentials(options);

@@ -31,10 +31,12 @@ bool SplitNumber(const std::string& text, Split* split) {
 }
 
 absl::Status NotA(const std::string& text, const char* what, const char* accepted) {
-  return absl::InvalidArgumentError(absl::StrCat("'", text, "' is not a ", what, "; write ", accepted));
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", text, "' is not a ", what, "; write ", accepted));
 }
 
-absl::StatusOr<double> Parse(const std::string& text, const Factors& factors, const char* what, const char* accepted) {
+absl::StatusOr<double> Parse(const std::string& text, const Factors& factors, const char* what,
+                             const char* accepted) {
   Split split;
   if (!SplitNumber(text, &split)) return NotA(text, what, accepted);
   for (const auto& [unit, factor] : factors) {
@@ -80,7 +82,8 @@ std::string Scaled(double value, double step, const std::vector<const char*>& un
     ++index;
   }
   const bool whole = value == std::floor(value) && value < 10000;
-  return absl::StrCat(whole ? absl::StrFormat("%.0f", value) : ThreeDigits(value), " ", units[index]);
+  return absl::StrCat(whole ? absl::StrFormat("%.0f", value) : ThreeDigits(value), " ",
+                      units[index]);
 }
 
 }  // namespace
@@ -95,8 +98,9 @@ absl::StatusOr<int64_t> ParseSize(const std::string& text) {
 }
 
 absl::StatusOr<int64_t> ParseDuration(const std::string& text) {
-  static const Factors* factors = new Factors{{"ns", 1},    {"us", 1e3},   {"µs", 1e3}, {"ms", 1e6},  {"s", 1e9},
-                                              {"m", 60e9},  {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
+  static const Factors* factors =
+      new Factors{{"ns", 1},   {"us", 1e3},   {"µs", 1e3},   {"ms", 1e6},   {"s", 1e9},
+                  {"m", 60e9}, {"min", 60e9}, {"h", 3600e9}, {"d", 86400e9}};
   if (text == "0") return 0;
   const auto nanoseconds = Parse(text, *factors, "duration", "250us, 2ms, 90s, 5m, 12h");
   if (!nanoseconds.ok()) return nanoseconds.status();
@@ -110,11 +114,14 @@ absl::StatusOr<double> ParseRatio(const std::string& text) {
 }
 
 absl::StatusOr<double> ParseCount(const std::string& text) {
-  static const Factors* factors = new Factors{{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}};
+  static const Factors* factors =
+      new Factors{{"", 1}, {"k", 1e3}, {"K", 1e3}, {"M", 1e6}, {"G", 1e9}};
   return Parse(text, *factors, "number", "20000, 20k, 1.5M");
 }
 
-std::string FormatSize(double bytes) { return Scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"}); }
+std::string FormatSize(double bytes) {
+  return Scaled(bytes, 1024, {"B", "KiB", "MiB", "GiB", "TiB", "PiB"});
+}
 
 std::string FormatDuration(double nanoseconds) {
   if (nanoseconds < 0) return absl::StrCat("-", FormatDuration(-nanoseconds));
@@ -132,7 +139,8 @@ std::string FormatCount(double count) {
 }
 
 std::string FormatThroughput(double bytes_per_second) {
-  return absl::StrFormat("%.1f MiB/s (%.1f MB/s)", bytes_per_second / 1048576, bytes_per_second / 1e6);
+  return absl::StrFormat("%.1f MiB/s (%.1f MB/s)", bytes_per_second / 1048576,
+                         bytes_per_second / 1e6);
 }
 
 }  // namespace lockstep::common

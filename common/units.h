@@ -8,11 +8,13 @@
 namespace lockstep::common {
 
 // Numbers as people write and read them. All functions are pure. A text that is not of the form is
-// INVALID_ARGUMENT, with what was found and what is accepted: "'4q' is not a size; write 4096, 4KiB, 4k".
+// INVALID_ARGUMENT, with what was found and what is accepted: "'4q' is not a size; write 4096,
+// 4KiB, 4k".
 
 // Bytes. k, M, G, T and KiB, MiB, … are powers of 1024 (as fio and dd have it); kB, MB, … of 1000.
 absl::StatusOr<int64_t> ParseSize(const std::string& text);
-// Nanoseconds from 250ns, 250us, 2ms, 1.5s, 5m, 12h; a bare number other than 0 is refused as ambiguous.
+// Nanoseconds from 250ns, 250us, 2ms, 1.5s, 5m, 12h; a bare number other than 0 is refused as
+// ambiguous.
 absl::StatusOr<int64_t> ParseDuration(const std::string& text);
 // A share: 0.7 or 70%.
 absl::StatusOr<double> ParseRatio(const std::string& text);
@@ -28,7 +30,10 @@ std::string FormatCount(double count);
 // "312.5 MiB/s (327.7 MB/s)".
 std::string FormatThroughput(double bytes_per_second);
 
-// The part of member number `member` of `members` in a total that is dealt out evenly; the first ones get what is left over.
-constexpr uint64_t ShareOf(uint64_t total, uint64_t member, uint64_t members) { return total / members + (member < total % members ? 1 : 0); }
+// The part of member number `member` of `members` in a total that is dealt out evenly; the first
+// ones get what is left over.
+constexpr uint64_t ShareOf(uint64_t total, uint64_t member, uint64_t members) {
+  return total / members + (member < total % members ? 1 : 0);
+}
 
 }  // namespace lockstep::common

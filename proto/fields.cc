@@ -22,19 +22,25 @@ constexpr double kLongestNs = 3.2e17;
 constexpr double kMostBytes = 4.6e18;
 
 uint32_t LengthLimit(const FieldDescriptor& field) {
-  return field.options().HasExtension(max_length) ? field.options().GetExtension(max_length) : kTextLimit;
+  return field.options().HasExtension(max_length) ? field.options().GetExtension(max_length)
+                                                  : kTextLimit;
 }
 
 uint32_t CountLimit(const FieldDescriptor& field) {
-  return field.options().HasExtension(max_count) ? field.options().GetExtension(max_count) : kCountLimit;
+  return field.options().HasExtension(max_count) ? field.options().GetExtension(max_count)
+                                                 : kCountLimit;
 }
 
 std::string Show(const FieldDescriptor& field, double value) {
   switch (field.options().GetExtension(unit)) {
-    case UNIT_BYTES: return common::FormatSize(value);
-    case UNIT_DURATION_NS: return common::FormatDuration(value);
-    case UNIT_RATIO: return absl::StrCat(100 * value, "%");
-    default: return absl::StrCat(value);
+    case UNIT_BYTES:
+      return common::FormatSize(value);
+    case UNIT_DURATION_NS:
+      return common::FormatDuration(value);
+    case UNIT_RATIO:
+      return absl::StrCat(100 * value, "%");
+    default:
+      return absl::StrCat(value);
   }
 }
 
@@ -61,7 +67,9 @@ class Checker {
   void CheckField(const Message& message, const FieldDescriptor& field, const std::string& path) {
     if (!field.is_repeated()) return CheckValue(message, field, -1, path);
     const int size = message.GetReflection()->FieldSize(message, &field);
-    if (static_cast<uint32_t>(size) > CountLimit(field)) return Add(path, absl::StrCat("has ", size, " items; the most is ", CountLimit(field)));
+    if (static_cast<uint32_t>(size) > CountLimit(field)) {
+      return Add(path, absl::StrCat("has ", size, " items; the most is ", CountLimit(field)));
+    }
     for (int i = 0; i < size && problems.size() < kMostProblems; ++i) {
       if (field.is_map()) {
         CheckEntry(message.GetReflection()->GetRepeatedMessage(message, &field, i), field, path);
@@ -75,15 +83,21 @@ class Checker {
   void CheckEntry(const Message& entry, const FieldDescriptor& map, const std::string& path) {
     for (const char* part : {"key", "value"}) {
       const FieldDescriptor* field = entry.GetDescriptor()->FindFieldByName(part);
-      if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) CheckText(entry.GetReflection()->GetString(entry, field), map, path);
+      if (field->cpp_type() == FieldDescriptor::CPPTYPE_STRING) {
+        CheckText(entry.GetReflection()->GetString(entry, field), map, path);
+      }
     }
   }
 
   void CheckText(const std::string& text, const FieldDescriptor& field, const std::string& path) {
-    if (text.size() > LengthLimit(field)) return Add(path, absl::StrCat("has ", text.size(), " bytes; the most is ", LengthLimit(field)));
+    if (text.size() > LengthLimit(field)) {
+      return Add(path,
+                 absl::StrCat("has ", text.size(), " bytes; the most is ", LengthLimit(field)));
+    }
     if (field.type() == FieldDescriptor::TYPE_BYTES) return;
     if (!common::IsPlainText(text, field.options().GetExtension(multiline))) {
-      Add(path, absl::StrCat("'", common::Printable(text, 60), "' has control characters, or is not UTF-8"));
+      Add(path, absl::StrCat("'", common::Printable(text, 60),
+                             "' has control characters, or is not UTF-8"));
     }
   }
 
@@ -92,39 +106,68 @@ class Checker {
     if (!std::isfinite(value)) return Add(path, "is not a finite number");
     const Unit kind = options.GetExtension(unit);
     const bool is_amount = kind != UNIT_UNSPECIFIED;
-    if (options.HasExtension(min) && value < options.GetExtension(min)) return Add(path, absl::StrCat(Show(field, value), " is too small; the least is ", Show(field, options.GetExtension(min))));
+    if (options.HasExtension(min) && value < options.GetExtension(min)) {
+      return Add(path, absl::StrCat(Show(field, value), " is too small; the least is ",
+                                    Show(field, options.GetExtension(min))));
+    }
     if (is_amount && value < 0) return Add(path, "is negative");
-    const double most = options.HasExtension(max) ? options.GetExtension(max) : kind == UNIT_DURATION_NS ? kLongestNs : kind == UNIT_BYTES ? kMostBytes : INFINITY;
-    if (value > most) Add(path, absl::StrCat(Show(field, value), " is too large; the most is ", Show(field, most)));
+    const double most = options.HasExtension(max)  ? options.GetExtension(max)
+                        : kind == UNIT_DURATION_NS ? kLongestNs
+                        : kind == UNIT_BYTES       ? kMostBytes
+                                                   : INFINITY;
+    if (value > most) {
+      Add(path, absl::StrCat(Show(field, value), " is too large; the most is ", Show(field, most)));
+    }
   }
 
   void CheckEnum(int value, const FieldDescriptor& field, const std::string& path) {
-    if (field.enum_type()->FindValueByNumber(value) == nullptr) Add(path, absl::StrCat("has the value ", value, ", which this version does not know"));
+    if (field.enum_type()->FindValueByNumber(value) == nullptr) {
+      Add(path, absl::StrCat("has the value ", value, ", which this version does not know"));
+    }
   }
 
   // Item `index` of a list, or the field itself when -1.
-  void CheckValue(const Message& message, const FieldDescriptor& field, int index, const std::string& path) {
+  void CheckValue(const Message& message, const FieldDescriptor& field, int index,
+                  const std::string& path) {
     const Reflection* r = message.GetReflection();
     const bool list = index >= 0;
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_MESSAGE:
-        return Check(list ? r->GetRepeatedMessage(message, &field, index) : r->GetMessage(message, &field), path);
+        return Check(
+            list ? r->GetRepeatedMessage(message, &field, index) : r->GetMessage(message, &field),
+            path);
       case FieldDescriptor::CPPTYPE_STRING:
-        return CheckText(list ? r->GetRepeatedString(message, &field, index) : r->GetString(message, &field), field, path);
+        return CheckText(
+            list ? r->GetRepeatedString(message, &field, index) : r->GetString(message, &field),
+            field, path);
       case FieldDescriptor::CPPTYPE_ENUM:
-        return CheckEnum(list ? r->GetRepeatedEnumValue(message, &field, index) : r->GetEnumValue(message, &field), field, path);
+        return CheckEnum(list ? r->GetRepeatedEnumValue(message, &field, index)
+                              : r->GetEnumValue(message, &field),
+                         field, path);
       case FieldDescriptor::CPPTYPE_DOUBLE:
-        return CheckNumber(list ? r->GetRepeatedDouble(message, &field, index) : r->GetDouble(message, &field), field, path);
+        return CheckNumber(
+            list ? r->GetRepeatedDouble(message, &field, index) : r->GetDouble(message, &field),
+            field, path);
       case FieldDescriptor::CPPTYPE_FLOAT:
-        return CheckNumber(list ? r->GetRepeatedFloat(message, &field, index) : r->GetFloat(message, &field), field, path);
+        return CheckNumber(
+            list ? r->GetRepeatedFloat(message, &field, index) : r->GetFloat(message, &field),
+            field, path);
       case FieldDescriptor::CPPTYPE_INT64:
-        return CheckNumber(static_cast<double>(list ? r->GetRepeatedInt64(message, &field, index) : r->GetInt64(message, &field)), field, path);
+        return CheckNumber(static_cast<double>(list ? r->GetRepeatedInt64(message, &field, index)
+                                                    : r->GetInt64(message, &field)),
+                           field, path);
       case FieldDescriptor::CPPTYPE_UINT64:
-        return CheckNumber(static_cast<double>(list ? r->GetRepeatedUInt64(message, &field, index) : r->GetUInt64(message, &field)), field, path);
+        return CheckNumber(static_cast<double>(list ? r->GetRepeatedUInt64(message, &field, index)
+                                                    : r->GetUInt64(message, &field)),
+                           field, path);
       case FieldDescriptor::CPPTYPE_INT32:
-        return CheckNumber(list ? r->GetRepeatedInt32(message, &field, index) : r->GetInt32(message, &field), field, path);
+        return CheckNumber(
+            list ? r->GetRepeatedInt32(message, &field, index) : r->GetInt32(message, &field),
+            field, path);
       case FieldDescriptor::CPPTYPE_UINT32:
-        return CheckNumber(list ? r->GetRepeatedUInt32(message, &field, index) : r->GetUInt32(message, &field), field, path);
+        return CheckNumber(
+            list ? r->GetRepeatedUInt32(message, &field, index) : r->GetUInt32(message, &field),
+            field, path);
       case FieldDescriptor::CPPTYPE_BOOL:
         return;
     }
@@ -136,15 +179,27 @@ class Checker {
 std::string JobFieldName(const FieldDescriptor& field) {
   std::string suffix;
   switch (field.options().GetExtension(unit)) {
-    case UNIT_BYTES: suffix = "_bytes"; break;
-    case UNIT_DURATION_NS: suffix = "_ns"; break;
-    case UNIT_RATIO: suffix = "_ratio"; break;
-    case UNIT_COUNT: suffix = "_per_second"; break;
-    case UNIT_BYTES_PER_SECOND: suffix = "_bytes_per_second"; break;
-    default: break;
+    case UNIT_BYTES:
+      suffix = "_bytes";
+      break;
+    case UNIT_DURATION_NS:
+      suffix = "_ns";
+      break;
+    case UNIT_RATIO:
+      suffix = "_ratio";
+      break;
+    case UNIT_COUNT:
+      suffix = "_per_second";
+      break;
+    case UNIT_BYTES_PER_SECOND:
+      suffix = "_bytes_per_second";
+      break;
+    default:
+      break;
   }
   const std::string& name = field.name();
-  const bool has = !suffix.empty() && name.size() > suffix.size() && name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
+  const bool has = !suffix.empty() && name.size() > suffix.size() &&
+                   name.compare(name.size() - suffix.size(), suffix.size(), suffix) == 0;
   return has ? name.substr(0, name.size() - suffix.size()) : name;
 }
 
@@ -161,7 +216,9 @@ std::string FirstProblem(const Message& message) {
 
 void CleanTexts(Message* message) {
   const auto clean = [](const std::string& text, const FieldDescriptor& field) {
-    return field.options().GetExtension(multiline) ? common::PrintableLines(text, LengthLimit(field)) : common::Printable(text, LengthLimit(field));
+    return field.options().GetExtension(multiline)
+               ? common::PrintableLines(text, LengthLimit(field))
+               : common::Printable(text, LengthLimit(field));
   };
   const Reflection* r = message->GetReflection();
   std::vector<const FieldDescriptor*> fields;
@@ -169,7 +226,10 @@ void CleanTexts(Message* message) {
   for (const FieldDescriptor* field : fields) {
     if (field->type() == FieldDescriptor::TYPE_STRING) {
       if (field->is_repeated()) {
-        for (int i = 0; i < r->FieldSize(*message, field); ++i) r->SetRepeatedString(message, field, i, clean(r->GetRepeatedString(*message, field, i), *field));
+        for (int i = 0; i < r->FieldSize(*message, field); ++i) {
+          r->SetRepeatedString(message, field, i,
+                               clean(r->GetRepeatedString(*message, field, i), *field));
+        }
       } else {
         r->SetString(message, field, clean(r->GetString(*message, field), *field));
       }
@@ -187,7 +247,9 @@ void CleanTexts(Message* message) {
         CleanTexts(r->MutableMessage(message, field));
         continue;
       }
-      for (int i = 0; i < r->FieldSize(*message, field); ++i) CleanTexts(r->MutableRepeatedMessage(message, field, i));
+      for (int i = 0; i < r->FieldSize(*message, field); ++i) {
+        CleanTexts(r->MutableRepeatedMessage(message, field, i));
+      }
     }
   }
 }

@@ -6,14 +6,20 @@ namespace lockstep::v1 {
 
 bool Reads(const Workload& w) {
   if (w.access().empty()) return w.read_ratio() > 0;
-  return std::any_of(w.access().begin(), w.access().end(), [](const AccessLine& line) { return !line.has_read_ratio() || line.read_ratio() > 0; });
+  return std::any_of(w.access().begin(), w.access().end(), [](const AccessLine& line) {
+    return !line.has_read_ratio() || line.read_ratio() > 0;
+  });
 }
 
 bool Writes(const Workload& w) {
   if (w.access().empty()) return w.read_ratio() < 1;
-  return std::any_of(w.access().begin(), w.access().end(), [](const AccessLine& line) { return line.has_read_ratio() && line.read_ratio() < 1; });
+  return std::any_of(w.access().begin(), w.access().end(), [](const AccessLine& line) {
+    return line.has_read_ratio() && line.read_ratio() < 1;
+  });
 }
 
-bool Trims(const Workload& w) { return w.access().empty() && w.read_ratio() < 1 && w.trim_ratio() > 0; }
+bool Trims(const Workload& w) {
+  return w.access().empty() && w.read_ratio() < 1 && w.trim_ratio() > 0;
+}
 
 }  // namespace lockstep::v1

@@ -19,7 +19,10 @@ absl::Status ActiveLock::Connect() {
   auto opened = PgConnection::Open(conninfo_, kPatience);
   if (!opened.ok()) return opened.status();
   connection_ = *std::move(opened);
-  auto named = connection_->Query("SELECT set_config('application_name', $1, false), set_config('idle_in_transaction_session_timeout', '0', false)", {who_.substr(0, 63)});
+  auto named = connection_->Query(
+      "SELECT set_config('application_name', $1, false), "
+      "set_config('idle_in_transaction_session_timeout', '0', false)",
+      {who_.substr(0, 63)});
   if (named.ok()) return absl::OkStatus();
   connection_.reset();
   return named.status();
@@ -35,11 +38,14 @@ absl::StatusOr<bool> ActiveLock::Hold() {
     return answer.status();
   }
   absl::Status status = connection_->Execute("BEGIN");
-  if (status.ok()) status = connection_->Execute("LOCK TABLE controller_lock IN EXCLUSIVE MODE NOWAIT");
+  if (status.ok()) {
+    status = connection_->Execute("LOCK TABLE controller_lock IN EXCLUSIVE MODE NOWAIT");
+  }
   if (status.ok()) return held_ = true;
   const bool taken = connection_->healthy();
   const absl::Status ended = connection_->Execute("ROLLBACK");
-  if (taken && ended.ok() && absl::IsUnavailable(status)) return false;  // 55P03: another session has it
+  // 55P03: another session has it
+  if (taken && ended.ok() && absl::IsUnavailable(status)) return false;
   connection_.reset();
   return status;
 }
@@ -47,7 +53,8 @@ absl::StatusOr<bool> ActiveLock::Hold() {
 std::string ActiveLock::Holder() {
   if (!Connect().ok()) return "";
   const auto rows = connection_->Query(
-      "SELECT a.application_name || ', PostgreSQL process ' || a.pid FROM pg_locks l JOIN pg_stat_activity a USING (pid) "
+      "SELECT a.application_name || ', PostgreSQL process ' || a.pid FROM pg_locks l JOIN "
+      "pg_stat_activity a USING (pid) "
       "WHERE l.relation = 'controller_lock'::regclass AND l.mode = 'ExclusiveLock' AND l.granted");
   return rows.ok() && rows->rows() == 1 ? rows->Text(0, 0) : "";
 }

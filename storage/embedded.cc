@@ -39,16 +39,23 @@ int MajorOf(const std::string& binaries) {
   return atoi(binaries.substr(begin + 1, end - begin - 1).c_str());
 }
 
-// The installed PostgreSQL of this major version, or the newest one when 0. Empty when there is none.
+// The installed PostgreSQL of this major version, or the newest one when 0. Empty when there is
+// none.
 std::string FindBinaries(int major) {
   glob_t found = {};
   std::string best;
   if (glob("/usr/lib/postgresql/*/bin", 0, nullptr, &found) == 0) {
     for (size_t i = 0; i < found.gl_pathc; ++i) {
       const std::string path = found.gl_pathv[i];
-      if (access((path + "/postgres").c_str(), X_OK) != 0 || access((path + "/initdb").c_str(), X_OK) != 0) continue;
+      if (access((path + "/postgres").c_str(), X_OK) != 0 ||
+          access((path + "/initdb").c_str(), X_OK) != 0) {
+        continue;
+      }
       const int here = MajorOf(path);
-      if (major != 0 ? here == major : here >= kOldestMajor && (best.empty() || here > MajorOf(best))) best = path;
+      if (major != 0 ? here == major
+                     : here >= kOldestMajor && (best.empty() || here > MajorOf(best))) {
+        best = path;
+      }
     }
   }
   globfree(&found);
@@ -57,10 +64,12 @@ std::string FindBinaries(int major) {
 
 const passwd* ServerUser() { return geteuid() == 0 ? getpwnam("postgres") : nullptr; }
 
-// Everything that a child needs, made before the fork: this process has threads, so that between fork and exec only system calls may be made.
+// Everything that a child needs, made before the fork: this process has threads, so that between
+// fork and exec only system calls may be made.
 class Program {
  public:
-  Program(std::vector<std::string> words, const std::string& log_path) : words_(std::move(words)), log_path_(log_path) {
+  Program(std::vector<std::string> words, const std::string& log_path)
+      : words_(std::move(words)), log_path_(log_path) {
     for (std::string& word : words_) arguments_.push_back(word.data());
     arguments_.push_back(nullptr);
     if (const passwd* user = ServerUser()) {
@@ -75,7 +84,9 @@ class Program {
     // Messages in English, and nothing of the caller's settings for libpq.
     for (char** entry = environ; *entry != nullptr; ++entry) {
       const std::string text(*entry);
-      if (text.rfind("PG", 0) != 0 && text.rfind("LC_", 0) != 0 && text.rfind("LANG", 0) != 0) settings_.push_back(text);
+      if (text.rfind("PG", 0) != 0 && text.rfind("LC_", 0) != 0 && text.rfind("LANG", 0) != 0) {
+        settings_.push_back(text);
+      }
     }
     settings_.push_back("LC_ALL=C.UTF-8");
     for (std::string& setting : settings_) environment_.push_back(setting.data());
@@ -87,8 +98,13 @@ class Program {
     const pid_t pid = fork();
     if (pid != 0) return pid;
     setsid();
-    // Gives up root for good. By system calls: the C library's functions would speak to threads that are not there.
-    if (becomes_ && (syscall(SYS_setgroups, groups_.size(), groups_.data()) != 0 || syscall(SYS_setresgid, gid_, gid_, gid_) != 0 || syscall(SYS_setresuid, uid_, uid_, uid_) != 0)) _exit(126);
+    // Gives up root for good. By system calls: the C library's functions would speak to threads
+    // that are not there.
+    if (becomes_ && (syscall(SYS_setgroups, groups_.size(), groups_.data()) != 0 ||
+                     syscall(SYS_setresgid, gid_, gid_, gid_) != 0 ||
+                     syscall(SYS_setresuid, uid_, uid_, uid_) != 0)) {
+      _exit(126);
+    }
     const int log = open(log_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, 0600);
     const int null = open("/dev/null", O_RDONLY);
     dup2(null, 0);
@@ -117,16 +133,20 @@ class Program {
   std::vector<gid_t> groups_;
 };
 
-pid_t Spawn(const std::vector<std::string>& words, const std::string& log_path) { return Program(words, log_path).Start(); }
+pid_t Spawn(const std::vector<std::string>& words, const std::string& log_path) {
+  return Program(words, log_path).Start();
+}
 
-// A small file in a directory that the server's user owns: a link there is not followed, and nothing but a regular file is read.
+// A small file in a directory that the server's user owns: a link there is not followed, and
+// nothing but a regular file is read.
 std::string ReadOwned(const std::string& path) {
   constexpr size_t kMost = 65536;
   const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat facts;
   if (!fd.valid() || fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return "";
   std::string text(kMost, '\0');
-  const off_t from = facts.st_size > static_cast<off_t>(kMost) ? facts.st_size - static_cast<off_t>(kMost) : 0;
+  const off_t from =
+      facts.st_size > static_cast<off_t>(kMost) ? facts.st_size - static_cast<off_t>(kMost) : 0;
   const ssize_t got = pread(fd.get(), text.data(), text.size(), from);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return text;
@@ -138,13 +158,19 @@ std::string TailOf(const std::string& path) {
   return common::PrintableLines(text.size() > kShown ? text.substr(text.size() - kShown) : text);
 }
 
-// The directory `name` in `parent`, made where it is not there, the server's user's own, with this mode. Everything is done on descriptors: in
-// a directory that the server's user owns, a link could lead a change by root anywhere.
-absl::StatusOr<FileDescriptor> OwnDirectory(int parent, const std::string& name, const std::string& path, mode_t mode) {
+// The directory `name` in `parent`, made where it is not there, the server's user's own, with this
+// mode. Everything is done on descriptors: in a directory that the server's user owns, a link could
+// lead a change by root anywhere.
+absl::StatusOr<FileDescriptor> OwnDirectory(int parent, const std::string& name,
+                                            const std::string& path, mode_t mode) {
   if (mkdirat(parent, name.c_str(), mode) != 0 && errno != EEXIST) return ErrnoStatus(errno, path);
-  FileDescriptor directory(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  FileDescriptor directory(
+      openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!directory.valid()) {
-    if (errno == ELOOP || errno == ENOTDIR) return absl::FailedPreconditionError(absl::StrCat(path, ": a link, or no directory; it is left alone. Give --state-dir another place"));
+    if (errno == ELOOP || errno == ENOTDIR) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          path, ": a link, or no directory; it is left alone. Give --state-dir another place"));
+    }
     return ErrnoStatus(errno, path);
   }
   if (const passwd* user = ServerUser()) {
@@ -164,55 +190,77 @@ pid_t LivePostmaster(const std::string& data) {
   // The number may have been given to another server since: this one works in its data directory.
   struct stat own;
   struct stat here;
-  if (stat(absl::StrCat("/proc/", pid, "/cwd").c_str(), &own) != 0 || stat(data.c_str(), &here) != 0) return -1;
+  if (stat(absl::StrCat("/proc/", pid, "/cwd").c_str(), &own) != 0 ||
+      stat(data.c_str(), &here) != 0) {
+    return -1;
+  }
   return own.st_dev == here.st_dev && own.st_ino == here.st_ino ? pid : -1;
 }
 
-absl::Status VersionMismatch(const std::string& data, const std::string& has, const std::string& newest) {
+absl::Status VersionMismatch(const std::string& data, const std::string& has,
+                             const std::string& newest) {
   return absl::FailedPreconditionError(absl::StrCat(
-      data, " was made by PostgreSQL ", has, ", which is not installed (newest: ", newest.empty() ? "none" : absl::StrCat(MajorOf(newest)),
-      "). Install postgresql-", has, ", or upgrade the cluster:\n  mv ", data, " ", data, ".old\n  ", newest, "/initdb -D ", data,
-      " -U lockstep --auth=trust --encoding=UTF8\n  ", newest, "/pg_upgrade -U lockstep -d ", data, ".old -D ", data,
-      " -b /usr/lib/postgresql/", has, "/bin -B ", newest));
+      data, " was made by PostgreSQL ", has, ", which is not installed (newest: ",
+      newest.empty() ? "none" : absl::StrCat(MajorOf(newest)), "). Install postgresql-", has,
+      ", or upgrade the cluster:\n  mv ", data, " ", data, ".old\n  ", newest, "/initdb -D ", data,
+      " -U lockstep --auth=trust --encoding=UTF8\n  ", newest, "/pg_upgrade -U lockstep -d ", data,
+      ".old -D ", data, " -b /usr/lib/postgresql/", has, "/bin -B ", newest));
 }
 
 }  // namespace
 
 std::string EmbeddedPostgres::conninfo() const {
-  return absl::StrCat("host=", directory_, "/run port=5432 user=lockstep dbname=lockstep connect_timeout=5");
+  return absl::StrCat("host=", directory_,
+                      "/run port=5432 user=lockstep dbname=lockstep connect_timeout=5");
 }
 
 std::string EmbeddedPostgres::reader_conninfo() const {
-  return absl::StrCat("host=", directory_, "/run port=5432 user=lockstep_reader dbname=lockstep ", kReaderOptions);
+  return absl::StrCat("host=", directory_, "/run port=5432 user=lockstep_reader dbname=lockstep ",
+                      kReaderOptions);
 }
 
-absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const std::string& directory) {
+absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
+    const std::string& directory) {
   const std::string newest = FindBinaries(0);
   if (newest.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat("no PostgreSQL of version ", kOldestMajor,
-                                                      " or newer under /usr/lib/postgresql; run tools/install-deps, or give --store postgresql://…"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("no PostgreSQL of version ", kOldestMajor,
+                     " or newer under /usr/lib/postgresql; run tools/install-deps, or give --store "
+                     "postgresql://…"));
   }
   if (geteuid() == 0 && ServerUser() == nullptr) {
-    return absl::FailedPreconditionError("PostgreSQL does not run as root and there is no user postgres; give --store postgresql://…");
+    return absl::FailedPreconditionError(
+        "PostgreSQL does not run as root and there is no user postgres; give --store "
+        "postgresql://…");
   }
   if (directory.size() + 4 > kSocketPathLimit) {
-    return absl::InvalidArgumentError(absl::StrCat(directory, ": too long for a socket's path; give a shorter --state-dir"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(directory, ": too long for a socket's path; give a shorter --state-dir"));
   }
   const size_t slash = directory.rfind('/');
-  const std::string parent_path = slash == std::string::npos ? "." : slash == 0 ? "/" : directory.substr(0, slash);
+  const std::string parent_path = slash == std::string::npos ? "."
+                                  : slash == 0               ? "/"
+                                                             : directory.substr(0, slash);
   if (absl::Status status = common::MakeDirectories(parent_path, 0755); !status.ok()) return status;
   const FileDescriptor parent(open(parent_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!parent.valid()) return ErrnoStatus(errno, parent_path);
-  const auto own = OwnDirectory(parent.get(), slash == std::string::npos ? directory : directory.substr(slash + 1), directory, 0755);
+  const auto own = OwnDirectory(
+      parent.get(), slash == std::string::npos ? directory : directory.substr(slash + 1), directory,
+      0755);
   if (!own.ok()) return own.status();
   const std::string lock_path = directory + "/lock";
-  FileDescriptor lock(openat(own->get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
+  FileDescriptor lock(
+      openat(own->get(), "lock", O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600));
   if (!lock.valid()) return ErrnoStatus(errno, lock_path);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat(directory, ": another controller uses this store; `lockstep status` asks it, --state-dir gives this one its own"));
+        absl::StrCat(directory,
+                     ": another controller uses this store; `lockstep status` asks it, --state-dir "
+                     "gives this one its own"));
   }
-  if (const auto run = OwnDirectory(own->get(), "run", directory + "/run", 0700); !run.ok()) return run.status();
+  if (const auto run = OwnDirectory(own->get(), "run", directory + "/run", 0700); !run.ok()) {
+    return run.status();
+  }
 
   std::unique_ptr<EmbeddedPostgres> server(new EmbeddedPostgres(directory, std::move(lock)));
   const std::string data = directory + "/data";
@@ -232,8 +280,12 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const 
     return status;
   }
   absl::Status ready = server->AwaitReady();
-  // A server that was killed, and that nobody has reaped yet, passes for a running one in PostgreSQL's eyes.
-  for (int i = 0; !ready.ok() && i < kReapTries && access((data + "/postmaster.pid").c_str(), F_OK) == 0 && LivePostmaster(data) <= 0; ++i) {
+  // A server that was killed, and that nobody has reaped yet, passes for a running one in
+  // PostgreSQL's eyes.
+  for (int i = 0;
+       !ready.ok() && i < kReapTries && access((data + "/postmaster.pid").c_str(), F_OK) == 0 &&
+       LivePostmaster(data) <= 0;
+       ++i) {
     usleep(500000);
     if (absl::Status status = server->Launch(binaries); !status.ok()) return status;
     ready = server->AwaitReady();
@@ -247,21 +299,45 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(const 
 absl::Status EmbeddedPostgres::Initialise(const std::string& binaries) {
   const std::string made = absl::StrCat(directory_, "/initdb.", getpid());
   const std::string log = directory_ + "/initdb.log";
-  const pid_t pid = Spawn({binaries + "/initdb", "-D", made, "-U", "lockstep", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"}, log);
+  const pid_t pid = Spawn({binaries + "/initdb", "-D", made, "-U", "lockstep", "--auth=trust",
+                           "--encoding=UTF8", "--locale=C.UTF-8"},
+                          log);
   int status = 0;
   if (pid < 0 || waitpid(pid, &status, 0) != pid) return ErrnoStatus(errno, "initdb");
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-    return absl::FailedPreconditionError(absl::StrCat("initdb in ", made, " failed; can the user postgres enter ", directory_, "?\n", TailOf(log)));
+    return absl::FailedPreconditionError(absl::StrCat("initdb in ", made,
+                                                      " failed; can the user postgres enter ",
+                                                      directory_, "?\n", TailOf(log)));
   }
-  if (rename(made.c_str(), (directory_ + "/data").c_str()) != 0) return ErrnoStatus(errno, directory_ + "/data");
+  if (rename(made.c_str(), (directory_ + "/data").c_str()) != 0) {
+    return ErrnoStatus(errno, directory_ + "/data");
+  }
   unlink(log.c_str());
   return absl::OkStatus();
 }
 
 absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {
   const std::string data = directory_ + "/data";
-  pid_ = Spawn({binaries + "/postgres", "-D", data, "-k", directory_ + "/run", "-p", "5432", "-c", "listen_addresses=", "-c", "lockstep.embedded=on", "-c",
-                "unix_socket_permissions=0700", "-c", "synchronous_commit=on", "-c", "jit=off", "-c", "max_connections=64", "-c",
+  pid_ = Spawn({binaries + "/postgres",
+                "-D",
+                data,
+                "-k",
+                directory_ + "/run",
+                "-p",
+                "5432",
+                "-c",
+                "listen_addresses=",
+                "-c",
+                "lockstep.embedded=on",
+                "-c",
+                "unix_socket_permissions=0700",
+                "-c",
+                "synchronous_commit=on",
+                "-c",
+                "jit=off",
+                "-c",
+                "max_connections=64",
+                "-c",
                 "max_wal_size=2GB"},
                directory_ + "/postgres.log");
   child_ = true;
@@ -269,23 +345,26 @@ absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {
 }
 
 absl::Status EmbeddedPostgres::AwaitReady() {
-  const std::string conninfo =
-      absl::StrCat("host=", directory_, "/run port=5432 user=lockstep dbname=postgres connect_timeout=5");
+  const std::string conninfo = absl::StrCat(
+      "host=", directory_, "/run port=5432 user=lockstep dbname=postgres connect_timeout=5");
   for (int i = 0; i < kStartTries; ++i) {
     int status = 0;
     if (child_ && waitpid(pid_, &status, WNOHANG) == pid_) {
       pid_ = -1;
-      return absl::FailedPreconditionError(
-          absl::StrCat("PostgreSQL did not start; the end of ", directory_, "/postgres.log:\n", TailOf(directory_ + "/postgres.log")));
+      return absl::FailedPreconditionError(absl::StrCat("PostgreSQL did not start; the end of ",
+                                                        directory_, "/postgres.log:\n",
+                                                        TailOf(directory_ + "/postgres.log")));
     }
     if (PQping(conninfo.c_str()) == PQPING_OK) return absl::OkStatus();
     usleep(100000);
   }
-  return absl::UnavailableError(absl::StrCat("PostgreSQL in ", directory_, " does not answer; see postgres.log there"));
+  return absl::UnavailableError(
+      absl::StrCat("PostgreSQL in ", directory_, " does not answer; see postgres.log there"));
 }
 
 absl::Status EmbeddedPostgres::CreateDatabase() {
-  auto connection = PgConnection::Open(absl::StrCat("host=", directory_, "/run port=5432 user=lockstep dbname=postgres"));
+  auto connection = PgConnection::Open(
+      absl::StrCat("host=", directory_, "/run port=5432 user=lockstep dbname=postgres"));
   if (!connection.ok()) return connection.status();
   auto exists = (*connection)->Query("SELECT FROM pg_database WHERE datname = 'lockstep'");
   if (!exists.ok()) return exists.status();
@@ -294,10 +373,13 @@ absl::Status EmbeddedPostgres::CreateDatabase() {
 
 void EmbeddedPostgres::KeepAlive() {
   int status = 0;
-  const bool dead = pid_ <= 0 || (child_ ? waitpid(pid_, &status, WNOHANG) == pid_ : kill(pid_, 0) != 0);
+  const bool dead =
+      pid_ <= 0 || (child_ ? waitpid(pid_, &status, WNOHANG) == pid_ : kill(pid_, 0) != 0);
   if (!dead) return;
   spdlog::error("the PostgreSQL in {} has died; starting it again", directory_);
-  if (absl::Status started = Launch(binaries_); !started.ok()) spdlog::error("{}", std::string(started.message()));
+  if (absl::Status started = Launch(binaries_); !started.ok()) {
+    spdlog::error("{}", std::string(started.message()));
+  }
 }
 
 EmbeddedPostgres::~EmbeddedPostgres() {

@@ -1,22 +1,23 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <memory>
 #include <string>
-
-#include <sys/types.h>
 
 #include "absl/status/statusor.h"
 #include "common/files.h"
 
 namespace lockstep::storage {
 
-// The private PostgreSQL that Lockstep initialises and runs itself: data under DIRECTORY/data, a socket in
-// DIRECTORY/run (mode 0700), no TCP. As root it runs as the user `postgres`, because PostgreSQL refuses root. A server that
-// still runs there, left by a killed controller, is adopted.
+// The private PostgreSQL that Lockstep initialises and runs itself: data under DIRECTORY/data, a
+// socket in DIRECTORY/run (mode 0700), no TCP. As root it runs as the user `postgres`, because
+// PostgreSQL refuses root. A server that still runs there, left by a killed controller, is adopted.
 class EmbeddedPostgres {
  public:
-  // Starts it, initialising the cluster the first time. FAILED_PRECONDITION with the remedy when PostgreSQL is not
-  // installed, when another controller holds the directory, or when the cluster is of another major version.
+  // Starts it, initialising the cluster the first time. FAILED_PRECONDITION with the remedy when
+  // PostgreSQL is not installed, when another controller holds the directory, or when the cluster
+  // is of another major version.
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const std::string& directory);
   // Stops the server, cleanly.
   ~EmbeddedPostgres();
@@ -30,7 +31,8 @@ class EmbeddedPostgres {
   const std::string& directory() const { return directory_; }
 
  private:
-  EmbeddedPostgres(std::string directory, common::FileDescriptor lock) : directory_(std::move(directory)), lock_(std::move(lock)) {}
+  EmbeddedPostgres(std::string directory, common::FileDescriptor lock)
+      : directory_(std::move(directory)), lock_(std::move(lock)) {}
   absl::Status Initialise(const std::string& binaries);
   absl::Status Launch(const std::string& binaries);
   absl::Status AwaitReady();

@@ -11,7 +11,8 @@ namespace lockstep::storage {
 namespace {
 
 std::string Utc(int64_t wall_ns) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns), absl::UTCTimeZone());
+  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns),
+                          absl::UTCTimeZone());
 }
 
 // Moves every cursor, and finds out whether all were where they had to be.
@@ -25,15 +26,20 @@ absl::Status MoveCursors(PgConnection* connection, const std::vector<IngestBatch
     from.push_back(absl::StrCat(batch.first_sequence));
     to.push_back(absl::StrCat(batch.first_sequence + batch.items.size()));
   }
-  const auto list = [](const std::vector<std::string>& items) { return absl::StrCat("{", absl::StrJoin(items, ","), "}"); };
+  const auto list = [](const std::vector<std::string>& items) {
+    return absl::StrCat("{", absl::StrJoin(items, ","), "}");
+  };
   auto moved = connection->Query(
-      "UPDATE cursors c SET sequence = v.next FROM unnest($1::uuid[], $2::int[], $3::int[], $4::int[], $5::bigint[], $6::bigint[]) "
-      "AS v(run_id, phase, attempt, worker_index, first, next) WHERE c.run_id = v.run_id AND c.phase = v.phase AND "
+      "UPDATE cursors c SET sequence = v.next FROM unnest($1::uuid[], $2::int[], $3::int[], "
+      "$4::int[], $5::bigint[], $6::bigint[]) "
+      "AS v(run_id, phase, attempt, worker_index, first, next) WHERE c.run_id = v.run_id AND "
+      "c.phase = v.phase AND "
       "c.attempt = v.attempt AND c.worker_index = v.worker_index AND c.sequence = v.first",
       {list(runs), list(phases), list(attempts), list(workers), list(from), list(to)});
   if (!moved.ok()) return moved.status();
   if (moved->affected() != static_cast<int64_t>(batches.size())) {
-    return absl::FailedPreconditionError("a worker's samples do not continue where the last ones ended");
+    return absl::FailedPreconditionError(
+        "a worker's samples do not continue where the last ones ended");
   }
   return absl::OkStatus();
 }
@@ -43,7 +49,8 @@ class Rows {
  public:
   absl::Status Add(const IngestBatch& batch) {
     for (const v1::DeliveryItem& item : batch.items) {
-      const absl::Status status = item.has_interval() ? AddInterval(batch, item.interval()) : AddResult(batch, item.result());
+      const absl::Status status = item.has_interval() ? AddInterval(batch, item.interval())
+                                                      : AddResult(batch, item.result());
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
@@ -51,12 +58,14 @@ class Rows {
 
   absl::Status Write(PgConnection* connection) {
     const std::pair<const char*, const CopyRows*> tables[] = {
-        {"interval_counters", &counters_}, {"interval_histograms", &histograms_}, {"device_samples", &devices_},
-        {"host_samples", &hosts_},         {"worker_results", &results_},         {"thread_results", &threads_},
+        {"interval_counters", &counters_}, {"interval_histograms", &histograms_},
+        {"device_samples", &devices_},     {"host_samples", &hosts_},
+        {"worker_results", &results_},     {"thread_results", &threads_},
         {"phase_results", &phase_results_}};
     for (const auto& [table, rows] : tables) {
       if (rows->empty()) continue;
-      const absl::Status status = connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
+      const absl::Status status =
+          connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
       if (!status.ok()) return status;
     }
     return absl::OkStatus();
@@ -64,7 +73,10 @@ class Rows {
 
  private:
   static CopyRows& Key(CopyRows* rows, const IngestBatch& batch) {
-    return rows->Add(batch.phase.run_id()).Add(batch.phase.phase()).Add(batch.phase.attempt()).Add(batch.worker_index);
+    return rows->Add(batch.phase.run_id())
+        .Add(batch.phase.phase())
+        .Add(batch.phase.attempt())
+        .Add(batch.worker_index);
   }
 
   absl::Status AddInterval(const IngestBatch& batch, const v1::IntervalSample& sample) {
@@ -72,38 +84,99 @@ class Rows {
     for (const v1::WorkloadSample& workload : sample.workloads()) {
       for (const v1::OperationCounters& c : workload.operations()) {
         Key(&counters_.Add(started), batch)
-            .Add(workload.workload()).Add(sample.interval()).Add(sample.interval_class()).Add(sample.begin_ns()).Add(sample.end_ns())
-            .Add(c.kind()).Add(c.operations()).Add(c.bytes()).Add(c.errors()).Add(c.short_transfers())
-            .Add(c.latency_sum_ns()).Add(c.latency_min_ns()).Add(c.latency_max_ns()).EndRow();
+            .Add(workload.workload())
+            .Add(sample.interval())
+            .Add(sample.interval_class())
+            .Add(sample.begin_ns())
+            .Add(sample.end_ns())
+            .Add(c.kind())
+            .Add(c.operations())
+            .Add(c.bytes())
+            .Add(c.errors())
+            .Add(c.short_transfers())
+            .Add(c.latency_sum_ns())
+            .Add(c.latency_min_ns())
+            .Add(c.latency_max_ns())
+            .EndRow();
         for (const v1::Histogram& h : c.histograms()) {
           Key(&histograms_.Add(started), batch)
-              .Add(workload.workload()).Add(sample.interval()).Add(sample.interval_class()).Add(c.kind()).Add(h.metric())
-              .Add(h.scheme()).AddBytes(h.buckets()).EndRow();
+              .Add(workload.workload())
+              .Add(sample.interval())
+              .Add(sample.interval_class())
+              .Add(c.kind())
+              .Add(h.metric())
+              .Add(h.scheme())
+              .AddBytes(h.buckets())
+              .EndRow();
         }
       }
       // An interval without any I/O is a row of zeros, not a gap.
       if (workload.operations().empty()) {
         Key(&counters_.Add(started), batch)
-            .Add(workload.workload()).Add(sample.interval()).Add(sample.interval_class()).Add(sample.begin_ns()).Add(sample.end_ns())
-            .Add(v1::OPERATION_KIND_READ).Add(0).Add(0).Add(0).Add(0).Add(0).Add(0).Add(0).EndRow();
+            .Add(workload.workload())
+            .Add(sample.interval())
+            .Add(sample.interval_class())
+            .Add(sample.begin_ns())
+            .Add(sample.end_ns())
+            .Add(v1::OPERATION_KIND_READ)
+            .Add(0)
+            .Add(0)
+            .Add(0)
+            .Add(0)
+            .Add(0)
+            .Add(0)
+            .Add(0)
+            .EndRow();
       }
     }
     for (const v1::DeviceSample& d : sample.devices()) {
       Key(&devices_.Add(started), batch)
-          .Add(sample.interval()).Add(sample.interval_class()).Add(sample.begin_ns()).Add(sample.end_ns()).Add(d.name())
-          .Add(d.reads()).Add(d.read_merges()).Add(d.read_bytes()).Add(d.read_time_ms())
-          .Add(d.writes()).Add(d.write_merges()).Add(d.write_bytes()).Add(d.write_time_ms())
-          .Add(d.discards()).Add(d.discard_merges()).Add(d.discard_bytes()).Add(d.discard_time_ms())
-          .Add(d.flushes()).Add(d.flush_time_ms()).Add(d.busy_time_ms()).Add(d.queue_time_ms()).EndRow();
+          .Add(sample.interval())
+          .Add(sample.interval_class())
+          .Add(sample.begin_ns())
+          .Add(sample.end_ns())
+          .Add(d.name())
+          .Add(d.reads())
+          .Add(d.read_merges())
+          .Add(d.read_bytes())
+          .Add(d.read_time_ms())
+          .Add(d.writes())
+          .Add(d.write_merges())
+          .Add(d.write_bytes())
+          .Add(d.write_time_ms())
+          .Add(d.discards())
+          .Add(d.discard_merges())
+          .Add(d.discard_bytes())
+          .Add(d.discard_time_ms())
+          .Add(d.flushes())
+          .Add(d.flush_time_ms())
+          .Add(d.busy_time_ms())
+          .Add(d.queue_time_ms())
+          .EndRow();
     }
     if (sample.has_host()) {
       const v1::HostSample& h = sample.host();
       Key(&hosts_.Add(started), batch)
-          .Add(sample.interval()).Add(sample.interval_class()).Add(sample.begin_ns()).Add(sample.end_ns())
-          .Add(h.context_switches()).Add(h.interrupts()).Add(h.run_queue()).Add(h.blocked())
-          .Add(h.user_ratio()).Add(h.system_ratio()).Add(h.idle_ratio()).Add(h.iowait_ratio()).Add(h.steal_ratio())
-          .Add(h.swap_in_pages()).Add(h.swap_out_pages()).Add(h.free_bytes()).Add(h.cached_bytes()).Add(h.dirty_bytes())
-          .Add(h.cpu_busy_ns()).EndRow();
+          .Add(sample.interval())
+          .Add(sample.interval_class())
+          .Add(sample.begin_ns())
+          .Add(sample.end_ns())
+          .Add(h.context_switches())
+          .Add(h.interrupts())
+          .Add(h.run_queue())
+          .Add(h.blocked())
+          .Add(h.user_ratio())
+          .Add(h.system_ratio())
+          .Add(h.idle_ratio())
+          .Add(h.iowait_ratio())
+          .Add(h.steal_ratio())
+          .Add(h.swap_in_pages())
+          .Add(h.swap_out_pages())
+          .Add(h.free_bytes())
+          .Add(h.cached_bytes())
+          .Add(h.dirty_bytes())
+          .Add(h.cpu_busy_ns())
+          .EndRow();
     }
     return absl::OkStatus();
   }
@@ -112,18 +185,30 @@ class Rows {
     v1::PhaseResult rest = result;
     rest.clear_threads();
     for (v1::WorkloadResult& workload : *rest.mutable_workloads()) {
-      for (auto* list : {workload.mutable_ramp(), workload.mutable_measured(), workload.mutable_drain()}) {
-        const v1::IntervalClass interval_class = list == workload.mutable_ramp()       ? v1::INTERVAL_CLASS_RAMP
-                                                 : list == workload.mutable_measured() ? v1::INTERVAL_CLASS_MEASURED
-                                                                                       : v1::INTERVAL_CLASS_DRAIN;
+      for (auto* list :
+           {workload.mutable_ramp(), workload.mutable_measured(), workload.mutable_drain()}) {
+        const v1::IntervalClass interval_class =
+            list == workload.mutable_ramp()       ? v1::INTERVAL_CLASS_RAMP
+            : list == workload.mutable_measured() ? v1::INTERVAL_CLASS_MEASURED
+                                                  : v1::INTERVAL_CLASS_DRAIN;
         for (const v1::OperationCounters& c : *list) {
           for (const v1::Histogram& h : c.histograms()) {
             const auto literal = HistogramLiteral(h.buckets());
             if (!literal.ok()) return literal.status();
             Key(&phase_results_, batch)
-                .Add(workload.workload()).Add(interval_class).Add(c.kind()).Add(h.metric()).Add(c.operations()).Add(c.bytes())
-                .Add(c.errors()).Add(c.short_transfers()).Add(c.latency_sum_ns()).Add(c.latency_min_ns()).Add(c.latency_max_ns())
-                .Add(*literal).EndRow();
+                .Add(workload.workload())
+                .Add(interval_class)
+                .Add(c.kind())
+                .Add(h.metric())
+                .Add(c.operations())
+                .Add(c.bytes())
+                .Add(c.errors())
+                .Add(c.short_transfers())
+                .Add(c.latency_sum_ns())
+                .Add(c.latency_min_ns())
+                .Add(c.latency_max_ns())
+                .Add(*literal)
+                .EndRow();
           }
         }
         list->Clear();
@@ -131,12 +216,25 @@ class Rows {
     }
     for (const v1::ThreadResult& t : result.threads()) {
       Key(&threads_, batch)
-          .Add(t.workload()).Add(t.thread()).Add(t.operations()).Add(t.bytes()).Add(t.errors()).Add(t.execution_time_ns())
-          .Add(t.wait_time_ns()).Add(t.fsync_time_ns()).Add(t.rate_time_ns()).Add(t.cpu_time_ns())
-          .Add(t.voluntary_context_switches()).Add(t.involuntary_context_switches()).Add(t.think_time_ns()).EndRow();
+          .Add(t.workload())
+          .Add(t.thread())
+          .Add(t.operations())
+          .Add(t.bytes())
+          .Add(t.errors())
+          .Add(t.execution_time_ns())
+          .Add(t.wait_time_ns())
+          .Add(t.fsync_time_ns())
+          .Add(t.rate_time_ns())
+          .Add(t.cpu_time_ns())
+          .Add(t.voluntary_context_switches())
+          .Add(t.involuntary_context_switches())
+          .Add(t.think_time_ns())
+          .EndRow();
     }
     std::string json;
-    if (!google::protobuf::util::MessageToJsonString(rest, &json).ok()) return absl::InvalidArgumentError("a result that is not valid UTF-8");
+    if (!google::protobuf::util::MessageToJsonString(rest, &json).ok()) {
+      return absl::InvalidArgumentError("a result that is not valid UTF-8");
+    }
     Key(&results_, batch).Add(result.error()).Add(json).EndRow();
     return absl::OkStatus();
   }
@@ -155,7 +253,8 @@ absl::StatusOr<std::string> HistogramLiteral(const std::string& encoded) {
     buckets.push_back(bucket);
     counts.push_back(count);
   }
-  return absl::StrCat("(", common::kHistogramScheme, ",\"{", absl::StrJoin(buckets, ","), "}\",\"{", absl::StrJoin(counts, ","), "}\")");
+  return absl::StrCat("(", common::kHistogramScheme, ",\"{", absl::StrJoin(buckets, ","), "}\",\"{",
+                      absl::StrJoin(counts, ","), "}\")");
 }
 
 absl::Status IngestBatches(PgConnection* connection, const std::vector<IngestBatch>& batches) {

@@ -7,8 +7,8 @@
 #include <cerrno>
 
 #include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 
 namespace lockstep::storage {
 namespace {
@@ -33,23 +33,37 @@ void Close(PGconn* connection) {
 
 PgConnection::PgConnection(PGconn* connection) : connection_(connection, Close) {}
 
-absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& conninfo, const Patience& patience) {
-  // A server that has fallen silent is out of reach; what the connection string says goes before these.
-  const char* keywords[] = {"connect_timeout", "tcp_user_timeout", "keepalives_idle", "keepalives_interval", "keepalives_count", "dbname", nullptr};
+absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::string& conninfo,
+                                                                 const Patience& patience) {
+  // A server that has fallen silent is out of reach; what the connection string says goes before
+  // these.
+  const char* keywords[] = {"connect_timeout",
+                            "tcp_user_timeout",
+                            "keepalives_idle",
+                            "keepalives_interval",
+                            "keepalives_count",
+                            "dbname",
+                            nullptr};
   const char* values[] = {"5", "10000", "5", "5", "3", conninfo.c_str(), nullptr};
   const Time begun = std::chrono::steady_clock::now();
-  std::unique_ptr<PgConnection> connection(new PgConnection(PQconnectdbParams(keywords, values, 1)));
+  std::unique_ptr<PgConnection> connection(
+      new PgConnection(PQconnectdbParams(keywords, values, 1)));
   connection->BePatient(patience, begun);
   if (!connection->healthy()) {
-    return absl::UnavailableError(absl::StrCat("PostgreSQL: ", OnOneLine(PQerrorMessage(connection->connection_.get()))));
+    return absl::UnavailableError(
+        absl::StrCat("PostgreSQL: ", OnOneLine(PQerrorMessage(connection->connection_.get()))));
   }
-  PQsetNoticeProcessor(connection->connection_.get(), [](void*, const char*) {}, nullptr);
+  PQsetNoticeProcessor(
+      connection->connection_.get(), [](void*, const char*) {}, nullptr);
   PQsetnonblocking(connection->connection_.get(), 1);
-  if (absl::Status status = connection->Execute("SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
-                                                "SET synchronous_commit = on; "
-                                                // A session whose client's host is gone gives up its locks.
-                                                "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3; "
-                                                "SET idle_in_transaction_session_timeout = '30s'");
+  if (absl::Status status = connection->Execute(
+          "SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
+          "SET synchronous_commit = on; "
+          // A session whose client's host is gone gives up
+          // its locks.
+          "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count "
+          "= 3; "
+          "SET idle_in_transaction_session_timeout = '30s'");
       !status.ok()) {
     return status;
   }
@@ -61,7 +75,8 @@ absl::Status PgConnection::LastError(const PGresult* result, const std::string& 
   const char* code = result == nullptr ? nullptr : PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string state = code == nullptr ? "" : code;
   const std::string message = absl::StrCat("PostgreSQL: ", what, ": ", words);
-  // An error without a code is libpq's own: the connection is gone, though its status may not say so yet.
+  // An error without a code is libpq's own: the connection is gone, though its status may not say
+  // so yet.
   broken_ = broken_ || state.empty() || state.rfind("57P", 0) == 0 || state.rfind("08", 0) == 0;
   // Interventions, failing system calls and conflicts pass.
   for (const char* passing : {"08", "57", "58", "40", "55P03"}) {
@@ -76,16 +91,22 @@ absl::Status PgConnection::LastError(const PGresult* result, const std::string& 
   return absl::InternalError(message);
 }
 
-void PgConnection::BePatient(const Patience& patience) { BePatient(patience, std::chrono::steady_clock::now()); }
+void PgConnection::BePatient(const Patience& patience) {
+  BePatient(patience, std::chrono::steady_clock::now());
+}
 
 void PgConnection::BePatient(const Patience& patience, Time from) {
   patience_ = patience;
-  until_ = patience.limit >= absl::FromChrono(Time::max() - from) ? Time::max() : from + absl::ToChronoNanoseconds(patience.limit);
+  until_ = patience.limit >= absl::FromChrono(Time::max() - from)
+               ? Time::max()
+               : from + absl::ToChronoNanoseconds(patience.limit);
 }
 
 absl::Status PgConnection::Wait(short events, const std::string& what) {
   PGconn* connection = connection_.get();
-  const auto left = std::clamp(std::chrono::ceil<std::chrono::milliseconds>(until_ - std::chrono::steady_clock::now()), std::chrono::milliseconds(0), kLook);
+  const auto left = std::clamp(
+      std::chrono::ceil<std::chrono::milliseconds>(until_ - std::chrono::steady_clock::now()),
+      std::chrono::milliseconds(0), kLook);
   const bool given_up = patience_.given_up != nullptr && *patience_.given_up;
   pollfd ready = {PQsocket(connection), events, 0};
   const int found = poll(&ready, 1, given_up ? 0 : static_cast<int>(left.count()));
@@ -93,7 +114,10 @@ absl::Status PgConnection::Wait(short events, const std::string& what) {
   if (PQconsumeInput(connection) != 1) return LastError(nullptr, what);
   if (found != 0 || (left.count() > 0 && !given_up)) return absl::OkStatus();
   broken_ = true;
-  return absl::UnavailableError(absl::StrCat("PostgreSQL: ", what, given_up ? ": not waited for any longer" : absl::StrCat(": no answer within ", absl::FormatDuration(patience_.limit))));
+  return absl::UnavailableError(absl::StrCat(
+      "PostgreSQL: ", what,
+      given_up ? ": not waited for any longer"
+               : absl::StrCat(": no answer within ", absl::FormatDuration(patience_.limit))));
 }
 
 absl::Status PgConnection::Flush(const std::string& what) {
@@ -131,10 +155,15 @@ absl::StatusOr<PgResult> PgConnection::Finish(bool sent, const std::string& what
   return last;
 }
 
-absl::StatusOr<PgResult> PgConnection::Query(const std::string& sql, const std::vector<PgParam>& parameters) {
+absl::StatusOr<PgResult> PgConnection::Query(const std::string& sql,
+                                             const std::vector<PgParam>& parameters) {
   std::vector<const char*> values;
-  for (const PgParam& parameter : parameters) values.push_back(parameter ? parameter->c_str() : nullptr);
-  const bool sent = PQsendQueryParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr, values.data(), nullptr, nullptr, 0) == 1;
+  for (const PgParam& parameter : parameters) {
+    values.push_back(parameter ? parameter->c_str() : nullptr);
+  }
+  const bool sent =
+      PQsendQueryParams(connection_.get(), sql.c_str(), static_cast<int>(values.size()), nullptr,
+                        values.data(), nullptr, nullptr, 0) == 1;
   return Finish(sent, sql.substr(0, 60));
 }
 
@@ -171,12 +200,22 @@ CopyRows& CopyRows::Add(const std::string& text) {
   Separate();
   for (char c : text) {
     switch (c) {
-      case '\\': rows_ += "\\\\"; break;
-      case '\t': rows_ += "\\t"; break;
-      case '\n': rows_ += "\\n"; break;
-      case '\r': rows_ += "\\r"; break;
-      case '\0': break;  // PostgreSQL's text has no NUL
-      default: rows_.push_back(c);
+      case '\\':
+        rows_ += "\\\\";
+        break;
+      case '\t':
+        rows_ += "\\t";
+        break;
+      case '\n':
+        rows_ += "\\n";
+        break;
+      case '\r':
+        rows_ += "\\r";
+        break;
+      case '\0':
+        break;  // PostgreSQL's text has no NUL
+      default:
+        rows_.push_back(c);
     }
   }
   return *this;

@@ -22,10 +22,19 @@ class PgResult {
   int rows() const { return PQntuples(result_.get()); }
   // Rows changed by a command.
   int64_t affected() const { return strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
-  std::string Text(int row, int column) const { return {PQgetvalue(result_.get(), row, column), static_cast<size_t>(PQgetlength(result_.get(), row, column))}; }
-  int64_t Int(int row, int column) const { return strtoll(PQgetvalue(result_.get(), row, column), nullptr, 10); }
-  uint64_t UInt(int row, int column) const { return strtoull(PQgetvalue(result_.get(), row, column), nullptr, 10); }
-  double Real(int row, int column) const { return strtod(PQgetvalue(result_.get(), row, column), nullptr); }
+  std::string Text(int row, int column) const {
+    return {PQgetvalue(result_.get(), row, column),
+            static_cast<size_t>(PQgetlength(result_.get(), row, column))};
+  }
+  int64_t Int(int row, int column) const {
+    return strtoll(PQgetvalue(result_.get(), row, column), nullptr, 10);
+  }
+  uint64_t UInt(int row, int column) const {
+    return strtoull(PQgetvalue(result_.get(), row, column), nullptr, 10);
+  }
+  double Real(int row, int column) const {
+    return strtod(PQgetvalue(result_.get(), row, column), nullptr);
+  }
   bool Bool(int row, int column) const { return PQgetvalue(result_.get(), row, column)[0] == 't'; }
   bool Null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
 
@@ -33,27 +42,34 @@ class PgResult {
   std::unique_ptr<PGresult, decltype(&PQclear)> result_;
 };
 
-// Where the reading role's sessions begin, whatever somebody has changed of the role: part of the connection string that people get.
+// Where the reading role's sessions begin, whatever somebody has changed of the role: part of the
+// connection string that people get.
 inline constexpr char kReaderOptions[] =
-    "options='-c default_transaction_read_only=on -c search_path=lockstep -c statement_timeout=10min -c idle_in_transaction_session_timeout=1min'";
+    "options='-c default_transaction_read_only=on -c search_path=lockstep -c "
+    "statement_timeout=10min -c idle_in_transaction_session_timeout=1min'";
 
 // A parameter: text, or NULL.
 using PgParam = std::optional<std::string>;
 
-// How long somebody waits for a server. One that is stopped, or whose disk hangs, keeps connections open and says nothing.
+// How long somebody waits for a server. One that is stopped, or whose disk hangs, keeps connections
+// open and says nothing.
 struct Patience {
   absl::Duration limit = absl::InfiniteDuration();  // from now on
-  const std::atomic<bool>* given_up = nullptr;      // once true, nothing is waited for any more; may be null
+  // once true, nothing is waited for any more; may be null
+  const std::atomic<bool>* given_up = nullptr;
 };
 
-// One connection. Not thread-safe. Failures: UNAVAILABLE when the server is out of reach or silent (a retry may help; what it
-// was told may have been done, or be done later); PERMISSION_DENIED, ALREADY_EXISTS, FAILED_PRECONDITION or INTERNAL when it
-// refused the statement, with its words. After silence the connection cannot be used again: the answer might still come.
+// One connection. Not thread-safe. Failures: UNAVAILABLE when the server is out of reach or silent
+// (a retry may help; what it was told may have been done, or be done later); PERMISSION_DENIED,
+// ALREADY_EXISTS, FAILED_PRECONDITION or INTERNAL when it refused the statement, with its words.
+// After silence the connection cannot be used again: the answer might still come.
 class PgConnection {
  public:
-  static absl::StatusOr<std::unique_ptr<PgConnection>> Open(const std::string& conninfo, const Patience& patience = {});
+  static absl::StatusOr<std::unique_ptr<PgConnection>> Open(const std::string& conninfo,
+                                                            const Patience& patience = {});
 
-  absl::StatusOr<PgResult> Query(const std::string& sql, const std::vector<PgParam>& parameters = {});
+  absl::StatusOr<PgResult> Query(const std::string& sql,
+                                 const std::vector<PgParam>& parameters = {});
   // Several statements without parameters, or one.
   absl::Status Execute(const std::string& sql);
   // COPY … FROM STDIN in text format; `rows` as AppendCopyRow() makes them.

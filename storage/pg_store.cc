@@ -25,9 +25,10 @@ absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
   auto current = connection->Query("SELECT epoch, holder FROM controller_epoch FOR SHARE");
   if (!current.ok()) return current.status();
   if (current->UInt(0, 0) == epoch) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch, ") was replaced by the one at ", current->Text(0, 1), " (epoch ", current->UInt(0, 0), ")"));
+  return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch,
+                                         ") was replaced by the one at ", current->Text(0, 1),
+                                         " (epoch ", current->UInt(0, 0), ")"));
 }
-
 
 using google::protobuf::util::JsonStringToMessage;
 using google::protobuf::util::MessageToJsonString;
@@ -46,20 +47,27 @@ std::string JsonObject(const Map& map) {
 }
 
 std::string Utc(int64_t wall_ns) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns), absl::UTCTimeZone());
+  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns),
+                          absl::UTCTimeZone());
 }
 
 absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
   std::string array = "[";
-  for (const v1::BlockDevice& device : hello.devices()) absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(device));
+  for (const v1::BlockDevice& device : hello.devices()) {
+    absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(device));
+  }
   array += "]";
   return connection
       ->Query(
-          "INSERT INTO devices (boot_id, name, host_id, identity, size_bytes, model, scheduler, rotational) "
-          "SELECT $1, d->>'name', $2::uuid, coalesce(d->>'identity', ''), coalesce((d->>'sizeBytes')::bigint, 0), "
-          "coalesce(d->>'model', ''), coalesce(d->>'scheduler', ''), coalesce((d->>'rotational')::boolean, false) "
+          "INSERT INTO devices (boot_id, name, host_id, identity, size_bytes, model, scheduler, "
+          "rotational) "
+          "SELECT $1, d->>'name', $2::uuid, coalesce(d->>'identity', ''), "
+          "coalesce((d->>'sizeBytes')::bigint, 0), "
+          "coalesce(d->>'model', ''), coalesce(d->>'scheduler', ''), "
+          "coalesce((d->>'rotational')::boolean, false) "
           "FROM jsonb_array_elements($3::jsonb) d "
-          "ON CONFLICT (boot_id, name) DO UPDATE SET identity = excluded.identity, size_bytes = excluded.size_bytes, "
+          "ON CONFLICT (boot_id, name) DO UPDATE SET identity = excluded.identity, size_bytes = "
+          "excluded.size_bytes, "
           "scheduler = excluded.scheduler, last_seen = now()",
           {hello.host().boot_id(), hello.host().host_id(), array})
       .status();
@@ -69,7 +77,8 @@ absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
 
 class PgStore::Lease {
  public:
-  Lease(PgStore* store, std::unique_ptr<PgConnection> connection, bool is_probe) : store_(store), connection_(std::move(connection)), is_probe_(is_probe) {}
+  Lease(PgStore* store, std::unique_ptr<PgConnection> connection, bool is_probe)
+      : store_(store), connection_(std::move(connection)), is_probe_(is_probe) {}
   Lease(Lease&&) = default;
   ~Lease() {
     if (connection_ == nullptr) return;
@@ -101,7 +110,8 @@ absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
     // Where the server is, and nothing that is the controller's own.
     static const std::set<std::string> kPlace = {"host", "hostaddr", "port", "dbname", "sslmode"};
     if (option->val == nullptr || kPlace.count(option->keyword) == 0) continue;
-    absl::StrAppend(&reader, " ", option->keyword, "='", absl::StrReplaceAll(option->val, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
+    absl::StrAppend(&reader, " ", option->keyword, "='",
+                    absl::StrReplaceAll(option->val, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   }
   absl::StrAppend(&reader, " ", kReaderOptions);
   PQconninfoFree(options);
@@ -117,13 +127,15 @@ absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
   std::unique_ptr<PgStore> store(new PgStore(std::move(options)));
   auto lease = store->Connect();
   if (!lease.ok()) {
-    return absl::UnavailableError(absl::StrCat("the store cannot be reached: ", std::string(lease.status().message()),
-                                               "; is the server running, and does --store name it?"));
+    return absl::UnavailableError(
+        absl::StrCat("the store cannot be reached: ", std::string(lease.status().message()),
+                     "; is the server running, and does --store name it?"));
   }
   auto version = (*lease)->Query("SHOW server_version_num");
   if (!version.ok()) return version.status();
   if (version->Int(0, 0) < 150000) {
-    return absl::FailedPreconditionError(absl::StrCat("the store is PostgreSQL ", version->Int(0, 0) / 10000, "; Lockstep needs 15 or newer"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the store is PostgreSQL ", version->Int(0, 0) / 10000, "; Lockstep needs 15 or newer"));
   }
   if (absl::Status status = Migrate(lease->get()); !status.ok()) return status;
   return store;
@@ -153,11 +165,13 @@ absl::StatusOr<PgStore::Lease> PgStore::Connect(absl::Duration limit) {
   return opened.status();
 }
 
-absl::Status PgStore::Transaction(absl::Duration limit, const std::function<absl::Status(PgConnection*)>& body) {
+absl::Status PgStore::Transaction(absl::Duration limit,
+                                  const std::function<absl::Status(PgConnection*)>& body) {
   auto lease = Connect(limit);
   if (!lease.ok()) return lease.status();
   // The server gives a statement up by itself, unless it hangs.
-  const std::string begin = absl::StrCat("BEGIN; SET LOCAL statement_timeout = ", absl::ToInt64Milliseconds(limit * 3 / 4));
+  const std::string begin = absl::StrCat("BEGIN; SET LOCAL statement_timeout = ",
+                                         absl::ToInt64Milliseconds(limit * 3 / 4));
   if (absl::Status status = (*lease)->Execute(begin); !status.ok()) return status;
   absl::Status status = epoch_ == 0 ? absl::OkStatus() : CheckEpoch(lease->get(), epoch_);
   if (status.ok()) status = body(lease->get());
@@ -169,14 +183,17 @@ absl::Status PgStore::Transaction(absl::Duration limit, const std::function<absl
 }
 
 absl::Status PgStore::Run(const std::string& sql, const std::vector<PgParam>& parameters) {
-  return Transaction([&](PgConnection* connection) { return connection->Query(sql, parameters).status(); });
+  return Transaction(
+      [&](PgConnection* connection) { return connection->Query(sql, parameters).status(); });
 }
 
 absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
   uint64_t epoch = 0;
   epoch_ = 0;
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
-    auto raised = connection->Query("UPDATE controller_epoch SET epoch = epoch + 1, holder = $1, since = now() RETURNING epoch", {holder});
+    auto raised = connection->Query(
+        "UPDATE controller_epoch SET epoch = epoch + 1, holder = $1, since = now() RETURNING epoch",
+        {holder});
     if (!raised.ok()) return raised.status();
     epoch = raised->UInt(0, 0);
     return connection->Execute("SELECT ensure_partitions(now(), now() + interval '1 month')");
@@ -202,17 +219,24 @@ absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     const v1::HostFacts& host = hello.host();
     auto known = connection->Query(
-        "INSERT INTO hosts (host_id, name, kernel, os, cpu_model, cpus, memory_bytes) VALUES ($1, $2, $3, $4, $5, $6, $7) "
-        "ON CONFLICT (host_id) DO UPDATE SET name = excluded.name, kernel = excluded.kernel, os = excluded.os, "
+        "INSERT INTO hosts (host_id, name, kernel, os, cpu_model, cpus, memory_bytes) VALUES ($1, "
+        "$2, $3, $4, $5, $6, $7) "
+        "ON CONFLICT (host_id) DO UPDATE SET name = excluded.name, kernel = excluded.kernel, os = "
+        "excluded.os, "
         "cpus = excluded.cpus, memory_bytes = excluded.memory_bytes, last_seen = now()",
-        {host.host_id(), host.name(), host.kernel(), host.os(), host.cpu_model(), absl::StrCat(host.cpus()), absl::StrCat(host.memory_bytes())});
+        {host.host_id(), host.name(), host.kernel(), host.os(), host.cpu_model(),
+         absl::StrCat(host.cpus()), absl::StrCat(host.memory_bytes())});
     if (!known.ok()) return known.status();
     auto worker = connection->Query(
-        "INSERT INTO workers (worker_id, host_id, boot_id, version, labels, certificate) VALUES ($1, $2, $3, $4, $5, $6) "
-        "ON CONFLICT (worker_id) DO UPDATE SET host_id = excluded.host_id, boot_id = excluded.boot_id, "
+        "INSERT INTO workers (worker_id, host_id, boot_id, version, labels, certificate) VALUES "
+        "($1, $2, $3, $4, $5, $6) "
+        "ON CONFLICT (worker_id) DO UPDATE SET host_id = excluded.host_id, boot_id = "
+        "excluded.boot_id, "
         "version = excluded.version, labels = excluded.labels, last_seen = now(), "
-        "certificate = CASE WHEN workers.certificate = '' THEN excluded.certificate ELSE workers.certificate END",
-        {hello.worker_id(), host.host_id(), host.boot_id(), hello.software_version(), JsonObject(hello.labels()), hello.certificate()});
+        "certificate = CASE WHEN workers.certificate = '' THEN excluded.certificate ELSE "
+        "workers.certificate END",
+        {hello.worker_id(), host.host_id(), host.boot_id(), hello.software_version(),
+         JsonObject(hello.labels()), hello.certificate()});
     if (!worker.ok()) return worker.status();
     return RegisterDevices(connection, hello);
   });
@@ -221,24 +245,37 @@ absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
 absl::StatusOr<std::vector<WorkerOwner>> PgStore::WorkerOwners() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query("SELECT w.worker_id, h.name, w.certificate FROM workers w JOIN hosts h USING (host_id) WHERE w.certificate <> '' ORDER BY w.last_seen DESC");
+  auto rows = (*lease)->Query(
+      "SELECT w.worker_id, h.name, w.certificate FROM workers w JOIN hosts h USING (host_id) WHERE "
+      "w.certificate <> '' ORDER BY w.last_seen DESC");
   if (!rows.ok()) return rows.status();
   std::vector<WorkerOwner> owners;
-  for (int i = 0; i < rows->rows(); ++i) owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2)});
+  for (int i = 0; i < rows->rows(); ++i) {
+    owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2)});
+  }
   return owners;
 }
 
 absl::Status PgStore::ForgetHost(const std::string& host) {
-  return Run("UPDATE workers w SET certificate = '' FROM hosts h WHERE h.host_id = w.host_id AND h.name = $1", {host});
+  return Run(
+      "UPDATE workers w SET certificate = '' FROM hosts h WHERE h.host_id = w.host_id AND h.name = "
+      "$1",
+      {host});
 }
 
 void PgStore::GuardReader() {
-  const absl::Status status = Run("SELECT guard_reader($1)", {absl::StrCat(limits::kReaderSeconds + 60)});
-  if (!status.ok()) spdlog::debug("the reading role is not guarded now: {}", std::string(status.message()));
+  const absl::Status status =
+      Run("SELECT guard_reader($1)", {absl::StrCat(limits::kReaderSeconds + 60)});
+  if (!status.ok()) {
+    spdlog::debug("the reading role is not guarded now: {}", std::string(status.message()));
+  }
 }
 
-absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_ns, int64_t last_ns) {
-  const auto month = [](int64_t ns) { return absl::FormatTime("%Y-%m", absl::FromUnixNanos(ns), absl::UTCTimeZone()); };
+absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_ns,
+                                       int64_t last_ns) {
+  const auto month = [](int64_t ns) {
+    return absl::FormatTime("%Y-%m", absl::FromUnixNanos(ns), absl::UTCTimeZone());
+  };
   const std::string first = month(first_ns);
   const std::string last = month(last_ns);
   {
@@ -246,27 +283,36 @@ absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_n
     // The months between two that are there were made with them, or are not this run's.
     if (months_.count(first) != 0 && months_.count(last) != 0) return absl::OkStatus();
   }
-  return connection->Query("SELECT ensure_partitions($1, $2)", {Utc(first_ns), Utc(last_ns)}).status();
+  return connection->Query("SELECT ensure_partitions($1, $2)", {Utc(first_ns), Utc(last_ns)})
+      .status();
 }
 
 absl::Status PgStore::Enqueue(const RunRecord& run) {
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
-    auto job = connection->Query("INSERT INTO jobs (job_id, name, spec, source) VALUES (gen_random_uuid(), $1, $2, $3) RETURNING job_id",
-                                 {run.job.name(), Json(run.job), run.source});
+    auto job = connection->Query(
+        "INSERT INTO jobs (job_id, name, spec, source) VALUES (gen_random_uuid(), $1, $2, $3) "
+        "RETURNING job_id",
+        {run.job.name(), Json(run.job), run.source});
     if (!job.ok()) return job.status();
     return connection
-        ->Query("INSERT INTO runs (run_id, job_id, owner, labels, state, seed) VALUES ($1, $2, $3, $4, 'queued', $5)",
-                {run.run_id, job->Text(0, 0), run.owner, JsonObject(run.job.labels()), absl::StrCat(run.seed)})
+        ->Query(
+            "INSERT INTO runs (run_id, job_id, owner, labels, state, seed) VALUES ($1, $2, $3, $4, "
+            "'queued', $5)",
+            {run.run_id, job->Text(0, 0), run.owner, JsonObject(run.job.labels()),
+             absl::StrCat(run.seed)})
         .status();
   });
-  // Done already, by a call whose answer was lost; of one that is still under way the end is waited for here.
+  // Done already, by a call whose answer was lost; of one that is still under way the end is waited
+  // for here.
   return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
 }
 
 absl::StatusOr<std::vector<RunRecord>> PgStore::Queue() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query(absl::StrCat("SELECT ", kRunColumns, " FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'queued' ORDER BY r.number"));
+  auto rows = (*lease)->Query(absl::StrCat(
+      "SELECT ", kRunColumns,
+      " FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'queued' ORDER BY r.number"));
   if (!rows.ok()) return rows.status();
   std::vector<RunRecord> queue;
   for (int i = 0; i < rows->rows(); ++i) {
@@ -279,11 +325,18 @@ absl::StatusOr<std::vector<RunRecord>> PgStore::Queue() {
 
 absl::Status PgStore::StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
-    auto started = connection->Query("UPDATE runs SET state = 'running', started_at = now() WHERE run_id = $1 AND state = 'queued'", {run_id});
+    auto started = connection->Query(
+        "UPDATE runs SET state = 'running', started_at = now() WHERE run_id = $1 AND state = "
+        "'queued'",
+        {run_id});
     if (!started.ok()) return started.status();
     if (started->affected() != 1) {
-      auto known = connection->Query("SELECT 1 FROM runs r JOIN run_workers USING (run_id) WHERE run_id = $1 AND state = 'running'", {run_id});
-      if (!known.ok() || known->rows() != 0) return known.status();  // done already, by a call whose answer was lost
+      auto known = connection->Query(
+          "SELECT 1 FROM runs r JOIN run_workers USING (run_id) WHERE run_id = $1 AND state = "
+          "'running'",
+          {run_id});
+      // done already, by a call whose answer was lost
+      if (!known.ok() || known->rows() != 0) return known.status();
       return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
     }
     CopyRows members;
@@ -293,10 +346,26 @@ absl::Status PgStore::StartRun(const std::string& run_id, const std::vector<RunW
       targets.clear_facts();
       v1::Hello hello = w.hello;
       hello.clear_devices();
-      members.Add(run_id).Add(w.worker_index).Add(w.worker_id).Add(w.host_id).Add(w.host).Add(w.boot_id).Add(Json(targets)).Add(Json(hello)).EndRow();
-      for (const auto& [name, value] : w.inspection.facts()) facts.Add(run_id).Add(w.worker_index).Add(name).Add(value).EndRow();
+      members.Add(run_id)
+          .Add(w.worker_index)
+          .Add(w.worker_id)
+          .Add(w.host_id)
+          .Add(w.host)
+          .Add(w.boot_id)
+          .Add(Json(targets))
+          .Add(Json(hello))
+          .EndRow();
+      for (const auto& [name, value] : w.inspection.facts()) {
+        facts.Add(run_id).Add(w.worker_index).Add(name).Add(value).EndRow();
+      }
     }
-    if (absl::Status status = connection->Copy("COPY run_workers (run_id, worker_index, worker_id, host_id, host, boot_id, inspection, hello) FROM STDIN", members.rows()); !status.ok()) return status;
+    if (absl::Status status =
+            connection->Copy("COPY run_workers (run_id, worker_index, worker_id, host_id, host, "
+                             "boot_id, inspection, hello) FROM STDIN",
+                             members.rows());
+        !status.ok()) {
+      return status;
+    }
     if (facts.empty()) return absl::OkStatus();
     return connection->Copy("COPY environment_facts FROM STDIN", facts.rows());
   });
@@ -314,71 +383,106 @@ absl::StatusOr<std::vector<HeldPlaces>> PgStore::Held() {
   return LoadHeld(lease->get());
 }
 
-absl::Status PgStore::SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason, int64_t hold_ns) {
-  return Run("UPDATE run_workers SET lost = $3, hold_ns = $4 WHERE run_id = $1 AND worker_index = $2",
-             {run_id, absl::StrCat(worker_index), reason, hold_ns == 0 ? PgParam() : PgParam(absl::StrCat(hold_ns))});
+absl::Status PgStore::SetLost(const std::string& run_id, uint32_t worker_index,
+                              const std::string& reason, int64_t hold_ns) {
+  return Run(
+      "UPDATE run_workers SET lost = $3, hold_ns = $4 WHERE run_id = $1 AND worker_index = $2",
+      {run_id, absl::StrCat(worker_index), reason,
+       hold_ns == 0 ? PgParam() : PgParam(absl::StrCat(hold_ns))});
 }
 
 absl::Status PgStore::SetBack(const std::string& run_id, uint32_t worker_index) {
-  return Run("UPDATE run_workers SET lost = NULL, hold_ns = NULL WHERE run_id = $1 AND worker_index = $2", {run_id, absl::StrCat(worker_index)});
+  return Run(
+      "UPDATE run_workers SET lost = NULL, hold_ns = NULL WHERE run_id = $1 AND worker_index = $2",
+      {run_id, absl::StrCat(worker_index)});
 }
 
 absl::Status PgStore::ReleaseHold(const std::string& worker_id) {
-  return Run("UPDATE run_workers SET hold_ns = NULL WHERE worker_id = $1 AND hold_ns IS NOT NULL", {worker_id});
+  return Run("UPDATE run_workers SET hold_ns = NULL WHERE worker_id = $1 AND hold_ns IS NOT NULL",
+             {worker_id});
 }
 
-absl::Status PgStore::SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) {
-  return Run("UPDATE runs SET ending_state = $2, ending_reason = $3, skip_cleanup = $4 WHERE run_id = $1",
-             {run_id, state, reason, skip_cleanup ? "true" : "false"});
+absl::Status PgStore::SetEnding(const std::string& run_id, const std::string& state,
+                                const std::string& reason, bool skip_cleanup) {
+  return Run(
+      "UPDATE runs SET ending_state = $2, ending_reason = $3, skip_cleanup = $4 WHERE run_id = $1",
+      {run_id, state, reason, skip_cleanup ? "true" : "false"});
 }
 
-absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> PgStore::Samples(const v1::PhaseId& phase) {
+absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> PgStore::Samples(
+    const v1::PhaseId& phase) {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   return LoadSamples(lease->get(), phase);
 }
 
-absl::Status PgStore::EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) {
-  return Run("UPDATE runs SET state = $2, outcome = $3, degraded = $4, ended_at = now() WHERE run_id = $1",
-             {run_id, state, outcome, degraded ? "true" : "false"});
+absl::Status PgStore::EndRun(const std::string& run_id, const std::string& state,
+                             const std::string& outcome, bool degraded) {
+  return Run(
+      "UPDATE runs SET state = $2, outcome = $3, degraded = $4, ended_at = now() WHERE run_id = $1",
+      {run_id, state, outcome, degraded ? "true" : "false"});
 }
 
 absl::Status PgStore::SaveSummary(const std::string& run_id, const v1::RunSummary& summary) {
   return Run("UPDATE runs SET summary = $2 WHERE run_id = $1", {run_id, Json(summary)});
 }
 
-absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message, int64_t at_wall_ns) {
-  return Run("INSERT INTO events (run_id, severity, host, message, at) VALUES ($1, $2, $3, $4, $5)",
-             {run_id.empty() ? PgParam() : PgParam(run_id), severity, host, message, Utc(at_wall_ns)});
+absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& severity,
+                               const std::string& host, const std::string& message,
+                               int64_t at_wall_ns) {
+  return Run(
+      "INSERT INTO events (run_id, severity, host, message, at) VALUES ($1, $2, $3, $4, $5)",
+      {run_id.empty() ? PgParam() : PgParam(run_id), severity, host, message, Utc(at_wall_ns)});
 }
 
-absl::Status PgStore::BeginPhase(const std::string& run_id, const PhaseRecord& phase, const std::vector<v1::Workload>& workloads,
+absl::Status PgStore::BeginPhase(const std::string& run_id, const PhaseRecord& phase,
+                                 const std::vector<v1::Workload>& workloads,
                                  const std::vector<uint32_t>& workers) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     auto begun = connection->Query(
-        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns) VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7) "
+        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns) "
+        "VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7) "
         "ON CONFLICT DO NOTHING",
-        {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt), phase.name, phase.kind, absl::StrCat(phase.interval_ns),
-         absl::StrCat(phase.ramp_ns)});
+        {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt), phase.name, phase.kind,
+         absl::StrCat(phase.interval_ns), absl::StrCat(phase.ramp_ns)});
     if (!begun.ok()) return begun.status();
-    if (begun->affected() == 0) return absl::OkStatus();  // done already, by a call whose answer was lost
+    // done already, by a call whose answer was lost
+    if (begun->affected() == 0) return absl::OkStatus();
     for (size_t i = 0; i < workloads.size(); ++i) {
-      auto added = connection->Query("INSERT INTO workloads (run_id, phase, workload, name, spec) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING",
-                                     {run_id, absl::StrCat(phase.phase), absl::StrCat(i), workloads[i].name(), Json(workloads[i])});
+      auto added = connection->Query(
+          "INSERT INTO workloads (run_id, phase, workload, name, spec) VALUES ($1, $2, $3, $4, $5) "
+          "ON CONFLICT DO NOTHING",
+          {run_id, absl::StrCat(phase.phase), absl::StrCat(i), workloads[i].name(),
+           Json(workloads[i])});
       if (!added.ok()) return added.status();
     }
     CopyRows cursors;
-    for (uint32_t worker : workers) cursors.Add(run_id).Add(phase.phase).Add(phase.attempt).Add(worker).Add(0).Add(0).Add(0).EndRow();
-    return connection->Copy("COPY cursors (run_id, phase, attempt, worker_index, sequence, clock_offset_ns, clock_bound_ns) FROM STDIN", cursors.rows());
+    for (uint32_t worker : workers) {
+      cursors.Add(run_id)
+          .Add(phase.phase)
+          .Add(phase.attempt)
+          .Add(worker)
+          .Add(0)
+          .Add(0)
+          .Add(0)
+          .EndRow();
+    }
+    return connection->Copy(
+        "COPY cursors (run_id, phase, attempt, worker_index, sequence, clock_offset_ns, "
+        "clock_bound_ns) FROM STDIN",
+        cursors.rows());
   });
 }
 
-absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns,
+absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                               int64_t go_ns, int64_t go_wall_ns,
                                const std::vector<WorkerClock>& clocks) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     const std::string at = Utc(go_wall_ns);
-    auto gone = connection->Query("UPDATE phases SET state = 'running', go_ns = $4, go_at = $5 WHERE run_id = $1 AND phase = $2 AND attempt = $3",
-                                  {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(go_ns), at});
+    auto gone = connection->Query(
+        "UPDATE phases SET state = 'running', go_ns = $4, go_at = $5 WHERE run_id = $1 AND phase = "
+        "$2 AND attempt = $3",
+        {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(go_ns), at});
     if (!gone.ok()) return gone.status();
     std::vector<std::string> workers, offsets, bounds;
     for (const WorkerClock& clock : clocks) {
@@ -386,31 +490,50 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
       offsets.push_back(absl::StrCat(clock.offset_ns));
       bounds.push_back(absl::StrCat(clock.bound_ns));
     }
-    const auto list = [](const std::vector<std::string>& items) { return absl::StrCat("{", absl::StrJoin(items, ","), "}"); };
+    const auto list = [](const std::vector<std::string>& items) {
+      return absl::StrCat("{", absl::StrJoin(items, ","), "}");
+    };
     auto kept = connection->Query(
-        "UPDATE cursors c SET clock_offset_ns = v.o, clock_bound_ns = v.b FROM unnest($4::int[], $5::bigint[], $6::bigint[]) AS v(w, o, b) "
+        "UPDATE cursors c SET clock_offset_ns = v.o, clock_bound_ns = v.b FROM unnest($4::int[], "
+        "$5::bigint[], $6::bigint[]) AS v(w, o, b) "
         "WHERE c.run_id = $1 AND c.phase = $2 AND c.attempt = $3 AND c.worker_index = v.w",
-        {run_id, absl::StrCat(phase), absl::StrCat(attempt), list(workers), list(offsets), list(bounds)});
+        {run_id, absl::StrCat(phase), absl::StrCat(attempt), list(workers), list(offsets),
+         list(bounds)});
     if (!kept.ok()) return kept.status();
     return EnsurePartitions(connection, go_wall_ns, go_wall_ns);
   });
 }
 
-absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
-                               const std::string& reason, const std::vector<Rollup>& rollups, double measured_iops) {
+absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                               const std::string& state, const std::string& reason,
+                               const std::vector<Rollup>& rollups, double measured_iops) {
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
-    auto ended = connection->Query("UPDATE phases SET state = $4, reason = $5, measured_iops = $6, ended_at = now() "
-                                   "WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND ended_at IS NULL",
-                                   {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason, absl::StrCat(measured_iops)});
+    auto ended = connection->Query(
+        "UPDATE phases SET state = $4, reason = $5, measured_iops = $6, ended_at = now() "
+        "WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND ended_at IS NULL",
+        {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason,
+         absl::StrCat(measured_iops)});
     if (!ended.ok()) return ended.status();
-    if (ended->affected() == 0) return absl::OkStatus();  // done already, by a call whose answer was lost
+    // done already, by a call whose answer was lost
+    if (ended->affected() == 0) return absl::OkStatus();
     CopyRows rows;
     for (const Rollup& r : rollups) {
       auto literal = HistogramLiteral(r.buckets);
       if (!literal.ok()) return literal.status();
-      rows.Add(run_id).Add(phase).Add(attempt).Add(r.workload).Add(r.kind).Add(r.metric).Add(r.begin_ns).Add(r.operations).Add(r.bytes).Add(*literal).EndRow();
+      rows.Add(run_id)
+          .Add(phase)
+          .Add(attempt)
+          .Add(r.workload)
+          .Add(r.kind)
+          .Add(r.metric)
+          .Add(r.begin_ns)
+          .Add(r.operations)
+          .Add(r.bytes)
+          .Add(*literal)
+          .EndRow();
     }
-    return rows.empty() ? absl::OkStatus() : connection->Copy("COPY latency_rollups FROM STDIN", rows.rows());
+    return rows.empty() ? absl::OkStatus()
+                        : connection->Copy("COPY latency_rollups FROM STDIN", rows.rows());
   });
 }
 
@@ -434,15 +557,20 @@ absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {
   if (!status.ok() || last == 0) return status;
   std::lock_guard<std::mutex> lock(mutex_);
   if (months_.size() > 1000) months_.clear();
-  for (const int64_t at : {first, last}) months_.insert(absl::FormatTime("%Y-%m", absl::FromUnixNanos(at), absl::UTCTimeZone()));
+  for (const int64_t at : {first, last}) {
+    months_.insert(absl::FormatTime("%Y-%m", absl::FromUnixNanos(at), absl::UTCTimeZone()));
+  }
   return status;
 }
 
 absl::StatusOr<uint64_t> PgStore::Cursor(const v1::PhaseId& phase, uint32_t worker_index) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query("SELECT sequence FROM cursors WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND worker_index = $4",
-                              {phase.run_id(), absl::StrCat(phase.phase()), absl::StrCat(phase.attempt()), absl::StrCat(worker_index)});
+  auto rows = (*lease)->Query(
+      "SELECT sequence FROM cursors WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND "
+      "worker_index = $4",
+      {phase.run_id(), absl::StrCat(phase.phase()), absl::StrCat(phase.attempt()),
+       absl::StrCat(worker_index)});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return absl::NotFoundError("no such phase of this worker");
   return rows->UInt(0, 0);
@@ -452,21 +580,31 @@ absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
   if (text.empty()) return absl::InvalidArgumentError("no run is named");
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = text == "last"
-                  ? (*lease)->Query("SELECT run_id FROM runs ORDER BY number DESC LIMIT 1")
-                  : (*lease)->Query("SELECT run_id FROM runs WHERE starts_with(run_id::text, $1) LIMIT 2", {text});
+  auto rows =
+      text == "last"
+          ? (*lease)->Query("SELECT run_id FROM runs ORDER BY number DESC LIMIT 1")
+          : (*lease)->Query("SELECT run_id FROM runs WHERE starts_with(run_id::text, $1) LIMIT 2",
+                            {text});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) {
-    return absl::NotFoundError(text == "last" ? "there is no run yet" : absl::StrCat("no run's id begins with '", text, "'"));
+    return absl::NotFoundError(text == "last"
+                                   ? "there is no run yet"
+                                   : absl::StrCat("no run's id begins with '", text, "'"));
   }
-  if (rows->rows() > 1) return absl::InvalidArgumentError(absl::StrCat("several runs' ids begin with '", text, "'; write more of it"));
+  if (rows->rows() > 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("several runs' ids begin with '", text, "'; write more of it"));
+  }
   return rows->Text(0, 0);
 }
 
 absl::StatusOr<RunRecord> PgStore::GetRun(const std::string& run_id) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query(absl::StrCat("SELECT ", kRunColumns, " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"), {run_id});
+  auto rows =
+      (*lease)->Query(absl::StrCat("SELECT ", kRunColumns,
+                                   " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"),
+                      {run_id});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
   return ReadRunRecord(*rows, 0);
@@ -477,19 +615,24 @@ absl::StatusOr<RunData> PgStore::LoadRun(const std::string& run_id) {
   if (!lease.ok()) return lease.status();
   auto data = LoadRunData(lease->get(), run_id);
   // A server that has not the memory for it will not have it in a moment either: that is no outage.
-  if (absl::IsResourceExhausted(data.status())) return absl::FailedPreconditionError(data.status().message());
+  if (absl::IsResourceExhausted(data.status())) {
+    return absl::FailedPreconditionError(data.status().message());
+  }
   return data;
 }
 
 absl::StatusOr<std::vector<v1::RunSummary>> PgStore::History(const v1::HistoryRequest& request) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  const uint32_t limit = request.limit() == 0 ? 20 : std::min<uint32_t>(request.limit(), limits::kHistoryLimit);
-  auto rows = (*lease)->Query(
-      absl::StrCat("SELECT ", kRunColumns, ", coalesce(r.summary::text, ''), (SELECT count(*) FROM run_workers w WHERE w.run_id = r.run_id) "
-                   "FROM runs r JOIN jobs j USING (job_id) WHERE ($2 = '' OR j.name = $2) AND ($3 = '' OR r.owner = $3) "
-                   "ORDER BY r.number DESC LIMIT $1"),
-      {absl::StrCat(limit), request.job_name(), request.owner()});
+  const uint32_t limit =
+      request.limit() == 0 ? 20 : std::min<uint32_t>(request.limit(), limits::kHistoryLimit);
+  auto rows = (*lease)->Query(absl::StrCat("SELECT ", kRunColumns,
+                                           ", coalesce(r.summary::text, ''), (SELECT count(*) FROM "
+                                           "run_workers w WHERE w.run_id = r.run_id) "
+                                           "FROM runs r JOIN jobs j USING (job_id) WHERE ($2 = '' "
+                                           "OR j.name = $2) AND ($3 = '' OR r.owner = $3) "
+                                           "ORDER BY r.number DESC LIMIT $1"),
+                              {absl::StrCat(limit), request.job_name(), request.owner()});
   if (!rows.ok()) return rows.status();
   std::vector<v1::RunSummary> history;
   for (int i = 0; i < rows->rows(); ++i) {

@@ -13,16 +13,18 @@
 
 namespace lockstep::storage {
 
-// The store on PostgreSQL ≥ 15 through libpq. Connections are opened when needed and kept; a broken one is dropped, so
-// that the store comes back by itself when the server does. No call waits for ever for a server that hangs.
+// The store on PostgreSQL ≥ 15 through libpq. Connections are opened when needed and kept; a broken
+// one is dropped, so that the store comes back by itself when the server does. No call waits for
+// ever for a server that hangs.
 class PgStore final : public Store {
  public:
   struct Options {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
     std::string description;      // "embedded PostgreSQL in /var/lib/lockstep/postgres"
-    // What a change may take; the server gives a statement up after three quarters of it. Beyond that the store is away. Results
-    // that are late by this are not yet missed by the run (controller/plan/assign.h, PhaseDeadlineNs).
+    // What a change may take; the server gives a statement up after three quarters of it. Beyond
+    // that the store is away. Results that are late by this are not yet missed by the run
+    // (controller/plan/assign.h, PhaseDeadlineNs).
     absl::Duration change_limit = absl::Seconds(16);
   };
   // Connects and brings the schema up to date.
@@ -39,29 +41,37 @@ class PgStore final : public Store {
   absl::StatusOr<std::vector<RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;
   absl::StatusOr<std::vector<HeldPlaces>> Held() override;
-  absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason, int64_t hold_ns) override;
+  absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason,
+                       int64_t hold_ns) override;
   absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
   absl::Status ReleaseHold(const std::string& worker_id) override;
-  absl::Status SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) override;
+  absl::Status SetEnding(const std::string& run_id, const std::string& state,
+                         const std::string& reason, bool skip_cleanup) override;
   absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) override;
-  absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) override;
+  absl::Status EndRun(const std::string& run_id, const std::string& state,
+                      const std::string& outcome, bool degraded) override;
   absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) override;
-  absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message,
+  absl::Status AddEvent(const std::string& run_id, const std::string& severity,
+                        const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
-  absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase, const std::vector<v1::Workload>& workloads,
+  absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase,
+                          const std::vector<v1::Workload>& workloads,
                           const std::vector<uint32_t>& workers) override;
-  absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns,
-                        const std::vector<WorkerClock>& clocks) override;
-  absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state,
-                        const std::string& reason, const std::vector<Rollup>& rollups, double measured_iops) override;
+  absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns,
+                        int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) override;
+  absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                        const std::string& state, const std::string& reason,
+                        const std::vector<Rollup>& rollups, double measured_iops) override;
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
-  absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) override;
+  absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(
+      const v1::PhaseId& phase) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
   absl::StatusOr<RunData> LoadRun(const std::string& run_id) override;
   absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest& request) override;
-  // Ends all waiting for a server that does not answer, now and from now on: such calls are UNAVAILABLE.
+  // Ends all waiting for a server that does not answer, now and from now on: such calls are
+  // UNAVAILABLE.
   void GiveUp() { given_up_ = true; }
   // ABORTED when another controller has replaced this one.
   absl::Status StillActive();
@@ -75,10 +85,15 @@ class PgStore final : public Store {
   // What it is asked, and getting it, may take `limit` together; change_limit unless given.
   absl::StatusOr<Lease> Connect();
   absl::StatusOr<Lease> Connect(absl::Duration limit);
-  // One transaction around `body`; from AcquireEpoch() on only while the epoch is this controller's.
-  absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body) { return Transaction(options_.change_limit, body); }
-  absl::Status Transaction(absl::Duration limit, const std::function<absl::Status(PgConnection*)>& body);
-  // Makes the partitions that samples of these instants (nanoseconds since 1970) need, unless they are known to be there.
+  // One transaction around `body`; from AcquireEpoch() on only while the epoch is this
+  // controller's.
+  absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body) {
+    return Transaction(options_.change_limit, body);
+  }
+  absl::Status Transaction(absl::Duration limit,
+                           const std::function<absl::Status(PgConnection*)>& body);
+  // Makes the partitions that samples of these instants (nanoseconds since 1970) need, unless they
+  // are known to be there.
   absl::Status EnsurePartitions(PgConnection* connection, int64_t first_ns, int64_t last_ns);
   // A statement in such a transaction.
   absl::Status Run(const std::string& sql, const std::vector<PgParam>& parameters);
@@ -88,13 +103,16 @@ class PgStore final : public Store {
   std::atomic<bool> given_up_{false};
   std::mutex mutex_;
   std::vector<std::unique_ptr<PgConnection>> idle_;  // guarded by mutex_
-  std::set<std::string> months_;                     // "2026-11" whose partitions are known to be there; guarded by mutex_
-  // While the server does not answer, one call at a time finds out whether it does again; the others fail at once.
+  // "2026-11" whose partitions are known to be there; guarded by mutex_
+  std::set<std::string> months_;
+  // While the server does not answer, one call at a time finds out whether it does again; the
+  // others fail at once.
   bool silent_ = false;   // guarded by mutex_
   bool probing_ = false;  // guarded by mutex_
 };
 
-// The reading role's connection string for a server's own: same place, user lockstep_reader, no password.
+// The reading role's connection string for a server's own: same place, user lockstep_reader, no
+// password.
 absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
 
 // Loads a run for reporting; PgStore::LoadRun() on one connection.
@@ -102,10 +120,12 @@ absl::StatusOr<RunData> LoadRunData(PgConnection* connection, const std::string&
 // PgStore::Active(), Held() and Samples() on one connection.
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection);
 absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
-absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(PgConnection* connection, const v1::PhaseId& phase);
+absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(
+    PgConnection* connection, const v1::PhaseId& phase);
 // Reads a document of the store; fields that this version does not know are left out.
 absl::Status FromJson(const std::string& json, google::protobuf::Message* message);
-// Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at, ended_at.
+// Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at,
+// ended_at.
 inline constexpr char kRunColumns[] =
     "r.run_id, j.spec, j.source, r.owner, r.state, r.outcome, r.degraded, r.seed, "
     "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "

@@ -23,10 +23,14 @@ absl::StatusOr<std::string> EncodeArrays(const std::string& buckets, const std::
   };
   const std::vector<std::string> b = split(buckets);
   const std::vector<std::string> c = split(counts);
-  if (b.size() != c.size()) return absl::InternalError("the store holds a histogram of unequal arrays");
+  if (b.size() != c.size()) {
+    return absl::InternalError("the store holds a histogram of unequal arrays");
+  }
   for (size_t i = 0; i < b.size(); ++i) {
     const uint64_t bucket = strtoull(b[i].c_str(), nullptr, 10);
-    if (bucket >= common::kBucketCount) return absl::InternalError("the store holds a histogram with an unknown bucket");
+    if (bucket >= common::kBucketCount) {
+      return absl::InternalError("the store holds a histogram with an unknown bucket");
+    }
     histogram.AddBucket(static_cast<uint32_t>(bucket), strtoull(c[i].c_str(), nullptr, 10));
   }
   return histogram.Encode();
@@ -35,17 +39,22 @@ absl::StatusOr<std::string> EncodeArrays(const std::string& buckets, const std::
 // Everything of one run, read table by table into the phases' last attempts.
 class Loader {
  public:
-  Loader(PgConnection* connection, const std::string& run_id) : connection_(connection), run_id_(run_id) {}
+  Loader(PgConnection* connection, const std::string& run_id)
+      : connection_(connection), run_id_(run_id) {}
 
   absl::StatusOr<RunData> Load() {
     if (absl::Status status = CheckSize(); !status.ok()) return status;
-    for (const auto& step : {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases, &Loader::LoadResults, &Loader::LoadCounters,
-                             &Loader::LoadThreads, &Loader::LoadIntervals, &Loader::LoadDevices, &Loader::LoadHosts, &Loader::LoadEvents, &Loader::LoadConcurrent}) {
+    for (const auto& step :
+         {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases, &Loader::LoadResults,
+          &Loader::LoadCounters, &Loader::LoadThreads, &Loader::LoadIntervals, &Loader::LoadDevices,
+          &Loader::LoadHosts, &Loader::LoadEvents, &Loader::LoadConcurrent}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     }
     for (PhaseData& phase : data_.phases) {
       for (auto& [index, worker] : phases_[phase.phase.phase]) {
-        for (auto& [number, interval] : intervals_[{phase.phase.phase, index}]) worker.intervals.push_back(std::move(interval));
+        for (auto& [number, interval] : intervals_[{phase.phase.phase, index}]) {
+          worker.intervals.push_back(std::move(interval));
+        }
         phase.workers.push_back(std::move(worker));
       }
     }
@@ -55,19 +64,31 @@ class Loader {
  private:
   // What would not fit into the memory that a report may take is refused before it is read.
   absl::Status CheckSize() {
-    auto rows = Query(absl::StrCat("SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE run_id = $1 UNION ALL SELECT 1 FROM device_samples WHERE run_id = $1 "
-                                   "UNION ALL SELECT 1 FROM host_samples WHERE run_id = $1 LIMIT ", limits::kReportRows + 1, ") s"));
+    auto rows =
+        Query(absl::StrCat("SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE run_id = "
+                           "$1 UNION ALL SELECT 1 FROM device_samples WHERE run_id = $1 "
+                           "UNION ALL SELECT 1 FROM host_samples WHERE run_id = $1 LIMIT ",
+                           limits::kReportRows + 1, ") s"));
     if (!rows.ok()) return rows.status();
     if (rows->Int(0, 0) <= limits::kReportRows) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat("run ", run_id_, " has more than ", limits::kReportRows, " rows of samples, more than a report is made of in memory; its samples are in SQL (docs/sql.md)"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("run ", run_id_, " has more than ", limits::kReportRows,
+                     " rows of samples, more than a report is made of in memory; its samples are "
+                     "in SQL (docs/sql.md)"));
   }
 
-  absl::StatusOr<PgResult> Query(const std::string& sql) { return connection_->Query(sql, {run_id_}); }
+  absl::StatusOr<PgResult> Query(const std::string& sql) {
+    return connection_->Query(sql, {run_id_});
+  }
   // Of a sample table, the rows of each phase's last attempt.
   std::string Last(const std::string& columns, const std::string& table, const std::string& order) {
-    return absl::StrCat("SELECT ", columns, " FROM ", table, " t JOIN phase_overview p USING (run_id, phase, attempt) WHERE t.run_id = $1 ORDER BY ", order);
+    return absl::StrCat(
+        "SELECT ", columns, " FROM ", table,
+        " t JOIN phase_overview p USING (run_id, phase, attempt) WHERE t.run_id = $1 ORDER BY ",
+        order);
   }
-  v1::IntervalSample* Interval(uint32_t phase, uint32_t worker, uint32_t interval, int interval_class, int64_t begin, int64_t end) {
+  v1::IntervalSample* Interval(uint32_t phase, uint32_t worker, uint32_t interval,
+                               int interval_class, int64_t begin, int64_t end) {
     v1::IntervalSample& sample = intervals_[{phase, worker}][interval];
     sample.set_interval(interval);
     sample.set_interval_class(static_cast<v1::IntervalClass>(interval_class));
@@ -77,7 +98,8 @@ class Loader {
   }
 
   absl::Status LoadRun() {
-    auto rows = Query(absl::StrCat("SELECT ", kRunColumns, " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"));
+    auto rows = Query(absl::StrCat("SELECT ", kRunColumns,
+                                   " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"));
     if (!rows.ok()) return rows.status();
     if (rows->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id_));
     auto run = ReadRunRecord(*rows, 0);
@@ -87,7 +109,9 @@ class Loader {
   }
 
   absl::Status LoadWorkers() {
-    auto rows = Query("SELECT worker_index, worker_id, host_id, host, boot_id, inspection FROM run_workers WHERE run_id = $1 ORDER BY 1");
+    auto rows = Query(
+        "SELECT worker_index, worker_id, host_id, host, boot_id, inspection FROM run_workers WHERE "
+        "run_id = $1 ORDER BY 1");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
       RunWorker worker;
@@ -96,18 +120,25 @@ class Loader {
       worker.host_id = rows->Text(i, 2);
       worker.host = rows->Text(i, 3);
       worker.boot_id = rows->Text(i, 4);
-      if (absl::Status status = FromJson(rows->Text(i, 5), &worker.inspection); !status.ok()) return status;
+      if (absl::Status status = FromJson(rows->Text(i, 5), &worker.inspection); !status.ok()) {
+        return status;
+      }
       data_.workers.push_back(std::move(worker));
     }
-    auto facts = Query("SELECT w.host || ' ' || f.name, f.value FROM environment_facts f JOIN run_workers w USING (run_id, worker_index) WHERE f.run_id = $1");
+    auto facts = Query(
+        "SELECT w.host || ' ' || f.name, f.value FROM environment_facts f JOIN run_workers w USING "
+        "(run_id, worker_index) WHERE f.run_id = $1");
     if (!facts.ok()) return facts.status();
-    for (int i = 0; i < facts->rows(); ++i) data_.environment[facts->Text(i, 0)] = facts->Text(i, 1);
+    for (int i = 0; i < facts->rows(); ++i) {
+      data_.environment[facts->Text(i, 0)] = facts->Text(i, 1);
+    }
     return absl::OkStatus();
   }
 
   absl::Status LoadPhases() {
     auto rows = Query(
-        "SELECT DISTINCT ON (phase) phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0) "
+        "SELECT DISTINCT ON (phase) phase, attempt, name, kind, state, reason, interval_ns, "
+        "ramp_ns, coalesce(go_ns, 0) "
         "FROM phases WHERE run_id = $1 ORDER BY phase, attempt DESC");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
@@ -123,7 +154,8 @@ class Loader {
       phase.phase.go_ns = rows->Int(i, 8);
       data_.phases.push_back(std::move(phase));
     }
-    auto cursors = Query(Last("phase, worker_index, clock_offset_ns, clock_bound_ns", "cursors", "1, 2"));
+    auto cursors =
+        Query(Last("phase, worker_index, clock_offset_ns, clock_bound_ns", "cursors", "1, 2"));
     if (!cursors.ok()) return cursors.status();
     for (int i = 0; i < cursors->rows(); ++i) {
       WorkerPhaseData& worker = phases_[cursors->Int(i, 0)][cursors->Int(i, 1)];
@@ -139,15 +171,19 @@ class Loader {
     for (int i = 0; i < rows->rows(); ++i) {
       WorkerPhaseData& worker = phases_[rows->Int(i, 0)][rows->Int(i, 1)];
       worker.has_result = true;
-      if (absl::Status status = FromJson(rows->Text(i, 2), &worker.result); !status.ok()) return status;
+      if (absl::Status status = FromJson(rows->Text(i, 2), &worker.result); !status.ok()) {
+        return status;
+      }
     }
     return absl::OkStatus();
   }
 
   absl::Status LoadCounters() {
-    auto rows = Query(Last("phase, worker_index, workload, interval_class, t.kind, metric, operations, bytes, errors, short_transfers, "
-                           "latency_sum_ns, latency_min_ns, latency_max_ns, (latencies).buckets, (latencies).counts",
-                           "phase_results", "1, 2, 3, 4, 5, 6"));
+    auto rows = Query(Last(
+        "phase, worker_index, workload, interval_class, t.kind, metric, operations, bytes, errors, "
+        "short_transfers, "
+        "latency_sum_ns, latency_min_ns, latency_max_ns, (latencies).buckets, (latencies).counts",
+        "phase_results", "1, 2, 3, 4, 5, 6"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
       v1::PhaseResult& result = phases_[rows->Int(i, 0)][rows->Int(i, 1)].result;
@@ -182,9 +218,12 @@ class Loader {
   }
 
   absl::Status LoadThreads() {
-    auto rows = Query(Last("phase, worker_index, workload, thread, operations, bytes, errors, execution_time_ns, wait_time_ns, fsync_time_ns, "
-                           "rate_time_ns, cpu_time_ns, voluntary_context_switches, involuntary_context_switches, think_time_ns",
-                           "thread_results", "1, 2, 3, 4"));
+    auto rows =
+        Query(Last("phase, worker_index, workload, thread, operations, bytes, errors, "
+                   "execution_time_ns, wait_time_ns, fsync_time_ns, "
+                   "rate_time_ns, cpu_time_ns, voluntary_context_switches, "
+                   "involuntary_context_switches, think_time_ns",
+                   "thread_results", "1, 2, 3, 4"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
       v1::ThreadResult* thread = phases_[rows->Int(i, 0)][rows->Int(i, 1)].result.add_threads();
@@ -206,15 +245,21 @@ class Loader {
   }
 
   absl::Status LoadIntervals() {
-    auto rows = Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, workload, t.kind, operations, bytes, errors",
-                           "interval_counters", "1, 2, 3, 7, 8"));
+    auto rows =
+        Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, workload, "
+                   "t.kind, operations, bytes, errors",
+                   "interval_counters", "1, 2, 3, 7, 8"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      v1::IntervalSample* sample = Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2), static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5));
-      if (sample->workloads().empty() || sample->workloads().rbegin()->workload() != rows->Int(i, 6)) {
+      v1::IntervalSample* sample =
+          Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2),
+                   static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5));
+      if (sample->workloads().empty() ||
+          sample->workloads().rbegin()->workload() != rows->Int(i, 6)) {
         sample->add_workloads()->set_workload(static_cast<uint32_t>(rows->Int(i, 6)));
       }
-      v1::OperationCounters* c = sample->mutable_workloads(sample->workloads_size() - 1)->add_operations();
+      v1::OperationCounters* c =
+          sample->mutable_workloads(sample->workloads_size() - 1)->add_operations();
       c->set_kind(static_cast<v1::OperationKind>(rows->Int(i, 7)));
       c->set_operations(rows->UInt(i, 8));
       c->set_bytes(rows->UInt(i, 9));
@@ -224,13 +269,19 @@ class Loader {
   }
 
   absl::Status LoadDevices() {
-    auto rows = Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, device, reads, read_merges, read_bytes, read_time_ms, "
-                           "writes, write_merges, write_bytes, write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes, "
-                           "flush_time_ms, busy_time_ms, queue_time_ms",
-                           "device_samples", "1, 2, 3, 7"));
+    auto rows =
+        Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, device, "
+                   "reads, read_merges, read_bytes, read_time_ms, "
+                   "writes, write_merges, write_bytes, write_time_ms, discards, discard_merges, "
+                   "discard_bytes, discard_time_ms, flushes, "
+                   "flush_time_ms, busy_time_ms, queue_time_ms",
+                   "device_samples", "1, 2, 3, 7"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      v1::DeviceSample* d = Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2), static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5))->add_devices();
+      v1::DeviceSample* d =
+          Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2),
+                   static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5))
+              ->add_devices();
       d->set_name(rows->Text(i, 6));
       d->set_reads(rows->UInt(i, 7));
       d->set_read_merges(rows->UInt(i, 8));
@@ -253,12 +304,17 @@ class Loader {
   }
 
   absl::Status LoadHosts() {
-    auto rows = Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, context_switches, interrupts, run_queue, blocked, "
-                           "user_ratio, system_ratio, idle_ratio, iowait_ratio, steal_ratio, cpu_busy_ns",
-                           "host_samples", "1, 2, 3"));
+    auto rows =
+        Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, "
+                   "context_switches, interrupts, run_queue, blocked, "
+                   "user_ratio, system_ratio, idle_ratio, iowait_ratio, steal_ratio, cpu_busy_ns",
+                   "host_samples", "1, 2, 3"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      v1::HostSample* h = Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2), static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5))->mutable_host();
+      v1::HostSample* h =
+          Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2),
+                   static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5))
+              ->mutable_host();
       h->set_context_switches(rows->UInt(i, 6));
       h->set_interrupts(rows->UInt(i, 7));
       h->set_run_queue(static_cast<uint32_t>(rows->Int(i, 8)));
@@ -273,21 +329,28 @@ class Loader {
     return absl::OkStatus();
   }
 
-  // Other runs whose targets lay on one of this run's devices, under the same kernel, while this one was in progress.
+  // Other runs whose targets lay on one of this run's devices, under the same kernel, while this
+  // one was in progress.
   absl::Status LoadConcurrent() {
     auto rows = Query(
         "SELECT DISTINCT w.boot_id || '/' || (t ->> 'deviceName'), w.run_id FROM runs mine "
-        "JOIN runs r ON r.run_id <> mine.run_id AND r.started_at < coalesce(mine.ended_at, now()) AND coalesce(r.ended_at, now()) > mine.started_at "
-        "JOIN run_workers w ON w.run_id = r.run_id AND w.boot_id IN (SELECT boot_id FROM run_workers WHERE run_id = mine.run_id) "
+        "JOIN runs r ON r.run_id <> mine.run_id AND r.started_at < coalesce(mine.ended_at, now()) "
+        "AND coalesce(r.ended_at, now()) > mine.started_at "
+        "JOIN run_workers w ON w.run_id = r.run_id AND w.boot_id IN (SELECT boot_id FROM "
+        "run_workers WHERE run_id = mine.run_id) "
         "CROSS JOIN LATERAL jsonb_array_elements(coalesce(w.inspection -> 'targets', '[]')) t "
         "WHERE mine.run_id = $1 AND coalesce(t ->> 'deviceName', '') <> '' LIMIT 1000");
     if (!rows.ok()) return rows.status();
-    for (int i = 0; i < rows->rows(); ++i) data_.concurrent[rows->Text(i, 0)].push_back(rows->Text(i, 1));
+    for (int i = 0; i < rows->rows(); ++i) {
+      data_.concurrent[rows->Text(i, 0)].push_back(rows->Text(i, 1));
+    }
     return absl::OkStatus();
   }
 
   absl::Status LoadEvents() {
-    auto rows = Query("SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), severity, host, message FROM events WHERE run_id = $1 ORDER BY event_id");
+    auto rows = Query(
+        "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), severity, "
+        "host, message FROM events WHERE run_id = $1 ORDER BY event_id");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
       v1::EventReport event;
@@ -313,7 +376,9 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
   google::protobuf::util::JsonParseOptions options;
   options.ignore_unknown_fields = true;  // written by a newer version
   const auto status = JsonStringToMessage(json, message, options);
-  return status.ok() ? absl::OkStatus() : absl::InternalError(absl::StrCat("the store holds a broken document: ", std::string(status.message())));
+  return status.ok() ? absl::OkStatus()
+                     : absl::InternalError(absl::StrCat("the store holds a broken document: ",
+                                                        std::string(status.message())));
 }
 
 absl::StatusOr<RunRecord> ReadRunRecord(const PgResult& rows, int row) {

@@ -51,10 +51,14 @@ enum class Read { kRecord, kEnd, kBroken };
 Read ReadRecord(int fd, uint64_t offset, uint64_t file_size, std::string* record) {
   Header header;
   if (offset == file_size) return Read::kEnd;
-  if (!ReadAt(fd, &header, sizeof header, offset) || header.magic != kMagic || header.length > kLongestRecord || offset + sizeof header + header.length > file_size) return Read::kBroken;
+  if (!ReadAt(fd, &header, sizeof header, offset) || header.magic != kMagic ||
+      header.length > kLongestRecord || offset + sizeof header + header.length > file_size) {
+    return Read::kBroken;
+  }
   record->resize(header.length);
   if (!ReadAt(fd, record->data(), header.length, offset + sizeof header)) return Read::kBroken;
-  return XXH3_64bits(record->data(), record->size()) == header.checksum ? Read::kRecord : Read::kBroken;
+  return XXH3_64bits(record->data(), record->size()) == header.checksum ? Read::kRecord
+                                                                        : Read::kBroken;
 }
 
 absl::Status SyncDirectory(const std::string& directory) {
@@ -65,32 +69,42 @@ absl::Status SyncDirectory(const std::string& directory) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::string& directory, uint64_t limit_bytes) {
+absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::string& directory,
+                                                           uint64_t limit_bytes) {
   if (absl::Status status = common::MakeDirectories(directory, 0700); !status.ok()) return status;
   std::unique_ptr<FileSpool> spool(new FileSpool(directory, limit_bytes));
   const std::string lock = directory + "/lock";
   spool->lock_ = common::FileDescriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!spool->lock_.valid()) return common::ErrnoStatus(errno, lock);
   if (flock(spool->lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    return absl::FailedPreconditionError(absl::StrCat(directory, ": another controller uses this spool; give this one another --state-dir"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        directory, ": another controller uses this spool; give this one another --state-dir"));
   }
   if (absl::Status status = spool->Recover(); !status.ok()) return status;
   return spool;
 }
 
-std::string FileSpool::PathOf(uint64_t number) const { return absl::StrFormat("%s/%020d.spool", directory_, number); }
+std::string FileSpool::PathOf(uint64_t number) const {
+  return absl::StrFormat("%s/%020d.spool", directory_, number);
+}
 
 absl::Status FileSpool::Recover() {
   DIR* directory = opendir(directory_.c_str());
   if (directory == nullptr) return common::ErrnoStatus(errno, directory_);
   while (const dirent* entry = readdir(directory)) {
     const std::string name = entry->d_name;
-    if (name.size() == 26 && name.substr(20) == ".spool") segments_.push_back({strtoull(name.c_str(), nullptr, 10), 0});
+    if (name.size() == 26 && name.substr(20) == ".spool") {
+      segments_.push_back({strtoull(name.c_str(), nullptr, 10), 0});
+    }
   }
   closedir(directory);
-  std::sort(segments_.begin(), segments_.end(), [](const Segment& a, const Segment& b) { return a.number < b.number; });
+  std::sort(segments_.begin(), segments_.end(),
+            [](const Segment& a, const Segment& b) { return a.number < b.number; });
   for (Segment& segment : segments_) {
-    if (absl::Status status = Scan(&segment, segment.number == segments_.back().number); !status.ok()) return status;
+    if (absl::Status status = Scan(&segment, segment.number == segments_.back().number);
+        !status.ok()) {
+      return status;
+    }
     bytes_ += segment.size;
     next_number_ = segment.number + 1;
   }
@@ -114,8 +128,14 @@ absl::Status FileSpool::Scan(Segment* segment, bool last) {
       case Read::kEnd:
         return absl::OkStatus();
       case Read::kBroken:
-        if (!last) return absl::DataLossError(absl::StrCat(path, ": the record at offset ", segment->size, " is broken; move the file away to go on without it"));
-        if (ftruncate(fd.get(), static_cast<off_t>(segment->size)) != 0) return common::ErrnoStatus(errno, path);
+        if (!last) {
+          return absl::DataLossError(
+              absl::StrCat(path, ": the record at offset ", segment->size,
+                           " is broken; move the file away to go on without it"));
+        }
+        if (ftruncate(fd.get(), static_cast<off_t>(segment->size)) != 0) {
+          return common::ErrnoStatus(errno, path);
+        }
         return absl::OkStatus();
     }
   }
@@ -141,18 +161,21 @@ absl::Status FileSpool::Append(const std::vector<std::string>& records) {
     bytes += record;
   }
   if (bytes_ + bytes.size() > limit_bytes_) {
-    return absl::ResourceExhaustedError(absl::StrCat("the spool in ", directory_, " is full (", bytes_, " of ", limit_bytes_, " bytes)"));
+    return absl::ResourceExhaustedError(absl::StrCat("the spool in ", directory_, " is full (",
+                                                     bytes_, " of ", limit_bytes_, " bytes)"));
   }
   if (absl::Status status = OpenTail(); !status.ok()) return status;
   Segment& segment = segments_.back();
   size_t done = 0;
   while (done < bytes.size()) {
-    const ssize_t put = pwrite(tail_.get(), bytes.data() + done, bytes.size() - done, static_cast<off_t>(segment.size + done));
+    const ssize_t put = pwrite(tail_.get(), bytes.data() + done, bytes.size() - done,
+                               static_cast<off_t>(segment.size + done));
     if (put < 0 && errno == EINTR) continue;
     if (put <= 0) break;
     done += static_cast<size_t>(put);
   }
-  // After a failed fdatasync nothing is known of the pages that it covered (the kernel drops their dirty state): a new segment begins.
+  // After a failed fdatasync nothing is known of the pages that it covered (the kernel drops their
+  // dirty state): a new segment begins.
   const int error = done == bytes.size() ? (fdatasync(tail_.get()) == 0 ? 0 : errno) : errno;
   if (error == 0) {
     segment.size += bytes.size();
@@ -162,7 +185,9 @@ absl::Status FileSpool::Append(const std::vector<std::string>& records) {
   (void)!ftruncate(tail_.get(), static_cast<off_t>(segment.size));
   tail_open_ = false;
   const absl::Status status = common::ErrnoStatus(error, PathOf(segment.number));
-  return error == ENOSPC || error == EDQUOT ? absl::ResourceExhaustedError(std::string(status.message())) : status;
+  return error == ENOSPC || error == EDQUOT
+             ? absl::ResourceExhaustedError(std::string(status.message()))
+             : status;
 }
 
 absl::StatusOr<std::vector<std::string>> FileSpool::Peek(size_t bytes) {
@@ -179,7 +204,10 @@ absl::StatusOr<std::vector<std::string>> FileSpool::Peek(size_t bytes) {
     if (!fd.valid()) return common::ErrnoStatus(errno, path);
     while (offset < segment.size) {
       std::string record;
-      if (ReadRecord(fd.get(), offset, segment.size, &record) != Read::kRecord) return absl::DataLossError(absl::StrCat(path, ": the record at offset ", offset, " is broken"));
+      if (ReadRecord(fd.get(), offset, segment.size, &record) != Read::kRecord) {
+        return absl::DataLossError(
+            absl::StrCat(path, ": the record at offset ", offset, " is broken"));
+      }
       if (!records.empty() && taken + record.size() > bytes) return records;
       taken += record.size();
       offset += sizeof(Header) + record.size();
@@ -207,7 +235,9 @@ absl::Status FileSpool::Drop(size_t count) {
     if (!fd.valid()) return common::ErrnoStatus(errno, path);
     while (count > 0 && head_offset_ < head.size) {
       Header header;
-      if (!ReadAt(fd.get(), &header, sizeof header, head_offset_)) return common::ErrnoStatus(EIO, path);
+      if (!ReadAt(fd.get(), &header, sizeof header, head_offset_)) {
+        return common::ErrnoStatus(EIO, path);
+      }
       head_offset_ += sizeof header + header.length;
       bytes_ -= sizeof header + header.length;
       --count;

@@ -15,8 +15,8 @@ namespace lockstep::storage {
 class Spool {
  public:
   virtual ~Spool() = default;
-  // Durable when it returns OK: written, checksummed and on the disk. RESOURCE_EXHAUSTED, with nothing kept, when the records do not
-  // fit into the limit or onto the disk.
+  // Durable when it returns OK: written, checksummed and on the disk. RESOURCE_EXHAUSTED, with
+  // nothing kept, when the records do not fit into the limit or onto the disk.
   virtual absl::Status Append(const std::vector<std::string>& records) = 0;
   // The oldest records, at least one and about `bytes` at the most; none when empty.
   virtual absl::StatusOr<std::vector<std::string>> Peek(size_t bytes) = 0;
@@ -27,12 +27,15 @@ class Spool {
   bool empty() const { return bytes() == 0; }
 };
 
-// In files of a directory: segments of records, each a length, an XXH3-64 checksum and the content. What follows a broken record of
-// the last segment (a write that a crash cut off, and that was never acknowledged) is dropped when it is opened.
+// In files of a directory: segments of records, each a length, an XXH3-64 checksum and the content.
+// What follows a broken record of the last segment (a write that a crash cut off, and that was
+// never acknowledged) is dropped when it is opened.
 class FileSpool final : public Spool {
  public:
-  // Makes the directory when missing. FAILED_PRECONDITION while another process has it open; DATA_LOSS, naming file and offset, when a record that had been acknowledged is broken.
-  static absl::StatusOr<std::unique_ptr<FileSpool>> Open(const std::string& directory, uint64_t limit_bytes);
+  // Makes the directory when missing. FAILED_PRECONDITION while another process has it open;
+  // DATA_LOSS, naming file and offset, when a record that had been acknowledged is broken.
+  static absl::StatusOr<std::unique_ptr<FileSpool>> Open(const std::string& directory,
+                                                         uint64_t limit_bytes);
 
   absl::Status Append(const std::vector<std::string>& records) override;
   absl::StatusOr<std::vector<std::string>> Peek(size_t bytes) override;
@@ -43,9 +46,10 @@ class FileSpool final : public Spool {
  private:
   struct Segment {
     uint64_t number = 0;
-    uint64_t size = 0;      // bytes of whole records
+    uint64_t size = 0;  // bytes of whole records
   };
-  FileSpool(std::string directory, uint64_t limit_bytes) : directory_(std::move(directory)), limit_bytes_(limit_bytes) {}
+  FileSpool(std::string directory, uint64_t limit_bytes)
+      : directory_(std::move(directory)), limit_bytes_(limit_bytes) {}
   std::string PathOf(uint64_t number) const;
   absl::Status Recover();
   absl::Status Scan(Segment* segment, bool last);

@@ -9,11 +9,15 @@
 namespace lockstep::storage {
 namespace {
 
-std::vector<PgParam> Key(const std::string& run_id, const PhaseRecord& phase) { return {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt)}; }
+std::vector<PgParam> Key(const std::string& run_id, const PhaseRecord& phase) {
+  return {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt)};
+}
 
 absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
-  auto rows = connection->Query("SELECT worker_index, worker_id, host_id, host, boot_id, inspection, hello, lost IS NOT NULL FROM run_workers WHERE run_id = $1 ORDER BY 1",
-                                {active->run.run_id});
+  auto rows = connection->Query(
+      "SELECT worker_index, worker_id, host_id, host, boot_id, inspection, hello, lost IS NOT NULL "
+      "FROM run_workers WHERE run_id = $1 ORDER BY 1",
+      {active->run.run_id});
   if (!rows.ok()) return rows.status();
   for (int i = 0; i < rows->rows(); ++i) {
     RunWorker worker;
@@ -22,8 +26,12 @@ absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
     worker.host_id = rows->Text(i, 2);
     worker.host = rows->Text(i, 3);
     worker.boot_id = rows->Text(i, 4);
-    if (absl::Status status = FromJson(rows->Text(i, 5), &worker.inspection); !status.ok()) return status;
-    if (absl::Status status = FromJson(rows->Text(i, 6), &worker.hello); !status.ok()) return status;
+    if (absl::Status status = FromJson(rows->Text(i, 5), &worker.inspection); !status.ok()) {
+      return status;
+    }
+    if (absl::Status status = FromJson(rows->Text(i, 6), &worker.hello); !status.ok()) {
+      return status;
+    }
     worker.lost = rows->Bool(i, 7);
     active->workers.push_back(std::move(worker));
   }
@@ -32,7 +40,8 @@ absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
 
 absl::Status LoadLastPhase(PgConnection* connection, ActiveRun* active) {
   auto rows = connection->Query(
-      "SELECT phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0), coalesce((extract(epoch FROM go_at) * 1000000)::bigint * 1000, 0) "
+      "SELECT phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0), "
+      "coalesce((extract(epoch FROM go_at) * 1000000)::bigint * 1000, 0) "
       "FROM phases WHERE run_id = $1 ORDER BY phase DESC, attempt DESC LIMIT 1",
       {active->run.run_id});
   if (!rows.ok()) return rows.status();
@@ -48,28 +57,41 @@ absl::Status LoadLastPhase(PgConnection* connection, ActiveRun* active) {
   phase.ramp_ns = rows->Int(0, 7);
   phase.go_ns = rows->Int(0, 8);
   active->go_wall_ns = rows->Int(0, 9);
-  auto cursors = connection->Query("SELECT worker_index, clock_offset_ns, clock_bound_ns, sequence FROM cursors WHERE run_id = $1 AND phase = $2 AND attempt = $3",
-                                   Key(active->run.run_id, phase));
+  auto cursors = connection->Query(
+      "SELECT worker_index, clock_offset_ns, clock_bound_ns, sequence FROM cursors WHERE run_id = "
+      "$1 AND phase = $2 AND attempt = $3",
+      Key(active->run.run_id, phase));
   if (!cursors.ok()) return cursors.status();
   for (int i = 0; i < cursors->rows(); ++i) {
     const auto worker = static_cast<uint32_t>(cursors->Int(i, 0));
     active->clocks.push_back({worker, cursors->Int(i, 1), cursors->Int(i, 2)});
     active->cursors[worker] = cursors->UInt(i, 3);
   }
-  auto results = connection->Query("SELECT worker_index, error FROM worker_results WHERE run_id = $1 AND phase = $2 AND attempt = $3", Key(active->run.run_id, phase));
+  auto results = connection->Query(
+      "SELECT worker_index, error FROM worker_results WHERE run_id = $1 AND phase = $2 AND attempt "
+      "= $3",
+      Key(active->run.run_id, phase));
   if (!results.ok()) return results.status();
-  for (int i = 0; i < results->rows(); ++i) active->results[static_cast<uint32_t>(results->Int(i, 0))] = results->Text(i, 1);
-  auto measured = connection->Query("SELECT name, measured_iops FROM phases WHERE run_id = $1 AND state = 'done'", {active->run.run_id});
+  for (int i = 0; i < results->rows(); ++i) {
+    active->results[static_cast<uint32_t>(results->Int(i, 0))] = results->Text(i, 1);
+  }
+  auto measured = connection->Query(
+      "SELECT name, measured_iops FROM phases WHERE run_id = $1 AND state = 'done'",
+      {active->run.run_id});
   if (!measured.ok()) return measured.status();
-  for (int i = 0; i < measured->rows(); ++i) active->measured_iops[measured->Text(i, 0)] = measured->Real(i, 1);
+  for (int i = 0; i < measured->rows(); ++i) {
+    active->measured_iops[measured->Text(i, 0)] = measured->Real(i, 1);
+  }
   return absl::OkStatus();
 }
 
 }  // namespace
 
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
-  auto rows = connection->Query(absl::StrCat("SELECT ", kRunColumns, ", r.ending_state, r.ending_reason, r.skip_cleanup "
-                                             "FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'running' ORDER BY r.number"));
+  auto rows = connection->Query(absl::StrCat(
+      "SELECT ", kRunColumns,
+      ", r.ending_state, r.ending_reason, r.skip_cleanup "
+      "FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'running' ORDER BY r.number"));
   if (!rows.ok()) return rows.status();
   std::vector<ActiveRun> list;
   for (int i = 0; i < rows->rows(); ++i) {
@@ -88,8 +110,10 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
 }
 
 absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
-  auto rows = connection->Query("SELECT w.run_id, w.worker_id, j.spec, w.inspection, w.hold_ns FROM run_workers w JOIN runs r USING (run_id) JOIN jobs j USING (job_id) "
-                                "WHERE w.hold_ns IS NOT NULL");
+  auto rows = connection->Query(
+      "SELECT w.run_id, w.worker_id, j.spec, w.inspection, w.hold_ns FROM run_workers w JOIN runs "
+      "r USING (run_id) JOIN jobs j USING (job_id) "
+      "WHERE w.hold_ns IS NOT NULL");
   if (!rows.ok()) return rows.status();
   std::vector<HeldPlaces> list;
   for (int i = 0; i < rows->rows(); ++i) {
@@ -97,18 +121,24 @@ absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
     held.run_id = rows->Text(i, 0);
     held.worker_id = rows->Text(i, 1);
     if (absl::Status status = FromJson(rows->Text(i, 2), &held.job); !status.ok()) return status;
-    if (absl::Status status = FromJson(rows->Text(i, 3), &held.inspection); !status.ok()) return status;
+    if (absl::Status status = FromJson(rows->Text(i, 3), &held.inspection); !status.ok()) {
+      return status;
+    }
     held.hold_ns = rows->Int(i, 4);
     list.push_back(std::move(held));
   }
   return list;
 }
 
-absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(PgConnection* connection, const v1::PhaseId& phase) {
-  const std::vector<PgParam> key = {phase.run_id(), absl::StrCat(phase.phase()), absl::StrCat(phase.attempt())};
+absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(
+    PgConnection* connection, const v1::PhaseId& phase) {
+  const std::vector<PgParam> key = {phase.run_id(), absl::StrCat(phase.phase()),
+                                    absl::StrCat(phase.attempt())};
   auto rows = connection->Query(
-      "SELECT c.worker_index, c.interval, c.interval_class, c.begin_ns, c.end_ns, c.workload, c.kind, c.operations, c.bytes, c.errors, "
-      "h.metric, h.scheme, encode(h.buckets, 'hex') FROM interval_counters c LEFT JOIN interval_histograms h "
+      "SELECT c.worker_index, c.interval, c.interval_class, c.begin_ns, c.end_ns, c.workload, "
+      "c.kind, c.operations, c.bytes, c.errors, "
+      "h.metric, h.scheme, encode(h.buckets, 'hex') FROM interval_counters c LEFT JOIN "
+      "interval_histograms h "
       "USING (run_id, phase, attempt, worker_index, workload, interval, interval_class, kind) "
       "WHERE c.run_id = $1 AND c.phase = $2 AND c.attempt = $3 ORDER BY 1, 2, 6, 7, 11",
       key);
@@ -126,7 +156,9 @@ absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(
     }
     auto* workloads = list.back().mutable_workloads();
     const auto workload = static_cast<uint32_t>(rows->Int(i, 5));
-    if (workloads->empty() || workloads->rbegin()->workload() != workload) workloads->Add()->set_workload(workload);
+    if (workloads->empty() || workloads->rbegin()->workload() != workload) {
+      workloads->Add()->set_workload(workload);
+    }
     if (rows->Null(i, 10)) continue;  // an interval without I/O
     auto* operations = workloads->rbegin()->mutable_operations();
     const auto kind = static_cast<v1::OperationKind>(rows->Int(i, 6));

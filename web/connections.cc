@@ -33,7 +33,8 @@ void Connections::Main() {
   std::unique_lock<std::mutex> lock(mutex_);
   while (true) {
     ++idle_;
-    const bool woken = changed_.wait_for(lock, kIdle, [this] { return !waiting_.empty() || stopping_; });
+    const bool woken =
+        changed_.wait_for(lock, kIdle, [this] { return !waiting_.empty() || stopping_; });
     --idle_;
     if (waiting_.empty() && (stopping_ || !woken)) break;
     if (waiting_.empty()) continue;

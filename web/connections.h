@@ -9,8 +9,9 @@
 
 namespace lockstep::web {
 
-// Serves each connection on a thread of its own, up to limits::kPageThreads; threads come when they are needed, and go when they are not.
-// Beyond that connections wait, some here and the rest in the kernel, until one ends, which idle and slow ones soon do. Thread-safe.
+// Serves each connection on a thread of its own, up to limits::kPageThreads; threads come when they
+// are needed, and go when they are not. Beyond that connections wait, some here and the rest in the
+// kernel, until one ends, which idle and slow ones soon do. Thread-safe.
 class Connections final : public httplib::TaskQueue {
  public:
   ~Connections() override { shutdown(); }

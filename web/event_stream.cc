@@ -7,7 +7,8 @@
 
 namespace lockstep::web {
 
-std::shared_ptr<EventStream> EventStream::Begin(v1::Controller::Stub* stub, const std::string& run_id) {
+std::shared_ptr<EventStream> EventStream::Begin(v1::Controller::Stub* stub,
+                                                const std::string& run_id) {
   std::shared_ptr<EventStream> stream(new EventStream);
   stream->self_ = stream;
   stream->request_.set_run_id(run_id);

@@ -12,12 +12,14 @@
 
 namespace lockstep::web {
 
-// One watch of a run: events as they come, with a limit on those that wait. Kept alive by gRPC until it has ended. Thread-safe.
+// One watch of a run: events as they come, with a limit on those that wait. Kept alive by gRPC
+// until it has ended. Thread-safe.
 class EventStream final : public grpc::ClientReadReactor<v1::WatchEvent> {
  public:
   static std::shared_ptr<EventStream> Begin(v1::Controller::Stub* stub, const std::string& run_id);
 
-  // The next event as JSON; an empty text when none has come within `timeout`; nothing when there will be none any more.
+  // The next event as JSON; an empty text when none has come within `timeout`; nothing when there
+  // will be none any more.
   std::optional<std::string> Next(std::chrono::milliseconds timeout);
   void Cancel() { context_.TryCancel(); }
 
@@ -33,8 +35,8 @@ class EventStream final : public grpc::ClientReadReactor<v1::WatchEvent> {
   std::shared_ptr<EventStream> self_;  // until OnDone()
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::string> waiting_;    // guarded by mutex_
-  bool over_ = false;                  // guarded by mutex_
+  std::deque<std::string> waiting_;  // guarded by mutex_
+  bool over_ = false;                // guarded by mutex_
 };
 
 }  // namespace lockstep::web

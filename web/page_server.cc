@@ -55,7 +55,9 @@ class PageServer::Connection final : public httplib::Stream {
   explicit Connection(socket_t fd) : fd_(fd) {}
 
   // Whether a request begins within the time that a connection may be idle.
-  bool AwaitRequest() const { return Await(fd_, POLLIN, std::chrono::seconds(limits::kPageIdleSeconds)); }
+  bool AwaitRequest() const {
+    return Await(fd_, POLLIN, std::chrono::seconds(limits::kPageIdleSeconds));
+  }
   void BeginRequest() {
     bytes_left_ = static_cast<size_t>(limits::kPageRequestBytes);
     until_ = steady_clock::now() + std::chrono::seconds(limits::kPageRequestSeconds);
@@ -83,7 +85,8 @@ class PageServer::Connection final : public httplib::Stream {
       }
       if (put < 0 && errno == EINTR) continue;
       if (put < 0 && errno != EAGAIN && errno != EWOULDBLOCK) return -1;
-      const milliseconds allowed = kPatience + milliseconds(written_ / kSlowestBytesPerMillisecond) - waited_;
+      const milliseconds allowed =
+          kPatience + milliseconds(written_ / kSlowestBytesPerMillisecond) - waited_;
       const auto began = steady_clock::now();
       if (allowed.count() <= 0 || !Await(fd_, POLLOUT, allowed)) return -1;
       waited_ += std::chrono::duration_cast<milliseconds>(steady_clock::now() - began);
@@ -93,12 +96,16 @@ class PageServer::Connection final : public httplib::Stream {
   void get_remote_ip_and_port(std::string& ip, int& port) const override {
     sockaddr_storage address = {};
     socklen_t length = sizeof address;
-    if (getpeername(fd_, reinterpret_cast<sockaddr*>(&address), &length) == 0) PeerOf(address, &ip, &port);
+    if (getpeername(fd_, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
+      PeerOf(address, &ip, &port);
+    }
   }
   void get_local_ip_and_port(std::string& ip, int& port) const override {
     sockaddr_storage address = {};
     socklen_t length = sizeof address;
-    if (getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) == 0) PeerOf(address, &ip, &port);
+    if (getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &length) == 0) {
+      PeerOf(address, &ip, &port);
+    }
   }
   socket_t socket() const override { return fd_; }
 
@@ -125,7 +132,8 @@ bool PageServer::process_and_close_socket(socket_t fd) {
       serve = process_request(connection, left == 1, closed, [&](httplib::Request& request) {
         request.ranges.clear();
         // What follows such a request is not read as the next one.
-        strange = (request.method != "GET" && request.method != "HEAD") || request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
+        strange = (request.method != "GET" && request.method != "HEAD") ||
+                  request.has_header("Content-Length") || request.has_header("Transfer-Encoding");
       });
     } catch (const std::exception&) {
       break;  // no memory: this connection ends, the others go on

@@ -8,9 +8,10 @@
 
 namespace lockstep::web {
 
-// The library's server with limits that it does not have: a request, headers and all, is at most limits::kPageRequestBytes and has
-// arrived limits::kPageRequestSeconds after its first byte; an answer that its reader takes too slowly is broken off; parts of an answer (Range) are
-// not made; and CloseAll() ends every connection at once. Thread-safe.
+// The library's server with limits that it does not have: a request, headers and all, is at most
+// limits::kPageRequestBytes and has arrived limits::kPageRequestSeconds after its first byte; an
+// answer that its reader takes too slowly is broken off; parts of an answer (Range) are not made;
+// and CloseAll() ends every connection at once. Thread-safe.
 class PageServer final : public httplib::Server {
  public:
   // Ends all connections, and every later one as it comes.

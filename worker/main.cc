@@ -14,8 +14,8 @@
 #include "common/text.h"
 #include "common/tls.h"
 #include "common/version.h"
-#include "spdlog/sinks/stdout_color_sinks.h"
 #include "google/protobuf/stubs/logging.h"
+#include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 #include "worker/agent/agent.h"
 #include "worker/host/facts.h"
@@ -42,29 +42,54 @@ struct Flags {
 };
 
 void AddFlags(CLI::App* app, Flags* flags) {
-  app->add_option("--controller", flags->controllers, "HOST:PORT of the controller; several are tried in turn")->capture_default_str();
-  app->add_option("--allow", flags->allow, "A directory, file or device, or a device's identity, that jobs may use; everything else is refused");
+  app->add_option("--controller", flags->controllers,
+                  "HOST:PORT of the controller; several are tried in turn")
+      ->capture_default_str();
+  app->add_option("--allow", flags->allow,
+                  "A directory, file or device, or a device's identity, that jobs may use; "
+                  "everything else is refused");
   app->add_option("--allow-expendable", flags->allow_expendable,
-                  "Identity of a device that jobs may overwrite although it carries a signature (see lockstep devices)");
-  app->add_option("--state-dir", flags->state_directory, "Where this worker keeps its identity")->capture_default_str();
-  app->add_option("--name", flags->name, "Name of this host in reports; its own host name otherwise");
+                  "Identity of a device that jobs may overwrite although it carries a signature "
+                  "(see lockstep devices)");
+  app->add_option("--state-dir", flags->state_directory, "Where this worker keeps its identity")
+      ->capture_default_str();
+  app->add_option("--name", flags->name,
+                  "Name of this host in reports; its own host name otherwise");
   app->add_option("--label", flags->labels, "KEY=VALUE by which jobs can select this worker");
   app->add_option("--tls-cert", flags->tls.certificate, "PEM certificate of this worker");
   app->add_option("--tls-key", flags->tls.key, "PEM key of the certificate");
-  app->add_option("--tls-ca", flags->tls.authority, "PEM certificate of the authority that signed the controller's");
-  app->add_option("--simulate", flags->simulate, "Rehearse a fleet: attach so many synthetic workers that do no I/O and make their figures up")->check(CLI::Range(1, 100000));
-  app->add_option("--simulate-iops", flags->simulate_iops, "I/Os of each kind in an interval, of the synthetic workers in turn: 1000,10000,50000")->delimiter(',')->capture_default_str();
-  app->add_option("--outbox-memory-mib", flags->outbox_memory_mib, "Samples that no controller has committed yet are kept in memory up to this, MiB")->capture_default_str()->check(CLI::Range(1, 1 << 20));
-  app->add_option("--outbox-disk-mib", flags->outbox_disk_mib, "… then in the state directory up to this, MiB; beyond it the phase is stopped")->capture_default_str()->check(CLI::Range(0, 1 << 30));
-  app->add_flag("--insecure-plaintext", flags->insecure, "Dial a controller on another machine without TLS");
+  app->add_option("--tls-ca", flags->tls.authority,
+                  "PEM certificate of the authority that signed the controller's");
+  app->add_option("--simulate", flags->simulate,
+                  "Rehearse a fleet: attach so many synthetic workers that do no I/O and make "
+                  "their figures up")
+      ->check(CLI::Range(1, 100000));
+  app->add_option(
+         "--simulate-iops", flags->simulate_iops,
+         "I/Os of each kind in an interval, of the synthetic workers in turn: 1000,10000,50000")
+      ->delimiter(',')
+      ->capture_default_str();
+  app->add_option("--outbox-memory-mib", flags->outbox_memory_mib,
+                  "Samples that no controller has committed yet are kept in memory up to this, MiB")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 20));
+  app->add_option("--outbox-disk-mib", flags->outbox_disk_mib,
+                  "… then in the state directory up to this, MiB; beyond it the phase is stopped")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1 << 30));
+  app->add_flag("--insecure-plaintext", flags->insecure,
+                "Dial a controller on another machine without TLS");
 }
 
 absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const Flags& flags) {
   for (const std::string& address : flags.controllers) {
-    if (absl::Status status = common::CheckAddress(address); !status.ok()) return absl::Status(status.code(), "--controller " + std::string(status.message()));
+    if (absl::Status status = common::CheckAddress(address); !status.ok()) {
+      return absl::Status(status.code(), "--controller " + std::string(status.message()));
+    }
     if (!flags.tls.any() && !common::IsLoopback(address) && !flags.insecure) {
       return absl::FailedPreconditionError("--controller " + address +
-                                           ": not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext");
+                                           ": not on this machine; give --tls-cert, --tls-key and "
+                                           "--tls-ca, or --insecure-plaintext");
     }
   }
   return common::ClientCredentials(flags.tls);
@@ -80,12 +105,15 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
   options.credentials = *credentials;
   options.tls = flags.tls.any();
   options.worker_id = identity->worker_id;
-  options.outbox = {flags.outbox_memory_mib << 20, flags.state_directory + "/outbox", flags.outbox_disk_mib << 20};
+  options.outbox = {flags.outbox_memory_mib << 20, flags.state_directory + "/outbox",
+                    flags.outbox_disk_mib << 20};
   options.mismatch_directory = flags.state_directory + "/mismatches";
   options.host = worker::ReadHostFacts(identity->host_id);
   if (!flags.name.empty()) options.host.set_name(flags.name);
   if (!common::IsHostName(options.host.name())) {
-    return absl::InvalidArgumentError("'" + common::Printable(options.host.name(), 100) + "' is no name for a host: letters, digits, '.', '_' and '-', at most 253; give --name");
+    return absl::InvalidArgumentError(
+        "'" + common::Printable(options.host.name(), 100) +
+        "' is no name for a host: letters, digits, '.', '_' and '-', at most 253; give --name");
   }
   for (const std::string& label : flags.labels) {
     const size_t equals = label.find('=');
@@ -102,7 +130,8 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// Signals end `end`; one thread waits for them. Whatever the others do, the process ends soon after.
+// Signals end `end`; one thread waits for them. Whatever the others do, the process ends soon
+// after.
 void OnSignal(const sigset_t& signals, std::function<void()> end) {
   std::thread([signals, end = std::move(end)] {
     int number = 0;
@@ -136,11 +165,14 @@ int Rehearse(const Flags& flags, const sigset_t& signals) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  google::protobuf::SetLogHandler(nullptr);  // what is wrong with a message is answered to who sent it, not logged for ever
+  // what is wrong with a message is answered to who sent it, not logged for ever
+  google::protobuf::SetLogHandler(nullptr);
   Flags flags;
   CLI::App app("Runs storage load on this host when a Lockstep controller says so.");
   app.set_version_flag("--version", common::kSoftwareVersion);
-  app.footer("Example:\n  lockstep-worker --controller ctl.example:9640 --allow /mnt/san --tls-cert w.pem --tls-key w.key --tls-ca ca.pem");
+  app.footer(
+      "Example:\n  lockstep-worker --controller ctl.example:9640 --allow /mnt/san --tls-cert w.pem "
+      "--tls-key w.key --tls-ca ca.pem");
   AddFlags(&app, &flags);
   try {
     app.parse(argc, argv);

@@ -24,26 +24,40 @@ v1::CrossCheck Make(v1::CrossCheck::Verdict verdict, double factor, std::string 
   return check;
 }
 
-bool Less(double device, double engine) { return device < engine * (1 - kTolerance) - kSmallBytes / 4; }
+bool Less(double device, double engine) {
+  return device < engine * (1 - kTolerance) - kSmallBytes / 4;
+}
 bool More(double device, double engine) { return device > engine * (1 + kTolerance) + kSmallBytes; }
 
 std::string Bytes(double bytes) { return common::FormatSize(std::round(bytes)); }
 
 // The device moved less than the engines in one direction; empty when it did not.
-std::string LessText(const CrossCheckInput& in, const char* verb, double device, double engine, const char* how) {
+std::string LessText(const CrossCheckInput& in, const char* verb, double device, double engine,
+                     const char* how) {
   if (!Less(device, engine)) return "";
   if (!in.buffered) {
-    return absl::StrFormat("the device %s %s less than the engines although no page cache is in the way: another device or layer served it", verb, Bytes(engine - device));
+    return absl::StrFormat(
+        "the device %s %s less than the engines although no page cache is in the way: another "
+        "device or layer served it",
+        verb, Bytes(engine - device));
   }
-  return absl::StrFormat("the device %s %s of the engines' %s (%.0f %%): the page cache %s the rest, so these are memory's figures, not the device's", verb, Bytes(device), Bytes(engine),
-                         100 * device / engine, how);
+  return absl::StrFormat(
+      "the device %s %s of the engines' %s (%.0f %%): the page cache %s the rest, so these are "
+      "memory's figures, not the device's",
+      verb, Bytes(device), Bytes(engine), 100 * device / engine, how);
 }
 
 // Where other runs are known to have used the device nothing else is guessed at.
-std::string MoreText(const CrossCheckInput& in, const char* verb, double device, double engine, const char* causes) {
+std::string MoreText(const CrossCheckInput& in, const char* verb, double device, double engine,
+                     const char* causes) {
   if (!More(device, engine)) return "";
-  return absl::StrFormat("the device %s %s where the engines asked for %s, %s more: %s", verb, Bytes(device), Bytes(engine), Bytes(device - engine),
-                         in.concurrent.empty() ? absl::StrCat(causes, ", or other programs") : absl::StrCat(in.concurrent, " used this device at the same time: their bytes are among the device's"));
+  return absl::StrFormat(
+      "the device %s %s where the engines asked for %s, %s more: %s", verb, Bytes(device),
+      Bytes(engine), Bytes(device - engine),
+      in.concurrent.empty()
+          ? absl::StrCat(causes, ", or other programs")
+          : absl::StrCat(in.concurrent,
+                         " used this device at the same time: their bytes are among the device's"));
 }
 
 }  // namespace
@@ -52,14 +66,24 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   const double engine = in.engine_read_bytes + in.engine_write_bytes;
   const double device = in.device_read_bytes + in.device_write_bytes;
   const double factor = engine > 0 ? device / engine : 0;
-  if (in.lost) return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, "a host was lost: what it did is among the device's bytes, and not among the engines'");
-  if (!in.attributable || engine <= 0) {
-    return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, "a workload spreads over several devices, so its bytes cannot be told apart here");
+  if (in.lost) {
+    return Make(
+        v1::CrossCheck::NOT_ATTRIBUTABLE, factor,
+        "a host was lost: what it did is among the device's bytes, and not among the engines'");
   }
-  const std::string less_read = LessText(in, "read", in.device_read_bytes, in.engine_read_bytes, "served");
-  const std::string less_written = LessText(in, "wrote", in.device_write_bytes, in.engine_write_bytes, "still held");
-  const std::string more_read = MoreText(in, "read", in.device_read_bytes, in.engine_read_bytes, "read-ahead, partial blocks, the file system's metadata");
-  const std::string more_written = MoreText(in, "wrote", in.device_write_bytes, in.engine_write_bytes, "the file system's journal and metadata, earlier dirty pages");
+  if (!in.attributable || engine <= 0) {
+    return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor,
+                "a workload spreads over several devices, so its bytes cannot be told apart here");
+  }
+  const std::string less_read =
+      LessText(in, "read", in.device_read_bytes, in.engine_read_bytes, "served");
+  const std::string less_written =
+      LessText(in, "wrote", in.device_write_bytes, in.engine_write_bytes, "still held");
+  const std::string more_read = MoreText(in, "read", in.device_read_bytes, in.engine_read_bytes,
+                                         "read-ahead, partial blocks, the file system's metadata");
+  const std::string more_written =
+      MoreText(in, "wrote", in.device_write_bytes, in.engine_write_bytes,
+               "the file system's journal and metadata, earlier dirty pages");
   const bool less = !less_read.empty() || !less_written.empty();
   const bool more = !more_read.empty() || !more_written.empty();
   if (less || more) {
@@ -70,16 +94,22 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
     const std::string reason = absl::StrJoin(findings, "; ");
     if (less && !in.buffered) return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, reason);
     if (less) return Make(v1::CrossCheck::PAGE_CACHE, factor, reason);
-    return Make(in.concurrent.empty() ? v1::CrossCheck::AMPLIFIED : v1::CrossCheck::NOT_ATTRIBUTABLE, factor, reason);
+    return Make(
+        in.concurrent.empty() ? v1::CrossCheck::AMPLIFIED : v1::CrossCheck::NOT_ATTRIBUTABLE,
+        factor, reason);
   }
   const double requests = in.device_reads + in.device_writes;
   const double request_bytes = requests > 0 ? device / requests : 0;
   if (in.block_bytes > 0 && request_bytes > kCoalesced * in.block_bytes) {
-    return Make(v1::CrossCheck::COALESCED, factor,
-                absl::StrFormat("agrees in bytes, but in requests of %s instead of %s (merged ×%.1f): this is the device's rate for large requests, not for blocks of %s",
-                                Bytes(request_bytes), Bytes(in.block_bytes), request_bytes / in.block_bytes, Bytes(in.block_bytes)));
+    return Make(
+        v1::CrossCheck::COALESCED, factor,
+        absl::StrFormat("agrees in bytes, but in requests of %s instead of %s (merged ×%.1f): this "
+                        "is the device's rate for large requests, not for blocks of %s",
+                        Bytes(request_bytes), Bytes(in.block_bytes), request_bytes / in.block_bytes,
+                        Bytes(in.block_bytes)));
   }
-  return Make(v1::CrossCheck::AGREE, factor, absl::StrFormat("the device moved %s, the engines %s", Bytes(device), Bytes(engine)));
+  return Make(v1::CrossCheck::AGREE, factor,
+              absl::StrFormat("the device moved %s, the engines %s", Bytes(device), Bytes(engine)));
 }
 
 }  // namespace lockstep::controller

@@ -15,24 +15,37 @@ std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(
 std::string Pattern(const v1::Workload& w) {
   const v1::Pattern& p = w.pattern();
   switch (p.kind_case()) {
-    case v1::Pattern::kSequential: return p.sequential().shared() ? "sequential (shared position)" : "sequential";
-    case v1::Pattern::kZipf: return absl::StrFormat("zipf %.3g", p.zipf().theta() == 0 ? 0.99 : p.zipf().theta());
-    case v1::Pattern::kPareto: return absl::StrFormat("pareto %.3g", p.pareto().h() == 0 ? 0.2 : p.pareto().h());
-    case v1::Pattern::kNormal: return "normal";
-    case v1::Pattern::kHotZones: return absl::StrCat("in ", p.hot_zones().zones_size(), " zones");
-    case v1::Pattern::kShuffled: return "shuffled";
-    default: break;
+    case v1::Pattern::kSequential:
+      return p.sequential().shared() ? "sequential (shared position)" : "sequential";
+    case v1::Pattern::kZipf:
+      return absl::StrFormat("zipf %.3g", p.zipf().theta() == 0 ? 0.99 : p.zipf().theta());
+    case v1::Pattern::kPareto:
+      return absl::StrFormat("pareto %.3g", p.pareto().h() == 0 ? 0.2 : p.pareto().h());
+    case v1::Pattern::kNormal:
+      return "normal";
+    case v1::Pattern::kHotZones:
+      return absl::StrCat("in ", p.hot_zones().zones_size(), " zones");
+    case v1::Pattern::kShuffled:
+      return "shuffled";
+    default:
+      break;
   }
-  if (w.has_random_ratio() && w.random_ratio() < 1) return absl::StrFormat("%.4g %% random", 100 * w.random_ratio());
+  if (w.has_random_ratio() && w.random_ratio() < 1) {
+    return absl::StrFormat("%.4g %% random", 100 * w.random_ratio());
+  }
   return "random";
 }
 
 std::string Sizes(const v1::Workload& w) {
-  if (!w.access().empty()) return absl::StrCat("access specification of ", w.access_size(), " lines");
+  if (!w.access().empty()) {
+    return absl::StrCat("access specification of ", w.access_size(), " lines");
+  }
   if (w.block_sizes().empty()) return Size(w.block_size_bytes());
   std::vector<std::string> sizes;
   for (const v1::WeightedBlockSize& line : w.block_sizes()) {
-    sizes.push_back(line.up_to_bytes() > line.block_size_bytes() ? absl::StrCat(Size(line.block_size_bytes()), "–", Size(line.up_to_bytes())) : Size(line.block_size_bytes()));
+    sizes.push_back(line.up_to_bytes() > line.block_size_bytes()
+                        ? absl::StrCat(Size(line.block_size_bytes()), "–", Size(line.up_to_bytes()))
+                        : Size(line.block_size_bytes()));
   }
   return absl::StrJoin(sizes, "/");
 }
@@ -40,28 +53,50 @@ std::string Sizes(const v1::Workload& w) {
 std::string Mix(const v1::Workload& w) {
   if (!w.access().empty()) return "mixed by line";
   if (w.read_ratio() >= 1) return "reads";
-  const std::string rest = w.trim_ratio() >= 1 ? "trims" : w.trim_ratio() > 0 ? absl::StrFormat("%.4g %% of the rest trims", 100 * w.trim_ratio()) : "writes";
+  const std::string rest = w.trim_ratio() >= 1 ? "trims"
+                           : w.trim_ratio() > 0
+                               ? absl::StrFormat("%.4g %% of the rest trims", 100 * w.trim_ratio())
+                               : "writes";
   if (w.read_ratio() <= 0) return rest;
-  return absl::StrFormat("%.4g %% reads%s", 100 * w.read_ratio(), w.trim_ratio() > 0 ? absl::StrCat(", ", rest) : "");
+  return absl::StrFormat("%.4g %% reads%s", 100 * w.read_ratio(),
+                         w.trim_ratio() > 0 ? absl::StrCat(", ", rest) : "");
 }
 
 std::string Load(const v1::Workload& w) {
   if (w.has_open_loop()) {
     const v1::OpenLoop& loop = w.open_loop();
-    const std::string rate = loop.has_measured() ? absl::StrFormat("%.4g %% of phase %s", 100 * (loop.measured().share_ratio() == 0 ? 1 : loop.measured().share_ratio()), loop.measured().phase())
-                                                 : absl::StrCat(common::FormatCount(loop.rate_per_second()), "/s");
-    return absl::StrCat(", open loop ", rate, loop.arrival() == v1::ARRIVAL_FIXED ? " (fixed gaps)" : " (poisson)",
-                        loop.has_ramp_to_ratio() ? absl::StrFormat(" changing to %.4g %%", 100 * loop.ramp_to_ratio()) : "");
+    const std::string rate =
+        loop.has_measured()
+            ? absl::StrFormat(
+                  "%.4g %% of phase %s",
+                  100 * (loop.measured().share_ratio() == 0 ? 1 : loop.measured().share_ratio()),
+                  loop.measured().phase())
+            : absl::StrCat(common::FormatCount(loop.rate_per_second()), "/s");
+    return absl::StrCat(", open loop ", rate,
+                        loop.arrival() == v1::ARRIVAL_FIXED ? " (fixed gaps)" : " (poisson)",
+                        loop.has_ramp_to_ratio()
+                            ? absl::StrFormat(" changing to %.4g %%", 100 * loop.ramp_to_ratio())
+                            : "");
   }
   std::string text;
-  if (w.max_iops() > 0) absl::StrAppend(&text, ", at most ", common::FormatCount(w.max_iops()), "/s");
-  if (w.max_throughput_bytes_per_second() > 0) absl::StrAppend(&text, ", at most ", common::FormatThroughput(w.max_throughput_bytes_per_second()));
-  if (w.think_time_ns() > 0) absl::StrAppend(&text, ", thinking ", common::FormatDuration(static_cast<double>(w.think_time_ns())));
+  if (w.max_iops() > 0) {
+    absl::StrAppend(&text, ", at most ", common::FormatCount(w.max_iops()), "/s");
+  }
+  if (w.max_throughput_bytes_per_second() > 0) {
+    absl::StrAppend(&text, ", at most ",
+                    common::FormatThroughput(w.max_throughput_bytes_per_second()));
+  }
+  if (w.think_time_ns() > 0) {
+    absl::StrAppend(&text, ", thinking ",
+                    common::FormatDuration(static_cast<double>(w.think_time_ns())));
+  }
   return text;
 }
 
 std::string Sync(const v1::Fsync& f) {
-  const char* how = f.mode() == v1::SYNC_MODE_FDATASYNC ? "fdatasync" : f.mode() == v1::SYNC_MODE_SYNC_FILE_RANGE ? "sync_file_range" : "fsync";
+  const char* how = f.mode() == v1::SYNC_MODE_FDATASYNC         ? "fdatasync"
+                    : f.mode() == v1::SYNC_MODE_SYNC_FILE_RANGE ? "sync_file_range"
+                                                                : "fsync";
   std::string text;
   if (f.every() == 1) absl::StrAppend(&text, ", ", how, " after each write");
   if (f.every() > 1) absl::StrAppend(&text, ", ", how, " every ", f.every(), " writes");
@@ -73,8 +108,9 @@ std::string Sync(const v1::Fsync& f) {
 }  // namespace
 
 std::string DescribeWorkload(const v1::Workload& w) {
-  std::string text = absl::StrCat(Pattern(w), " ", Sizes(w), " ", Mix(w), ", ", w.threads(), w.threads() == 1 ? " thread" : " threads", " × depth ", w.queue_depth(), ", ",
-                                  w.direct() ? "direct" : "buffered");
+  std::string text = absl::StrCat(Pattern(w), " ", Sizes(w), " ", Mix(w), ", ", w.threads(),
+                                  w.threads() == 1 ? " thread" : " threads", " × depth ",
+                                  w.queue_depth(), ", ", w.direct() ? "direct" : "buffered");
   if (w.write_through() == v1::WRITE_THROUGH_SYNC) absl::StrAppend(&text, ", O_SYNC");
   if (w.write_through() == v1::WRITE_THROUGH_DSYNC) absl::StrAppend(&text, ", O_DSYNC");
   absl::StrAppend(&text, Load(w), Sync(w.fsync()));

@@ -10,8 +10,10 @@
 namespace lockstep::controller {
 namespace {
 
-// What the engines of one kernel did to one device. False when a workload's targets lie on several devices.
-void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::string& device, CrossCheckInput* input, v1::DeviceReport* out) {
+// What the engines of one kernel did to one device. False when a workload's targets lie on several
+// devices.
+void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::string& device,
+                 CrossCheckInput* input, v1::DeviceReport* out) {
   std::set<double> blocks;
   for (const storage::WorkerPhaseData& worker : view.phase().workers) {
     const storage::RunWorker* self = view.WorkerOf(worker.worker_index);
@@ -24,8 +26,12 @@ void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::s
       bool here = false;
       bool elsewhere = false;
       for (const v1::TargetInspection& target : self->inspection.targets()) {
-        const std::string& name = view.data().run.job.targets(static_cast<int>(target.target())).name();
-        if (std::find(workload.targets().begin(), workload.targets().end(), name) == workload.targets().end()) continue;
+        const std::string& name =
+            view.data().run.job.targets(static_cast<int>(target.target())).name();
+        if (std::find(workload.targets().begin(), workload.targets().end(), name) ==
+            workload.targets().end()) {
+          continue;
+        }
         (target.device_name() == device ? here : elsewhere) = true;
         if (target.device_name() == device) out->set_identity(target.device_identity());
       }
@@ -33,11 +39,17 @@ void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::s
       sees = true;
       if (elsewhere) input->attributable = false;
       if (!workload.direct()) input->buffered = true;
-      if (SmallestBlock(workload) == LargestBlock(workload)) blocks.insert(static_cast<double>(LargestBlock(workload)));
+      if (SmallestBlock(workload) == LargestBlock(workload)) {
+        blocks.insert(static_cast<double>(LargestBlock(workload)));
+      }
       for (const auto* list : {&result.ramp(), &result.measured(), &result.drain()}) {
         for (const v1::OperationCounters& c : *list) {
-          if (c.kind() == v1::OPERATION_KIND_READ) input->engine_read_bytes += static_cast<double>(c.bytes());
-          if (c.kind() == v1::OPERATION_KIND_WRITE) input->engine_write_bytes += static_cast<double>(c.bytes());
+          if (c.kind() == v1::OPERATION_KIND_READ) {
+            input->engine_read_bytes += static_cast<double>(c.bytes());
+          }
+          if (c.kind() == v1::OPERATION_KIND_WRITE) {
+            input->engine_write_bytes += static_cast<double>(c.bytes());
+          }
         }
       }
     }
@@ -46,7 +58,8 @@ void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::s
   if (blocks.size() == 1) input->block_bytes = *blocks.begin();
 }
 
-void AddDeviceSample(const v1::DeviceSample& d, const v1::IntervalSample& interval, std::pair<v1::DeviceSample, double>* sums) {
+void AddDeviceSample(const v1::DeviceSample& d, const v1::IntervalSample& interval,
+                     std::pair<v1::DeviceSample, double>* sums) {
   v1::DeviceSample& s = sums->first;
   s.set_reads(s.reads() + d.reads());
   s.set_read_merges(s.read_merges() + d.read_merges());
@@ -64,7 +77,9 @@ void AddDeviceSample(const v1::DeviceSample& d, const v1::IntervalSample& interv
 
 void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out) {
   if (seconds <= 0) return;
-  const auto per = [](uint64_t sum, uint64_t count) { return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count); };
+  const auto per = [](uint64_t sum, uint64_t count) {
+    return count == 0 ? 0 : static_cast<double>(sum) / static_cast<double>(count);
+  };
   out->set_reads_per_second(static_cast<double>(d.reads()) / seconds);
   out->set_read_bytes_per_second(static_cast<double>(d.read_bytes()) / seconds);
   out->set_read_merges_per_second(static_cast<double>(d.read_merges()) / seconds);
@@ -81,7 +96,8 @@ void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out
 }
 
 // The other runs on the device while this one was in progress; empty when there was none.
-std::string ConcurrentOn(const PhaseView& view, const std::string& boot_id, const std::string& device) {
+std::string ConcurrentOn(const PhaseView& view, const std::string& boot_id,
+                         const std::string& device) {
   const auto found = view.data().concurrent.find(boot_id + "/" + device);
   if (found == view.data().concurrent.end() || found->second.empty()) return "";
   std::string text = found->second.size() == 1 ? "run" : "runs";

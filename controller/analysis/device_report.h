@@ -5,7 +5,8 @@
 
 namespace lockstep::controller {
 
-// Adds what each block device did over the measured time, and how that compares with what the engines working on it did.
+// Adds what each block device did over the measured time, and how that compares with what the
+// engines working on it did.
 void AddDevices(const PhaseView& view, v1::PhaseReport* report);
 
 }  // namespace lockstep::controller

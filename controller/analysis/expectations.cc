@@ -24,15 +24,20 @@ void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport*
     line->set_held(complete && held);
   };
   const v1::OperationReport& total = phase->total();
-  if (expect.has_iops()) add(absl::StrCat("iops >= ", common::FormatCount(expect.iops())), common::FormatCount(total.iops()), total.iops() >= expect.iops());
+  if (expect.has_iops()) {
+    add(absl::StrCat("iops >= ", common::FormatCount(expect.iops())),
+        common::FormatCount(total.iops()), total.iops() >= expect.iops());
+  }
   if (expect.has_throughput_bytes_per_second()) {
     const double least = expect.throughput_bytes_per_second();
-    add(absl::StrCat("throughput >= ", common::FormatThroughput(least)), common::FormatThroughput(total.bytes_per_second()), total.bytes_per_second() >= least);
+    add(absl::StrCat("throughput >= ", common::FormatThroughput(least)),
+        common::FormatThroughput(total.bytes_per_second()), total.bytes_per_second() >= least);
   }
   const auto latency = [&](const char* name, double percent, int64_t most) {
     const double found = PercentileOf(total, percent);
     // Without one I/O there is no latency to hold against.
-    add(absl::StrCat(name, " <= ", common::FormatDuration(static_cast<double>(most))), common::FormatDuration(found),
+    add(absl::StrCat(name, " <= ", common::FormatDuration(static_cast<double>(most))),
+        common::FormatDuration(found),
         total.operations() > 0 && found <= static_cast<double>(most));
   };
   if (expect.has_p50_ns()) latency("p50", 50, expect.p50_ns());
@@ -40,11 +45,13 @@ void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport*
   if (expect.has_p99_ns()) latency("p99", 99, expect.p99_ns());
   if (expect.has_p999_ns()) latency("p99.9", 99.9, expect.p999_ns());
   if (expect.has_errors()) {
-    add(absl::StrCat("errors <= ", expect.errors()), common::FormatCount(total.errors()), total.errors() <= static_cast<double>(expect.errors()));
+    add(absl::StrCat("errors <= ", expect.errors()), common::FormatCount(total.errors()),
+        total.errors() <= static_cast<double>(expect.errors()));
   }
   if (expect.has_fairness()) {
     const double jain = phase->fairness_size() > 0 ? phase->fairness(0).jain() : 0;
-    add(absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()), absl::StrFormat("%.3f", jain), jain >= expect.fairness());
+    add(absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()),
+        absl::StrFormat("%.3f", jain), jain >= expect.fairness());
   }
 }
 

@@ -7,8 +7,9 @@
 
 namespace lockstep::controller {
 
-// Jain's index (R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness", DEC TR-301, 1984) and the ratio of the largest to
-// the smallest; both 1 for fewer than two values. max/min is 0 when the smallest is 0 and not all are.
+// Jain's index (R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness", DEC TR-301, 1984)
+// and the ratio of the largest to the smallest; both 1 for fewer than two values. max/min is 0 when
+// the smallest is 0 and not all are.
 v1::Fairness FairnessOf(const std::string& of, const std::vector<double>& values);
 
 struct MeanDeviation {

@@ -45,7 +45,9 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
       if (neighbour == nullptr || neighbour->boot_id != self->boot_id) continue;
       kernel.add_hosts(neighbour->host);
       for (const v1::IntervalSample& interval : other.intervals) {
-        if (PhaseView::Measured(interval)) operations += static_cast<double>(SumsOf(interval).operations);
+        if (PhaseView::Measured(interval)) {
+          operations += static_cast<double>(SumsOf(interval).operations);
+        }
       }
     }
     if (operations > 0) {

@@ -35,7 +35,9 @@ Shares SharesOf(const v1::PhaseReport& report, const std::string& workload) {
     ++shares.threads;
   }
   if (shares.threads == 0) return shares;
-  for (double* share : {&shares.io, &shares.fsync, &shares.rate, &shares.think, &shares.cpu}) *share /= shares.threads;
+  for (double* share : {&shares.io, &shares.fsync, &shares.rate, &shares.think, &shares.cpu}) {
+    *share /= shares.threads;
+  }
   return shares;
 }
 
@@ -50,16 +52,22 @@ struct Underneath {
   std::string network;
 };
 
-Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w, const v1::PhaseReport& report) {
+Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
+                          const v1::PhaseReport& report) {
   Underneath found;
   for (const storage::RunWorker& worker : view.data().workers) {
     for (const v1::TargetInspection& target : worker.inspection.targets()) {
-      const std::string& name = view.data().run.job.targets(static_cast<int>(target.target())).name();
+      const std::string& name =
+          view.data().run.job.targets(static_cast<int>(target.target())).name();
       if (std::find(w.targets().begin(), w.targets().end(), name) == w.targets().end()) continue;
-      if (target.filesystem() == "nfs" || target.filesystem() == "fuse") found.network = target.filesystem();
+      if (target.filesystem() == "nfs" || target.filesystem() == "fuse") {
+        found.network = target.filesystem();
+      }
       for (const v1::DeviceReport& device : report.devices()) {
-        const bool here = std::find(device.hosts().begin(), device.hosts().end(), worker.host) != device.hosts().end();
-        if (here && device.name() == target.device_name() && std::find(found.devices.begin(), found.devices.end(), &device) == found.devices.end()) {
+        const bool here = std::find(device.hosts().begin(), device.hosts().end(), worker.host) !=
+                          device.hosts().end();
+        if (here && device.name() == target.device_name() &&
+            std::find(found.devices.begin(), found.devices.end(), &device) == found.devices.end()) {
           found.devices.push_back(&device);
         }
       }
@@ -86,50 +94,112 @@ double QueueFull(const PhaseView& view, int workload) {
   return count == 0 ? 0 : sum / count;
 }
 
-void Decide(const PhaseView& view, int index, const v1::PhaseReport& report, v1::WorkloadReport* out) {
+void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
+            v1::WorkloadReport* out) {
   const v1::Workload& w = view.load().workloads(index);
   const Shares shares = SharesOf(report, w.name());
   if (shares.threads == 0 || out->total().operations() == 0) return;
-  if (shares.think > kMost) return Set("think time", absl::StrFormat("the threads paused for %.0f %% of their time, as the job says", 100 * shares.think), out);
-  if (shares.rate > kMost) return Set("rate", absl::StrFormat("the threads waited for their rate for %.0f %% of their time", 100 * shares.rate), out);
-  if (shares.fsync > kMost) return Set("fsync", absl::StrFormat("the threads had nothing but syncs in flight for %.0f %% of their time", 100 * shares.fsync), out);
-  if (HasNullTarget(view, w)) return Set("no storage", "the target is a null target: the load generator's own speed, or its script", out);
+  if (shares.think > kMost) {
+    return Set("think time",
+               absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
+                               100 * shares.think),
+               out);
+  }
+  if (shares.rate > kMost) {
+    return Set("rate",
+               absl::StrFormat("the threads waited for their rate for %.0f %% of their time",
+                               100 * shares.rate),
+               out);
+  }
+  if (shares.fsync > kMost) {
+    return Set(
+        "fsync",
+        absl::StrFormat("the threads had nothing but syncs in flight for %.0f %% of their time",
+                        100 * shares.fsync),
+        out);
+  }
+  if (HasNullTarget(view, w)) {
+    return Set("no storage",
+               "the target is a null target: the load generator's own speed, or its script", out);
+  }
   const Underneath under = FindUnderneath(view, w, report);
   for (const v1::DeviceReport* device : under.devices) {
     const double engine = device->engine_read_bytes() + device->engine_write_bytes();
     const double moved = device->device_read_bytes() + device->device_write_bytes();
     if (device->cross_check().verdict() == v1::CrossCheck::PAGE_CACHE && moved < kMost * engine) {
-      return Set("page cache", absl::StrFormat("%s moved %.0f %% of the engines' bytes, memory the rest", device->name(), engine > 0 ? 100 * moved / engine : 0), out);
+      return Set("page cache",
+                 absl::StrFormat("%s moved %.0f %% of the engines' bytes, memory the rest",
+                                 device->name(), engine > 0 ? 100 * moved / engine : 0),
+                 out);
     }
   }
   if (shares.cpu > kOnProcessor) {
-    return Set("generator CPU", absl::StrFormat("the threads were on a processor for %.0f %% of their time: whether the storage does more, a run with more threads or larger blocks can tell", 100 * shares.cpu), out);
+    return Set(
+        "generator CPU",
+        absl::StrFormat("the threads were on a processor for %.0f %% of their time: whether the "
+                        "storage does more, a run with more threads or larger blocks can tell",
+                        100 * shares.cpu),
+        out);
   }
-  if (!under.network.empty()) return Set("network", absl::StrCat("the target lies on ", under.network, ": a server or daemon answers, and this host's devices do not show it"), out);
+  if (!under.network.empty()) {
+    return Set("network",
+               absl::StrCat("the target lies on ", under.network,
+                            ": a server or daemon answers, and this host's devices do not show it"),
+               out);
+  }
   const double full = QueueFull(view, index);
   for (const v1::DeviceReport* device : under.devices) {
     if (device->queue_size() >= kDeepQueue && device->busy_ratio() >= kBusy) {
-      return Set("device", absl::StrFormat("%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)", device->name(), device->queue_size(), 100 * device->busy_ratio()), out);
+      return Set(
+          "device",
+          absl::StrFormat(
+              "%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)",
+              device->name(), device->queue_size(), 100 * device->busy_ratio()),
+          out);
     }
   }
-  const bool waits_for_writeback = !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
+  const bool waits_for_writeback =
+      !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
   if (waits_for_writeback && (full > kMost || shares.io > kMost)) {
-    return Set("page cache", absl::StrFormat("the threads were in buffered writes for %.0f %% of their time, the longest for %s: such writes end in memory, unless the kernel lets a writer wait for write-back", 100 * shares.io,
-                                             common::FormatDuration(out->total().latency_max_ns())), out);
+    return Set(
+        "page cache",
+        absl::StrFormat(
+            "the threads were in buffered writes for %.0f %% of their time, the longest for %s: "
+            "such writes end in memory, unless the kernel lets a writer wait for write-back",
+            100 * shares.io, common::FormatDuration(out->total().latency_max_ns())),
+        out);
   }
-  if (full > kMost && shares.threads * static_cast<double>(w.queue_depth()) <= kDeepQueue * static_cast<double>(std::max<size_t>(1, view.phase().workers.size()))) {
-    return Set("queue depth", absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the time, and each waited for one before it; whether a greater queue_depth or more threads give more, only a run with them can tell", w.queue_depth(), 100 * full), out);
+  if (full > kMost &&
+      shares.threads * static_cast<double>(w.queue_depth()) <=
+          kDeepQueue * static_cast<double>(std::max<size_t>(1, view.phase().workers.size()))) {
+    return Set(
+        "queue depth",
+        absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the "
+                        "time, and each waited for one before it; whether a greater queue_depth or "
+                        "more threads give more, only a run with them can tell",
+                        w.queue_depth(), 100 * full),
+        out);
   }
   if (full > kMost || shares.io > kMost) {
-    return Set("device", absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a processor for %.0f %%, with a full queue for %.0f %%", 100 * shares.io, 100 * shares.cpu, 100 * full), out);
+    return Set("device",
+               absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a "
+                               "processor for %.0f %%, with a full queue for %.0f %%",
+                               100 * shares.io, 100 * shares.cpu, 100 * full),
+               out);
   }
-  Set("not clear", absl::StrFormat("in I/O %.0f %%, on a processor %.0f %%, in syncs %.0f %%, waiting for the rate %.0f %%", 100 * shares.io, 100 * shares.cpu, 100 * shares.fsync, 100 * shares.rate), out);
+  Set("not clear",
+      absl::StrFormat(
+          "in I/O %.0f %%, on a processor %.0f %%, in syncs %.0f %%, waiting for the rate %.0f %%",
+          100 * shares.io, 100 * shares.cpu, 100 * shares.fsync, 100 * shares.rate),
+      out);
 }
 
 }  // namespace
 
 void AddLimits(const PhaseView& view, v1::PhaseReport* report) {
-  for (int i = 0; i < report->workloads_size(); ++i) Decide(view, i, *report, report->mutable_workloads(i));
+  for (int i = 0; i < report->workloads_size(); ++i) {
+    Decide(view, i, *report, report->mutable_workloads(i));
+  }
 }
 
 }  // namespace lockstep::controller

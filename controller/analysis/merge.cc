@@ -8,13 +8,15 @@ namespace lockstep::controller {
 namespace {
 
 // fio's list.
-constexpr double kPercents[] = {1, 5, 10, 20, 30, 40, 50, 60, 70, 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
+constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
+                                80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
 
 }  // namespace
 
 void MergedCounters::Add(const v1::OperationCounters& c) {
   if (c.operations() != 0) {
-    latency_min_ns_ = operations_ == 0 ? c.latency_min_ns() : std::min(latency_min_ns_, c.latency_min_ns());
+    latency_min_ns_ =
+        operations_ == 0 ? c.latency_min_ns() : std::min(latency_min_ns_, c.latency_min_ns());
     latency_max_ns_ = std::max(latency_max_ns_, c.latency_max_ns());
   }
   operations_ += c.operations();
@@ -23,10 +25,15 @@ void MergedCounters::Add(const v1::OperationCounters& c) {
   short_transfers_ += c.short_transfers();
   latency_sum_ns_ += static_cast<double>(c.latency_sum_ns());
   // In an open loop the latency that counts is the response time.
-  const bool open_loop = std::any_of(c.histograms().begin(), c.histograms().end(), [](const v1::Histogram& h) { return h.metric() == v1::METRIC_RESPONSE_TIME; });
+  const bool open_loop =
+      std::any_of(c.histograms().begin(), c.histograms().end(),
+                  [](const v1::Histogram& h) { return h.metric() == v1::METRIC_RESPONSE_TIME; });
   response_ = response_ || open_loop;
   for (const v1::Histogram& h : c.histograms()) {  // each was checked when it came in
-    if (h.metric() == v1::METRIC_RESPONSE_TIME || (h.metric() == v1::METRIC_SERVICE_TIME && !open_loop)) (void)latencies_.AddEncoded(h.buckets());
+    if (h.metric() == v1::METRIC_RESPONSE_TIME ||
+        (h.metric() == v1::METRIC_SERVICE_TIME && !open_loop)) {
+      (void)latencies_.AddEncoded(h.buckets());
+    }
     if (h.metric() == v1::METRIC_SERVICE_TIME && open_loop) (void)services_.AddEncoded(h.buckets());
     if (h.metric() == v1::METRIC_SUBMISSION_LATENCY) (void)submissions_.AddEncoded(h.buckets());
     submission_ = submission_ || h.metric() == v1::METRIC_SUBMISSION_LATENCY;
@@ -35,7 +42,8 @@ void MergedCounters::Add(const v1::OperationCounters& c) {
 
 void MergedCounters::Add(const MergedCounters& other) {
   if (other.operations_ != 0) {
-    latency_min_ns_ = operations_ == 0 ? other.latency_min_ns_ : std::min(latency_min_ns_, other.latency_min_ns_);
+    latency_min_ns_ =
+        operations_ == 0 ? other.latency_min_ns_ : std::min(latency_min_ns_, other.latency_min_ns_);
     latency_max_ns_ = std::max(latency_max_ns_, other.latency_max_ns_);
   }
   operations_ += other.operations_;
@@ -70,16 +78,19 @@ v1::OperationReport MergedCounters::Report(const std::string& kind, double secon
     v1::Percentile* p = report.add_percentiles();
     p->set_percent(percent);
     // A bucket's midpoint may lie beyond the largest value seen.
-    p->set_latency_ns(std::clamp(latencies_.Percentile(percent), report.latency_min_ns(), report.latency_max_ns()));
+    p->set_latency_ns(std::clamp(latencies_.Percentile(percent), report.latency_min_ns(),
+                                 report.latency_max_ns()));
   }
   return report;
 }
 
 v1::OperationReport MergedCounters::ReportOf(v1::Metric metric, const std::string& kind) const {
-  const common::Histogram& histogram = metric == v1::METRIC_SUBMISSION_LATENCY ? submissions_ : services_;
+  const common::Histogram& histogram =
+      metric == v1::METRIC_SUBMISSION_LATENCY ? submissions_ : services_;
   v1::OperationReport report;
   report.set_kind(kind);
-  report.set_metric(metric == v1::METRIC_SUBMISSION_LATENCY ? "submission_latency" : "service_time");
+  report.set_metric(metric == v1::METRIC_SUBMISSION_LATENCY ? "submission_latency"
+                                                            : "service_time");
   report.set_operations(static_cast<double>(operations_));
   double sum = 0;
   uint64_t count = 0;
@@ -101,11 +112,16 @@ v1::OperationReport MergedCounters::ReportOf(v1::Metric metric, const std::strin
 
 std::string KindText(v1::OperationKind kind) {
   switch (kind) {
-    case v1::OPERATION_KIND_READ: return "read";
-    case v1::OPERATION_KIND_WRITE: return "write";
-    case v1::OPERATION_KIND_TRIM: return "trim";
-    case v1::OPERATION_KIND_FSYNC: return "fsync";
-    default: return absl::StrCat("kind ", static_cast<int>(kind));
+    case v1::OPERATION_KIND_READ:
+      return "read";
+    case v1::OPERATION_KIND_WRITE:
+      return "write";
+    case v1::OPERATION_KIND_TRIM:
+      return "trim";
+    case v1::OPERATION_KIND_FSYNC:
+      return "fsync";
+    default:
+      return absl::StrCat("kind ", static_cast<int>(kind));
   }
 }
 

@@ -32,7 +32,7 @@ class MergedCounters {
   uint64_t latency_min_ns_ = 0, latency_max_ns_ = 0;
   bool response_ = false, submission_ = false;
   common::Histogram latencies_;
-  common::Histogram services_;     // beside response times only
+  common::Histogram services_;  // beside response times only
   common::Histogram submissions_;
 };
 

@@ -11,12 +11,14 @@ namespace {
 // Empty for a row whose phase the job does not have.
 v1::RunPhase LoadOfStored(const storage::RunData& data, const storage::PhaseData& phase) {
   const auto index = static_cast<int>(phase.phase.phase);
-  return index < data.run.job.phases_size() ? LoadOf(data.run.job, data.run.job.phases(index)) : v1::RunPhase();
+  return index < data.run.job.phases_size() ? LoadOf(data.run.job, data.run.job.phases(index))
+                                            : v1::RunPhase();
 }
 
 }  // namespace
 
-PhaseView::PhaseView(const storage::RunData& data, const storage::PhaseData& phase) : data_(data), phase_(phase), load_(LoadOfStored(data, phase)) {}
+PhaseView::PhaseView(const storage::RunData& data, const storage::PhaseData& phase)
+    : data_(data), phase_(phase), load_(LoadOfStored(data, phase)) {}
 
 const storage::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
   for (const storage::RunWorker& worker : data_.workers) {
@@ -33,14 +35,18 @@ std::string PhaseView::HostOf(uint32_t index) const {
 std::vector<const storage::RunWorker*> PhaseView::Absent() const {
   std::vector<const storage::RunWorker*> absent;
   for (const storage::RunWorker& worker : data_.workers) {
-    const bool there = std::any_of(phase_.workers.begin(), phase_.workers.end(), [&](const storage::WorkerPhaseData& w) { return w.worker_index == worker.worker_index; });
+    const bool there = std::any_of(
+        phase_.workers.begin(), phase_.workers.end(),
+        [&](const storage::WorkerPhaseData& w) { return w.worker_index == worker.worker_index; });
     if (!there) absent.push_back(&worker);
   }
   return absent;
 }
 
 bool PhaseView::IsSynthetic() const {
-  return std::any_of(data_.workers.begin(), data_.workers.end(), [](const storage::RunWorker& worker) { return worker.inspection.synthetic(); });
+  return std::any_of(
+      data_.workers.begin(), data_.workers.end(),
+      [](const storage::RunWorker& worker) { return worker.inspection.synthetic(); });
 }
 
 IoSums SumsOf(const v1::IntervalSample& interval) {

@@ -26,9 +26,14 @@ class PhaseView {
   // Whether its figures are made up (lockstep-worker --simulate).
   bool IsSynthetic() const;
 
-  static bool Measured(const v1::IntervalSample& interval) { return interval.interval_class() == v1::INTERVAL_CLASS_MEASURED; }
-  // Whether the worker has a workload in the phase and completed an I/O: others take part in no comparison.
-  static bool Worked(const storage::WorkerPhaseData& worker) { return worker.has_result && worker.result.last_io_ns() != 0; }
+  static bool Measured(const v1::IntervalSample& interval) {
+    return interval.interval_class() == v1::INTERVAL_CLASS_MEASURED;
+  }
+  // Whether the worker has a workload in the phase and completed an I/O: others take part in no
+  // comparison.
+  static bool Worked(const storage::WorkerPhaseData& worker) {
+    return worker.has_result && worker.result.last_io_ns() != 0;
+  }
 
  private:
   const storage::RunData& data_;

@@ -5,8 +5,8 @@
 
 namespace lockstep::controller {
 
-// Everything that is to be said of a run, from what the store holds of it. Pure. A run in progress gives a report of
-// the phases so far.
+// Everything that is to be said of a run, from what the store holds of it. Pure. A run in progress
+// gives a report of the phases so far.
 v1::Report BuildReport(const storage::RunData& data);
 
 }  // namespace lockstep::controller

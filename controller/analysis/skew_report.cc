@@ -12,30 +12,39 @@ namespace {
 
 void HoldToLimit(v1::PhaseReport* report) {
   const double limit = report->start_skew_limit_ns();
-  const std::string found = absl::StrCat(common::FormatDuration(report->start_skew_ns()), " ± ", common::FormatDuration(report->start_skew_bound_ns()));
+  const std::string found = absl::StrCat(common::FormatDuration(report->start_skew_ns()), " ± ",
+                                         common::FormatDuration(report->start_skew_bound_ns()));
   v1::Expectation* expectation = report->add_expectations();
   expectation->set_text(absl::StrCat("start skew <= ", common::FormatDuration(limit)));
   expectation->set_found(found);
   expectation->set_held(report->start_skew_ns() <= limit);
   if (!expectation->held()) {
     report->set_invalid(true);
-    report->add_remarks(absl::StrFormat("INVALID: the start skew of %s is beyond the job's limit of %s", found, common::FormatDuration(limit)));
+    report->add_remarks(
+        absl::StrFormat("INVALID: the start skew of %s is beyond the job's limit of %s", found,
+                        common::FormatDuration(limit)));
   } else if (report->start_skew_ns() + report->start_skew_bound_ns() > limit) {
-    report->add_remarks(absl::StrFormat("the start skew of %s may be beyond the job's limit of %s: the links are too slow to tell", found, common::FormatDuration(limit)));
+    report->add_remarks(absl::StrFormat(
+        "the start skew of %s may be beyond the job's limit of %s: the links are too slow to tell",
+        found, common::FormatDuration(limit)));
   }
 }
 
 }  // namespace
 
-// First I/Os, mapped to the controller's clock. Each lies within its host's bound; what the spread of the true ones can be at the most
-// and at the least follows from all of them, not from the two that look furthest apart.
+// First I/Os, mapped to the controller's clock. Each lies within its host's bound; what the spread
+// of the true ones can be at the most and at the least follows from all of them, not from the two
+// that look furthest apart.
 void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
-  // When each host started, by the controller's clock: somewhere from start - bound to start + bound.
+  // When each host started, by the controller's clock: somewhere from start - bound to start +
+  // bound.
   struct Start {
     int64_t at, low, high;
   };
   std::vector<Start> starts;
-  const auto start_of = [](const storage::WorkerPhaseData& w) { return w.result.first_io_ns() - w.clock.offset_ns; };
+  const auto start_of = [](const storage::WorkerPhaseData& w) {
+    return w.result.first_io_ns() - w.clock.offset_ns;
+  };
   for (const storage::WorkerPhaseData& worker : view.phase().workers) {
     if (!worker.has_result || worker.result.first_io_ns() == 0) continue;
     const int64_t start = start_of(worker);
@@ -44,18 +53,22 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
   report->set_start_skew_limit_ns(static_cast<double>(view.load().start_skew_limit_ns()));
   if (starts.empty()) return;
   const auto by = [&](int64_t Start::*field) {
-    return std::minmax_element(starts.begin(), starts.end(), [field](const Start& a, const Start& b) { return a.*field < b.*field; });
+    return std::minmax_element(
+        starts.begin(), starts.end(),
+        [field](const Start& a, const Start& b) { return a.*field < b.*field; });
   };
   const int64_t first = by(&Start::at).first->at;
   const int64_t skew = by(&Start::at).second->at - first;
-  // The widest and the narrowest that the true spread can be: of two different hosts, since one host starts once.
+  // The widest and the narrowest that the true spread can be: of two different hosts, since one
+  // host starts once.
   int64_t widest = 0;
   const auto lowest = by(&Start::low).first, highest = by(&Start::high).second;
   for (auto other = starts.begin(); other != starts.end(); ++other) {
     if (other != lowest) widest = std::max(widest, other->high - lowest->low);
     if (other != highest) widest = std::max(widest, highest->high - other->low);
   }
-  const int64_t narrowest = std::max<int64_t>(0, by(&Start::low).second->low - by(&Start::high).first->high);
+  const int64_t narrowest =
+      std::max<int64_t>(0, by(&Start::low).second->low - by(&Start::high).first->high);
   report->set_start_skew_ns(static_cast<double>(skew));
   report->set_start_skew_bound_ns(static_cast<double>(std::max(widest - skew, skew - narrowest)));
   for (v1::HostReport& host : *report->mutable_hosts()) {

@@ -24,13 +24,18 @@ bool Connected(grpc::Channel* channel) {
   while (true) {
     const grpc_connectivity_state state = channel->GetState(true);
     if (state == GRPC_CHANNEL_READY) return true;
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN || !channel->WaitForStateChange(state, deadline)) return false;
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || state == GRPC_CHANNEL_SHUTDOWN ||
+        !channel->WaitForStateChange(state, deadline)) {
+      return false;
+    }
   }
 }
 
 }  // namespace
 
-bool Context::Colour(int descriptor) const { return !no_colour && getenv("NO_COLOR") == nullptr && isatty(descriptor) != 0; }
+bool Context::Colour(int descriptor) const {
+  return !no_colour && getenv("NO_COLOR") == nullptr && isatty(descriptor) != 0;
+}
 
 size_t Context::Width() const {
   winsize size = {};
@@ -41,10 +46,14 @@ size_t Context::Width() const {
 absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
   const std::vector<std::string> addresses = absl::StrSplit(controller, ',', absl::SkipEmpty());
   for (const std::string& address : addresses) {
-    if (absl::Status status = common::CheckAddress(address); !status.ok()) return absl::Status(status.code(), "--controller " + std::string(status.message()));
+    if (absl::Status status = common::CheckAddress(address); !status.ok()) {
+      return absl::Status(status.code(), "--controller " + std::string(status.message()));
+    }
     if (tls.any() || common::IsLoopback(address) || insecure) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(address, " is not on this machine; give --tls-cert, --tls-key and --tls-ca, or --insecure-plaintext"));
+        absl::StrCat(address,
+                     " is not on this machine; give --tls-cert, --tls-key and --tls-ca, or "
+                     "--insecure-plaintext"));
   }
   if (addresses.empty()) return absl::InvalidArgumentError("--controller '': write HOST:PORT");
   auto credentials = common::ClientCredentials(tls);
@@ -53,15 +62,18 @@ absl::StatusOr<std::unique_ptr<v1::Controller::Stub>> Context::Connect() const {
   for (const std::string& address : addresses) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-    // A connection of its own each time, so that one that was refused a moment ago is tried again at once.
+    // A connection of its own each time, so that one that was refused a moment ago is tried again
+    // at once.
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kReportBytes));
     auto channel = grpc::CreateCustomChannel(address, *credentials, arguments);
     if (Connected(channel.get())) return v1::Controller::NewStub(channel);
-    absl::StrAppend(&why, why.empty() ? "" : "; ", address, ": ", common::WhyNotConnected(channel, address, tls.any()));
+    absl::StrAppend(&why, why.empty() ? "" : "; ", address, ": ",
+                    common::WhyNotConnected(channel, address, tls.any()));
   }
-  return absl::UnavailableError(absl::StrCat("no controller answers at ", controller, ": ", why,
-                                             ". Start one here with `lockstep up`, or name another with --controller HOST:PORT"));
+  return absl::UnavailableError(absl::StrCat(
+      "no controller answers at ", controller, ": ", why,
+      ". Start one here with `lockstep up`, or name another with --controller HOST:PORT"));
 }
 
 int Fail(const std::string& message) {
@@ -71,11 +83,15 @@ int Fail(const std::string& message) {
 int Fail(const grpc::Status& status) { return Fail(status.error_message()); }
 int Fail(const absl::Status& status) { return Fail(std::string(status.message())); }
 
-std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets) {
+std::unique_ptr<JobFile> LoadJobFile(const std::string& path,
+                                     const std::vector<std::string>& sets) {
   std::string source;
   if (path == "-") {
     char piece[65536];
-    while (source.size() <= static_cast<size_t>(limits::kJobBytes) && std::cin.read(piece, sizeof piece).gcount() > 0) source.append(piece, static_cast<size_t>(std::cin.gcount()));
+    while (source.size() <= static_cast<size_t>(limits::kJobBytes) &&
+           std::cin.read(piece, sizeof piece).gcount() > 0) {
+      source.append(piece, static_cast<size_t>(std::cin.gcount()));
+    }
   } else {
     auto content = common::ReadFile(path);
     if (!content.ok()) {
@@ -92,10 +108,13 @@ std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<
 
 int PrintProblems(const JobFile& file, const grpc::Status& status) {
   v1::Problems problems;
-  if (status.error_code() != grpc::StatusCode::INVALID_ARGUMENT || !problems.ParseFromString(status.error_details()) || problems.problems().empty()) {
+  if (status.error_code() != grpc::StatusCode::INVALID_ARGUMENT ||
+      !problems.ParseFromString(status.error_details()) || problems.problems().empty()) {
     return Fail(status);
   }
-  for (const v1::Problem& problem : problems.problems()) std::cerr << common::Printable(file.Locate(problem)) << "\n";
+  for (const v1::Problem& problem : problems.problems()) {
+    std::cerr << common::Printable(file.Locate(problem)) << "\n";
+  }
   return kInvalidJob;
 }
 

@@ -14,16 +14,17 @@ namespace lockstep::cli {
 // How the command ended, for scripts.
 enum ExitStatus {
   kOk = 0,
-  kError = 1,           // the command itself: no controller, bad flag, refused
-  kInvalidJob = 2,      // the job file has errors
-  kRunFailed = 3,       // the run failed, was aborted or lost its workers
-  kNotHeld = 4,         // the run is done, and an expectation did not hold
-  kCancelled = 130,     // the run was cancelled
+  kError = 1,        // the command itself: no controller, bad flag, refused
+  kInvalidJob = 2,   // the job file has errors
+  kRunFailed = 3,    // the run failed, was aborted or lost its workers
+  kNotHeld = 4,      // the run is done, and an expectation did not hold
+  kCancelled = 130,  // the run was cancelled
 };
 
 // What every command is given.
 struct Context {
-  std::string controller = "127.0.0.1:9640";  // or several, separated by commas: the first that answers
+  // or several, separated by commas: the first that answers
+  std::string controller = "127.0.0.1:9640";
   common::TlsFiles tls;
   bool insecure = false;
   bool no_colour = false;
@@ -45,7 +46,8 @@ int Fail(const absl::Status& status);
 // Reads and parses a job file ("-" is standard input). Prints the errors; nothing then.
 std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets);
 
-// The controller's problems with a job, at their lines, to stderr. Returns kInvalidJob, or kError for other failures.
+// The controller's problems with a job, at their lines, to stderr. Returns kInvalidJob, or kError
+// for other failures.
 int PrintProblems(const JobFile& file, const grpc::Status& status);
 
 // The user's name, for the record.

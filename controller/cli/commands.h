@@ -8,19 +8,24 @@
 
 namespace lockstep::cli {
 
-// Each adds its sub-commands to the program. The chosen one writes its exit status to `*status` when the command line has
-// been parsed; `context` is filled in by then. Both outlive the program's App.
-void AddRunCommands(CLI::App* app, const Context* context, int* status);      // run, submit, watch, stop, report, rerun, plan
-void AddListingCommands(CLI::App* app, const Context* context, int* status);  // status, history, hosts, devices
+// Each adds its sub-commands to the program. The chosen one writes its exit status to `*status`
+// when the command line has been parsed; `context` is filled in by then. Both outlive the program's
+// App.
+// run, submit, watch, stop, report, rerun, plan
+void AddRunCommands(CLI::App* app, const Context* context, int* status);
+// status, history, hosts, devices
+void AddListingCommands(CLI::App* app, const Context* context, int* status);
 void AddUpCommand(CLI::App* app, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
 
-// Submits a job and follows it to its end: report to stdout in `format` (text, json, csv), everything else to stderr. The
-// exit status says how it ended.
-int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner, const std::string& format);
+// Submits a job and follows it to its end: report to stdout in `format` (text, json, csv),
+// everything else to stderr. The exit status says how it ended.
+int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner,
+                    const std::string& format);
 // Prints a run's report; the exit status tells whether it is done and its expectations held.
-int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id, const std::string& format);
+int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
+                const std::string& format);
 
 }  // namespace lockstep::cli

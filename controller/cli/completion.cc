@@ -22,14 +22,20 @@ std::string BashScript(const CLI::App& app) {
   std::string cases;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     absl::StrAppend(&names, " ", command->get_name());
-    absl::StrAppend(&cases, "    ", command->get_name(), ") words=\"", FlagsOf(*command), "\" ;;\n");
+    absl::StrAppend(&cases, "    ", command->get_name(), ") words=\"", FlagsOf(*command),
+                    "\" ;;\n");
   }
   return absl::StrCat(
-      "# For bash: source <(lockstep completion bash)\n_lockstep() {\n  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words command word\n"
-      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case $word in -*) ;; *) command=$word; break ;; esac\n  done\n  case $command in\n    '') words=\"",
+      "# For bash: source <(lockstep completion bash)\n_lockstep() {\n  local "
+      "current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words command word\n"
+      "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case $word in -*) ;; *) "
+      "command=$word; break ;; esac\n  done\n  case $command in\n    '') words=\"",
       names, FlagsOf(app), "\" ;;\n", cases,
-      "  esac\n  case $previous in\n    --format) words='text json csv' ;;\n    watch|report|stop|rerun) words=\"last $words\" ;;\n  esac\n"
-      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n  case $command in\n    run|submit|plan) [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n  esac\n}\n"
+      "  esac\n  case $previous in\n    --format) words='text json csv' ;;\n    "
+      "watch|report|stop|rerun) words=\"last $words\" ;;\n  esac\n"
+      "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n  case $command in\n    "
+      "run|submit|plan) [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n  "
+      "esac\n}\n"
       "complete -F _lockstep lockstep\n");
 }
 
@@ -37,8 +43,11 @@ std::string BashScript(const CLI::App& app) {
 
 void AddCompletionCommand(CLI::App* app, int* status) {
   const auto shell = std::make_shared<std::string>("bash");
-  CLI::App* completion = app->add_subcommand("completion", "Print a completion script for the shell");
-  completion->add_option("SHELL", *shell, "bash or zsh")->check(CLI::IsMember({"bash", "zsh"}))->capture_default_str();
+  CLI::App* completion =
+      app->add_subcommand("completion", "Print a completion script for the shell");
+  completion->add_option("SHELL", *shell, "bash or zsh")
+      ->check(CLI::IsMember({"bash", "zsh"}))
+      ->capture_default_str();
   completion->footer("Example:\n  source <(lockstep completion bash)");
   completion->callback([=] {
     if (*shell == "zsh") std::cout << "autoload -U +X bashcompinit && bashcompinit\n";

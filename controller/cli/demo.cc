@@ -32,7 +32,8 @@ class ScratchDirectory {
     if (mkdtemp(path.data()) == nullptr) return common::ErrnoStatus(errno, path);
     return std::unique_ptr<ScratchDirectory>(new ScratchDirectory(path));
   }
-  // What the job's clean-up removed is gone already; a job that was cancelled at once may leave its files.
+  // What the job's clean-up removed is gone already; a job that was cancelled at once may leave its
+  // files.
   ~ScratchDirectory() {
     const std::string command = absl::StrCat("rm -rf -- '", path_, "'");
     if (system(command.c_str()) != 0) std::cerr << "could not remove " << path_ << "\n";
@@ -46,7 +47,7 @@ class ScratchDirectory {
 
 std::string DemoJob(const std::string& directory, int workers) {
   return absl::StrFormat(R"(name: demo
-description: Four hosts lay out files, run a 70/30 random mix, then read them sequentially, in lockstep.
+description: Four hosts lay out files, run a 70/30 random mix, then read them sequentially.
 labels: {kind: demo}
 hosts: {count: %d}
 store_filesystem: true
@@ -73,7 +74,9 @@ phases:
 }
 
 int RunDemo(const Context& caller, const Flags& flags) {
-  auto scratch = ScratchDirectory::Make(flags.directory.empty() ? (getenv("TMPDIR") != nullptr ? getenv("TMPDIR") : "/tmp") : flags.directory);
+  auto scratch = ScratchDirectory::Make(
+      flags.directory.empty() ? (getenv("TMPDIR") != nullptr ? getenv("TMPDIR") : "/tmp")
+                              : flags.directory);
   if (!scratch.ok()) return Fail(scratch.status());
   LocalFleet::Options options;
   // Before the first thread: everything after it lives in the network that is made here.
@@ -87,7 +90,10 @@ int RunDemo(const Context& caller, const Flags& flags) {
   options.allow = {(*scratch)->path()};
   for (int i = 1; i <= flags.workers; ++i) options.worker_names.push_back(absl::StrCat("node", i));
   std::cerr << "Starting a store, a controller and " << flags.workers << " workers, "
-            << (network.ok() ? "each a host of its own (network namespace)" : absl::StrCat("as plain processes (", std::string(network.message()), ")")) << "\n";
+            << (network.ok()
+                    ? "each a host of its own (network namespace)"
+                    : absl::StrCat("as plain processes (", std::string(network.message()), ")"))
+            << "\n";
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
 
@@ -99,7 +105,10 @@ int RunDemo(const Context& caller, const Flags& flags) {
     grpc::ClientContext call;
     v1::StatusReply reply;
     if ((*stub)->Status(&call, {}, &reply).ok() && reply.workers_size() == flags.workers) break;
-    if (tries > 300) return Fail(absl::StrCat("the workers do not attach; see the logs in ", flags.state_directory));
+    if (tries > 300) {
+      return Fail(
+          absl::StrCat("the workers do not attach; see the logs in ", flags.state_directory));
+    }
     usleep(50000);
   }
   const JobFile file = ParseJobFile("demo.yaml", DemoJob((*scratch)->path(), flags.workers), {});
@@ -112,21 +121,36 @@ int RunDemo(const Context& caller, const Flags& flags) {
 
 void AddDemoCommand(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<Flags>();
-  CLI::App* demo = app->add_subcommand("demo", "The main job on four hosts of this machine, in half a minute of test time");
-  demo->add_option("--state-dir", flags->state_directory, "Where the store lives")->capture_default_str();
-  demo->add_option("--directory", flags->directory, "Where the files go, for a minute; the temporary directory without it");
-  demo->add_option("--workers", flags->workers, "How many hosts")->check(CLI::Range(1, 64))->capture_default_str();
-  demo->add_option("--format", flags->format, "How to print the report")->check(CLI::IsMember({"text", "json", "csv"}))->capture_default_str();
-  demo->footer("As root every worker gets a network namespace and a host name of its own.\nExample:\n  lockstep demo");
+  CLI::App* demo = app->add_subcommand(
+      "demo", "The main job on four hosts of this machine, in half a minute of test time");
+  demo->add_option("--state-dir", flags->state_directory, "Where the store lives")
+      ->capture_default_str();
+  demo->add_option("--directory", flags->directory,
+                   "Where the files go, for a minute; the temporary directory without it");
+  demo->add_option("--workers", flags->workers, "How many hosts")
+      ->check(CLI::Range(1, 64))
+      ->capture_default_str();
+  demo->add_option("--format", flags->format, "How to print the report")
+      ->check(CLI::IsMember({"text", "json", "csv"}))
+      ->capture_default_str();
+  demo->footer(
+      "As root every worker gets a network namespace and a host name of its own.\nExample:\n  "
+      "lockstep demo");
   demo->callback([=] {
     *status = RunDemo(*context, *flags);
     if (*status != kOk) return;
-    const std::string state = flags->state_directory == common::DefaultStateDirectory() ? "" : absl::StrCat(" --state-dir ", flags->state_directory);
+    const std::string state = flags->state_directory == common::DefaultStateDirectory()
+                                  ? ""
+                                  : absl::StrCat(" --state-dir ", flags->state_directory);
     const std::string& self = context->program;
     std::cerr << "\nThe result is in the store; the files are gone. To try next:\n"
-              << "  " << self << " up" << state << "        # in another terminal: all of this, to stay; its web page is at http://127.0.0.1:9641/\n"
+              << "  " << self << " up" << state
+              << "        # in another terminal: all of this, to stay; its web page is at "
+                 "http://127.0.0.1:9641/\n"
               << "  " << self << " report last     # then: this report again, from the store\n"
-              << "  " << self << " sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput WHERE run_id = last_run()'\n";
+              << "  " << self
+              << " sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput WHERE run_id = "
+                 "last_run()'\n";
   });
 }
 

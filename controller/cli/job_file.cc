@@ -55,10 +55,13 @@ std::string EnumText(const EnumValueDescriptor& value) {
     prefix += absl::ascii_toupper(type[i]);
   }
   const std::string name = value.name();
-  return absl::AsciiStrToLower(name.rfind(prefix + "_", 0) == 0 ? name.substr(prefix.size() + 1) : name);
+  return absl::AsciiStrToLower(name.rfind(prefix + "_", 0) == 0 ? name.substr(prefix.size() + 1)
+                                                                : name);
 }
 
-bool SetsUnit(const FieldDescriptor& field, v1::Unit unit) { return field.options().GetExtension(v1::unit) == unit; }
+bool SetsUnit(const FieldDescriptor& field, v1::Unit unit) {
+  return field.options().GetExtension(v1::unit) == unit;
+}
 
 class Reader {
  public:
@@ -69,13 +72,17 @@ class Reader {
     file_->lines[path] = LineOf(node);
     if (node.IsNull()) return CheckRequired(node, path, *message);
     if (node.IsScalar()) return ReadShorthand(node, path, message);
-    if (!node.IsMap()) return Error(node, path, "is a list; fields are expected here: " + FieldNames(*message->GetDescriptor()));
+    if (!node.IsMap()) {
+      return Error(node, path,
+                   "is a list; fields are expected here: " + FieldNames(*message->GetDescriptor()));
+    }
     std::map<const OneofDescriptor*, std::string> chosen;
     std::map<std::string, int> seen;
     for (const auto& [name, value] : EntriesOf(node, path)) {
       const std::string key = name.as<std::string>("");
       const FieldDescriptor* field = Find(*message->GetDescriptor(), key);
-      const std::string here = path.empty() ? common::Printable(key, 100) : absl::StrCat(path, ".", common::Printable(key, 100));
+      const std::string here = path.empty() ? common::Printable(key, 100)
+                                            : absl::StrCat(path, ".", common::Printable(key, 100));
       if (field == nullptr) {
         Error(name, here, UnknownText(*message->GetDescriptor(), key));
         continue;
@@ -86,7 +93,9 @@ class Reader {
       }
       const OneofDescriptor* oneof = field->real_containing_oneof();
       if (oneof != nullptr && !chosen.emplace(oneof, key).second) {
-        Error(name, here, absl::StrCat("cannot stand beside ", chosen[oneof], "; only one of them is possible"));
+        Error(
+            name, here,
+            absl::StrCat("cannot stand beside ", chosen[oneof], "; only one of them is possible"));
         continue;
       }
       file_->lines[here] = name.Mark().line + 1;
@@ -103,13 +112,16 @@ class Reader {
   void Error(const YAML::Node& node, const std::string& path, const std::string& text) {
     constexpr size_t kMostErrors = 100;
     if (file_->errors.size() >= kMostErrors) return;
-    file_->errors.push_back(common::PrintableLines(absl::StrCat(file_->PlaceOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text)));
+    file_->errors.push_back(common::PrintableLines(
+        absl::StrCat(file_->PlaceOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text)));
   }
 
   // Anchors let a short file stand for an endless one.
   bool TooMuch(const YAML::Node& node) {
     constexpr int kMostValues = 200000;
-    if (++values_ == kMostValues) Error(node, "", absl::StrCat("stands for more than ", kMostValues, " values"));
+    if (++values_ == kMostValues) {
+      Error(node, "", absl::StrCat("stands for more than ", kMostValues, " values"));
+    }
     return values_ >= kMostValues;
   }
 
@@ -145,7 +157,9 @@ class Reader {
 
   static const FieldDescriptor* Find(const Descriptor& type, const std::string& key) {
     for (int i = 0; i < type.field_count(); ++i) {
-      if (v1::JobFieldName(*type.field(i)) == key || type.field(i)->name() == key) return type.field(i);
+      if (v1::JobFieldName(*type.field(i)) == key || type.field(i)->name() == key) {
+        return type.field(i);
+      }
     }
     return nullptr;
   }
@@ -178,10 +192,14 @@ class Reader {
     for (int i = 0; i < type->field_count(); ++i) {
       const FieldDescriptor* field = type->field(i);
       if (!field->options().GetExtension(v1::required)) continue;
-      const std::string here = path.empty() ? v1::JobFieldName(*field) : absl::StrCat(path, ".", v1::JobFieldName(*field));
+      const std::string here = path.empty() ? v1::JobFieldName(*field)
+                                            : absl::StrCat(path, ".", v1::JobFieldName(*field));
       // A field that stands there and could not be read has its own error already.
-      const bool present = field->is_repeated() ? reflection->FieldSize(message, field) > 0 : reflection->HasField(message, field);
-      if (!present && file_->lines.count(here) == 0) Error(node, path, absl::StrCat(v1::JobFieldName(*field), " is missing"));
+      const bool present = field->is_repeated() ? reflection->FieldSize(message, field) > 0
+                                                : reflection->HasField(message, field);
+      if (!present && file_->lines.count(here) == 0) {
+        Error(node, path, absl::StrCat(v1::JobFieldName(*field), " is missing"));
+      }
     }
   }
 
@@ -189,7 +207,8 @@ class Reader {
   void ReadShorthand(const YAML::Node& node, const std::string& path, Message* message) {
     const std::string text = common::Printable(node.Scalar(), 100);
     const FieldDescriptor* field = Find(*message->GetDescriptor(), text);
-    if (field != nullptr && field->real_containing_oneof() != nullptr && field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+    if (field != nullptr && field->real_containing_oneof() != nullptr &&
+        field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
       Message* chosen = message->GetReflection()->MutableMessage(message, field);
       return CheckRequired(node, absl::StrCat(path, ".", text), *chosen);
     }
@@ -198,46 +217,64 @@ class Reader {
       const FieldDescriptor* choice = message->GetDescriptor()->field(i);
       if (choice->real_containing_oneof() != nullptr) choices.push_back(choice->name());
     }
-    Error(node, path, absl::StrCat("'", text, "' is not ", choices.empty() ? absl::StrCat("expected here; fields are: ", FieldNames(*message->GetDescriptor()))
-                                                                           : absl::StrCat("one of ", absl::StrJoin(choices, ", "))));
+    Error(node, path,
+          absl::StrCat("'", text, "' is not ",
+                       choices.empty() ? absl::StrCat("expected here; fields are: ",
+                                                      FieldNames(*message->GetDescriptor()))
+                                       : absl::StrCat("one of ", absl::StrJoin(choices, ", "))));
   }
 
-  void ReadField(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, Message* message) {
+  void ReadField(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+                 Message* message) {
     if (field.is_map()) return ReadMap(node, path, field, message);
     if (!field.is_repeated()) return ReadValue(node, path, field, message);
     if (!node.IsSequence()) {
       // One item may stand without a list.
-      if (node.IsNull() || (node.IsMap() && field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE)) return Error(node, path, "is not a list");
+      if (node.IsNull() || (node.IsMap() && field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE)) {
+        return Error(node, path, "is not a list");
+      }
       return ReadValue(node, path + "[0]", field, message);
     }
-    for (size_t i = 0; i < node.size(); ++i) ReadValue(node[i], absl::StrCat(path, "[", i, "]"), field, message);
+    for (size_t i = 0; i < node.size(); ++i) {
+      ReadValue(node[i], absl::StrCat(path, "[", i, "]"), field, message);
+    }
   }
 
-  void ReadMap(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, Message* message) {
+  void ReadMap(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+               Message* message) {
     if (!node.IsMap()) return Error(node, path, "is not a list of KEY: VALUE");
     for (const auto& [name, value] : EntriesOf(node, path)) {
       if (!value.IsScalar()) {
-        Error(value, absl::StrCat(path, ".", common::Printable(name.as<std::string>(""), 100)), "is not a text");
+        Error(value, absl::StrCat(path, ".", common::Printable(name.as<std::string>(""), 100)),
+              "is not a text");
         continue;
       }
       Message* item = message->GetReflection()->AddMessage(message, &field);
-      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("key"), name.as<std::string>(""));
-      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("value"), value.Scalar());
+      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("key"),
+                                       name.as<std::string>(""));
+      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("value"),
+                                       value.Scalar());
     }
   }
 
-  void ReadValue(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, Message* message) {
+  void ReadValue(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+                 Message* message) {
     const Reflection* reflection = message->GetReflection();
     if (TooMuch(node)) return;
     file_->lines[path] = LineOf(node);
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      return Read(node, path, field.is_repeated() ? reflection->AddMessage(message, &field) : reflection->MutableMessage(message, &field));
+      return Read(node, path,
+                  field.is_repeated() ? reflection->AddMessage(message, &field)
+                                      : reflection->MutableMessage(message, &field));
     }
     // YAML reads `null` as no value; the engine of that name needs no quotes all the same.
-    if (node.IsNull() && field.enum_type() != nullptr && field.enum_type()->full_name() == "lockstep.v1.Engine") {
+    if (node.IsNull() && field.enum_type() != nullptr &&
+        field.enum_type()->full_name() == "lockstep.v1.Engine") {
       return reflection->SetEnumValue(message, &field, v1::ENGINE_NULL);
     }
-    if (!node.IsScalar()) return Error(node, path, node.IsNull() ? "has no value" : "is not a single value");
+    if (!node.IsScalar()) {
+      return Error(node, path, node.IsNull() ? "has no value" : "is not a single value");
+    }
     const std::string text = node.Scalar();
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_STRING:
@@ -245,7 +282,9 @@ class Reader {
         return reflection->SetString(message, &field, text);
       case FieldDescriptor::CPPTYPE_BOOL: {
         bool value = false;
-        if (!YAML::convert<bool>::decode(node, value)) return Error(node, path, absl::StrCat("'", text, "' is not true or false"));
+        if (!YAML::convert<bool>::decode(node, value)) {
+          return Error(node, path, absl::StrCat("'", text, "' is not true or false"));
+        }
         return reflection->SetBool(message, &field, value);
       }
       case FieldDescriptor::CPPTYPE_ENUM:
@@ -255,15 +294,20 @@ class Reader {
     }
   }
 
-  void ReadEnum(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, Message* message) {
+  void ReadEnum(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+                Message* message) {
     std::vector<std::string> names;
     for (int i = 0; i < field.enum_type()->value_count(); ++i) {
       const EnumValueDescriptor* value = field.enum_type()->value(i);
       if (value->number() == 0) continue;
       names.push_back(EnumText(*value));
-      if (names.back() == absl::AsciiStrToLower(node.Scalar())) return message->GetReflection()->SetEnum(message, &field, value);
+      if (names.back() == absl::AsciiStrToLower(node.Scalar())) {
+        return message->GetReflection()->SetEnum(message, &field, value);
+      }
     }
-    Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not one of ", absl::StrJoin(names, ", ")));
+    Error(node, path,
+          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not one of ",
+                       absl::StrJoin(names, ", ")));
   }
 
   absl::StatusOr<double> Parse(const FieldDescriptor& field, const std::string& text) {
@@ -274,7 +318,11 @@ class Reader {
     if (SetsUnit(field, v1::UNIT_BYTES)) return widen(common::ParseSize(text));
     if (SetsUnit(field, v1::UNIT_DURATION_NS)) return widen(common::ParseDuration(text));
     if (SetsUnit(field, v1::UNIT_RATIO)) return common::ParseRatio(text);
-    if (SetsUnit(field, v1::UNIT_BYTES_PER_SECOND)) return widen(common::ParseSize(text.size() > 2 && text.substr(text.size() - 2) == "/s" ? text.substr(0, text.size() - 2) : text));
+    if (SetsUnit(field, v1::UNIT_BYTES_PER_SECOND)) {
+      return widen(common::ParseSize(text.size() > 2 && text.substr(text.size() - 2) == "/s"
+                                         ? text.substr(0, text.size() - 2)
+                                         : text));
+    }
     return common::ParseCount(text);
   }
 
@@ -285,10 +333,12 @@ class Reader {
     return absl::StrFormat("%.15g", value);
   }
 
-  void ReadNumber(const YAML::Node& node, const std::string& path, const FieldDescriptor& field, Message* message) {
+  void ReadNumber(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+                  Message* message) {
     // Seeds use all 64 bits, which a double has not.
     uint64_t exact = 0;
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64 && absl::SimpleAtoi(node.Scalar(), &exact)) {
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64 &&
+        absl::SimpleAtoi(node.Scalar(), &exact)) {
       return message->GetReflection()->SetUInt64(message, &field, exact);
     }
     const auto parsed = Parse(field, node.Scalar());
@@ -296,24 +346,47 @@ class Reader {
     const double value = *parsed;
     const auto& options = field.options();
     if (options.HasExtension(v1::min) && value < options.GetExtension(v1::min)) {
-      return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too small; the least is ", Show(field, options.GetExtension(v1::min))));
+      return Error(
+          node, path,
+          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too small; the least is ",
+                       Show(field, options.GetExtension(v1::min))));
     }
     if (options.HasExtension(v1::max) && value > options.GetExtension(v1::max)) {
-      return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large; the most is ", Show(field, options.GetExtension(v1::max))));
+      return Error(
+          node, path,
+          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large; the most is ",
+                       Show(field, options.GetExtension(v1::max))));
     }
     const Reflection* reflection = message->GetReflection();
     const bool list = field.is_repeated();
-    if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is negative"));
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return list ? reflection->AddDouble(message, &field, value) : reflection->SetDouble(message, &field, value);
-    if (value != std::floor(value)) return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not a whole number"));
+    if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+      return Error(node, path,
+                   absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is negative"));
+    }
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+      return list ? reflection->AddDouble(message, &field, value)
+                  : reflection->SetDouble(message, &field, value);
+    }
+    if (value != std::floor(value)) {
+      return Error(
+          node, path,
+          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not a whole number"));
+    }
     const double most = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ? 4294967295.0 : 9.2e18;
-    if (value > most) return Error(node, path, absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large"));
+    if (value > most) {
+      return Error(node, path,
+                   absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large"));
+    }
     switch (field.cpp_type()) {
       case FieldDescriptor::CPPTYPE_UINT32:
-        return list ? reflection->AddUInt32(message, &field, static_cast<uint32_t>(value)) : reflection->SetUInt32(message, &field, static_cast<uint32_t>(value));
-      case FieldDescriptor::CPPTYPE_UINT64: return reflection->SetUInt64(message, &field, static_cast<uint64_t>(value));
-      case FieldDescriptor::CPPTYPE_INT64: return reflection->SetInt64(message, &field, static_cast<int64_t>(value));
-      default: return Error(node, path, "cannot be set in a job file");
+        return list ? reflection->AddUInt32(message, &field, static_cast<uint32_t>(value))
+                    : reflection->SetUInt32(message, &field, static_cast<uint32_t>(value));
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return reflection->SetUInt64(message, &field, static_cast<uint64_t>(value));
+      case FieldDescriptor::CPPTYPE_INT64:
+        return reflection->SetInt64(message, &field, static_cast<int64_t>(value));
+      default:
+        return Error(node, path, "cannot be set in a job file");
     }
   }
 
@@ -321,18 +394,24 @@ class Reader {
   int values_ = 0;
 };
 
-// Sets one value in the tree: phases.0.run.duration=10s. Returns what is wrong, or nothing; `path` is then the field's as errors name it.
+// Sets one value in the tree: phases.0.run.duration=10s. Returns what is wrong, or nothing; `path`
+// is then the field's as errors name it.
 std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path) {
   const size_t equals = set.find('=');
-  if (equals == std::string::npos || equals == 0) return absl::StrCat("--set ", set, ": write PATH=VALUE, as phases.0.run.duration=10s");
-  const std::vector<std::string> parts = absl::StrSplit(set.substr(0, equals), absl::ByAnyChar(".[]"), absl::SkipEmpty());
+  if (equals == std::string::npos || equals == 0) {
+    return absl::StrCat("--set ", set, ": write PATH=VALUE, as phases.0.run.duration=10s");
+  }
+  const std::vector<std::string> parts =
+      absl::StrSplit(set.substr(0, equals), absl::ByAnyChar(".[]"), absl::SkipEmpty());
   std::vector<YAML::Node> chain{*root};
   for (size_t i = 0; i < parts.size(); ++i) {
     YAML::Node here = chain.back();
     uint64_t index = 0;
     if (here.IsSequence()) {
       if (!absl::SimpleAtoi(parts[i], &index) || index >= here.size()) {
-        return absl::StrCat("--set ", set, ": '", parts[i], "' is not one of the list's numbers, 0 to ", here.size() == 0 ? 0 : here.size() - 1);
+        return absl::StrCat("--set ", set, ": '", parts[i],
+                            "' is not one of the list's numbers, 0 to ",
+                            here.size() == 0 ? 0 : here.size() - 1);
       }
       chain.push_back(here[index]);
       absl::StrAppend(path, "[", index, "]");
@@ -361,18 +440,24 @@ std::string TooDeep(const std::string& source) {
   for (char c : source) {
     if (c == '[' || c == '{') ++depth;
     if ((c == ']' || c == '}') && depth > 0) --depth;
-    if (depth > kDeepest) return absl::StrCat("has more than ", kDeepest, " brackets within each other");
+    if (depth > kDeepest) {
+      return absl::StrCat("has more than ", kDeepest, " brackets within each other");
+    }
     column = c == '\n' ? 0 : column + 1;
     indenting = c == '\n' || (indenting && (c == ' ' || c == '-' || c == '?' || c == ':'));
-    if (indenting && column > kDeepestIndent) return absl::StrCat("is indented by more than ", kDeepestIndent, " blanks");
+    if (indenting && column > kDeepestIndent) {
+      return absl::StrCat("is indented by more than ", kDeepestIndent, " blanks");
+    }
   }
   return "";
 }
 
 // What the parser could not read, in words; a tab in front of a line is the most common reason.
-std::string SyntaxError(const std::string& name, const std::string& source, const YAML::Exception& e) {
+std::string SyntaxError(const std::string& name, const std::string& source,
+                        const YAML::Exception& e) {
   const std::vector<std::string> lines = absl::StrSplit(source, '\n');
-  for (int line = std::max(0, e.mark.line - 1); line <= e.mark.line && line < static_cast<int>(lines.size()); ++line) {
+  for (int line = std::max(0, e.mark.line - 1);
+       line <= e.mark.line && line < static_cast<int>(lines.size()); ++line) {
     const size_t first = lines[static_cast<size_t>(line)].find_first_not_of(" \t");
     if (lines[static_cast<size_t>(line)].substr(0, first).find('\t') != std::string::npos) {
       return absl::StrCat(name, ":", line + 1, ": a tab in front; YAML is indented with blanks");
@@ -385,7 +470,9 @@ std::string SyntaxError(const std::string& name, const std::string& source, cons
 
 std::string JobFile::PlaceOf(const std::string& path, int line) const {
   for (const auto& [set_path, set] : sets) {
-    const bool here = path.rfind(set_path, 0) == 0 && (path.size() == set_path.size() || path[set_path.size()] == '.' || path[set_path.size()] == '[');
+    const bool here = path.rfind(set_path, 0) == 0 &&
+                      (path.size() == set_path.size() || path[set_path.size()] == '.' ||
+                       path[set_path.size()] == '[');
     if (here) return absl::StrCat("--set ", set, ": ");
   }
   return absl::StrCat(name, ":", line, ": ");
@@ -397,7 +484,8 @@ std::string JobFile::Locate(const v1::Problem& problem) const {
     const auto found = lines.find(path);
     if (found != lines.end() || path.empty()) {
       const int line = found == lines.end() ? 1 : found->second;
-      return absl::StrCat(PlaceOf(problem.path(), line), problem.path(), problem.path().empty() ? "" : ": ", common::Printable(problem.message()));
+      return absl::StrCat(PlaceOf(problem.path(), line), problem.path(),
+                          problem.path().empty() ? "" : ": ", common::Printable(problem.message()));
     }
     const size_t cut = path.find_last_of(".[");
     path = cut == std::string::npos ? "" : path.substr(0, cut);
@@ -416,15 +504,18 @@ class DocumentStarts final : public YAML::EventHandler {
   void OnDocumentEnd() override {}
   void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
   void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t, const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
   void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t, YAML::EmitterStyle::value) override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
   void OnMapEnd() override {}
 };
 
-// The line at which a second document begins; 0 where there is none. YAML::LoadAll() would do, but never ends where a document begins
-// with what none can begin with (`, a`).
+// The line at which a second document begins; 0 where there is none. YAML::LoadAll() would do, but
+// never ends where a document begins with what none can begin with (`, a`).
 int SecondDocument(const std::string& source) {
   std::istringstream text(source);
   YAML::Parser parser(text);
@@ -434,13 +525,15 @@ int SecondDocument(const std::string& source) {
 
 }  // namespace
 
-JobFile ParseJobFile(const std::string& name, const std::string& source, const std::vector<std::string>& sets) {
+JobFile ParseJobFile(const std::string& name, const std::string& source,
+                     const std::vector<std::string>& sets) {
   JobFile file;
   file.name = name;
   file.source = source;
   YAML::Node root;
   if (source.size() > static_cast<size_t>(limits::kJobBytes)) {
-    file.errors.push_back(absl::StrCat(name, ":1: has ", source.size(), " bytes; the most is ", limits::kJobBytes));
+    file.errors.push_back(
+        absl::StrCat(name, ":1: has ", source.size(), " bytes; the most is ", limits::kJobBytes));
     return file;
   }
   if (const std::string deep = TooDeep(source); !deep.empty()) {
@@ -449,7 +542,8 @@ JobFile ParseJobFile(const std::string& name, const std::string& source, const s
   }
   try {
     if (const int line = SecondDocument(source); line != 0) {
-      file.errors.push_back(absl::StrCat(name, ":", line, ": a second document begins here; a job file has one"));
+      file.errors.push_back(
+          absl::StrCat(name, ":", line, ": a second document begins here; a job file has one"));
       return file;
     }
     root = YAML::Load(source);
@@ -458,7 +552,9 @@ JobFile ParseJobFile(const std::string& name, const std::string& source, const s
     return file;
   }
   if (!root.IsMap()) {
-    file.errors.push_back(absl::StrCat(name, ":1: not a job: fields like `name:` and `phases:` are expected; docs/job-reference.md lists them"));
+    file.errors.push_back(absl::StrCat(name,
+                                       ":1: not a job: fields like `name:` and `phases:` are "
+                                       "expected; docs/job-reference.md lists them"));
     return file;
   }
   for (const std::string& set : sets) {

@@ -10,24 +10,30 @@
 
 namespace lockstep::cli {
 
-// A job file: YAML onto JobSpec by reflection. Keys are the proto's field names without the suffix of their unit; values take
-// units (8KiB, 70%, 90s, 20k); `pattern: random` stands for `pattern: {random: {}}`.
+// A job file: YAML onto JobSpec by reflection. Keys are the proto's field names without the suffix
+// of their unit; values take units (8KiB, 70%, 90s, 20k); `pattern: random` stands for `pattern:
+// {random: {}}`.
 struct JobFile {
   std::string name;    // as given on the command line
   std::string source;  // its text
   v1::JobSpec job;
-  // "mixed.yaml:14: phases[1].run.workloads[0].block_size: '4q' is not a size; write 4096, 4KiB, 4k": all of them.
+  // "mixed.yaml:14: phases[1].run.workloads[0].block_size: '4q' is not a size; write 4096, 4KiB,
+  // 4k": all of them.
   std::vector<std::string> errors;
   std::map<std::string, int> lines;  // of field paths
-  std::vector<std::pair<std::string, std::string>> sets;  // overridden fields, and the words that did it
+  // overridden fields, and the words that did it
+  std::vector<std::pair<std::string, std::string>> sets;
 
-  // The line for a problem that the controller found: of the path itself, or of the nearest one above.
+  // The line for a problem that the controller found: of the path itself, or of the nearest one
+  // above.
   std::string Locate(const v1::Problem& problem) const;
   // "mixed.yaml:14: ", or "--set …: " for a field that was set on the command line.
   std::string PlaceOf(const std::string& path, int line) const;
 };
 
-// Reads `source`, with `sets` ("phases.0.run.duration=10s") applied first. Never fails: errors are in the result.
-JobFile ParseJobFile(const std::string& name, const std::string& source, const std::vector<std::string>& sets);
+// Reads `source`, with `sets` ("phases.0.run.duration=10s") applied first. Never fails: errors are
+// in the result.
+JobFile ParseJobFile(const std::string& name, const std::string& source,
+                     const std::vector<std::string>& sets);
 
 }  // namespace lockstep::cli

@@ -23,22 +23,34 @@ namespace {
 using controller::TextTable;
 
 void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, size_t width) {
-  TextTable table({"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s", "expectations"}, {0, 1, 2, 3, 4, 8}, {0, 2});
+  TextTable table(
+      {"run", "job", "state", "submitted (UTC)", "by", "hosts", "IOPS", "MiB/s", "expectations"},
+      {0, 1, 2, 3, 4, 8}, {0, 2});
   for (const v1::RunSummary& run : runs) {
-    table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60), absl::StrCat(run.state(), run.degraded() ? ", degraded" : ""), run.submitted_at(), common::Printable(run.owner(), 40),
-               run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-", run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
-               run.iops() > 0 ? absl::StrFormat("%.1f", run.bytes_per_second() / 1048576) : "-", run.expectations()});
+    table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60),
+               absl::StrCat(run.state(), run.degraded() ? ", degraded" : ""), run.submitted_at(),
+               common::Printable(run.owner(), 40),
+               run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-",
+               run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
+               run.iops() > 0 ? absl::StrFormat("%.1f", run.bytes_per_second() / 1048576) : "-",
+               run.expectations()});
   }
   std::cout << table.Render("", width);
 }
 
 void PrintStatus(const v1::StatusReply& reply, size_t width) {
-  std::cout << "controller " << reply.version() << ", epoch " << reply.epoch() << "\nstore: " << reply.store() << "\nyou are " << reply.principal() << ", " << reply.role()
-            << "\n" << reply.workers_size() << (reply.workers_size() == 1 ? " worker attached\n" : " workers attached\n");
+  std::cout << "controller " << reply.version() << ", epoch " << reply.epoch()
+            << "\nstore: " << reply.store() << "\nyou are " << reply.principal() << ", "
+            << reply.role() << "\n"
+            << reply.workers_size()
+            << (reply.workers_size() == 1 ? " worker attached\n" : " workers attached\n");
   const v1::StoreState& store = reply.store_state();
   if (store.away()) {
-    std::cout << absl::StrFormat("THE STORE IS AWAY since %.0f s: running phases finish into the spool (%s of %s), no new one starts\n  %s\n", store.away_seconds(),
-                                 common::FormatSize(store.spooled_bytes()), common::FormatSize(store.spool_limit_bytes()), store.reason());
+    std::cout << absl::StrFormat(
+        "THE STORE IS AWAY since %.0f s: running phases finish into the spool (%s of %s), no new "
+        "one starts\n  %s\n",
+        store.away_seconds(), common::FormatSize(store.spooled_bytes()),
+        common::FormatSize(store.spool_limit_bytes()), store.reason());
   }
   if (reply.runs().empty()) {
     std::cout << "nothing is queued or running\n";
@@ -48,22 +60,39 @@ void PrintStatus(const v1::StatusReply& reply, size_t width) {
 }
 
 void PrintHosts(const v1::StatusReply& reply, size_t width) {
-  TextTable table({"host", "cpus", "memory", "kernel", "clock bound", "drift ppm", "round trip", "wall clock", "run", "may use"}, {0, 3, 8, 9}, {0});
+  TextTable table({"host", "cpus", "memory", "kernel", "clock bound", "drift ppm", "round trip",
+                   "wall clock", "run", "may use"},
+                  {0, 3, 8, 9}, {0});
   for (const v1::AttachedWorker& worker : reply.workers()) {
     const v1::HostFacts& host = worker.hello().host();
-    table.Add({host.name(), absl::StrCat(host.cpus()), common::FormatSize(std::round(static_cast<double>(host.memory_bytes()) / 1073741824) * 1073741824), host.kernel(),
-               absl::StrCat("±", common::FormatDuration(worker.clock_bound_ns())), absl::StrFormat("%.1f ± %.1f", worker.clock_drift_ppm(), worker.clock_drift_bound_ppm()), common::FormatDuration(worker.round_trip_ns()),
-               absl::StrCat(worker.wall_difference_ns() < 0 ? "" : "+", common::FormatDuration(worker.wall_difference_ns())),
-               worker.away() ? "AWAY" : worker.run_id().empty() ? "free" : worker.run_id().substr(0, 8), absl::StrJoin(worker.hello().allow(), " ")});
+    table.Add(
+        {host.name(), absl::StrCat(host.cpus()),
+         common::FormatSize(std::round(static_cast<double>(host.memory_bytes()) / 1073741824) *
+                            1073741824),
+         host.kernel(), absl::StrCat("±", common::FormatDuration(worker.clock_bound_ns())),
+         absl::StrFormat("%.1f ± %.1f", worker.clock_drift_ppm(), worker.clock_drift_bound_ppm()),
+         common::FormatDuration(worker.round_trip_ns()),
+         absl::StrCat(worker.wall_difference_ns() < 0 ? "" : "+",
+                      common::FormatDuration(worker.wall_difference_ns())),
+         worker.away()             ? "AWAY"
+         : worker.run_id().empty() ? "free"
+                                   : worker.run_id().substr(0, 8),
+         absl::StrJoin(worker.hello().allow(), " ")});
   }
-  std::cout << (table.empty() ? "no worker is attached; start one with lockstep-worker --controller …, or some here with lockstep up\n" : table.Render("", width));
+  std::cout << (table.empty() ? "no worker is attached; start one with lockstep-worker "
+                                "--controller …, or some here with lockstep up\n"
+                              : table.Render("", width));
 }
 
 void PrintDevices(const v1::DevicesReply& reply, size_t width) {
-  TextTable table({"host", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5}, {0, 1});
+  TextTable table({"host", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5},
+                  {0, 1});
   std::set<std::string> seen;  // one kernel's device once, whatever number of workers sees it
-  std::map<std::string, const v1::BlockDevice*> looked;  // of several workers, the one that may look at it
-  const auto key = [](const v1::HostDevices& host, const v1::BlockDevice& device) { return absl::StrCat(host.boot_id(), "/", device.name()); };
+  // of several workers, the one that may look at it
+  std::map<std::string, const v1::BlockDevice*> looked;
+  const auto key = [](const v1::HostDevices& host, const v1::BlockDevice& device) {
+    return absl::StrCat(host.boot_id(), "/", device.name());
+  };
   for (const v1::HostDevices& host : reply.hosts()) {
     for (const v1::BlockDevice& device : host.devices()) {
       const v1::BlockDevice*& best = looked[key(host, device)];
@@ -75,11 +104,17 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
     for (const v1::BlockDevice& listed : host.devices()) {
       if (!seen.insert(key(host, listed)).second) continue;
       const v1::BlockDevice& device = *looked[key(host, listed)];
-      const std::string state = !device.in_use().empty() ? device.in_use() : device.allowed() ? "blank" : "not used now; not looked at (outside --allow)";
-      table.Add({host.host(), device.path(), common::FormatSize(static_cast<double>(device.size_bytes())), device.identity().empty() ? "-" : device.identity(), device.scheduler(), state});
+      const std::string state = !device.in_use().empty() ? device.in_use()
+                                : device.allowed()
+                                    ? "blank"
+                                    : "not used now; not looked at (outside --allow)";
+      table.Add({host.host(), device.path(),
+                 common::FormatSize(static_cast<double>(device.size_bytes())),
+                 device.identity().empty() ? "-" : device.identity(), device.scheduler(), state});
     }
   }
-  std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n" : table.Render("", width));
+  std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n"
+                              : table.Render("", width));
 }
 
 int ShowDevices(const Context& context, const std::string& format) {
@@ -107,11 +142,14 @@ int ForgetHost(const Context& context, const std::string& host) {
   v1::ForgetReply reply;
   const grpc::Status status = (*stub)->Forget(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  std::cout << (reply.forgotten() == 0 ? "nothing was known of the certificate of " : "the next certificate that attaches has the name ") << common::Printable(host) << "\n";
+  std::cout << (reply.forgotten() == 0 ? "nothing was known of the certificate of "
+                                       : "the next certificate that attaches has the name ")
+            << common::Printable(host) << "\n";
   return kOk;
 }
 
-int ShowStatus(const Context& context, const std::string& format, void (*print)(const v1::StatusReply&, size_t width)) {
+int ShowStatus(const Context& context, const std::string& format,
+               void (*print)(const v1::StatusReply&, size_t width)) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
@@ -127,7 +165,8 @@ int ShowStatus(const Context& context, const std::string& format, void (*print)(
   return kOk;
 }
 
-int ShowHistory(const Context& context, const v1::HistoryRequest& request, const std::string& format) {
+int ShowHistory(const Context& context, const v1::HistoryRequest& request,
+                const std::string& format) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
@@ -149,21 +188,29 @@ int ShowHistory(const Context& context, const v1::HistoryRequest& request, const
 
 void AddListingCommands(CLI::App* app, const Context* context, int* status) {
   const auto format = std::make_shared<std::string>("text");
-  const auto listing = [=](const char* name, const char* what, void (*print)(const v1::StatusReply&, size_t)) {
+  const auto listing = [=](const char* name, const char* what,
+                           void (*print)(const v1::StatusReply&, size_t)) {
     CLI::App* command = app->add_subcommand(name, what);
-    command->add_option("--format", *format, "How to print")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+    command->add_option("--format", *format, "How to print")
+        ->check(CLI::IsMember({"text", "json"}))
+        ->capture_default_str();
     command->footer(absl::StrCat("Example:\n  lockstep ", name));
     command->callback([=] { *status = ShowStatus(*context, *format, print); });
   };
   listing("status", "What the controller is doing", PrintStatus);
   listing("hosts", "The attached workers, their clocks and what they may use", PrintHosts);
-  CLI::App* devices = app->add_subcommand("devices", "The hosts' block devices as they are now, their identities and what is on them");
-  devices->add_option("--format", *format, "How to print")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+  CLI::App* devices = app->add_subcommand(
+      "devices", "The hosts' block devices as they are now, their identities and what is on them");
+  devices->add_option("--format", *format, "How to print")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   devices->footer("Example:\n  lockstep devices");
   devices->callback([=] { *status = ShowDevices(*context, *format); });
 
   const auto host = std::make_shared<std::string>();
-  CLI::App* forget = app->add_subcommand("forget", "Let another certificate attach under a host's name, after the machine was replaced (admin)");
+  CLI::App* forget = app->add_subcommand(
+      "forget",
+      "Let another certificate attach under a host's name, after the machine was replaced (admin)");
   forget->add_option("HOST", *host, "The host's name")->required();
   forget->footer("Example:\n  lockstep forget node7");
   forget->callback([=] { *status = ForgetHost(*context, *host); });
@@ -173,10 +220,14 @@ void AddListingCommands(CLI::App* app, const Context* context, int* status) {
   const auto job = std::make_shared<std::string>();
   const auto owner = std::make_shared<std::string>();
   CLI::App* history = app->add_subcommand("history", "Runs, newest first");
-  history->add_option("-n,--limit", *limit, "How many")->check(CLI::Range(int64_t{1}, limits::kHistoryLimit))->capture_default_str();
+  history->add_option("-n,--limit", *limit, "How many")
+      ->check(CLI::Range(int64_t{1}, limits::kHistoryLimit))
+      ->capture_default_str();
   history->add_option("--job", *job, "Only of this job's name");
   history->add_option("--owner", *owner, "Only of this owner");
-  history->add_option("--format", *format, "How to print")->check(CLI::IsMember({"text", "json"}))->capture_default_str();
+  history->add_option("--format", *format, "How to print")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   history->footer("Example:\n  lockstep history --job mixed -n 5");
   history->callback([=] {
     request->set_limit(*limit);

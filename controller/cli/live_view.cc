@@ -9,8 +9,8 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
-#include <optional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -61,37 +61,50 @@ class Printer {
     if (pending_) std::cerr << "\n";
     pending_ = false;
   }
-  std::string Paint(const std::string& text, const char* code) const { return colour_ ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text; }
+  std::string Paint(const std::string& text, const char* code) const {
+    return colour_ ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text;
+  }
 
   void PrintPhase(const v1::PhaseChange& phase) {
     if (phase.state() == shown_state_ && phase.index() == shown_phase_) return;
     shown_state_ = phase.state();
     shown_phase_ = phase.index();
     EndLineNow();
-    const std::string expected = phase.expected_seconds() > 0 && phase.state() == "running" ? absl::StrFormat(" for %.0f s", phase.expected_seconds()) : "";
-    std::cerr << Paint(absl::StrFormat("[%d/%d] %s", phase.index() + 1, phase.count(), phase.name()), "1") << ": " << phase.state() << expected << "\n";
+    const std::string expected = phase.expected_seconds() > 0 && phase.state() == "running"
+                                     ? absl::StrFormat(" for %.0f s", phase.expected_seconds())
+                                     : "";
+    std::cerr << Paint(
+                     absl::StrFormat("[%d/%d] %s", phase.index() + 1, phase.count(), phase.name()),
+                     "1")
+              << ": " << phase.state() << expected << "\n";
   }
 
   void PrintInterval(const v1::FleetInterval& interval) {
     EndLineNow();
     if (interval.interval_class() == "drain") return;  // a fraction of a second: no rate for people
     const bool counted = interval.interval_class() == "measured";
-    std::cerr << absl::StrFormat("  %6.1f s  %9s IOPS  %9.1f MiB/s  p99 %9s%s%s\n", interval.end_seconds(), common::FormatCount(interval.iops()),
-                                 interval.bytes_per_second() / 1048576, common::FormatDuration(interval.p99_ns()), counted ? "" : "  (" + interval.interval_class() + ")",
-                                 interval.errors() > 0 ? absl::StrFormat("  %.0f errors", interval.errors()) : "");
+    std::cerr << absl::StrFormat(
+        "  %6.1f s  %9s IOPS  %9.1f MiB/s  p99 %9s%s%s\n", interval.end_seconds(),
+        common::FormatCount(interval.iops()), interval.bytes_per_second() / 1048576,
+        common::FormatDuration(interval.p99_ns()),
+        counted ? "" : "  (" + interval.interval_class() + ")",
+        interval.errors() > 0 ? absl::StrFormat("  %.0f errors", interval.errors()) : "");
   }
 
   void PrintProgress(const v1::ProgressUpdate& progress) {
     if (!terminal_ || progress.total_bytes() <= 0) return;
-    std::cerr << absl::StrFormat("\r  %3.0f %%  %s of %s   ", 100 * progress.done_bytes() / progress.total_bytes(), common::FormatSize(progress.done_bytes()),
-                                 common::FormatSize(progress.total_bytes()));
+    std::cerr << absl::StrFormat(
+        "\r  %3.0f %%  %s of %s   ", 100 * progress.done_bytes() / progress.total_bytes(),
+        common::FormatSize(progress.done_bytes()), common::FormatSize(progress.total_bytes()));
     pending_ = true;
   }
 
   void PrintEvent(const v1::EventReport& event) {
     if (event.severity() == "info") return;
     EndLineNow();
-    std::cerr << Paint(absl::StrCat("  ", event.severity(), event.host().empty() ? "" : " on ", event.host(), ": ", event.message()), event.severity() == "error" ? "31" : "33")
+    std::cerr << Paint(absl::StrCat("  ", event.severity(), event.host().empty() ? "" : " on ",
+                                    event.host(), ": ", event.message()),
+                       event.severity() == "error" ? "31" : "33")
               << "\n";
   }
 
@@ -110,7 +123,8 @@ int interrupt_pipe = -1;  // where the handlers write; a signal's handler can re
 // Takes SIGINT and SIGTERM while it lives; what they lead to is done on a thread of its own.
 class Interrupts {
  public:
-  Interrupts(v1::Controller::Stub* stub, std::string run_id, Owner owner, Printer* printer, grpc::ClientContext* watch)
+  Interrupts(v1::Controller::Stub* stub, std::string run_id, Owner owner, Printer* printer,
+             grpc::ClientContext* watch)
       : stub_(stub), run_id_(std::move(run_id)), owner_(owner), printer_(printer), watch_(watch) {
     if (pipe2(pipe_, O_CLOEXEC) != 0) return;
     interrupt_pipe = pipe_[1];
@@ -155,7 +169,8 @@ class Interrupts {
     const int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
     if (terminal < 0) return Wish::kLeave;
     printer_->Hold();
-    std::cerr << "\n[c]ancel the run, stop [w]atching (it goes on), or Enter to keep watching? " << std::flush;
+    std::cerr << "\n[c]ancel the run, stop [w]atching (it goes on), or Enter to keep watching? "
+              << std::flush;
     std::optional<Wish> wish;
     while (!wish) {
       pollfd ready[] = {{terminal, POLLIN, 0}, {pipe_[0], POLLIN, 0}};

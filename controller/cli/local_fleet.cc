@@ -25,7 +25,8 @@ std::string FindBinary(const std::string& name) {
   if (readlink("/proc/self/exe", self, sizeof self - 1) < 0) return "";
   std::string folder(self);
   folder = folder.substr(0, folder.rfind('/'));
-  for (const std::string& path : {folder + "/" + name, folder + "/../" + name, folder + "/../../worker/" + name}) {
+  for (const std::string& path :
+       {folder + "/" + name, folder + "/../" + name, folder + "/../../worker/" + name}) {
     if (access(path.c_str(), X_OK) == 0) return path;
   }
   return "";
@@ -70,7 +71,8 @@ void EndProcess(pid_t pid) {
 
 }  // namespace
 
-absl::StatusOr<pid_t> LocalFleet::Spawn(const std::vector<std::string>& words, const std::string& log) const {
+absl::StatusOr<pid_t> LocalFleet::Spawn(const std::vector<std::string>& words,
+                                        const std::string& log) const {
   std::vector<std::string> copy = words;
   const std::vector<char*> raw = Raw(&copy);
   const pid_t pid = fork();
@@ -83,14 +85,22 @@ absl::StatusOr<pid_t> LocalFleet::Spawn(const std::vector<std::string>& words, c
 }
 
 absl::Status LocalFleet::StartController() {
-  const std::string ready = absl::StrCat(options_.state_directory, "/controller.", getpid(), ".ready");
+  const std::string ready =
+      absl::StrCat(options_.state_directory, "/controller.", getpid(), ".ready");
   const std::string log = options_.quiet ? options_.state_directory + "/controller.log" : "";
   unlink(ready.c_str());
   if (!log.empty()) unlink(log.c_str());
-  std::vector<std::string> words = {FindBinary("lockstep-controller"), "--state-dir", options_.state_directory, "--ready-file", ready, "--listen", options_.listen};
+  std::vector<std::string> words = {FindBinary("lockstep-controller"),
+                                    "--state-dir",
+                                    options_.state_directory,
+                                    "--ready-file",
+                                    ready,
+                                    "--listen",
+                                    options_.listen};
   if (words[0].empty()) return absl::NotFoundError("lockstep-controller is not beside lockstep");
   if (options_.namespaces) {
-    words.insert(words.end(), {"--listen", absl::StrCat(kBridgeAddress, ":0"), "--insecure-plaintext"});
+    words.insert(words.end(),
+                 {"--listen", absl::StrCat(kBridgeAddress, ":0"), "--insecure-plaintext"});
   }
   if (!options_.http.empty()) words.insert(words.end(), {"--http", options_.http});
   if (!options_.store.empty()) words.insert(words.end(), {"--store", options_.store});
@@ -101,7 +111,9 @@ absl::Status LocalFleet::StartController() {
   for (int i = 0; i < kStartTries; ++i) {
     if (waitpid(controller_, nullptr, WNOHANG) == controller_) {
       controller_ = -1;
-      return absl::UnavailableError(absl::StrCat("the controller did not start", log.empty() ? "; its words are above" : ":\n" + TailOf(log)));
+      return absl::UnavailableError(
+          absl::StrCat("the controller did not start",
+                       log.empty() ? "; its words are above" : ":\n" + TailOf(log)));
     }
     const auto text = common::ReadFile(ready);
     if (text.ok()) {
@@ -121,13 +133,17 @@ absl::Status LocalFleet::StartController() {
 
 absl::Status LocalFleet::StartWorker(int index) {
   const std::string& name = options_.worker_names[index];
-  const std::string log = options_.quiet ? absl::StrCat(options_.state_directory, "/", name, ".log") : "";
+  const std::string log =
+      options_.quiet ? absl::StrCat(options_.state_directory, "/", name, ".log") : "";
   if (!log.empty()) unlink(log.c_str());
-  std::vector<std::string> words = {FindBinary("lockstep-worker"), "--controller", worker_address_, "--state-dir",
+  std::vector<std::string> words = {FindBinary("lockstep-worker"), "--controller", worker_address_,
+                                    "--state-dir",
                                     absl::StrCat(options_.state_directory, "/workers/", name)};
   if (words[0].empty()) return absl::NotFoundError("lockstep-worker is not beside lockstep");
   for (const std::string& entry : options_.allow) words.insert(words.end(), {"--allow", entry});
-  for (const std::string& entry : options_.allow_expendable) words.insert(words.end(), {"--allow-expendable", entry});
+  for (const std::string& entry : options_.allow_expendable) {
+    words.insert(words.end(), {"--allow-expendable", entry});
+  }
   words.push_back(options_.namespaces ? "--insecure-plaintext" : absl::StrCat("--name=", name));
   auto pid = options_.namespaces ? ForkIntoHost(index + 1, name,
                                                 [&] {
@@ -143,7 +159,9 @@ absl::Status LocalFleet::StartWorker(int index) {
 
 absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& options) {
   std::unique_ptr<LocalFleet> fleet(new LocalFleet(options));
-  if (absl::Status status = common::MakeDirectories(options.state_directory, 0755); !status.ok()) return status;
+  if (absl::Status status = common::MakeDirectories(options.state_directory, 0755); !status.ok()) {
+    return status;
+  }
   if (absl::Status status = fleet->StartController(); !status.ok()) return status;
   for (int i = 0; i < options.workers; ++i) {
     if (absl::Status status = fleet->StartWorker(i); !status.ok()) return status;
@@ -162,7 +180,10 @@ pid_t LocalFleet::Ended() const {
   all.push_back(controller_);
   for (pid_t pid : all) {
     siginfo_t facts = {};
-    if (waitid(P_PID, static_cast<id_t>(pid), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_pid == pid) return pid;
+    if (waitid(P_PID, static_cast<id_t>(pid), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        facts.si_pid == pid) {
+      return pid;
+    }
   }
   return 0;
 }

@@ -16,17 +16,19 @@ class LocalFleet {
   struct Options {
     std::string state_directory;
     std::string listen = "127.0.0.1:9640";
-    std::string http;                     // empty: no web page
-    std::string store;                    // empty: embedded
+    std::string http;   // empty: no web page
+    std::string store;  // empty: embedded
     int workers = 1;
     std::vector<std::string> worker_names;  // of each worker
     std::vector<std::string> allow;
     std::vector<std::string> allow_expendable;
-    bool store_filesystem = false;        // jobs may lay out files on the store's own file system
-    bool namespaces = false;              // a network namespace per worker; EnterPrivateNetwork() was called
-    bool quiet = false;                   // the daemons' logs go to files in the state directory
+    bool store_filesystem = false;  // jobs may lay out files on the store's own file system
+    // a network namespace per worker; EnterPrivateNetwork() was called
+    bool namespaces = false;
+    bool quiet = false;  // the daemons' logs go to files in the state directory
   };
-  // Returns once the controller listens and every worker is started. Fails with the daemon's own words.
+  // Returns once the controller listens and every worker is started. Fails with the daemon's own
+  // words.
   static absl::StatusOr<std::unique_ptr<LocalFleet>> Start(const Options& options);
   // Ends all, workers first, and waits.
   ~LocalFleet();

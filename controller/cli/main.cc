@@ -1,7 +1,7 @@
 // lockstep: the command line.
 
-#include <cstdlib>
 #include <csignal>
+#include <cstdlib>
 
 #include "CLI/CLI.hpp"
 #include "common/version.h"
@@ -12,12 +12,20 @@ namespace {
 // What is wrong with the first word that is no command; empty when there is none.
 std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   std::string names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names += (names.empty() ? "" : ", ") + command->get_name();
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names += (names.empty() ? "" : ", ") + command->get_name();
+  }
   for (int i = 1; i < argc; ++i) {
     const std::string word(argv[i]);
-    if (word.rfind("-", 0) != 0) return "'" + word + "' is no command; there are: " + names + ". lockstep COMMAND --help tells more";
+    if (word.rfind("-", 0) != 0) {
+      return "'" + word + "' is no command; there are: " + names +
+             ". lockstep COMMAND --help tells more";
+    }
     // Options before the command have a value each, but for the flags.
-    if (word.find('=') == std::string::npos && word != "--no-color" && word != "--insecure-plaintext") ++i;
+    if (word.find('=') == std::string::npos && word != "--no-color" &&
+        word != "--insecure-plaintext") {
+      ++i;
+    }
   }
   return "";
 }
@@ -34,14 +42,24 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", common::kSoftwareVersion);
   app.require_subcommand(1);
   app.fallthrough();
-  app.add_option("--controller", context.controller, "HOST:PORT of the controller")->envname("LOCKSTEP_CONTROLLER")->capture_default_str();
-  app.add_option("--tls-cert", context.tls.certificate, "PEM certificate of yours")->envname("LOCKSTEP_TLS_CERT");
-  app.add_option("--tls-key", context.tls.key, "PEM key of the certificate")->envname("LOCKSTEP_TLS_KEY");
-  app.add_option("--tls-ca", context.tls.authority, "PEM certificate of the authority that signed the controller's")->envname("LOCKSTEP_TLS_CA");
-  app.add_flag("--insecure-plaintext", context.insecure, "Dial a controller on another machine without TLS");
+  app.add_option("--controller", context.controller, "HOST:PORT of the controller")
+      ->envname("LOCKSTEP_CONTROLLER")
+      ->capture_default_str();
+  app.add_option("--tls-cert", context.tls.certificate, "PEM certificate of yours")
+      ->envname("LOCKSTEP_TLS_CERT");
+  app.add_option("--tls-key", context.tls.key, "PEM key of the certificate")
+      ->envname("LOCKSTEP_TLS_KEY");
+  app.add_option("--tls-ca", context.tls.authority,
+                 "PEM certificate of the authority that signed the controller's")
+      ->envname("LOCKSTEP_TLS_CA");
+  app.add_flag("--insecure-plaintext", context.insecure,
+               "Dial a controller on another machine without TLS");
   app.add_flag("--no-color", context.no_colour, "No colours; NO_COLOR does the same");
-  app.footer("Examples:\n  lockstep demo                      # the main job, on four hosts of this machine\n  lockstep up --allow /mnt/san       # everything on this machine\n"
-             "  lockstep run job.yaml              # submit, watch, report\n  lockstep COMMAND --help            # each command has examples");
+  app.footer(
+      "Examples:\n  lockstep demo                      # the main job, on four hosts of this "
+      "machine\n  lockstep up --allow /mnt/san       # everything on this machine\n"
+      "  lockstep run job.yaml              # submit, watch, report\n  lockstep COMMAND --help     "
+      "       # each command has examples");
   cli::AddUpCommand(&app, &status);
   cli::AddRunCommands(&app, &context, &status);
   cli::AddListingCommands(&app, &context, &status);
@@ -51,7 +69,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {
-    if (const std::string word = UnknownCommand(app, argc, argv); !word.empty()) return cli::Fail(word);
+    if (const std::string word = UnknownCommand(app, argc, argv); !word.empty()) {
+      return cli::Fail(word);
+    }
     return app.exit(error) == 0 ? 0 : 1;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 1;

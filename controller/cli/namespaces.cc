@@ -50,41 +50,55 @@ absl::Status EnterPrivateNetwork() {
   if (geteuid() != 0) return absl::PermissionDeniedError("network namespaces need root");
   const int before = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
   if (unshare(CLONE_NEWNET) != 0) return common::ErrnoStatus(errno, "unshare(CLONE_NEWNET)");
-  const absl::Status status = All({"link set lo up", "link add ls-bridge type bridge", absl::StrCat("addr add ", kBridgeAddress, "/24 dev ls-bridge"),
+  const absl::Status status = All({"link set lo up", "link add ls-bridge type bridge",
+                                   absl::StrCat("addr add ", kBridgeAddress, "/24 dev ls-bridge"),
                                    "link set ls-bridge up"});
   if (!status.ok()) setns(before, CLONE_NEWNET);
   close(before);
   return status;
 }
 
-absl::StatusOr<pid_t> ForkIntoHost(int number, const std::string& host_name, const std::function<void()>& run) {
+absl::StatusOr<pid_t> ForkIntoHost(int number, const std::string& host_name,
+                                   const std::function<void()>& run) {
   int ready[2];
   int linked[2];
-  if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(linked, O_CLOEXEC) != 0) return common::ErrnoStatus(errno, "pipe");
+  if (pipe2(ready, O_CLOEXEC) != 0 || pipe2(linked, O_CLOEXEC) != 0) {
+    return common::ErrnoStatus(errno, "pipe");
+  }
   const pid_t pid = fork();
   if (pid < 0) return common::ErrnoStatus(errno, "fork");
   if (pid == 0) {
     prctl(PR_SET_PDEATHSIG, SIGTERM);
     close(linked[1]);
     char byte = 0;
-    if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0 || sethostname(host_name.c_str(), host_name.size()) != 0 || write(ready[1], "r", 1) != 1 ||
+    if (unshare(CLONE_NEWNET | CLONE_NEWUTS) != 0 ||
+        sethostname(host_name.c_str(), host_name.size()) != 0 || write(ready[1], "r", 1) != 1 ||
         read(linked[0], &byte, 1) != 1) {
       _exit(126);
     }
-    if (!All({"link set lo up", absl::StrCat("addr add 10.77.0.", 10 + number, "/24 dev eth0"), "link set eth0 up"}).ok()) _exit(125);
+    if (!All({"link set lo up", absl::StrCat("addr add 10.77.0.", 10 + number, "/24 dev eth0"),
+              "link set eth0 up"})
+             .ok()) {
+      _exit(125);
+    }
     run();
     _exit(127);
   }
   close(ready[1]);
   close(linked[0]);
   char byte = 0;
-  absl::Status status = read(ready[0], &byte, 1) == 1 ? absl::OkStatus() : absl::UnavailableError("a network namespace could not be made");
+  absl::Status status = read(ready[0], &byte, 1) == 1
+                            ? absl::OkStatus()
+                            : absl::UnavailableError("a network namespace could not be made");
   const std::string end = absl::StrCat("ls-veth", number);
   if (status.ok()) {
-    status = All({absl::StrCat("link add ", end, " type veth peer name eth0 netns ", pid), absl::StrCat("link set ", end, " master ls-bridge"),
+    status = All({absl::StrCat("link add ", end, " type veth peer name eth0 netns ", pid),
+                  absl::StrCat("link set ", end, " master ls-bridge"),
                   absl::StrCat("link set ", end, " up")});
   }
-  if (status.ok() && write(linked[1], "l", 1) != 1) status = absl::UnavailableError("a namespace's process ended early");
+  if (status.ok() && write(linked[1], "l", 1) != 1) {
+    status = absl::UnavailableError("a namespace's process ended early");
+  }
   close(ready[0]);
   close(linked[1]);
   if (!status.ok()) {

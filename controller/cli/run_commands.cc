@@ -34,7 +34,9 @@ struct Flags {
 };
 
 void AddFormat(CLI::App* command, Flags* flags, const std::vector<std::string>& formats) {
-  command->add_option("--format", flags->format, "How to print")->check(CLI::IsMember(formats))->capture_default_str();
+  command->add_option("--format", flags->format, "How to print")
+      ->check(CLI::IsMember(formats))
+      ->capture_default_str();
 }
 
 int StatusOf(const v1::Report& report) {
@@ -45,7 +47,8 @@ int StatusOf(const v1::Report& report) {
 }
 
 // Puts the job into the queue; prints problems and warnings.
-int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const std::string& owner, std::string* run_id) {
+int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const std::string& owner,
+              std::string* run_id) {
   grpc::ClientContext context;
   v1::SubmitRequest request;
   *request.mutable_job() = file.job;
@@ -54,8 +57,13 @@ int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const std::string
   v1::SubmitReply reply;
   const grpc::Status status = stub->Submit(&context, request, &reply);
   if (!status.ok()) return PrintProblems(file, status);
-  for (const std::string& warning : reply.warnings()) std::cerr << "warning: " << common::Printable(warning) << "\n";
-  if (reply.position() > 0) std::cerr << "queued behind " << reply.position() << (reply.position() == 1 ? " run" : " runs") << "\n";
+  for (const std::string& warning : reply.warnings()) {
+    std::cerr << "warning: " << common::Printable(warning) << "\n";
+  }
+  if (reply.position() > 0) {
+    std::cerr << "queued behind " << reply.position() << (reply.position() == 1 ? " run" : " runs")
+              << "\n";
+  }
   *run_id = reply.run_id();
   return kOk;
 }
@@ -73,11 +81,13 @@ std::unique_ptr<v1::Controller::Stub> AwaitSuccessor(const Context& context) {
   return nullptr;
 }
 
-int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub, const std::string& run_id, const std::string& format, Owner owner) {
+int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
+           const std::string& run_id, const std::string& format, Owner owner) {
   while (true) {
     const Watched watched = FollowRun(stub.get(), run_id, context.Colour(2), owner);
     if (watched.left) {
-      std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8) << " follows it again\n";
+      std::cerr << "the run goes on; lockstep watch " << run_id.substr(0, 8)
+                << " follows it again\n";
       return kOk;
     }
     const std::string& state = watched.summary.state();
@@ -88,16 +98,27 @@ int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub, c
       if (printed != kError || !over || state == "done") return printed;
       v1::Report known;
       *known.mutable_run() = watched.summary;
-      std::cerr << common::Printable(absl::StrCat("the run is ", state, watched.summary.outcome().empty() ? "" : ": ", watched.summary.outcome())) << "; its report is in the store\n";
+      std::cerr << common::Printable(absl::StrCat("the run is ", state,
+                                                  watched.summary.outcome().empty() ? "" : ": ",
+                                                  watched.summary.outcome()))
+                << "; its report is in the store\n";
       return StatusOf(known);
     }
-    if (watched.status.error_code() == grpc::StatusCode::NOT_FOUND || watched.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) return Fail(watched.status);
-    if (watched.status.error_code() == grpc::StatusCode::UNAVAILABLE || watched.status.error_code() == grpc::StatusCode::CANCELLED) {
-      std::cerr << "the controller is gone (" << common::Printable(watched.status.error_message()) << "); the workers go on with their phase; waiting for it, or one that takes over\n";
+    if (watched.status.error_code() == grpc::StatusCode::NOT_FOUND ||
+        watched.status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) {
+      return Fail(watched.status);
+    }
+    if (watched.status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+        watched.status.error_code() == grpc::StatusCode::CANCELLED) {
+      std::cerr
+          << "the controller is gone (" << common::Printable(watched.status.error_message())
+          << "); the workers go on with their phase; waiting for it, or one that takes over\n";
       stub = AwaitSuccessor(context);
       if (stub != nullptr) continue;
     }
-    return Fail(absl::StrCat("the connection to the controller broke (", watched.status.error_message(), "); lockstep watch ", run_id.substr(0, 8), " follows the run again"));
+    return Fail(absl::StrCat("the connection to the controller broke (",
+                             watched.status.error_message(), "); lockstep watch ",
+                             run_id.substr(0, 8), " follows the run again"));
   }
 }
 
@@ -110,7 +131,8 @@ int Rerun(const Context& context, const Flags& flags) {
   v1::JobReply reply;
   const grpc::Status status = (*stub)->GetJob(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  // From the source where overrides are given, so that they go through the same checks; otherwise exactly as it was.
+  // From the source where overrides are given, so that they go through the same checks; otherwise
+  // exactly as it was.
   JobFile file;
   if (flags.sets.empty()) {
     file.name = "job";
@@ -135,25 +157,41 @@ int Stop(const Context& context, const Flags& flags) {
   v1::StopReply reply;
   const grpc::Status status = (*stub)->Stop(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  std::cout << common::Printable(absl::StrCat(reply.state(), " run ", reply.run_id(), " (", reply.job_name(), ")")) << "\n";
+  std::cout << common::Printable(absl::StrCat(reply.state(), " run ", reply.run_id(), " (",
+                                              reply.job_name(), ")"))
+            << "\n";
   return kOk;
 }
 
 void PrintPlan(const v1::PlanReply& plan, size_t width) {
   for (const v1::PlannedPhase& phase : plan.phases()) {
     std::cout << phase.name() << (phase.name() == phase.kind() ? "" : " (" + phase.kind() + ")")
-              << (phase.duration_seconds() > 0 ? absl::StrFormat(", %.0f s", phase.duration_seconds()) : "") << "\n";
+              << (phase.duration_seconds() > 0
+                      ? absl::StrFormat(", %.0f s", phase.duration_seconds())
+                      : "")
+              << "\n";
     for (const std::string& line : phase.lines()) std::cout << "  " << line << "\n";
   }
-  controller::TextTable table({"host", "target", "on", "size", "free", "would write"}, {0, 1, 2, 5}, {0, 1});
+  controller::TextTable table({"host", "target", "on", "size", "free", "would write"}, {0, 1, 2, 5},
+                              {0, 1});
   for (const v1::PlannedWorker& worker : plan.workers()) {
     for (const v1::TargetInspection& target : worker.targets()) {
       std::string path = target.paths_size() > 0 ? target.paths(0) : "-";
-      if (target.path_count() > 1) absl::StrAppend(&path, " and ", target.path_count() - 1, " more");
-      const std::string on = target.device_name().empty() ? target.filesystem() : absl::StrCat(target.device_name(), target.filesystem().empty() ? "" : " ", target.filesystem());
-      table.Add({worker.host(), path, on, common::FormatSize(static_cast<double>(target.size_bytes())),
-                 target.free_bytes() > 0 ? common::FormatSize(static_cast<double>(target.free_bytes())) : "-",
-                 !target.refused().empty() ? "REFUSED" : target.would_write().empty() ? "nothing" : target.would_write()});
+      if (target.path_count() > 1) {
+        absl::StrAppend(&path, " and ", target.path_count() - 1, " more");
+      }
+      const std::string on =
+          target.device_name().empty()
+              ? target.filesystem()
+              : absl::StrCat(target.device_name(), target.filesystem().empty() ? "" : " ",
+                             target.filesystem());
+      table.Add(
+          {worker.host(), path, on, common::FormatSize(static_cast<double>(target.size_bytes())),
+           target.free_bytes() > 0 ? common::FormatSize(static_cast<double>(target.free_bytes()))
+                                   : "-",
+           !target.refused().empty()      ? "REFUSED"
+           : target.would_write().empty() ? "nothing"
+                                          : target.would_write()});
     }
   }
   if (!table.empty()) std::cout << "\n" << table.Render("", width);
@@ -177,15 +215,20 @@ int Plan(const Context& context, const Flags& flags) {
     v1::CleanTexts(&plan);
     PrintPlan(plan, context.Width());
   }
-  for (const v1::Problem& problem : plan.problems()) std::cerr << "refused: " << common::Printable(problem.message()) << "\n";
+  for (const v1::Problem& problem : plan.problems()) {
+    std::cerr << "refused: " << common::Printable(problem.message()) << "\n";
+  }
   if (!plan.problems().empty()) return kInvalidJob;
-  if (flags.format == "text") std::cout << "\nnothing was written; `lockstep run` would start this\n";
+  if (flags.format == "text") {
+    std::cout << "\nnothing was written; `lockstep run` would start this\n";
+  }
   return kOk;
 }
 
 }  // namespace
 
-int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id, const std::string& format) {
+int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
+                const std::string& format) {
   grpc::ClientContext call;
   v1::ReportRequest request;
   request.set_run_id(run_id);
@@ -198,12 +241,14 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
     std::cout << controller::RenderCsv(report);
   } else {
     const size_t width = context.Width();
-    std::cout << controller::RenderText(report, {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100)});
+    std::cout << controller::RenderText(
+        report, {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100)});
   }
   return StatusOf(report);
 }
 
-int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner, const std::string& format) {
+int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner,
+                    const std::string& format) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   std::string run_id;
@@ -216,18 +261,26 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<Flags>();
   const auto with_file = [flags](CLI::App* command) {
     command->add_option("FILE", flags->file, "The job file; - is standard input")->required();
-    command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")->allow_extra_args(false);
+    command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
+        ->allow_extra_args(false);
   };
-  const auto with_run = [flags](CLI::App* command) { command->add_option("RUN", flags->run, "The run's id, the start of one, or last")->capture_default_str(); };
+  const auto with_run = [flags](CLI::App* command) {
+    command->add_option("RUN", flags->run, "The run's id, the start of one, or last")
+        ->capture_default_str();
+  };
 
   CLI::App* run = app->add_subcommand("run", "Submit a job, watch it, print its report");
   with_file(run);
   AddFormat(run, flags.get(), {"text", "json", "csv"});
-  run->footer("Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was aborted, 4 an expectation\n"
-              "or a limit of the start skew did not hold, 130 cancelled, 1 anything else.\n\nExample:\n  lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
+  run->footer(
+      "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
+      "aborted, 4 an expectation\n"
+      "or a limit of the start skew did not hold, 130 cancelled, 1 anything else.\n\nExample:\n  "
+      "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
   run->callback([=] {
     const auto file = LoadJobFile(flags->file, flags->sets);
-    *status = file == nullptr ? kInvalidJob : SubmitAndFollow(*context, *file, flags->owner, flags->format);
+    *status = file == nullptr ? kInvalidJob
+                              : SubmitAndFollow(*context, *file, flags->owner, flags->format);
   });
 
   CLI::App* submit = app->add_subcommand("submit", "Submit a job and print the run's id");
@@ -249,12 +302,16 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
   watch->footer("Example:\n  lockstep watch last");
   watch->callback([=] {
     auto stub = context->Connect();
-    *status = stub.ok() ? Follow(*context, *std::move(stub), flags->run, flags->format, Owner::kSpectator) : Fail(stub.status());
+    *status = stub.ok()
+                  ? Follow(*context, *std::move(stub), flags->run, flags->format, Owner::kSpectator)
+                  : Fail(stub.status());
   });
 
-  CLI::App* stop = app->add_subcommand("stop", "End a run: its load now, then what cleans up after it");
+  CLI::App* stop =
+      app->add_subcommand("stop", "End a run: its load now, then what cleans up after it");
   with_run(stop);
-  stop->get_option("RUN")->description("The run's id or the start of one; last is the one run that is queued or in progress");
+  stop->get_option("RUN")->description(
+      "The run's id or the start of one; last is the one run that is queued or in progress");
   stop->add_flag("--now", flags->now, "Only the brake: nothing is run any more, not even clean-up");
   stop->add_option("--reason", flags->reason, "Kept with the run");
   stop->footer("Example:\n  lockstep stop last --now --reason 'the SAN complains'");
@@ -266,17 +323,21 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
   report->footer("Example:\n  lockstep report 3f2a --format csv");
   report->callback([=] {
     auto stub = context->Connect();
-    *status = stub.ok() ? PrintReport(*context, stub->get(), flags->run, flags->format) : Fail(stub.status());
+    *status = stub.ok() ? PrintReport(*context, stub->get(), flags->run, flags->format)
+                        : Fail(stub.status());
   });
 
-  CLI::App* rerun = app->add_subcommand("rerun", "Submit the job of an earlier run again, and watch it");
+  CLI::App* rerun =
+      app->add_subcommand("rerun", "Submit the job of an earlier run again, and watch it");
   with_run(rerun);
-  rerun->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")->allow_extra_args(false);
+  rerun->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
+      ->allow_extra_args(false);
   AddFormat(rerun, flags.get(), {"text", "json", "csv"});
   rerun->footer("Example:\n  lockstep rerun last");
   rerun->callback([=] { *status = Rerun(*context, *flags); });
 
-  CLI::App* plan = app->add_subcommand("plan", "Show what a job would run where, and what it would write; writes nothing");
+  CLI::App* plan = app->add_subcommand(
+      "plan", "Show what a job would run where, and what it would write; writes nothing");
   with_file(plan);
   AddFormat(plan, flags.get(), {"text", "json"});
   plan->footer("Example:\n  lockstep plan mixed.yaml");

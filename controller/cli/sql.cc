@@ -22,14 +22,29 @@ struct Flags {
   bool csv = false;
 };
 
-// Only what says where a server is and who asks: whoever answers as a controller must not make psql read or write files here, or run anything.
-constexpr const char* kKeywords[] = {"host", "hostaddr", "port", "dbname", "user", "sslmode", "options", "connect_timeout", "application_name"};
+// Only what says where a server is and who asks: whoever answers as a controller must not make psql
+// read or write files here, or run anything.
+constexpr const char* kKeywords[] = {"host",
+                                     "hostaddr",
+                                     "port",
+                                     "dbname",
+                                     "user",
+                                     "sslmode",
+                                     "options",
+                                     "connect_timeout",
+                                     "application_name"};
 
-// The connection string, taken apart and written anew. INVALID_ARGUMENT when it is none, or says more than where to connect.
+// The connection string, taken apart and written anew. INVALID_ARGUMENT when it is none, or says
+// more than where to connect.
 absl::StatusOr<std::string> SafeConninfo(const std::string& answer) {
-  const auto refused = [&](const std::string& why) { return absl::InvalidArgumentError(absl::StrCat("the controller's address of the store is not used: ", why, ": '", common::Printable(answer, 200), "'")); };
+  const auto refused = [&](const std::string& why) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the controller's address of the store is not used: ", why, ": '",
+                     common::Printable(answer, 200), "'"));
+  };
   char* error = nullptr;
-  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(PQconninfoParse(answer.c_str(), &error), PQconninfoFree);
+  const std::unique_ptr<PQconninfoOption, void (*)(PQconninfoOption*)> parsed(
+      PQconninfoParse(answer.c_str(), &error), PQconninfoFree);
   if (parsed == nullptr) {
     PQfreemem(error);
     return refused("it is no connection string");
@@ -38,12 +53,23 @@ absl::StatusOr<std::string> SafeConninfo(const std::string& answer) {
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
     if (option->val == nullptr) continue;
     const std::string value = option->val;
-    if (std::find(std::begin(kKeywords), std::end(kKeywords), std::string(option->keyword)) == std::end(kKeywords)) return refused(absl::StrCat("it sets ", option->keyword));
+    if (std::find(std::begin(kKeywords), std::end(kKeywords), std::string(option->keyword)) ==
+        std::end(kKeywords)) {
+      return refused(absl::StrCat("it sets ", option->keyword));
+    }
     // libpq would take a dbname with '=' or '://' for another connection string.
-    const bool is_name = std::all_of(value.begin(), value.end(), [](unsigned char c) { return isalnum(c) != 0 || c == '_' || c == '-' || c == '.'; });
-    if ((std::string(option->keyword) == "dbname" || std::string(option->keyword) == "user") && (!is_name || value.empty())) return refused(absl::StrCat("its ", option->keyword, " is no name"));
-    if (!common::IsPlainText(value, false) || value.size() > 1000) return refused("it is too long, or has control characters");
-    absl::StrAppend(&safe, safe.empty() ? "" : " ", option->keyword, "='", absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
+    const bool is_name = std::all_of(value.begin(), value.end(), [](unsigned char c) {
+      return isalnum(c) != 0 || c == '_' || c == '-' || c == '.';
+    });
+    if ((std::string(option->keyword) == "dbname" || std::string(option->keyword) == "user") &&
+        (!is_name || value.empty())) {
+      return refused(absl::StrCat("its ", option->keyword, " is no name"));
+    }
+    if (!common::IsPlainText(value, false) || value.size() > 1000) {
+      return refused("it is too long, or has control characters");
+    }
+    absl::StrAppend(&safe, safe.empty() ? "" : " ", option->keyword, "='",
+                    absl::StrReplaceAll(value, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   }
   if (safe.find("dbname='") == std::string::npos) return refused("it names no database");
   return safe;
@@ -58,14 +84,16 @@ int Sql(const Context& context, const Flags& flags) {
   if (!status.ok()) return Fail(status);
   const auto conninfo = SafeConninfo(reply.conninfo());
   if (!conninfo.ok()) return Fail(conninfo.status());
-  std::vector<std::string> words = {"psql", "--no-psqlrc", "-v", "ON_ERROR_STOP=1", "-d", *conninfo};
+  std::vector<std::string> words = {"psql", "--no-psqlrc", "-v", "ON_ERROR_STOP=1",
+                                    "-d",   *conninfo};
   if (!flags.command.empty()) words.insert(words.end(), {"-P", "pager=off", "-c", flags.command});
   if (flags.csv) words.push_back("--csv");
   std::vector<char*> raw;
   for (std::string& word : words) raw.push_back(word.data());
   raw.push_back(nullptr);
   execvp("psql", raw.data());
-  return Fail("psql is not installed; run tools/install-deps, or use any client with: " + *conninfo);
+  return Fail("psql is not installed; run tools/install-deps, or use any client with: " +
+              *conninfo);
 }
 
 }  // namespace
@@ -75,8 +103,11 @@ void AddSqlCommand(CLI::App* app, const Context* context, int* status) {
   CLI::App* sql = app->add_subcommand("sql", "psql on the store, read-only");
   sql->add_option("-c,--command", flags->command, "Run this query and end");
   sql->add_flag("--csv", flags->csv, "Print CSV");
-  sql->footer("Examples:\n  lockstep sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput WHERE run_id = last_run()'\n"
-              "  lockstep sql -c 'SELECT phase_name, kind, p99_ms FROM phase_latency WHERE run_id = last_run()'\ndocs/sql.md documents the views and functions.");
+  sql->footer(
+      "Examples:\n  lockstep sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput "
+      "WHERE run_id = last_run()'\n"
+      "  lockstep sql -c 'SELECT phase_name, kind, p99_ms FROM phase_latency WHERE run_id = "
+      "last_run()'\ndocs/sql.md documents the views and functions.");
   sql->callback([=] { *status = Sql(*context, *flags); });
 }
 

@@ -39,16 +39,21 @@ int Up(Flags flags) {
   if (flags.no_web) options.http.clear();
   if (options.allow.empty()) {
     const std::string data = options.state_directory + "/data";
-    if (absl::Status status = common::MakeDirectories(data, 0755); !status.ok()) return Fail(status);
+    if (absl::Status status = common::MakeDirectories(data, 0755); !status.ok()) {
+      return Fail(status);
+    }
     options.allow.push_back(data);
   }
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
   std::cout << "controller at " << (*fleet)->address();
   if (!(*fleet)->http_url().empty()) std::cout << ", web page at " << (*fleet)->http_url();
-  std::cout << "\n" << options.workers << (options.workers == 1 ? " worker" : " workers") << " may use:";
+  std::cout << "\n"
+            << options.workers << (options.workers == 1 ? " worker" : " workers") << " may use:";
   for (const std::string& entry : options.allow) std::cout << " " << entry;
-  std::cout << "\nIn another terminal: lockstep run FILE. Ctrl-C here ends all of it; results stay in the store.\n" << std::flush;
+  std::cout << "\nIn another terminal: lockstep run FILE. Ctrl-C here ends all of it; results stay "
+               "in the store.\n"
+            << std::flush;
   int number = 0;
   while (sigwait(&signals, &number) == 0) {
     if (number != SIGCHLD) break;
@@ -69,16 +74,28 @@ void AddUpCommand(CLI::App* app, int* status) {
   LocalFleet::Options& options = flags->fleet;
   options.state_directory = common::DefaultStateDirectory();
   options.http = "127.0.0.1:9641";
-  CLI::App* up = app->add_subcommand("up", "Start everything on this machine: store, controller, web page, workers");
-  up->add_option("--workers", options.workers, "How many workers")->check(CLI::Range(0, 256))->capture_default_str();
-  up->add_option("--allow", options.allow, "A directory, file or device, or a device's identity, that jobs may use; STATE_DIR/data without it")->allow_extra_args(false);
-  up->add_option("--allow-expendable", options.allow_expendable, "Identity of a device that jobs may overwrite although it carries a signature")->allow_extra_args(false);
-  up->add_flag("--allow-store-filesystem", options.store_filesystem, "Jobs that say store_filesystem: true may lay out files on the file system of the store");
+  CLI::App* up = app->add_subcommand(
+      "up", "Start everything on this machine: store, controller, web page, workers");
+  up->add_option("--workers", options.workers, "How many workers")
+      ->check(CLI::Range(0, 256))
+      ->capture_default_str();
+  up->add_option("--allow", options.allow,
+                 "A directory, file or device, or a device's identity, that jobs may use; "
+                 "STATE_DIR/data without it")
+      ->allow_extra_args(false);
+  up->add_option("--allow-expendable", options.allow_expendable,
+                 "Identity of a device that jobs may overwrite although it carries a signature")
+      ->allow_extra_args(false);
+  up->add_flag(
+      "--allow-store-filesystem", options.store_filesystem,
+      "Jobs that say store_filesystem: true may lay out files on the file system of the store");
   up->add_option("--listen", options.listen, "HOST:PORT of the controller")->capture_default_str();
   up->add_option("--http", options.http, "HOST:PORT of the web page")->capture_default_str();
   up->add_flag("--no-web", flags->no_web, "No web page");
   up->add_option("--store", options.store, "postgresql://… instead of the embedded PostgreSQL");
-  up->add_option("--state-dir", options.state_directory, "Where the store and the workers' identities live")->capture_default_str();
+  up->add_option("--state-dir", options.state_directory,
+                 "Where the store and the workers' identities live")
+      ->capture_default_str();
   up->footer("Example:\n  lockstep up --workers 4 --allow /mnt/san");
   up->callback([=] { *status = Up(*flags); });
 }

@@ -6,11 +6,14 @@
 namespace lockstep::controller {
 namespace {
 
-bool Before(const Place& a, const Place& b) { return std::tie(a.thing, a.begin, a.end) < std::tie(b.thing, b.begin, b.end); }
+bool Before(const Place& a, const Place& b) {
+  return std::tie(a.thing, a.begin, a.end) < std::tie(b.thing, b.begin, b.end);
+}
 
 }  // namespace
 
-void PlaceLedger::Hold(const std::string& run_id, const std::string& worker_id, const std::vector<Place>& places) {
+void PlaceLedger::Hold(const std::string& run_id, const std::string& worker_id,
+                       const std::vector<Place>& places) {
   if (places.empty()) return;
   std::vector<Place>& held = places_[{run_id, worker_id}];
   held.insert(held.end(), places.begin(), places.end());
@@ -24,23 +27,34 @@ void PlaceLedger::Reindex() {
   if (!changed_) return;
   index_.clear();
   for (const auto& [holder, held] : places_) {
-    for (const Place& place : held) index_.push_back({place.thing, place.begin, place.end, &holder});
+    for (const Place& place : held) {
+      index_.push_back({place.thing, place.begin, place.end, &holder});
+    }
   }
-  std::stable_sort(index_.begin(), index_.end(), [](const Entry& a, const Entry& b) { return a.thing < b.thing; });
+  std::stable_sort(index_.begin(), index_.end(),
+                   [](const Entry& a, const Entry& b) { return a.thing < b.thing; });
   changed_ = false;
 }
 
-PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::vector<Place>& places, int64_t now_ns) {
+PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::vector<Place>& places,
+                                        int64_t now_ns) {
   Reindex();
   std::set<Holder> free;  // lost ones whose time has passed
   for (size_t i = 0; i < places.size(); ++i) {
     const Place& wanted = places[i];
-    auto entry = std::lower_bound(index_.begin(), index_.end(), wanted.thing, [](const Entry& e, uint64_t thing) { return e.thing < thing; });
+    auto entry = std::lower_bound(index_.begin(), index_.end(), wanted.thing,
+                                  [](const Entry& e, uint64_t thing) { return e.thing < thing; });
     for (; entry != index_.end() && entry->thing == wanted.thing; ++entry) {
       const Holder& holder = *entry->holder;
-      if (holder.first == run_id || entry->begin >= wanted.end || wanted.begin >= entry->end || free.count(holder) != 0) continue;
+      if (holder.first == run_id || entry->begin >= wanted.end || wanted.begin >= entry->end ||
+          free.count(holder) != 0) {
+        continue;
+      }
       const auto lost = lost_.find(holder);
-      if (over_.count(holder.first) == 0 || lost == lost_.end() || !guards_.Pass(common::Guard::kPlacesHeld, lost->second <= now_ns)) return {holder.first, holder.second, i};
+      if (over_.count(holder.first) == 0 || lost == lost_.end() ||
+          !guards_.Pass(common::Guard::kPlacesHeld, lost->second <= now_ns)) {
+        return {holder.first, holder.second, i};
+      }
       free.insert(holder);
     }
   }
@@ -49,7 +63,9 @@ PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::ve
   return {};
 }
 
-void PlaceLedger::Lose(const std::string& run_id, const std::string& worker_id, int64_t free_ns) { lost_[{run_id, worker_id}] = free_ns; }
+void PlaceLedger::Lose(const std::string& run_id, const std::string& worker_id, int64_t free_ns) {
+  lost_[{run_id, worker_id}] = free_ns;
+}
 
 void PlaceLedger::Confirm(const std::string& worker_id) {
   for (auto lost = lost_.begin(); lost != lost_.end();) {
@@ -63,7 +79,10 @@ void PlaceLedger::Confirm(const std::string& worker_id) {
 }
 
 bool PlaceLedger::Holds(const std::string& worker_id, int64_t now_ns) const {
-  return std::any_of(lost_.begin(), lost_.end(), [&](const auto& lost) { return lost.first.second == worker_id && (lost.second > now_ns || over_.count(lost.first.first) == 0); });
+  return std::any_of(lost_.begin(), lost_.end(), [&](const auto& lost) {
+    return lost.first.second == worker_id &&
+           (lost.second > now_ns || over_.count(lost.first.first) == 0);
+  });
 }
 
 int64_t PlaceLedger::End(const std::string& run_id) {
@@ -73,7 +92,8 @@ int64_t PlaceLedger::End(const std::string& run_id) {
     if (holder.first == run_id) last = std::max(last, free_ns);
   }
   changed_ = true;
-  for (auto held = places_.lower_bound({run_id, ""}); held != places_.end() && held->first.first == run_id;) {
+  for (auto held = places_.lower_bound({run_id, ""});
+       held != places_.end() && held->first.first == run_id;) {
     held = lost_.count(held->first) == 0 ? places_.erase(held) : std::next(held);
   }
   if (last == 0) over_.erase(run_id);

@@ -9,41 +9,57 @@
 namespace lockstep::controller {
 namespace {
 
-bool IsId(const std::string& text) { return !text.empty() && text.size() <= 128 && common::IsPlainText(text, false); }
+bool IsId(const std::string& text) {
+  return !text.empty() && text.size() <= 128 && common::IsPlainText(text, false);
+}
 
-std::string Named(const std::string& certificate) { return certificate.empty() ? "a worker without one" : absl::StrCat("the certificate ", certificate); }
+std::string Named(const std::string& certificate) {
+  return certificate.empty() ? "a worker without one"
+                             : absl::StrCat("the certificate ", certificate);
+}
 
 }  // namespace
 
 absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t now_ns) {
-  if (!common::IsUuid(worker.worker_id) || !common::IsUuid(worker.host_id) || !common::IsUuid(worker.instance_id)) {
+  if (!common::IsUuid(worker.worker_id) || !common::IsUuid(worker.host_id) ||
+      !common::IsUuid(worker.instance_id)) {
     return absl::FailedPreconditionError("its worker, host or instance id is not a UUID");
   }
   if (!common::IsHostName(worker.host_name)) {
-    return absl::FailedPreconditionError(absl::StrCat("'", common::Printable(worker.host_name, 60), "' is no host's name: letters, digits, '.', '_' and '-', at most 253; start it with --name"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", common::Printable(worker.host_name, 60),
+                     "' is no host's name: letters, digits, '.', '_' and '-', at most 253; start "
+                     "it with --name"));
   }
   if (!IsId(worker.boot_id)) return absl::FailedPreconditionError("its host has no boot id");
   const auto bound = workers_.find(worker.worker_id);
   if (bound != workers_.end() && bound->second.certificate != worker.certificate) {
-    return absl::PermissionDeniedError(absl::StrCat("worker ", worker.worker_id, " belongs to the certificate ", bound->second.certificate, ", not to ", Named(worker.certificate),
-                                                    "; was its state directory copied? `lockstep forget ", bound->second.host_name, "` by an admin lets another certificate have it"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("worker ", worker.worker_id, " belongs to the certificate ",
+                     bound->second.certificate, ", not to ", Named(worker.certificate),
+                     "; was its state directory copied? `lockstep forget ", bound->second.host_name,
+                     "` by an admin lets another certificate have it"));
   }
   const auto named_by = hosts_.find(worker.host_name);
   if (named_by != hosts_.end() && named_by->second != worker.certificate) {
-    return absl::PermissionDeniedError(absl::StrCat("the host name ", worker.host_name, " belongs to the certificate ", named_by->second, ", not to ", Named(worker.certificate), "; `lockstep forget ",
-                                                    worker.host_name, "` by an admin lets another certificate have it"));
+    return absl::PermissionDeniedError(absl::StrCat(
+        "the host name ", worker.host_name, " belongs to the certificate ", named_by->second,
+        ", not to ", Named(worker.certificate), "; `lockstep forget ", worker.host_name,
+        "` by an admin lets another certificate have it"));
   }
   Admission admission;
   const auto found = members_.find(worker.worker_id);
   if (found == members_.end() && members_.size() >= static_cast<size_t>(limits::kWorkers)) {
-    return absl::UnavailableError(absl::StrCat(members_.size(), " workers are attached; this controller takes no more"));
+    return absl::UnavailableError(
+        absl::StrCat(members_.size(), " workers are attached; this controller takes no more"));
   }
   if (found != members_.end()) {
     const bool same = found->second.identity.instance_id == worker.instance_id;
     if (found->second.connected && !same) {
       // Its old connection may not have been missed yet.
-      return absl::UnavailableError(absl::StrCat("worker ", worker.worker_id, " is attached already, from ",
-                                                 found->second.identity.host_name, "; was its state directory copied?"));
+      return absl::UnavailableError(
+          absl::StrCat("worker ", worker.worker_id, " is attached already, from ",
+                       found->second.identity.host_name, "; was its state directory copied?"));
     }
     admission.resumed = same;
     admission.was_connected = found->second.connected;
@@ -51,8 +67,8 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
   }
   const auto named = names_.find(worker.host_name);
   if (named != names_.end() && named->second != worker.worker_id) {
-    return absl::UnavailableError(
-        absl::StrCat("a worker on a host named ", worker.host_name, " is attached already; start this one with --name"));
+    return absl::UnavailableError(absl::StrCat("a worker on a host named ", worker.host_name,
+                                               " is attached already; start this one with --name"));
   }
   if (found != members_.end()) names_.erase(found->second.identity.host_name);
   names_[worker.host_name] = worker.worker_id;
@@ -61,7 +77,8 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
   return admission;
 }
 
-void Roster::Bind(const std::string& worker_id, const std::string& host_name, const std::string& certificate) {
+void Roster::Bind(const std::string& worker_id, const std::string& host_name,
+                  const std::string& certificate) {
   workers_[worker_id] = {certificate, host_name};
   hosts_[host_name] = certificate;
 }
@@ -98,7 +115,11 @@ std::vector<Roster::Expired> Roster::Expire(int64_t now_ns) {
       ++member;
       continue;
     }
-    expired.push_back({member->first, absl::StrCat(member->second.connected ? "silent" : "its connection ended and did not come back", " for ", silent / 1000000000, " s")});
+    expired.push_back(
+        {member->first,
+         absl::StrCat(
+             member->second.connected ? "silent" : "its connection ended and did not come back",
+             " for ", silent / 1000000000, " s")});
     names_.erase(member->second.identity.host_name);
     member = members_.erase(member);
   }
@@ -106,7 +127,9 @@ std::vector<Roster::Expired> Roster::Expire(int64_t now_ns) {
 }
 
 bool Roster::IsDue(int64_t now_ns) const {
-  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) { return now_ns - member.second.heard_ns > lease_ns_; });
+  return std::any_of(members_.begin(), members_.end(), [&](const auto& member) {
+    return now_ns - member.second.heard_ns > lease_ns_;
+  });
 }
 
 bool Roster::IsConnected(const std::string& worker_id) const {

@@ -10,8 +10,9 @@
 
 namespace lockstep::controller {
 
-// Who is attached, who is waited for, and who is lost: a worker whose connection ended, or that is silent, is lost after the lease
-// unless the same process is back by then. Pure; times are of the controller's monotonic clock, nanoseconds. Not thread-safe.
+// Who is attached, who is waited for, and who is lost: a worker whose connection ended, or that is
+// silent, is lost after the lease unless the same process is back by then. Pure; times are of the
+// controller's monotonic clock, nanoseconds. Not thread-safe.
 class Roster {
  public:
   explicit Roster(int64_t lease_ns) : lease_ns_(lease_ns) {}
@@ -21,14 +22,17 @@ class Roster {
     std::string worker_id, instance_id, host_id, host_name, boot_id;
     std::string certificate;  // the name in it; empty without TLS
   };
-  // Whose a worker id and a host's name are: the certificate with which they were first seen. What another controller knew.
-  void Bind(const std::string& worker_id, const std::string& host_name, const std::string& certificate);
+  // Whose a worker id and a host's name are: the certificate with which they were first seen. What
+  // another controller knew.
+  void Bind(const std::string& worker_id, const std::string& host_name,
+            const std::string& certificate);
   // Forgets whose a host's name, and the workers that were seen under it, are. How many there were.
   uint32_t Forget(const std::string& host_name);
   struct Admission {
     // The worker id was known with another process, which is lost therefore.
     bool replaced_process = false;
-    // The same process is back, before its old connection was known to have ended (when `was_connected`).
+    // The same process is back, before its old connection was known to have ended (when
+    // `was_connected`).
     bool resumed = false;
     bool was_connected = false;
   };
@@ -59,13 +63,13 @@ class Roster {
     int64_t heard_ns = 0;
   };
   const int64_t lease_ns_;
-  std::map<std::string, Member> members_;       // by worker id
-  std::map<std::string, std::string> names_;    // host name → worker id
+  std::map<std::string, Member> members_;     // by worker id
+  std::map<std::string, std::string> names_;  // host name → worker id
   struct Binding {
     std::string certificate, host_name;
   };
-  std::map<std::string, Binding> workers_;             // by worker id
-  std::map<std::string, std::string> hosts_;           // host name → certificate
+  std::map<std::string, Binding> workers_;    // by worker id
+  std::map<std::string, std::string> hosts_;  // host name → certificate
 };
 
 }  // namespace lockstep::controller

@@ -8,18 +8,29 @@ namespace lockstep::controller {
 
 using common::Guard;
 
-RunMachine::RunMachine(RunPlan plan, common::Guards guards) : RunMachine(std::move(plan), ResumePoint(), guards) {}
+RunMachine::RunMachine(RunPlan plan, common::Guards guards)
+    : RunMachine(std::move(plan), ResumePoint(), guards) {}
 
 RunMachine::RunMachine(RunPlan plan, ResumePoint from, common::Guards guards)
-    : plan_(std::move(plan)), guards_(guards), from_(std::move(from)), phase_(from_.phase), attempt_(from_.attempt), lost_(from_.lost),
-      degraded_(from_.degraded), skip_cleanup_(from_.skip_cleanup), end_state_(from_.end_state), end_reason_(from_.end_reason) {
+    : plan_(std::move(plan)),
+      guards_(guards),
+      from_(std::move(from)),
+      phase_(from_.phase),
+      attempt_(from_.attempt),
+      lost_(from_.lost),
+      degraded_(from_.degraded),
+      skip_cleanup_(from_.skip_cleanup),
+      end_state_(from_.end_state),
+      end_reason_(from_.end_reason) {
   for (uint32_t i = 0; i < plan_.hosts.size(); ++i) {
     if (lost_.count(i) == 0) members_.insert(i);
   }
 }
 
 const char* RunMachine::stage() const {
-  static constexpr const char* kNames[] = {"idle", "recording", "arming", "committing", "running", "stopping", "closing", "rejoining", "over"};
+  static constexpr const char* kNames[] = {"idle",       "recording", "arming",
+                                           "committing", "running",   "stopping",
+                                           "closing",    "rejoining", "over"};
   return kNames[static_cast<int>(stage_)];
 }
 
@@ -38,14 +49,18 @@ std::string RunMachine::NamesOf(const std::set<uint32_t>& workers) const {
     if (++listed > 8) return absl::StrCat(names, " and ", workers.size() - 8, " more");
     const auto doing = doing_.find(worker);
     absl::StrAppend(&names, names.empty() ? "" : ", ", plan_.hosts[worker]);
-    if (doing != doing_.end() && !doing->second.empty()) absl::StrAppend(&names, " (", doing->second, ")");
+    if (doing != doing_.end() && !doing->second.empty()) {
+      absl::StrAppend(&names, " (", doing->second, ")");
+    }
   }
   return names;
 }
 
 void RunMachine::On(const event::Begin&) {
   if (stage_ != Stage::kIdle) return;
-  if (from_.reached == ResumePoint::Reached::kNothing && !end_state_.empty()) return EndAs(end_state_, end_reason_);
+  if (from_.reached == ResumePoint::Reached::kNothing && !end_state_.empty()) {
+    return EndAs(end_state_, end_reason_);
+  }
   if (from_.reached == ResumePoint::Reached::kNothing) return StartPhase(0, 1);
   Resume();
 }
@@ -54,9 +69,13 @@ void RunMachine::On(const event::Begin&) {
 void RunMachine::Resume() {
   // That a worker was lost may have been stored, and what followed from it not.
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
-  const bool nothing_missing = from_.reached == ResumePoint::Reached::kClosed && !from_.closed_void && phase_ + 1 == plan_.phases.size();
-  const bool goes_on = plan_.on_worker_loss == LossPolicy::kRetry || (plan_.on_worker_loss == LossPolicy::kContinue && enough);
-  if (!lost_.empty() && !goes_on && !nothing_missing) Remember("aborted", absl::StrCat("lost: ", NamesOf(lost_)));
+  const bool nothing_missing = from_.reached == ResumePoint::Reached::kClosed &&
+                               !from_.closed_void && phase_ + 1 == plan_.phases.size();
+  const bool goes_on = plan_.on_worker_loss == LossPolicy::kRetry ||
+                       (plan_.on_worker_loss == LossPolicy::kContinue && enough);
+  if (!lost_.empty() && !goes_on && !nothing_missing) {
+    Remember("aborted", absl::StrCat("lost: ", NamesOf(lost_)));
+  }
   switch (from_.reached) {
     case ResumePoint::Reached::kNothing:
       return;
@@ -84,7 +103,9 @@ void RunMachine::Resume() {
       if (stage_ == Stage::kRunning && !end_state_.empty()) StopAll(end_reason_);
       for (uint32_t worker : from_.members) {
         const bool missing = lost_.count(worker) != 0 && from_.stored.count(worker) == 0;
-        if (missing && stage_ == Stage::kRunning && plan_.on_worker_loss == LossPolicy::kRetry) Void(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
+        if (missing && stage_ == Stage::kRunning && plan_.on_worker_loss == LossPolicy::kRetry) {
+          Void(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
+        }
       }
       if (stage_ == Stage::kRunning) SetDeadline(plan_.phases[phase_].run_deadline_ns);
       return CheckComplete();
@@ -115,13 +136,20 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
   }
   returned_.clear();
   // Who did not come back in time once is not waited for again.
-  const bool missing = std::any_of(lost_.begin(), lost_.end(), [this](uint32_t worker) { return written_off_.count(worker) == 0; });
-  if (plan_.on_worker_loss != LossPolicy::kRetry || !missing || !end_state_.empty()) return StartPhase(phase, attempt);
+  const bool missing = std::any_of(lost_.begin(), lost_.end(), [this](uint32_t worker) {
+    return written_off_.count(worker) == 0;
+  });
+  if (plan_.on_worker_loss != LossPolicy::kRetry || !missing || !end_state_.empty()) {
+    return StartPhase(phase, attempt);
+  }
   phase_ = phase;
   attempt_ = attempt;
   gone_ = false;
   stage_ = Stage::kRejoining;
-  Do(action::Note{"warning", "", absl::StrCat("waiting for lost workers before phase ", plan_.phases[phase_].name, attempt_ > 1 ? " is begun again: " : " is begun: ", NamesOf(lost_))});
+  Do(action::Note{
+      "warning", "",
+      absl::StrCat("waiting for lost workers before phase ", plan_.phases[phase_].name,
+                   attempt_ > 1 ? " is begun again: " : " is begun: ", NamesOf(lost_))});
   SetDeadline(plan_.rejoin_ns);
 }
 
@@ -149,7 +177,10 @@ void RunMachine::On(const event::Armed& e) {
 }
 
 void RunMachine::CheckArmed() {
-  if (stage_ != Stage::kArming || members_.empty() || armed_.empty() || !guards_.Pass(Guard::kAllArmed, armed_ == members_)) return;
+  if (stage_ != Stage::kArming || members_.empty() || armed_.empty() ||
+      !guards_.Pass(Guard::kAllArmed, armed_ == members_)) {
+    return;
+  }
   stage_ = Stage::kCommitting;
   Do(action::CommitGo{phase_, attempt_, Members()});
 }
@@ -165,8 +196,10 @@ void RunMachine::On(const event::GoCommitted&) {
 
 // A worker's part of the phase failed.
 void RunMachine::Broken(uint32_t worker, const std::string& how, const std::string& error) {
-  Do(action::Note{"error", plan_.hosts[worker], absl::StrCat("phase ", plan_.phases[phase_].name, how, ": ", error)});
-  const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, how, " on ", plan_.hosts[worker], ": ", error);
+  Do(action::Note{"error", plan_.hosts[worker],
+                  absl::StrCat("phase ", plan_.phases[phase_].name, how, ": ", error)});
+  const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, how, " on ",
+                                          plan_.hosts[worker], ": ", error);
   if (CleansAlone()) {
     Remember("failed", reason);
   } else {
@@ -183,7 +216,9 @@ void RunMachine::On(const event::Failed& e) {
 
 void RunMachine::On(const event::NotStarted& e) {
   if (outstanding_.erase(e.worker) == 0) return;
-  if (AtWork()) Void(absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: ", e.reason));
+  if (AtWork()) {
+    Void(absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: ", e.reason));
+  }
   CheckComplete();
 }
 
@@ -203,19 +238,25 @@ void RunMachine::On(const event::Lost& e) {
   unassigned_.erase(e.worker);
   lost_.insert(e.worker);
   lost_since_start_ = true;
-  std::string reason = absl::StrCat("worker on ", plan_.hosts[e.worker], " was lost in phase ", plan_.phases[phase_].name, ": ", e.reason);
+  std::string reason = absl::StrCat("worker on ", plan_.hosts[e.worker], " was lost in phase ",
+                                    plan_.phases[phase_].name, ": ", e.reason);
   Do(action::Note{"error", plan_.hosts[e.worker], reason});
   Do(action::RecordLost{e.worker, e.reason});
   const bool retry = plan_.on_worker_loss == LossPolicy::kRetry;
   degraded_ = degraded_ || !retry;
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
   // Lost after the last phase's result was stored: nothing is missing.
-  const bool all_delivered = stage_ == Stage::kClosing || (stage_ == Stage::kRunning && outstanding_.empty());
-  const bool owes_nothing = !owed && void_reason_.empty() && all_delivered && phase_ + 1 == plan_.phases.size();
+  const bool all_delivered =
+      stage_ == Stage::kClosing || (stage_ == Stage::kRunning && outstanding_.empty());
+  const bool owes_nothing =
+      !owed && void_reason_.empty() && all_delivered && phase_ + 1 == plan_.phases.size();
   if (retry && end_state_.empty()) {
     if (AtWork() && owed) Void(reason);
   } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
-    if (plan_.on_worker_loss == LossPolicy::kContinue) absl::StrAppend(&reason, "; ", members_.size(), " are left, min_hosts is ", std::max<size_t>(1, plan_.min_hosts));
+    if (plan_.on_worker_loss == LossPolicy::kContinue) {
+      absl::StrAppend(&reason, "; ", members_.size(), " are left, min_hosts is ",
+                      std::max<size_t>(1, plan_.min_hosts));
+    }
     // The others still clean up what they can.
     if (Cleans()) {
       Remember("aborted", reason);
@@ -228,7 +269,10 @@ void RunMachine::On(const event::Lost& e) {
 }
 
 void RunMachine::On(const event::Rejoined& e) {
-  if (plan_.on_worker_loss != LossPolicy::kRetry || lost_.count(e.worker) == 0 || !end_state_.empty()) return;
+  if (plan_.on_worker_loss != LossPolicy::kRetry || lost_.count(e.worker) == 0 ||
+      !end_state_.empty()) {
+    return;
+  }
   if (stage_ != Stage::kRejoining) return void(returned_.insert(e.worker));
   TakeBack(e.worker);
   if (lost_.empty()) StartPhase(phase_, attempt_);
@@ -246,12 +290,14 @@ void RunMachine::On(const event::Attached& e) {
   using State = event::Attached::State;
   if (members_.count(e.worker) == 0) return;
   const bool busy = e.state != State::kIdle;
-  // One that has delivered, and does nothing, is done with the phase, whether it remembers it or not.
+  // One that has delivered, and does nothing, is done with the phase, whether it remembers it or
+  // not.
   if (!busy && (e.this_phase || delivered_.count(e.worker) != 0)) {
     said_idle_.insert(e.worker);
     if (delivered_.count(e.worker) != 0) return CheckComplete();
   }
-  if (stage_ == Stage::kIdle || stage_ == Stage::kRejoining || stage_ == Stage::kRecording || stage_ == Stage::kClosing) {
+  if (stage_ == Stage::kIdle || stage_ == Stage::kRejoining || stage_ == Stage::kRecording ||
+      stage_ == Stage::kClosing) {
     if (busy && !e.this_phase) Do(action::StopNow{{e.worker}, "another controller's phase"});
     return;
   }
@@ -265,17 +311,26 @@ void RunMachine::On(const event::Attached& e) {
     if (e.state == State::kArmed) return On(event::Armed{e.worker});
     if (e.state == State::kIdle && !e.this_phase) Do(action::Assign{phase_, attempt_, {e.worker}});
   } else if (stage_ == Stage::kRunning) {
-    if (e.state == State::kArmed && e.go_is_late) return Void(absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: the go was lost with its connection"));
+    if (e.state == State::kArmed && e.go_is_late) {
+      return Void(absl::StrCat("worker on ", plan_.hosts[e.worker],
+                               " did not start: the go was lost with its connection"));
+    }
     if (e.state == State::kArmed) return Do(action::SendGo{{e.worker}});
-    if (!busy && !e.this_phase) return On(event::NotStarted{e.worker, "it does not know the phase"});
+    if (!busy && !e.this_phase) {
+      return On(event::NotStarted{e.worker, "it does not know the phase"});
+    }
   } else if (stage_ == Stage::kStopping) {
-    if (busy) return Do(action::StopNow{{e.worker}, void_reason_.empty() ? end_reason_ : void_reason_});
+    if (busy) {
+      return Do(action::StopNow{{e.worker}, void_reason_.empty() ? end_reason_ : void_reason_});
+    }
     if (!e.this_phase) return On(event::Idle{e.worker, false, true});
   }
 }
 
 void RunMachine::On(const event::Idle& e) {
-  if (unassigned_.erase(e.worker) != 0 && stage_ == Stage::kArming) return Do(action::Assign{phase_, attempt_, {e.worker}});
+  if (unassigned_.erase(e.worker) != 0 && stage_ == Stage::kArming) {
+    return Do(action::Assign{phase_, attempt_, {e.worker}});
+  }
   if (e.this_phase) {
     said_idle_.insert(e.worker);
     CheckComplete();
@@ -296,7 +351,9 @@ void RunMachine::On(const event::Stop& e) {
   CheckComplete();
 }
 
-bool RunMachine::CleansAlone() const { return stage_ == Stage::kRunning && plan_.phases[phase_].kind == PhaseKind::kCleanup; }
+bool RunMachine::CleansAlone() const {
+  return stage_ == Stage::kRunning && plan_.phases[phase_].kind == PhaseKind::kCleanup;
+}
 
 void RunMachine::Remember(const std::string& state, const std::string& reason) {
   if (!end_state_.empty()) return;
@@ -306,7 +363,8 @@ void RunMachine::Remember(const std::string& state, const std::string& reason) {
 }
 
 void RunMachine::StopAll(const std::string& reason) {
-  // Members that have not been told to start may still be arming: all are told to stop, and all answer.
+  // Members that have not been told to start may still be arming: all are told to stop, and all
+  // answer.
   stage_ = Stage::kStopping;
   Do(action::StopNow{Members(), reason});
   SetDeadline(plan_.stop_deadline_ns);
@@ -314,7 +372,9 @@ void RunMachine::StopAll(const std::string& reason) {
 
 void RunMachine::EndAs(const std::string& state, const std::string& reason) {
   Remember(state, reason);
-  if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording) return;
+  if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording) {
+    return;
+  }
   if (stage_ == Stage::kIdle) {
     stage_ = Stage::kOver;
     return Do(action::EndRun{end_state_, end_reason_, degraded_});
@@ -324,9 +384,13 @@ void RunMachine::EndAs(const std::string& state, const std::string& reason) {
 }
 
 void RunMachine::Void(const std::string& reason) {
-  if (attempt_ >= kMaxAttempts) return EndAs("aborted", absl::StrCat(reason, " (attempt ", attempt_, " of ", kMaxAttempts, ")"));
+  if (attempt_ >= kMaxAttempts) {
+    return EndAs("aborted",
+                 absl::StrCat(reason, " (attempt ", attempt_, " of ", kMaxAttempts, ")"));
+  }
   void_reason_ = reason;
-  Do(action::Note{"warning", "", absl::StrCat("phase ", plan_.phases[phase_].name, " is begun again: ", reason)});
+  Do(action::Note{"warning", "",
+                  absl::StrCat("phase ", plan_.phases[phase_].name, " is begun again: ", reason)});
   StopAll(reason);
 }
 
@@ -334,7 +398,9 @@ void RunMachine::On(const event::Deadline& e) {
   if (!guards_.Pass(Guard::kCurrentDeadline, e.token == token_)) return;
   if (stage_ == Stage::kRejoining) {
     written_off_ = lost_;
-    if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) return StartPhase(phase_, attempt_);
+    if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) {
+      return StartPhase(phase_, attempt_);
+    }
     return EndAs("aborted", absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
   }
   // By now the workers have ended by themselves, whether they could say so or not.
@@ -344,7 +410,8 @@ void RunMachine::On(const event::Deadline& e) {
   std::set<uint32_t> missing = outstanding_;
   if (stage_ == Stage::kArming) {
     for (uint32_t worker : armed_) missing.erase(worker);
-    const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, ": not armed before the deadline: ", NamesOf(missing));
+    const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name,
+                                            ": not armed before the deadline: ", NamesOf(missing));
     if (!Cleans() || armed_.empty()) {
       EndAs("failed", reason);
     } else {
@@ -363,7 +430,8 @@ void RunMachine::On(const event::Deadline& e) {
       CheckArmed();
     }
   } else if (stage_ == Stage::kRunning) {
-    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name, ": no result before the deadline from ", NamesOf(missing)));
+    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name,
+                                 ": no result before the deadline from ", NamesOf(missing)));
   } else if (stage_ == Stage::kStopping) {
     Do(action::Note{"error", "", absl::StrCat("no answer to the stop from ", NamesOf(missing))});
     for (uint32_t worker : missing) {
@@ -373,22 +441,31 @@ void RunMachine::On(const event::Deadline& e) {
     }
     degraded_ = true;
     outstanding_.clear();
-    const bool enough = plan_.on_worker_loss == LossPolicy::kContinue && members_.size() >= std::max<size_t>(1, plan_.min_hosts);
-    if (!enough && plan_.on_worker_loss != LossPolicy::kRetry) Remember("aborted", absl::StrCat("no answer to the stop from ", NamesOf(missing)));
+    const bool enough = plan_.on_worker_loss == LossPolicy::kContinue &&
+                        members_.size() >= std::max<size_t>(1, plan_.min_hosts);
+    if (!enough && plan_.on_worker_loss != LossPolicy::kRetry) {
+      Remember("aborted", absl::StrCat("no answer to the stop from ", NamesOf(missing)));
+    }
   }
   CheckComplete();
 }
 
 void RunMachine::CheckComplete() {
-  if (stage_ != Stage::kRunning && stage_ != Stage::kStopping && stage_ != Stage::kArming && stage_ != Stage::kCommitting) return;
+  if (stage_ != Stage::kRunning && stage_ != Stage::kStopping && stage_ != Stage::kArming &&
+      stage_ != Stage::kCommitting) {
+    return;
+  }
   const bool some_answered = outstanding_.size() < members_.size() && stage_ == Stage::kRunning;
-  if (!outstanding_.empty() && (!some_answered || !guards_.Pass(Guard::kAllAnswered, false))) return;
+  if (!outstanding_.empty() && (!some_answered || !guards_.Pass(Guard::kAllAnswered, false))) {
+    return;
+  }
   if (AwaitsIdle()) return;
   Close();
 }
 
 bool RunMachine::AwaitsIdle() const {
-  return std::any_of(delivered_.begin(), delivered_.end(), [this](uint32_t worker) { return said_idle_.count(worker) == 0; });
+  return std::any_of(delivered_.begin(), delivered_.end(),
+                     [this](uint32_t worker) { return said_idle_.count(worker) == 0; });
 }
 
 void RunMachine::Close() {
@@ -415,11 +492,18 @@ void RunMachine::AfterPhase() {
   if (end_state_.empty() && !void_reason_.empty()) return StartOrRejoin(phase_, attempt_ + 1);
   uint32_t next = phase_ + 1;
   if (!end_state_.empty()) {
-    // What prepare made is removed also when the run did not go well, unless everything was to stop at once.
-    while (next < plan_.phases.size() && (skip_cleanup_ || plan_.phases[next].kind != PhaseKind::kCleanup)) ++next;
+    // What prepare made is removed also when the run did not go well, unless everything was to stop
+    // at once.
+    while (next < plan_.phases.size() &&
+           (skip_cleanup_ || plan_.phases[next].kind != PhaseKind::kCleanup)) {
+      ++next;
+    }
   }
-  const bool may_return = plan_.on_worker_loss == LossPolicy::kRetry && !lost_.empty() && end_state_.empty();
-  if (next < plan_.phases.size() && (!members_.empty() || may_return)) return StartOrRejoin(next, 1);
+  const bool may_return =
+      plan_.on_worker_loss == LossPolicy::kRetry && !lost_.empty() && end_state_.empty();
+  if (next < plan_.phases.size() && (!members_.empty() || may_return)) {
+    return StartOrRejoin(next, 1);
+  }
   stage_ = Stage::kOver;
   Do(action::EndRun{end_state_.empty() ? "done" : end_state_, end_reason_, degraded_});
 }

@@ -11,13 +11,15 @@
 
 namespace lockstep::controller {
 
-// One run as a pure state machine: events in, actions out. It has no thread, socket, clock or database; whoever owns it
-// carries the actions out, in order, and reports what became of them as events.
+// One run as a pure state machine: events in, actions out. It has no thread, socket, clock or
+// database; whoever owns it carries the actions out, in order, and reports what became of them as
+// events.
 //
-// A phase goes: record → assign → armed by all → commit go → send go → results stored from all → close. Anything
-// that fails leads to a stop of all workers, whose answers are waited for before the phase is closed. A phase whose attempt came to
-// nothing through no fault of the job (its controller was replaced before the start, a go came too late, or a worker was lost
-// under the policy `retry`) is stopped the same way and begun again as another attempt.
+// A phase goes: record → assign → armed by all → commit go → send go → results stored from all →
+// close. Anything that fails leads to a stop of all workers, whose answers are waited for before
+// the phase is closed. A phase whose attempt came to nothing through no fault of the job (its
+// controller was replaced before the start, a go came too late, or a worker was lost under the
+// policy `retry`) is stopped the same way and begun again as another attempt.
 
 enum class LossPolicy { kAbort, kContinue, kRetry };
 enum class PhaseKind { kPrepare, kRun, kCleanup };
@@ -49,74 +51,154 @@ struct ResumePoint {
   Reached reached = Reached::kNothing;
   uint32_t phase = 0;
   uint32_t attempt = 1;
-  bool closed_void = false;                    // kClosed: the attempt is to be repeated
-  std::map<uint32_t, std::string> stored;      // kGone: workers whose result is stored, and its error
-  std::set<uint32_t> members;                  // kGone: who took part in the attempt
+  bool closed_void = false;  // kClosed: the attempt is to be repeated
+  // kGone: workers whose result is stored, and its error
+  std::map<uint32_t, std::string> stored;
+  std::set<uint32_t> members;  // kGone: who took part in the attempt
   std::set<uint32_t> lost;
   bool degraded = false;
-  std::string end_state, end_reason;           // how the run was going to end already; empty while all was well
+  // how the run was going to end already; empty while all was well
+  std::string end_state, end_reason;
   bool skip_cleanup = false;
 };
 
 namespace event {
 struct Begin {};
 struct PhaseRecorded {};
-struct Armed { uint32_t worker; };
+struct Armed {
+  uint32_t worker;
+};
 struct GoCommitted {};
 // The worker could not do its part; nothing more comes from it in this phase.
-struct Failed { uint32_t worker; std::string reason; };
+struct Failed {
+  uint32_t worker;
+  std::string reason;
+};
 // The go came too late: the worker did no I/O in this attempt and will not.
-struct NotStarted { uint32_t worker; std::string reason; };
-// The worker's result is committed in the store. `error` is empty when it did all it was asked. It counts once the worker has said on its
-// commands' stream, too, that it does nothing any more (Idle, or Attached with kIdle), or at the phase's deadline: samples come on
-// another stream, and only the former is the worker's lease.
-struct ResultStored { uint32_t worker; std::string error; };
-struct Lost { uint32_t worker; std::string reason; };
+struct NotStarted {
+  uint32_t worker;
+  std::string reason;
+};
+// The worker's result is committed in the store. `error` is empty when it did all it was asked. It
+// counts once the worker has said on its commands' stream, too, that it does nothing any more
+// (Idle, or Attached with kIdle), or at the phase's deadline: samples come on another stream, and
+// only the former is the worker's lease.
+struct ResultStored {
+  uint32_t worker;
+  std::string error;
+};
+struct Lost {
+  uint32_t worker;
+  std::string reason;
+};
 // A lost worker is back, and does nothing.
-struct Rejoined { uint32_t worker; };
-// The worker has (again) a connection, and says what it is doing, so that orders that were lost with the old one are repeated.
+struct Rejoined {
+  uint32_t worker;
+};
+// The worker has (again) a connection, and says what it is doing, so that orders that were lost
+// with the old one are repeated.
 struct Attached {
   uint32_t worker;
   enum class State { kIdle, kArming, kArmed, kRunning } state;
-  bool this_phase;      // of the current phase and attempt; with kIdle: it was the last one it was in
-  std::string failed;   // with kIdle and this_phase: why it failed; empty when it has a result
-  bool not_started;     // with failed: it did no I/O
-  bool go_is_late;      // a go sent now would come after T
+  // of the current phase and attempt; with kIdle: it was the last one it was in
+  bool this_phase;
+  std::string failed;  // with kIdle and this_phase: why it failed; empty when it has a result
+  bool not_started;    // with failed: it did no I/O
+  bool go_is_late;     // a go sent now would come after T
 };
 // The worker says that it does nothing. `stopped`: in answer to a stop of this phase and attempt.
-struct Idle { uint32_t worker; bool this_phase; bool stopped; };
+struct Idle {
+  uint32_t worker;
+  bool this_phase;
+  bool stopped;
+};
 // In words, what a worker is at: for explanations.
-struct Doing { uint32_t worker; std::string what; };
-// A person or a brake ends the run. `state` is what the run becomes: cancelled or aborted. With `now`, phases that
-// clean up are not run either.
-struct Stop { std::string state; std::string reason; bool now; };
-struct Deadline { uint64_t token; };
+struct Doing {
+  uint32_t worker;
+  std::string what;
+};
+// A person or a brake ends the run. `state` is what the run becomes: cancelled or aborted. With
+// `now`, phases that clean up are not run either.
+struct Stop {
+  std::string state;
+  std::string reason;
+  bool now;
+};
+struct Deadline {
+  uint64_t token;
+};
 struct PhaseClosed {};
 }  // namespace event
-using Event = std::variant<event::Begin, event::PhaseRecorded, event::Armed, event::GoCommitted, event::Failed, event::NotStarted,
-                           event::ResultStored, event::Lost, event::Rejoined, event::Attached, event::Idle, event::Doing, event::Stop,
+using Event = std::variant<event::Begin, event::PhaseRecorded, event::Armed, event::GoCommitted,
+                           event::Failed, event::NotStarted, event::ResultStored, event::Lost,
+                           event::Rejoined, event::Attached, event::Idle, event::Doing, event::Stop,
                            event::Deadline, event::PhaseClosed>;
 
 namespace action {
-struct RecordPhase { uint32_t phase; uint32_t attempt; std::vector<uint32_t> workers; };
-struct Assign { uint32_t phase; uint32_t attempt; std::vector<uint32_t> workers; };
+struct RecordPhase {
+  uint32_t phase;
+  uint32_t attempt;
+  std::vector<uint32_t> workers;
+};
+struct Assign {
+  uint32_t phase;
+  uint32_t attempt;
+  std::vector<uint32_t> workers;
+};
 // Choose T, commit it to the store, then report GoCommitted.
-struct CommitGo { uint32_t phase; uint32_t attempt; std::vector<uint32_t> workers; };
-struct SendGo { std::vector<uint32_t> workers; };
-struct StopNow { std::vector<uint32_t> workers; std::string reason; };
-// Report Deadline{token} after so long. Earlier deadlines need not be cancelled: old tokens are ignored.
-struct SetDeadline { uint64_t token; int64_t after_ns; };
+struct CommitGo {
+  uint32_t phase;
+  uint32_t attempt;
+  std::vector<uint32_t> workers;
+};
+struct SendGo {
+  std::vector<uint32_t> workers;
+};
+struct StopNow {
+  std::vector<uint32_t> workers;
+  std::string reason;
+};
+// Report Deadline{token} after so long. Earlier deadlines need not be cancelled: old tokens are
+// ignored.
+struct SetDeadline {
+  uint64_t token;
+  int64_t after_ns;
+};
 // `state`: done, void (another attempt follows), or how the run ends.
-struct ClosePhase { uint32_t phase; uint32_t attempt; std::string state; std::string reason; };
-struct Note { std::string severity; std::string host; std::string message; };
+struct ClosePhase {
+  uint32_t phase;
+  uint32_t attempt;
+  std::string state;
+  std::string reason;
+};
+struct Note {
+  std::string severity;
+  std::string host;
+  std::string message;
+};
 // Kept in the store, so that a controller that takes over knows.
-struct RecordLost { uint32_t worker; std::string reason; };
-struct RecordBack { uint32_t worker; };
-struct RecordEnding { std::string state; std::string reason; bool skip_cleanup; };
-struct EndRun { std::string state; std::string outcome; bool degraded; };
+struct RecordLost {
+  uint32_t worker;
+  std::string reason;
+};
+struct RecordBack {
+  uint32_t worker;
+};
+struct RecordEnding {
+  std::string state;
+  std::string reason;
+  bool skip_cleanup;
+};
+struct EndRun {
+  std::string state;
+  std::string outcome;
+  bool degraded;
+};
 }  // namespace action
-using Action = std::variant<action::RecordPhase, action::Assign, action::CommitGo, action::SendGo, action::StopNow, action::SetDeadline,
-                            action::ClosePhase, action::Note, action::RecordLost, action::RecordBack, action::RecordEnding, action::EndRun>;
+using Action =
+    std::variant<action::RecordPhase, action::Assign, action::CommitGo, action::SendGo,
+                 action::StopNow, action::SetDeadline, action::ClosePhase, action::Note,
+                 action::RecordLost, action::RecordBack, action::RecordEnding, action::EndRun>;
 
 class RunMachine {
  public:
@@ -142,7 +224,17 @@ class RunMachine {
   const char* stage() const;
 
  private:
-  enum class Stage { kIdle, kRecording, kArming, kCommitting, kRunning, kStopping, kClosing, kRejoining, kOver };
+  enum class Stage {
+    kIdle,
+    kRecording,
+    kArming,
+    kCommitting,
+    kRunning,
+    kStopping,
+    kClosing,
+    kRejoining,
+    kOver
+  };
 
   void On(const event::Begin&);
   void On(const event::PhaseRecorded&);
@@ -179,14 +271,18 @@ class RunMachine {
   // This attempt comes to nothing, and another one follows.
   void Void(const std::string& reason);
   void StopAll(const std::string& reason);
-  bool AtWork() const { return stage_ == Stage::kArming || stage_ == Stage::kCommitting || stage_ == Stage::kRunning; }
+  bool AtWork() const {
+    return stage_ == Stage::kArming || stage_ == Stage::kCommitting || stage_ == Stage::kRunning;
+  }
   void Close();
   void AfterPhase();
   void SetDeadline(int64_t after_ns);
   std::string NamesOf(const std::set<uint32_t>& workers) const;
   std::vector<uint32_t> Members() const { return {members_.begin(), members_.end()}; }
   template <typename A>
-  void Do(A action) { actions_.push_back(std::move(action)); }
+  void Do(A action) {
+    actions_.push_back(std::move(action));
+  }
 
   const RunPlan plan_;
   const common::Guards guards_;
@@ -204,7 +300,8 @@ class RunMachine {
   std::set<uint32_t> outstanding_;  // members whose result or failure in this phase is to come
   std::set<uint32_t> delivered_;    // of whom the result is stored
   std::set<uint32_t> said_idle_;    // who said that they are done with this phase
-  std::set<uint32_t> unassigned_;   // members that were busy with something else when the phase was assigned
+  // members that were busy with something else when the phase was assigned
+  std::set<uint32_t> unassigned_;
   std::map<uint32_t, std::string> doing_;
   uint64_t token_ = 0;
   bool degraded_ = false;

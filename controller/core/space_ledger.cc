@@ -8,7 +8,8 @@ void SpaceLedger::Grant(const std::string& run_id, const std::map<std::string, d
 
 bool SpaceLedger::Settle(const std::string& run_id) { return granted_.erase(run_id) > 0; }
 
-SpaceLedger::Others SpaceLedger::GrantedToOthers(const std::string& run_id, const std::string& filesystem_id) const {
+SpaceLedger::Others SpaceLedger::GrantedToOthers(const std::string& run_id,
+                                                 const std::string& filesystem_id) const {
   Others others;
   for (const auto& [run, bytes] : granted_) {
     const auto found = bytes.find(filesystem_id);

@@ -16,8 +16,14 @@ constexpr int64_t kSlowest = 5000000000;
 void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
   // A worker may say anything: what does not fit is no exchange.
   int64_t replied_after = 0, high = 0, low = 0;
-  if (t3 < t0 || __builtin_sub_overflow(t2, t1, &replied_after) || replied_after < 0 || replied_after > t3 - t0) return;
-  if (__builtin_sub_overflow(t1, t0, &high) || __builtin_sub_overflow(t2, t3, &low) || std::abs(high) > kLongest || std::abs(low) > kLongest) return;
+  if (t3 < t0 || __builtin_sub_overflow(t2, t1, &replied_after) || replied_after < 0 ||
+      replied_after > t3 - t0) {
+    return;
+  }
+  if (__builtin_sub_overflow(t1, t0, &high) || __builtin_sub_overflow(t2, t3, &low) ||
+      std::abs(high) > kLongest || std::abs(low) > kLongest) {
+    return;
+  }
   const int64_t round_trip = (t3 - t0) - replied_after;
   if (slots_.empty() || t3 - slots_.back().begin_ns >= kSlotNs) {
     slots_.push_back({t3, high, t0, low, t3, round_trip, round_trip});
@@ -25,8 +31,11 @@ void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
     return EstimateDrift();
   }
   Slot& slot = slots_.back();
-  // Within a slot the clocks move apart by at most 0.2 µs per ms: what is older is compared as it could be now.
-  const auto aged = [](int64_t from, int64_t to) { return static_cast<int64_t>(kDriftBound * static_cast<double>(std::abs(to - from))); };
+  // Within a slot the clocks move apart by at most 0.2 µs per ms: what is older is compared as it
+  // could be now.
+  const auto aged = [](int64_t from, int64_t to) {
+    return static_cast<int64_t>(kDriftBound * static_cast<double>(std::abs(to - from)));
+  };
   if (high <= slot.high + aged(slot.high_at, t0)) slot.high = high, slot.high_at = t0;
   if (low >= slot.low - aged(slot.low_at, t3)) slot.low = low, slot.low_at = t3;
   slot.least_round_trip_ns = std::min(slot.least_round_trip_ns, round_trip);
@@ -41,12 +50,19 @@ void ClockEstimator::EstimateDrift() {
     for (size_t j = i + 1; j < slots_.size(); ++j) {
       const Slot& a = slots_[i];
       const Slot& b = slots_[j];
-      if (b.high_at > a.low_at) most = std::min(most, static_cast<double>(b.high - a.low) / static_cast<double>(b.high_at - a.low_at));
-      if (b.low_at > a.high_at) least = std::max(least, static_cast<double>(b.low - a.high) / static_cast<double>(b.low_at - a.high_at));
+      if (b.high_at > a.low_at) {
+        most = std::min(
+            most, static_cast<double>(b.high - a.low) / static_cast<double>(b.high_at - a.low_at));
+      }
+      if (b.low_at > a.high_at) {
+        least = std::max(
+            least, static_cast<double>(b.low - a.high) / static_cast<double>(b.low_at - a.high_at));
+      }
     }
   }
   if (least > most) {
-    // No single rate explains them all (a clock was changed, or a machine was moved): what is old says nothing any more.
+    // No single rate explains them all (a clock was changed, or a machine was moved): what is old
+    // says nothing any more.
     while (slots_.size() > 1) slots_.pop_front();
     drift_ = 0;
     drift_bound_ = kDriftBound;
@@ -62,8 +78,10 @@ void ClockEstimator::Range(int64_t at_ns, double* low, double* high) const {
   for (const Slot& slot : slots_) {
     const auto since_high = static_cast<double>(at_ns - slot.high_at);
     const auto since_low = static_cast<double>(at_ns - slot.low_at);
-    const double h = static_cast<double>(slot.high - origin) + drift_ * since_high + drift_bound_ * std::abs(since_high);
-    const double l = static_cast<double>(slot.low - origin) + drift_ * since_low - drift_bound_ * std::abs(since_low);
+    const double h = static_cast<double>(slot.high - origin) + drift_ * since_high +
+                     drift_bound_ * std::abs(since_high);
+    const double l = static_cast<double>(slot.low - origin) + drift_ * since_low -
+                     drift_bound_ * std::abs(since_low);
     *high = first ? h : std::min(*high, h);
     *low = first ? l : std::max(*low, l);
     first = false;
@@ -79,11 +97,17 @@ ClockEstimator::Estimate ClockEstimator::At(int64_t now_ns) const {
   estimate.known = true;
   const double width = std::max(0.0, high - low);
   estimate.offset_ns = slots_.back().low + std::llround((low + high) / 2);
-  // Facts that contradict each other by rounding leave no width; by more, their contradiction is the bound.
+  // Facts that contradict each other by rounding leave no width; by more, their contradiction is
+  // the bound.
   estimate.bound_ns = std::llround(std::max(width, low - high) / 2) + kGranularityNs;
   estimate.round_trip_ns = slots_.front().least_round_trip_ns;
-  for (const Slot& slot : slots_) estimate.round_trip_ns = std::min(estimate.round_trip_ns, slot.least_round_trip_ns);
-  for (size_t i = slots_.size() - std::min<size_t>(3, slots_.size()); i < slots_.size(); ++i) estimate.slowest_ns = std::max(estimate.slowest_ns, std::min(slots_[i].longest_round_trip_ns, kSlowest));
+  for (const Slot& slot : slots_) {
+    estimate.round_trip_ns = std::min(estimate.round_trip_ns, slot.least_round_trip_ns);
+  }
+  for (size_t i = slots_.size() - std::min<size_t>(3, slots_.size()); i < slots_.size(); ++i) {
+    estimate.slowest_ns =
+        std::max(estimate.slowest_ns, std::min(slots_[i].longest_round_trip_ns, kSlowest));
+  }
   estimate.drift = drift_;
   estimate.drift_bound = drift_bound_;
   return estimate;

@@ -6,16 +6,18 @@
 
 namespace lockstep::controller {
 
-// Estimates what a worker's monotonic clock shows, from exchanges as NTP makes them (D. Mills, RFC 5905, section 8): the
-// controller notes when a ping was sent (t0) and when its reply came (t3), the worker when it came (t1) and when it answered
-// (t2). Not thread-safe; pure.
+// Estimates what a worker's monotonic clock shows, from exchanges as NTP makes them (D. Mills, RFC
+// 5905, section 8): the controller notes when a ping was sent (t0) and when its reply came (t3),
+// the worker when it came (t1) and when it answered (t2). Not thread-safe; pure.
 //
-// Each exchange gives two facts that hold whatever the path did: the worker's clock was at most t1 - t0 ahead at t0, and at
-// least t2 - t3 ahead at t3 (F. Cristian 1989; K. Marzullo 1984). A line through time that stays below all of the former and
-// above all of the latter is what the clocks may have done; the least delay in each direction counts by itself, so that a reply
-// that queued does not spoil what its ping showed. Offset and drift are the middle of what is possible, the bounds half of it:
-// the truth lies in offset ± bound as long as the clocks' rates differ by no more than kDriftBound and change by no more than
-// kWander over the kept minute. How much of the delay lay in which direction cannot be known: it is inside the bound.
+// Each exchange gives two facts that hold whatever the path did: the worker's clock was at most t1
+// - t0 ahead at t0, and at least t2 - t3 ahead at t3 (F. Cristian 1989; K. Marzullo 1984). A line
+// through time that stays below all of the former and above all of the latter is what the clocks
+// may have done; the least delay in each direction counts by itself, so that a reply that queued
+// does not spoil what its ping showed. Offset and drift are the middle of what is possible, the
+// bounds half of it: the truth lies in offset ± bound as long as the clocks' rates differ by no
+// more than kDriftBound and change by no more than kWander over the kept minute. How much of the
+// delay lay in which direction cannot be known: it is inside the bound.
 class ClockEstimator {
  public:
   // 200 ppm: twice what commodity oscillators are specified for, on either side.
@@ -26,7 +28,7 @@ class ClockEstimator {
 
   struct Estimate {
     bool known = false;
-    int64_t offset_ns = 0;      // worker's clock minus the controller's
+    int64_t offset_ns = 0;  // worker's clock minus the controller's
     int64_t bound_ns = 0;
     int64_t round_trip_ns = 0;  // the least of the kept exchanges
     int64_t slowest_ns = 0;     // the longest round trip of the last few seconds
@@ -34,7 +36,8 @@ class ClockEstimator {
     double drift_bound = 0;
   };
 
-  // All in nanoseconds; t0 and t3 of the controller's clock, t1 and t2 of the worker's. Impossible exchanges are ignored.
+  // All in nanoseconds; t0 and t3 of the controller's clock, t1 and t2 of the worker's. Impossible
+  // exchanges are ignored.
   void Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3);
   // At an instant of the controller's clock, which may lie ahead.
   Estimate At(int64_t now_ns) const;

@@ -7,7 +7,8 @@
 
 namespace lockstep::controller {
 
-ControlStream::ControlStream(Fleet* fleet, grpc::CallbackServerContext* context, std::string certificate)
+ControlStream::ControlStream(Fleet* fleet, grpc::CallbackServerContext* context,
+                             std::string certificate)
     : fleet_(fleet), context_(context), certificate_(std::move(certificate)) {
   if (fleet_->AddStranger(this)) {
     StartRead(&incoming_);
@@ -29,7 +30,8 @@ void ControlStream::End(const std::string& reason) {
 void ControlStream::Refuse(const absl::Status& reason) {
   v1::ControllerMessage message;
   message.mutable_refused()->set_reason(std::string(reason.message()));
-  message.mutable_refused()->set_retry(absl::IsUnavailable(reason) || absl::IsPermissionDenied(reason));
+  message.mutable_refused()->set_retry(absl::IsUnavailable(reason) ||
+                                       absl::IsPermissionDenied(reason));
   Command(std::move(message));
   FinishAfterWrites();
 }
@@ -47,9 +49,10 @@ void ControlStream::HandleFirst() {
   if (!incoming_.has_hello()) {
     refused = absl::FailedPreconditionError("the first message must be Hello");
   } else if (incoming_.hello().protocol_version() != v1::PROTOCOL_VERSION_CURRENT) {
-    refused = absl::FailedPreconditionError(absl::StrCat("protocol version ", incoming_.hello().protocol_version(), " (worker ", incoming_.hello().software_version(),
-                           "); this controller (", common::kSoftwareVersion, ") speaks version ", v1::PROTOCOL_VERSION_CURRENT,
-                           ": install the same Lockstep on both"));
+    refused = absl::FailedPreconditionError(absl::StrCat(
+        "protocol version ", incoming_.hello().protocol_version(), " (worker ",
+        incoming_.hello().software_version(), "); this controller (", common::kSoftwareVersion,
+        ") speaks version ", v1::PROTOCOL_VERSION_CURRENT, ": install the same Lockstep on both"));
   } else if (const std::string wrong = v1::FirstProblem(incoming_.hello()); !wrong.empty()) {
     refused = absl::FailedPreconditionError(absl::StrCat("its Hello is not one: ", wrong));
   } else {

@@ -35,7 +35,8 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
 };
 
 // A stream for a caller that may not have one.
-class RefusedControlStream final : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage> {
+class RefusedControlStream final
+    : public grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage> {
  public:
   explicit RefusedControlStream(const grpc::Status& status) { Finish(status); }
   void OnDone() override { delete this; }

@@ -19,7 +19,8 @@ constexpr int kBurst = 12;
 constexpr size_t kBurstTotal = 3000;
 constexpr int64_t kBurstNs = 4000000;
 constexpr size_t kPingsKept = 128;
-// A worker sends a few messages a second; one that sends more than this for longer is not one of ours.
+// A worker sends a few messages a second; one that sends more than this for longer is not one of
+// ours.
 constexpr double kMessagesPerSecond = limits::kWorkerMessages;
 constexpr double kMessageBurst = limits::kWorkerBurst;
 constexpr int64_t kWallWarningNs = 1000000000;
@@ -27,8 +28,13 @@ constexpr int64_t kWallWarningNs = 1000000000;
 }  // namespace
 
 Fleet::Fleet(Options options, const common::Clock* clock, Callbacks callbacks)
-    : options_(std::move(options)), clock_(clock), callbacks_(std::move(callbacks)), roster_(options_.lease_ns) {
-  for (const Binding& binding : options_.bindings) roster_.Bind(binding.worker_id, binding.host_name, binding.certificate);
+    : options_(std::move(options)),
+      clock_(clock),
+      callbacks_(std::move(callbacks)),
+      roster_(options_.lease_ns) {
+  for (const Binding& binding : options_.bindings) {
+    roster_.Bind(binding.worker_id, binding.host_name, binding.certificate);
+  }
   thread_ = std::thread([this] { Main(); });
 }
 
@@ -48,8 +54,13 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (stopping_) return absl::UnavailableError("the controller is shutting down");
     const int64_t now = clock_->MonotonicNs();
-    auto admitted = roster_.Attach({hello.worker_id(), hello.instance_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id(), hello.certificate()}, now);
-    if (absl::IsPermissionDenied(admitted.status())) callbacks_.intruder(std::string(admitted.status().message()));
+    auto admitted =
+        roster_.Attach({hello.worker_id(), hello.instance_id(), hello.host().host_id(),
+                        hello.host().name(), hello.host().boot_id(), hello.certificate()},
+                       now);
+    if (absl::IsPermissionDenied(admitted.status())) {
+      callbacks_.intruder(std::string(admitted.status().message()));
+    }
     if (!admitted.ok()) return admitted.status();
     admission = *admitted;
     strangers_.erase(stream);
@@ -76,35 +87,50 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     bursting_ = true;
   }
   changed_.notify_all();
-  if (admission.replaced_process) callbacks_.lost(hello.worker_id(), "its process ended; another one has taken its place");
+  if (admission.replaced_process) {
+    callbacks_.lost(hello.worker_id(), "its process ended; another one has taken its place");
+  }
   callbacks_.attached(hello);
   return absl::OkStatus();
 }
 
-bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream, const v1::WorkerMessage& message, int64_t received_ns) {
+bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
+                      const v1::WorkerMessage& message, int64_t received_ns) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = members_.find(worker_id);
     if (found == members_.end() || found->second.stream != stream) return false;
     Member& member = found->second;
     roster_.Heard(worker_id, received_ns);
-    member.budget = std::min(kMessageBurst, member.budget + kMessagesPerSecond * static_cast<double>(received_ns - member.budget_at_ns) / 1e9);
+    member.budget =
+        std::min(kMessageBurst,
+                 member.budget + kMessagesPerSecond *
+                                     static_cast<double>(received_ns - member.budget_at_ns) / 1e9);
     member.budget_at_ns = received_ns;
     if (--member.budget < 0) {
-      stream->Refuse(absl::UnavailableError(absl::StrCat("it floods this controller: more than ", kMessagesPerSecond, " messages a second")));
+      stream->Refuse(absl::UnavailableError(absl::StrCat(
+          "it floods this controller: more than ", kMessagesPerSecond, " messages a second")));
       return false;
     }
     if (message.has_heartbeat()) {
       const int64_t before = member.wall_difference_ns;
-      member.wall_difference_ns = static_cast<int64_t>(std::clamp(static_cast<double>(message.heartbeat().wall_clock_ns()) - static_cast<double>(clock_->WallNs()), -4e18, 4e18));
-      if (std::abs(member.wall_difference_ns) > kWallWarningNs && std::abs(before) <= kWallWarningNs) {
-        spdlog::warn("the wall clock of {} is {:.1f} s off this controller's; nothing here relies on it, its logs do", member.hello.host().name(), static_cast<double>(member.wall_difference_ns) / 1e9);
+      member.wall_difference_ns =
+          static_cast<int64_t>(std::clamp(static_cast<double>(message.heartbeat().wall_clock_ns()) -
+                                              static_cast<double>(clock_->WallNs()),
+                                          -4e18, 4e18));
+      if (std::abs(member.wall_difference_ns) > kWallWarningNs &&
+          std::abs(before) <= kWallWarningNs) {
+        spdlog::warn(
+            "the wall clock of {} is {:.1f} s off this controller's; nothing here relies on it, "
+            "its logs do",
+            member.hello.host().name(), static_cast<double>(member.wall_difference_ns) / 1e9);
       }
     }
     if (message.has_clock_reply()) {
       const auto sent = member.pings.find(message.clock_reply().id());
       if (sent == member.pings.end()) return true;
-      member.estimator.Add(sent->second, message.clock_reply().received_ns(), message.clock_reply().replied_ns(), received_ns);
+      member.estimator.Add(sent->second, message.clock_reply().received_ns(),
+                           message.clock_reply().replied_ns(), received_ns);
       member.pings.erase(sent);
       return true;
     }
@@ -135,8 +161,10 @@ bool Fleet::Send(const std::string& worker_id, v1::ControllerMessage message) {
 void Fleet::PingBurst(const std::vector<std::string>& worker_ids) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    // Of a large fleet each gets fewer, so that the burst itself does not become the delay that it measures.
-    const int burst = std::clamp(static_cast<int>(kBurstTotal / std::max<size_t>(1, worker_ids.size())), 1, kBurst);
+    // Of a large fleet each gets fewer, so that the burst itself does not become the delay that it
+    // measures.
+    const int burst = std::clamp(
+        static_cast<int>(kBurstTotal / std::max<size_t>(1, worker_ids.size())), 1, kBurst);
     for (const std::string& id : worker_ids) {
       const auto found = members_.find(id);
       if (found != members_.end()) found->second.burst = std::max(found->second.burst, burst);
@@ -163,10 +191,12 @@ bool Fleet::IsAttached(const std::string& worker_id) const {
   return roster_.Has(worker_id);
 }
 
-bool Fleet::MayDeliver(const std::string& worker_id, const std::string& certificate, const std::string& session) const {
+bool Fleet::MayDeliver(const std::string& worker_id, const std::string& certificate,
+                       const std::string& session) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = members_.find(worker_id);
-  return found != members_.end() && found->second.hello.certificate() == certificate && !session.empty() && found->second.session == session;
+  return found != members_.end() && found->second.hello.certificate() == certificate &&
+         !session.empty() && found->second.session == session;
 }
 
 uint32_t Fleet::Forget(const std::string& host_name) {
@@ -202,7 +232,9 @@ std::vector<v1::AttachedWorker> Fleet::List() const {
     worker.set_away(member.stream == nullptr);
     list.push_back(std::move(worker));
   }
-  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.hello().host().name() < b.hello().host().name(); });
+  std::sort(list.begin(), list.end(), [](const auto& a, const auto& b) {
+    return a.hello().host().name() < b.hello().host().name();
+  });
   return list;
 }
 
@@ -212,7 +244,8 @@ std::vector<v1::Hello> Fleet::Hellos() const {
   for (const auto& [id, member] : members_) {
     if (member.stream != nullptr) hellos.push_back(member.hello);
   }
-  std::sort(hellos.begin(), hellos.end(), [](const auto& a, const auto& b) { return a.host().name() < b.host().name(); });
+  std::sort(hellos.begin(), hellos.end(),
+            [](const auto& a, const auto& b) { return a.host().name() < b.host().name(); });
   return hellos;
 }
 
@@ -230,7 +263,8 @@ void Fleet::Main() {
   int64_t last = clock_->MonotonicNs();
   while (!stopping_) {
     const int64_t now = clock_->MonotonicNs();
-    // This process stood still (a virtual machine that was paused, SIGSTOP): what came meanwhile has not been read yet.
+    // This process stood still (a virtual machine that was paused, SIGSTOP): what came meanwhile
+    // has not been read yet.
     if (now - last > kStoodStillNs) roster_.Excuse(now - last);
     last = now;
     bursting_ = false;
@@ -245,7 +279,8 @@ void Fleet::Main() {
       since = now;
     }
     if (roster_.IsDue(now)) {
-      // Whoever returns between the roster's word and the callback must not be said to be lost after it was said to be attached.
+      // Whoever returns between the roster's word and the callback must not be said to be lost
+      // after it was said to be attached.
       lock.unlock();
       std::lock_guard<std::mutex> one_at_a_time(callback_mutex_);
       lock.lock();

@@ -18,16 +18,19 @@ namespace lockstep::controller {
 
 class ControlStream;
 
-// The attached workers: who they are, how to send to them, and what their clocks show. Thread-safe. Its thread
-// pings every worker's clock once a second and gives up those that were silent for longer than the lease.
+// The attached workers: who they are, how to send to them, and what their clocks show. Thread-safe.
+// Its thread pings every worker's clock once a second and gives up those that were silent for
+// longer than the lease.
 class Fleet final : public FleetLink {
  public:
-  // Callbacks come from gRPC's threads and the fleet's own, one at a time: attached first (again after each reconnection), lost last.
+  // Callbacks come from gRPC's threads and the fleet's own, one at a time: attached first (again
+  // after each reconnection), lost last.
   struct Callbacks {
     std::function<void(const v1::Hello&)> attached;
     std::function<void(const std::string& worker_id, const v1::WorkerMessage&)> message;
     std::function<void(const std::string& worker_id, const std::string& reason)> lost;
-    // Somebody tried to be another worker, or a worker was sent away: in words, for the log and the record.
+    // Somebody tried to be another worker, or a worker was sent away: in words, for the log and the
+    // record.
     std::function<void(const std::string& text)> intruder = [](const std::string&) {};
   };
   // Whose a worker and its host's name are, as the store has it.
@@ -53,10 +56,12 @@ class Fleet final : public FleetLink {
   int64_t lease_ns() const override { return options_.lease_ns; }
   // Attached, with a connection or waited for.
   bool IsAttached(const std::string& worker_id) const;
-  // Whether samples that come in this worker's name are its own: it is attached, the certificate is the one that it attached with, and
-  // `session` the word that it was given then.
-  bool MayDeliver(const std::string& worker_id, const std::string& certificate, const std::string& session) const;
-  // Another certificate may attach under this host's name from now on. How many names and workers were forgotten.
+  // Whether samples that come in this worker's name are its own: it is attached, the certificate is
+  // the one that it attached with, and `session` the word that it was given then.
+  bool MayDeliver(const std::string& worker_id, const std::string& certificate,
+                  const std::string& session) const;
+  // Another certificate may attach under this host's name from now on. How many names and workers
+  // were forgotten.
   uint32_t Forget(const std::string& host_name);
   // For people: everything but the run.
   std::vector<v1::AttachedWorker> List() const;
@@ -67,7 +72,8 @@ class Fleet final : public FleetLink {
   // OK; UNAVAILABLE when the worker is refused for now, FAILED_PRECONDITION when for good.
   absl::Status Attach(const v1::Hello& hello, ControlStream* stream);
   // False when it is not to send any more.
-  bool OnMessage(const std::string& worker_id, ControlStream* stream, const v1::WorkerMessage& message, int64_t received_ns);
+  bool OnMessage(const std::string& worker_id, ControlStream* stream,
+                 const v1::WorkerMessage& message, int64_t received_ns);
   void Detach(const std::string& worker_id, ControlStream* stream);
   uint64_t epoch() const { return options_.epoch; }
   // False when there are too many streams that have not said Hello yet.
@@ -83,9 +89,9 @@ class Fleet final : public FleetLink {
     ClockEstimator estimator;
     std::map<uint64_t, int64_t> pings;  // id → sent, controller's clock
     int64_t next_ping_ns = 0;
-    int burst = 0;                      // pings still to send
+    int burst = 0;  // pings still to send
     int64_t wall_difference_ns = 0;
-    double budget = 0;                  // messages that it may send now
+    double budget = 0;  // messages that it may send now
     int64_t budget_at_ns = 0;
   };
   void PingLocked(Member* member, int64_t now_ns);
@@ -95,14 +101,15 @@ class Fleet final : public FleetLink {
   const common::Clock* clock_;
   const Callbacks callbacks_;
   mutable std::mutex mutex_;
-  std::mutex callback_mutex_;                   // taken before mutex_
+  std::mutex callback_mutex_;  // taken before mutex_
   std::condition_variable changed_;
-  Roster roster_;                               // guarded by mutex_
-  std::map<std::string, Member> members_;       // by worker id; guarded by mutex_
-  std::map<ControlStream*, int64_t> strangers_; // since when they are here, without Hello; guarded by mutex_
-  uint64_t next_ping_ = 1;                      // guarded by mutex_
-  bool bursting_ = false;                       // guarded by mutex_
-  bool stopping_ = false;                       // guarded by mutex_
+  Roster roster_;                          // guarded by mutex_
+  std::map<std::string, Member> members_;  // by worker id; guarded by mutex_
+  // since when they are here, without Hello; guarded by mutex_
+  std::map<ControlStream*, int64_t> strangers_;
+  uint64_t next_ping_ = 1;  // guarded by mutex_
+  bool bursting_ = false;   // guarded by mutex_
+  bool stopping_ = false;   // guarded by mutex_
   std::thread thread_;
 };
 

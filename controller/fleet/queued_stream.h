@@ -9,13 +9,13 @@
 
 namespace lockstep::controller {
 
-// A bidirectional stream on the server whose messages down are queued, so that any thread may send. The derived class
-// reads; gRPC calls its OnDone() last.
+// A bidirectional stream on the server whose messages down are queued, so that any thread may send.
+// The derived class reads; gRPC calls its OnDone() last.
 template <typename Request, typename Response>
 class QueuedStream : public grpc::ServerBidiReactor<Request, Response> {
  public:
-  // Queues a message; returns at once. Dropped once the stream has ended. False when so many wait already that the other side cannot be
-  // reading. From any thread.
+  // Queues a message; returns at once. Dropped once the stream has ended. False when so many wait
+  // already that the other side cannot be reading. From any thread.
   bool Send(Response message) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (finished_ || finish_after_write_) return true;
@@ -61,9 +61,9 @@ class QueuedStream : public grpc::ServerBidiReactor<Request, Response> {
   }
 
   std::mutex mutex_;
-  std::deque<Response> outgoing_;   // guarded by mutex_; the front one is being written
-  bool finished_ = false;           // guarded by mutex_
-  bool finish_after_write_ = false; // guarded by mutex_
+  std::deque<Response> outgoing_;    // guarded by mutex_; the front one is being written
+  bool finished_ = false;            // guarded by mutex_
+  bool finish_after_write_ = false;  // guarded by mutex_
 };
 
 }  // namespace lockstep::controller

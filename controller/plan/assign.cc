@@ -28,7 +28,8 @@ uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_
   return 0;
 }
 
-// Worker number `position` of `count` gets an equal part, on boundaries of 1 MiB where that leaves everybody one, else of 4 KiB.
+// Worker number `position` of `count` gets an equal part, on boundaries of 1 MiB where that leaves
+// everybody one, else of 4 KiB.
 void Slice(uint64_t total, uint64_t position, uint64_t count, v1::TargetAssignment* out) {
   uint64_t unit = kSliceAlignment;
   if (total / count < unit) unit = 4096;
@@ -39,17 +40,23 @@ void Slice(uint64_t total, uint64_t position, uint64_t count, v1::TargetAssignme
 
 // Whether this worker's own workloads write the target: others' say nothing about what it opens.
 bool IsWrittenBy(const v1::RunAssignment& load, const std::string& name) {
-  return std::any_of(load.workloads().begin(), load.workloads().end(), [&](const v1::WorkloadAssignment& w) {
-    return Writes(w.workload()) && std::find(w.workload().targets().begin(), w.workload().targets().end(), name) != w.workload().targets().end();
-  });
+  return std::any_of(
+      load.workloads().begin(), load.workloads().end(), [&](const v1::WorkloadAssignment& w) {
+        return Writes(w.workload()) &&
+               std::find(w.workload().targets().begin(), w.workload().targets().end(), name) !=
+                   w.workload().targets().end();
+      });
 }
 
-v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_t worker, uint64_t position, uint64_t count) {
+v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_t worker,
+                                  uint64_t position, uint64_t count) {
   const v1::Target& target = run.job.targets(static_cast<int>(index));
   v1::TargetAssignment out;
   out.set_index(index);
   *out.mutable_target() = target;
-  if (target.sharing() == v1::SHARING_SLICED) Slice(TargetBytes(target, run.workers[worker], index), position, count, &out);
+  if (target.sharing() == v1::SHARING_SLICED) {
+    Slice(TargetBytes(target, run.workers[worker], index), position, count, &out);
+  }
   if (target.has_file()) {
     const uint64_t files = target.file().count();
     // Of a shared target every worker lays out some of the files; of a private one, all.
@@ -62,15 +69,18 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_
   return out;
 }
 
-// Says which device was inspected, and, of several workers that write to one device under one kernel, that the first of them holds it for all.
-void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string>* held, v1::TargetAssignment* out) {
+// Says which device was inspected, and, of several workers that write to one device under one
+// kernel, that the first of them holds it for all.
+void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string>* held,
+                    v1::TargetAssignment* out) {
   if (!out->target().has_device()) return;
   for (const v1::TargetInspection& found : run.workers[worker].inspection.targets()) {
     if (found.target() != out->index()) continue;
     out->set_device_identity(found.device_identity());
     out->set_disk_sequence(found.disk_sequence());
     if (!out->written()) continue;
-    const std::string device = absl::StrCat(run.workers[worker].hello.host().boot_id(), "/", found.device_major(), ":", found.device_minor());
+    const std::string device = absl::StrCat(run.workers[worker].hello.host().boot_id(), "/",
+                                            found.device_major(), ":", found.device_minor());
     out->set_held_by_peer(!held->insert(device).second);
   }
 }
@@ -78,7 +88,8 @@ void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string
 void DescribeDevices(const SettledRun& run, std::vector<v1::Assignment>* assignments) {
   std::set<std::string> held;
   for (v1::Assignment& a : *assignments) {
-    // A worker holds a device once, whatever number of targets it is: the set is of devices that others hold.
+    // A worker holds a device once, whatever number of targets it is: the set is of devices that
+    // others hold.
     std::set<std::string> held_here = held;
     for (v1::TargetAssignment& target : *a.mutable_targets()) {
       target.set_written(IsWrittenBy(a.run(), target.target().name()));
@@ -90,15 +101,21 @@ void DescribeDevices(const SettledRun& run, std::vector<v1::Assignment>* assignm
   }
 }
 
-// The whole-disk names underneath the phase's targets, which this worker samples for its kernel: the first member of
-// each kernel that sees a device does.
-std::vector<std::string> DevicesToSample(const SettledRun& run, const std::vector<uint32_t>& targets, uint32_t worker,
+// The whole-disk names underneath the phase's targets, which this worker samples for its kernel:
+// the first member of each kernel that sees a device does.
+std::vector<std::string> DevicesToSample(const SettledRun& run,
+                                         const std::vector<uint32_t>& targets, uint32_t worker,
                                          std::set<std::string>* taken) {
   std::vector<std::string> devices;
   const PlanWorker& self = run.workers[worker];
   for (const v1::TargetInspection& found : self.inspection.targets()) {
-    if (found.device_name().empty() || std::find(targets.begin(), targets.end(), found.target()) == targets.end()) continue;
-    if (taken->insert(absl::StrCat(self.hello.host().boot_id(), "/", found.device_name())).second) devices.push_back(found.device_name());
+    if (found.device_name().empty() ||
+        std::find(targets.begin(), targets.end(), found.target()) == targets.end()) {
+      continue;
+    }
+    if (taken->insert(absl::StrCat(self.hello.host().boot_id(), "/", found.device_name())).second) {
+      devices.push_back(found.device_name());
+    }
   }
   return devices;
 }
@@ -110,12 +127,15 @@ absl::StatusOr<double> RateOf(const SettledRun& run, const v1::Workload& workloa
   if (!loop.has_measured()) return loop.rate_per_second();
   const auto found = run.measured_iops.find(loop.measured().phase());
   if (found == run.measured_iops.end() || !(found->second > 0)) {
-    return absl::FailedPreconditionError(absl::StrCat("workload ", workload.name(), ": phase ", loop.measured().phase(), " reached no IOPS that its rate could be a share of"));
+    return absl::FailedPreconditionError(
+        absl::StrCat("workload ", workload.name(), ": phase ", loop.measured().phase(),
+                     " reached no IOPS that its rate could be a share of"));
   }
   return found->second * (loop.measured().share_ratio() == 0 ? 1 : loop.measured().share_ratio());
 }
 
-absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const std::vector<uint32_t>& members,
+absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index,
+                             const std::vector<uint32_t>& members,
                              std::vector<v1::Assignment>* assignments) {
   const v1::PhaseSpec& spec = run.job.phases(static_cast<int>(phase_index));
   const v1::RunPhase phase = LoadOf(run.job, spec);
@@ -125,7 +145,9 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
     const v1::Workload& workload = phase.workloads(w);
     auto chosen = Select(workload.hosts(), fleet);
     if (!chosen.ok()) {
-      return absl::Status(chosen.status().code(), absl::StrCat("workload ", workload.name(), ": ", std::string(chosen.status().message())));
+      return absl::Status(
+          chosen.status().code(),
+          absl::StrCat("workload ", workload.name(), ": ", std::string(chosen.status().message())));
     }
     const uint64_t count = chosen->size();
     const auto rate = RateOf(run, workload);
@@ -133,17 +155,27 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
     // The same job seed puts popular blocks in the same places in every phase.
     const uint64_t common_seed = common::DeriveSeed(run.seed, 1000000 + static_cast<uint64_t>(w));
     for (uint64_t i = 0; i < count; ++i) {
-      if (workload.operations() != 0 && common::ShareOf(workload.operations(), i, count) == 0) continue;  // fewer I/Os than hosts
+      // fewer I/Os than hosts
+      if (workload.operations() != 0 && common::ShareOf(workload.operations(), i, count) == 0) {
+        continue;
+      }
       v1::WorkloadAssignment* out = (*assignments)[(*chosen)[i]].mutable_run()->add_workloads();
       out->set_index(w);
       *out->mutable_workload() = workload;
-      if (workload.operations() != 0) out->set_operations(common::ShareOf(workload.operations(), i, count));
-      if (workload.io_size_bytes() != 0) out->set_io_size_bytes(std::max<uint64_t>(1, common::ShareOf(workload.io_size_bytes(), i, count)));
-      out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w), members[(*chosen)[i]]));
+      if (workload.operations() != 0) {
+        out->set_operations(common::ShareOf(workload.operations(), i, count));
+      }
+      if (workload.io_size_bytes() != 0) {
+        out->set_io_size_bytes(
+            std::max<uint64_t>(1, common::ShareOf(workload.io_size_bytes(), i, count)));
+      }
+      out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w),
+                                       members[(*chosen)[i]]));
       out->set_common_seed(common_seed);
       out->set_rate_per_second(*rate / static_cast<double>(count));
       out->set_max_iops(workload.max_iops() / static_cast<double>(count));
-      out->set_max_throughput_bytes_per_second(workload.max_throughput_bytes_per_second() / static_cast<double>(count));
+      out->set_max_throughput_bytes_per_second(workload.max_throughput_bytes_per_second() /
+                                               static_cast<double>(count));
       out->set_check_reads_only(spec.has_verify());
       out->set_check_any_run(spec.verify().any_run());
       out->set_check_sparse(spec.verify().sparse());
@@ -158,9 +190,15 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index, const 
 void CountKernelThreads(const SettledRun& run, std::vector<v1::Assignment>* assignments) {
   std::map<std::string, uint32_t> threads;
   for (const v1::Assignment& a : *assignments) {
-    for (const v1::WorkloadAssignment& w : a.run().workloads()) threads[run.workers[a.worker_index()].hello.host().boot_id()] += std::max<uint32_t>(1, w.workload().threads());
+    for (const v1::WorkloadAssignment& w : a.run().workloads()) {
+      threads[run.workers[a.worker_index()].hello.host().boot_id()] +=
+          std::max<uint32_t>(1, w.workload().threads());
+    }
   }
-  for (v1::Assignment& a : *assignments) a.mutable_run()->set_kernel_threads(threads[run.workers[a.worker_index()].hello.host().boot_id()]);
+  for (v1::Assignment& a : *assignments) {
+    a.mutable_run()->set_kernel_threads(
+        threads[run.workers[a.worker_index()].hello.host().boot_id()]);
+  }
 }
 
 }  // namespace
@@ -177,7 +215,8 @@ int64_t PhaseDeadlineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   return HardStopNs(job, phase) + job.deadlines().drain_ns() + 20 * kSecond;
 }
 
-absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run, uint32_t phase_index, uint32_t attempt,
+absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run,
+                                                            uint32_t phase_index, uint32_t attempt,
                                                             const std::vector<uint32_t>& members) {
   const v1::PhaseSpec& phase = run.job.phases(static_cast<int>(phase_index));
   const v1::RunPhase load = LoadOf(run.job, phase);
@@ -192,7 +231,9 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     out.mutable_phase()->set_attempt(attempt);
     out.set_worker_index(member);
     // Slices go by the worker's number in the run, so that a lost worker does not move the others'.
-    for (uint32_t target : targets) *out.add_targets() = AssignTarget(run, target, member, member, run.workers.size());
+    for (uint32_t target : targets) {
+      *out.add_targets() = AssignTarget(run, target, member, member, run.workers.size());
+    }
     if (phase.has_prepare()) {
       *out.mutable_prepare() = phase.prepare();
     } else if (phase.has_cleanup()) {
@@ -201,8 +242,11 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
       out.mutable_run()->set_duration_ns(load.duration_ns());
       out.mutable_run()->set_ramp_ns(load.ramp_ns());
       out.mutable_run()->set_drop_caches(load.drop_caches());
-      for (const std::string& device : DevicesToSample(run, targets, member, &sampled_devices)) out.add_sample_devices(device);
-      out.set_sample_host(sampled_kernels.insert(run.workers[member].hello.host().boot_id()).second);
+      for (const std::string& device : DevicesToSample(run, targets, member, &sampled_devices)) {
+        out.add_sample_devices(device);
+      }
+      out.set_sample_host(
+          sampled_kernels.insert(run.workers[member].hello.host().boot_id()).second);
     }
     for (const std::string& identity : run.job.expendable()) out.add_expendable(identity);
     out.set_interval_ns(run.job.interval_ns());
@@ -212,7 +256,10 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     assignments.push_back(std::move(out));
   }
   if (IsLoad(phase)) {
-    if (absl::Status status = AssignWorkloads(run, phase_index, members, &assignments); !status.ok()) return status;
+    if (absl::Status status = AssignWorkloads(run, phase_index, members, &assignments);
+        !status.ok()) {
+      return status;
+    }
     CountKernelThreads(run, &assignments);
   }
   DescribeDevices(run, &assignments);

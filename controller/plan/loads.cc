@@ -8,17 +8,25 @@ namespace lockstep::controller {
 
 std::string KindName(const v1::PhaseSpec& phase) {
   switch (phase.kind_case()) {
-    case v1::PhaseSpec::kPrepare: return "prepare";
-    case v1::PhaseSpec::kPrecondition: return "precondition";
-    case v1::PhaseSpec::kRun: return "run";
-    case v1::PhaseSpec::kVerify: return "verify";
-    case v1::PhaseSpec::kCleanup: return "cleanup";
-    case v1::PhaseSpec::KIND_NOT_SET: break;
+    case v1::PhaseSpec::kPrepare:
+      return "prepare";
+    case v1::PhaseSpec::kPrecondition:
+      return "precondition";
+    case v1::PhaseSpec::kRun:
+      return "run";
+    case v1::PhaseSpec::kVerify:
+      return "verify";
+    case v1::PhaseSpec::kCleanup:
+      return "cleanup";
+    case v1::PhaseSpec::KIND_NOT_SET:
+      break;
   }
   return "";
 }
 
-bool IsLoad(const v1::PhaseSpec& phase) { return phase.has_run() || phase.has_precondition() || phase.has_verify(); }
+bool IsLoad(const v1::PhaseSpec& phase) {
+  return phase.has_run() || phase.has_precondition() || phase.has_verify();
+}
 
 int FindTarget(const v1::JobSpec& job, const std::string& name) {
   for (int i = 0; i < job.targets_size(); ++i) {
@@ -29,11 +37,18 @@ int FindTarget(const v1::JobSpec& job, const std::string& name) {
 
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload) {
   if (workload->name().empty()) workload->set_name(absl::StrFormat("w%d", index));
-  if (workload->targets().empty() && job.targets_size() == 1) workload->add_targets(job.targets(0).name());
+  if (workload->targets().empty() && job.targets_size() == 1) {
+    workload->add_targets(job.targets(0).name());
+  }
   if (workload->threads() == 0) workload->set_threads(1);
   if (workload->queue_depth() == 0) workload->set_queue_depth(1);
-  if (workload->block_size_bytes() == 0 && workload->block_sizes().empty() && workload->access().empty()) workload->set_block_size_bytes(4096);
-  if (workload->pattern().kind_case() == v1::Pattern::KIND_NOT_SET) workload->mutable_pattern()->mutable_random();
+  if (workload->block_size_bytes() == 0 && workload->block_sizes().empty() &&
+      workload->access().empty()) {
+    workload->set_block_size_bytes(4096);
+  }
+  if (workload->pattern().kind_case() == v1::Pattern::KIND_NOT_SET) {
+    workload->mutable_pattern()->mutable_random();
+  }
   if (!workload->has_read_ratio()) workload->set_read_ratio(1);
   if (!workload->has_direct()) workload->set_direct(true);
   if (workload->engine() == v1::ENGINE_UNSPECIFIED) workload->set_engine(v1::ENGINE_IO_URING);
@@ -79,15 +94,24 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
 
 int64_t LargestBlock(const v1::Workload& w) {
   int64_t largest = w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : 0;
-  for (const v1::WeightedBlockSize& line : w.block_sizes()) largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});
-  for (const v1::AccessLine& line : w.access()) largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});
+  for (const v1::WeightedBlockSize& line : w.block_sizes()) {
+    largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});
+  }
+  for (const v1::AccessLine& line : w.access()) {
+    largest = std::max({largest, line.block_size_bytes(), line.up_to_bytes()});
+  }
   return largest * std::max<int64_t>(1, w.merge());
 }
 
 int64_t SmallestBlock(const v1::Workload& w) {
-  int64_t smallest = w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : INT64_MAX;
-  for (const v1::WeightedBlockSize& line : w.block_sizes()) smallest = std::min(smallest, line.block_size_bytes());
-  for (const v1::AccessLine& line : w.access()) smallest = std::min(smallest, line.block_size_bytes());
+  int64_t smallest =
+      w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : INT64_MAX;
+  for (const v1::WeightedBlockSize& line : w.block_sizes()) {
+    smallest = std::min(smallest, line.block_size_bytes());
+  }
+  for (const v1::AccessLine& line : w.access()) {
+    smallest = std::min(smallest, line.block_size_bytes());
+  }
   return smallest;
 }
 

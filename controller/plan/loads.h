@@ -11,8 +11,8 @@ std::string KindName(const v1::PhaseSpec& phase);
 
 // Whether a phase is measured I/O on the fleet: run, precondition, verify.
 bool IsLoad(const v1::PhaseSpec& phase);
-// What such a phase does, as a run phase: a precondition is one workload that writes everything, a verify one that reads and
-// checks everything. Empty for other kinds. Defaults are filled in.
+// What such a phase does, as a run phase: a precondition is one workload that writes everything, a
+// verify one that reads and checks everything. Empty for other kinds. Defaults are filled in.
 v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
 // Fills in what a workload leaves out, as proto/job.proto says. `index` is its place in the phase.
@@ -22,7 +22,8 @@ void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 int64_t LargestBlock(const v1::Workload& workload);
 int64_t SmallestBlock(const v1::Workload& workload);
 
-// Replaces each phase that has a curve by one phase for each of its shares. Call once, on a valid job.
+// Replaces each phase that has a curve by one phase for each of its shares. Call once, on a valid
+// job.
 void ExpandCurves(v1::JobSpec* job);
 
 // Index of the target of this name; -1 when there is none.

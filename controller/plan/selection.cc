@@ -29,16 +29,25 @@ absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
     const size_t dash = part.find('-');
     uint32_t first = 0;
     uint32_t last = 0;
-    const bool numbers = dash != std::string::npos && part.find_first_not_of("0123456789-") == std::string::npos;
+    const bool numbers =
+        dash != std::string::npos && part.find_first_not_of("0123456789-") == std::string::npos;
     if (!numbers) {
       choices.push_back(part);
       continue;
     }
-    if (dash > 9 || part.size() > 19 || !absl::SimpleAtoi(part.substr(0, dash), &first) || !absl::SimpleAtoi(part.substr(dash + 1), &last) || last < first) {
-      return absl::InvalidArgumentError(absl::StrCat("'[", common::Printable(list, 60), "]' is not a range as 1-8 or 001-120, of at most 9 digits"));
+    if (dash > 9 || part.size() > 19 || !absl::SimpleAtoi(part.substr(0, dash), &first) ||
+        !absl::SimpleAtoi(part.substr(dash + 1), &last) || last < first) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("'[", common::Printable(list, 60),
+                       "]' is not a range as 1-8 or 001-120, of at most 9 digits"));
     }
-    if (uint64_t{last} - first + 1 + choices.size() > most) return absl::InvalidArgumentError(absl::StrCat("'[", common::Printable(list, 60), "]' stands for more than ", most, " names"));
-    for (uint64_t i = first; i <= last; ++i) choices.push_back(absl::StrFormat("%0*d", static_cast<int>(dash), i));
+    if (uint64_t{last} - first + 1 + choices.size() > most) {
+      return absl::InvalidArgumentError(absl::StrCat("'[", common::Printable(list, 60),
+                                                     "]' stands for more than ", most, " names"));
+    }
+    for (uint64_t i = first; i <= last; ++i) {
+      choices.push_back(absl::StrFormat("%0*d", static_cast<int>(dash), i));
+    }
   }
   return choices;
 }
@@ -47,7 +56,11 @@ absl::StatusOr<Choices> ParseRange(const std::string& list, size_t most) {
 
 absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text, size_t most) {
   most = std::min<size_t>(most, limits::kHostNames);
-  if (most == 0) return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60), "' is one name more than the ", limits::kHostNames, " that there may be"));
+  if (most == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60),
+                                                   "' is one name more than the ",
+                                                   limits::kHostNames, " that there may be"));
+  }
   std::vector<Choices> pieces;
   size_t count = 1;
   int ranges = 0;
@@ -59,11 +72,17 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
       break;
     }
     pieces.push_back({text.substr(at, open - at)});
-    if (++ranges > limits::kHostRanges) return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60), "' has more than ", limits::kHostRanges, " ranges"));
+    if (++ranges > limits::kHostRanges) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "'", common::Printable(text, 60), "' has more than ", limits::kHostRanges, " ranges"));
+    }
     auto choices = ParseRange(text.substr(open + 1, close - open - 1), most);
     if (!choices.ok()) return choices.status();
     count *= choices->size();
-    if (count > most) return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60), "' stands for more than ", most, " names"));
+    if (count > most) {
+      return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60),
+                                                     "' stands for more than ", most, " names"));
+    }
     pieces.push_back(*std::move(choices));
     at = close + 1;
   }
@@ -78,15 +97,19 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
   }
   for (const std::string& name : names) {
     if (common::IsHostName(name)) continue;
-    return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(name, 60), "' is no host's name: letters, digits, '.', '_' and '-', at most 253"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", common::Printable(name, 60),
+                     "' is no host's name: letters, digits, '.', '_' and '-', at most 253"));
   }
   return names;
 }
 
-absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector, const std::vector<PlanWorker>& workers) {
+absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector,
+                                             const std::vector<PlanWorker>& workers) {
   std::set<std::string> wanted;
   for (const std::string& text : selector.names()) {
-    const auto names = ExpandHostNames(text, limits::kHostNames - std::min<size_t>(wanted.size(), limits::kHostNames));
+    const auto names = ExpandHostNames(
+        text, limits::kHostNames - std::min<size_t>(wanted.size(), limits::kHostNames));
     if (!names.ok()) return names.status();
     wanted.insert(names->begin(), names->end());
   }
@@ -95,31 +118,40 @@ absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector, c
   for (uint32_t i = 0; i < workers.size(); ++i) {
     const v1::Hello& hello = workers[i].hello;
     if (!wanted.empty() && wanted.count(hello.host().name()) == 0) continue;
-    const bool labelled = std::all_of(selector.labels().begin(), selector.labels().end(), [&](const auto& label) {
-      const auto has = hello.labels().find(label.first);
-      return has != hello.labels().end() && has->second == label.second;
-    });
+    const bool labelled =
+        std::all_of(selector.labels().begin(), selector.labels().end(), [&](const auto& label) {
+          const auto has = hello.labels().find(label.first);
+          return has != hello.labels().end() && has->second == label.second;
+        });
     if (!labelled) continue;
     found.insert(hello.host().name());
     chosen.push_back(i);
   }
   std::sort(chosen.begin(), chosen.end(), [&](uint32_t a, uint32_t b) {
-    const auto key = [&](uint32_t i) { return std::pair(workers[i].hello.host().name(), workers[i].hello.worker_id()); };
+    const auto key = [&](uint32_t i) {
+      return std::pair(workers[i].hello.host().name(), workers[i].hello.worker_id());
+    };
     return key(a) < key(b);
   });
   std::vector<std::string> missing;
-  std::set_difference(wanted.begin(), wanted.end(), found.begin(), found.end(), std::back_inserter(missing));
+  std::set_difference(wanted.begin(), wanted.end(), found.begin(), found.end(),
+                      std::back_inserter(missing));
   if (!missing.empty()) {
     const size_t shown = std::min<size_t>(missing.size(), 8);
-    const std::string more = missing.size() > shown ? absl::StrCat(" and ", missing.size() - shown, " more") : "";
-    return absl::ResourceExhaustedError(absl::StrCat("no worker is attached on ", absl::StrJoin(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(shown), ", "), more));
+    const std::string more =
+        missing.size() > shown ? absl::StrCat(" and ", missing.size() - shown, " more") : "";
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no worker is attached on ",
+        absl::StrJoin(missing.begin(), missing.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+        more));
   }
   if (chosen.empty() || chosen.size() < selector.count()) {
     std::vector<std::string> names;
     for (uint32_t i : chosen) names.push_back(workers[i].hello.host().name());
-    return absl::ResourceExhaustedError(absl::StrCat("the job needs ", std::max<uint32_t>(1, selector.count()), " hosts, ", chosen.size(),
-                                                     " that match are attached", names.empty() ? "" : ": ", absl::StrJoin(names, ", "),
-                                                     "; `lockstep hosts` lists all"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the job needs ", std::max<uint32_t>(1, selector.count()), " hosts, ",
+                     chosen.size(), " that match are attached", names.empty() ? "" : ": ",
+                     absl::StrJoin(names, ", "), "; `lockstep hosts` lists all"));
   }
   if (selector.count() != 0) chosen.resize(selector.count());
   return chosen;
@@ -130,13 +162,16 @@ namespace {
 // One job on one fleet: subject by subject.
 class FleetChecker {
  public:
-  FleetChecker(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const StorePlace& store) : job_(job), workers_(workers), store_(store), use_(UseOfTargets(job)) {}
+  FleetChecker(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
+               const StorePlace& store)
+      : job_(job), workers_(workers), store_(store), use_(UseOfTargets(job)) {}
 
   FleetCheck Run() {
     CheckSynthetic();
     for (uint32_t w = 0; w < workers_.size(); ++w) {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
-        if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;  // refused when it came in
+        // refused when it came in
+        if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;
         CheckTarget(w, found);
       }
     }
@@ -146,7 +181,9 @@ class FleetChecker {
   }
 
  private:
-  const v1::Target& TargetOf(const v1::TargetInspection& found) const { return job_.targets(static_cast<int>(found.target())); }
+  const v1::Target& TargetOf(const v1::TargetInspection& found) const {
+    return job_.targets(static_cast<int>(found.target()));
+  }
   const std::string& HostOf(uint32_t worker) const { return workers_[worker].hello.host().name(); }
 
   void Refuse(const std::string& text) {
@@ -155,28 +192,40 @@ class FleetChecker {
   }
 
   void CheckSynthetic() {
-    const auto synthetic = std::count_if(workers_.begin(), workers_.end(), [](const PlanWorker& w) { return w.inspection.synthetic(); });
+    const auto synthetic = std::count_if(workers_.begin(), workers_.end(), [](const PlanWorker& w) {
+      return w.inspection.synthetic();
+    });
     if (synthetic == 0 || synthetic == static_cast<std::ptrdiff_t>(workers_.size())) return;
-    Refuse(absl::StrCat(synthetic, " of ", workers_.size(), " workers are synthetic (--simulate): their figures are made up, and cannot be added to real ones; select hosts by names, or ",
+    Refuse(absl::StrCat(synthetic, " of ", workers_.size(),
+                        " workers are synthetic (--simulate): their figures are made up, and "
+                        "cannot be added to real ones; select hosts by names, or ",
                         "by the label synthetic: yes"));
   }
 
   void CheckTarget(uint32_t w, const v1::TargetInspection& found) {
     const PlanWorker& worker = workers_[w];
     const v1::Target& target = TargetOf(found);
-    if (!found.refused().empty()) return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.refused()));
-    const std::string device = absl::StrCat(worker.hello.host().boot_id(), "/", found.device_name());
-    if (!store_.device.empty() && device == store_.device && warned_.insert(target.name()).second) {
-      check_.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ", found.device_name(),
-                                             ", where Lockstep's own store writes too; for figures that count, use another device or --store"));
+    if (!found.refused().empty()) {
+      return Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.refused()));
     }
-    if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() && warned_.insert("memory " + target.name()).second) {
-      check_.warnings.push_back(absl::StrCat("target ", target.name(), " has no block device underneath (", found.filesystem(),
-                                             "): memory or a network is measured, and nothing can be cross-checked"));
+    const std::string device =
+        absl::StrCat(worker.hello.host().boot_id(), "/", found.device_name());
+    if (!store_.device.empty() && device == store_.device && warned_.insert(target.name()).second) {
+      check_.warnings.push_back(absl::StrCat("target ", target.name(), " lies on ",
+                                             found.device_name(),
+                                             ", where Lockstep's own store writes too; for figures "
+                                             "that count, use another device or --store"));
+    }
+    if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() &&
+        warned_.insert("memory " + target.name()).second) {
+      check_.warnings.push_back(absl::StrCat(
+          "target ", target.name(), " has no block device underneath (", found.filesystem(),
+          "): memory or a network is measured, and nothing can be cross-checked"));
     }
   }
 
-  // Private targets have bytes of their own on each worker, and no two targets of which one is written have bytes in common.
+  // Private targets have bytes of their own on each worker, and no two targets of which one is
+  // written have bytes in common.
   void CheckSharedBytes() {
     struct Owned {
       Place place;
@@ -187,10 +236,17 @@ class FleetChecker {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
         if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;
         for (const Place& place : PlacesOf(found)) all.push_back({place, w, found.target()});
-        if (all.size() > static_cast<size_t>(limits::kPlacesOfARun)) return Refuse(absl::StrCat("the job has more than ", limits::kPlacesOfARun, " places (files, the names by which they are reached, extents of disks) over all workers; use fewer files"));
+        if (all.size() > static_cast<size_t>(limits::kPlacesOfARun)) {
+          return Refuse(absl::StrCat("the job has more than ", limits::kPlacesOfARun,
+                                     " places (files, the names by which they are reached, extents "
+                                     "of disks) over all workers; use fewer files"));
+        }
       }
     }
-    std::sort(all.begin(), all.end(), [](const Owned& a, const Owned& b) { return std::tie(a.place.thing, a.place.begin, a.worker, a.target) < std::tie(b.place.thing, b.place.begin, b.worker, b.target); });
+    std::sort(all.begin(), all.end(), [](const Owned& a, const Owned& b) {
+      return std::tie(a.place.thing, a.place.begin, a.worker, a.target) <
+             std::tie(b.place.thing, b.place.begin, b.worker, b.target);
+    });
     std::set<std::pair<uint32_t, uint32_t>> said;  // targets
     for (size_t first = 0, end = 0; first < all.size(); first = end) {
       uint64_t reach = 0;
@@ -205,11 +261,19 @@ class FleetChecker {
         if (here.target != before.target) {
           const bool written = use_[here.target].changed() || use_[before.target].changed();
           if (written && said.insert({before.target, here.target}).second) {
-            Refuse(absl::StrCat(HostOf(here.worker), ": targets ", a.name(), " and ", b.name(), " are the same bytes under two names", here.worker == before.worker ? "" : absl::StrCat(" (with ", HostOf(before.worker), ")"), "; name them once"));
+            Refuse(absl::StrCat(HostOf(here.worker), ": targets ", a.name(), " and ", b.name(),
+                                " are the same bytes under two names",
+                                here.worker == before.worker
+                                    ? ""
+                                    : absl::StrCat(" (with ", HostOf(before.worker), ")"),
+                                "; name them once"));
           }
-        } else if (here.worker != before.worker && b.sharing() == v1::SHARING_PRIVATE && said.insert({here.target, here.target}).second) {
-          Refuse(absl::StrCat(HostOf(here.worker), ": target ", b.name(), ": ", PathOf(here.worker, here.target), " is also used by ", HostOf(before.worker),
-                              "; put {host} or {worker} into the path, or share it with sharing: sliced"));
+        } else if (here.worker != before.worker && b.sharing() == v1::SHARING_PRIVATE &&
+                   said.insert({here.target, here.target}).second) {
+          Refuse(absl::StrCat(
+              HostOf(here.worker), ": target ", b.name(), ": ", PathOf(here.worker, here.target),
+              " is also used by ", HostOf(before.worker),
+              "; put {host} or {worker} into the path, or share it with sharing: sliced"));
         }
       }
     }
@@ -233,14 +297,26 @@ class FleetChecker {
     std::map<std::string, Space> spaces;
     for (uint32_t w = 0; w < workers_.size(); ++w) {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
-        if (found.target() >= static_cast<uint32_t>(job_.targets_size()) || found.filesystem_id().empty() || !use_[found.target()].prepared) continue;
+        if (found.target() >= static_cast<uint32_t>(job_.targets_size()) ||
+            found.filesystem_id().empty() || !use_[found.target()].prepared) {
+          continue;
+        }
         const v1::Target& target = TargetOf(found);
-        if (!store_.filesystem_id.empty() && found.filesystem_id() == store_.filesystem_id && !(job_.store_filesystem() && store_.may_fill) && stored_.insert(target.name()).second) {
-          Refuse(absl::StrCat(HostOf(w), ": target ", target.name(), ": ", found.paths_size() > 0 ? found.paths(0) : "", " lies on the file system of Lockstep's own store, which a full disk would stop. ",
-                              "Use another one, or say it twice: store_filesystem: true in the job", job_.store_filesystem() ? " (done)" : "", ", and --allow-store-filesystem at the controller", store_.may_fill ? " (done)" : ""));
+        if (!store_.filesystem_id.empty() && found.filesystem_id() == store_.filesystem_id &&
+            !(job_.store_filesystem() && store_.may_fill) && stored_.insert(target.name()).second) {
+          Refuse(absl::StrCat(
+              HostOf(w), ": target ", target.name(), ": ",
+              found.paths_size() > 0 ? found.paths(0) : "",
+              " lies on the file system of Lockstep's own store, which a full disk would stop. ",
+              "Use another one, or say it twice: store_filesystem: true in the job",
+              job_.store_filesystem() ? " (done)" : "",
+              ", and --allow-store-filesystem at the controller",
+              store_.may_fill ? " (done)" : ""));
         }
         Space& space = spaces[found.filesystem_id()];
-        space.free = space.hosts.empty() ? static_cast<double>(found.free_bytes()) : std::min(space.free, static_cast<double>(found.free_bytes()));
+        space.free = space.hosts.empty()
+                         ? static_cast<double>(found.free_bytes())
+                         : std::min(space.free, static_cast<double>(found.free_bytes()));
         space.total = static_cast<double>(found.filesystem_bytes());
         space.hosts.insert(HostOf(w));
         if (space.path.empty() && found.paths_size() > 0) space.path = found.paths(0);
@@ -260,8 +336,12 @@ class FleetChecker {
       if (space.needed <= 0) continue;
       check_.spaces[id] = {space.path, space.needed, space.free - reserve};
       if (space.needed + reserve <= space.free) continue;
-      Refuse(absl::StrCat(*space.hosts.begin(), space.hosts.size() > 1 ? absl::StrCat(" and ", space.hosts.size() - 1, " more") : "", ": ", space.path, ": all workers together need ",
-                          common::FormatSize(space.needed), ", its file system has ", common::FormatSize(space.free), " free, of which ", common::FormatSize(std::round(reserve)), " stay free"));
+      Refuse(absl::StrCat(
+          *space.hosts.begin(),
+          space.hosts.size() > 1 ? absl::StrCat(" and ", space.hosts.size() - 1, " more") : "",
+          ": ", space.path, ": all workers together need ", common::FormatSize(space.needed),
+          ", its file system has ", common::FormatSize(space.free), " free, of which ",
+          common::FormatSize(std::round(reserve)), " stay free"));
     }
   }
 
@@ -276,22 +356,32 @@ class FleetChecker {
 
 }  // namespace
 
-std::vector<Place> PlacesOf(const v1::TargetInspection& found) { return PlacesOf(found.file_places(), found.places()); }
+std::vector<Place> PlacesOf(const v1::TargetInspection& found) {
+  return PlacesOf(found.file_places(), found.places());
+}
 
-std::vector<Place> PlacesOf(const std::string& file_places, const google::protobuf::RepeatedPtrField<v1::Place>& extents) {
+std::vector<Place> PlacesOf(const std::string& file_places,
+                            const google::protobuf::RepeatedPtrField<v1::Place>& extents) {
   std::vector<Place> places;
   for (size_t at = 0; at + 8 <= file_places.size(); at += 8) {
     Place place;
-    for (int byte = 7; byte >= 0; --byte) place.thing = place.thing << 8 | static_cast<uint8_t>(file_places[at + static_cast<size_t>(byte)]);
+    for (int byte = 7; byte >= 0; --byte) {
+      place.thing =
+          place.thing << 8 | static_cast<uint8_t>(file_places[at + static_cast<size_t>(byte)]);
+    }
     places.push_back(place);
   }
   for (const v1::Place& extent : extents) {
-    Place place{extent.thing(), extent.begin_bytes(), extent.end_bytes() == 0 ? ~uint64_t{0} : extent.end_bytes()};
+    Place place{extent.thing(), extent.begin_bytes(),
+                extent.end_bytes() == 0 ? ~uint64_t{0} : extent.end_bytes()};
     if (place.begin < place.end) places.push_back(place);
   }
   return places;
 }
 
-FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const StorePlace& store) { return FleetChecker(job, workers, store).Run(); }
+FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
+                      const StorePlace& store) {
+  return FleetChecker(job, workers, store).Run();
+}
 
 }  // namespace lockstep::controller

@@ -20,17 +20,22 @@ struct PlanWorker {
   v1::Inspection inspection;  // of the job's targets; empty before
 };
 
-// `node[1-3,x]` to node1, node2, node3, nodex; leading zeros are kept. A text without brackets stands for itself.
-// INVALID_ARGUMENT when it stands for more than `most` names (found out before any is made), or for what is no host's name.
-absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text, size_t most = limits::kHostNames);
+// `node[1-3,x]` to node1, node2, node3, nodex; leading zeros are kept. A text without brackets
+// stands for itself. INVALID_ARGUMENT when it stands for more than `most` names (found out before
+// any is made), or for what is no host's name.
+absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text,
+                                                         size_t most = limits::kHostNames);
 
-// Indices into `workers` of those that a selector takes, ordered by host name and worker id. RESOURCE_EXHAUSTED when there
-// are fewer than it asks for, naming what is there and what is missing.
-absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector, const std::vector<PlanWorker>& workers);
+// Indices into `workers` of those that a selector takes, ordered by host name and worker id.
+// RESOURCE_EXHAUSTED when there are fewer than it asks for, naming what is there and what is
+// missing.
+absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector,
+                                             const std::vector<PlanWorker>& workers);
 
 // The places that a worker named.
 std::vector<Place> PlacesOf(const v1::TargetInspection& found);
-std::vector<Place> PlacesOf(const std::string& file_places, const google::protobuf::RepeatedPtrField<v1::Place>& extents);
+std::vector<Place> PlacesOf(const std::string& file_places,
+                            const google::protobuf::RepeatedPtrField<v1::Place>& extents);
 
 // Where an embedded store lies; empty when there is none on a device of its own.
 struct StorePlace {
@@ -39,18 +44,21 @@ struct StorePlace {
   bool may_fill = false;      // the operator has said that jobs may lay out files there
 };
 
-// What speaks against running the job on these workers, from their inspections: refused targets, two workers or two targets on the
-// same bytes, a file system that would be filled, and (as warnings) targets beside the store.
+// What speaks against running the job on these workers, from their inspections: refused targets,
+// two workers or two targets on the same bytes, a file system that would be filled, and (as
+// warnings) targets beside the store.
 struct FleetCheck {
   std::vector<std::string> refusals;
   std::vector<std::string> warnings;
-  // Of each file system that the job will lay out files on: how much, and how much it may at most, bytes.
+  // Of each file system that the job will lay out files on: how much, and how much it may at most,
+  // bytes.
   struct Space {
     std::string path;  // of one of the files
     double needed_bytes = 0, usable_bytes = 0;
   };
   std::map<std::string, Space> spaces;  // by filesystem_id
 };
-FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers, const StorePlace& store);
+FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
+                      const StorePlace& store);
 
 }  // namespace lockstep::controller

@@ -18,15 +18,19 @@ namespace {
 
 constexpr int64_t kSecond = 1000000000;
 
-
 // The phases' lists of targets, whatever the kind.
 const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::PhaseSpec& phase) {
   switch (phase.kind_case()) {
-    case v1::PhaseSpec::kPrepare: return &phase.prepare().targets();
-    case v1::PhaseSpec::kPrecondition: return &phase.precondition().targets();
-    case v1::PhaseSpec::kVerify: return &phase.verify().targets();
-    case v1::PhaseSpec::kCleanup: return &phase.cleanup().targets();
-    default: return nullptr;
+    case v1::PhaseSpec::kPrepare:
+      return &phase.prepare().targets();
+    case v1::PhaseSpec::kPrecondition:
+      return &phase.precondition().targets();
+    case v1::PhaseSpec::kVerify:
+      return &phase.verify().targets();
+    case v1::PhaseSpec::kCleanup:
+      return &phase.cleanup().targets();
+    default:
+      return nullptr;
   }
 }
 
@@ -39,13 +43,19 @@ void NoteVerified(const v1::JobSpec& job, const v1::PhaseSpec& phase, VerifiedBl
   };
   if (phase.has_precondition() && phase.precondition().verify()) {
     if (phase.precondition().targets().empty()) {
-      for (const v1::Target& target : job.targets()) (*blocks)[target.name()] = phase.precondition().block_size_bytes() != 0 ? phase.precondition().block_size_bytes() : 1 << 20;
+      for (const v1::Target& target : job.targets()) {
+        (*blocks)[target.name()] = phase.precondition().block_size_bytes() != 0
+                                       ? phase.precondition().block_size_bytes()
+                                       : 1 << 20;
+      }
     }
     note(phase.precondition().targets(), phase.precondition().block_size_bytes(), 1 << 20);
   }
   for (const v1::Workload& w : phase.run().workloads()) {
     if (!w.verify() || !Writes(w)) continue;
-    if (w.targets().empty() && job.targets_size() == 1) (*blocks)[job.targets(0).name()] = w.block_size_bytes() != 0 ? w.block_size_bytes() : 4096;
+    if (w.targets().empty() && job.targets_size() == 1) {
+      (*blocks)[job.targets(0).name()] = w.block_size_bytes() != 0 ? w.block_size_bytes() : 4096;
+    }
     note(w.targets(), w.block_size_bytes(), 4096);
   }
 }
@@ -54,14 +64,17 @@ void FillTargets(const v1::JobSpec& job, const VerifiedBlocks& verified, v1::Pha
   auto* names = const_cast<google::protobuf::RepeatedPtrField<std::string>*>(TargetNames(*phase));
   if (names == nullptr || !names->empty()) return;
   for (const v1::Target& target : job.targets()) {
-    const bool wanted = phase->has_verify()          ? !target.has_null() && (verified.empty() || verified.count(target.name()) != 0)
-                        : phase->has_precondition() ? !target.has_null()
-                                                    : target.has_file();
+    const bool wanted =
+        phase->has_verify()
+            ? !target.has_null() && (verified.empty() || verified.count(target.name()) != 0)
+        : phase->has_precondition() ? !target.has_null()
+                                    : target.has_file();
     if (wanted) *names->Add() = target.name();
   }
 }
 
-// Left at 0 where the targets were written with blocks of several sizes, which the job must then tell apart.
+// Left at 0 where the targets were written with blocks of several sizes, which the job must then
+// tell apart.
 void FillVerify(const VerifiedBlocks& so_far, v1::VerifyPhase* verify) {
   if (verify->block_size_bytes() != 0) return;
   std::set<int64_t> sizes;
@@ -94,12 +107,17 @@ class Checker {
 
   std::vector<v1::Problem> Run() {
     if (job_.name().empty()) Add("name", "is missing; every job has a name");
-    if (job_.interval_ns() < 100000000 || job_.interval_ns() > 60 * kSecond) Add("interval", "must lie between 100ms and 1m");
+    if (job_.interval_ns() < 100000000 || job_.interval_ns() > 60 * kSecond) {
+      Add("interval", "must lie between 100ms and 1m");
+    }
     CheckTargets();
     if (job_.phases().empty()) Add("phases", "is empty; a job has at least one phase");
     std::set<std::string> names;
     for (int i = 0; i < job_.phases_size(); ++i) {
-      if (!names.insert(job_.phases(i).name()).second) Add(absl::StrCat("phases[", i, "].name"), absl::StrCat("'", job_.phases(i).name(), "' is the name of two phases"));
+      if (!names.insert(job_.phases(i).name()).second) {
+        Add(absl::StrCat("phases[", i, "].name"),
+            absl::StrCat("'", job_.phases(i).name(), "' is the name of two phases"));
+      }
       CheckPhase(absl::StrCat("phases[", i, "]"), job_.phases(i));
       // A curve becomes a phase for each of its shares.
       if (!job_.phases(i).run().has_curve()) continue;
@@ -107,7 +125,10 @@ class Checker {
       *steps.add_phases() = job_.phases(i);
       ExpandCurves(&steps);
       for (const v1::PhaseSpec& step : steps.phases()) {
-        if (!names.insert(step.name()).second) Add(absl::StrCat("phases[", i, "].run.curve.share"), absl::StrCat("makes two phases of the name '", step.name(), "'"));
+        if (!names.insert(step.name()).second) {
+          Add(absl::StrCat("phases[", i, "].run.curve.share"),
+              absl::StrCat("makes two phases of the name '", step.name(), "'"));
+        }
       }
     }
     return std::move(problems_);
@@ -130,20 +151,34 @@ class Checker {
       const v1::Target& target = job_.targets(i);
       const std::string path = absl::StrCat("targets[", i, "]");
       if (target.name().empty()) Add(path + ".name", "is missing");
-      if (!names.insert(target.name()).second) Add(path + ".name", absl::StrCat("'", target.name(), "' is the name of two targets"));
+      if (!names.insert(target.name()).second) {
+        Add(path + ".name", absl::StrCat("'", target.name(), "' is the name of two targets"));
+      }
       switch (target.kind_case()) {
-        case v1::Target::kFile: CheckFile(path + ".file", target); break;
-        case v1::Target::kDevice: CheckDevice(path + ".device", target); break;
-        case v1::Target::kIscsi: NotYet(true, path + ".iscsi", "an iSCSI target"); break;
-        case v1::Target::kNull: CheckNull(path + ".null", target); break;
-        case v1::Target::KIND_NOT_SET: Add(path, "is neither a `file` nor a `device` nor `null`"); break;
+        case v1::Target::kFile:
+          CheckFile(path + ".file", target);
+          break;
+        case v1::Target::kDevice:
+          CheckDevice(path + ".device", target);
+          break;
+        case v1::Target::kIscsi:
+          NotYet(true, path + ".iscsi", "an iSCSI target");
+          break;
+        case v1::Target::kNull:
+          CheckNull(path + ".null", target);
+          break;
+        case v1::Target::KIND_NOT_SET:
+          Add(path, "is neither a `file` nor a `device` nor `null`");
+          break;
       }
     }
   }
 
   void CheckFile(const std::string& path, const v1::Target& target) {
     const v1::FileTarget& file = target.file();
-    if (file.path().empty() || file.path()[0] != '/') Add(path + ".path", absl::StrCat("'", file.path(), "' is not an absolute path"));
+    if (file.path().empty() || file.path()[0] != '/') {
+      Add(path + ".path", absl::StrCat("'", file.path(), "' is not an absolute path"));
+    }
     if (file.size_bytes() < 4096) Add(path + ".size", "must be at least 4KiB");
     if (file.count() > 65536) Add(path + ".count", "must be at most 65536");
   }
@@ -151,57 +186,93 @@ class Checker {
   void CheckNull(const std::string& path, const v1::Target& target) {
     const v1::NullTarget& null = target.null();
     if (null.size_bytes() < 4096) Add(path + ".size", "must be at least 4KiB");
-    if (null.latency_ns() < 0 || null.latency_ns() > 60 * kSecond) Add(path + ".latency", "must lie between 0s and 1m");
-    if (null.stall_ns() < 0 || (null.stall_ns() > 0 && null.stall_ns() >= null.stall_every_ns())) Add(path + ".stall", "must be shorter than stall_every");
+    if (null.latency_ns() < 0 || null.latency_ns() > 60 * kSecond) {
+      Add(path + ".latency", "must lie between 0s and 1m");
+    }
+    if (null.stall_ns() < 0 || (null.stall_ns() > 0 && null.stall_ns() >= null.stall_every_ns())) {
+      Add(path + ".stall", "must be shorter than stall_every");
+    }
   }
 
   void CheckDevice(const std::string& path, const v1::Target& target) {
     if (target.device().path().rfind("/dev/", 0) != 0) {
       Add(path + ".path", absl::StrCat("'", target.device().path(), "' does not lie under /dev"));
     }
-    if (target.sharing() == v1::SHARING_PRIVATE) Add(path, "a device is sliced or overlapped; private is for files");
+    if (target.sharing() == v1::SHARING_PRIVATE) {
+      Add(path, "a device is sliced or overlapped; private is for files");
+    }
   }
 
   void CheckPhase(const std::string& path, const v1::PhaseSpec& phase) {
     if (phase.has_run()) return CheckRun(path + ".run", phase.run());
-    if (phase.kind_case() == v1::PhaseSpec::KIND_NOT_SET) return Add(path, "has no kind: write prepare, precondition, run, verify or cleanup");
+    if (phase.kind_case() == v1::PhaseSpec::KIND_NOT_SET) {
+      return Add(path, "has no kind: write prepare, precondition, run, verify or cleanup");
+    }
     const std::string kind = KindName(phase);
     const auto* names = TargetNames(phase);
-    if (names->empty()) Add(absl::StrCat(path, ".", kind), IsLoad(phase) ? "has nothing to do: the job has no target" : "has nothing to do: the job has no file target");
+    if (names->empty()) {
+      Add(absl::StrCat(path, ".", kind), IsLoad(phase)
+                                             ? "has nothing to do: the job has no target"
+                                             : "has nothing to do: the job has no file target");
+    }
     bool known = true;
     for (int i = 0; i < names->size(); ++i) {
       const int target = FindTarget(job_, names->Get(i));
       const std::string where = absl::StrCat(path, ".", kind, ".targets[", i, "]");
       known = known && target >= 0;
       if (target < 0) Add(where, absl::StrCat("no target is named '", names->Get(i), "'"));
-      if (target >= 0 && !IsLoad(phase) && !job_.targets(target).has_file()) Add(where, absl::StrCat("'", names->Get(i), "' is not a file target"));
-      if (target >= 0 && IsLoad(phase) && job_.targets(target).has_null()) Add(where, absl::StrCat("'", names->Get(i), "' is a null target: there is nothing to ", kind));
+      if (target >= 0 && !IsLoad(phase) && !job_.targets(target).has_file()) {
+        Add(where, absl::StrCat("'", names->Get(i), "' is not a file target"));
+      }
+      if (target >= 0 && IsLoad(phase) && job_.targets(target).has_null()) {
+        Add(where,
+            absl::StrCat("'", names->Get(i), "' is a null target: there is nothing to ", kind));
+      }
     }
     if (phase.has_verify() && phase.verify().block_size_bytes() == 0) {
-      return Add(path + ".verify.block_size", "its targets were written with blocks of several sizes: give the size, and a verify phase for each");
+      return Add(path + ".verify.block_size",
+                 "its targets were written with blocks of several sizes: give the size, and a "
+                 "verify phase for each");
     }
-    if (phase.has_prepare() && (phase.prepare().content().duplicate_ratio() > 0 || phase.prepare().content().random().fresh())) {
-      Add(path + ".prepare.content", "duplicate and fresh are for workloads; a precondition phase writes such content");
+    if (phase.has_prepare() && (phase.prepare().content().duplicate_ratio() > 0 ||
+                                phase.prepare().content().random().fresh())) {
+      Add(path + ".prepare.content",
+          "duplicate and fresh are for workloads; a precondition phase writes such content");
     }
-    if (phase.has_prepare() && phase.prepare().content().has_zeros() && phase.prepare().content().has_compressed_ratio()) {
-      Add(path + ".prepare.content", "zeros compress completely; give compressed with random content");
+    if (phase.has_prepare() && phase.prepare().content().has_zeros() &&
+        phase.prepare().content().has_compressed_ratio()) {
+      Add(path + ".prepare.content",
+          "zeros compress completely; give compressed with random content");
     }
     if (!known || !IsLoad(phase)) return;
     const v1::RunPhase load = LoadOf(job_, phase);
-    CheckWorkload(job_, load, load.workloads(0), [&](const std::string& field, const std::string& problem) { Add(absl::StrCat(path, ".", kind, field), problem); });
+    CheckWorkload(job_, load, load.workloads(0),
+                  [&](const std::string& field, const std::string& problem) {
+                    Add(absl::StrCat(path, ".", kind, field), problem);
+                  });
   }
 
   void CheckRun(const std::string& path, const v1::RunPhase& run) {
-    if (run.workloads().empty()) Add(path + ".workloads", "is empty; a run phase has at least one workload");
+    if (run.workloads().empty()) {
+      Add(path + ".workloads", "is empty; a run phase has at least one workload");
+    }
     if (run.ramp_ns() < 0 || run.ramp_ns() % job_.interval_ns() != 0) {
-      Add(path + ".ramp", absl::StrCat("must be a multiple of the interval, ", common::FormatDuration(static_cast<double>(job_.interval_ns()))));
+      Add(path + ".ramp",
+          absl::StrCat("must be a multiple of the interval, ",
+                       common::FormatDuration(static_cast<double>(job_.interval_ns()))));
     }
     if (run.has_curve()) CheckCurve(path, run);
     std::set<std::string> names;
     for (int i = 0; i < run.workloads_size(); ++i) {
       const std::string where = absl::StrCat(path, ".workloads[", i, "]");
-      if (!names.insert(run.workloads(i).name()).second) Add(where + ".name", absl::StrCat("'", run.workloads(i).name(), "' is the name of two workloads"));
-      CheckWorkload(job_, run, run.workloads(i), [&](const std::string& field, const std::string& problem) { Add(where + field, problem); });
+      if (!names.insert(run.workloads(i).name()).second) {
+        Add(where + ".name",
+            absl::StrCat("'", run.workloads(i).name(), "' is the name of two workloads"));
+      }
+      CheckWorkload(job_, run, run.workloads(i),
+                    [&](const std::string& field, const std::string& problem) {
+                      Add(where + field, problem);
+                    });
     }
   }
 
@@ -210,8 +281,12 @@ class Checker {
     for (double share : run.curve().share_ratio()) {
       if (!(share > 0)) Add(path + ".curve", "shares must be above 0");
     }
-    const bool open = std::any_of(run.workloads().begin(), run.workloads().end(), [](const v1::Workload& w) { return w.has_open_loop(); });
-    if (!open) Add(path + ".curve", "repeats the phase at shares of an open loop's rate; no workload has an open_loop");
+    const bool open = std::any_of(run.workloads().begin(), run.workloads().end(),
+                                  [](const v1::Workload& w) { return w.has_open_loop(); });
+    if (!open) {
+      Add(path + ".curve",
+          "repeats the phase at shares of an open loop's rate; no workload has an open_loop");
+    }
   }
 
   const v1::JobSpec& job_;
@@ -222,7 +297,9 @@ class Checker {
 
 void FillDefaults(v1::JobSpec* job) {
   if (job->interval_ns() == 0) job->set_interval_ns(kSecond);
-  if (job->on_worker_loss() == v1::LOSS_POLICY_UNSPECIFIED) job->set_on_worker_loss(v1::LOSS_POLICY_ABORT);
+  if (job->on_worker_loss() == v1::LOSS_POLICY_UNSPECIFIED) {
+    job->set_on_worker_loss(v1::LOSS_POLICY_ABORT);
+  }
   if (job->min_hosts() == 0) job->set_min_hosts(1);
   v1::Deadlines* deadlines = job->mutable_deadlines();
   if (deadlines->arm_ns() == 0) deadlines->set_arm_ns(60 * kSecond);
@@ -231,14 +308,24 @@ void FillDefaults(v1::JobSpec* job) {
   if (deadlines->rejoin_ns() == 0) deadlines->set_rejoin_ns(60 * kSecond);
   for (v1::Target& target : *job->mutable_targets()) {
     if (target.has_file() && target.file().count() == 0) target.mutable_file()->set_count(1);
-    if (target.sharing() == v1::SHARING_UNSPECIFIED) target.set_sharing(target.has_file() ? v1::SHARING_PRIVATE : target.has_null() ? v1::SHARING_OVERLAPPED : v1::SHARING_SLICED);
-    if (target.has_null() && target.null().size_bytes() == 0) target.mutable_null()->set_size_bytes(1 << 30);
-    if (target.has_null() && target.null().device() == v1::NULL_DEVICE_UNSPECIFIED) target.mutable_null()->set_device(v1::NULL_DEVICE_NOP);
+    if (target.sharing() == v1::SHARING_UNSPECIFIED) {
+      target.set_sharing(target.has_file()   ? v1::SHARING_PRIVATE
+                         : target.has_null() ? v1::SHARING_OVERLAPPED
+                                             : v1::SHARING_SLICED);
+    }
+    if (target.has_null() && target.null().size_bytes() == 0) {
+      target.mutable_null()->set_size_bytes(1 << 30);
+    }
+    if (target.has_null() && target.null().device() == v1::NULL_DEVICE_UNSPECIFIED) {
+      target.mutable_null()->set_device(v1::NULL_DEVICE_NOP);
+    }
   }
   FillNames(job);
   VerifiedBlocks verified;
   for (v1::PhaseSpec& phase : *job->mutable_phases()) {
-    for (int i = 0; i < phase.run().workloads_size(); ++i) FillWorkload(*job, i, phase.mutable_run()->mutable_workloads(i));
+    for (int i = 0; i < phase.run().workloads_size(); ++i) {
+      FillWorkload(*job, i, phase.mutable_run()->mutable_workloads(i));
+    }
     NoteVerified(*job, phase, &verified);
   }
   VerifiedBlocks so_far;
@@ -270,7 +357,9 @@ std::vector<uint32_t> TargetsOf(const v1::JobSpec& job, const v1::PhaseSpec& pha
 std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
   std::vector<TargetUse> use(static_cast<size_t>(job.targets_size()));
   std::map<std::string, size_t> numbers;
-  for (int i = 0; i < job.targets_size(); ++i) numbers.emplace(job.targets(i).name(), static_cast<size_t>(i));
+  for (int i = 0; i < job.targets_size(); ++i) {
+    numbers.emplace(job.targets(i).name(), static_cast<size_t>(i));
+  }
   const auto mark = [&](const auto& names, bool TargetUse::*what) {
     for (const std::string& name : names) {
       const auto found = numbers.find(name);
@@ -296,7 +385,8 @@ std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job) {
     problem.set_message(message);
   };
   if (job.ByteSizeLong() > static_cast<size_t>(limits::kJobBytes)) {
-    add("", absl::StrCat("the job has ", job.ByteSizeLong(), " bytes; the most is ", limits::kJobBytes));
+    add("", absl::StrCat("the job has ", job.ByteSizeLong(), " bytes; the most is ",
+                         limits::kJobBytes));
     return problems;
   }
   for (const v1::FieldProblem& problem : v1::CheckFields(job)) add(problem.path, problem.message);
@@ -306,9 +396,14 @@ std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job) {
     if (!job.targets(t).has_file()) continue;
     const v1::FileTarget& file = job.targets(t).file();
     files += std::max<int64_t>(1, file.count());
-    if (static_cast<double>(file.size_bytes()) * std::max<uint32_t>(1, file.count()) > 4.6e18) add(absl::StrCat("targets[", t, "].file"), "its files together have more than 4 EiB");
+    if (static_cast<double>(file.size_bytes()) * std::max<uint32_t>(1, file.count()) > 4.6e18) {
+      add(absl::StrCat("targets[", t, "].file"), "its files together have more than 4 EiB");
+    }
   }
-  if (files > limits::kFilesOfAJob) add("targets", absl::StrCat("have ", files, " files; the most is ", limits::kFilesOfAJob, " over all targets"));
+  if (files > limits::kFilesOfAJob) {
+    add("targets", absl::StrCat("have ", files, " files; the most is ", limits::kFilesOfAJob,
+                                " over all targets"));
+  }
   int64_t workloads = 0;
   for (int p = 0; p < job.phases_size(); ++p) {
     const v1::RunPhase& run = job.phases(p).run();
@@ -321,18 +416,30 @@ std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job) {
       in_flight += own * std::max<uint32_t>(1, run.workloads(w).queue_depth());
     }
     const std::string path = absl::StrCat("phases[", p, "].run.workloads");
-    if (threads > limits::kThreadsOfAPhase) add(path, absl::StrCat("have ", threads, " threads on a worker; the most is ", limits::kThreadsOfAPhase));
-    if (in_flight > limits::kInFlightOfAPhase) add(path, absl::StrCat("have ", in_flight, " I/Os in flight on a worker; the most is ", limits::kInFlightOfAPhase));
+    if (threads > limits::kThreadsOfAPhase) {
+      add(path, absl::StrCat("have ", threads, " threads on a worker; the most is ",
+                             limits::kThreadsOfAPhase));
+    }
+    if (in_flight > limits::kInFlightOfAPhase) {
+      add(path, absl::StrCat("have ", in_flight, " I/Os in flight on a worker; the most is ",
+                             limits::kInFlightOfAPhase));
+    }
   }
-  if (workloads > limits::kJobWorkloads) add("phases", absl::StrCat("have ", workloads, " workloads; the most is ", limits::kJobWorkloads));
+  if (workloads > limits::kJobWorkloads) {
+    add("phases",
+        absl::StrCat("have ", workloads, " workloads; the most is ", limits::kJobWorkloads));
+  }
   if (!problems.empty()) return problems;
-  // Names that ranges stand for: at most so many in a selector, and so many times that in all workloads' together.
+  // Names that ranges stand for: at most so many in a selector, and so many times that in all
+  // workloads' together.
   size_t left_in_all = limits::kSelectorNames;
   const auto check_hosts = [&](const v1::HostSelector& hosts, const std::string& path) {
     size_t left = std::min<size_t>(limits::kHostNames, left_in_all);
     for (int i = 0; i < hosts.names_size(); ++i) {
       const auto names = ExpandHostNames(hosts.names(i), left);
-      if (!names.ok()) return add(absl::StrCat(path, ".names[", i, "]"), std::string(names.status().message()));
+      if (!names.ok()) {
+        return add(absl::StrCat(path, ".names[", i, "]"), std::string(names.status().message()));
+      }
       left -= std::min(left, names->size());
       left_in_all -= std::min(left_in_all, names->size());
     }
@@ -340,7 +447,8 @@ std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job) {
   check_hosts(job.hosts(), "hosts");
   for (int p = 0; p < job.phases_size(); ++p) {
     for (int w = 0; w < job.phases(p).run().workloads_size() && problems.empty(); ++w) {
-      check_hosts(job.phases(p).run().workloads(w).hosts(), absl::StrCat("phases[", p, "].run.workloads[", w, "].hosts"));
+      check_hosts(job.phases(p).run().workloads(w).hosts(),
+                  absl::StrCat("phases[", p, "].run.workloads[", w, "].hosts"));
     }
   }
   return problems;
@@ -351,8 +459,10 @@ std::vector<std::string> Warnings(const v1::JobSpec& job) {
   for (const v1::PhaseSpec& phase : job.phases()) {
     for (const v1::Workload& w : phase.run().workloads()) {
       if (w.engine() == v1::ENGINE_LIBAIO && !w.direct() && w.queue_depth() > 1) {
-        warnings.push_back(absl::StrCat("phase ", phase.name(), ", workload ", w.name(), ": libaio without direct: true does one I/O at a time, whatever the queue depth (", w.queue_depth(),
-                                        "); choose direct: true, io_uring, or more threads"));
+        warnings.push_back(absl::StrCat(
+            "phase ", phase.name(), ", workload ", w.name(),
+            ": libaio without direct: true does one I/O at a time, whatever the queue depth (",
+            w.queue_depth(), "); choose direct: true, io_uring, or more threads"));
       }
     }
   }

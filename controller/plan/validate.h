@@ -8,16 +8,18 @@
 
 namespace lockstep::controller {
 
-// Everything that is outside of what the fields' options and common/limits.h allow: sizes, counts, ranges, lengths, numbers that are not
-// finite, unknown enum values. Before anything else is done with a job that came from outside; what passes can be worked with.
+// Everything that is outside of what the fields' options and common/limits.h allow: sizes, counts,
+// ranges, lengths, numbers that are not finite, unknown enum values. Before anything else is done
+// with a job that came from outside; what passes can be worked with.
 std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job);
 
-// Fills in what a job leaves out, as proto/job.proto says: names, default targets, block size, depth, deadlines, interval. Idempotent.
+// Fills in what a job leaves out, as proto/job.proto says: names, default targets, block size,
+// depth, deadlines, interval. Idempotent.
 void FillDefaults(v1::JobSpec* job);
 
-// Everything that is wrong with a job whose defaults are filled in, with field paths as a job file writes them
-// ("phases[1].run.workloads[0].block_size"); empty when it can be run by this version. What the contract has and
-// this version does not do is refused here, in words.
+// Everything that is wrong with a job whose defaults are filled in, with field paths as a job file
+// writes them ("phases[1].run.workloads[0].block_size"); empty when it can be run by this version.
+// What the contract has and this version does not do is refused here, in words.
 std::vector<v1::Problem> Validate(const v1::JobSpec& job);
 
 // What a valid job does that may not be what was meant: in words.

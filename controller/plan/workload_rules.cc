@@ -19,7 +19,9 @@ std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(
 // One workload's rules, subject by subject.
 class Rules {
  public:
-  Rules(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& w, const Complain& complain) : job_(job), run_(run), w_(w), add_(complain) {}
+  Rules(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& w,
+        const Complain& complain)
+      : job_(job), run_(run), w_(w), add_(complain) {}
 
   void Check() {
     CheckEnd();
@@ -40,10 +42,14 @@ class Rules {
   }
 
   void CheckEnd() {
-    if (run_.duration_ns() == 0 && w_.operations() == 0 && w_.io_size_bytes() == 0 && w_.passes() == 0) {
-      add_("", "has no end: give the run a duration, or the workload operations, io_size or passes");
+    if (run_.duration_ns() == 0 && w_.operations() == 0 && w_.io_size_bytes() == 0 &&
+        w_.passes() == 0) {
+      add_("",
+           "has no end: give the run a duration, or the workload operations, io_size or passes");
     }
-    if (run_.ramp_ns() != 0 && run_.duration_ns() == 0) add_("", "with a ramp the run needs a duration");
+    if (run_.ramp_ns() != 0 && run_.duration_ns() == 0) {
+      add_("", "with a ramp the run needs a duration");
+    }
     if (w_.threads() > 1024) add_(".threads", "must be at most 1024");
     if (w_.queue_depth() > 4096) add_(".queue_depth", "must be at most 4096");
   }
@@ -55,58 +61,109 @@ class Rules {
     for (int i = 0; i < w_.targets_size(); ++i) {
       const std::string field = absl::StrCat(".targets[", i, "]");
       const v1::Target* target = TargetAt(i);
-      if (!names.insert(w_.targets(i)).second) add_(field, absl::StrCat("'", w_.targets(i), "' is named twice"));
+      if (!names.insert(w_.targets(i)).second) {
+        add_(field, absl::StrCat("'", w_.targets(i), "' is named twice"));
+      }
       if (target == nullptr) {
         add_(field, absl::StrCat("no target is named '", w_.targets(i), "'"));
         continue;
       }
       null = null || target->has_null();
-      const int64_t smallest = target->has_file() ? target->file().size_bytes() : target->has_null() ? target->null().size_bytes() : INT64_MAX;
+      const int64_t smallest = target->has_file()   ? target->file().size_bytes()
+                               : target->has_null() ? target->null().size_bytes()
+                                                    : INT64_MAX;
       if (smallest < LargestBlock(w_)) {
-        add_(field, absl::StrCat(target->has_file() ? "a file of " : "a null target of ", Size(smallest), " holds no block of ", Size(LargestBlock(w_))));
+        add_(field, absl::StrCat(target->has_file() ? "a file of " : "a null target of ",
+                                 Size(smallest), " holds no block of ", Size(LargestBlock(w_))));
       }
     }
-    if (null && w_.targets_size() > 1) add_(".targets", "a null target stands alone: it cannot be mixed with others");
+    if (null && w_.targets_size() > 1) {
+      add_(".targets", "a null target stands alone: it cannot be mixed with others");
+    }
     if (null) CheckNull(*TargetAt(0));
-    if (!null && w_.engine() == v1::ENGINE_NULL) add_(".engine", "the null engine is for null targets; this workload has others");
+    if (!null && w_.engine() == v1::ENGINE_NULL) {
+      add_(".engine", "the null engine is for null targets; this workload has others");
+    }
   }
 
   void CheckNull(const v1::Target& target) {
     const v1::NullTarget& null = target.null();
     const bool zero = null.device() == v1::NULL_DEVICE_ZERO;
-    const bool scripted = null.latency_ns() != 0 || null.stall_every_ns() != 0 || null.stall_ns() != 0;
-    if (zero && w_.engine() == v1::ENGINE_NULL) add_(".engine", "the null engine does no system calls: its target's device is nop, not zero");
-    if (!zero && w_.engine() != v1::ENGINE_NULL && w_.engine() != v1::ENGINE_IO_URING) add_(".engine", "has no no-op: choose io_uring or null, or the target's device: zero");
-    if (scripted && w_.engine() != v1::ENGINE_NULL) add_(".engine", absl::StrCat("the target '", target.name(), "' scripts latencies, which only the null engine keeps"));
-    if (zero && w_.engine() == v1::ENGINE_MMAP) add_(".engine", "/dev/zero cannot be mapped and shared; choose another engine");
+    const bool scripted =
+        null.latency_ns() != 0 || null.stall_every_ns() != 0 || null.stall_ns() != 0;
+    if (zero && w_.engine() == v1::ENGINE_NULL) {
+      add_(".engine", "the null engine does no system calls: its target's device is nop, not zero");
+    }
+    if (!zero && w_.engine() != v1::ENGINE_NULL && w_.engine() != v1::ENGINE_IO_URING) {
+      add_(".engine", "has no no-op: choose io_uring or null, or the target's device: zero");
+    }
+    if (scripted && w_.engine() != v1::ENGINE_NULL) {
+      add_(".engine", absl::StrCat("the target '", target.name(),
+                                   "' scripts latencies, which only the null engine keeps"));
+    }
+    if (zero && w_.engine() == v1::ENGINE_MMAP) {
+      add_(".engine", "/dev/zero cannot be mapped and shared; choose another engine");
+    }
     if (w_.verify()) add_(".verify", "a null target keeps nothing that could be verified");
     if (Trims(w_) && zero) add_(".trim", "/dev/zero has nothing to trim");
   }
 
   void CheckSize(const std::string& field, int64_t size, int64_t up_to) {
-    if (size < 512 || size > kLargestBlock) return add_(field + "block_size", "must lie between 512 and 64MiB");
-    if (up_to != 0 && (up_to < size || up_to > kLargestBlock)) add_(field + "up_to", "must lie between block_size and 64MiB");
-    if (w_.direct() && size % 512 != 0) add_(field + "block_size", absl::StrCat(size, " is not a multiple of 512, which O_DIRECT requires; or set direct: false"));
+    if (size < 512 || size > kLargestBlock) {
+      return add_(field + "block_size", "must lie between 512 and 64MiB");
+    }
+    if (up_to != 0 && (up_to < size || up_to > kLargestBlock)) {
+      add_(field + "up_to", "must lie between block_size and 64MiB");
+    }
+    if (w_.direct() && size % 512 != 0) {
+      add_(field + "block_size",
+           absl::StrCat(
+               size, " is not a multiple of 512, which O_DIRECT requires; or set direct: false"));
+    }
   }
 
   void CheckSizes() {
-    if (!w_.block_sizes().empty() && !w_.access().empty()) add_(".access", "cannot stand beside block_sizes; give each line its sizes");
-    if ((!w_.block_sizes().empty() || !w_.access().empty()) && w_.block_size_bytes() != 0) add_(".block_size", "cannot stand beside block_sizes or access");
+    if (!w_.block_sizes().empty() && !w_.access().empty()) {
+      add_(".access", "cannot stand beside block_sizes; give each line its sizes");
+    }
+    if ((!w_.block_sizes().empty() || !w_.access().empty()) && w_.block_size_bytes() != 0) {
+      add_(".block_size", "cannot stand beside block_sizes or access");
+    }
     if (w_.block_sizes().empty() && w_.access().empty()) CheckSize(".", w_.block_size_bytes(), 0);
-    for (int i = 0; i < w_.block_sizes_size(); ++i) CheckSize(absl::StrCat(".block_sizes[", i, "]."), w_.block_sizes(i).block_size_bytes(), w_.block_sizes(i).up_to_bytes());
+    for (int i = 0; i < w_.block_sizes_size(); ++i) {
+      CheckSize(absl::StrCat(".block_sizes[", i, "]."), w_.block_sizes(i).block_size_bytes(),
+                w_.block_sizes(i).up_to_bytes());
+    }
     for (int i = 0; i < w_.access_size(); ++i) {
       const v1::AccessLine& line = w_.access(i);
       const std::string field = absl::StrCat(".access[", i, "].");
       CheckSize(field, line.block_size_bytes(), line.up_to_bytes());
-      if (line.align_bytes() != 0 && line.align_bytes() < 512) add_(field + "align", "must be at least 512");
-      if (w_.direct() && line.align_bytes() % 512 != 0) add_(field + "align", "is not a multiple of 512, which O_DIRECT requires");
+      if (line.align_bytes() != 0 && line.align_bytes() < 512) {
+        add_(field + "align", "must be at least 512");
+      }
+      if (w_.direct() && line.align_bytes() % 512 != 0) {
+        add_(field + "align", "is not a multiple of 512, which O_DIRECT requires");
+      }
     }
-    if (!w_.access().empty() && (w_.read_ratio() != 1 || w_.trim_ratio() != 0 || w_.has_random_ratio())) add_(".access", "gives each line its own read and random shares; leave the workload's out");
+    if (!w_.access().empty() &&
+        (w_.read_ratio() != 1 || w_.trim_ratio() != 0 || w_.has_random_ratio())) {
+      add_(".access", "gives each line its own read and random shares; leave the workload's out");
+    }
     if (w_.merge() > 1024) add_(".merge", "must be at most 1024");
-    if (w_.merge() > 1 && (!w_.access().empty() || !w_.block_sizes().empty())) add_(".merge", "needs one block size");
-    const bool neighbours = w_.pattern().has_sequential() || (w_.has_random_ratio() && w_.random_ratio() < 1);
-    if (w_.merge() > 1 && !neighbours) add_(".merge", "joins neighbouring I/Os, and a random pattern has none: it needs the pattern sequential, or a random share below 100%");
-    if (LargestBlock(w_) > kLargestBlock) add_(".merge", absl::StrCat("makes I/Os of up to ", Size(LargestBlock(w_)), "; the largest is 64 MiB"));
+    if (w_.merge() > 1 && (!w_.access().empty() || !w_.block_sizes().empty())) {
+      add_(".merge", "needs one block size");
+    }
+    const bool neighbours =
+        w_.pattern().has_sequential() || (w_.has_random_ratio() && w_.random_ratio() < 1);
+    if (w_.merge() > 1 && !neighbours) {
+      add_(".merge",
+           "joins neighbouring I/Os, and a random pattern has none: it needs the pattern "
+           "sequential, or a random share below 100%");
+    }
+    if (LargestBlock(w_) > kLargestBlock) {
+      add_(".merge",
+           absl::StrCat("makes I/Os of up to ", Size(LargestBlock(w_)), "; the largest is 64 MiB"));
+    }
   }
 
   void CheckPattern() {
@@ -114,12 +171,27 @@ class Rules {
     if (w_.trim_ratio() < 0 || w_.trim_ratio() > 1) add_(".trim", "must lie between 0 and 100%");
     const v1::Pattern& p = w_.pattern();
     const bool one_size = w_.access().empty() && w_.block_sizes().empty();
-    if (p.has_shuffled() && !one_size) add_(".pattern", "shuffled needs one block size: every block once");
-    if (p.sequential().shared() && (!one_size || w_.merge() > 1)) add_(".pattern", "a shared sequential position needs one block size, and no merging");
-    if (w_.has_random_ratio() && w_.random_ratio() < 1 && (p.has_sequential() || p.has_shuffled())) add_(".random", "mixes sequential I/Os into a random pattern; this one is not");
-    if (p.has_zipf() && p.zipf().theta() != 0 && (p.zipf().theta() < 0.01 || p.zipf().theta() > 100)) add_(".pattern.zipf.theta", "must lie between 0.01 and 100");
-    if (p.has_pareto() && p.pareto().h() != 0 && (p.pareto().h() < 0.001 || p.pareto().h() > 0.999)) add_(".pattern.pareto.h", "must lie between 0.001 and 0.999");
-    if (p.has_normal() && p.normal().deviation_ratio() < 0) add_(".pattern.normal.deviation", "must be positive");
+    if (p.has_shuffled() && !one_size) {
+      add_(".pattern", "shuffled needs one block size: every block once");
+    }
+    if (p.sequential().shared() && (!one_size || w_.merge() > 1)) {
+      add_(".pattern", "a shared sequential position needs one block size, and no merging");
+    }
+    if (w_.has_random_ratio() && w_.random_ratio() < 1 &&
+        (p.has_sequential() || p.has_shuffled())) {
+      add_(".random", "mixes sequential I/Os into a random pattern; this one is not");
+    }
+    if (p.has_zipf() && p.zipf().theta() != 0 &&
+        (p.zipf().theta() < 0.01 || p.zipf().theta() > 100)) {
+      add_(".pattern.zipf.theta", "must lie between 0.01 and 100");
+    }
+    if (p.has_pareto() && p.pareto().h() != 0 &&
+        (p.pareto().h() < 0.001 || p.pareto().h() > 0.999)) {
+      add_(".pattern.pareto.h", "must lie between 0.001 and 0.999");
+    }
+    if (p.has_normal() && p.normal().deviation_ratio() < 0) {
+      add_(".pattern.normal.deviation", "must be positive");
+    }
     if (p.has_hot_zones()) CheckZones(p.hot_zones());
   }
 
@@ -131,8 +203,14 @@ class Rules {
       size += zone.size_ratio();
     }
     if (zones.zones().empty()) add_(".pattern.hot_zones.zones", "is empty");
-    if (!zones.zones().empty() && std::abs(io - 1) > 1e-6) add_(".pattern.hot_zones.zones", absl::StrCat("their shares of I/O add up to ", 100 * io, "%, not 100%"));
-    if (size > 1 + 1e-6) add_(".pattern.hot_zones.zones", absl::StrCat("their sizes add up to ", 100 * size, "% of the target"));
+    if (!zones.zones().empty() && std::abs(io - 1) > 1e-6) {
+      add_(".pattern.hot_zones.zones",
+           absl::StrCat("their shares of I/O add up to ", 100 * io, "%, not 100%"));
+    }
+    if (size > 1 + 1e-6) {
+      add_(".pattern.hot_zones.zones",
+           absl::StrCat("their sizes add up to ", 100 * size, "% of the target"));
+    }
   }
 
   void CheckFiles() {
@@ -144,97 +222,180 @@ class Rules {
       only_files = only_files && target->has_file();
       files += target->has_file() ? target->file().count() : 1;
     }
-    const bool in_turn = w_.file_order() == v1::FILE_ORDER_ROUND_ROBIN || w_.file_order() == v1::FILE_ORDER_RANDOM;
-    if (in_turn && !w_.pattern().has_random() && !w_.pattern().has_sequential()) add_(".file_order", "taking turns needs the pattern random or sequential");
-    if (in_turn && w_.pattern().sequential().shared()) add_(".file_order", "a shared sequential position goes through the files together");
-    if (w_.files_per_thread() && files < w_.threads()) {
-      add_(".files_per_thread", absl::StrCat("there are ", files, " files for ", w_.threads(), " threads"));
+    const bool in_turn =
+        w_.file_order() == v1::FILE_ORDER_ROUND_ROBIN || w_.file_order() == v1::FILE_ORDER_RANDOM;
+    if (in_turn && !w_.pattern().has_random() && !w_.pattern().has_sequential()) {
+      add_(".file_order", "taking turns needs the pattern random or sequential");
     }
-    if (files > 65535) add_(".targets", absl::StrCat(files, " files; a workload has at most 65,535"));
+    if (in_turn && w_.pattern().sequential().shared()) {
+      add_(".file_order", "a shared sequential position goes through the files together");
+    }
+    if (w_.files_per_thread() && files < w_.threads()) {
+      add_(".files_per_thread",
+           absl::StrCat("there are ", files, " files for ", w_.threads(), " threads"));
+    }
+    if (files > 65535) {
+      add_(".targets", absl::StrCat(files, " files; a workload has at most 65,535"));
+    }
     if (!w_.create()) return;
     if (!only_files) add_(".create", "is for file targets");
-    if (!w_.pattern().has_sequential() || Reads(w_) || Trims(w_)) add_(".create", "needs a sequential pattern that only writes (read: 0%)");
+    if (!w_.pattern().has_sequential() || Reads(w_) || Trims(w_)) {
+      add_(".create", "needs a sequential pattern that only writes (read: 0%)");
+    }
     for (int i = 0; i < w_.targets_size(); ++i) {
       const v1::Target* target = TargetAt(i);
-      if (target != nullptr && target->sharing() != v1::SHARING_PRIVATE) add_(".create", absl::StrCat("target '", target->name(), "' is shared; each worker creates files of its own"));
+      if (target != nullptr && target->sharing() != v1::SHARING_PRIVATE) {
+        add_(".create", absl::StrCat("target '", target->name(),
+                                     "' is shared; each worker creates files of its own"));
+      }
     }
   }
 
   void CheckEngine() {
     const v1::EngineOptions& o = w_.engine_options();
     const bool uring = w_.engine() == v1::ENGINE_IO_URING;
-    const bool one_by_one = w_.engine() == v1::ENGINE_SYNC || w_.engine() == v1::ENGINE_PREADV2 || w_.engine() == v1::ENGINE_MMAP;
-    if (one_by_one && w_.queue_depth() > 1) add_(".queue_depth", "this engine has one I/O in flight per thread; raise threads instead");
-    if (w_.engine() == v1::ENGINE_MMAP && w_.direct()) add_(".direct", "mapped files go through the page cache; set direct: false");
-    if (w_.engine() == v1::ENGINE_MMAP && w_.create()) add_(".create", "a file that is empty cannot be mapped; choose another engine");
-    if (!uring && (o.submission_polling() || o.completion_polling())) add_(".engine_options", "polling is io_uring's; choose engine: io_uring");
-    if (!uring && (o.unregistered() || o.task_work() != v1::TASK_WORK_UNSPECIFIED)) add_(".engine_options", "unregistered and task_work are io_uring's");
-    if (o.completion_polling() && !w_.direct()) add_(".engine_options.completion_polling", "needs direct: true");
-    if (o.completion_polling() && (Trims(w_) || HasFsync())) add_(".engine_options.completion_polling", "a polled ring can neither trim nor fsync");
-    if (o.submission_polling() && (o.task_work() == v1::TASK_WORK_DEFERRED || o.task_work() == v1::TASK_WORK_COOPERATIVE)) {
+    const bool one_by_one = w_.engine() == v1::ENGINE_SYNC || w_.engine() == v1::ENGINE_PREADV2 ||
+                            w_.engine() == v1::ENGINE_MMAP;
+    if (one_by_one && w_.queue_depth() > 1) {
+      add_(".queue_depth", "this engine has one I/O in flight per thread; raise threads instead");
+    }
+    if (w_.engine() == v1::ENGINE_MMAP && w_.direct()) {
+      add_(".direct", "mapped files go through the page cache; set direct: false");
+    }
+    if (w_.engine() == v1::ENGINE_MMAP && w_.create()) {
+      add_(".create", "a file that is empty cannot be mapped; choose another engine");
+    }
+    if (!uring && (o.submission_polling() || o.completion_polling())) {
+      add_(".engine_options", "polling is io_uring's; choose engine: io_uring");
+    }
+    if (!uring && (o.unregistered() || o.task_work() != v1::TASK_WORK_UNSPECIFIED)) {
+      add_(".engine_options", "unregistered and task_work are io_uring's");
+    }
+    if (o.completion_polling() && !w_.direct()) {
+      add_(".engine_options.completion_polling", "needs direct: true");
+    }
+    if (o.completion_polling() && (Trims(w_) || HasFsync())) {
+      add_(".engine_options.completion_polling", "a polled ring can neither trim nor fsync");
+    }
+    if (o.submission_polling() &&
+        (o.task_work() == v1::TASK_WORK_DEFERRED || o.task_work() == v1::TASK_WORK_COOPERATIVE)) {
       add_(".engine_options.task_work", "a kernel thread that submits has plain task work");
     }
-    if (o.batch() > w_.queue_depth()) add_(".engine_options.batch", absl::StrCat("is larger than the queue depth, ", w_.queue_depth()));
-    if (o.wait() > w_.queue_depth()) add_(".engine_options.wait", absl::StrCat("is larger than the queue depth, ", w_.queue_depth()));
-    if (one_by_one && w_.submission_latency()) add_(".submission_latency", "an engine of one I/O at a time completes in the submission; its service time is all there is");
-    if (w_.stuck_after_ns() != 0 && w_.stuck_after_ns() < 100000000) add_(".stuck_after", "must be at least 100ms");
+    if (o.batch() > w_.queue_depth()) {
+      add_(".engine_options.batch",
+           absl::StrCat("is larger than the queue depth, ", w_.queue_depth()));
+    }
+    if (o.wait() > w_.queue_depth()) {
+      add_(".engine_options.wait",
+           absl::StrCat("is larger than the queue depth, ", w_.queue_depth()));
+    }
+    if (one_by_one && w_.submission_latency()) {
+      add_(".submission_latency",
+           "an engine of one I/O at a time completes in the submission; its service time is all "
+           "there is");
+    }
+    if (w_.stuck_after_ns() != 0 && w_.stuck_after_ns() < 100000000) {
+      add_(".stuck_after", "must be at least 100ms");
+    }
   }
 
   void CheckLoad() {
     if (w_.has_open_loop()) {
       const v1::OpenLoop& loop = w_.open_loop();
-      if (loop.rate_case() == v1::OpenLoop::RATE_NOT_SET) add_(".open_loop", "has no rate: write `rate: 20000`, or `measured: {phase: NAME}`");
-      if (loop.rate_case() == v1::OpenLoop::kRatePerSecond && !(loop.rate_per_second() > 0)) add_(".open_loop.rate", "must be above 0");
+      if (loop.rate_case() == v1::OpenLoop::RATE_NOT_SET) {
+        add_(".open_loop", "has no rate: write `rate: 20000`, or `measured: {phase: NAME}`");
+      }
+      if (loop.rate_case() == v1::OpenLoop::kRatePerSecond && !(loop.rate_per_second() > 0)) {
+        add_(".open_loop.rate", "must be above 0");
+      }
       if (loop.has_measured()) CheckMeasured(loop.measured());
-      if (loop.has_ramp_to_ratio() && run_.duration_ns() == 0) add_(".open_loop.ramp_to", "needs a duration to change over");
-      if (w_.max_iops() > 0 || w_.max_throughput_bytes_per_second() > 0) add_(".open_loop", "has its rate already; max_iops and max_throughput are brakes on closed loops");
-      if (w_.think_time_ns() > 0) add_(".think_time", "an open loop does not think: its I/Os are due by the schedule");
+      if (loop.has_ramp_to_ratio() && run_.duration_ns() == 0) {
+        add_(".open_loop.ramp_to", "needs a duration to change over");
+      }
+      if (w_.max_iops() > 0 || w_.max_throughput_bytes_per_second() > 0) {
+        add_(".open_loop",
+             "has its rate already; max_iops and max_throughput are brakes on closed loops");
+      }
+      if (w_.think_time_ns() > 0) {
+        add_(".think_time", "an open loop does not think: its I/Os are due by the schedule");
+      }
     }
     if (w_.max_iops() < 0) add_(".max_iops", "must not be negative");
-    if (w_.think_every() > 1 && w_.think_time_ns() == 0) add_(".think_every", "without a think_time there is no pause");
+    if (w_.think_every() > 1 && w_.think_time_ns() == 0) {
+      add_(".think_every", "without a think_time there is no pause");
+    }
   }
 
   void CheckMeasured(const v1::MeasuredRate& measured) {
     for (const v1::PhaseSpec& phase : job_.phases()) {
       if (phase.has_run() && &phase.run() == &run_) break;
       if (phase.name() == measured.phase() && phase.run().has_curve()) {
-        return add_(".open_loop.measured.phase", absl::StrCat("'", measured.phase(), "' has a curve: it becomes several phases, of which none has this name"));
+        return add_(
+            ".open_loop.measured.phase",
+            absl::StrCat("'", measured.phase(),
+                         "' has a curve: it becomes several phases, of which none has this name"));
       }
       if (phase.name() == measured.phase() && IsLoad(phase)) return;
     }
-    add_(".open_loop.measured.phase", absl::StrCat("no earlier phase with load is named '", measured.phase(), "'"));
+    add_(".open_loop.measured.phase",
+         absl::StrCat("no earlier phase with load is named '", measured.phase(), "'"));
   }
 
-  bool HasFsync() const { return w_.fsync().every() != 0 || w_.fsync().every_ios() != 0 || w_.fsync().at_end(); }
+  bool HasFsync() const {
+    return w_.fsync().every() != 0 || w_.fsync().every_ios() != 0 || w_.fsync().at_end();
+  }
 
   void CheckWriting() {
-    if (w_.has_fsync() && !HasFsync()) add_(".fsync", "says not when: write every, every_ios or at_end");
+    if (w_.has_fsync() && !HasFsync()) {
+      add_(".fsync", "says not when: write every, every_ios or at_end");
+    }
     if (HasFsync() && !Writes(w_)) add_(".fsync", "this workload does not write");
-    if (w_.trim_ratio() > 0 && w_.read_ratio() >= 1) add_(".trim", "is a share of what is not read; set read below 100%");
-    if (w_.content().has_zeros() && (w_.content().has_compressed_ratio() || w_.content().duplicate_ratio() > 0)) add_(".content", "zeros compress and deduplicate completely; give the shares with random content");
-    if (w_.write_through() > v1::WRITE_THROUGH_NONE && w_.engine() == v1::ENGINE_MMAP) add_(".write_through", "means nothing for a mapped file; use fsync");
-    if (w_.write_through() > v1::WRITE_THROUGH_NONE && !Writes(w_)) add_(".write_through", "this workload does not write");
+    if (w_.trim_ratio() > 0 && w_.read_ratio() >= 1) {
+      add_(".trim", "is a share of what is not read; set read below 100%");
+    }
+    if (w_.content().has_zeros() &&
+        (w_.content().has_compressed_ratio() || w_.content().duplicate_ratio() > 0)) {
+      add_(".content",
+           "zeros compress and deduplicate completely; give the shares with random content");
+    }
+    if (w_.write_through() > v1::WRITE_THROUGH_NONE && w_.engine() == v1::ENGINE_MMAP) {
+      add_(".write_through", "means nothing for a mapped file; use fsync");
+    }
+    if (w_.write_through() > v1::WRITE_THROUGH_NONE && !Writes(w_)) {
+      add_(".write_through", "this workload does not write");
+    }
   }
 
   void CheckVerify() {
     if (!w_.verify()) return;
     const bool one_size = w_.access().empty() && w_.block_sizes().empty() && w_.merge() <= 1;
     if (!one_size) add_(".verify", "needs one block size: the header lies at each block's start");
-    if (w_.block_size_bytes() % 512 != 0) add_(".verify", "needs a block size that is a multiple of 512");
+    if (w_.block_size_bytes() % 512 != 0) {
+      add_(".verify", "needs a block size that is a multiple of 512");
+    }
     if (Trims(w_)) add_(".verify", "trimmed blocks have no content that could be checked");
-    if (w_.content().kind_case() != v1::Content::KIND_NOT_SET || w_.content().has_compressed_ratio() || w_.content().duplicate_ratio() > 0) {
+    if (w_.content().kind_case() != v1::Content::KIND_NOT_SET ||
+        w_.content().has_compressed_ratio() || w_.content().duplicate_ratio() > 0) {
       add_(".content", "verify makes the content of blocks itself; leave content out");
     }
     for (int i = 0; i < w_.targets_size(); ++i) {
       const v1::Target* target = TargetAt(i);
       if (target == nullptr) continue;
       if (Writes(w_) && target->sharing() == v1::SHARING_OVERLAPPED && job_.hosts().count() != 1) {
-        add_(absl::StrCat(".targets[", i, "]"), "verify knows only what its own worker wrote; an overlapped target is written by others too. Make it sliced");
+        add_(absl::StrCat(".targets[", i, "]"),
+             "verify knows only what its own worker wrote; an overlapped target is written by "
+             "others too. Make it sliced");
       }
       for (const v1::Workload& other : run_.workloads()) {
         if (&other == &w_ || !Writes(other)) continue;
-        if (std::find(other.targets().begin(), other.targets().end(), target->name()) == other.targets().end()) continue;
-        add_(absl::StrCat(".targets[", i, "]"), absl::StrCat("workload '", other.name(), "' writes to the same target at the same time; what is read could not be judged"));
+        if (std::find(other.targets().begin(), other.targets().end(), target->name()) ==
+            other.targets().end()) {
+          continue;
+        }
+        add_(absl::StrCat(".targets[", i, "]"),
+             absl::StrCat(
+                 "workload '", other.name(),
+                 "' writes to the same target at the same time; what is read could not be judged"));
       }
     }
   }
@@ -247,7 +408,8 @@ class Rules {
 
 }  // namespace
 
-void CheckWorkload(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& workload, const Complain& complain) {
+void CheckWorkload(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& workload,
+                   const Complain& complain) {
   Rules(job, run, workload, complain).Check();
 }
 

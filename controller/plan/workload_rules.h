@@ -7,10 +7,12 @@
 
 namespace lockstep::controller {
 
-// Reports a problem: the field's path below the workload (".block_size", or empty) and what is wrong with it.
+// Reports a problem: the field's path below the workload (".block_size", or empty) and what is
+// wrong with it.
 using Complain = std::function<void(const std::string& field, const std::string& problem)>;
 
 // Everything that is wrong with one workload of a run phase, defaults filled in. Pure.
-void CheckWorkload(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& workload, const Complain& complain);
+void CheckWorkload(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& workload,
+                   const Complain& complain);
 
 }  // namespace lockstep::controller

@@ -13,10 +13,13 @@ namespace {
 
 constexpr double kPercents[] = {50, 90, 95, 99, 99.9, 99.99};
 
-// A text as a cell. A spreadsheet would take one that begins like a formula for one: it gets an apostrophe in front.
+// A text as a cell. A spreadsheet would take one that begins like a formula for one: it gets an
+// apostrophe in front.
 std::string Quoted(const std::string& foreign) {
   std::string text = common::Printable(foreign);
-  if (!text.empty() && std::string("=+-@").find(text[0]) != std::string::npos) text.insert(text.begin(), '\'');
+  if (!text.empty() && std::string("=+-@").find(text[0]) != std::string::npos) {
+    text.insert(text.begin(), '\'');
+  }
   if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
   return absl::StrCat("\"", absl::StrReplaceAll(text, {{"\"", "\"\""}}), "\"");
 }
@@ -29,8 +32,10 @@ std::string Number(double value) {
 }
 
 std::vector<std::string> OperationCells(const v1::OperationReport& o) {
-  std::vector<std::string> cells = {Quoted(o.kind()), Number(o.operations()), Number(o.bytes()), Number(o.errors()), Number(o.iops()), Number(o.bytes_per_second()),
-                                    Number(o.latency_min_ns()), Number(o.latency_avg_ns()), Number(o.latency_max_ns())};
+  std::vector<std::string> cells = {
+      Quoted(o.kind()),           Number(o.operations()),     Number(o.bytes()),
+      Number(o.errors()),         Number(o.iops()),           Number(o.bytes_per_second()),
+      Number(o.latency_min_ns()), Number(o.latency_avg_ns()), Number(o.latency_max_ns())};
   for (double percent : kPercents) {
     std::string cell;
     for (const v1::Percentile& p : o.percentiles()) {
@@ -45,19 +50,25 @@ std::vector<std::string> OperationCells(const v1::OperationReport& o) {
 
 std::string RenderCsv(const v1::Report& report) {
   std::string out =
-      "run,job,phase,phase_name,workload,host,operation,operations,bytes,errors,iops,bytes_per_second,"
-      "latency_min_ns,latency_avg_ns,latency_max_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_ns\r\n";
+      "run,job,phase,phase_name,workload,host,operation,operations,bytes,errors,iops,bytes_per_"
+      "second,"
+      "latency_min_ns,latency_avg_ns,latency_max_ns,p50_ns,p90_ns,p95_ns,p99_ns,p99.9_ns,p99.99_"
+      "ns\r\n";
   for (const v1::PhaseReport& phase : report.phases()) {
-    const std::string head = absl::StrCat(Quoted(report.run().run_id()), ",", Quoted(report.run().job_name()), ",", phase.index(), ",", Quoted(phase.name()), ",");
+    const std::string head =
+        absl::StrCat(Quoted(report.run().run_id()), ",", Quoted(report.run().job_name()), ",",
+                     phase.index(), ",", Quoted(phase.name()), ",");
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       for (const v1::OperationReport& operation : workload.operations()) {
-        absl::StrAppend(&out, head, Quoted(workload.name()), ",,", absl::StrJoin(OperationCells(operation), ","), "\r\n");
+        absl::StrAppend(&out, head, Quoted(workload.name()), ",,",
+                        absl::StrJoin(OperationCells(operation), ","), "\r\n");
       }
     }
     for (const v1::HostReport& host : phase.hosts()) {
       if (phase.kind() != "run") continue;
-      absl::StrAppend(&out, head, ",", Quoted(host.host()), ",total,,,", Number(host.errors()), ",", Number(host.iops()), ",", Number(host.bytes_per_second()),
-                      ",,,,", Number(host.p50_ns()), ",,,", Number(host.p99_ns()), ",,\r\n");
+      absl::StrAppend(&out, head, ",", Quoted(host.host()), ",total,,,", Number(host.errors()), ",",
+                      Number(host.iops()), ",", Number(host.bytes_per_second()), ",,,,",
+                      Number(host.p50_ns()), ",,,", Number(host.p99_ns()), ",,\r\n");
     }
   }
   return out;

@@ -32,7 +32,9 @@ std::string TextTable::Render(const std::string& indent, size_t width) const {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], DisplayWidth(row[i]));
   }
-  const auto holds = [](const std::vector<size_t>& columns, size_t column) { return std::find(columns.begin(), columns.end(), column) != columns.end(); };
+  const auto holds = [](const std::vector<size_t>& columns, size_t column) {
+    return std::find(columns.begin(), columns.end(), column) != columns.end();
+  };
   const auto is_left = [&](size_t column) { return holds(left_, column); };
   const auto total = [&] {
     size_t sum = DisplayWidth(indent) + (widths.empty() ? 0 : 2 * (widths.size() - 1));
@@ -43,7 +45,10 @@ std::string TextTable::Render(const std::string& indent, size_t width) const {
     while (width != 0 && total() > width) {
       size_t widest = widths.size();
       for (size_t i = 0; i < widths.size(); ++i) {
-        if (is_left(i) && (names || !holds(names_, i)) && widths[i] > kNarrowest && (widest == widths.size() || widths[i] > widths[widest])) widest = i;
+        if (is_left(i) && (names || !holds(names_, i)) && widths[i] > kNarrowest &&
+            (widest == widths.size() || widths[i] > widths[widest])) {
+          widest = i;
+        }
       }
       if (widest == widths.size()) break;
       --widths[widest];

@@ -14,39 +14,56 @@ std::vector<storage::RunWorker> MembersOf(const std::vector<PlanWorker>& workers
   std::vector<storage::RunWorker> members;
   for (uint32_t i = 0; i < workers.size(); ++i) {
     const v1::Hello& hello = workers[i].hello;
-    members.push_back({i, hello.worker_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id(), workers[i].inspection, hello});
+    members.push_back({i, hello.worker_id(), hello.host().host_id(), hello.host().name(),
+                       hello.host().boot_id(), workers[i].inspection, hello});
   }
   return members;
 }
 
 }  // namespace
 
-Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds, Inspections* inspections)
-    : options_(std::move(options)), callbacks_(std::move(callbacks)), holds_(holds), inspections_(inspections) {}
+Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds,
+                     Inspections* inspections)
+    : options_(std::move(options)),
+      callbacks_(std::move(callbacks)),
+      holds_(holds),
+      inspections_(inspections) {}
 
 void Admission::Begin(storage::RunRecord run, std::vector<PlanWorker> workers) {
   Starting& starting = starting_[run.run_id];
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
   const std::string id = run.run_id;
   const v1::JobSpec job = run.job;
-  inspections_->Ask(id, job, std::move(workers), [this, run = std::move(run)](std::vector<PlanWorker> inspected, const std::string& missing) mutable {
-    Decide(std::move(run), std::move(inspected), missing);
-  });
+  inspections_->Ask(id, job, std::move(workers),
+                    [this, run = std::move(run)](std::vector<PlanWorker> inspected,
+                                                 const std::string& missing) mutable {
+                      Decide(std::move(run), std::move(inspected), missing);
+                    });
 }
 
-void Admission::Decide(storage::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing) {
+void Admission::Decide(storage::RunRecord run, std::vector<PlanWorker> workers,
+                       const std::string& missing) {
   const std::shared_ptr<void> working = options_.working(run.run_id);
   const Starting& starting = starting_[run.run_id];
   if (starting.cancelled) return Refuse(run, workers, "cancelled", starting.cancel_reason, {});
   if (!missing.empty()) return Refuse(run, workers, "failed", missing, {missing});
-  // Where another run writes, what is found there (its hold on a device, its files) says nothing yet.
-  if (const auto taken = holds_->FindWritten(run.run_id, run.job, workers)) return Wait(std::move(run), *taken);
+  // Where another run writes, what is found there (its hold on a device, its files) says nothing
+  // yet.
+  if (const auto taken = holds_->FindWritten(run.run_id, run.job, workers)) {
+    return Wait(std::move(run), *taken);
+  }
   const FleetCheck check = CheckFleet(run.job, workers, options_.store_place);
   if (!check.refusals.empty()) {
-    const std::string more = check.refusals.size() > 1 ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)") : "";
-    return Refuse(run, workers, "failed", absl::StrCat("refused before anything was opened: ", check.refusals[0], more), check.refusals);
+    const std::string more = check.refusals.size() > 1
+                                 ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)")
+                                 : "";
+    return Refuse(run, workers, "failed",
+                  absl::StrCat("refused before anything was opened: ", check.refusals[0], more),
+                  check.refusals);
   }
-  if (const auto filled = holds_->FindFilled(run.run_id, check)) return Wait(std::move(run), *filled);
+  if (const auto filled = holds_->FindFilled(run.run_id, check)) {
+    return Wait(std::move(run), *filled);
+  }
   holds_->Take(run.run_id, run.job, workers);
   holds_->TakeSpace(run.run_id, check);
   Start(run, std::move(workers), check.warnings);
@@ -57,41 +74,51 @@ void Admission::Wait(storage::RunRecord run, const TargetHolds::Conflict& confli
   spdlog::info("run {} waits for {} to leave {}", run.run_id, conflict.run_id, conflict.what);
   v1::WatchEvent waits;
   waits.mutable_event()->set_severity("warning");
-  waits.mutable_event()->set_message(absl::StrCat("waiting until run ", other, " or its lost workers have left ", conflict.what));
+  waits.mutable_event()->set_message(
+      absl::StrCat("waiting until run ", other, " or its lost workers have left ", conflict.what));
   options_.watchers->Publish(run.run_id, waits);
   starting_.erase(run.run_id);
   callbacks_.waits(std::move(run));
 }
 
-void Admission::Start(const storage::RunRecord& run, std::vector<PlanWorker> workers, const std::vector<std::string>& warnings) {
+void Admission::Start(const storage::RunRecord& run, std::vector<PlanWorker> workers,
+                      const std::vector<std::string>& warnings) {
   const std::string id = run.run_id;
   const std::vector<storage::RunWorker> members = MembersOf(workers);
   Admitted admitted{{run.run_id, run.job, run.seed, std::move(workers)}, warnings};
-  options_.loop->Persist([store = options_.store, id, members] { return store->StartRun(id, members); },
-                         [this, id, admitted = std::move(admitted)](const absl::Status& status) mutable {
-                           const Starting meanwhile = starting_[id];
-                           starting_.erase(id);
-                           if (!status.ok()) {
-                             spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
-                             storage::RunRecord refused;
-                             refused.run_id = id;
-                             return Refuse(refused, admitted.run.workers, "failed", absl::StrCat("the store: ", std::string(status.message())), {});
-                           }
-                           admitted.cancelled = meanwhile.cancelled;
-                           admitted.cancel_reason = meanwhile.cancel_reason;
-                           admitted.lost = meanwhile.lost;
-                           callbacks_.admitted(std::move(admitted));
-                         });
+  options_.loop->Persist(
+      [store = options_.store, id, members] { return store->StartRun(id, members); },
+      [this, id, admitted = std::move(admitted)](const absl::Status& status) mutable {
+        const Starting meanwhile = starting_[id];
+        starting_.erase(id);
+        if (!status.ok()) {
+          spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
+          storage::RunRecord refused;
+          refused.run_id = id;
+          return Refuse(refused, admitted.run.workers, "failed",
+                        absl::StrCat("the store: ", std::string(status.message())), {});
+        }
+        admitted.cancelled = meanwhile.cancelled;
+        admitted.cancel_reason = meanwhile.cancel_reason;
+        admitted.lost = meanwhile.lost;
+        callbacks_.admitted(std::move(admitted));
+      });
 }
 
-void Admission::Refuse(const storage::RunRecord& run, const std::vector<PlanWorker>& workers, const std::string& state, const std::string& reason,
+void Admission::Refuse(const storage::RunRecord& run, const std::vector<PlanWorker>& workers,
+                       const std::string& state, const std::string& reason,
                        const std::vector<std::string>& notes) {
   const std::vector<storage::RunWorker> members = MembersOf(workers);
   options_.loop->Persist(
-      [store = options_.store, id = run.run_id, members, state, reason, notes, at = options_.clock->WallNs()]() -> absl::Status {
+      [store = options_.store, id = run.run_id, members, state, reason, notes,
+       at = options_.clock->WallNs()]() -> absl::Status {
         // First how it ends: a controller that finds it started must not go on with it.
-        if (absl::Status status = store->SetEnding(id, state, reason, true); !status.ok()) return status;
-        if (absl::Status status = store->StartRun(id, members); absl::IsUnavailable(status)) return status;
+        if (absl::Status status = store->SetEnding(id, state, reason, true); !status.ok()) {
+          return status;
+        }
+        if (absl::Status status = store->StartRun(id, members); absl::IsUnavailable(status)) {
+          return status;
+        }
         for (const std::string& note : notes) (void)store->AddEvent(id, "error", "", note, at);
         return store->EndRun(id, state, reason, false);
       },
@@ -111,7 +138,9 @@ bool Admission::Cancel(const std::string& run_id, const std::string& reason) {
 
 void Admission::OnLost(const std::string& worker_id, const std::string& reason) {
   for (auto& [id, starting] : starting_) {
-    if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) starting.lost[worker_id] = reason;
+    if (std::count(starting.worker_ids.begin(), starting.worker_ids.end(), worker_id) != 0) {
+      starting.lost[worker_id] = reason;
+    }
   }
 }
 
@@ -130,28 +159,37 @@ std::map<std::string, std::string> Admission::Leases() const {
   return leases;
 }
 
-void Admission::Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers, std::function<void(v1::PlanReply)> done) {
-  inspections_->Ask("plan-" + common::NewUuid(), job, std::move(workers), [this, job, done = std::move(done)](const std::vector<PlanWorker>& inspected, const std::string& missing) {
-    v1::PlanReply reply;
-    const FleetCheck check = CheckFleet(job, inspected, options_.store_place);
-    for (const std::string& refusal : check.refusals) reply.add_problems()->set_message(refusal);
-    if (!missing.empty()) reply.add_problems()->set_message(missing);
-    for (const std::string& warning : check.warnings) reply.add_warnings(warning);
-    auto conflict = holds_->FindWritten("", job, inspected);
-    if (!conflict) conflict = holds_->FindFilled("", check);
-    if (conflict) reply.add_warnings(absl::StrCat("run ", conflict->run_id.substr(0, 8), " writes to ", conflict->what, " now; the job would wait for its end"));
-    for (uint32_t i = 0; i < inspected.size(); ++i) {
-      v1::PlannedWorker* worker = reply.add_workers();
-      worker->set_host(inspected[i].hello.host().name());
-      worker->set_worker_index(i);
-      *worker->mutable_targets() = inspected[i].inspection.targets();
-      for (v1::TargetInspection& found : *worker->mutable_targets()) {
-        found.clear_file_places();
-        found.clear_places();
-      }
-    }
-    done(std::move(reply));
-  });
+void Admission::Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers,
+                     std::function<void(v1::PlanReply)> done) {
+  inspections_->Ask(
+      "plan-" + common::NewUuid(), job, std::move(workers),
+      [this, job, done = std::move(done)](const std::vector<PlanWorker>& inspected,
+                                          const std::string& missing) {
+        v1::PlanReply reply;
+        const FleetCheck check = CheckFleet(job, inspected, options_.store_place);
+        for (const std::string& refusal : check.refusals) {
+          reply.add_problems()->set_message(refusal);
+        }
+        if (!missing.empty()) reply.add_problems()->set_message(missing);
+        for (const std::string& warning : check.warnings) reply.add_warnings(warning);
+        auto conflict = holds_->FindWritten("", job, inspected);
+        if (!conflict) conflict = holds_->FindFilled("", check);
+        if (conflict) {
+          reply.add_warnings(absl::StrCat("run ", conflict->run_id.substr(0, 8), " writes to ",
+                                          conflict->what, " now; the job would wait for its end"));
+        }
+        for (uint32_t i = 0; i < inspected.size(); ++i) {
+          v1::PlannedWorker* worker = reply.add_workers();
+          worker->set_host(inspected[i].hello.host().name());
+          worker->set_worker_index(i);
+          *worker->mutable_targets() = inspected[i].inspection.targets();
+          for (v1::TargetInspection& found : *worker->mutable_targets()) {
+            found.clear_file_places();
+            found.clear_places();
+          }
+        }
+        done(std::move(reply));
+      });
 }
 
 }  // namespace lockstep::controller

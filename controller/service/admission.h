@@ -17,9 +17,10 @@
 
 namespace lockstep::controller {
 
-// Whether a job may begin on its workers: asks each of them what it would open, and looks whether that is allowed, free, and fits. A run
-// that may begin gets its targets and its start in the store; one that may not is ended there; one whose targets another run has goes
-// back to the queue. The loop's deciding thread's own.
+// Whether a job may begin on its workers: asks each of them what it would open, and looks whether
+// that is allowed, free, and fits. A run that may begin gets its targets and its start in the
+// store; one that may not is ended there; one whose targets another run has goes back to the queue.
+// The loop's deciding thread's own.
 class Admission {
  public:
   struct Options {
@@ -28,7 +29,8 @@ class Admission {
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;
     StorePlace store_place = {};
-    std::function<std::shared_ptr<void>(const std::string& run_id)> working;  // as Coordinator::Options::working
+    // as Coordinator::Options::working
+    std::function<std::shared_ptr<void>(const std::string& run_id)> working;
   };
   struct Admitted {
     SettledRun run;
@@ -38,9 +40,9 @@ class Admission {
     std::map<std::string, std::string> lost;  // members that were lost meanwhile, and why
   };
   struct Callbacks {
-    std::function<void(Admitted)> admitted;                   // its start is in the store
-    std::function<void(storage::RunRecord)> waits;            // another run has what it needs
-    std::function<void(const std::string& run_id)> refused;   // its end is in the store
+    std::function<void(Admitted)> admitted;                  // its start is in the store
+    std::function<void(storage::RunRecord)> waits;           // another run has what it needs
+    std::function<void(const std::string& run_id)> refused;  // its end is in the store
   };
 
   Admission(Options options, Callbacks callbacks, TargetHolds* holds, Inspections* inspections);
@@ -55,7 +57,8 @@ class Admission {
   std::map<std::string, std::string> Leases() const;
 
   // The same questions, and nothing begins.
-  void Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers, std::function<void(v1::PlanReply)> done);
+  void Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers,
+            std::function<void(v1::PlanReply)> done);
 
  private:
   struct Starting {
@@ -66,8 +69,10 @@ class Admission {
   };
   void Decide(storage::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing);
   void Wait(storage::RunRecord run, const TargetHolds::Conflict& conflict);
-  void Start(const storage::RunRecord& run, std::vector<PlanWorker> workers, const std::vector<std::string>& warnings);
-  void Refuse(const storage::RunRecord& run, const std::vector<PlanWorker>& workers, const std::string& state, const std::string& reason,
+  void Start(const storage::RunRecord& run, std::vector<PlanWorker> workers,
+             const std::vector<std::string>& warnings);
+  void Refuse(const storage::RunRecord& run, const std::vector<PlanWorker>& workers,
+              const std::string& state, const std::string& reason,
               const std::vector<std::string>& notes);
 
   const Options options_;

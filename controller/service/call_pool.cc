@@ -27,9 +27,14 @@ bool CallPool::Run(std::function<void()> work) {
 void CallPool::Serve(Call* call, std::function<grpc::Status()> work) {
   const auto answer = std::make_shared<Answer>(call);
   const bool taken = Run([call, answer, work = std::move(work)] {
-    answer->Give(call->abandoned() ? grpc::Status(grpc::StatusCode::CANCELLED, "nobody waits for the answer any more") : work());
+    answer->Give(call->abandoned() ? grpc::Status(grpc::StatusCode::CANCELLED,
+                                                  "nobody waits for the answer any more")
+                                   : work());
   });
-  if (!taken) answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait for an answer; try again"));
+  if (!taken) {
+    answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                              "too many calls wait for an answer; try again"));
+  }
 }
 
 }  // namespace lockstep::controller

@@ -12,7 +12,8 @@
 
 namespace lockstep::controller {
 
-// One call of a caller that waits for an answer, on the server. Owns itself; exactly one Answer() must come, from any thread.
+// One call of a caller that waits for an answer, on the server. Owns itself; exactly one Answer()
+// must come, from any thread.
 class Call final : public grpc::ServerUnaryReactor {
  public:
   void Answer(const grpc::Status& status) { Finish(status); }
@@ -29,7 +30,9 @@ class Call final : public grpc::ServerUnaryReactor {
 class Answer {
  public:
   explicit Answer(Call* call) : call_(call) {}
-  ~Answer() { Give(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down")); }
+  ~Answer() {
+    Give(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down"));
+  }
   void Give(const grpc::Status& status) {
     if (!given_.exchange(true)) call_->Answer(status);
   }
@@ -39,12 +42,14 @@ class Answer {
   std::atomic<bool> given_{false};
 };
 
-// Threads that serve calls of one kind, so that slow ones never stand in the way of others. Thread-safe.
+// Threads that serve calls of one kind, so that slow ones never stand in the way of others.
+// Thread-safe.
 class CallPool {
  public:
   CallPool(int threads, int64_t most_waiting);
   ~CallPool();
-  // Runs `work`, unless the call is abandoned by then, and answers with its status. RESOURCE_EXHAUSTED when too many wait.
+  // Runs `work`, unless the call is abandoned by then, and answers with its status.
+  // RESOURCE_EXHAUSTED when too many wait.
   void Serve(Call* call, std::function<grpc::Status()> work);
   // The same for work that answers by itself, later. False, and nothing done, when too many wait.
   bool Run(std::function<void()> work);

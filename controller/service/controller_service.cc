@@ -7,9 +7,9 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "common/version.h"
+#include "controller/analysis/describe.h"
 #include "controller/analysis/report_builder.h"
 #include "controller/fleet/control_stream.h"
-#include "controller/analysis/describe.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
 #include "controller/service/deliver_stream.h"
@@ -25,7 +25,9 @@ constexpr auto kSubmitWait = std::chrono::nanoseconds(limits::kSubmitNs);
 constexpr auto kSubmitPause = std::chrono::milliseconds(250);
 
 grpc::Status ToGrpc(const absl::Status& status) {
-  return status.ok() ? grpc::Status::OK : grpc::Status(static_cast<grpc::StatusCode>(status.code()), std::string(status.message()));
+  return status.ok() ? grpc::Status::OK
+                     : grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                                    std::string(status.message()));
 }
 
 grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
@@ -33,19 +35,26 @@ grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
   std::string text;
   for (const v1::Problem& problem : problems) {
     *details.add_problems() = problem;
-    absl::StrAppend(&text, text.empty() ? "" : "; ", problem.path(), problem.path().empty() ? "" : ": ", problem.message());
+    absl::StrAppend(&text, text.empty() ? "" : "; ", problem.path(),
+                    problem.path().empty() ? "" : ": ", problem.message());
   }
   return {grpc::StatusCode::INVALID_ARGUMENT, text, details.SerializeAsString()};
 }
 
 // Fills in what was left out and says what is wrong.
 grpc::Status Settle(v1::JobSpec* job) {
-  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) return Invalid(beyond);
+  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) {
+    return Invalid(beyond);
+  }
   FillDefaults(job);
-  if (const std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) return Invalid(problems);
+  if (const std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) {
+    return Invalid(problems);
+  }
   ExpandCurves(job);
   // A curve makes phases, and shares make rates.
-  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) return Invalid(beyond);
+  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) {
+    return Invalid(beyond);
+  }
   return grpc::Status::OK;
 }
 
@@ -63,24 +72,32 @@ absl::StatusOr<T> Await(const Ask& ask) {
   auto promise = std::make_shared<std::promise<T>>();
   auto answer = promise->get_future();
   ask([promise](T value) { promise->set_value(std::move(value)); });
-  if (answer.wait_for(kAnswerWait) != std::future_status::ready) return absl::UnavailableError("the controller is shutting down");
+  if (answer.wait_for(kAnswerWait) != std::future_status::ready) {
+    return absl::UnavailableError("the controller is shutting down");
+  }
   return answer.get();
 }
 
 }  // namespace
 
-Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role, const google::protobuf::Message& request, bool* admitted) {
+Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
+                               const google::protobuf::Message& request, bool* admitted) {
   auto* call = new Call;
   grpc::Status refused = Require(PrincipalOf(*context), role);
-  if (refused.ok() && request.GetDescriptor()->FindFieldByName("job") == nullptr) {  // jobs are checked by themselves, with their paths
-    if (const std::string wrong = v1::FirstProblem(request); !wrong.empty()) refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
+  // jobs are checked by themselves, with their paths
+  if (refused.ok() && request.GetDescriptor()->FindFieldByName("job") == nullptr) {
+    if (const std::string wrong = v1::FirstProblem(request); !wrong.empty()) {
+      refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
+    }
   }
   *admitted = refused.ok();
   if (!refused.ok()) call->Answer(refused);
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext* context, const v1::SubmitRequest* request, v1::SubmitReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext* context,
+                                                    const v1::SubmitRequest* request,
+                                                    v1::SubmitReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
   Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
@@ -89,21 +106,31 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     storage::RunRecord run;
     run.job = request->job();
     if (const grpc::Status status = Settle(&run.job); !status.ok()) return status;
-    if (request->source().size() > static_cast<size_t>(limits::kJobBytes) || !common::IsPlainText(request->source(), true)) {
-      return InvalidField("source", absl::StrCat("is no text of at most ", limits::kJobBytes, " bytes"));
+    if (request->source().size() > static_cast<size_t>(limits::kJobBytes) ||
+        !common::IsPlainText(request->source(), true)) {
+      return InvalidField("source",
+                          absl::StrCat("is no text of at most ", limits::kJobBytes, " bytes"));
     }
-    if (request->owner().size() > 128 || !common::IsPlainText(request->owner(), false)) return InvalidField("owner", "is no name of at most 128 bytes");
-    if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) return InvalidField("hosts", std::string(status.message()));
+    if (request->owner().size() > 128 || !common::IsPlainText(request->owner(), false)) {
+      return InvalidField("owner", "is no name of at most 128 bytes");
+    }
+    if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) {
+      return InvalidField("hosts", std::string(status.message()));
+    }
     const auto known = KnownRuns();
     if (!known.ok()) return ToGrpc(known.status());
     if (known->size() >= static_cast<size_t>(limits::kQueuedRuns)) {
-      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, absl::StrCat(known->size(), " runs are queued or in progress; no more are taken"));
+      return grpc::Status(
+          grpc::StatusCode::RESOURCE_EXHAUSTED,
+          absl::StrCat(known->size(), " runs are queued or in progress; no more are taken"));
     }
     for (const std::string& warning : Warnings(run.job)) reply->add_warnings(warning);
     run.run_id = common::NewUuid();
     run.source = request->source();
     // An authenticated caller's own name; on loopback, what the caller says.
-    run.owner = principal.authenticated ? principal.name : request->owner().empty() ? "local" : request->owner();
+    run.owner = principal.authenticated    ? principal.name
+                : request->owner().empty() ? "local"
+                                           : request->owner();
     run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
     run.state = "queued";
     const auto until = std::chrono::steady_clock::now() + kSubmitWait;
@@ -115,20 +142,25 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     if (absl::IsUnavailable(queued)) parts_.coordinator->Abandon(run);
     if (!queued.ok()) return ToGrpc(queued);
     reply->set_run_id(run.run_id);
-    const auto position = Await<uint32_t>([&](auto done) { parts_.coordinator->Enqueue(run, done); });
+    const auto position =
+        Await<uint32_t>([&](auto done) { parts_.coordinator->Enqueue(run, done); });
     if (position.ok()) reply->set_position(*position);
     return grpc::Status::OK;
   });
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* context, const v1::PlanRequest* request, v1::PlanReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* context,
+                                                  const v1::PlanRequest* request,
+                                                  v1::PlanReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
   if (!admitted) return call;
   if (++plans_ > limits::kPlansAtOnce) {
     --plans_;
-    call->Answer(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, absl::StrCat(limits::kPlansAtOnce, " plans are being made; try again")));
+    call->Answer(
+        grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                     absl::StrCat(limits::kPlansAtOnce, " plans are being made; try again")));
     return call;
   }
   const std::shared_ptr<Answer> answer(new Answer(call), [this](Answer* a) {
@@ -148,23 +180,32 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
         line->set_kind(KindName(phase));
         const v1::RunPhase load = LoadOf(*job, phase);
         line->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
-        for (const v1::Workload& w : load.workloads()) line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
+        for (const v1::Workload& w : load.workloads()) {
+          line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
+        }
       }
       answer->Give(grpc::Status::OK);
     });
   });
-  if (!taken) answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait for an answer; try again"));
+  if (!taken) {
+    answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                              "too many calls wait for an answer; try again"));
+  }
   return call;
 }
 
-grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
+grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
+    grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
   auto stream = WatchStream::Make(parts_.watchers);
   grpc::Status refused = Require(PrincipalOf(*context), Role::kViewer);
   if (refused.ok()) {
-    if (const std::string wrong = v1::FirstProblem(*request); !wrong.empty()) refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
+    if (const std::string wrong = v1::FirstProblem(*request); !wrong.empty()) {
+      refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
+    }
   }
   if (refused.ok() && parts_.watchers->count() >= static_cast<size_t>(limits::kWatchersAtOnce)) {
-    refused = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, absl::StrCat(limits::kWatchersAtOnce, " callers watch already"));
+    refused = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                           absl::StrCat(limits::kWatchersAtOnce, " callers watch already"));
   }
   if (!refused.ok()) {
     stream->End(refused);
@@ -185,7 +226,10 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(grpc::Callbac
     summary.set_outcome(run->outcome);
     parts_.coordinator->Watch(run_id, stream, summary);
   });
-  if (!taken) stream->End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait for an answer; try again"));
+  if (!taken) {
+    stream->End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                             "too many calls wait for an answer; try again"));
+  }
   return stream.get();
 }
 
@@ -194,7 +238,10 @@ absl::StatusOr<std::vector<v1::RunSummary>> ControllerService::KnownRuns() const
 }
 
 grpc::Status ControllerService::Resolve(const std::string& text, std::string* run_id) const {
-  if (text.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "no run is named; write its id, the start of it, or `last`"};
+  if (text.empty()) {
+    return {grpc::StatusCode::INVALID_ARGUMENT,
+            "no run is named; write its id, the start of it, or `last`"};
+  }
   const auto found = parts_.store->ResolveRun(text);
   if (!found.ok()) return ToGrpc(found.status());
   *run_id = *found;
@@ -208,14 +255,16 @@ std::string ListOf(const std::vector<v1::RunSummary>& runs) {
   size_t listed = 0;
   for (const v1::RunSummary& run : runs) {
     if (++listed > 8) return absl::StrCat(list, ", … (", runs.size(), ")");
-    absl::StrAppend(&list, list.empty() ? "" : ", ", run.run_id().substr(0, 8), " (", run.job_name(), ", ", run.state(), ")");
+    absl::StrAppend(&list, list.empty() ? "" : ", ", run.run_id().substr(0, 8), " (",
+                    run.job_name(), ", ", run.state(), ")");
   }
   return list;
 }
 
 }  // namespace
 
-// A run in progress is found without the store, which may be away. With no run, and no error, it is none in progress.
+// A run in progress is found without the store, which may be away. With no run, and no error, it is
+// none in progress.
 grpc::Status ControllerService::FindKnown(const std::string& text, v1::RunSummary* run) const {
   auto known = KnownRuns();
   if (!known.ok()) return ToGrpc(known.status());
@@ -223,7 +272,10 @@ grpc::Status ControllerService::FindKnown(const std::string& text, v1::RunSummar
   for (v1::RunSummary& candidate : *known) {
     if (candidate.run_id().rfind(text, 0) == 0) matches.push_back(std::move(candidate));
   }
-  if (matches.size() > 1) return {grpc::StatusCode::INVALID_ARGUMENT, absl::StrCat("several runs' ids begin with '", text, "': ", ListOf(matches))};
+  if (matches.size() > 1) {
+    return {grpc::StatusCode::INVALID_ARGUMENT,
+            absl::StrCat("several runs' ids begin with '", text, "': ", ListOf(matches))};
+  }
   if (matches.size() == 1) *run = std::move(matches[0]);
   return grpc::Status::OK;
 }
@@ -241,27 +293,44 @@ grpc::Status ControllerService::FindStored(const std::string& text, v1::RunSumma
 
 // `last` is the one run that there is to stop: where there are several, nobody guesses.
 grpc::Status ControllerService::FindStoppable(const std::string& text, v1::RunSummary* run) const {
-  if (text.empty()) return {grpc::StatusCode::INVALID_ARGUMENT, "no run is named; write its id, the start of it, or `last`"};
+  if (text.empty()) {
+    return {grpc::StatusCode::INVALID_ARGUMENT,
+            "no run is named; write its id, the start of it, or `last`"};
+  }
   if (text != "last") return FindKnown(text, run);
   auto known = KnownRuns();
   if (!known.ok()) return ToGrpc(known.status());
-  if (known->empty()) return {grpc::StatusCode::FAILED_PRECONDITION, "nothing is queued or in progress"};
-  if (known->size() > 1) return {grpc::StatusCode::INVALID_ARGUMENT, absl::StrCat("several runs are queued or in progress; write which one: ", ListOf(*known))};
+  if (known->empty()) {
+    return {grpc::StatusCode::FAILED_PRECONDITION, "nothing is queued or in progress"};
+  }
+  if (known->size() > 1) {
+    return {
+        grpc::StatusCode::INVALID_ARGUMENT,
+        absl::StrCat("several runs are queued or in progress; write which one: ", ListOf(*known))};
+  }
   *run = std::move((*known)[0]);
   return grpc::Status::OK;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* context, const v1::StopRequest* request, v1::StopReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* context,
+                                                  const v1::StopRequest* request,
+                                                  v1::StopReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
   Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
   if (!admitted) return call;
   const auto end = [this, principal, request, reply](const v1::RunSummary& run) {
     if (principal.role != Role::kAdmin && run.owner() != principal.name) {
-      return grpc::Status(grpc::StatusCode::PERMISSION_DENIED, absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin stops it"));
+      return grpc::Status(
+          grpc::StatusCode::PERMISSION_DENIED,
+          absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin stops it"));
     }
-    const std::string reason = absl::StrCat("stopped by ", principal.name, request->now() ? " (now)" : "", request->reason().empty() ? "" : ": ", request->reason());
-    const auto state = Await<absl::StatusOr<std::string>>([&](auto done) { parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done); });
+    const std::string reason =
+        absl::StrCat("stopped by ", principal.name, request->now() ? " (now)" : "",
+                     request->reason().empty() ? "" : ": ", request->reason());
+    const auto state = Await<absl::StatusOr<std::string>>([&](auto done) {
+      parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done);
+    });
     if (!state.ok()) return ToGrpc(state.status());
     if (!state->ok()) return ToGrpc(state->status());
     reply->set_state(**state);
@@ -270,10 +339,13 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
     return grpc::Status::OK;
   };
   const auto answer = std::make_shared<Answer>(call);
-  const grpc::Status busy(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many calls wait for an answer; try again");
+  const grpc::Status busy(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                          "too many calls wait for an answer; try again");
   const bool taken = quick_.Run([this, request, end, answer, busy] {
     v1::RunSummary run;
-    if (const grpc::Status found = FindStoppable(request->run_id(), &run); !found.ok()) return answer->Give(found);
+    if (const grpc::Status found = FindStoppable(request->run_id(), &run); !found.ok()) {
+      return answer->Give(found);
+    }
     if (!run.run_id().empty()) return answer->Give(end(run));
     // It has ended, or never was. The store says so, and may be slow: no other stop waits for it.
     const bool asked = ask_.Run([this, request, end, answer] {
@@ -287,7 +359,9 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerContext* context, const v1::ReportRequest* request, v1::Report* reply) {
+grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerContext* context,
+                                                       const v1::ReportRequest* request,
+                                                       v1::Report* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
@@ -303,7 +377,9 @@ grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerConte
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetJob(grpc::CallbackServerContext* context, const v1::JobRequest* request, v1::JobReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::GetJob(grpc::CallbackServerContext* context,
+                                                    const v1::JobRequest* request,
+                                                    v1::JobReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
@@ -319,7 +395,9 @@ grpc::ServerUnaryReactor* ControllerService::GetJob(grpc::CallbackServerContext*
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::History(grpc::CallbackServerContext* context, const v1::HistoryRequest* request, v1::HistoryReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::History(grpc::CallbackServerContext* context,
+                                                     const v1::HistoryRequest* request,
+                                                     v1::HistoryReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
@@ -332,7 +410,9 @@ grpc::ServerUnaryReactor* ControllerService::History(grpc::CallbackServerContext
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext* context, const v1::StatusRequest* request, v1::StatusReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext* context,
+                                                    const v1::StatusRequest* request,
+                                                    v1::StatusReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
@@ -344,7 +424,8 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
     *reply->mutable_store_state() = parts_.ingest->state();
     reply->set_principal(principal.name);
     reply->set_role(RoleName(principal.role));
-    const auto leases = Await<std::map<std::string, std::string>>([&](auto done) { parts_.coordinator->Leases(done); });
+    const auto leases = Await<std::map<std::string, std::string>>(
+        [&](auto done) { parts_.coordinator->Leases(done); });
     if (!leases.ok()) return ToGrpc(leases.status());
     for (v1::AttachedWorker& worker : parts_.fleet->List()) {
       const auto lease = leases->find(worker.hello().worker_id());
@@ -366,35 +447,49 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Devices(grpc::CallbackServerContext* context, const v1::DevicesRequest* request, v1::DevicesReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::Devices(grpc::CallbackServerContext* context,
+                                                     const v1::DevicesRequest* request,
+                                                     v1::DevicesReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
   const auto answer = std::make_shared<Answer>(call);
   parts_.coordinator->Devices([answer, reply](const v1::DevicesReply* devices) {
-    if (devices == nullptr) return answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "too many ask for the devices already; try again"));
+    if (devices == nullptr) {
+      return answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                                       "too many ask for the devices already; try again"));
+    }
     *reply = *devices;
     answer->Give(grpc::Status::OK);
   });
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Forget(grpc::CallbackServerContext* context, const v1::ForgetRequest* request, v1::ForgetReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::Forget(grpc::CallbackServerContext* context,
+                                                    const v1::ForgetRequest* request,
+                                                    v1::ForgetReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
   Call* call = Admit(context, Role::kAdmin, *request, &admitted);
   if (!admitted) return call;
   ask_.Serve(call, [this, principal, request, reply] {
-    if (!common::IsHostName(request->host())) return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "host: is no host's name");
-    if (const absl::Status status = parts_.store->ForgetHost(request->host()); !status.ok()) return ToGrpc(status);
+    if (!common::IsHostName(request->host())) {
+      return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "host: is no host's name");
+    }
+    if (const absl::Status status = parts_.store->ForgetHost(request->host()); !status.ok()) {
+      return ToGrpc(status);
+    }
     reply->set_forgotten(parts_.fleet->Forget(request->host()));
-    spdlog::warn("{} has had the certificate of host {} forgotten", principal.name, request->host());
+    spdlog::warn("{} has had the certificate of host {} forgotten", principal.name,
+                 request->host());
     return grpc::Status::OK;
   });
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServerContext* context, const v1::StoreAddressRequest* request, v1::StoreAddressReply* reply) {
+grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServerContext* context,
+                                                             const v1::StoreAddressRequest* request,
+                                                             v1::StoreAddressReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
@@ -405,13 +500,15 @@ grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServe
   return call;
 }
 
-grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* WorkerGateway::Control(grpc::CallbackServerContext* context) {
+grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* WorkerGateway::Control(
+    grpc::CallbackServerContext* context) {
   const grpc::Status allowed = Require(PrincipalOf(*context), Role::kWorker);
   if (!allowed.ok()) return new RefusedControlStream(allowed);
   return new ControlStream(parts_.fleet, context, PrincipalOf(*context).certificate());
 }
 
-grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* WorkerGateway::Deliver(grpc::CallbackServerContext* context) {
+grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* WorkerGateway::Deliver(
+    grpc::CallbackServerContext* context) {
   const grpc::Status allowed = Require(PrincipalOf(*context), Role::kWorker);
   if (!allowed.ok()) return new RefusedDeliverStream(allowed);
   return DeliverStream::Make(parts_.fleet, parts_.ingest, PrincipalOf(*context).certificate());

@@ -30,23 +30,36 @@ struct ServiceParts {
   Watchers* watchers = nullptr;
 };
 
-// Requests of people and pages. Each handler checks the caller's role and the message first. Kinds of calls that may take long have
-// threads of their own, so that stop and status are always answered at once.
+// Requests of people and pages. Each handler checks the caller's role and the message first. Kinds
+// of calls that may take long have threads of their own, so that stop and status are always
+// answered at once.
 class ControllerService final : public v1::Controller::CallbackService {
  public:
   explicit ControllerService(ServiceParts parts) : parts_(parts) {}
 
-  grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext*, const v1::SubmitRequest*, v1::SubmitReply*) override;
-  grpc::ServerUnaryReactor* Plan(grpc::CallbackServerContext*, const v1::PlanRequest*, v1::PlanReply*) override;
-  grpc::ServerWriteReactor<v1::WatchEvent>* Watch(grpc::CallbackServerContext*, const v1::WatchRequest*) override;
-  grpc::ServerUnaryReactor* Stop(grpc::CallbackServerContext*, const v1::StopRequest*, v1::StopReply*) override;
-  grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext*, const v1::ReportRequest*, v1::Report*) override;
-  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext*, const v1::JobRequest*, v1::JobReply*) override;
-  grpc::ServerUnaryReactor* History(grpc::CallbackServerContext*, const v1::HistoryRequest*, v1::HistoryReply*) override;
-  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext*, const v1::StatusRequest*, v1::StatusReply*) override;
-  grpc::ServerUnaryReactor* Devices(grpc::CallbackServerContext*, const v1::DevicesRequest*, v1::DevicesReply*) override;
-  grpc::ServerUnaryReactor* Forget(grpc::CallbackServerContext*, const v1::ForgetRequest*, v1::ForgetReply*) override;
-  grpc::ServerUnaryReactor* GetStoreAddress(grpc::CallbackServerContext*, const v1::StoreAddressRequest*, v1::StoreAddressReply*) override;
+  grpc::ServerUnaryReactor* Submit(grpc::CallbackServerContext*, const v1::SubmitRequest*,
+                                   v1::SubmitReply*) override;
+  grpc::ServerUnaryReactor* Plan(grpc::CallbackServerContext*, const v1::PlanRequest*,
+                                 v1::PlanReply*) override;
+  grpc::ServerWriteReactor<v1::WatchEvent>* Watch(grpc::CallbackServerContext*,
+                                                  const v1::WatchRequest*) override;
+  grpc::ServerUnaryReactor* Stop(grpc::CallbackServerContext*, const v1::StopRequest*,
+                                 v1::StopReply*) override;
+  grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext*, const v1::ReportRequest*,
+                                      v1::Report*) override;
+  grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext*, const v1::JobRequest*,
+                                   v1::JobReply*) override;
+  grpc::ServerUnaryReactor* History(grpc::CallbackServerContext*, const v1::HistoryRequest*,
+                                    v1::HistoryReply*) override;
+  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext*, const v1::StatusRequest*,
+                                   v1::StatusReply*) override;
+  grpc::ServerUnaryReactor* Devices(grpc::CallbackServerContext*, const v1::DevicesRequest*,
+                                    v1::DevicesReply*) override;
+  grpc::ServerUnaryReactor* Forget(grpc::CallbackServerContext*, const v1::ForgetRequest*,
+                                   v1::ForgetReply*) override;
+  grpc::ServerUnaryReactor* GetStoreAddress(grpc::CallbackServerContext*,
+                                            const v1::StoreAddressRequest*,
+                                            v1::StoreAddressReply*) override;
 
  private:
   // Queued and in progress, without the store. UNAVAILABLE when the controller is ending.
@@ -59,23 +72,28 @@ class ControllerService final : public v1::Controller::CallbackService {
   // The full id of a run for a question about it.
   grpc::Status Resolve(const std::string& text, std::string* run_id) const;
   // Checks the role and the message: answered already when either is refused.
-  static Call* Admit(grpc::CallbackServerContext* context, Role role, const google::protobuf::Message& request, bool* admitted);
+  static Call* Admit(grpc::CallbackServerContext* context, Role role,
+                     const google::protobuf::Message& request, bool* admitted);
 
   const ServiceParts parts_;
   std::atomic<int> plans_{0};
-  // By how long a call may take: at once; a job that is checked and stored; a question to the store; a whole run.
+  // By how long a call may take: at once; a job that is checked and stored; a question to the
+  // store; a whole run.
   CallPool submit_{2, limits::kCallsWaiting};
   CallPool ask_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   CallPool report_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
-  CallPool quick_{static_cast<int>(limits::kQuickThreads), limits::kCallsWaiting};  // last: what it cannot answer at once it hands to the others
+  // last: what it cannot answer at once it hands to the others
+  CallPool quick_{static_cast<int>(limits::kQuickThreads), limits::kCallsWaiting};
 };
 
 // The workers' streams.
 class WorkerGateway final : public v1::WorkerService::CallbackService {
  public:
   explicit WorkerGateway(ServiceParts parts) : parts_(parts) {}
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override;
-  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(grpc::CallbackServerContext* context) override;
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(
+      grpc::CallbackServerContext* context) override;
+  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(
+      grpc::CallbackServerContext* context) override;
 
  private:
   const ServiceParts parts_;

@@ -25,13 +25,18 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
                   : state == "running" ? ResumePoint::Reached::kGone
                                        : ResumePoint::Reached::kClosed;
   point.closed_void = state == "void";
-  if (point.reached == ResumePoint::Reached::kGone || point.reached == ResumePoint::Reached::kRecorded) point.stored = active.results;
+  if (point.reached == ResumePoint::Reached::kGone ||
+      point.reached == ResumePoint::Reached::kRecorded) {
+    point.stored = active.results;
+  }
   for (const auto& [worker, cursor] : active.cursors) point.members.insert(worker);
   for (const storage::RunWorker& worker : active.workers) {
     if (worker.lost) point.lost.insert(worker.worker_index);
   }
-  const bool without = point.reached != ResumePoint::Reached::kNothing && point.members.size() < active.workers.size();
-  point.degraded = without || (active.run.job.on_worker_loss() != v1::LOSS_POLICY_RETRY && !point.lost.empty());
+  const bool without = point.reached != ResumePoint::Reached::kNothing &&
+                       point.members.size() < active.workers.size();
+  point.degraded =
+      without || (active.run.job.on_worker_loss() != v1::LOSS_POLICY_RETRY && !point.lost.empty());
   point.end_state = active.ending_state;
   point.end_reason = active.ending_reason;
   point.skip_cleanup = active.skip_cleanup;
@@ -44,9 +49,13 @@ Coordinator::Coordinator(Options options)
     : options_(std::move(options)),
       inspections_(options_.loop),
       devices_(options_.loop),
-      holds_(options_.store, options_.clock, options_.loop, options_.guards, [this] { Schedule(); }),
-      admission_({options_.store, options_.watchers, options_.clock, options_.loop, options_.store_place, options_.working},
-                 {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); }, [this](storage::RunRecord run) { Requeue(std::move(run)); }, [this](const std::string& run_id) { Finish(run_id); }},
+      holds_(options_.store, options_.clock, options_.loop, options_.guards,
+             [this] { Schedule(); }),
+      admission_({options_.store, options_.watchers, options_.clock, options_.loop,
+                  options_.store_place, options_.working},
+                 {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); },
+                  [this](storage::RunRecord run) { Requeue(std::move(run)); },
+                  [this](const std::string& run_id) { Finish(run_id); }},
                  &holds_, &inspections_) {}
 
 absl::StatusOr<Coordinator::Inheritance> Coordinator::Inherit(storage::Store* store) {
@@ -83,21 +92,28 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
     queue_.push_back(std::move(run));
   }
   for (const storage::HeldPlaces& held : inheritance.held) {
-    holds_.Inherit(held, std::any_of(inheritance.active.begin(), inheritance.active.end(), [&](const auto& active) { return active.run.run_id == held.run_id; }));
+    holds_.Inherit(
+        held, std::any_of(inheritance.active.begin(), inheritance.active.end(),
+                          [&](const auto& active) { return active.run.run_id == held.run_id; }));
   }
-  for (const storage::ActiveRun& active : inheritance.active) TakeOver(active, std::move(inheritance.samples[active.run.run_id]));
+  for (const storage::ActiveRun& active : inheritance.active) {
+    TakeOver(active, std::move(inheritance.samples[active.run.run_id]));
+  }
   settling_ = !queue_.empty();
   if (active_.empty() && !settling_) return;
   After(fleet_->lease_ns() + kReturnNs, [this] {
     const std::set<std::string> missing = std::move(awaited_);
     awaited_.clear();
-    for (const std::string& worker : missing) OnLost(worker, "it did not come back after the controller was replaced");
+    for (const std::string& worker : missing) {
+      OnLost(worker, "it did not come back after the controller was replaced");
+    }
     settling_ = false;
     Schedule();
   });
 }
 
-void Coordinator::TakeOver(const storage::ActiveRun& active, std::map<uint32_t, std::vector<v1::IntervalSample>> samples) {
+void Coordinator::TakeOver(const storage::ActiveRun& active,
+                           std::map<uint32_t, std::vector<v1::IntervalSample>> samples) {
   const std::shared_ptr<void> working = options_.working(active.run.run_id);
   Know(active.run);
   SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}, active.measured_iops};
@@ -106,19 +122,25 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::map<uint32_t, 
     if (!worker.lost) awaited_.insert(worker.worker_id);
   }
   holds_.Take(settled.run_id, settled.job, settled.workers);
-  if (StillPrepares(settled.job, active.phase.phase)) holds_.TakeSpace(settled.run_id, CheckFleet(settled.job, settled.workers, {}));
+  if (StillPrepares(settled.job, active.phase.phase)) {
+    holds_.TakeSpace(settled.run_id, CheckFleet(settled.job, settled.workers, {}));
+  }
   TakenOver from;
   from.point = PointOf(active);
   from.go_ns = active.phase.go_ns;
-  for (const storage::WorkerClock& clock : active.clocks) from.clock_offsets[clock.worker_index] = clock.offset_ns;
+  for (const storage::WorkerClock& clock : active.clocks) {
+    from.clock_offsets[clock.worker_index] = clock.offset_ns;
+  }
   from.earlier.cursors = active.cursors;
   from.earlier.samples = std::move(samples);
   for (const auto& [worker, error] : active.results) from.earlier.ended.insert(worker);
   from.earlier.go_wall_ns = active.go_wall_ns;
   const std::string id = active.run.run_id;
-  const auto actor = RunActor::TakeOver(std::move(settled), std::move(from), Services(id), [this, id] { Finish(id); });
+  const auto actor = RunActor::TakeOver(std::move(settled), std::move(from), Services(id),
+                                        [this, id] { Finish(id); });
   active_[id] = actor;
-  spdlog::info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name, active.phase.attempt, active.phase.state);
+  spdlog::info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name,
+               active.phase.attempt, active.phase.state);
   Post([this, id, actor] {
     Tell(id, "warning", "the controller was replaced; this one goes on with the run");
     actor->Begin();
@@ -130,7 +152,9 @@ void Coordinator::Shutdown(std::function<void()> done) {
     shutting_down_ = true;
     drained_ = done;
     const auto active = active_;
-    for (const auto& [id, actor] : active) actor->Stop("aborted", "the controller was shut down", true);
+    for (const auto& [id, actor] : active) {
+      actor->Stop("aborted", "the controller was shut down", true);
+    }
     CheckDrained();
   });
 }
@@ -140,19 +164,27 @@ void Coordinator::CheckDrained() {
 }
 
 // To those who watch, and for the record.
-void Coordinator::Tell(const std::string& run_id, const std::string& severity, const std::string& text) {
+void Coordinator::Tell(const std::string& run_id, const std::string& severity,
+                       const std::string& text) {
   v1::WatchEvent event;
   event.mutable_event()->set_severity(severity);
   event.mutable_event()->set_message(text);
   options_.watchers->Publish(run_id, event);
-  Persist([store = options_.store, run_id, severity, text, at = options_.clock->WallNs()] { return store->AddEvent(run_id, severity, "", text, at); }, [](const absl::Status&) {});
+  Persist(
+      [store = options_.store, run_id, severity, text, at = options_.clock->WallNs()] {
+        return store->AddEvent(run_id, severity, "", text, at);
+      },
+      [](const absl::Status&) {});
 }
 
 void Coordinator::OnStoreState(bool away, const std::string& reason) {
   Post([this, away, reason] {
     for (const auto& [id, actor] : active_) {
-      Tell(id, "warning", away ? absl::StrCat("the store is away: the phase goes on into the spool, and no new one starts until it is back (", reason, ")")
-                               : "the store is back, and has what was spooled");
+      Tell(id, "warning",
+           away ? absl::StrCat("the store is away: the phase goes on into the spool, and no new "
+                               "one starts until it is back (",
+                               reason, ")")
+                : "the store is back, and has what was spooled");
     }
   });
 }
@@ -160,16 +192,26 @@ void Coordinator::OnStoreState(bool away, const std::string& reason) {
 void Coordinator::OnSpoolFull(const std::string& reason) {
   Post([this, reason] {
     const auto active = active_;
-    for (const auto& [id, actor] : active) actor->Stop("aborted", absl::StrCat("the store was away and ", reason, "; what was measured stayed at the workers, for when it would be back"), false);
+    for (const auto& [id, actor] : active) {
+      actor->Stop(
+          "aborted",
+          absl::StrCat("the store was away and ", reason,
+                       "; what was measured stayed at the workers, for when it would be back"),
+          false);
+    }
   });
 }
 
-// ------------------------------------------------------------------------------------------------------ the fleet
+// -------------------------------------------------------------------------------------------------
+// the fleet
 
 void Coordinator::OnAttached(const v1::Hello& hello) {
   Persist([store = options_.store, hello] { return store->RegisterWorker(hello); },
           [hello](const absl::Status& status) {
-            if (!status.ok()) spdlog::error("worker on {} could not be recorded: {}", hello.host().name(), std::string(status.message()));
+            if (!status.ok()) {
+              spdlog::error("worker on {} could not be recorded: {}", hello.host().name(),
+                            std::string(status.message()));
+            }
           });
   Post([this, hello] {
     const std::string& id = hello.worker_id();
@@ -184,13 +226,16 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
       known = known || (hello.status().phase().run_id() == run_id && !actor->IsLost(id));
       actor->OnAttached(id, hello.status());
     }
-    if (!known && hello.status().state() != v1::WorkerStatus::IDLE) StopStranger(id, hello.status().phase().run_id());
+    if (!known && hello.status().state() != v1::WorkerStatus::IDLE) {
+      StopStranger(id, hello.status().phase().run_id());
+    }
     inspections_.OnAttached(id);
     Schedule();
   });
 }
 
-// It works on something that is over, or was given to others: until it says that it does nothing, it gets nothing else.
+// It works on something that is over, or was given to others: until it says that it does nothing,
+// it gets nothing else.
 void Coordinator::StopStranger(const std::string& worker_id, const std::string& run_id) {
   strangers_.insert(worker_id);
   v1::ControllerMessage message;
@@ -222,11 +267,17 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
 
 void Coordinator::HoldOpened(const std::string& worker_id, const v1::Armed& armed) {
   const auto active = active_.find(armed.phase().run_id());
-  if (active == active_.end() || !active->second->Uses(worker_id) || !active->second->IsAt(armed.phase())) return;
+  if (active == active_.end() || !active->second->Uses(worker_id) ||
+      !active->second->IsAt(armed.phase())) {
+    return;
+  }
   const std::string other = holds_.TakeOpened(worker_id, armed);
   if (other.empty()) return;
   const auto actor = active->second;
-  actor->Stop("aborted", absl::StrCat("a target has the same bytes as one of run ", other.substr(0, 8), ", under another name"), false);
+  actor->Stop("aborted",
+              absl::StrCat("a target has the same bytes as one of run ", other.substr(0, 8),
+                           ", under another name"),
+              false);
 }
 
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
@@ -256,7 +307,12 @@ void Coordinator::OnIntruder(const std::string& text) {
     for (const std::string& run_id : runs) options_.watchers->Publish(run_id, event);
     if (runs.empty()) runs.emplace_back();
     for (const std::string& run_id : runs) {
-      Persist([store = options_.store, run_id, message = event.event().message(), at = options_.clock->WallNs()] { return store->AddEvent(run_id, "warning", "", message, at); }, [](const absl::Status&) {});
+      Persist(
+          [store = options_.store, run_id, message = event.event().message(),
+           at = options_.clock->WallNs()] {
+            return store->AddEvent(run_id, "warning", "", message, at);
+          },
+          [](const absl::Status&) {});
     }
   });
 }
@@ -274,15 +330,18 @@ absl::Status Coordinator::CanEverRun(const v1::JobSpec& job) const {
 
 bool Coordinator::IsBusy(const std::string& worker_id) const {
   if (strangers_.count(worker_id) != 0 || admission_.Uses(worker_id)) return true;
-  return std::any_of(active_.begin(), active_.end(), [&](const auto& active) { return active.second->Uses(worker_id); });
+  return std::any_of(active_.begin(), active_.end(),
+                     [&](const auto& active) { return active.second->Uses(worker_id); });
 }
 
-// ----------------------------------------------------------------------------------------------------- the queue
+// -------------------------------------------------------------------------------------------------
+// the queue
 
 void Coordinator::Enqueue(storage::RunRecord run, std::function<void(uint32_t)> done) {
   Post([this, run = std::move(run), done = std::move(done)]() mutable {
     done(static_cast<uint32_t>(queue_.size()));
-    const bool queued = std::any_of(queue_.begin(), queue_.end(), [&](const auto& other) { return other.run_id == run.run_id; });
+    const bool queued = std::any_of(queue_.begin(), queue_.end(),
+                                    [&](const auto& other) { return other.run_id == run.run_id; });
     if (queued || admission_.Has(run.run_id) || active_.count(run.run_id) != 0) return;
     Know(run);
     queue_.push_back(std::move(run));
@@ -304,7 +363,8 @@ void Coordinator::Abandon(const storage::RunRecord& run) {
       [store = options_.store, run]() -> absl::Status {
         // Once more, so that the first try has come to its end.
         if (absl::Status status = store->Enqueue(run); !status.ok()) return status;
-        return store->EndRun(run.run_id, "cancelled", "the store did not answer when it was submitted", false);
+        return store->EndRun(run.run_id, "cancelled",
+                             "the store did not answer when it was submitted", false);
       },
       [](const absl::Status&) {});
 }
@@ -321,7 +381,8 @@ void Coordinator::Schedule() {
   for (auto run = queue_.begin(); run != queue_.end();) {
     // Who "all" are is known once those that were attached to the last controller had time to come.
     const std::shared_ptr<void> working = options_.working(run->run_id);
-    const bool of_whoever_is_there = run->job.hosts().count() == 0 && run->job.hosts().names_size() == 0;
+    const bool of_whoever_is_there =
+        run->job.hosts().count() == 0 && run->job.hosts().names_size() == 0;
     if (settling_ && of_whoever_is_there) {
       ++run;
       continue;
@@ -336,7 +397,9 @@ void Coordinator::Schedule() {
     std::vector<PlanWorker> workers;
     for (uint32_t index : *chosen) workers.push_back(free[index]);
     for (const PlanWorker& taken : workers) {
-      free.erase(std::find_if(free.begin(), free.end(), [&](const PlanWorker& w) { return w.hello.worker_id() == taken.hello.worker_id(); }));
+      free.erase(std::find_if(free.begin(), free.end(), [&](const PlanWorker& w) {
+        return w.hello.worker_id() == taken.hello.worker_id();
+      }));
     }
     storage::RunRecord next = std::move(*run);
     run = queue_.erase(run);
@@ -353,7 +416,8 @@ void Coordinator::Requeue(storage::RunRecord run) {
 void Coordinator::Launch(Admission::Admitted admitted) {
   const std::string id = admitted.run.run_id;
   const std::shared_ptr<void> working = options_.working(id);
-  auto actor = std::make_shared<RunActor>(std::move(admitted.run), Services(id), [this, id] { Finish(id); });
+  auto actor =
+      std::make_shared<RunActor>(std::move(admitted.run), Services(id), [this, id] { Finish(id); });
   active_[id] = actor;
   v1::WatchEvent started;
   started.mutable_run()->set_run_id(id);
@@ -368,16 +432,19 @@ void Coordinator::Launch(Admission::Admitted admitted) {
   for (const auto& [worker, reason] : admitted.lost) actor->OnLost(worker, reason);
 }
 
-// The run's end is in the store: makes its summary, tells those who watch, and gives its workers to the next.
+// The run's end is in the store: makes its summary, tells those who watch, and gives its workers to
+// the next.
 void Coordinator::Finish(const std::string& run_id) {
   active_.erase(run_id);
   known_.erase(run_id);
   ++finishing_;
-  // A worker that was lost ends its I/O by its own hard stop: until then nobody else gets its targets.
+  // A worker that was lost ends its I/O by its own hard stop: until then nobody else gets its
+  // targets.
   holds_.End(run_id);
   auto summary = std::make_shared<v1::RunSummary>();
   options_.loop->Apart(
-      [store = options_.store, run_id, summary, working = options_.working, at = options_.clock->WallNs()]() -> absl::Status {
+      [store = options_.store, run_id, summary, working = options_.working,
+       at = options_.clock->WallNs()]() -> absl::Status {
         const std::shared_ptr<void> mark = working(run_id);
         auto data = store->LoadRun(run_id);
         if (!data.ok()) return data.status();
@@ -385,13 +452,21 @@ void Coordinator::Finish(const std::string& run_id) {
         *summary = report.run();
         if (absl::Status status = store->SaveSummary(run_id, *summary); !status.ok()) return status;
         for (const v1::PhaseReport& phase : report.phases()) {
-          if (phase.invalid()) (void)store->AddEvent(run_id, "error", "", absl::StrCat("phase ", phase.name(), " is invalid: the start skew was beyond the job's limit"), at);
+          if (phase.invalid()) {
+            (void)store->AddEvent(
+                run_id, "error", "",
+                absl::StrCat("phase ", phase.name(),
+                             " is invalid: the start skew was beyond the job's limit"),
+                at);
+          }
         }
         return absl::OkStatus();
       },
       [this, run_id, summary](const absl::Status& status) {
         --finishing_;
-        if (!status.ok()) spdlog::error("no summary of run {}: {}", run_id, std::string(status.message()));
+        if (!status.ok()) {
+          spdlog::error("no summary of run {}: {}", run_id, std::string(status.message()));
+        }
         options_.watchers->Close(run_id, *summary);
         CheckDrained();
       });
@@ -416,20 +491,27 @@ ActorServices Coordinator::Services(const std::string& run_id) {
   return services;
 }
 
-// --------------------------------------------------------------------------------------------------- the callers
+// -------------------------------------------------------------------------------------------------
+// the callers
 
-void Coordinator::StopRun(const std::string& run_id, bool now, const std::string& reason, std::function<void(absl::StatusOr<std::string>)> done) {
+void Coordinator::StopRun(const std::string& run_id, bool now, const std::string& reason,
+                          std::function<void(absl::StatusOr<std::string>)> done) {
   Post([this, run_id, now, reason, done = std::move(done)] {
-    const auto queued = std::find_if(queue_.begin(), queue_.end(), [&](const auto& run) { return run.run_id == run_id; });
+    const auto queued = std::find_if(queue_.begin(), queue_.end(),
+                                     [&](const auto& run) { return run.run_id == run_id; });
     if (queued != queue_.end()) {
       queue_.erase(queued);
-      Persist([store = options_.store, run_id, reason] { return store->EndRun(run_id, "cancelled", reason, false); },
+      Persist([store = options_.store, run_id,
+               reason] { return store->EndRun(run_id, "cancelled", reason, false); },
               [this, run_id](const absl::Status&) { Finish(run_id); });
       return done("cancelled");
     }
     if (admission_.Cancel(run_id, reason)) return done("stopping");
     const auto active = active_.find(run_id);
-    if (active == active_.end()) return done(absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
+    if (active == active_.end()) {
+      return done(
+          absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
+    }
     active->second->Stop("cancelled", reason, now);
     done("stopping");
   });
@@ -463,16 +545,21 @@ void Coordinator::DropQuestions() {
   devices_.Drop();
 }
 
-void Coordinator::Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream, v1::RunSummary summary) {
+void Coordinator::Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream,
+                        v1::RunSummary summary) {
   Post([this, run_id, stream, summary] {
     v1::WatchEvent first;
     *first.mutable_run() = summary;
     const auto active = active_.find(run_id);
-    const bool queued = std::any_of(queue_.begin(), queue_.end(), [&](const auto& run) { return run.run_id == run_id; });
+    const bool queued = std::any_of(queue_.begin(), queue_.end(),
+                                    [&](const auto& run) { return run.run_id == run_id; });
     if (active != active_.end()) first.mutable_run()->set_state("running");
     stream->Send(std::make_shared<const v1::WatchEvent>(first));
-    if (active != active_.end() && active->second->last_change().has_phase()) stream->Send(std::make_shared<const v1::WatchEvent>(active->second->last_change()));
-    if (active == active_.end() && !queued && !admission_.Has(run_id) && summary.state() != "queued" && summary.state() != "running") {
+    if (active != active_.end() && active->second->last_change().has_phase()) {
+      stream->Send(std::make_shared<const v1::WatchEvent>(active->second->last_change()));
+    }
+    if (active == active_.end() && !queued && !admission_.Has(run_id) &&
+        summary.state() != "queued" && summary.state() != "running") {
       return stream->End(grpc::Status::OK);
     }
   });
@@ -485,7 +572,9 @@ void Coordinator::Runs(std::function<void(std::vector<v1::RunSummary>)> done) {
       runs.push_back(known);
       const auto active = active_.find(id);
       runs.back().set_state(active == active_.end() ? "queued" : "running");
-      if (active != active_.end()) runs.back().set_hosts(static_cast<uint32_t>(active->second->run().workers.size()));
+      if (active != active_.end()) {
+        runs.back().set_hosts(static_cast<uint32_t>(active->second->run().workers.size()));
+      }
     }
     done(std::move(runs));
   });

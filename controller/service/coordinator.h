@@ -18,19 +18,20 @@
 
 namespace lockstep::controller {
 
-// Keeps the queue, gives workers and targets to runs, and owns the active ones, on the loop's deciding thread. Public
-// methods may be called from any thread; they post to that thread.
+// Keeps the queue, gives workers and targets to runs, and owns the active ones, on the loop's
+// deciding thread. Public methods may be called from any thread; they post to that thread.
 class Coordinator {
  public:
   struct Options {
-    storage::Store* store = nullptr;        // outlives this, as do the next four
+    storage::Store* store = nullptr;  // outlives this, as do the next four
     Watchers* watchers = nullptr;
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;
     common::Guards guards = {};
-    StorePlace store_place = {};            // of an embedded store
+    StorePlace store_place = {};  // of an embedded store
     // Marks a run as being worked on while what is returned lives (crash_marks.h).
-    std::function<std::shared_ptr<void>(const std::string& run_id)> working = [](const std::string&) { return nullptr; };
+    std::function<std::shared_ptr<void>(const std::string& run_id)> working =
+        [](const std::string&) { return nullptr; };
   };
 
   explicit Coordinator(Options options);
@@ -39,11 +40,13 @@ class Coordinator {
   struct Inheritance {
     std::vector<storage::RunRecord> queue;
     std::vector<storage::ActiveRun> active;
-    std::map<std::string, std::map<uint32_t, std::vector<v1::IntervalSample>>> samples;  // by run: of its last attempt
+    // by run: of its last attempt
+    std::map<std::string, std::map<uint32_t, std::vector<v1::IntervalSample>>> samples;
     std::vector<storage::HeldPlaces> held;
   };
   static absl::StatusOr<Inheritance> Inherit(storage::Store* store);
-  // Before anything else, once, and before the loop and the fleet begin: goes on with what was inherited.
+  // Before anything else, once, and before the loop and the fleet begin: goes on with what was
+  // inherited.
   void Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance);
   // Once the loop has ended: whoever still waits for an answer gets one.
   void DropQuestions();
@@ -63,27 +66,37 @@ class Coordinator {
   // --- From callers. Each answers through `done`, on the coordinator's thread. ---
   // A run that is in the store's queue already. Answers how many are before it.
   void Enqueue(storage::RunRecord run, std::function<void(uint32_t position)> done);
-  // A run whose caller was told that it could not be queued: the store may have it all the same, or may have it soon. It is ended.
+  // A run whose caller was told that it could not be queued: the store may have it all the same, or
+  // may have it soon. It is ended.
   void Abandon(const storage::RunRecord& run);
-  void StopRun(const std::string& run_id, bool now, const std::string& reason, std::function<void(absl::StatusOr<std::string>)> done);
+  void StopRun(const std::string& run_id, bool now, const std::string& reason,
+               std::function<void(absl::StatusOr<std::string>)> done);
   // Inspects the targets on the workers that the job would take.
   void Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done);
-  void Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream, v1::RunSummary summary);
-  // The runs that wait or are in progress, as far as they are known without the store: id, job, owner, state, hosts.
+  void Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream,
+             v1::RunSummary summary);
+  // The runs that wait or are in progress, as far as they are known without the store: id, job,
+  // owner, state, hosts.
   void Runs(std::function<void(std::vector<v1::RunSummary>)> done);
   // The block devices of all attached workers.
   // Null when too many wait for the answer already.
   void Devices(std::function<void(const v1::DevicesReply*)> done);
   // Worker id → run id.
   void Leases(std::function<void(std::map<std::string, std::string>)> done);
-  // Whether enough workers are attached for the job, busy or not: OK or RESOURCE_EXHAUSTED in words.
+  // Whether enough workers are attached for the job, busy or not: OK or RESOURCE_EXHAUSTED in
+  // words.
   absl::Status CanEverRun(const v1::JobSpec& job) const;
 
  private:
   void Post(std::function<void()> call) { options_.loop->Post(std::move(call)); }
-  void After(int64_t after_ns, std::function<void()> call) { options_.loop->After(after_ns, std::move(call)); }
-  void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) { options_.loop->Persist(std::move(work), std::move(then)); }
-  void TakeOver(const storage::ActiveRun& active, std::map<uint32_t, std::vector<v1::IntervalSample>> samples);
+  void After(int64_t after_ns, std::function<void()> call) {
+    options_.loop->After(after_ns, std::move(call));
+  }
+  void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) {
+    options_.loop->Persist(std::move(work), std::move(then));
+  }
+  void TakeOver(const storage::ActiveRun& active,
+                std::map<uint32_t, std::vector<v1::IntervalSample>> samples);
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
   void Know(const storage::RunRecord& run);
@@ -111,11 +124,13 @@ class Coordinator {
   DeviceQuestions devices_;
   TargetHolds holds_;
   Admission admission_;
-  std::set<std::string> strangers_;   // attached workers that are still busy with what is none of theirs any more
-  std::set<std::string> intruders_;   // what was said of them, once each
-  std::set<std::string> awaited_;     // members of inherited runs that have not come back yet
-  bool settling_ = false;             // workers of the controller before this one had no time yet to come back
-  int finishing_ = 0;                 // runs that have ended, and whose summaries are being made
+  // attached workers that are still busy with what is none of theirs any more
+  std::set<std::string> strangers_;
+  std::set<std::string> intruders_;  // what was said of them, once each
+  std::set<std::string> awaited_;    // members of inherited runs that have not come back yet
+  // workers of the controller before this one had no time yet to come back
+  bool settling_ = false;
+  int finishing_ = 0;  // runs that have ended, and whose summaries are being made
   bool shutting_down_ = false;
   std::function<void()> drained_;
 };

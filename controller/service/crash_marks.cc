@@ -36,8 +36,11 @@ absl::StatusOr<std::unique_ptr<CrashMarks>> CrashMarks::Open(const std::string& 
   if (absl::Status status = common::MakeDirectories(directory, 0755); !status.ok()) return status;
   const std::string path = directory + "/working-on";
   common::FileDescriptor fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd.valid() || ftruncate(fd.get(), kSlots * kSlotBytes) != 0) return common::ErrnoStatus(errno, path);
-  void* mapped = mmap(nullptr, kSlots * kSlotBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (!fd.valid() || ftruncate(fd.get(), kSlots * kSlotBytes) != 0) {
+    return common::ErrnoStatus(errno, path);
+  }
+  void* mapped =
+      mmap(nullptr, kSlots * kSlotBytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (mapped == MAP_FAILED) return common::ErrnoStatus(errno, path);
   char* slots = static_cast<char*>(mapped);
   std::map<std::string, int> crashes = ReadCounts(directory + "/crashed-on");
@@ -52,7 +55,8 @@ absl::StatusOr<std::unique_ptr<CrashMarks>> CrashMarks::Open(const std::string& 
   if (changed) {
     std::string text;
     for (const auto& [run_id, count] : crashes) absl::StrAppend(&text, run_id, " ", count, "\n");
-    if (absl::Status status = common::WriteFileAtomically(directory + "/crashed-on", text); !status.ok()) {
+    if (absl::Status status = common::WriteFileAtomically(directory + "/crashed-on", text);
+        !status.ok()) {
       munmap(mapped, kSlots * kSlotBytes);
       return status;
     }
@@ -68,7 +72,8 @@ CrashMarks::~CrashMarks() {
 std::shared_ptr<void> CrashMarks::WorkOn(const std::string& run_id) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto free = std::find(taken_.begin(), taken_.end(), false);
-  if (free == taken_.end() || run_id.size() >= kSlotBytes) return nullptr;  // not marked: nothing worse
+  // not marked: nothing worse
+  if (free == taken_.end() || run_id.size() >= kSlotBytes) return nullptr;
   *free = true;
   const auto slot = static_cast<size_t>(free - taken_.begin());
   memcpy(slots_ + slot * kSlotBytes, run_id.c_str(), run_id.size() + 1);

@@ -11,8 +11,9 @@
 
 namespace lockstep::controller {
 
-// Finds the run that brings controllers down. While a thread works on a run its id stands in a small file that is mapped into memory, so
-// that it is still there when the process has crashed or was killed; the next controller counts it. Thread-safe.
+// Finds the run that brings controllers down. While a thread works on a run its id stands in a
+// small file that is mapped into memory, so that it is still there when the process has crashed or
+// was killed; the next controller counts it. Thread-safe.
 class CrashMarks {
  public:
   // Takes in what an earlier controller left in `directory`.
@@ -27,7 +28,8 @@ class CrashMarks {
  private:
   static constexpr size_t kSlots = 64;
   static constexpr size_t kSlotBytes = 64;
-  CrashMarks(char* slots, std::map<std::string, int> crashes) : slots_(slots), crashes_(std::move(crashes)) {}
+  CrashMarks(char* slots, std::map<std::string, int> crashes)
+      : slots_(slots), crashes_(std::move(crashes)) {}
 
   char* const slots_;
   const std::map<std::string, int> crashes_;

@@ -16,10 +16,14 @@ void DeliverStream::OnReadDone(bool ok) {
   if (worker_id_.empty()) {
     const v1::DeliverHello& hello = incoming_.hello();
     if (!incoming_.has_hello() || hello.protocol_version() != v1::PROTOCOL_VERSION_CURRENT) {
-      return FinishNow(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION, "the first message must be DeliverHello of this protocol version"));
+      return FinishNow(
+          grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
+                       "the first message must be DeliverHello of this protocol version"));
     }
     if (!fleet_->MayDeliver(hello.worker_id(), certificate_, hello.session())) {
-      return FinishNow(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "no worker of this id and session is attached with this certificate"));
+      return FinishNow(
+          grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                       "no worker of this id and session is attached with this certificate"));
     }
     worker_id_ = hello.worker_id();
     session_ = hello.session();
@@ -32,13 +36,15 @@ void DeliverStream::OnReadDone(bool ok) {
       std::lock_guard<std::mutex> lock(flow_mutex_);
       ++unanswered_;
     }
-    ingest_->Deliver(worker_id_, incoming_.batch(), [stream = self_](const v1::DeliveryAck& ack) { stream->OnAck(ack); });
+    ingest_->Deliver(worker_id_, incoming_.batch(),
+                     [stream = self_](const v1::DeliveryAck& ack) { stream->OnAck(ack); });
     std::lock_guard<std::mutex> lock(flow_mutex_);
     paused_ = unanswered_ >= static_cast<size_t>(limits::kUnansweredBatches);
     if (!paused_) ReadNext(&incoming_);
     return;
   } else {
-    return FinishNow(grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a message that is not a batch"));
+    return FinishNow(
+        grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "a message that is not a batch"));
   }
   StartRead(&incoming_);
 }

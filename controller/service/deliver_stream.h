@@ -10,8 +10,9 @@
 
 namespace lockstep::controller {
 
-// One worker's Deliver stream on the server. While several batches are without an answer it reads no more, so that what a worker can
-// pile up here is bounded. Kept alive by gRPC until OnDone(), and by acknowledgements under way.
+// One worker's Deliver stream on the server. While several batches are without an answer it reads
+// no more, so that what a worker can pile up here is bounded. Kept alive by gRPC until OnDone(),
+// and by acknowledgements under way.
 class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
  public:
   // `fleet` and `ingest` outlive this.
@@ -20,7 +21,8 @@ class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
   void OnDone() override { self_.reset(); }
 
  private:
-  DeliverStream(Fleet* fleet, IngestPipeline* ingest, std::string certificate) : fleet_(fleet), ingest_(ingest), certificate_(std::move(certificate)) {}
+  DeliverStream(Fleet* fleet, IngestPipeline* ingest, std::string certificate)
+      : fleet_(fleet), ingest_(ingest), certificate_(std::move(certificate)) {}
   void OnAck(const v1::DeliveryAck& ack);
 
   Fleet* fleet_;
@@ -30,8 +32,8 @@ class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
   v1::Delivery incoming_;
   std::string worker_id_;
   std::mutex flow_mutex_;
-  size_t unanswered_ = 0;    // batches read since the last answer; guarded by flow_mutex_
-  bool paused_ = false;      // no read is under way; guarded by flow_mutex_
+  size_t unanswered_ = 0;  // batches read since the last answer; guarded by flow_mutex_
+  bool paused_ = false;    // no read is under way; guarded by flow_mutex_
   std::shared_ptr<DeliverStream> self_;
 };
 

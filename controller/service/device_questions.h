@@ -11,8 +11,9 @@
 
 namespace lockstep::controller {
 
-// Asks every attached worker for its block devices, once per kernel, and answers with what has come in after a few seconds at the latest.
-// However many ask, the workers are asked once at a time, and not again within a second. The loop's deciding thread's own.
+// Asks every attached worker for its block devices, once per kernel, and answers with what has come
+// in after a few seconds at the latest. However many ask, the workers are asked once at a time, and
+// not again within a second. The loop's deciding thread's own.
 class DeviceQuestions {
  public:
   using Done = std::function<void(const v1::DevicesReply&)>;
@@ -29,8 +30,8 @@ class DeviceQuestions {
 
   Loop* const loop_;
   FleetLink* fleet_ = nullptr;
-  uint64_t made_ = 0;                   // the question that is under way, or the last
-  std::vector<Done> waiting_;           // for its answer; empty when none is under way
+  uint64_t made_ = 0;          // the question that is under way, or the last
+  std::vector<Done> waiting_;  // for its answer; empty when none is under way
   v1::DevicesReply reply_;
   std::map<std::string, int> missing_;  // worker → place in the reply
   bool fresh_ = false;                  // the reply is of a moment ago

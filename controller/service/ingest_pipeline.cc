@@ -38,7 +38,9 @@ storage::IngestBatch FromRecord(v1::SpooledBatch record) {
   batch.go_wall_ns = record.go_wall_ns();
   batch.phase = record.batch().phase();
   batch.first_sequence = record.batch().first_sequence();
-  for (v1::DeliveryItem& item : *record.mutable_batch()->mutable_items()) batch.items.push_back(std::move(item));
+  for (v1::DeliveryItem& item : *record.mutable_batch()->mutable_items()) {
+    batch.items.push_back(std::move(item));
+  }
   return batch;
 }
 
@@ -48,7 +50,9 @@ size_t ItemsOf(const std::vector<storage::IngestBatch>& group) {
   return items;
 }
 
-uint64_t EndOf(const storage::IngestBatch& batch) { return batch.first_sequence + batch.items.size(); }
+uint64_t EndOf(const storage::IngestBatch& batch) {
+  return batch.first_sequence + batch.items.size();
+}
 
 }  // namespace
 
@@ -72,15 +76,20 @@ void IngestPipeline::StartThread() {
       if (again == kNever) {
         changed_.wait(lock, due);
       } else {
-        changed_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(0, again - options_.clock->MonotonicNs())), due);
+        changed_.wait_for(
+            lock,
+            std::chrono::nanoseconds(std::max<int64_t>(0, again - options_.clock->MonotonicNs())),
+            due);
       }
       if (stopping_) return;
     }
   });
 }
 
-void IngestPipeline::Open(const v1::PhaseId& phase, const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
-                          uint32_t workloads, const v1::AbortIf& abort_if, PhaseCallbacks callbacks, const Earlier& earlier) {
+void IngestPipeline::Open(const v1::PhaseId& phase,
+                          const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
+                          uint32_t workloads, const v1::AbortIf& abort_if, PhaseCallbacks callbacks,
+                          const Earlier& earlier) {
   std::lock_guard<std::mutex> lock(mutex_);
   Phase& opened = phases_[KeyOf(phase)];
   std::map<uint32_t, std::string> hosts;
@@ -89,7 +98,9 @@ void IngestPipeline::Open(const v1::PhaseId& phase, const std::map<std::string, 
     Feed& feed = opened.feeds[worker.first];
     feed.worker_index = worker.first;
     const auto cursor = earlier.cursors.find(worker.first);
-    if (cursor != earlier.cursors.end()) feed.received = feed.spooled = feed.committed = cursor->second;
+    if (cursor != earlier.cursors.end()) {
+      feed.received = feed.spooled = feed.committed = cursor->second;
+    }
     hosts[worker.first] = worker.second;
   }
   opened.live = std::make_unique<LivePhase>(phase.phase(), std::move(hosts), workloads, abort_if);
@@ -100,15 +111,21 @@ void IngestPipeline::Open(const v1::PhaseId& phase, const std::map<std::string, 
     size_t next = 0;
     // An interval without any I/O has no rows: it was delivered all the same.
     const uint64_t delivered = earlier.ended.count(worker) != 0 ? 0 : feed.received;
-    for (uint32_t interval = 0; interval < delivered || (stored != earlier.samples.end() && next < stored->second.size()); ++interval) {
+    for (uint32_t interval = 0;
+         interval < delivered || (stored != earlier.samples.end() && next < stored->second.size());
+         ++interval) {
       v1::IntervalSample sample;
-      if (stored != earlier.samples.end() && next < stored->second.size() && stored->second[next].interval() <= interval) {
+      if (stored != earlier.samples.end() && next < stored->second.size() &&
+          stored->second[next].interval() <= interval) {
         sample = stored->second[next++];
       } else {
         sample.set_interval(interval);
       }
       const absl::Status status = opened.live->Add(worker, sample);
-      if (!status.ok()) spdlog::error("a stored sample of worker {} cannot be read: {}", worker, std::string(status.message()));
+      if (!status.ok()) {
+        spdlog::error("a stored sample of worker {} cannot be read: {}", worker,
+                      std::string(status.message()));
+      }
     }
     if (earlier.ended.count(worker) == 0) continue;
     feed.ended = true;
@@ -127,14 +144,17 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return;
-  // What it may still deliver is refused: a result of a worker that was given up would pass for a whole one.
+  // What it may still deliver is refused: a result of a worker that was given up would pass for a
+  // whole one.
   const auto feed = found->second.feeds.find(worker);
   if (feed != found->second.feeds.end()) {
     LetGo(phase, feed->second);
     found->second.feeds.erase(feed);
   }
   found->second.live->Leave(worker);
-  for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) found->second.callbacks.interval(interval);
+  for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) {
+    found->second.callbacks.interval(interval);
+  }
 }
 
 double IngestPipeline::MeasuredIops(const v1::PhaseId& phase) {
@@ -157,21 +177,26 @@ v1::StoreState IngestPipeline::state() const {
   std::lock_guard<std::mutex> lock(mutex_);
   v1::StoreState state;
   state.set_away(away_);
-  if (away_) state.set_away_seconds(static_cast<double>(options_.clock->MonotonicNs() - away_since_ns_) / 1e9);
+  if (away_) {
+    state.set_away_seconds(static_cast<double>(options_.clock->MonotonicNs() - away_since_ns_) /
+                           1e9);
+  }
   state.set_reason(away_reason_);
   state.set_spooled_bytes(static_cast<double>(spooled_bytes_));
   state.set_spool_limit_bytes(static_cast<double>(options_.spool->limit_bytes()));
   return state;
 }
 
-// ------------------------------------------------------------------------------------------------ what comes in
+// -------------------------------------------------------------------------------------------------
+// what comes in
 
 // The feed is not served any more: whoever holds batches back until they are answered need not.
 void IngestPipeline::LetGo(const v1::PhaseId& phase, const Feed& feed) {
   if (feed.acknowledge) Refuse(phase, &feed, "", false, feed.acknowledge);
 }
 
-void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final, const Acknowledge& acknowledge) {
+void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason,
+                            bool final, const Acknowledge& acknowledge) {
   v1::DeliveryAck ack;
   *ack.mutable_phase() = phase;
   ack.set_committed(feed == nullptr ? 0 : feed->committed);
@@ -185,27 +210,44 @@ void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const st
 absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item) {
   if (feed->ended) return absl::InvalidArgumentError("an item after the worker's result");
   if (item.has_interval()) return phase->live->Add(feed->worker_index, item.interval());
-  if (!item.has_result()) return absl::InvalidArgumentError("an item that is neither an interval nor a result");
+  if (!item.has_result()) {
+    return absl::InvalidArgumentError("an item that is neither an interval nor a result");
+  }
   feed->ended = true;
-  feed->integrity = std::string(phase->live->CheckResult(feed->worker_index, item.result()).message());
+  feed->integrity =
+      std::string(phase->live->CheckResult(feed->worker_index, item.result()).message());
   phase->live->Leave(feed->worker_index);  // the others' intervals do not wait for it any more
   return absl::OkStatus();
 }
 
-void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch, const Acknowledge& acknowledge) {
+void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch,
+                             const Acknowledge& acknowledge) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const auto found = phases_.find(KeyOf(batch.phase()));
-    if (found == phases_.end()) return Refuse(batch.phase(), nullptr, absl::StrCat("phase ", batch.phase().phase(), " of run ", batch.phase().run_id(), " is not in progress"), true, acknowledge);
+    if (found == phases_.end()) {
+      return Refuse(batch.phase(), nullptr,
+                    absl::StrCat("phase ", batch.phase().phase(), " of run ",
+                                 batch.phase().run_id(), " is not in progress"),
+                    true, acknowledge);
+    }
     Phase& phase = found->second;
     const auto index = phase.indices.find(worker_id);
-    const auto feed_found = index == phase.indices.end() ? phase.feeds.end() : phase.feeds.find(index->second);
-    if (feed_found == phase.feeds.end()) return Refuse(batch.phase(), nullptr, "the phase is not this worker's", true, acknowledge);
+    const auto feed_found =
+        index == phase.indices.end() ? phase.feeds.end() : phase.feeds.find(index->second);
+    if (feed_found == phase.feeds.end()) {
+      return Refuse(batch.phase(), nullptr, "the phase is not this worker's", true, acknowledge);
+    }
     Feed& feed = feed_found->second;
     feed.acknowledge = acknowledge;
-    if (batch.ByteSizeLong() > kBatchLimitBytes) return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", true, acknowledge);
+    if (batch.ByteSizeLong() > kBatchLimitBytes) {
+      return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", true, acknowledge);
+    }
     if (batch.first_sequence() > feed.received) {
-      return Refuse(batch.phase(), &feed, absl::StrCat("sequence ", batch.first_sequence(), " came before ", feed.received), false, acknowledge);
+      return Refuse(
+          batch.phase(), &feed,
+          absl::StrCat("sequence ", batch.first_sequence(), " came before ", feed.received), false,
+          acknowledge);
     }
 
     storage::IngestBatch taken;
@@ -213,22 +255,29 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     taken.worker_index = feed.worker_index;
     taken.first_sequence = feed.received;
     taken.go_wall_ns = phase.go_wall_ns;
-    const uint64_t known = options_.guards.Pass(Guard::kInSequence, false) ? 0 : feed.received - batch.first_sequence();
-    for (int i = static_cast<int>(std::min<uint64_t>(known, batch.items_size())); i < batch.items_size(); ++i) {
+    const uint64_t known = options_.guards.Pass(Guard::kInSequence, false)
+                               ? 0
+                               : feed.received - batch.first_sequence();
+    for (int i = static_cast<int>(std::min<uint64_t>(known, batch.items_size()));
+         i < batch.items_size(); ++i) {
       const absl::Status status = TakeLocked(&phase, &feed, batch.items(i));
       if (!status.ok()) {
         Refuse(batch.phase(), &feed, std::string(status.message()), true, acknowledge);
         // Not one of ours: nothing more of it counts, and the phase has failed on it.
         feed.ended = true;
         v1::PhaseResult broken;
-        broken.set_error(absl::StrCat("its samples are not valid: ", std::string(status.message())));
+        broken.set_error(
+            absl::StrCat("its samples are not valid: ", std::string(status.message())));
         return phase.callbacks.result(feed.worker_index, broken, "");
       }
       taken.items.push_back(batch.items(i));
       ++feed.received;
     }
-    if (taken.items.empty()) return Refuse(batch.phase(), &feed, "", false, acknowledge);  // seen before
-    for (const v1::FleetInterval& interval : phase.live->TakeComplete()) phase.callbacks.interval(interval);
+    // seen before
+    if (taken.items.empty()) return Refuse(batch.phase(), &feed, "", false, acknowledge);
+    for (const v1::FleetInterval& interval : phase.live->TakeComplete()) {
+      phase.callbacks.interval(interval);
+    }
     if (!phase.live->abort_reason().empty() && !phase.abort_said) {
       phase.abort_said = true;
       phase.callbacks.abort(phase.live->abort_reason());
@@ -239,7 +288,8 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
   options_.work();
 }
 
-// ------------------------------------------------------------------------------------- to the store, or the spool
+// ------------------------------------------------------------------------------------------ to the
+// store, or the spool
 
 // The oldest batches, one per worker and phase, so that each cursor moves once.
 std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
@@ -250,7 +300,8 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
   size_t total = 0;
   while (!queue_.empty() && group.size() < kGroup && total < kGroupBytes) {
     storage::IngestBatch& next = queue_.front();
-    const auto [place, first] = taken.insert({{KeyOf(next.phase), next.worker_index}, group.size()});
+    const auto [place, first] =
+        taken.insert({{KeyOf(next.phase), next.worker_index}, group.size()});
     size_t& bytes = sizes[place->second];
     size_t added = 0;
     for (const v1::DeliveryItem& item : next.items) added += item.ByteSizeLong();
@@ -261,7 +312,9 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
     } else if (bytes > kLargestPart) {
       break;
     } else {
-      for (v1::DeliveryItem& item : next.items) group[place->second].items.push_back(std::move(item));
+      for (v1::DeliveryItem& item : next.items) {
+        group[place->second].items.push_back(std::move(item));
+      }
     }
     queue_.pop_front();
   }
@@ -296,7 +349,8 @@ int64_t IngestPipeline::Pump() {
     status = Commit(group, true);
     if (!status.ok()) {
       std::lock_guard<std::mutex> lock(mutex_);
-      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
+      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
+                    std::make_move_iterator(group.end()));
     }
   }
   if (absl::IsAborted(status)) return kNever;
@@ -307,7 +361,9 @@ int64_t IngestPipeline::Pump() {
   }
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (!storage::MayPass(status) && away_reason_ != status.message()) spdlog::error("the spool cannot be committed: {}", std::string(status.message()));
+    if (!storage::MayPass(status) && away_reason_ != status.message()) {
+      spdlog::error("the spool cannot be committed: {}", std::string(status.message()));
+    }
     away_reason_ = std::string(status.message());
   }
   next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
@@ -319,7 +375,8 @@ absl::Status IngestPipeline::Replay() { return CommitSpooled(); }
 void IngestPipeline::GoAway(const absl::Status& status, std::vector<storage::IngestBatch> group) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
+    queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
+                  std::make_move_iterator(group.end()));
     away_ = true;
     away_since_ns_ = options_.clock->MonotonicNs();
     away_reason_ = std::string(status.message());
@@ -348,7 +405,8 @@ absl::Status IngestPipeline::SpoolQueue() {
     const absl::Status status = options_.spool->Append(records);
     std::lock_guard<std::mutex> lock(mutex_);
     if (!status.ok()) {
-      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()), std::make_move_iterator(group.end()));
+      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
+                    std::make_move_iterator(group.end()));
       return status;
     }
     spooled_bytes_ = options_.spool->bytes();
@@ -360,13 +418,15 @@ absl::Status IngestPipeline::SpoolQueue() {
       v1::DeliveryAck ack;
       *ack.mutable_phase() = batch.phase;
       ack.set_spooled(feed->spooled);
-      ack.set_committed(options_.guards.Pass(Guard::kCommittedAck, false) ? feed->spooled : feed->committed);
+      ack.set_committed(options_.guards.Pass(Guard::kCommittedAck, false) ? feed->spooled
+                                                                          : feed->committed);
       feed->acknowledge(ack);
     }
   }
 }
 
-// Everything in the spool, oldest first. After a restart, or an answer that was lost, the store may have some of it: its cursors say.
+// Everything in the spool, oldest first. After a restart, or an answer that was lost, the store may
+// have some of it: its cursors say.
 absl::Status IngestPipeline::CommitSpooled() {
   while (!options_.spool->empty()) {
     auto records = options_.spool->Peek(kReplayBytes);
@@ -376,13 +436,18 @@ absl::Status IngestPipeline::CommitSpooled() {
     size_t taken = 0;
     for (const std::string& text : *records) {
       v1::SpooledBatch record;
-      if (!record.ParseFromString(text)) return absl::DataLossError("the spool holds a record that is not a batch");
+      if (!record.ParseFromString(text)) {
+        return absl::DataLossError("the spool holds a record that is not a batch");
+      }
       storage::IngestBatch batch = FromRecord(std::move(record));
-      const auto [place, first] = places.insert({{KeyOf(batch.phase), batch.worker_index}, group.size()});
+      const auto [place, first] =
+          places.insert({{KeyOf(batch.phase), batch.worker_index}, group.size()});
       if (first) {
         group.push_back(std::move(batch));
       } else if (EndOf(group[place->second]) == batch.first_sequence) {
-        for (v1::DeliveryItem& item : batch.items) group[place->second].items.push_back(std::move(item));
+        for (v1::DeliveryItem& item : batch.items) {
+          group[place->second].items.push_back(std::move(item));
+        }
       } else {
         break;  // a restart in between: the next round
       }
@@ -411,7 +476,9 @@ absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
       continue;
     }
     if (*cursor > batch.first_sequence) {
-      batch.items.erase(batch.items.begin(), batch.items.begin() + static_cast<ptrdiff_t>(*cursor - batch.first_sequence));
+      batch.items.erase(
+          batch.items.begin(),
+          batch.items.begin() + static_cast<ptrdiff_t>(*cursor - batch.first_sequence));
       batch.first_sequence = *cursor;
     }
     missing.push_back(std::move(batch));
@@ -420,8 +487,8 @@ absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
   return absl::OkStatus();
 }
 
-// OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED when this controller was
-// replaced. `unsure`: some may be stored already.
+// OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED
+// when this controller was replaced. `unsure`: some may be stored already.
 absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, bool unsure) {
   const bool ask = unsure && !options_.guards.Pass(Guard::kAskCursor, false);
   if (ask) {
@@ -455,7 +522,8 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
   return absl::OkStatus();
 }
 
-IngestPipeline::Feed* IngestPipeline::FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index, Phase** in) {
+IngestPipeline::Feed* IngestPipeline::FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index,
+                                                     Phase** in) {
   const auto phase = phases_.find(KeyOf(id));
   if (phase == phases_.end()) return nullptr;
   *in = &phase->second;
@@ -464,14 +532,16 @@ IngestPipeline::Feed* IngestPipeline::FindFeedLocked(const v1::PhaseId& id, uint
 }
 
 void IngestPipeline::Rejected(const storage::IngestBatch& batch, const absl::Status& status) {
-  spdlog::error("the store refuses samples of worker {}: {}", batch.worker_index, std::string(status.message()));
+  spdlog::error("the store refuses samples of worker {}: {}", batch.worker_index,
+                std::string(status.message()));
   std::lock_guard<std::mutex> lock(mutex_);
   Phase* phase = nullptr;
   Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
   if (feed == nullptr) return;
   Refuse(batch.phase, feed, std::string(status.message()), true, feed->acknowledge);
   v1::PhaseResult broken;
-  broken.set_error(absl::StrCat("its samples could not be stored: ", std::string(status.message())));
+  broken.set_error(
+      absl::StrCat("its samples could not be stored: ", std::string(status.message())));
   phase->callbacks.result(batch.worker_index, broken, "");
 }
 
@@ -490,7 +560,9 @@ void IngestPipeline::Committed(const storage::IngestBatch& batch) {
     feed->acknowledge(ack);
   }
   for (const v1::DeliveryItem& item : batch.items) {
-    if (item.has_result()) phase->callbacks.result(batch.worker_index, item.result(), feed->integrity);
+    if (item.has_result()) {
+      phase->callbacks.result(batch.worker_index, item.result(), feed->integrity);
+    }
   }
 }
 

@@ -20,9 +20,10 @@
 
 namespace lockstep::controller {
 
-// Takes workers' batches, checks them, merges them for those who watch, and commits them to the store in order, many
-// workers to a transaction. Acknowledges what is committed. While the store is out of reach batches go to the spool and are
-// acknowledged as spooled; they are committed, oldest first, when it is back. Thread-safe.
+// Takes workers' batches, checks them, merges them for those who watch, and commits them to the
+// store in order, many workers to a transaction. Acknowledges what is committed. While the store is
+// out of reach batches go to the spool and are acknowledged as spooled; they are committed, oldest
+// first, when it is back. Thread-safe.
 class IngestPipeline {
  public:
   using Acknowledge = std::function<void(const v1::DeliveryAck&)>;
@@ -31,26 +32,29 @@ class IngestPipeline {
     // The phase must end by its abort_if.
     std::function<void(const std::string& reason)> abort;
     // The worker's result is committed; `integrity` is empty when it is the sum of its intervals.
-    std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)> result;
+    std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)>
+        result;
   };
   struct Options {
-    storage::Store* store = nullptr;         // outlives this, as do the next two
+    storage::Store* store = nullptr;  // outlives this, as do the next two
     storage::Spool* spool = nullptr;
     const common::Clock* clock = nullptr;
     common::Guards guards = {};
     // Another controller has replaced this one.
     std::function<void(const std::string&)> fenced = [](const std::string&) {};
-    // The store went away (with the reason) or came back; the spool is full, so that samples stay at the workers.
-    std::function<void(bool away, const std::string&)> store_state = [](bool, const std::string&) {};
+    // The store went away (with the reason) or came back; the spool is full, so that samples stay
+    // at the workers.
+    std::function<void(bool away, const std::string&)> store_state = [](bool, const std::string&) {
+    };
     std::function<void(const std::string&)> spool_full = [](const std::string&) {};
     // Something is to be pumped.
     std::function<void()> work = [] {};
   };
   // What a phase that another controller began has brought so far.
   struct Earlier {
-    std::map<uint32_t, uint64_t> cursors;                             // by worker index
+    std::map<uint32_t, uint64_t> cursors;  // by worker index
     std::map<uint32_t, std::vector<v1::IntervalSample>> samples;
-    std::set<uint32_t> ended;                                         // whose result is stored
+    std::set<uint32_t> ended;  // whose result is stored
     int64_t go_wall_ns = 0;
   };
 
@@ -59,14 +63,17 @@ class IngestPipeline {
   // Pumps on a thread of its own from now on.
   void StartThread();
 
-  // Commits, or spools, what there is for now. Returns when it wants to be called again without new work, or INT64_MAX.
+  // Commits, or spools, what there is for now. Returns when it wants to be called again without new
+  // work, or INT64_MAX.
   int64_t Pump();
   // Commits what an earlier controller left in the spool. UNAVAILABLE when the store is.
   absl::Status Replay();
 
   // Samples of this phase are taken from now on. `workers`: worker id → worker index and host.
-  void Open(const v1::PhaseId& phase, const std::map<std::string, std::pair<uint32_t, std::string>>& workers, uint32_t workloads, const v1::AbortIf& abort_if,
-            PhaseCallbacks callbacks, const Earlier& earlier);
+  void Open(const v1::PhaseId& phase,
+            const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
+            uint32_t workloads, const v1::AbortIf& abort_if, PhaseCallbacks callbacks,
+            const Earlier& earlier);
   void SetGo(const v1::PhaseId& phase, int64_t go_wall_ns);
   void WorkerLost(const v1::PhaseId& phase, uint32_t worker);
   // I/Os per second that the phase's samples so far come to.
@@ -75,7 +82,8 @@ class IngestPipeline {
   std::vector<storage::Rollup> Close(const v1::PhaseId& phase);
 
   // A worker's batch. Refusals are acknowledged with the reason.
-  void Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch, const Acknowledge& acknowledge);
+  void Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch,
+               const Acknowledge& acknowledge);
 
   v1::StoreState state() const;
 
@@ -83,25 +91,28 @@ class IngestPipeline {
   using PhaseKey = std::tuple<std::string, uint32_t, uint32_t>;
   struct Feed {
     uint32_t worker_index = 0;
-    uint64_t received = 0;   // next sequence expected
+    uint64_t received = 0;  // next sequence expected
     uint64_t spooled = 0;
     uint64_t committed = 0;
-    bool ended = false;      // its result was received
-    std::string integrity;   // of its result
-    Acknowledge acknowledge; // of its last batch
+    bool ended = false;       // its result was received
+    std::string integrity;    // of its result
+    Acknowledge acknowledge;  // of its last batch
   };
   struct Phase {
     std::unique_ptr<LivePhase> live;
-    std::map<uint32_t, Feed> feeds;               // by worker index
-    std::map<std::string, uint32_t> indices;      // worker id → worker index
+    std::map<uint32_t, Feed> feeds;           // by worker index
+    std::map<std::string, uint32_t> indices;  // worker id → worker index
     PhaseCallbacks callbacks;
     int64_t go_wall_ns = 0;
     bool abort_said = false;
   };
 
-  static PhaseKey KeyOf(const v1::PhaseId& phase) { return {phase.run_id(), phase.phase(), phase.attempt()}; }
+  static PhaseKey KeyOf(const v1::PhaseId& phase) {
+    return {phase.run_id(), phase.phase(), phase.attempt()};
+  }
   void LetGo(const v1::PhaseId& phase, const Feed& feed);
-  void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final, const Acknowledge& acknowledge);
+  void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final,
+              const Acknowledge& acknowledge);
   absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item);
   Feed* FindFeedLocked(const v1::PhaseId& phase, uint32_t worker_index, Phase** in);
   std::vector<storage::IngestBatch> TakeGroup();
@@ -117,14 +128,14 @@ class IngestPipeline {
   const Options options_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  std::map<PhaseKey, Phase> phases_;          // guarded by mutex_
-  std::deque<storage::IngestBatch> queue_;    // guarded by mutex_
-  bool stopping_ = false;                     // guarded by mutex_
-  bool away_ = false;                         // guarded by mutex_; changed by Pump() alone
-  int64_t away_since_ns_ = 0;                 // guarded by mutex_
-  std::string away_reason_;                   // guarded by mutex_
-  uint64_t spooled_bytes_ = 0;                // guarded by mutex_
-  bool full_ = false;                         // Pump()'s own, as the next
+  std::map<PhaseKey, Phase> phases_;        // guarded by mutex_
+  std::deque<storage::IngestBatch> queue_;  // guarded by mutex_
+  bool stopping_ = false;                   // guarded by mutex_
+  bool away_ = false;                       // guarded by mutex_; changed by Pump() alone
+  int64_t away_since_ns_ = 0;               // guarded by mutex_
+  std::string away_reason_;                 // guarded by mutex_
+  uint64_t spooled_bytes_ = 0;              // guarded by mutex_
+  bool full_ = false;                       // Pump()'s own, as the next
   int64_t next_try_ns_ = 0;
   std::thread thread_;
 };

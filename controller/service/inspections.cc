@@ -15,7 +15,8 @@ bool IsMissing(const PlanWorker& worker) { return worker.inspection.run_id().emp
 
 }  // namespace
 
-void Inspections::Send(const std::string& id, uint32_t worker_index, const v1::JobSpec& job, const std::string& worker_id) {
+void Inspections::Send(const std::string& id, uint32_t worker_index, const v1::JobSpec& job,
+                       const std::string& worker_id) {
   v1::ControllerMessage message;
   v1::Inspect* inspect = message.mutable_inspect();
   inspect->set_run_id(id);
@@ -30,14 +31,17 @@ void Inspections::Send(const std::string& id, uint32_t worker_index, const v1::J
   fleet_->Send(worker_id, std::move(message));
 }
 
-void Inspections::Ask(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers, Done done) {
+void Inspections::Ask(const std::string& id, const v1::JobSpec& job,
+                      std::vector<PlanWorker> workers, Done done) {
   Pending& pending = pending_[id];
   pending.job = job;
   pending.missing = workers.size();
   pending.workers = std::move(workers);
   pending.done = std::move(done);
   pending.serial = ++made_;
-  for (uint32_t i = 0; i < pending.workers.size(); ++i) Send(id, i, job, pending.workers[i].hello.worker_id());
+  for (uint32_t i = 0; i < pending.workers.size(); ++i) {
+    Send(id, i, job, pending.workers[i].hello.worker_id());
+  }
   loop_->After(kAnswerNs, [this, id, serial = pending.serial] {
     const auto found = pending_.find(id);
     if (found == pending_.end() || found->second.serial != serial) return;
@@ -45,7 +49,8 @@ void Inspections::Ask(const std::string& id, const v1::JobSpec& job, std::vector
     for (const PlanWorker& worker : found->second.workers) {
       if (IsMissing(worker)) silent.push_back(worker.hello.host().name());
     }
-    Finish(found, absl::StrCat("no answer about the targets within 30 s from ", absl::StrJoin(silent, ", ")));
+    Finish(found, absl::StrCat("no answer about the targets within 30 s from ",
+                               absl::StrJoin(silent, ", ")));
   });
 }
 
@@ -58,7 +63,9 @@ void Inspections::Finish(PendingMap::iterator found, const std::string& missing)
 void Inspections::OnAttached(const std::string& worker_id) {
   for (const auto& [id, pending] : pending_) {
     for (uint32_t i = 0; i < pending.workers.size(); ++i) {
-      if (pending.workers[i].hello.worker_id() == worker_id && IsMissing(pending.workers[i])) Send(id, i, pending.job, worker_id);
+      if (pending.workers[i].hello.worker_id() == worker_id && IsMissing(pending.workers[i])) {
+        Send(id, i, pending.job, worker_id);
+      }
     }
   }
 }
@@ -67,15 +74,20 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
   const auto found = pending_.find(inspection.run_id());
   if (found == pending_.end()) return;
   Pending& pending = found->second;
-  const auto worker = std::find_if(pending.workers.begin(), pending.workers.end(), [&](const PlanWorker& w) { return w.hello.worker_id() == worker_id && IsMissing(w); });
+  const auto worker = std::find_if(
+      pending.workers.begin(), pending.workers.end(),
+      [&](const PlanWorker& w) { return w.hello.worker_id() == worker_id && IsMissing(w); });
   if (worker == pending.workers.end()) return;
   const auto targets = static_cast<uint32_t>(pending.job.targets_size());
   for (const v1::TargetInspection& target : inspection.targets()) {
     if (target.target() < targets) continue;
-    return Finish(found, absl::StrCat("the worker on ", worker->hello.host().name(), " speaks of target ", target.target(), ", the job has ", targets));
+    return Finish(found,
+                  absl::StrCat("the worker on ", worker->hello.host().name(), " speaks of target ",
+                               target.target(), ", the job has ", targets));
   }
   worker->inspection = inspection;
-  (*worker->inspection.mutable_facts())["wall_clock.difference_ms"] = absl::StrCat(fleet_->WallDifferenceNs(worker_id) / 1000000);
+  (*worker->inspection.mutable_facts())["wall_clock.difference_ms"] =
+      absl::StrCat(fleet_->WallDifferenceNs(worker_id) / 1000000);
   if (--pending.missing == 0) Finish(found, "");
 }
 
@@ -92,7 +104,9 @@ void Inspections::OnLost(const std::string& worker_id, const std::string& reason
   }
   for (const auto& [id, host] : broken) {
     const auto found = pending_.find(id);
-    if (found != pending_.end()) Finish(found, absl::StrCat("the worker on ", host, " was lost: ", reason));
+    if (found != pending_.end()) {
+      Finish(found, absl::StrCat("the worker on ", host, " was lost: ", reason));
+    }
   }
 }
 

@@ -14,20 +14,25 @@
 
 namespace lockstep::controller {
 
-// Questions to workers about the targets of a job: what is there, and what speaks against using it. Each is answered once: with
-// all inspections, or with why they are not complete. The loop's deciding thread's own.
+// Questions to workers about the targets of a job: what is there, and what speaks against using it.
+// Each is answered once: with all inspections, or with why they are not complete. The loop's
+// deciding thread's own.
 class Inspections {
  public:
-  // `missing`: empty, or what is missing and of whom; the workers then have the inspections that came.
+  // `missing`: empty, or what is missing and of whom; the workers then have the inspections that
+  // came.
   using Done = std::function<void(std::vector<PlanWorker> workers, const std::string& missing)>;
 
   explicit Inspections(Loop* loop) : loop_(loop) {}
   // Before anything else, once.
   void Start(FleetLink* fleet) { fleet_ = fleet; }
-  // Asks all workers; `id` is of the run, or of the plan. A run that waits is inspected several times, under the same id.
-  void Ask(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers, Done done);
+  // Asks all workers; `id` is of the run, or of the plan. A run that waits is inspected several
+  // times, under the same id.
+  void Ask(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers,
+           Done done);
 
-  // The worker is attached again: what it was asked before may have been lost with its last connection.
+  // The worker is attached again: what it was asked before may have been lost with its last
+  // connection.
   void OnAttached(const std::string& worker_id);
   void OnAnswer(const std::string& worker_id, const v1::Inspection& inspection);
   void OnLost(const std::string& worker_id, const std::string& reason);
@@ -46,7 +51,8 @@ class Inspections {
   };
   using PendingMap = std::map<std::string, Pending>;
 
-  void Send(const std::string& id, uint32_t worker_index, const v1::JobSpec& job, const std::string& worker_id);
+  void Send(const std::string& id, uint32_t worker_index, const v1::JobSpec& job,
+            const std::string& worker_id);
   void Finish(PendingMap::iterator found, const std::string& missing);
 
   Loop* const loop_;

@@ -7,7 +7,8 @@
 
 namespace lockstep::controller {
 
-ThreadLoop::ThreadLoop(const common::Clock* clock, std::function<void(const std::string&)> fenced) : clock_(clock), fenced_(std::move(fenced)) {}
+ThreadLoop::ThreadLoop(const common::Clock* clock, std::function<void(const std::string&)> fenced)
+    : clock_(clock), fenced_(std::move(fenced)) {}
 
 ThreadLoop::~ThreadLoop() { Stop(); }
 
@@ -56,11 +57,13 @@ void ThreadLoop::After(int64_t after_ns, std::function<void()> call) {
   changed_.notify_all();
 }
 
-void ThreadLoop::Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) {
+void ThreadLoop::Persist(std::function<absl::Status()> work,
+                         std::function<void(const absl::Status&)> then) {
   store_queue_.Push({std::move(work), std::move(then)});
 }
 
-void ThreadLoop::Apart(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) {
+void ThreadLoop::Apart(std::function<absl::Status()> work,
+                       std::function<void(const absl::Status&)> then) {
   apart_queue_.Push({std::move(work), std::move(then)});
 }
 
@@ -68,7 +71,9 @@ void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
   while (auto work = queue->Pop()) {
     absl::Status status = work->work();
     for (int tries = 0; storage::MayPass(status) && !store_stopping_; ++tries) {
-      if (tries == 0) spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
+      if (tries == 0) {
+        spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
       status = work->work();
     }

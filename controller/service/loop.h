@@ -21,18 +21,22 @@ class Loop {
   // Runs on the deciding thread: soon, or after so long. From any thread.
   virtual void Post(std::function<void()> call) = 0;
   virtual void After(int64_t after_ns, std::function<void()> call) = 0;
-  // Runs `work` apart from the deciding thread, again and again while the store cannot do it for now
-  // (storage::MayPass), then `then` on the deciding
-  // thread. Works are done one at a time, in the order of the calls. From any thread.
-  virtual void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) = 0;
-  // The same for works that read as much as a run is long: apart from the deciding thread and from what Persist() orders.
-  virtual void Apart(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) = 0;
+  // Runs `work` apart from the deciding thread, again and again while the store cannot do it for
+  // now (storage::MayPass), then `then` on the deciding thread. Works are done one at a time, in
+  // the order of the calls. From any thread.
+  virtual void Persist(std::function<absl::Status()> work,
+                       std::function<void(const absl::Status&)> then) = 0;
+  // The same for works that read as much as a run is long: apart from the deciding thread and from
+  // what Persist() orders.
+  virtual void Apart(std::function<absl::Status()> work,
+                     std::function<void(const absl::Status&)> then) = 0;
 };
 
 // On threads of its own.
 class ThreadLoop final : public Loop {
  public:
-  // `clock` outlives this. `fenced` is called when a work is ABORTED: another controller has replaced this one.
+  // `clock` outlives this. `fenced` is called when a work is ABORTED: another controller has
+  // replaced this one.
   ThreadLoop(const common::Clock* clock, std::function<void(const std::string&)> fenced);
   ~ThreadLoop() override;
   void Start();
@@ -41,11 +45,12 @@ class ThreadLoop final : public Loop {
 
   void Post(std::function<void()> call) override;
   void After(int64_t after_ns, std::function<void()> call) override;
-  void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) override;
-  void Apart(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) override;
+  void Persist(std::function<absl::Status()> work,
+               std::function<void(const absl::Status&)> then) override;
+  void Apart(std::function<absl::Status()> work,
+             std::function<void(const absl::Status&)> then) override;
 
  private:
-
   const common::Clock* clock_;
   const std::function<void(const std::string&)> fenced_;
   struct Work {

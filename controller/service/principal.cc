@@ -14,10 +14,14 @@ std::string ToString(const grpc::string_ref& text) { return {text.data(), text.s
 
 const char* RoleName(Role role) {
   switch (role) {
-    case Role::kViewer: return "viewer";
-    case Role::kSubmitter: return "submitter";
-    case Role::kWorker: return "worker";
-    case Role::kAdmin: return "admin";
+    case Role::kViewer:
+      return "viewer";
+    case Role::kSubmitter:
+      return "submitter";
+    case Role::kWorker:
+      return "worker";
+    case Role::kAdmin:
+      return "admin";
   }
   return "?";
 }
@@ -27,7 +31,9 @@ Principal PrincipalOf(const grpc::ServerContextBase& context) {
   if (auth == nullptr || !auth->IsPeerAuthenticated()) return {"local", Role::kAdmin, false};
   Principal principal;
   principal.authenticated = true;
-  for (const auto& name : auth->FindPropertyValues("x509_common_name")) principal.name = common::Printable(ToString(name), 128);
+  for (const auto& name : auth->FindPropertyValues("x509_common_name")) {
+    principal.name = common::Printable(ToString(name), 128);
+  }
   // DNS names alone: an authority that checks those may let anybody have any e-mail address or URI.
   std::set<Role> roles;
   for (const auto& name : auth->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {
@@ -47,11 +53,14 @@ Principal PrincipalOf(const grpc::ServerContextBase& context) {
 
 grpc::Status Require(const Principal& principal, Role role) {
   const bool worker_asks = principal.role == Role::kWorker;
-  const bool allowed = principal.role == Role::kAdmin || role == principal.role || role == Role::kViewer ||
+  const bool allowed = principal.role == Role::kAdmin || role == principal.role ||
+                       role == Role::kViewer ||
                        (!worker_asks && role != Role::kWorker && principal.role >= role);
   if (allowed) return grpc::Status::OK;
-  return {grpc::StatusCode::PERMISSION_DENIED, principal.name + " is a " + RoleName(principal.role) + "; this needs the role " + RoleName(role) +
-                                                   " (a certificate with the alternative name " + RoleName(role) + ".role.lockstep)"};
+  return {grpc::StatusCode::PERMISSION_DENIED,
+          principal.name + " is a " + RoleName(principal.role) + "; this needs the role " +
+              RoleName(role) + " (a certificate with the alternative name " + RoleName(role) +
+              ".role.lockstep)"};
 }
 
 }  // namespace lockstep::controller

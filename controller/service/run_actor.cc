@@ -11,8 +11,8 @@
 namespace lockstep::controller {
 namespace {
 
-// T lies so far ahead that the message reaches the slowest worker: this, several of the longest round trips of late, and what
-// sending to so many takes.
+// T lies so far ahead that the message reaches the slowest worker: this, several of the longest
+// round trips of late, and what sending to so many takes.
 constexpr int64_t kLeastLeadNs = 250000000;
 constexpr int64_t kRoundTripsAhead = 4;
 constexpr int64_t kPerWorkerNs = 200000;
@@ -27,14 +27,17 @@ constexpr int64_t kBurstNs = 60000000;
 constexpr int64_t kLateNs = 20000000;
 // Beyond its drain deadline a worker gives up after this (worker/agent/load.cc).
 constexpr int64_t kGiveUpNs = 5000000000;
-// How often it is looked whether the store is back, and how long what was kept meanwhile has to arrive.
+// How often it is looked whether the store is back, and how long what was kept meanwhile has to
+// arrive.
 constexpr int64_t kAwayLookNs = 1000000000;
 constexpr int64_t kBackNs = 20000000000;
 
 RunPlan MakePlan(const SettledRun& run) {
   RunPlan plan;
   for (const v1::PhaseSpec& phase : run.job.phases()) {
-    const PhaseKind kind = phase.has_prepare() ? PhaseKind::kPrepare : phase.has_cleanup() ? PhaseKind::kCleanup : PhaseKind::kRun;
+    const PhaseKind kind = phase.has_prepare()   ? PhaseKind::kPrepare
+                           : phase.has_cleanup() ? PhaseKind::kCleanup
+                                                 : PhaseKind::kRun;
     plan.phases.push_back({phase.name(), kind, PhaseDeadlineNs(run.job, phase)});
   }
   for (const PlanWorker& worker : run.workers) plan.hosts.push_back(worker.hello.host().name());
@@ -63,19 +66,29 @@ int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   return longest + static_cast<int64_t>(ClockEstimator::kDriftBound * static_cast<double>(longest));
 }
 
-RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices services, std::function<void()> ended)
-    : run_(std::move(run)), services_(std::move(services)), ended_(std::move(ended)), machine_(MakePlan(run_), point, services_.guards) {
+RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices services,
+                   std::function<void()> ended)
+    : run_(std::move(run)),
+      services_(std::move(services)),
+      ended_(std::move(ended)),
+      machine_(MakePlan(run_), point, services_.guards) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
 }
 
 RunActor::RunActor(SettledRun run, ActorServices services, std::function<void()> ended)
     : RunActor(std::move(run), ResumePoint(), std::move(services), std::move(ended)) {}
 
-std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, ActorServices services, std::function<void()> ended) {
-  std::shared_ptr<RunActor> actor(new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
-  for (const auto& [worker, offset] : from.clock_offsets) actor->go_at_[worker] = from.go_ns + offset;
-  if (from.point.reached == ResumePoint::Reached::kRecorded || from.point.reached == ResumePoint::Reached::kGone) {
-    actor->OpenFeeds({actor->machine_.members().begin(), actor->machine_.members().end()}, from.earlier);
+std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, ActorServices services,
+                                             std::function<void()> ended) {
+  std::shared_ptr<RunActor> actor(
+      new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
+  for (const auto& [worker, offset] : from.clock_offsets) {
+    actor->go_at_[worker] = from.go_ns + offset;
+  }
+  if (from.point.reached == ResumePoint::Reached::kRecorded ||
+      from.point.reached == ResumePoint::Reached::kGone) {
+    actor->OpenFeeds({actor->machine_.members().begin(), actor->machine_.members().end()},
+                     from.earlier);
   }
   return actor;
 }
@@ -90,7 +103,9 @@ v1::PhaseId RunActor::Phase() const {
 
 void RunActor::Begin() { Handle(event::Begin{}); }
 
-void RunActor::Stop(const std::string& state, const std::string& reason, bool now) { Handle(event::Stop{state, reason, now}); }
+void RunActor::Stop(const std::string& state, const std::string& reason, bool now) {
+  Handle(event::Stop{state, reason, now});
+}
 
 void RunActor::OnLost(const std::string& worker_id, const std::string& reason) {
   const auto found = index_.find(worker_id);
@@ -100,7 +115,8 @@ void RunActor::OnLost(const std::string& worker_id, const std::string& reason) {
 
 bool RunActor::IsCurrent(const v1::PhaseId& id) const {
   const v1::PhaseId phase = Phase();
-  return id.run_id() == phase.run_id() && id.phase() == phase.phase() && id.attempt() == phase.attempt();
+  return id.run_id() == phase.run_id() && id.phase() == phase.phase() &&
+         id.attempt() == phase.attempt();
 }
 
 void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& status) {
@@ -131,20 +147,26 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
   if (found == index_.end()) return;
   const uint32_t worker = found->second;
   if (message.has_armed() && IsCurrent(message.armed().phase())) {
-    for (const std::string& note : message.armed().notes()) Carry(action::Note{"info", run_.workers[worker].hello.host().name(), note});
+    for (const std::string& note : message.armed().notes()) {
+      Carry(action::Note{"info", run_.workers[worker].hello.host().name(), note});
+    }
     Handle(event::Armed{worker});
   } else if (message.has_phase_failed() && IsCurrent(message.phase_failed().phase())) {
-    if (message.phase_failed().not_started()) return Handle(event::NotStarted{worker, message.phase_failed().reason()});
+    if (message.phase_failed().not_started()) {
+      return Handle(event::NotStarted{worker, message.phase_failed().reason()});
+    }
     Handle(event::Failed{worker, message.phase_failed().reason()});
   } else if (message.has_status() && message.status().state() == v1::WorkerStatus::IDLE) {
     if (machine_.lost().count(worker) != 0) return Handle(event::Rejoined{worker});
-    Handle(event::Idle{worker, IsCurrent(message.status().phase()), IsCurrent(message.status().answers())});
+    Handle(event::Idle{worker, IsCurrent(message.status().phase()),
+                       IsCurrent(message.status().answers())});
   } else if (message.has_status()) {
     OnAttached(worker_id, message.status());
   } else if (message.has_heartbeat()) {
     Handle(event::Doing{worker, message.heartbeat().activity()});
   } else if (message.has_progress() && IsCurrent(message.progress().phase())) {
-    progress_[worker] = {static_cast<double>(message.progress().done_bytes()), static_cast<double>(message.progress().total_bytes())};
+    progress_[worker] = {static_cast<double>(message.progress().done_bytes()),
+                         static_cast<double>(message.progress().total_bytes())};
     v1::WatchEvent event;
     event.mutable_progress()->set_phase(machine_.phase());
     for (const auto& [index, bytes] : progress_) {
@@ -154,8 +176,12 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
     services_.watchers->Publish(run_.run_id, event);
   } else if (message.has_event()) {
     if (++events_ > limits::kEventsOfAPhase) return;
-    if (events_ == limits::kEventsOfAPhase) return Carry(action::Note{"warning", run_.workers[worker].hello.host().name(), "more events in this phase are not kept"});
-    Carry(action::Note{message.event().severity() == "error" ? "error" : "warning", run_.workers[worker].hello.host().name(), message.event().message()});
+    if (events_ == limits::kEventsOfAPhase) {
+      return Carry(action::Note{"warning", run_.workers[worker].hello.host().name(),
+                                "more events in this phase are not kept"});
+    }
+    Carry(action::Note{message.event().severity() == "error" ? "error" : "warning",
+                       run_.workers[worker].hello.host().name(), message.event().message()});
   }
 }
 
@@ -171,8 +197,12 @@ void RunActor::Send(uint32_t worker, v1::ControllerMessage message) {
 }
 
 void RunActor::Persist(std::function<absl::Status()> work, std::function<void()> then) {
-  services_.loop->Persist(std::move(work), [self = shared_from_this(), then = std::move(then)](const absl::Status& status) {
-    if (!status.ok()) self->Handle(event::Stop{"failed", absl::StrCat("the store: ", std::string(status.message())), true});
+  services_.loop->Persist(std::move(work), [self = shared_from_this(),
+                                            then = std::move(then)](const absl::Status& status) {
+    if (!status.ok()) {
+      self->Handle(
+          event::Stop{"failed", absl::StrCat("the store: ", std::string(status.message())), true});
+    }
     then();
   });
 }
@@ -192,16 +222,21 @@ void RunActor::PublishPhase(const std::string& state) {
 }
 
 // Samples of the current attempt are taken from now on.
-void RunActor::OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipeline::Earlier& earlier) {
+void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
+                         const IngestPipeline::Earlier& earlier) {
   std::map<std::string, std::pair<uint32_t, std::string>> feeds;
-  for (uint32_t worker : workers) feeds[run_.workers[worker].hello.worker_id()] = {worker, run_.workers[worker].hello.host().name()};
+  for (uint32_t worker : workers) {
+    feeds[run_.workers[worker].hello.worker_id()] = {worker,
+                                                     run_.workers[worker].hello.host().name()};
+  }
   IngestPipeline::PhaseCallbacks callbacks;
   const auto post = [weak = weak_from_this(), loop = services_.loop](auto call) {
     loop->Post([weak, call] {
       if (const auto self = weak.lock()) call(self.get());
     });
   };
-  callbacks.interval = [run_id = run_.run_id, watchers = services_.watchers](const v1::FleetInterval& interval) {
+  callbacks.interval = [run_id = run_.run_id,
+                        watchers = services_.watchers](const v1::FleetInterval& interval) {
     v1::WatchEvent event;
     *event.mutable_interval() = interval;
     watchers->Publish(run_id, event);
@@ -209,7 +244,8 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipel
   callbacks.abort = [post](const std::string& reason) {
     post([reason](RunActor* self) { self->Stop("aborted", reason, false); });
   };
-  callbacks.result = [post, phase = Phase()](uint32_t worker, const v1::PhaseResult& result, const std::string& integrity) {
+  callbacks.result = [post, phase = Phase()](uint32_t worker, const v1::PhaseResult& result,
+                                             const std::string& integrity) {
     std::string error = result.error();
     if (error.empty() && !integrity.empty()) error = absl::StrCat("integrity: ", integrity);
     post([worker, error, phase](RunActor* self) {
@@ -217,7 +253,8 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipel
     });
   };
   const int workloads = LoadOf(run_.job, Spec()).workloads_size();
-  services_.ingest->Open(Phase(), feeds, static_cast<uint32_t>(workloads), Spec().run().abort_if(), std::move(callbacks), earlier);
+  services_.ingest->Open(Phase(), feeds, static_cast<uint32_t>(workloads), Spec().run().abort_if(),
+                         std::move(callbacks), earlier);
 }
 
 void RunActor::Carry(const action::RecordPhase& a) {
@@ -235,19 +272,23 @@ void RunActor::Carry(const action::RecordPhase& a) {
   std::vector<v1::Workload> workloads(load.workloads().begin(), load.workloads().end());
   OpenFeeds(a.workers, {});
   PublishPhase("arming");
-  Persist([store = services_.store, id = run_.run_id, record, workloads, workers = a.workers] { return store->BeginPhase(id, record, workloads, workers); },
+  Persist([store = services_.store, id = run_.run_id, record, workloads,
+           workers = a.workers] { return store->BeginPhase(id, record, workloads, workers); },
           [self = shared_from_this()] { self->Handle(event::PhaseRecorded{}); });
 }
 
 void RunActor::Carry(const action::Assign& a) {
-  // Shares, holders of devices and samplers go by all who take part in the attempt, also where one is told again.
+  // Shares, holders of devices and samplers go by all who take part in the attempt, also where one
+  // is told again.
   if (attempt_ != std::pair(a.phase, a.attempt)) {
     attempt_ = {a.phase, a.attempt};
     attempt_workers_ = a.workers;
   }
   auto assignments = MakeAssignments(run_, a.phase, a.attempt, attempt_workers_);
   if (!assignments.ok()) {
-    for (uint32_t worker : a.workers) Handle(event::Failed{worker, std::string(assignments.status().message())});
+    for (uint32_t worker : a.workers) {
+      Handle(event::Failed{worker, std::string(assignments.status().message())});
+    }
     return;
   }
   for (v1::Assignment& assignment : *assignments) {
@@ -275,7 +316,8 @@ bool RunActor::IsCommitting(const action::CommitGo& a) const {
 void RunActor::ChooseGo(const action::CommitGo& a) {
   const int64_t now = services_.clock->MonotonicNs();
   int64_t slowest = 0;
-  for (uint32_t worker : machine_.members()) {  // not a.workers: one may have been lost while this waited
+  // not a.workers: one may have been lost while this waited
+  for (uint32_t worker : machine_.members()) {
     const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
     if (!clock.known) {  // attached a moment ago: the first replies are on their way
       services_.loop->After(kClockRetryNs, [self = shared_from_this(), a] {
@@ -285,7 +327,8 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
     }
     slowest = std::max(slowest, clock.slowest_ns);
   }
-  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest + kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
+  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest +
+                       kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
   const int64_t go = now + lead + 2 * commit_ns_;
   const int64_t wall = services_.clock->WallNs() + (go - now);
   std::vector<storage::WorkerClock> clocks;
@@ -297,11 +340,16 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
     go_at_[worker] = go + clock.offset_ns;
   }
   services_.ingest->SetGo(Phase(), wall);
-  Persist([store = services_.store, id = run_.run_id, a, go, wall, clocks] { return store->CommitGo(id, a.phase, a.attempt, go, wall, clocks); },
+  Persist([store = services_.store, id = run_.run_id, a, go, wall,
+           clocks] { return store->CommitGo(id, a.phase, a.attempt, go, wall, clocks); },
           [self = shared_from_this(), a, go, lead, now] {
-            self->commit_ns_ = std::min(kLongestCommitNs, self->services_.clock->MonotonicNs() - now);
+            self->commit_ns_ =
+                std::min(kLongestCommitNs, self->services_.clock->MonotonicNs() - now);
             if (!self->IsCommitting(a)) return;
-            if (go - self->services_.clock->MonotonicNs() < lead / kLatestShare) return self->ChooseGo(a);  // the store took too long
+            // the store took too long
+            if (go - self->services_.clock->MonotonicNs() < lead / kLatestShare) {
+              return self->ChooseGo(a);
+            }
             self->Handle(event::GoCommitted{});
           });
   // Without this guard it is sent before it is known to be on disk.
@@ -335,8 +383,8 @@ void RunActor::Carry(const action::SetDeadline& a) {
   });
 }
 
-// While the store is away nobody is late: results lie in the spool, or at the workers when that is full. When it is back they have
-// time to arrive.
+// While the store is away nobody is late: results lie in the spool, or at the workers when that is
+// full. When it is back they have time to arrive.
 void RunActor::OnDeadline(uint64_t token, bool was_away) {
   const bool away = machine_.awaits_results() && services_.ingest->state().away();
   if (!away && !was_away) return Handle(event::Deadline{token});
@@ -350,43 +398,57 @@ void RunActor::Carry(const action::ClosePhase& a) {
   if (a.state == "done") run_.measured_iops[Spec().name()] = measured;
   const std::vector<storage::Rollup> rollups = services_.ingest->Close(Phase());
   PublishPhase(a.state);
-  Persist([store = services_.store, id = run_.run_id, a, rollups, measured] { return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups, measured); },
-          [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
+  Persist(
+      [store = services_.store, id = run_.run_id, a, rollups, measured] {
+        return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups, measured);
+      },
+      [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
 }
 
 // How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.
 int64_t RunActor::HoldNs(uint32_t worker) const {
   if (!machine_.gone()) return GoWithinNs(run_.job) + run_.job.deadlines().drain_ns() + kGiveUpNs;
-  const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), services_.clock->MonotonicNs());
+  const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(),
+                                              services_.clock->MonotonicNs());
   const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;
-  return std::max<int64_t>(0, LongestHoldNs(run_.job, Spec()) - begun) + (clock.known ? clock.bound_ns : 0);
+  return std::max<int64_t>(0, LongestHoldNs(run_.job, Spec()) - begun) +
+         (clock.known ? clock.bound_ns : 0);
 }
 
 void RunActor::Carry(const action::RecordLost& a) {
   const int64_t hold = HoldNs(a.worker);
   services_.ingest->WorkerLost(Phase(), a.worker);
   services_.lost(run_.workers[a.worker].hello.worker_id(), hold);
-  services_.loop->Persist([store = services_.store, id = run_.run_id, a, hold] { return store->SetLost(id, a.worker, a.reason, hold); }, [](const absl::Status&) {});
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a,
+                           hold] { return store->SetLost(id, a.worker, a.reason, hold); },
+                          [](const absl::Status&) {});
 }
 
 void RunActor::Carry(const action::RecordBack& a) {
-  services_.loop->Persist([store = services_.store, id = run_.run_id, a] { return store->SetBack(id, a.worker); }, [](const absl::Status&) {});
+  services_.loop->Persist(
+      [store = services_.store, id = run_.run_id, a] { return store->SetBack(id, a.worker); },
+      [](const absl::Status&) {});
 }
 
 void RunActor::Carry(const action::RecordEnding& a) {
-  services_.loop->Persist([store = services_.store, id = run_.run_id, a] { return store->SetEnding(id, a.state, a.reason, a.skip_cleanup); }, [](const absl::Status&) {});
+  services_.loop->Persist([store = services_.store, id = run_.run_id,
+                           a] { return store->SetEnding(id, a.state, a.reason, a.skip_cleanup); },
+                          [](const absl::Status&) {});
 }
 
 void RunActor::Carry(const action::Note& a) {
-  spdlog::info("run {}: {}{}{}", run_.run_id.substr(0, 8), a.host, a.host.empty() ? "" : ": ", a.message);
+  spdlog::info("run {}: {}{}{}", run_.run_id.substr(0, 8), a.host, a.host.empty() ? "" : ": ",
+               a.message);
   const int64_t at = services_.clock->WallNs();
   v1::WatchEvent event;
-  event.mutable_event()->set_at(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(at), absl::UTCTimeZone()));
+  event.mutable_event()->set_at(
+      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(at), absl::UTCTimeZone()));
   event.mutable_event()->set_severity(a.severity);
   event.mutable_event()->set_host(a.host);
   event.mutable_event()->set_message(a.message);
   services_.watchers->Publish(run_.run_id, event);
-  services_.loop->Persist([store = services_.store, id = run_.run_id, a, at] { return store->AddEvent(id, a.severity, a.host, a.message, at); },
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a,
+                           at] { return store->AddEvent(id, a.severity, a.host, a.message, at); },
                           [](const absl::Status&) {});
 }
 
@@ -396,11 +458,15 @@ void RunActor::Carry(const action::EndRun& a) {
     message.mutable_release()->set_run_id(run_.run_id);
     services_.fleet->Send(id, std::move(message));
   }
-  services_.loop->Persist([store = services_.store, id = run_.run_id, a] { return store->EndRun(id, a.state, a.outcome, a.degraded); },
-                    [self = shared_from_this()](const absl::Status& status) {
-                      if (!status.ok()) spdlog::error("the end of run {} could not be stored: {}", self->run_.run_id, std::string(status.message()));
-                      self->ended_();
-                    });
+  services_.loop->Persist([store = services_.store, id = run_.run_id,
+                           a] { return store->EndRun(id, a.state, a.outcome, a.degraded); },
+                          [self = shared_from_this()](const absl::Status& status) {
+                            if (!status.ok()) {
+                              spdlog::error("the end of run {} could not be stored: {}",
+                                            self->run_.run_id, std::string(status.message()));
+                            }
+                            self->ended_();
+                          });
 }
 
 }  // namespace lockstep::controller

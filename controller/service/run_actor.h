@@ -36,24 +36,27 @@ struct ActorServices {
 // Whether `phase` or one after it lays out files.
 bool StillPrepares(const v1::JobSpec& job, uint32_t phase);
 
-// How long after the phase's go a worker that hears nothing any more may still be doing I/O, nanoseconds of the controller's clock.
+// How long after the phase's go a worker that hears nothing any more may still be doing I/O,
+// nanoseconds of the controller's clock.
 int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
 // What another controller left of a run.
 struct TakenOver {
   ResumePoint point;
-  int64_t go_ns = 0;                             // T by that controller's clock
-  std::map<uint32_t, int64_t> clock_offsets;     // by worker: its clock minus that controller's
-  IngestPipeline::Earlier earlier;               // of the last attempt
+  int64_t go_ns = 0;                          // T by that controller's clock
+  std::map<uint32_t, int64_t> clock_offsets;  // by worker: its clock minus that controller's
+  IngestPipeline::Earlier earlier;            // of the last attempt
 };
 
-// One active run: carries out what its state machine decides. Every method is called on the coordinator's thread.
+// One active run: carries out what its state machine decides. Every method is called on the
+// coordinator's thread.
 class RunActor : public std::enable_shared_from_this<RunActor> {
  public:
   // `ended` is called once, when the run's end is in the store.
   RunActor(SettledRun run, ActorServices services, std::function<void()> ended);
   // Of a run that another controller began: samples of its last attempt are taken from now on.
-  static std::shared_ptr<RunActor> TakeOver(SettledRun run, TakenOver from, ActorServices services, std::function<void()> ended);
+  static std::shared_ptr<RunActor> TakeOver(SettledRun run, TakenOver from, ActorServices services,
+                                            std::function<void()> ended);
 
   void Begin();
   // A member has (again) a connection.
@@ -68,13 +71,16 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // The last change, for those who begin to watch in the middle.
   const v1::WatchEvent& last_change() const { return last_change_; }
   // Whether the worker was given up in this run, and may return.
-  bool IsLost(const std::string& worker_id) const { return Uses(worker_id) && machine_.lost().count(index_.at(worker_id)) != 0; }
+  bool IsLost(const std::string& worker_id) const {
+    return Uses(worker_id) && machine_.lost().count(index_.at(worker_id)) != 0;
+  }
   bool Uses(const std::string& worker_id) const { return index_.count(worker_id) != 0; }
   // Whether this is the phase and attempt that it is in.
   bool IsAt(const v1::PhaseId& phase) const { return IsCurrent(phase); }
 
  private:
-  RunActor(SettledRun run, const ResumePoint& point, ActorServices services, std::function<void()> ended);
+  RunActor(SettledRun run, const ResumePoint& point, ActorServices services,
+           std::function<void()> ended);
   void Handle(const Event& event);
   void OpenFeeds(const std::vector<uint32_t>& workers, const IngestPipeline::Earlier& earlier);
   // Whether the machine still waits for this.
@@ -107,11 +113,12 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   const ActorServices services_;
   const std::function<void()> ended_;
   RunMachine machine_;
-  std::pair<uint32_t, uint32_t> attempt_{0, 0};  // phase and attempt (from 1) that were assigned last, and to whom
+  // phase and attempt (from 1) that were assigned last, and to whom
+  std::pair<uint32_t, uint32_t> attempt_{0, 0};
   std::vector<uint32_t> attempt_workers_;
-  std::map<std::string, uint32_t> index_;  // worker id → worker index
+  std::map<std::string, uint32_t> index_;                   // worker id → worker index
   std::map<uint32_t, std::pair<double, double>> progress_;  // by worker: done, total bytes
-  int64_t commit_ns_ = 0;  // how long the last T took to reach the disk
+  int64_t commit_ns_ = 0;              // how long the last T took to reach the disk
   std::map<uint32_t, int64_t> go_at_;  // by worker: T on its own clock
   int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
   v1::WatchEvent last_change_;

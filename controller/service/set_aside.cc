@@ -14,40 +14,56 @@ namespace {
 // How long workers of the run may go on, whatever phase they are in.
 int64_t LongestOf(const v1::JobSpec& job) {
   int64_t longest = 0;
-  for (const v1::PhaseSpec& phase : job.phases()) longest = std::max(longest, LongestHoldNs(job, phase));
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    longest = std::max(longest, LongestHoldNs(job, phase));
+  }
   return longest;
 }
 
-absl::Status EndOne(storage::Store* store, const std::string& run_id, int crashes, const common::Clock* clock) {
-  const std::string reason = absl::StrCat("set aside: ", crashes, " controllers ended while they worked on it");
+absl::Status EndOne(storage::Store* store, const std::string& run_id, int crashes,
+                    const common::Clock* clock) {
+  const std::string reason =
+      absl::StrCat("set aside: ", crashes, " controllers ended while they worked on it");
   spdlog::error("run {} is {}", run_id, reason);
-  if (absl::Status status = store->EndRun(run_id, "failed", reason, false); !status.ok()) return status;
+  if (absl::Status status = store->EndRun(run_id, "failed", reason, false); !status.ok()) {
+    return status;
+  }
   (void)store->AddEvent(run_id, "error", "", reason, clock->WallNs());
   return absl::OkStatus();
 }
 
 }  // namespace
 
-absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes, const common::Clock* clock) {
+absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes,
+                      const common::Clock* clock) {
   const auto crashed = [&](const std::string& run_id) {
     const auto found = crashes.find(run_id);
     return found != crashes.end() && found->second >= limits::kPoisonedStarts ? found->second : 0;
   };
-  if (std::none_of(crashes.begin(), crashes.end(), [&](const auto& run) { return crashed(run.first) != 0; })) return absl::OkStatus();
+  if (std::none_of(crashes.begin(), crashes.end(),
+                   [&](const auto& run) { return crashed(run.first) != 0; })) {
+    return absl::OkStatus();
+  }
   auto queue = store->Queue();
   if (!queue.ok()) return queue.status();
   auto active = store->Active();
   if (!active.ok()) return active.status();
   for (const storage::RunRecord& run : *queue) {
     if (crashed(run.run_id) == 0) continue;
-    if (absl::Status status = EndOne(store, run.run_id, crashed(run.run_id), clock); !status.ok()) return status;
+    if (absl::Status status = EndOne(store, run.run_id, crashed(run.run_id), clock); !status.ok()) {
+      return status;
+    }
   }
   for (const storage::ActiveRun& run : *active) {
     const std::string& id = run.run.run_id;
     if (crashed(id) == 0) continue;
     for (const storage::RunWorker& worker : run.workers) {
       if (worker.lost) continue;
-      if (absl::Status status = store->SetLost(id, worker.worker_index, "the run was set aside", LongestOf(run.run.job)); !status.ok()) return status;
+      if (absl::Status status = store->SetLost(id, worker.worker_index, "the run was set aside",
+                                               LongestOf(run.run.job));
+          !status.ok()) {
+        return status;
+      }
     }
     if (absl::Status status = EndOne(store, id, crashed(id), clock); !status.ok()) return status;
   }

@@ -31,30 +31,39 @@ Written WrittenPlaces(const v1::JobSpec& job, const v1::Inspection& inspection) 
 
 }  // namespace
 
-TargetHolds::TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop, common::Guards guards, std::function<void()> freed)
+TargetHolds::TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop,
+                         common::Guards guards, std::function<void()> freed)
     : store_(store), clock_(clock), loop_(loop), freed_(std::move(freed)), places_(guards) {}
 
-std::optional<TargetHolds::Conflict> TargetHolds::FindWritten(const std::string& run_id, const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
+std::optional<TargetHolds::Conflict> TargetHolds::FindWritten(
+    const std::string& run_id, const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
   for (const PlanWorker& worker : workers) {
     const Written written = WrittenPlaces(job, worker.inspection);
     const PlaceLedger::Conflict taken = places_.Find(run_id, written.places, clock_->MonotonicNs());
     if (taken.run_id.empty()) continue;
     const std::string& target = job.targets(static_cast<int>(written.targets[taken.place])).name();
-    return Conflict{taken.run_id, absl::StrCat("target ", target, " of ", worker.hello.host().name())};
+    return Conflict{taken.run_id,
+                    absl::StrCat("target ", target, " of ", worker.hello.host().name())};
   }
   return std::nullopt;
 }
 
-std::optional<TargetHolds::Conflict> TargetHolds::FindFilled(const std::string& run_id, const FleetCheck& check) const {
+std::optional<TargetHolds::Conflict> TargetHolds::FindFilled(const std::string& run_id,
+                                                             const FleetCheck& check) const {
   for (const auto& [filesystem, space] : check.spaces) {
     const SpaceLedger::Others others = spaces_.GrantedToOthers(run_id, filesystem);
-    if (others.bytes > 0 && space.needed_bytes + others.bytes > space.usable_bytes) return Conflict{others.run_id, absl::StrCat("the file system of ", space.path)};
+    if (others.bytes > 0 && space.needed_bytes + others.bytes > space.usable_bytes) {
+      return Conflict{others.run_id, absl::StrCat("the file system of ", space.path)};
+    }
   }
   return std::nullopt;
 }
 
-void TargetHolds::Take(const std::string& run_id, const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
-  for (const PlanWorker& worker : workers) places_.Hold(run_id, worker.hello.worker_id(), WrittenPlaces(job, worker.inspection).places);
+void TargetHolds::Take(const std::string& run_id, const v1::JobSpec& job,
+                       const std::vector<PlanWorker>& workers) {
+  for (const PlanWorker& worker : workers) {
+    places_.Hold(run_id, worker.hello.worker_id(), WrittenPlaces(job, worker.inspection).places);
+  }
 }
 
 void TargetHolds::TakeSpace(const std::string& run_id, const FleetCheck& check) {
@@ -66,7 +75,8 @@ void TargetHolds::TakeSpace(const std::string& run_id, const FleetCheck& check) 
 std::string TargetHolds::TakeOpened(const std::string& worker_id, const v1::Armed& armed) {
   const std::vector<Place> places = PlacesOf(armed.file_places(), armed.places());
   if (places.size() > static_cast<size_t>(limits::kPlacesOfARun)) return "";
-  const PlaceLedger::Conflict taken = places_.Find(armed.phase().run_id(), places, clock_->MonotonicNs());
+  const PlaceLedger::Conflict taken =
+      places_.Find(armed.phase().run_id(), places, clock_->MonotonicNs());
   if (taken.run_id.empty()) places_.Hold(armed.phase().run_id(), worker_id, places);
   return taken.run_id;
 }
@@ -81,7 +91,8 @@ void TargetHolds::Lose(const std::string& run_id, const std::string& worker_id, 
 }
 
 void TargetHolds::Release(const std::string& worker_id) {
-  loop_->Persist([store = store_, worker_id] { return store->ReleaseHold(worker_id); }, [](const absl::Status&) {});
+  loop_->Persist([store = store_, worker_id] { return store->ReleaseHold(worker_id); },
+                 [](const absl::Status&) {});
 }
 
 void TargetHolds::Confirm(const std::string& worker_id) {
@@ -101,7 +112,9 @@ void TargetHolds::Inherit(const storage::HeldPlaces& held, bool goes_on) {
 }
 
 void TargetHolds::LetGoAt(int64_t free_ns) {
-  if (free_ns != 0) loop_->After(std::max<int64_t>(0, free_ns - clock_->MonotonicNs()), [this] { LetGo(); });
+  if (free_ns != 0) {
+    loop_->After(std::max<int64_t>(0, free_ns - clock_->MonotonicNs()), [this] { LetGo(); });
+  }
 }
 
 void TargetHolds::LetGo() {

@@ -17,12 +17,14 @@
 
 namespace lockstep::controller {
 
-// Which bytes and which free space runs in progress have, so that no two write the same bytes or fill the same file system. What a lost
-// worker may still be writing stays held beyond its run, also for a later controller. The loop's deciding thread's own.
+// Which bytes and which free space runs in progress have, so that no two write the same bytes or
+// fill the same file system. What a lost worker may still be writing stays held beyond its run,
+// also for a later controller. The loop's deciding thread's own.
 class TargetHolds {
  public:
   // `freed` is called when time has freed something. The pointers outlive this.
-  TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop, common::Guards guards, std::function<void()> freed);
+  TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop, common::Guards guards,
+              std::function<void()> freed);
 
   // What keeps a job from these workers, for now.
   struct Conflict {
@@ -30,14 +32,16 @@ class TargetHolds {
     std::string what;    // "target x of node1" or "space on the file system of /x"
   };
   // Bytes that another run writes, or may still be writing.
-  std::optional<Conflict> FindWritten(const std::string& run_id, const v1::JobSpec& job, const std::vector<PlanWorker>& workers);
+  std::optional<Conflict> FindWritten(const std::string& run_id, const v1::JobSpec& job,
+                                      const std::vector<PlanWorker>& workers);
   // Space that other runs are about to fill, where there is not enough for both.
   std::optional<Conflict> FindFilled(const std::string& run_id, const FleetCheck& check) const;
 
-  void Take(const std::string& run_id, const v1::JobSpec& job, const std::vector<PlanWorker>& workers);
+  void Take(const std::string& run_id, const v1::JobSpec& job,
+            const std::vector<PlanWorker>& workers);
   void TakeSpace(const std::string& run_id, const FleetCheck& check);
-  // What a worker has open may have come into being, or got another name, since it was inspected: held, too. The run that has it
-  // already, if there is one.
+  // What a worker has open may have come into being, or got another name, since it was inspected:
+  // held, too. The run that has it already, if there is one.
   std::string TakeOpened(const std::string& worker_id, const v1::Armed& armed);
   // The run's files are laid out.
   void SettleSpace(const std::string& run_id);

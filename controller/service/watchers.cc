@@ -45,7 +45,9 @@ void Watchers::Remove(const std::string& run_id, WatchStream* stream) {
 void Watchers::Shutdown() {
   std::lock_guard<std::mutex> lock(mutex_);
   for (auto& [run_id, streams] : streams_) {
-    for (WatchStream* stream : streams) stream->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down"));
+    for (WatchStream* stream : streams) {
+      stream->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down"));
+    }
   }
 }
 
@@ -74,7 +76,8 @@ void WatchStream::Send(std::shared_ptr<const v1::WatchEvent> event) {
   if (ending_ || finished_) return;
   if (queue_.size() > kQueueLimit && (event->has_interval() || event->has_progress())) return;
   if (queue_.size() > 2 * kQueueLimit) {
-    status_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, "this watcher does not read what it is sent");
+    status_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                           "this watcher does not read what it is sent");
     ending_ = true;
     return FinishLocked();
   }

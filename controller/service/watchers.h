@@ -36,7 +36,8 @@ class Watchers {
   std::atomic<size_t> count_{0};
 };
 
-// One caller of Watch. Kept alive by gRPC until OnDone(), and by whoever holds it. A watcher that does not keep up loses interval lines, never other events.
+// One caller of Watch. Kept alive by gRPC until OnDone(), and by whoever holds it. A watcher that
+// does not keep up loses interval lines, never other events.
 class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
  public:
   static std::shared_ptr<WatchStream> Make(Watchers* watchers);
@@ -58,12 +59,13 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   Watchers* watchers_;
   std::shared_ptr<WatchStream> self_;
   std::mutex mutex_;
-  std::string run_id_;                  // guarded by mutex_
-  std::deque<std::shared_ptr<const v1::WatchEvent>> queue_;  // guarded by mutex_; the front one is being written
-  bool ending_ = false;                 // guarded by mutex_
-  bool finished_ = false;               // guarded by mutex_
-  bool done_ = false;                   // guarded by mutex_; gRPC has let go of it
-  grpc::Status status_;                 // guarded by mutex_
+  std::string run_id_;  // guarded by mutex_
+  // guarded by mutex_; the front one is being written
+  std::deque<std::shared_ptr<const v1::WatchEvent>> queue_;
+  bool ending_ = false;    // guarded by mutex_
+  bool finished_ = false;  // guarded by mutex_
+  bool done_ = false;      // guarded by mutex_; gRPC has let go of it
+  grpc::Status status_;    // guarded by mutex_
 };
 
 }  // namespace lockstep::controller

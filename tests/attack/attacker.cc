@@ -1,12 +1,16 @@
-// A client that means harm, for the integration tests: it calls what it must not, says what it is not, and sends what no client sends.
+// A client that means harm, for the integration tests: it calls what it must not, says what it is
+// not, and sends what no client sends.
 //
-//   attacker surface CALLER               every RPC with an empty message: one line `method STATUS` each
-//   attacker jobs CALLER                  a job with one absurd value, for every field of a job: one line for each that is accepted
-//   attacker storm CALLER --calls N --parallel P
-//                                         mixed hostile calls; one line `STATUS count` for each status
+//   attacker surface CALLER               every RPC with an empty message: one line `method STATUS`
+//   each attacker jobs CALLER                  a job with one absurd value, for every field of a
+//   job: one line for each that is accepted attacker storm CALLER --calls N --parallel P
+//                                         mixed hostile calls; one line `STATUS count` for each
+//                                         status
 //   attacker impostor CALLER --worker-id ID --host-id ID --name NAME [--run ID]
-//                                         attaches as somebody else, and delivers an empty result as them, of phase 1
-//   attacker liar --answer TEXT           a controller whose store's address is TEXT; prints `listen ADDRESS`, serves until its input ends
+//                                         attaches as somebody else, and delivers an empty result
+//                                         as them, of phase 1
+//   attacker liar --answer TEXT           a controller whose store's address is TEXT; prints
+//   `listen ADDRESS`, serves until its input ends
 //
 // CALLER is --controller ADDRESS [--tls-cert F --tls-key F --tls-ca F].
 
@@ -40,13 +44,30 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
 std::string NameOf(grpc::StatusCode code) {
-  static const char* const kNames[] = {"OK",        "CANCELLED",     "UNKNOWN",         "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS",  "PERMISSION_DENIED", "RESOURCE_EXHAUSTED",
-                                       "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED"};
+  static const char* const kNames[] = {"OK",
+                                       "CANCELLED",
+                                       "UNKNOWN",
+                                       "INVALID_ARGUMENT",
+                                       "DEADLINE_EXCEEDED",
+                                       "NOT_FOUND",
+                                       "ALREADY_EXISTS",
+                                       "PERMISSION_DENIED",
+                                       "RESOURCE_EXHAUSTED",
+                                       "FAILED_PRECONDITION",
+                                       "ABORTED",
+                                       "OUT_OF_RANGE",
+                                       "UNIMPLEMENTED",
+                                       "INTERNAL",
+                                       "UNAVAILABLE",
+                                       "DATA_LOSS",
+                                       "UNAUTHENTICATED"};
   return code >= 0 && code <= 16 ? kNames[code] : "?";
 }
 
-// One call of any RPC with any bytes, until its first answer or its end; streaming or not is the same on the wire. OK when it was answered.
-grpc::StatusCode RawCall(grpc::GenericStub* stub, const std::string& method, const std::string& bytes, std::chrono::milliseconds patience) {
+// One call of any RPC with any bytes, until its first answer or its end; streaming or not is the
+// same on the wire. OK when it was answered.
+grpc::StatusCode RawCall(grpc::GenericStub* stub, const std::string& method,
+                         const std::string& bytes, std::chrono::milliseconds patience) {
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + patience);
   grpc::CompletionQueue queue;
@@ -76,9 +97,13 @@ grpc::StatusCode RawCall(grpc::GenericStub* stub, const std::string& method, con
 
 std::vector<std::string> Methods() {
   std::vector<std::string> methods;
-  for (const google::protobuf::FileDescriptor* file : {v1::SubmitRequest::descriptor()->file(), v1::Hello::descriptor()->file()}) {
+  for (const google::protobuf::FileDescriptor* file :
+       {v1::SubmitRequest::descriptor()->file(), v1::Hello::descriptor()->file()}) {
     for (int i = 0; i < file->service_count(); ++i) {
-      for (int m = 0; m < file->service(i)->method_count(); ++m) methods.push_back("/" + file->service(i)->full_name() + "/" + file->service(i)->method(m)->name());
+      for (int m = 0; m < file->service(i)->method_count(); ++m) {
+        methods.push_back("/" + file->service(i)->full_name() + "/" +
+                          file->service(i)->method(m)->name());
+      }
     }
   }
   return methods;
@@ -87,12 +112,14 @@ std::vector<std::string> Methods() {
 int Surface(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::GenericStub stub(channel);
   for (const std::string& method : Methods()) {
-    std::cout << method.substr(method.rfind('/') + 1) << " " << NameOf(RawCall(&stub, method, "", std::chrono::seconds(20))) << "\n";
+    std::cout << method.substr(method.rfind('/') + 1) << " "
+              << NameOf(RawCall(&stub, method, "", std::chrono::seconds(20))) << "\n";
   }
   return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ absurd jobs
+// -------------------------------------------------------------------------------------------------
+// absurd jobs
 
 v1::JobSpec GoodJob() {
   v1::JobSpec job;
@@ -101,7 +128,8 @@ v1::JobSpec GoodJob() {
     hosts { count: 1 }
     targets { name: "t" null { size_bytes: 1073741824 } }
     phases { name: "load" run { duration_ns: 1000000000 workloads { name: "w" } } }
-  )", &job);
+  )",
+                                                &job);
   return job;
 }
 
@@ -114,52 +142,89 @@ std::vector<Absurd> AbsurdValues(const FieldDescriptor* field) {
   std::vector<Absurd> values;
   const auto* r = field->is_repeated() ? "repeated" : nullptr;
   const auto number = [&](const std::string& what, auto set, auto add) {
-    values.push_back({what, [set, add, r](Message* m, const FieldDescriptor* f) { r ? add(m, f) : set(m, f); }});
+    values.push_back(
+        {what, [set, add, r](Message* m, const FieldDescriptor* f) { r ? add(m, f) : set(m, f); }});
   };
   switch (field->cpp_type()) {
     case FieldDescriptor::CPPTYPE_DOUBLE:
-      for (double v : {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), -1.0, 1e300}) {
-        number(std::to_string(v).substr(0, 12), [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetDouble(m, f, v); },
-               [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddDouble(m, f, v); });
+      for (double v :
+           {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
+            -std::numeric_limits<double>::infinity(), -1.0, 1e300}) {
+        number(
+            std::to_string(v).substr(0, 12),
+            [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetDouble(m, f, v); },
+            [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddDouble(m, f, v); });
       }
       break;
     case FieldDescriptor::CPPTYPE_INT64:
-      for (int64_t v : {int64_t{-1}, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()}) {
-        number(std::to_string(v), [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetInt64(m, f, v); }, [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddInt64(m, f, v); });
+      for (int64_t v : {int64_t{-1}, std::numeric_limits<int64_t>::min(),
+                        std::numeric_limits<int64_t>::max()}) {
+        number(
+            std::to_string(v),
+            [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetInt64(m, f, v); },
+            [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddInt64(m, f, v); });
       }
       break;
     case FieldDescriptor::CPPTYPE_UINT32:
-      number("4294967295", [](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetUInt32(m, f, ~0u); }, [](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddUInt32(m, f, ~0u); });
+      number(
+          "4294967295",
+          [](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetUInt32(m, f, ~0u); },
+          [](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddUInt32(m, f, ~0u); });
       break;
     case FieldDescriptor::CPPTYPE_UINT64:
-      number("18446744073709551615", [](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetUInt64(m, f, ~0ull); }, [](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddUInt64(m, f, ~0ull); });
+      number(
+          "18446744073709551615",
+          [](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetUInt64(m, f, ~0ull); },
+          [](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddUInt64(m, f, ~0ull); });
       break;
     case FieldDescriptor::CPPTYPE_ENUM:
       for (int v : {99, -1}) {
-        number("enum " + std::to_string(v), [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetEnumValue(m, f, v); }, [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddEnumValue(m, f, v); });
+        number(
+            "enum " + std::to_string(v),
+            [v](Message* m, const FieldDescriptor* f) {
+              m->GetReflection()->SetEnumValue(m, f, v);
+            },
+            [v](Message* m, const FieldDescriptor* f) {
+              m->GetReflection()->AddEnumValue(m, f, v);
+            });
       }
       break;
     case FieldDescriptor::CPPTYPE_STRING:
-      for (const auto& [what, v] : std::map<std::string, std::string>{{"900 kB", std::string(900000, 'x')}, {"escape", "a\x1b]0;owned\a"}, {"NUL", std::string("a\0b", 3)}, {"range", "x[4294967295-4294967295]"},
-                                                                      {"product", "x[0-65535][0-65535]"}}) {
+      for (const auto& [what, v] :
+           std::map<std::string, std::string>{{"900 kB", std::string(900000, 'x')},
+                                              {"escape", "a\x1b]0;owned\a"},
+                                              {"NUL", std::string("a\0b", 3)},
+                                              {"range", "x[4294967295-4294967295]"},
+                                              {"product", "x[0-65535][0-65535]"}}) {
         const bool range = what == "range" || what == "product";
         if (range && field->name() != "names") continue;
-        number(what, [v = v](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetString(m, f, v); }, [v = v](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddString(m, f, v); });
+        number(
+            what,
+            [v = v](Message* m, const FieldDescriptor* f) {
+              m->GetReflection()->SetString(m, f, v);
+            },
+            [v = v](Message* m, const FieldDescriptor* f) {
+              m->GetReflection()->AddString(m, f, v);
+            });
       }
       if (field->is_repeated()) {
         values.push_back({"100,000 of them", [](Message* m, const FieldDescriptor* f) {
-                            for (int i = 0; i < 100000; ++i) m->GetReflection()->AddString(m, f, "n" + std::to_string(i));
+                            for (int i = 0; i < 100000; ++i) {
+                              m->GetReflection()->AddString(m, f, "n" + std::to_string(i));
+                            }
                           }});
       }
       break;
-    default: break;
+    default:
+      break;
   }
   return values;
 }
 
 // Calls `visit` for every leaf that a message of this type can have: the steps to it, and the leaf.
 using Path = std::vector<const FieldDescriptor*>;
-void EachLeaf(const Descriptor* type, Path* path, const std::function<void(const Path&, const FieldDescriptor*)>& visit) {
+void EachLeaf(const Descriptor* type, Path* path,
+              const std::function<void(const Path&, const FieldDescriptor*)>& visit) {
   for (int i = 0; i < type->field_count(); ++i) {
     const FieldDescriptor* field = type->field(i);
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
@@ -199,12 +264,19 @@ int Jobs(const std::shared_ptr<grpc::Channel>& channel) {
       context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(20));
       v1::SubmitReply reply;
       const grpc::Status status = stub->Submit(&context, request, &reply);
-      const bool clear = (status.error_code() == grpc::INVALID_ARGUMENT || status.error_code() == grpc::RESOURCE_EXHAUSTED) && !status.error_message().empty();
+      const bool clear = (status.error_code() == grpc::INVALID_ARGUMENT ||
+                          status.error_code() == grpc::RESOURCE_EXHAUSTED) &&
+                         !status.error_message().empty();
       if (clear) {
         ++refused;
       } else {
         if (status.ok()) ++accepted;
-        std::cout << (status.ok() ? "ACCEPTED " : "UNCLEAR ") << name << leaf->name() << " = " << absurd.what << (status.ok() ? "" : ": " + NameOf(status.error_code()) + " " + status.error_message().substr(0, 200)) << "\n";
+        std::cout << (status.ok() ? "ACCEPTED " : "UNCLEAR ") << name << leaf->name() << " = "
+                  << absurd.what
+                  << (status.ok() ? ""
+                                  : ": " + NameOf(status.error_code()) + " " +
+                                        status.error_message().substr(0, 200))
+                  << "\n";
       }
       if (!status.ok()) continue;
       grpc::ClientContext stopping;
@@ -219,25 +291,34 @@ int Jobs(const std::shared_ptr<grpc::Channel>& channel) {
   return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ many calls
+// -------------------------------------------------------------------------------------------------
+// many calls
 
 std::string HostileBytes(std::mt19937_64* random, int kind) {
   v1::SubmitRequest submit;
   *submit.mutable_job() = GoodJob();
   switch (kind) {
-    case 0: submit.mutable_job()->mutable_hosts()->add_names("x[4294967295-4294967295]"); break;
-    case 1: submit.mutable_job()->mutable_hosts()->add_names("x[0-65535][0-65535]"); break;
+    case 0:
+      submit.mutable_job()->mutable_hosts()->add_names("x[4294967295-4294967295]");
+      break;
+    case 1:
+      submit.mutable_job()->mutable_hosts()->add_names("x[0-65535][0-65535]");
+      break;
     case 2:
       for (int i = 0; i < 20000; ++i) submit.mutable_job()->add_expendable(std::string(40, 'e'));
       break;
-    case 3: submit.set_source(std::string(5 << 20, 's')); break;
+    case 3:
+      submit.set_source(std::string(5 << 20, 's'));
+      break;
     case 4: {
       std::string noise((*random)() % 5000, '\0');
       for (char& c : noise) c = static_cast<char>((*random)());
       return noise;
     }
-    case 5: return "";
-    default: break;
+    case 5:
+      return "";
+    default:
+      break;
   }
   return submit.SerializeAsString();
 }
@@ -258,8 +339,11 @@ int Storm(const std::shared_ptr<grpc::Channel>& channel, int calls, int parallel
         // One in eight is abandoned at once.
         const std::string bytes = HostileBytes(&random, static_cast<int>(random() % 6));
         const auto began = std::chrono::steady_clock::now();
-        const std::string status = NameOf(RawCall(&stub, method, bytes, random() % 8 == 0 ? std::chrono::milliseconds(5) : std::chrono::milliseconds(15000)));
-        const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+        const std::string status = NameOf(RawCall(
+            &stub, method, bytes,
+            random() % 8 == 0 ? std::chrono::milliseconds(5) : std::chrono::milliseconds(15000)));
+        const double seconds =
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
         std::lock_guard<std::mutex> lock(mutex);
         ++counts[status];
         double& longest = slowest[method.substr(method.rfind('/') + 1)];
@@ -269,13 +353,17 @@ int Storm(const std::shared_ptr<grpc::Channel>& channel, int calls, int parallel
   }
   for (std::thread& thread : threads) thread.join();
   for (const auto& [status, count] : counts) std::cout << status << " " << count << "\n";
-  for (const auto& [method, seconds] : slowest) std::cout << "slowest " << method << " " << seconds << " s\n";
+  for (const auto& [method, seconds] : slowest) {
+    std::cout << "slowest " << method << " " << seconds << " s\n";
+  }
   return 0;
 }
 
-// ------------------------------------------------------------------------------------------------ somebody else
+// -------------------------------------------------------------------------------------------------
+// somebody else
 
-int Impostor(const std::shared_ptr<grpc::Channel>& channel, const std::string& worker_id, const std::string& host_id, const std::string& name, const std::string& run) {
+int Impostor(const std::shared_ptr<grpc::Channel>& channel, const std::string& worker_id,
+             const std::string& host_id, const std::string& name, const std::string& run) {
   const auto stub = v1::WorkerService::NewStub(channel);
   {
     grpc::ClientContext context;
@@ -294,7 +382,11 @@ int Impostor(const std::shared_ptr<grpc::Channel>& channel, const std::string& w
     call->Write(message);
     v1::ControllerMessage answer;
     if (call->Read(&answer)) {
-      std::cout << "control: " << (answer.has_refused() ? "refused: " + answer.refused().reason() : answer.has_welcome() ? "welcome" : "other") << "\n";
+      std::cout << "control: "
+                << (answer.has_refused()   ? "refused: " + answer.refused().reason()
+                    : answer.has_welcome() ? "welcome"
+                                           : "other")
+                << "\n";
       if (answer.has_welcome()) {
         context.TryCancel();
         (void)call->Finish();
@@ -302,7 +394,8 @@ int Impostor(const std::shared_ptr<grpc::Channel>& channel, const std::string& w
       }
     }
     const grpc::Status status = call->Finish();
-    std::cout << "control ended: " << NameOf(status.error_code()) << " " << status.error_message() << "\n";
+    std::cout << "control ended: " << NameOf(status.error_code()) << " " << status.error_message()
+              << "\n";
   }
   if (run.empty()) return 0;
   grpc::ClientContext context;
@@ -321,16 +414,20 @@ int Impostor(const std::shared_ptr<grpc::Channel>& channel, const std::string& w
   delivery.mutable_batch()->add_items()->mutable_result();
   call->Write(delivery);
   v1::DeliveryAck ack;
-  while (call->Read(&ack)) std::cout << "deliver: committed " << ack.committed() << " refused '" << ack.refused() << "'\n";
+  while (call->Read(&ack)) {
+    std::cout << "deliver: committed " << ack.committed() << " refused '" << ack.refused() << "'\n";
+  }
   const grpc::Status status = call->Finish();
-  std::cout << "deliver ended: " << NameOf(status.error_code()) << " " << status.error_message() << "\n";
+  std::cout << "deliver ended: " << NameOf(status.error_code()) << " " << status.error_message()
+            << "\n";
   return 0;
 }
 
 class Liar final : public v1::Controller::Service {
  public:
   explicit Liar(std::string answer) : answer_(std::move(answer)) {}
-  grpc::Status GetStoreAddress(grpc::ServerContext*, const v1::StoreAddressRequest*, v1::StoreAddressReply* reply) override {
+  grpc::Status GetStoreAddress(grpc::ServerContext*, const v1::StoreAddressRequest*,
+                               v1::StoreAddressReply* reply) override {
     reply->set_conninfo(answer_);
     return grpc::Status::OK;
   }

@@ -1,5 +1,6 @@
-// For `tools/bench skew`: a worker whose clock has an injected rate, attached to a real Fleet over a real socket. Prints, once in
-// half a second: the rate and the estimated one ± its bound (ppm), the estimate's error and its bound (ns).
+// For `tools/bench skew`: a worker whose clock has an injected rate, attached to a real Fleet over
+// a real socket. Prints, once in half a second: the rate and the estimated one ± its bound (ppm),
+// the estimate's error and its bound (ns).
 
 #include <atomic>
 #include <chrono>
@@ -18,7 +19,10 @@ namespace {
 class Gateway final : public v1::WorkerService::CallbackService {
  public:
   explicit Gateway(Fleet* fleet) : fleet_(fleet) {}
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override { return new ControlStream(fleet_, context, ""); }
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(
+      grpc::CallbackServerContext* context) override {
+    return new ControlStream(fleet_, context, "");
+  }
 
  private:
   Fleet* fleet_;
@@ -28,15 +32,20 @@ int Main(double ppm, int looks) {
   const common::Clock& clock = common::SystemClock();
   const int64_t start = clock.MonotonicNs();
   constexpr int64_t kApartNs = int64_t{3} * 3600 * 1000000000;
-  const auto its_clock = [&](int64_t now) { return now + kApartNs + static_cast<int64_t>(static_cast<double>(now - start) * ppm * 1e-6); };
-  Fleet fleet({1, "store", 10000000000}, &clock, {[](const v1::Hello&) {}, [](const std::string&, const v1::WorkerMessage&) {}, [](const std::string&, const std::string&) {}});
+  const auto its_clock = [&](int64_t now) {
+    return now + kApartNs + static_cast<int64_t>(static_cast<double>(now - start) * ppm * 1e-6);
+  };
+  Fleet fleet({1, "store", 10000000000}, &clock,
+              {[](const v1::Hello&) {}, [](const std::string&, const v1::WorkerMessage&) {},
+               [](const std::string&, const std::string&) {}});
   Gateway gateway(&fleet);
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
   builder.RegisterService(&gateway);
   const auto server = builder.BuildAndStart();
-  const auto stub = v1::WorkerService::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+  const auto stub = v1::WorkerService::NewStub(
+      grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
   const auto call = stub->Control(&context);
   const std::string id = common::NewUuid();
@@ -64,7 +73,9 @@ int Main(double ppm, int looks) {
     clock.SleepUntil(clock.MonotonicNs() + 500000000);
     const int64_t now = clock.MonotonicNs();
     const auto known = fleet.ClockAt(id, now);
-    std::printf("%g %g %g %ld %ld\n", ppm, known.drift * 1e6, known.drift_bound * 1e6, static_cast<long>(known.offset_ns - (its_clock(now) - now)), static_cast<long>(known.bound_ns));
+    std::printf("%g %g %g %ld %ld\n", ppm, known.drift * 1e6, known.drift_bound * 1e6,
+                static_cast<long>(known.offset_ns - (its_clock(now) - now)),
+                static_cast<long>(known.bound_ns));
   }
   context.TryCancel();
   answers.join();
@@ -76,4 +87,6 @@ int Main(double ppm, int looks) {
 }  // namespace
 }  // namespace lockstep::controller
 
-int main(int argc, char** argv) { return lockstep::controller::Main(argc > 1 ? atof(argv[1]) : 0, argc > 2 ? atoi(argv[2]) : 40); }
+int main(int argc, char** argv) {
+  return lockstep::controller::Main(argc > 1 ? atof(argv[1]) : 0, argc > 2 ? atoi(argv[2]) : 40);
+}

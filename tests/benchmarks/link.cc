@@ -1,5 +1,5 @@
-// A forwarder that delays what it passes on: link LISTEN-ADDRESS TO-ADDRESS TO-PORT UP-US DOWN-US. Prints the port that it listens on,
-// and serves until it is killed.
+// A forwarder that delays what it passes on: link LISTEN-ADDRESS TO-ADDRESS TO-PORT UP-US DOWN-US.
+// Prints the port that it listens on, and serves until it is killed.
 
 #include <arpa/inet.h>
 #include <netinet/tcp.h>
@@ -27,7 +27,8 @@ void PassOn(int source, int sink, int64_t delay_ns) {
   struct Queue {
     std::mutex mutex;
     std::condition_variable arrived;
-    std::deque<std::pair<int64_t, std::string>> data;  // when it is due; empty at the end of the stream
+    // when it is due; empty at the end of the stream
+    std::deque<std::pair<int64_t, std::string>> data;
   };
   const auto queue = std::make_shared<Queue>();
   std::thread([=] {
@@ -36,7 +37,8 @@ void PassOn(int source, int sink, int64_t delay_ns) {
       const ssize_t got = read(source, buffer, sizeof buffer);
       {
         std::lock_guard<std::mutex> lock(queue->mutex);
-        queue->data.emplace_back(SystemClock().MonotonicNs() + delay_ns, std::string(buffer, got > 0 ? static_cast<size_t>(got) : 0));
+        queue->data.emplace_back(SystemClock().MonotonicNs() + delay_ns,
+                                 std::string(buffer, got > 0 ? static_cast<size_t>(got) : 0));
       }
       queue->arrived.notify_one();
       if (got <= 0) return;
@@ -58,7 +60,8 @@ void PassOn(int source, int sink, int64_t delay_ns) {
         return;
       }
       for (size_t sent = 0; sent < next.second.size();) {
-        const ssize_t some = send(sink, next.second.data() + sent, next.second.size() - sent, MSG_NOSIGNAL);
+        const ssize_t some =
+            send(sink, next.second.data() + sent, next.second.size() - sent, MSG_NOSIGNAL);
         if (some <= 0) return;
         sent += static_cast<size_t>(some);
       }
@@ -81,7 +84,8 @@ int main(int argc, char** argv) {
   const int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in here = Address(argv[1], 0);
   socklen_t length = sizeof here;
-  if (bind(server, reinterpret_cast<sockaddr*>(&here), length) != 0 || listen(server, 64) != 0 || getsockname(server, reinterpret_cast<sockaddr*>(&here), &length) != 0) {
+  if (bind(server, reinterpret_cast<sockaddr*>(&here), length) != 0 || listen(server, 64) != 0 ||
+      getsockname(server, reinterpret_cast<sockaddr*>(&here), &length) != 0) {
     std::perror(argv[1]);
     return 1;
   }

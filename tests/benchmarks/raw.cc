@@ -1,8 +1,10 @@
-// The shortest loops over the system calls that an engine uses, which measure nothing: what the kernel alone allows.
+// The shortest loops over the system calls that an engine uses, which measure nothing: what the
+// kernel alone allows.
 //
 //   raw uring|nop|libaio|sync PATH read|write DEPTH BATCH WAIT BLOCK SIZE SECONDS DIRECT [plain]
 //
-// Random offsets below SIZE; prints one line of JSON: I/Os per second, and user and system nanoseconds per I/O.
+// Random offsets below SIZE; prints one line of JSON: I/Os per second, and user and system
+// nanoseconds per I/O.
 
 #include <fcntl.h>
 #include <libaio.h>
@@ -79,10 +81,12 @@ uint64_t RunUring(const Work& w, double end) {
         if (nop) {
           io_uring_prep_nop(sqe);
         } else if (registered) {
-          w.write ? io_uring_prep_write_fixed(sqe, 0, buffer, w.block, offset, slot) : io_uring_prep_read_fixed(sqe, 0, buffer, w.block, offset, slot);
+          w.write ? io_uring_prep_write_fixed(sqe, 0, buffer, w.block, offset, slot)
+                  : io_uring_prep_read_fixed(sqe, 0, buffer, w.block, offset, slot);
           sqe->flags |= IOSQE_FIXED_FILE;
         } else {
-          w.write ? io_uring_prep_write(sqe, 0, buffer, w.block, offset) : io_uring_prep_read(sqe, 0, buffer, w.block, offset);
+          w.write ? io_uring_prep_write(sqe, 0, buffer, w.block, offset)
+                  : io_uring_prep_read(sqe, 0, buffer, w.block, offset);
           sqe->flags |= IOSQE_FIXED_FILE;
         }
         io_uring_sqe_set_data64(sqe, slot);
@@ -121,13 +125,19 @@ uint64_t RunLibaio(const Work& w, double end) {
         const unsigned slot = free.back();
         free.pop_back();
         const long long offset = static_cast<long long>(NextBlock(w.blocks) * w.block);
-        w.write ? io_prep_pwrite(&blocks[slot], w.file, w.buffers + slot * w.block, w.block, offset) : io_prep_pread(&blocks[slot], w.file, w.buffers + slot * w.block, w.block, offset);
+        w.write ? io_prep_pwrite(&blocks[slot], w.file, w.buffers + slot * w.block, w.block, offset)
+                : io_prep_pread(&blocks[slot], w.file, w.buffers + slot * w.block, w.block, offset);
         blocks[slot].data = reinterpret_cast<void*>(static_cast<uintptr_t>(slot));
         batch[count] = &blocks[slot];
       }
-      if (count != 0) Check(io_submit(context, count, batch.data()) == static_cast<int>(count), "io_submit");
-      const int found = io_getevents(context, free.empty() ? w.wait : 0, w.depth, events.data(), nullptr);
-      for (int i = 0; i < found; ++i) free.push_back(static_cast<unsigned>(reinterpret_cast<uintptr_t>(events[i].data)));
+      if (count != 0) {
+        Check(io_submit(context, count, batch.data()) == static_cast<int>(count), "io_submit");
+      }
+      const int found =
+          io_getevents(context, free.empty() ? w.wait : 0, w.depth, events.data(), nullptr);
+      for (int i = 0; i < found; ++i) {
+        free.push_back(static_cast<unsigned>(reinterpret_cast<uintptr_t>(events[i].data)));
+      }
       done += static_cast<uint64_t>(found);
     }
   }
@@ -139,7 +149,9 @@ uint64_t RunSync(const Work& w, double end) {
   while (Now() < end) {
     for (int i = 0; i < 64; ++i, ++done) {
       const off_t offset = static_cast<off_t>(NextBlock(w.blocks) * w.block);
-      Check((w.write ? pwrite(w.file, w.buffers, w.block, offset) : pread(w.file, w.buffers, w.block, offset)) == static_cast<ssize_t>(w.block), "pread/pwrite");
+      Check((w.write ? pwrite(w.file, w.buffers, w.block, offset)
+                     : pread(w.file, w.buffers, w.block, offset)) == static_cast<ssize_t>(w.block),
+            "pread/pwrite");
     }
   }
   return done;
@@ -149,7 +161,9 @@ uint64_t RunSync(const Work& w, double end) {
 
 int main(int argc, char** argv) {
   if (argc < 11) {
-    fprintf(stderr, "usage: raw uring|nop|libaio|sync PATH read|write DEPTH BATCH WAIT BLOCK SIZE SECONDS DIRECT [plain]\n");
+    fprintf(stderr,
+            "usage: raw uring|nop|libaio|sync PATH read|write DEPTH BATCH WAIT BLOCK SIZE SECONDS "
+            "DIRECT [plain]\n");
     return 2;
   }
   Work w;
@@ -166,15 +180,24 @@ int main(int argc, char** argv) {
     w.file = open(argv[2], (w.write ? O_RDWR : O_RDONLY) | (atoi(argv[10]) ? O_DIRECT : 0));
     Check(w.file >= 0, argv[2]);
   }
-  w.buffers = static_cast<char*>(mmap(nullptr, w.depth * w.block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  w.buffers = static_cast<char*>(
+      mmap(nullptr, w.depth * w.block, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   for (uint64_t i = 0; i < w.depth * w.block; ++i) w.buffers[i] = static_cast<char>(NextBlock(256));
   const double begin = Now();
   rusage before, after;
   getrusage(RUSAGE_SELF, &before);
-  const uint64_t done = w.engine == "libaio" ? RunLibaio(w, begin + w.seconds) : w.engine == "sync" ? RunSync(w, begin + w.seconds) : RunUring(w, begin + w.seconds);
+  const uint64_t done = w.engine == "libaio" ? RunLibaio(w, begin + w.seconds)
+                        : w.engine == "sync" ? RunSync(w, begin + w.seconds)
+                                             : RunUring(w, begin + w.seconds);
   const double seconds = Now() - begin;
   getrusage(RUSAGE_SELF, &after);
-  const auto ns = [&](const timeval& a, const timeval& b) { return (static_cast<double>(b.tv_sec - a.tv_sec) * 1e9 + static_cast<double>(b.tv_usec - a.tv_usec) * 1e3) / static_cast<double>(done); };
-  printf("{\"iops\": %.0f, \"user\": %.1f, \"system\": %.1f}\n", static_cast<double>(done) / seconds, ns(before.ru_utime, after.ru_utime), ns(before.ru_stime, after.ru_stime));
+  const auto ns = [&](const timeval& a, const timeval& b) {
+    return (static_cast<double>(b.tv_sec - a.tv_sec) * 1e9 +
+            static_cast<double>(b.tv_usec - a.tv_usec) * 1e3) /
+           static_cast<double>(done);
+  };
+  printf("{\"iops\": %.0f, \"user\": %.1f, \"system\": %.1f}\n",
+         static_cast<double>(done) / seconds, ns(before.ru_utime, after.ru_utime),
+         ns(before.ru_stime, after.ru_stime));
   return 0;
 }

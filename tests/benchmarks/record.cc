@@ -1,4 +1,5 @@
-// What recording one latency costs: a line of JSON with nanoseconds per I/O, for latencies spread as a real device's are.
+// What recording one latency costs: a line of JSON with nanoseconds per I/O, for latencies spread
+// as a real device's are.
 
 #include <cmath>
 #include <cstdio>
@@ -26,7 +27,8 @@ int main() {
   Random random(1);
   std::vector<uint64_t> latencies(kCount);
   for (uint64_t& latency : latencies) {
-    const double normal = std::sqrt(-2 * std::log(1 - random.Unit())) * std::cos(6.283185307179586 * random.Unit());
+    const double normal =
+        std::sqrt(-2 * std::log(1 - random.Unit())) * std::cos(6.283185307179586 * random.Unit());
     latency = static_cast<uint64_t>(100000 * std::exp(0.5 * normal));
   }
   Recorder closed({});
@@ -36,10 +38,14 @@ int main() {
   double best[2] = {1e9, 1e9};
   for (int round = 0; round < kRounds; ++round) {
     double begin = Now();
-    for (uint64_t latency : latencies) closed.RecordDone(IoKind::kRead, latency, latency, 4096, false);
+    for (uint64_t latency : latencies) {
+      closed.RecordDone(IoKind::kRead, latency, latency, 4096, false);
+    }
     best[0] = std::min(best[0], (Now() - begin) / kCount);
     begin = Now();
-    for (uint64_t latency : latencies) open.RecordDone(IoKind::kRead, latency, 2 * latency, 4096, false);
+    for (uint64_t latency : latencies) {
+      open.RecordDone(IoKind::kRead, latency, 2 * latency, 4096, false);
+    }
     best[1] = std::min(best[1], (Now() - begin) / kCount);
   }
   std::printf("{\"closed\": %.2f, \"open\": %.2f}\n", best[0], best[1]);

@@ -1,5 +1,5 @@
-// The baseline of `tools/bench skew`: threads that only sleep to a common instant, and how far apart they wake. Prints one spread
-// in nanoseconds per round.
+// The baseline of `tools/bench skew`: threads that only sleep to a common instant, and how far
+// apart they wake. Prints one spread in nanoseconds per round.
 
 #include <time.h>
 

@@ -24,8 +24,10 @@ TEST(HistogramTest, EveryBucketHoldsItsBoundsAndFollowsThePrevious) {
 TEST(HistogramTest, AMidpointIsWithinTheStatedErrorOfEveryValueInItsBucket) {
   for (uint32_t b = 1; b < kOverflowBucket; ++b) {
     const double middle = BucketMidpoint(b);
-    EXPECT_LE(middle - static_cast<double>(BucketLow(b)), kStatedError * static_cast<double>(BucketLow(b)));
-    EXPECT_LE(static_cast<double>(BucketHigh(b) - 1) - middle, kStatedError * static_cast<double>(BucketHigh(b) - 1));
+    EXPECT_LE(middle - static_cast<double>(BucketLow(b)),
+              kStatedError * static_cast<double>(BucketLow(b)));
+    EXPECT_LE(static_cast<double>(BucketHigh(b) - 1) - middle,
+              kStatedError * static_cast<double>(BucketHigh(b) - 1));
   }
 }
 
@@ -35,7 +37,9 @@ std::vector<uint64_t> SomeLatencies(size_t count, uint64_t seed) {
   std::lognormal_distribution<double> fast(std::log(80e3), 0.4);
   std::lognormal_distribution<double> slow(std::log(5e6), 1.0);
   std::vector<uint64_t> values;
-  for (size_t i = 0; i < count; ++i) values.push_back(static_cast<uint64_t>(random() % 100 < 97 ? fast(random) : slow(random)));
+  for (size_t i = 0; i < count; ++i) {
+    values.push_back(static_cast<uint64_t>(random() % 100 < 97 ? fast(random) : slow(random)));
+  }
   return values;
 }
 
@@ -46,9 +50,12 @@ TEST(HistogramTest, PercentilesEqualTheExactOnesWithinTheStatedError) {
     for (uint64_t value : values) histogram.Record(value);
     std::sort(values.begin(), values.end());
     for (double percent : {0.0, 1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99, 100.0}) {
-      const size_t rank = std::max<size_t>(1, static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(values.size()) - 1e-6)));
+      const size_t rank = std::max<size_t>(
+          1, static_cast<size_t>(
+                 std::ceil(percent / 100 * static_cast<double>(values.size()) - 1e-6)));
       const double exact = static_cast<double>(values[rank - 1]);
-      EXPECT_NEAR(histogram.Percentile(percent), exact, kStatedError * exact) << percent << " of " << values.size();
+      EXPECT_NEAR(histogram.Percentile(percent), exact, kStatedError * exact)
+          << percent << " of " << values.size();
     }
   }
 }
@@ -74,7 +81,9 @@ TEST(HistogramTest, TheEncodingReturnsTheSameCountsAndIsSmall) {
     Histogram decoded;
     ASSERT_TRUE(decoded.AddEncoded(bytes).ok());
     EXPECT_TRUE(decoded == histogram);
-    EXPECT_LE(static_cast<double>(bytes.size()), 2.5 * static_cast<double>(histogram.Occupied().size()) + 2) << count;
+    EXPECT_LE(static_cast<double>(bytes.size()),
+              2.5 * static_cast<double>(histogram.Occupied().size()) + 2)
+        << count;
   }
 }
 

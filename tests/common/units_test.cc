@@ -6,20 +6,34 @@ namespace lockstep::common {
 namespace {
 
 TEST(UnitsTest, Sizes) {
-  const std::pair<const char*, int64_t> cases[] = {{"4096", 4096}, {"4k", 4096}, {"4KiB", 4096}, {"4K", 4096}, {"4kB", 4000}, {"1.5GiB", 1610612736}, {"64 MiB", 67108864},
-                                                   {"1PiB", int64_t{1} << 50}, {"512B", 512}, {"2MB", 2000000}};
+  const std::pair<const char*, int64_t> cases[] = {
+      {"4096", 4096}, {"4k", 4096},           {"4KiB", 4096},       {"4K", 4096},
+      {"4kB", 4000},  {"1.5GiB", 1610612736}, {"64 MiB", 67108864}, {"1PiB", int64_t{1} << 50},
+      {"512B", 512},  {"2MB", 2000000}};
   for (const auto& [text, bytes] : cases) EXPECT_EQ(*ParseSize(text), bytes) << text;
 }
 
 TEST(UnitsTest, WhatIsNoSizeIsRefusedWithWhatWouldBeOne) {
-  for (const char* text : {"4q", "", "-1", "k", "1e400", "0.3", "nan", "9EiB", "4 k b"}) EXPECT_FALSE(ParseSize(text).ok()) << text;
+  for (const char* text : {"4q", "", "-1", "k", "1e400", "0.3", "nan", "9EiB", "4 k b"}) {
+    EXPECT_FALSE(ParseSize(text).ok()) << text;
+  }
   EXPECT_EQ(ParseSize("4q").status().message(), "'4q' is not a size; write 4096, 4KiB, 4k");
 }
 
 TEST(UnitsTest, DurationsNeedAUnit) {
-  const std::pair<const char*, int64_t> cases[] = {{"250us", 250000}, {"2ms", 2000000}, {"1.5s", 1500000000}, {"5m", 300000000000}, {"12h", 43200000000000}, {"0", 0}, {"7ns", 7}};
-  for (const auto& [text, nanoseconds] : cases) EXPECT_EQ(*ParseDuration(text), nanoseconds) << text;
-  for (const char* text : {"10", "s", "5 parsecs", "-1s"}) EXPECT_FALSE(ParseDuration(text).ok()) << text;
+  const std::pair<const char*, int64_t> cases[] = {{"250us", 250000},
+                                                   {"2ms", 2000000},
+                                                   {"1.5s", 1500000000},
+                                                   {"5m", 300000000000},
+                                                   {"12h", 43200000000000},
+                                                   {"0", 0},
+                                                   {"7ns", 7}};
+  for (const auto& [text, nanoseconds] : cases) {
+    EXPECT_EQ(*ParseDuration(text), nanoseconds) << text;
+  }
+  for (const char* text : {"10", "s", "5 parsecs", "-1s"}) {
+    EXPECT_FALSE(ParseDuration(text).ok()) << text;
+  }
 }
 
 TEST(UnitsTest, SharesAndCounts) {

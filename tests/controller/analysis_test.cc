@@ -1,13 +1,13 @@
 #include <algorithm>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
 #include "common/histogram.h"
 #include "controller/analysis/cross_check.h"
 #include "controller/analysis/expectations.h"
 #include "controller/analysis/fairness.h"
 #include "controller/analysis/merge.h"
 #include "controller/analysis/report_builder.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -24,7 +24,8 @@ TEST(FairnessTest, JainByHand) {
   EXPECT_DOUBLE_EQ(MeanDeviationOf({2, 4, 4, 4, 5, 5, 7, 9}).deviation, 2);
 }
 
-CrossCheckInput Input(double engine_read, double device_read, double engine_write = 0, double device_write = 0) {
+CrossCheckInput Input(double engine_read, double device_read, double engine_write = 0,
+                      double device_write = 0) {
   CrossCheckInput in;
   in.engine_read_bytes = engine_read;
   in.device_read_bytes = device_read;
@@ -41,7 +42,8 @@ TEST(CrossCheckTest, Verdicts) {
   CrossCheckInput cached = Input(kGiB, kGiB / 10);
   cached.buffered = true;
   EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::PAGE_CACHE);
-  EXPECT_NE(CrossCheckOf(cached).reason().find("the page cache served the rest"), std::string::npos);
+  EXPECT_NE(CrossCheckOf(cached).reason().find("the page cache served the rest"),
+            std::string::npos);
   cached.buffered = false;
   EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
   EXPECT_EQ(CrossCheckOf(Input(0, 0, kGiB, 3 * kGiB)).verdict(), v1::CrossCheck::AMPLIFIED);
@@ -49,19 +51,24 @@ TEST(CrossCheckTest, Verdicts) {
   CrossCheckInput merged = Input(0, 0, kGiB, kGiB);
   merged.device_writes = kGiB / (504 * 1024);
   EXPECT_EQ(CrossCheckOf(merged).verdict(), v1::CrossCheck::COALESCED);
-  // Both directions are looked at, and other runs on the device are named before causes are guessed at.
-  const std::string reads = CrossCheckOf(Input(0.56 * kGiB, 1.88 * kGiB, 0.1 * kGiB, 0.1 * kGiB)).reason();
+  // Both directions are looked at, and other runs on the device are named before causes are guessed
+  // at.
+  const std::string reads =
+      CrossCheckOf(Input(0.56 * kGiB, 1.88 * kGiB, 0.1 * kGiB, 0.1 * kGiB)).reason();
   EXPECT_NE(reads.find("read"), std::string::npos) << reads;
   CrossCheckInput two = Input(0, 0, kGiB, 2.02 * kGiB);
   two.concurrent = "run 1234abcd";
-  EXPECT_NE(CrossCheckOf(two).reason().find("1234abcd"), std::string::npos) << CrossCheckOf(two).reason();
-  EXPECT_EQ(CrossCheckOf(two).reason().find("other programs"), std::string::npos) << CrossCheckOf(two).reason();
+  EXPECT_NE(CrossCheckOf(two).reason().find("1234abcd"), std::string::npos)
+      << CrossCheckOf(two).reason();
+  EXPECT_EQ(CrossCheckOf(two).reason().find("other programs"), std::string::npos)
+      << CrossCheckOf(two).reason();
   CrossCheckInput spread = Input(kGiB, kGiB);
   spread.attributable = false;
   EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
 }
 
-v1::OperationCounters Counters(v1::OperationKind kind, const std::vector<uint64_t>& latencies, uint64_t block = 4096) {
+v1::OperationCounters Counters(v1::OperationKind kind, const std::vector<uint64_t>& latencies,
+                               uint64_t block = 4096) {
   v1::OperationCounters c;
   c.set_kind(kind);
   common::Histogram h;
@@ -127,7 +134,8 @@ storage::RunData TwoWorkers() {
       interval.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
       interval.set_begin_ns(k * 1000000000ll);
       interval.set_end_ns((k + 1) * 1000000000ll);
-      *interval.add_workloads()->add_operations() = Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(rate, 500000));
+      *interval.add_workloads()->add_operations() =
+          Counters(v1::OPERATION_KIND_READ, std::vector<uint64_t>(rate, 500000));
       if (i == 0) {
         v1::DeviceSample* d = interval.add_devices();
         d->set_name("sda");
@@ -209,11 +217,15 @@ TEST(ReportTest, AHostThatAPhaseWasBegunWithoutIsMissingFromIt) {
   EXPECT_EQ(phase.hosts(1).host(), "node1");
   EXPECT_FALSE(report.expectations_held());
   const std::string remarks = absl::StrJoin(phase.remarks(), "\n");
-  EXPECT_TRUE(absl::StrContains(remarks, "DEGRADED: results of 1 of 2 hosts; figures are of those alone; at no time are there samples of all")) << remarks;
+  EXPECT_TRUE(absl::StrContains(remarks,
+                                "DEGRADED: results of 1 of 2 hosts; figures are of those alone; at "
+                                "no time are there samples of all"))
+      << remarks;
   EXPECT_TRUE(absl::StrContains(remarks, "attempt 2")) << remarks;
 }
 
-// What is known of a lost host is over the time in which it is known; its I/O in the device's figures has no counterpart.
+// What is known of a lost host is over the time in which it is known; its I/O in the device's
+// figures has no counterpart.
 TEST(ReportTest, ALostHostsRatesAreOverItsOwnTime) {
   storage::RunData data = TwoWorkers();
   data.phases[0].workers[1].has_result = false;
@@ -238,7 +250,9 @@ TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
   data.phases.push_back(cleanup);
   const v1::PhaseReport phase = BuildReport(data).phases(1);
   ASSERT_EQ(phase.remarks_size(), 1);
-  EXPECT_EQ(phase.remarks(0), "not done, or not known, on node1, lost or stopped before: files that prepare made there are still there");
+  EXPECT_EQ(phase.remarks(0),
+            "not done, or not known, on node1, lost or stopped before: files that prepare made "
+            "there are still there");
 }
 
 TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {
@@ -249,9 +263,11 @@ TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {
 
 TEST(ReportTest, FiguresThatAreMadeUpSaySo) {
   storage::RunData data = TwoWorkers();
-  EXPECT_FALSE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
+  EXPECT_FALSE(
+      absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
   data.workers[1].inspection.set_synthetic(true);
-  EXPECT_TRUE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
+  EXPECT_TRUE(
+      absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
 }
 
 TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
@@ -268,7 +284,8 @@ TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
   EXPECT_TRUE(unsure.expectations_held());
   EXPECT_TRUE(absl::StrContains(absl::StrJoin(unsure.phases(0).remarks(), "\n"), "may be beyond"));
   data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(50000);
-  EXPECT_FALSE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "may be beyond"));
+  EXPECT_FALSE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"),
+                                 "may be beyond"));
 }
 
 // One host's doubtful clock widens the bound by its own doubt, once.

@@ -44,7 +44,10 @@ TEST(JobFileTest, UnitsNamesAndShorthands) {
 }
 
 TEST(JobFileTest, SetsOverride) {
-  const JobFile file = ParseJobFile("m", kJob, {"phases.1.run.duration=10s", "phases[1].run.workloads[0].queue_depth=4", "seed=18446744073709551615"});
+  const JobFile file =
+      ParseJobFile("m", kJob,
+                   {"phases.1.run.duration=10s", "phases[1].run.workloads[0].queue_depth=4",
+                    "seed=18446744073709551615"});
   ASSERT_TRUE(file.errors.empty()) << file.errors[0];
   EXPECT_EQ(file.job.phases(1).run().duration_ns(), 10000000000);
   EXPECT_EQ(file.job.phases(1).run().workloads(0).queue_depth(), 4u);
@@ -59,18 +62,26 @@ std::string OnlyError(const std::string& source) {
 
 TEST(JobFileTest, ErrorsSayWhereAndWhatIsAccepted) {
   EXPECT_EQ(OnlyError("phases: [{prepare: }]"), "j.yaml:1: name is missing");
-  EXPECT_EQ(OnlyError("name: x\nphases:\n  - prepare:\n    cleanup:"), "j.yaml:4: phases[0].cleanup: cannot stand beside prepare; only one of them is possible");
+  EXPECT_EQ(
+      OnlyError("name: x\nphases:\n  - prepare:\n    cleanup:"),
+      "j.yaml:4: phases[0].cleanup: cannot stand beside prepare; only one of them is possible");
   EXPECT_EQ(OnlyError("name: x\nname: y\nphases: [{prepare: }]"), "j.yaml:2: name: is given twice");
-  EXPECT_EQ(OnlyError("name: x\nphases: [{prepare: }]\non_worker_loss: pray"), "j.yaml:3: on_worker_loss: 'pray' is not one of abort, continue, retry");
-  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{threads: 0}]}}]"), "j.yaml:2: phases[0].run.workloads[0].threads: '0' is too small; the least is 1");
-  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{threads: 1.5}]}}]"), "j.yaml:2: phases[0].run.workloads[0].threads: '1.5' is not a whole number");
-  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{direct: maybe}]}}]"), "j.yaml:2: phases[0].run.workloads[0].direct: 'maybe' is not true or false");
+  EXPECT_EQ(OnlyError("name: x\nphases: [{prepare: }]\non_worker_loss: pray"),
+            "j.yaml:3: on_worker_loss: 'pray' is not one of abort, continue, retry");
+  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{threads: 0}]}}]"),
+            "j.yaml:2: phases[0].run.workloads[0].threads: '0' is too small; the least is 1");
+  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{threads: 1.5}]}}]"),
+            "j.yaml:2: phases[0].run.workloads[0].threads: '1.5' is not a whole number");
+  EXPECT_EQ(OnlyError("name: x\nphases: [{run: {workloads: [{direct: maybe}]}}]"),
+            "j.yaml:2: phases[0].run.workloads[0].direct: 'maybe' is not true or false");
   EXPECT_NE(OnlyError("just words").find("not a job"), std::string::npos);
   EXPECT_NE(OnlyError("a: [b").find("not YAML"), std::string::npos);
 }
 
 TEST(JobFileTest, MergeKeysUnitsTabsAndSecondDocuments) {
-  const char* const kJob = "name: a\ntargets: [{name: n, null: {size: 1m}}]\nphases: [{run: {duration: 1s, workloads: [{<<: {threads: 2, block_size: 4kb}, threads: 3}]}}]\n";
+  const char* const kJob =
+      "name: a\ntargets: [{name: n, null: {size: 1m}}]\nphases: [{run: {duration: 1s, workloads: "
+      "[{<<: {threads: 2, block_size: 4kb}, threads: 3}]}}]\n";
   const JobFile merged = ParseJobFile("f", kJob, {});
   ASSERT_TRUE(merged.errors.empty()) << merged.errors[0];
   EXPECT_EQ(merged.job.phases(0).run().workloads(0).threads(), 3u);
@@ -82,9 +93,11 @@ TEST(JobFileTest, MergeKeysUnitsTabsAndSecondDocuments) {
   EXPECT_NE(first(std::string(kJob) + "---\nname: b\n").find("document"), std::string::npos);
   EXPECT_FALSE(first(", a").empty());  // yaml-cpp's own LoadAll() never ends here
   EXPECT_NE(first("name: a\n\tphases: []\n").find("tab"), std::string::npos);
-  EXPECT_EQ(first(kJob, {"phases.0.run.duration=soon"}).rfind("--set phases.0.run.duration=soon", 0), 0u);
+  EXPECT_EQ(
+      first(kJob, {"phases.0.run.duration=soon"}).rfind("--set phases.0.run.duration=soon", 0), 0u);
   // What a text of a file says does not reach the terminal as it is.
-  const std::string escape = first("name: a\nphases: [{run: {duration: \"\\e]0;owned\\a\", workloads: [{}]}}]\n");
+  const std::string escape =
+      first("name: a\nphases: [{run: {duration: \"\\e]0;owned\\a\", workloads: [{}]}}]\n");
   EXPECT_FALSE(escape.empty());
   EXPECT_EQ(escape.find('\x1b'), std::string::npos);
   EXPECT_EQ(escape.find('\a'), std::string::npos);
@@ -107,9 +120,14 @@ TEST(JobFileTest, RandomChangesNeverBreakTheReader) {
     for (int changes = 1 + static_cast<int>(random() % 6); changes > 0; --changes) {
       const size_t at = random() % source.size();
       switch (random() % 3) {
-        case 0: source[at] = static_cast<char>(random() % 256); break;
-        case 1: source.erase(at, 1 + random() % 8); break;
-        default: source.insert(at, std::string(1 + random() % 3, "[]{}:-&*!\n 0%"[random() % 13]));
+        case 0:
+          source[at] = static_cast<char>(random() % 256);
+          break;
+        case 1:
+          source.erase(at, 1 + random() % 8);
+          break;
+        default:
+          source.insert(at, std::string(1 + random() % 3, "[]{}:-&*!\n 0%"[random() % 13]));
       }
     }
     ParseJobFile("fuzz", source, {});

@@ -5,7 +5,8 @@
 namespace lockstep::controller {
 namespace {
 
-v1::IntervalSample Sample(uint32_t interval, const std::vector<uint64_t>& latencies, v1::IntervalClass interval_class = v1::INTERVAL_CLASS_MEASURED) {
+v1::IntervalSample Sample(uint32_t interval, const std::vector<uint64_t>& latencies,
+                          v1::IntervalClass interval_class = v1::INTERVAL_CLASS_MEASURED) {
   v1::IntervalSample sample;
   sample.set_interval(interval);
   sample.set_interval_class(interval_class);
@@ -30,7 +31,9 @@ v1::PhaseResult ResultOf(const v1::IntervalSample& whole) {
   return result;
 }
 
-LivePhase Phase(v1::AbortIf abort_if = {}) { return LivePhase(0, {{0, "a"}, {1, "b"}}, 2, std::move(abort_if)); }
+LivePhase Phase(v1::AbortIf abort_if = {}) {
+  return LivePhase(0, {{0, "a"}, {1, "b"}}, 2, std::move(abort_if));
+}
 
 TEST(LivePhaseTest, AnIntervalIsCompleteWhenAllHaveDeliveredIt) {
   LivePhase phase = Phase();
@@ -58,7 +61,8 @@ TEST(LivePhaseTest, WhatThePhaseCannotHaveIsRefused) {
   sample.mutable_workloads(0)->mutable_operations(0)->set_kind(static_cast<v1::OperationKind>(77));
   EXPECT_EQ(phase.Add(0, sample).code(), absl::StatusCode::kInvalidArgument);
   sample = Sample(0, {1});
-  *sample.mutable_workloads(0)->mutable_operations(0)->add_histograms() = sample.workloads(0).operations(0).histograms(0);
+  *sample.mutable_workloads(0)->mutable_operations(0)->add_histograms() =
+      sample.workloads(0).operations(0).histograms(0);
   EXPECT_EQ(phase.Add(0, sample).code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(phase.Add(0, Sample(0, {1})).ok());
 }
@@ -68,7 +72,8 @@ TEST(LivePhaseTest, AResultMustBeTheSumOfItsIntervalsBucketByBucket) {
   ASSERT_TRUE(phase.Add(0, Sample(0, {100, 2000})).ok());
   ASSERT_TRUE(phase.Add(0, Sample(1, {100, 90000})).ok());
   EXPECT_TRUE(phase.CheckResult(0, ResultOf(Sample(0, {100, 100, 2000, 90000}))).ok());
-  EXPECT_FALSE(phase.CheckResult(0, ResultOf(Sample(0, {100, 100, 2000, 80000}))).ok());  // the same number, another bucket
+  // the same number, another bucket
+  EXPECT_FALSE(phase.CheckResult(0, ResultOf(Sample(0, {100, 100, 2000, 80000}))).ok());
   EXPECT_FALSE(phase.CheckResult(0, ResultOf(Sample(0, {100, 2000, 90000}))).ok());
   EXPECT_FALSE(phase.CheckResult(0, v1::PhaseResult()).ok());
   EXPECT_FALSE(phase.CheckResult(1, ResultOf(Sample(0, {100}))).ok());
@@ -111,7 +116,8 @@ TEST(LivePhaseTest, ASampleThatIsNoneChangesNothing) {
   other.mutable_workloads(0)->mutable_operations(0)->mutable_histograms(0)->set_scheme(9);
   EXPECT_FALSE(phase.Add(0, other).ok());
   v1::IntervalSample garbage = Sample(0, {100});
-  garbage.mutable_workloads(0)->mutable_operations(0)->mutable_histograms(0)->set_buckets("\xff\xff");
+  garbage.mutable_workloads(0)->mutable_operations(0)->mutable_histograms(0)->set_buckets(
+      "\xff\xff");
   EXPECT_FALSE(phase.Add(0, garbage).ok());
   EXPECT_TRUE(phase.CheckResult(0, v1::PhaseResult()).ok());
 }
@@ -120,7 +126,9 @@ TEST(LivePhaseTest, BrakesLookAtMeasuredIntervalsOfTheWholeFleet) {
   v1::AbortIf abort_if;
   abort_if.set_p99_ns(1000);
   LivePhase phase = Phase(abort_if);
-  for (uint32_t worker : {0, 1}) ASSERT_TRUE(phase.Add(worker, Sample(0, {5000}, v1::INTERVAL_CLASS_RAMP)).ok());
+  for (uint32_t worker : {0, 1}) {
+    ASSERT_TRUE(phase.Add(worker, Sample(0, {5000}, v1::INTERVAL_CLASS_RAMP)).ok());
+  }
   phase.TakeComplete();
   EXPECT_EQ(phase.abort_reason(), "");
   for (uint32_t worker : {0, 1}) ASSERT_TRUE(phase.Add(worker, Sample(1, {5000})).ok());

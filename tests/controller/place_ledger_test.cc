@@ -23,7 +23,8 @@ TEST(PlaceLedgerTest, ALostWorkersPlaceWaitsForItsHardStopAlsoWhereOthersShareIt
   ledger.Hold("a", "w1", {kLun});
   ledger.Hold("a", "w2", {kLun});
   ledger.Lose("a", "w1", 1000);
-  EXPECT_EQ(ledger.Find("b", {kLun}, 5000).worker_id, "w1");  // the run goes on: it may take part again
+  // the run goes on: it may take part again
+  EXPECT_EQ(ledger.Find("b", {kLun}, 5000).worker_id, "w1");
   EXPECT_EQ(ledger.End("a"), 1000);
   EXPECT_EQ(ledger.Find("b", {kLun}, 999).worker_id, "w1");
   EXPECT_EQ(ledger.Find("b", {kLun}, 1000).run_id, "");

@@ -2,8 +2,8 @@
 #include <functional>
 #include <set>
 
-#include "controller/plan/assign.h"
 #include "absl/strings/str_cat.h"
+#include "controller/plan/assign.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/validate.h"
@@ -53,7 +53,9 @@ TEST(PlanTest, DefaultsMakeAShortJobWhole) {
 std::vector<std::string> ProblemsOf(v1::JobSpec job) {
   FillDefaults(&job);
   std::vector<std::string> list;
-  for (const v1::Problem& problem : Validate(job)) list.push_back(problem.path() + ": " + problem.message());
+  for (const v1::Problem& problem : Validate(job)) {
+    list.push_back(problem.path() + ": " + problem.message());
+  }
   return list;
 }
 
@@ -66,7 +68,8 @@ TEST(PlanTest, EveryProblemIsNamedWithItsPath) {
   const auto problems = ProblemsOf(job);
   EXPECT_EQ(problems.size(), 5u);
   EXPECT_EQ(problems[0], "targets[0].file.path: 'relative' is not an absolute path");
-  EXPECT_NE(problems[1].find("phases[1].run.ramp: must be a multiple of the interval"), std::string::npos);
+  EXPECT_NE(problems[1].find("phases[1].run.ramp: must be a multiple of the interval"),
+            std::string::npos);
 }
 
 TEST(PlanTest, WhatThisVersionDoesNotDoIsRefusedInWords) {
@@ -76,7 +79,9 @@ TEST(PlanTest, WhatThisVersionDoesNotDoIsRefusedInWords) {
   target->mutable_iscsi()->set_url("iscsi://h/iqn/0");
   const auto problems = ProblemsOf(job);
   EXPECT_EQ(problems.size(), 1u);
-  for (const std::string& problem : problems) EXPECT_NE(problem.find("not in this version"), std::string::npos) << problem;
+  for (const std::string& problem : problems) {
+    EXPECT_NE(problem.find("not in this version"), std::string::npos) << problem;
+  }
 }
 
 // What does not go together is refused at the field that must change, and nothing else is.
@@ -88,26 +93,85 @@ TEST(PlanTest, WorkloadsThatCannotBeAreRefusedWithTheirReason) {
   };
   const Case cases[] = {
       {[](v1::Workload* w) { w->mutable_open_loop(); }, "open_loop", "has no rate"},
-      {[](v1::Workload* w) { w->mutable_open_loop()->set_rate_per_second(5); w->set_max_iops(10); }, "open_loop", "has its rate already"},
-      {[](v1::Workload* w) { w->mutable_open_loop()->mutable_measured()->set_phase("later"); }, "open_loop.measured.phase", "no earlier phase"},
-      {[](v1::Workload* w) { w->set_engine(v1::ENGINE_SYNC); w->set_queue_depth(4); }, "queue_depth", "one I/O in flight"},
+      {[](v1::Workload* w) {
+         w->mutable_open_loop()->set_rate_per_second(5);
+         w->set_max_iops(10);
+       },
+       "open_loop", "has its rate already"},
+      {[](v1::Workload* w) { w->mutable_open_loop()->mutable_measured()->set_phase("later"); },
+       "open_loop.measured.phase", "no earlier phase"},
+      {[](v1::Workload* w) {
+         w->set_engine(v1::ENGINE_SYNC);
+         w->set_queue_depth(4);
+       },
+       "queue_depth", "one I/O in flight"},
       {[](v1::Workload* w) { w->set_engine(v1::ENGINE_MMAP); }, "direct", "page cache"},
       {[](v1::Workload* w) { w->set_engine(v1::ENGINE_NULL); }, "engine", "null targets"},
-      {[](v1::Workload* w) { w->set_engine(v1::ENGINE_LIBAIO); w->mutable_engine_options()->set_submission_polling(true); }, "engine_options", "io_uring's"},
-      {[](v1::Workload* w) { w->set_read_ratio(1); w->mutable_fsync()->set_every(1); }, "fsync", "does not write"},
+      {[](v1::Workload* w) {
+         w->set_engine(v1::ENGINE_LIBAIO);
+         w->mutable_engine_options()->set_submission_polling(true);
+       },
+       "engine_options", "io_uring's"},
+      {[](v1::Workload* w) {
+         w->set_read_ratio(1);
+         w->mutable_fsync()->set_every(1);
+       },
+       "fsync", "does not write"},
       {[](v1::Workload* w) { w->mutable_fsync(); }, "fsync", "says not when"},
-      {[](v1::Workload* w) { w->set_read_ratio(1); w->set_trim_ratio(0.5); }, "trim", "not read"},
-      {[](v1::Workload* w) { w->set_verify(true); w->set_trim_ratio(0.5); }, "verify", "trimmed"},
-      {[](v1::Workload* w) { w->set_verify(true); w->mutable_content()->mutable_zeros(); }, "content", "leave content out"},
-      {[](v1::Workload* w) { w->mutable_pattern()->mutable_shuffled(); w->add_block_sizes()->set_block_size_bytes(4096); }, "pattern", "one block size"},
-      {[](v1::Workload* w) { auto* z = w->mutable_pattern()->mutable_hot_zones()->add_zones(); z->set_io_ratio(0.5); z->set_size_ratio(0.1); }, "pattern.hot_zones.zones", "not 100%"},
+      {[](v1::Workload* w) {
+         w->set_read_ratio(1);
+         w->set_trim_ratio(0.5);
+       },
+       "trim", "not read"},
+      {[](v1::Workload* w) {
+         w->set_verify(true);
+         w->set_trim_ratio(0.5);
+       },
+       "verify", "trimmed"},
+      {[](v1::Workload* w) {
+         w->set_verify(true);
+         w->mutable_content()->mutable_zeros();
+       },
+       "content", "leave content out"},
+      {[](v1::Workload* w) {
+         w->mutable_pattern()->mutable_shuffled();
+         w->add_block_sizes()->set_block_size_bytes(4096);
+       },
+       "pattern", "one block size"},
+      {[](v1::Workload* w) {
+         auto* z = w->mutable_pattern()->mutable_hot_zones()->add_zones();
+         z->set_io_ratio(0.5);
+         z->set_size_ratio(0.1);
+       },
+       "pattern.hot_zones.zones", "not 100%"},
       {[](v1::Workload* w) { w->set_create(true); }, "create", "sequential"},
-      {[](v1::Workload* w) { w->set_files_per_thread(true); w->set_threads(2); }, "files_per_thread", "1 files for 2 threads"},
-      {[](v1::Workload* w) { auto* line = w->add_access(); line->set_block_size_bytes(1000); }, "access[0].block_size", "O_DIRECT"},
-      {[](v1::Workload* w) { w->set_block_size_bytes(8192); w->add_block_sizes()->set_block_size_bytes(4096); }, "block_size", "cannot stand beside"},
-      {[](v1::Workload* w) { w->mutable_engine_options()->set_batch(2); }, "engine_options.batch", "larger than the queue depth"},
-      {[](v1::Workload* w) { w->set_block_size_bytes(1 << 20); w->set_merge(128); }, "merge", "largest is 64 MiB"},
-      {[](v1::Workload* w) { w->mutable_content()->mutable_zeros(); w->mutable_content()->set_duplicate_ratio(0.5); }, "content", "zeros"},
+      {[](v1::Workload* w) {
+         w->set_files_per_thread(true);
+         w->set_threads(2);
+       },
+       "files_per_thread", "1 files for 2 threads"},
+      {[](v1::Workload* w) {
+         auto* line = w->add_access();
+         line->set_block_size_bytes(1000);
+       },
+       "access[0].block_size", "O_DIRECT"},
+      {[](v1::Workload* w) {
+         w->set_block_size_bytes(8192);
+         w->add_block_sizes()->set_block_size_bytes(4096);
+       },
+       "block_size", "cannot stand beside"},
+      {[](v1::Workload* w) { w->mutable_engine_options()->set_batch(2); }, "engine_options.batch",
+       "larger than the queue depth"},
+      {[](v1::Workload* w) {
+         w->set_block_size_bytes(1 << 20);
+         w->set_merge(128);
+       },
+       "merge", "largest is 64 MiB"},
+      {[](v1::Workload* w) {
+         w->mutable_content()->mutable_zeros();
+         w->mutable_content()->set_duplicate_ratio(0.5);
+       },
+       "content", "zeros"},
   };
   for (const Case& c : cases) {
     v1::JobSpec job = Job();
@@ -118,9 +182,11 @@ TEST(PlanTest, WorkloadsThatCannotBeAreRefusedWithTheirReason) {
     const auto problems = ProblemsOf(job);
     bool found = false;
     for (const std::string& problem : problems) {
-      found = found || (problem.find(absl::StrCat("phases[1].run.workloads[0].", c.field)) == 0 && problem.find(c.words) != std::string::npos);
+      found = found || (problem.find(absl::StrCat("phases[1].run.workloads[0].", c.field)) == 0 &&
+                        problem.find(c.words) != std::string::npos);
     }
-    EXPECT_TRUE(found) << c.field << ": " << c.words << "; found " << (problems.empty() ? "nothing" : problems[0]);
+    EXPECT_TRUE(found) << c.field << ": " << c.words << "; found "
+                       << (problems.empty() ? "nothing" : problems[0]);
   }
 }
 
@@ -150,7 +216,9 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
   v1::JobSpec job = Job();
   v1::PhaseSpec* curve = job.add_phases();
   curve->set_name("curve");
-  for (double share : {0.1, 0.5, 1.0}) curve->mutable_run()->mutable_curve()->add_share_ratio(share);
+  for (double share : {0.1, 0.5, 1.0}) {
+    curve->mutable_run()->mutable_curve()->add_share_ratio(share);
+  }
   curve->mutable_run()->set_duration_ns(1000000000);
   curve->mutable_run()->add_workloads()->mutable_open_loop()->mutable_measured()->set_phase("run");
   FillDefaults(&job);
@@ -174,7 +242,9 @@ TEST(PlanTest, HostRanges) {
 }
 
 TEST(PlanTest, RangesOfHostsAreCountedBeforeTheyAreMade) {
-  for (const char* text : {"x[4294967295-4294967295]", "x[0-65535][0-65535]", "x[0-99][0-99][0-99]", "[a,b][a,b][a,b][a,b][a,b][a,b][a,b][a,b][a,b]", "x[1-2", "../..", "a b", "x[1\n]"}) {
+  for (const char* text :
+       {"x[4294967295-4294967295]", "x[0-65535][0-65535]", "x[0-99][0-99][0-99]",
+        "[a,b][a,b][a,b][a,b][a,b][a,b][a,b][a,b][a,b]", "x[1-2", "../..", "a b", "x[1\n]"}) {
     const auto names = ExpandHostNames(text);
     EXPECT_TRUE(absl::IsInvalidArgument(names.status()) || names->size() < 3) << text;
   }
@@ -188,12 +258,16 @@ TEST(PlanTest, RangesOfHostsAreCountedBeforeTheyAreMade) {
 
 TEST(PlanTest, NamesOfAWholeJobAreCountedBeforeTheyAreMade) {
   v1::JobSpec job = Job();
-  for (const char* name : {"a[1-10000]", "b", "c[0-999999999]"}) job.mutable_hosts()->add_names(name);
+  for (const char* name : {"a[1-10000]", "b", "c[0-999999999]"}) {
+    job.mutable_hosts()->add_names(name);
+  }
   EXPECT_FALSE(CheckLimits(job).empty());
   EXPECT_TRUE(absl::IsInvalidArgument(ExpandHostNames("b", 0).status()));
   job = Job();
   v1::PhaseSpec many;
-  for (int w = 0; w < 64; ++w) many.mutable_run()->add_workloads()->mutable_hosts()->add_names("a[1-9999]");
+  for (int w = 0; w < 64; ++w) {
+    many.mutable_run()->add_workloads()->mutable_hosts()->add_names("a[1-9999]");
+  }
   for (int p = 0; p < 20; ++p) *job.add_phases() = many;
   EXPECT_FALSE(CheckLimits(job).empty());
 }
@@ -203,37 +277,70 @@ TEST(PlanTest, WhatIsBeyondAnyLimitIsNamedBeforeAnythingIsDone) {
     std::function<void(v1::JobSpec*)> spoil;
     const char* words;
   };
-  const auto workload = [](v1::JobSpec* job) { return job->mutable_phases(1)->mutable_run()->mutable_workloads(0); };
+  const auto workload = [](v1::JobSpec* job) {
+    return job->mutable_phases(1)->mutable_run()->mutable_workloads(0);
+  };
   const double nan = std::nan("");
   const Case cases[] = {
-      {[&](v1::JobSpec* j) { workload(j)->set_read_ratio(nan); }, "phases[1].run.workloads[0].read: is not a finite number"},
-      {[&](v1::JobSpec* j) { workload(j)->mutable_content()->set_compressed_ratio(nan); }, "content.compressed: is not a finite number"},
-      {[&](v1::JobSpec* j) { workload(j)->mutable_pattern()->mutable_zipf()->set_theta(nan); }, "pattern.zipf.theta: is not a finite number"},
-      {[&](v1::JobSpec* j) { workload(j)->mutable_pattern()->mutable_normal()->set_deviation_ratio(1e300); }, "pattern.normal.deviation: "},
-      {[&](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->set_duration_ns(-1); }, "phases[1].run.duration: "},
+      {[&](v1::JobSpec* j) { workload(j)->set_read_ratio(nan); },
+       "phases[1].run.workloads[0].read: is not a finite number"},
+      {[&](v1::JobSpec* j) { workload(j)->mutable_content()->set_compressed_ratio(nan); },
+       "content.compressed: is not a finite number"},
+      {[&](v1::JobSpec* j) { workload(j)->mutable_pattern()->mutable_zipf()->set_theta(nan); },
+       "pattern.zipf.theta: is not a finite number"},
+      {[&](v1::JobSpec* j) {
+         workload(j)->mutable_pattern()->mutable_normal()->set_deviation_ratio(1e300);
+       },
+       "pattern.normal.deviation: "},
+      {[&](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->set_duration_ns(-1); },
+       "phases[1].run.duration: "},
       {[&](v1::JobSpec* j) { j->mutable_deadlines()->set_arm_ns(-1); }, "deadlines.arm: "},
-      {[&](v1::JobSpec* j) { j->mutable_deadlines()->set_drain_ns(INT64_MAX); }, "deadlines.drain: "},
-      {[&](v1::JobSpec* j) { workload(j)->set_engine(static_cast<v1::Engine>(77)); }, "engine: has the value 77"},
+      {[&](v1::JobSpec* j) { j->mutable_deadlines()->set_drain_ns(INT64_MAX); },
+       "deadlines.drain: "},
+      {[&](v1::JobSpec* j) { workload(j)->set_engine(static_cast<v1::Engine>(77)); },
+       "engine: has the value 77"},
       {[&](v1::JobSpec* j) { j->set_name(std::string(1 << 20, 'x')); }, "the job has"},
-      {[&](v1::JobSpec* j) { j->set_name(std::string(1000, 'x')); }, "name: has 1000 bytes; the most is 128"},
-      {[&](v1::JobSpec* j) { j->set_name("a\x1b]0;title\x07"); }, "name: 'a\\x1b]0;title\\x07' has control characters"},
-      {[&](v1::JobSpec* j) { j->set_name(std::string("a\0b", 3)); }, "name: 'a\\x00b' has control characters"},
+      {[&](v1::JobSpec* j) { j->set_name(std::string(1000, 'x')); },
+       "name: has 1000 bytes; the most is 128"},
+      {[&](v1::JobSpec* j) { j->set_name("a\x1b]0;title\x07"); },
+       "name: 'a\\x1b]0;title\\x07' has control characters"},
+      {[&](v1::JobSpec* j) { j->set_name(std::string("a\0b", 3)); },
+       "name: 'a\\x00b' has control characters"},
       {[&](v1::JobSpec* j) { j->set_name("\xff"); }, "is not UTF-8"},
-      {[&](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->mutable_expect()->set_iops(nan); }, "expect.iops: is not a finite number"},
-      {[&](v1::JobSpec* j) { workload(j)->set_max_iops(INFINITY); }, "max_iops: is not a finite number"},
-      {[&](v1::JobSpec* j) { j->mutable_targets(0)->mutable_file()->set_count(65537); }, "count: 65537 is too large"},
-      {[&](v1::JobSpec* j) { j->mutable_hosts()->add_names("x[4294967295-4294967295]"); }, "hosts.names[0]: "},
-      {[&](v1::JobSpec* j) { workload(j)->mutable_hosts()->add_names("x[0-65535][0-65535]"); }, "workloads[0].hosts.names[0]: "},
-      {[&](v1::JobSpec* j) { for (int i = 0; i < 60000; ++i) j->add_phases()->mutable_cleanup(); }, "phases: has 60003 items; the most is 1000"},
-      {[&](v1::JobSpec* j) { for (int i = 0; i < 50; ++i) { auto* w = j->mutable_phases(1)->mutable_run()->add_workloads(); w->set_threads(1024); } }, "threads on a worker; the most is 4096"},
-      {[&](v1::JobSpec* j) { (*j->mutable_labels())["k"] = std::string(10000, 'x'); }, "labels: has 10000 bytes"},
+      {[&](v1::JobSpec* j) {
+         j->mutable_phases(1)->mutable_run()->mutable_expect()->set_iops(nan);
+       },
+       "expect.iops: is not a finite number"},
+      {[&](v1::JobSpec* j) { workload(j)->set_max_iops(INFINITY); },
+       "max_iops: is not a finite number"},
+      {[&](v1::JobSpec* j) { j->mutable_targets(0)->mutable_file()->set_count(65537); },
+       "count: 65537 is too large"},
+      {[&](v1::JobSpec* j) { j->mutable_hosts()->add_names("x[4294967295-4294967295]"); },
+       "hosts.names[0]: "},
+      {[&](v1::JobSpec* j) { workload(j)->mutable_hosts()->add_names("x[0-65535][0-65535]"); },
+       "workloads[0].hosts.names[0]: "},
+      {[&](v1::JobSpec* j) {
+         for (int i = 0; i < 60000; ++i) j->add_phases()->mutable_cleanup();
+       },
+       "phases: has 60003 items; the most is 1000"},
+      {[&](v1::JobSpec* j) {
+         for (int i = 0; i < 50; ++i) {
+           auto* w = j->mutable_phases(1)->mutable_run()->add_workloads();
+           w->set_threads(1024);
+         }
+       },
+       "threads on a worker; the most is 4096"},
+      {[&](v1::JobSpec* j) { (*j->mutable_labels())["k"] = std::string(10000, 'x'); },
+       "labels: has 10000 bytes"},
   };
   EXPECT_TRUE(CheckLimits(Job()).empty());
   for (const Case& c : cases) {
     v1::JobSpec job = Job();
     c.spoil(&job);
     std::string all;
-    for (const v1::Problem& problem : CheckLimits(job)) all += problem.path() + ": " + problem.message() + "\n";
+    for (const v1::Problem& problem : CheckLimits(job)) {
+      all += problem.path() + ": " + problem.message() + "\n";
+    }
     EXPECT_NE(all.find(c.words), std::string::npos) << c.words << "; found: " << all.substr(0, 300);
   }
 }
@@ -331,7 +438,8 @@ TEST(PlanTest, SlicesOfASharedTargetTouchNoByteTwice) {
   EXPECT_LE(end, uint64_t{100} << 20);
   // A lost worker does not move the others.
   const auto rest = *MakeAssignments(run, 0, 1, {0, 2});
-  EXPECT_EQ(rest[1].targets(0).slice_begin_bytes(), (*MakeAssignments(run, 0, 1, {0, 1, 2}))[2].targets(0).slice_begin_bytes());
+  EXPECT_EQ(rest[1].targets(0).slice_begin_bytes(),
+            (*MakeAssignments(run, 0, 1, {0, 1, 2}))[2].targets(0).slice_begin_bytes());
 }
 
 TEST(PlanTest, LimitsAreSharedOutExactlyAndSeedsDiffer) {
@@ -380,7 +488,9 @@ TEST(PlanTest, OneThingUnderTwoNamesIsRefused) {
   part->set_end_bytes(2 << 20);
   const FleetCheck check = CheckFleet(job, run.workers, {});
   ASSERT_EQ(check.refusals.size(), 1u);
-  EXPECT_NE(check.refusals[0].find("targets t and partition are the same bytes under two names"), std::string::npos) << check.refusals[0];
+  EXPECT_NE(check.refusals[0].find("targets t and partition are the same bytes under two names"),
+            std::string::npos)
+      << check.refusals[0];
   whole->set_end_bytes(1 << 20);
   EXPECT_TRUE(CheckFleet(job, run.workers, {}).refusals.empty());
 }
@@ -398,10 +508,16 @@ TEST(PlanTest, SpaceIsReckonedOverAllWorkersAndSomeStaysFree) {
     found->set_file_places(std::string(7, 'x') + static_cast<char>(i));
   }
   EXPECT_TRUE(CheckFleet(job, run.workers, {}).refusals.empty());
-  for (PlanWorker& worker : run.workers) worker.inspection.mutable_targets(0)->set_missing_bytes(72 * kMib);  // 288 of 302, and 20 stay free
+  // 288 of 302, and 20 stay free
+  for (PlanWorker& worker : run.workers) {
+    worker.inspection.mutable_targets(0)->set_missing_bytes(72 * kMib);
+  }
   const FleetCheck check = CheckFleet(job, run.workers, {});
   ASSERT_EQ(check.refusals.size(), 1u);
-  EXPECT_NE(check.refusals[0].find("all workers together need 288 MiB, its file system has 302 MiB free, of which 20 MiB stay free"), std::string::npos) << check.refusals[0];
+  EXPECT_NE(check.refusals[0].find("all workers together need 288 MiB, its file system has 302 MiB "
+                                   "free, of which 20 MiB stay free"),
+            std::string::npos)
+      << check.refusals[0];
 }
 
 TEST(PlanTest, TheStoresOwnFileSystemIsFilledOnlyWhereItIsSaidTwice) {
@@ -412,7 +528,8 @@ TEST(PlanTest, TheStoresOwnFileSystemIsFilledOnlyWhereItIsSaidTwice) {
   for (const bool by_job : {false, true}) {
     for (const bool by_operator : {false, true}) {
       job.set_store_filesystem(by_job);
-      EXPECT_EQ(CheckFleet(job, run.workers, {"", "boot:7:0", by_operator}).refusals.empty(), by_job && by_operator);
+      EXPECT_EQ(CheckFleet(job, run.workers, {"", "boot:7:0", by_operator}).refusals.empty(),
+                by_job && by_operator);
     }
   }
   EXPECT_TRUE(CheckFleet(job, run.workers, {"", "boot:8:0", false}).refusals.empty());
@@ -424,7 +541,8 @@ TEST(PlanTest, MadeUpFiguresAreNotAddedToRealOnes) {
   run.workers[0].inspection.set_synthetic(true);
   const FleetCheck mixed = CheckFleet(job, run.workers, {});
   ASSERT_EQ(mixed.refusals.size(), 1u);
-  EXPECT_NE(mixed.refusals[0].find("1 of 2 workers are synthetic"), std::string::npos) << mixed.refusals[0];
+  EXPECT_NE(mixed.refusals[0].find("1 of 2 workers are synthetic"), std::string::npos)
+      << mixed.refusals[0];
   run.workers[1].inspection.set_synthetic(true);
   EXPECT_TRUE(CheckFleet(job, run.workers, {}).refusals.empty());
 }

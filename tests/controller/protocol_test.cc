@@ -1,4 +1,5 @@
-// The worker's protocol over a real gRPC server and real sockets: who is refused, with which words, and that nobody else is harmed.
+// The worker's protocol over a real gRPC server and real sockets: who is refused, with which words,
+// and that nobody else is harmed.
 
 #include <chrono>
 #include <condition_variable>
@@ -23,18 +24,22 @@ using DeliverCall = grpc::ClientReaderWriter<v1::Delivery, v1::DeliveryAck>;
 class Gateway final : public v1::WorkerService::CallbackService {
  public:
   Gateway(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override {
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(
+      grpc::CallbackServerContext* context) override {
     ++calls_;
     return new ControlStream(fleet_, context, certificate_);
   }
-  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(grpc::CallbackServerContext*) override { return DeliverStream::Make(fleet_, ingest_, certificate_); }
+  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(
+      grpc::CallbackServerContext*) override {
+    return DeliverStream::Make(fleet_, ingest_, certificate_);
+  }
 
  private:
   Fleet* fleet_;
   IngestPipeline* ingest_;
 
  public:
-  std::string certificate_;  // whose every caller is
+  std::string certificate_;    // whose every caller is
   std::atomic<int> calls_{0};  // of Control
 };
 
@@ -42,8 +47,14 @@ class ProtocolTest : public testing::Test {
  protected:
   ProtocolTest()
       : fleet_({7, "store", 1000000000}, &common::SystemClock(),
-               {[this](const v1::Hello& hello) { Tell("attached " + hello.worker_id()), Count(&attached_); }, [this](const std::string&, const v1::WorkerMessage&) { Count(&messages_); },
-                [this](const std::string& id, const std::string&) { Tell("lost " + id), Count(&lost_), on_lost_(id); }, [this](const std::string&) { Count(&intruders_); }}),
+               {[this](const v1::Hello& hello) {
+                  Tell("attached " + hello.worker_id()), Count(&attached_);
+                },
+                [this](const std::string&, const v1::WorkerMessage&) { Count(&messages_); },
+                [this](const std::string& id, const std::string&) {
+                  Tell("lost " + id), Count(&lost_), on_lost_(id);
+                },
+                [this](const std::string&) { Count(&intruders_); }}),
         ingest_(Pipeline()),
         gateway_(&fleet_, &ingest_) {
     for (int i = 0; i < 7; ++i) (void)store_.AcquireEpoch("test");
@@ -63,7 +74,8 @@ class ProtocolTest : public testing::Test {
     builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
     builder.RegisterService(&gateway_);
     server_ = builder.BuildAndStart();
-    stub_ = v1::WorkerService::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port), grpc::InsecureChannelCredentials()));
+    stub_ = v1::WorkerService::NewStub(grpc::CreateChannel("127.0.0.1:" + std::to_string(port),
+                                                           grpc::InsecureChannelCredentials()));
   }
   ~ProtocolTest() override {
     fleet_.Shutdown();
@@ -93,7 +105,9 @@ class ProtocolTest : public testing::Test {
     return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return *counter >= value; });
   }
 
-  static v1::WorkerMessage Hello(const std::string& host, uint32_t version = v1::PROTOCOL_VERSION_CURRENT, const std::string& id = common::NewUuid()) {
+  static v1::WorkerMessage Hello(const std::string& host,
+                                 uint32_t version = v1::PROTOCOL_VERSION_CURRENT,
+                                 const std::string& id = common::NewUuid()) {
     v1::WorkerMessage message;
     v1::Hello* hello = message.mutable_hello();
     hello->set_protocol_version(version);
@@ -128,7 +142,10 @@ class ProtocolTest : public testing::Test {
     v1::Delivery delivery;
     *delivery.mutable_batch()->mutable_phase() = Phase();
     delivery.mutable_batch()->set_first_sequence(first);
-    for (int i = 0; i < items; ++i) delivery.mutable_batch()->add_items()->mutable_interval()->set_interval(static_cast<uint32_t>(first) + i);
+    for (int i = 0; i < items; ++i) {
+      delivery.mutable_batch()->add_items()->mutable_interval()->set_interval(
+          static_cast<uint32_t>(first) + i);
+    }
     return delivery;
   }
 
@@ -151,7 +168,9 @@ class ProtocolTest : public testing::Test {
 TEST_F(ProtocolTest, AnotherVersionIsRefusedWithWords) {
   const v1::ControllerMessage answer = Say(Hello("node1", 99));
   ASSERT_TRUE(answer.has_refused());
-  EXPECT_EQ(answer.refused().reason(), "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 3: install the same Lockstep on both");
+  EXPECT_EQ(answer.refused().reason(),
+            "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 3: install "
+            "the same Lockstep on both");
   EXPECT_EQ(attached_, 0);
 }
 
@@ -159,7 +178,8 @@ TEST_F(ProtocolTest, WhoDoesNotSayHelloOrHasNoIdentityIsRefused) {
   v1::WorkerMessage heartbeat;
   heartbeat.mutable_heartbeat();
   EXPECT_EQ(Say(heartbeat).refused().reason(), "the first message must be Hello");
-  EXPECT_EQ(Say(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, "me")).refused().reason(), "its worker, host or instance id is not a UUID");
+  EXPECT_EQ(Say(Hello("node1", v1::PROTOCOL_VERSION_CURRENT, "me")).refused().reason(),
+            "its worker, host or instance id is not a UUID");
 }
 
 TEST_F(ProtocolTest, AttachedTwiceOrUnderATakenNameIsRefusedAndTheFirstStays) {
@@ -171,8 +191,13 @@ TEST_F(ProtocolTest, AttachedTwiceOrUnderATakenNameIsRefusedAndTheFirstStays) {
   ASSERT_TRUE(call->Read(&welcome));
   EXPECT_TRUE(welcome.has_welcome());
   EXPECT_EQ(welcome.epoch(), 7u);
-  EXPECT_NE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id)).refused().reason().find("is attached already"), std::string::npos);
-  EXPECT_NE(Say(Hello("node1")).refused().reason().find("start this one with --name"), std::string::npos);
+  EXPECT_NE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id))
+                .refused()
+                .reason()
+                .find("is attached already"),
+            std::string::npos);
+  EXPECT_NE(Say(Hello("node1")).refused().reason().find("start this one with --name"),
+            std::string::npos);
   EXPECT_TRUE(fleet_.IsAttached(id));
   v1::WorkerMessage armed;
   armed.mutable_armed();
@@ -222,7 +247,9 @@ class DeliverTest : public ProtocolTest {
     control_->Read(&welcome);
     session_ = welcome.welcome().session();
     ingest_.Open(Phase(), {{id_, {0, "node1"}}}, 1, {},
-                 {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](uint32_t, const v1::PhaseResult&, const std::string&) {}}, {});
+                 {[](const v1::FleetInterval&) {}, [](const std::string&) {},
+                  [](uint32_t, const v1::PhaseResult&, const std::string&) {}},
+                 {});
     deliver_ = stub_->Deliver(&deliver_context_);
     v1::Delivery hello;
     hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
@@ -282,8 +309,16 @@ TEST_F(ProtocolTest, AWorkersIdAndItsHostsNameBelongToTheCertificateTheyWereFirs
   EXPECT_TRUE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id)).has_welcome());
   EXPECT_TRUE(Reach(&lost_, 1));
   gateway_.certificate_ = "node1";
-  EXPECT_NE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id)).refused().reason().find("belongs to the certificate node2, not to the certificate node1"), std::string::npos);
-  EXPECT_NE(Say(Hello("node2")).refused().reason().find("the host name node2 belongs to the certificate node2"), std::string::npos);
+  EXPECT_NE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id))
+                .refused()
+                .reason()
+                .find("belongs to the certificate node2, not to the certificate node1"),
+            std::string::npos);
+  EXPECT_NE(Say(Hello("node2"))
+                .refused()
+                .reason()
+                .find("the host name node2 belongs to the certificate node2"),
+            std::string::npos);
   EXPECT_TRUE(Reach(&intruders_, 2));
   EXPECT_TRUE(Say(Hello("node1")).has_welcome());
   gateway_.certificate_ = "node2";
@@ -295,19 +330,22 @@ TEST_F(ProtocolTest, AWorkersIdAndItsHostsNameBelongToTheCertificateTheyWereFirs
 }
 
 TEST_F(ProtocolTest, NamesThatWouldReachATerminalOrAPathAreRefused) {
-  for (const std::string& name : {std::string("../.."), std::string("a b"), std::string("x\x1b]0;owned\x07"), std::string("a\nb"), std::string(10000, 'n'), std::string()}) {
+  for (const std::string& name :
+       {std::string("../.."), std::string("a b"), std::string("x\x1b]0;owned\x07"),
+        std::string("a\nb"), std::string(10000, 'n'), std::string()}) {
     EXPECT_TRUE(Say(Hello(name)).has_refused()) << name.substr(0, 20);
   }
   v1::WorkerMessage many = Hello("node1");
   for (int i = 0; i < 5000; ++i) many.mutable_hello()->add_allow("/x");
-  EXPECT_NE(Say(many).refused().reason().find("allow: has 5000 items; the most is 1000"), std::string::npos);
+  EXPECT_NE(Say(many).refused().reason().find("allow: has 5000 items; the most is 1000"),
+            std::string::npos);
   EXPECT_EQ(attached_, 0);
 }
 
 TEST_F(DeliverTest, NothingIsStoredTwiceAndAGapIsSentBack) {
   EXPECT_EQ(Ack(Batch(0, 3)).committed(), 3u);
-  EXPECT_EQ(Ack(Batch(0, 3)).committed(), 3u);   // again, all of it
-  EXPECT_EQ(Ack(Batch(1, 4)).committed(), 5u);   // again, and two more
+  EXPECT_EQ(Ack(Batch(0, 3)).committed(), 3u);  // again, all of it
+  EXPECT_EQ(Ack(Batch(1, 4)).committed(), 5u);  // again, and two more
   const v1::DeliveryAck gap = Ack(Batch(9, 1));
   EXPECT_EQ(gap.refused(), "sequence 9 came before 5");
   EXPECT_EQ(gap.committed(), 5u);
@@ -336,7 +374,11 @@ TEST_F(DeliverTest, SamplesOfAPhaseThatIsNotThereAreRefusedForGood) {
 
 TEST_F(DeliverTest, GarbageIsRefusedAndStoresNothing) {
   v1::Delivery garbage = Batch(0, 1);
-  v1::OperationCounters* c = garbage.mutable_batch()->mutable_items(0)->mutable_interval()->add_workloads()->add_operations();
+  v1::OperationCounters* c = garbage.mutable_batch()
+                                 ->mutable_items(0)
+                                 ->mutable_interval()
+                                 ->add_workloads()
+                                 ->add_operations();
   c->add_histograms()->set_buckets("\xff");
   EXPECT_TRUE(Ack(garbage).final());
   v1::Delivery empty = Batch(0, 0);
@@ -364,7 +406,8 @@ TEST_F(DeliverTest, SamplesAfterTheResultAreRefused) {
   EXPECT_EQ(Ack(Batch(2, 1)).refused(), "an item after the worker's result");
 }
 
-// A worker that piles up what it is not answered is not read from; its connection, and everybody else's, stay.
+// A worker that piles up what it is not answered is not read from; its connection, and everybody
+// else's, stay.
 TEST_F(DeliverTest, FloodingIsHeldBack) {
   for (uint64_t i = 0; i < 400; ++i) ASSERT_TRUE(deliver_->Write(Batch(i, 1)));
   uint64_t committed = 0;
@@ -396,7 +439,8 @@ TEST_F(ProtocolTest, AWorkerThatFloodsIsSentAwayWithWords) {
   EXPECT_EQ(Say(Hello("node2")).has_welcome(), true);  // others are served
 }
 
-// Its connection is dropped without a word to it; the same process comes back, and nobody held it for lost.
+// Its connection is dropped without a word to it; the same process comes back, and nobody held it
+// for lost.
 TEST_F(ProtocolTest, TheSameProcessIsTakenBackWithinTheLease) {
   const v1::WorkerMessage hello = Hello("node1");
   EXPECT_TRUE(Say(hello).has_welcome());
@@ -404,7 +448,8 @@ TEST_F(ProtocolTest, TheSameProcessIsTakenBackWithinTheLease) {
   EXPECT_EQ(lost_, 0);
   v1::WorkerMessage other = hello;
   other.mutable_hello()->set_instance_id(common::NewUuid());
-  // Another process is refused for as long as the connection of the first is not known to have ended.
+  // Another process is refused for as long as the connection of the first is not known to have
+  // ended.
   v1::ControllerMessage answer = Say(other);
   while (answer.has_refused() && answer.refused().retry()) answer = Say(other);
   EXPECT_TRUE(answer.has_welcome());
@@ -419,7 +464,9 @@ TEST_F(ProtocolTest, AWorkerThatReturnsWhileItsLossIsToldIsNotLostAfterItAttache
   on_lost_ = [&](const std::string& id) {
     if (returning.joinable()) return;
     const int calls = gateway_.calls_;
-    returning = std::thread([this, &second, &first, id] { EXPECT_TRUE(Say(id == first.hello().worker_id() ? second : first).has_welcome()); });
+    returning = std::thread([this, &second, &first, id] {
+      EXPECT_TRUE(Say(id == first.hello().worker_id() ? second : first).has_welcome());
+    });
     // Its call has come, and it has had some time to get as far as it can.
     while (gateway_.calls_ == calls) std::this_thread::yield();
     for (int i = 0; i < 10000; ++i) std::this_thread::yield();
@@ -427,7 +474,8 @@ TEST_F(ProtocolTest, AWorkerThatReturnsWhileItsLossIsToldIsNotLostAfterItAttache
   EXPECT_TRUE(Say(first).has_welcome());
   EXPECT_TRUE(Say(second).has_welcome());
   EXPECT_TRUE(Reach(&attached_, 3));
-  EXPECT_TRUE(Reach(&lost_, 2));  // the one that did not return, and the other at the latest when its second lease has ended
+  // the one that did not return, and the other at the latest when its second lease has ended
+  EXPECT_TRUE(Reach(&lost_, 2));
   if (returning.joinable()) returning.join();
   std::lock_guard<std::mutex> lock(mutex_);
   for (const v1::WorkerMessage& hello : {first, second}) {

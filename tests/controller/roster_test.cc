@@ -6,7 +6,9 @@
 namespace lockstep::controller {
 namespace {
 
-Roster::Identity Worker(const std::string& host) { return {common::NewUuid(), common::NewUuid(), common::NewUuid(), host, "boot"}; }
+Roster::Identity Worker(const std::string& host) {
+  return {common::NewUuid(), common::NewUuid(), common::NewUuid(), host, "boot"};
+}
 
 TEST(RosterTest, ANameOrAnIdIsOneWorkers) {
   Roster roster(1000);

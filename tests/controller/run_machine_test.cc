@@ -11,7 +11,9 @@ namespace {
 
 RunPlan Plan(uint32_t workers, LossPolicy loss = LossPolicy::kAbort, uint32_t min_hosts = 1) {
   RunPlan plan;
-  plan.phases = {{"prepare", PhaseKind::kPrepare, 1000}, {"mix", PhaseKind::kRun, 1000}, {"cleanup", PhaseKind::kCleanup, 1000}};
+  plan.phases = {{"prepare", PhaseKind::kPrepare, 1000},
+                 {"mix", PhaseKind::kRun, 1000},
+                 {"cleanup", PhaseKind::kCleanup, 1000}};
   for (uint32_t i = 0; i < workers; ++i) plan.hosts.push_back("node" + std::to_string(i));
   plan.on_worker_loss = loss;
   plan.min_hosts = min_hosts;
@@ -31,7 +33,10 @@ const A* Find(const std::vector<Action>& actions) {
 // Walks the machine to a point of a phase.
 class Driver {
  public:
-  explicit Driver(RunPlan plan, ResumePoint from = {}) : machine_(std::move(plan), std::move(from)) { Do(event::Begin{}); }
+  explicit Driver(RunPlan plan, ResumePoint from = {})
+      : machine_(std::move(plan), std::move(from)) {
+    Do(event::Begin{});
+  }
   const std::vector<Action>& Do(const Event& event) { return last_ = machine_.Handle(event); }
   void ToArming() { Do(event::PhaseRecorded{}); }
   void ToCommitting() {
@@ -73,7 +78,8 @@ TEST(RunMachineTest, AllPhasesInOrderThenDone) {
   EXPECT_TRUE(driver.machine().over());
 }
 
-// A result says that a worker is done; only its own word on the commands' stream proves that its load has ended.
+// A result says that a worker is done; only its own word on the commands' stream proves that its
+// load has ended.
 TEST(RunMachineTest, AResultAloneClosesNothingBeforeTheDeadline) {
   Driver driver(Plan(2));
   driver.Complete();
@@ -88,7 +94,9 @@ TEST(RunMachineTest, AResultAloneClosesNothingBeforeTheDeadline) {
   Driver confirmed = driver;
   EXPECT_NE(Find<action::ClosePhase>(confirmed.Do(event::Idle{1, true, false})), nullptr);
   Driver reattached = driver;
-  EXPECT_NE(Find<action::ClosePhase>(reattached.Do(event::Attached{1, event::Attached::State::kIdle, true, "", false, false})), nullptr);
+  EXPECT_NE(Find<action::ClosePhase>(reattached.Do(
+                event::Attached{1, event::Attached::State::kIdle, true, "", false, false})),
+            nullptr);
   // By the deadline it has ended by itself.
   EXPECT_NE(Find<action::ClosePhase>(driver.Do(event::Deadline{token})), nullptr);
 }
@@ -182,12 +190,14 @@ TEST(RunMachineTest, AMissedBarrierNamesWhoMissedIt) {
   driver.Do(event::Armed{1});
   const auto* stop = Find<action::StopNow>(driver.Do(event::Deadline{token}));
   ASSERT_NE(stop, nullptr);
-  EXPECT_NE(stop->reason.find("not armed before the deadline: node0, node2"), std::string::npos) << stop->reason;
+  EXPECT_NE(stop->reason.find("not armed before the deadline: node0, node2"), std::string::npos)
+      << stop->reason;
   EXPECT_TRUE(driver.Do(event::Deadline{token}).empty());  // an old token means nothing
 }
 
-// Random events in random order, some of them absurd: nothing starts before its time, and every run ends.
-// Under `retry`, a phase without a worker's part comes to nothing; it is begun again when that worker is back.
+// Random events in random order, some of them absurd: nothing starts before its time, and every run
+// ends. Under `retry`, a phase without a worker's part comes to nothing; it is begun again when
+// that worker is back.
 TEST(RunMachineTest, RetryBeginsThePhaseAgainWithTheWorkerThatCameBack) {
   RunPlan plan = Plan(3, LossPolicy::kRetry);
   plan.rejoin_ns = 77;
@@ -245,7 +255,8 @@ TEST(RunMachineTest, RetryGoesOnWithoutAWorkerThatStaysAwayWhileEnoughAreLeft) {
       driver.Complete();
       ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);
       EXPECT_EQ(Find<action::EndRun>(driver.last())->state, "aborted");
-      EXPECT_NE(Find<action::EndRun>(driver.last())->outcome.find("did not return: node1"), std::string::npos);
+      EXPECT_NE(Find<action::EndRun>(driver.last())->outcome.find("did not return: node1"),
+                std::string::npos);
     }
   }
 }
@@ -263,7 +274,8 @@ TEST(RunMachineTest, APhaseIsBegunAgainThreeTimesAtMost) {
   }
   driver.Complete();  // cleanup
   ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);
-  EXPECT_NE(Find<action::EndRun>(driver.last())->outcome.find("(attempt 4 of 4)"), std::string::npos);
+  EXPECT_NE(Find<action::EndRun>(driver.last())->outcome.find("(attempt 4 of 4)"),
+            std::string::npos);
 }
 
 TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatHadNoT) {
@@ -293,11 +305,17 @@ TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
   EXPECT_TRUE(driver.machine().gone());
   EXPECT_EQ(Find<action::StopNow>(driver.last()), nullptr);
   // It is taken back while it runs; one whose go was lost while there is time left gets it again.
-  EXPECT_TRUE(driver.Do(event::Attached{1, event::Attached::State::kRunning, true, "", false, false}).empty());
-  EXPECT_NE(Find<action::SendGo>(driver.Do(event::Attached{1, event::Attached::State::kArmed, true, "", false, false})), nullptr);
+  EXPECT_TRUE(
+      driver.Do(event::Attached{1, event::Attached::State::kRunning, true, "", false, false})
+          .empty());
+  EXPECT_NE(Find<action::SendGo>(driver.Do(
+                event::Attached{1, event::Attached::State::kArmed, true, "", false, false})),
+            nullptr);
   // The one whose result was stored before has to say, too, that it does nothing.
   EXPECT_EQ(Find<action::ClosePhase>(driver.Deliver(1, "")), nullptr);
-  EXPECT_NE(Find<action::ClosePhase>(driver.Do(event::Attached{0, event::Attached::State::kIdle, true, "", false, false})), nullptr);
+  EXPECT_NE(Find<action::ClosePhase>(driver.Do(
+                event::Attached{0, event::Attached::State::kIdle, true, "", false, false})),
+            nullptr);
 }
 
 TEST(RunMachineTest, ASuccessorEndsARunThatWasToEnd) {
@@ -320,7 +338,9 @@ TEST(RunMachineTest, AWorkerThatIsBusyElsewhereIsStoppedBeforeItIsAssigned) {
   Driver driver(Plan(2));
   driver.ToArming();
   driver.Do(event::Armed{0});
-  EXPECT_NE(Find<action::StopNow>(driver.Do(event::Attached{1, event::Attached::State::kRunning, false, "", false, false})), nullptr);
+  EXPECT_NE(Find<action::StopNow>(driver.Do(
+                event::Attached{1, event::Attached::State::kRunning, false, "", false, false})),
+            nullptr);
   const auto* assign = Find<action::Assign>(driver.Do(event::Idle{1, false, true}));
   ASSERT_NE(assign, nullptr);
   EXPECT_EQ(assign->workers, std::vector<uint32_t>{1});
@@ -330,9 +350,12 @@ TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
   const int seeds = getenv("LOCKSTEP_LONG") != nullptr ? 200000 : 3000;
   for (int seed = 0; seed < seeds; ++seed) {
     uint64_t state = seed;
-    const auto draw = [&state](uint64_t bound) { return common::DeriveSeed(0, state = common::DeriveSeed(state, 1)) % bound; };
+    const auto draw = [&state](uint64_t bound) {
+      return common::DeriveSeed(0, state = common::DeriveSeed(state, 1)) % bound;
+    };
     const uint32_t workers = 1 + static_cast<uint32_t>(draw(4));
-    RunMachine machine(Plan(workers, draw(2) == 0 ? LossPolicy::kAbort : LossPolicy::kContinue, 1 + static_cast<uint32_t>(draw(workers))));
+    RunMachine machine(Plan(workers, draw(2) == 0 ? LossPolicy::kAbort : LossPolicy::kContinue,
+                            1 + static_cast<uint32_t>(draw(workers))));
     std::set<uint32_t> armed, lost;
     bool committed = false, recorded = false, closing = false;
     uint64_t token = 0;
@@ -348,7 +371,9 @@ TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
         if (std::get_if<action::CommitGo>(&action) != nullptr) {
           for (uint32_t w : machine.members()) EXPECT_TRUE(armed.count(w)) << "seed " << seed;
         }
-        if (std::get_if<action::SendGo>(&action) != nullptr) EXPECT_TRUE(committed) << "seed " << seed;
+        if (std::get_if<action::SendGo>(&action) != nullptr) {
+          EXPECT_TRUE(committed) << "seed " << seed;
+        }
         if (const auto* d = std::get_if<action::SetDeadline>(&action)) {
           EXPECT_GT(d->token, token) << "seed " << seed;
           token = d->token;
@@ -383,7 +408,10 @@ TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
           break;
         case 5:
         case 6:
-          if (std::string(machine.stage()) != "running" && std::string(machine.stage()) != "stopping") break;
+          if (std::string(machine.stage()) != "running" &&
+              std::string(machine.stage()) != "stopping") {
+            break;
+          }
           if (draw(8) != 0) handle(event::Idle{worker, true, false});
           handle(event::ResultStored{worker, draw(20) == 0 ? "broken" : ""});
           break;

@@ -30,7 +30,8 @@ class SetAsideTest : public testing::Test {
 TEST_F(SetAsideTest, ARunThatBroughtTwoControllersDownEndsAndItsTargetsStayHeldForItsWorkers) {
   Add("bad", true);
   Add("good", true);
-  EXPECT_TRUE(SetAside(&store_, {{"bad", 2}, {"good", 1}, {"forgotten", 9}}, &common::SystemClock()).ok());
+  EXPECT_TRUE(
+      SetAside(&store_, {{"bad", 2}, {"good", 1}, {"forgotten", 9}}, &common::SystemClock()).ok());
   const auto active = store_.Active();
   ASSERT_EQ(active->size(), 1u);
   EXPECT_EQ((*active)[0].run.run_id, "good");

@@ -6,18 +6,24 @@
 
 namespace lockstep::storage {
 
-absl::Status MemoryStore::Ask() { return fate_(false) == Fate::kDone ? absl::OkStatus() : absl::UnavailableError("the database is away"); }
+absl::Status MemoryStore::Ask() {
+  return fate_(false) == Fate::kDone ? absl::OkStatus()
+                                     : absl::UnavailableError("the database is away");
+}
 
 absl::Status MemoryStore::Change(const std::function<absl::Status()>& body) {
   const Fate fate = fate_(true);
   if (fate == Fate::kAway) return absl::UnavailableError("the database is away");
   std::lock_guard<std::mutex> lock(db_->mutex);
   if (epoch_ != 0 && !guards_.Pass(common::Guard::kEpochFence, db_->epoch == epoch_)) {
-    return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch_, ") was replaced by epoch ", db_->epoch));
+    return absl::AbortedError(
+        absl::StrCat("this controller (epoch ", epoch_, ") was replaced by epoch ", db_->epoch));
   }
   is_late_ = fate == Fate::kDoneLater;
   const absl::Status status = body();
-  if (fate == Fate::kDoneButAnswerLost || is_late_) return absl::UnavailableError("the answer was lost");
+  if (fate == Fate::kDoneButAnswerLost || is_late_) {
+    return absl::UnavailableError("the answer was lost");
+  }
   return status;
 }
 
@@ -110,7 +116,9 @@ absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
     active.ending_reason = run.ending_reason;
     active.skip_cleanup = run.skip_cleanup;
     for (const auto& [key, phase] : run.phases) {
-      if (phase.record.state == "done") active.measured_iops[phase.record.name] = phase.measured_iops;
+      if (phase.record.state == "done") {
+        active.measured_iops[phase.record.name] = phase.measured_iops;
+      }
     }
     if (!run.phases.empty()) {
       const Phase& last = run.phases.rbegin()->second;
@@ -130,12 +138,16 @@ absl::StatusOr<std::vector<HeldPlaces>> MemoryStore::Held() {
   std::lock_guard<std::mutex> lock(db_->mutex);
   std::vector<HeldPlaces> list;
   for (const auto& [id, run] : db_->runs) {
-    for (const auto& [worker, hold] : run.holds) list.push_back({id, run.workers[worker].worker_id, run.record.job, run.workers[worker].inspection, hold});
+    for (const auto& [worker, hold] : run.holds) {
+      list.push_back({id, run.workers[worker].worker_id, run.record.job,
+                      run.workers[worker].inspection, hold});
+    }
   }
   return list;
 }
 
-absl::Status MemoryStore::SetLost(const std::string& run_id, uint32_t worker_index, const std::string&, int64_t hold_ns) {
+absl::Status MemoryStore::SetLost(const std::string& run_id, uint32_t worker_index,
+                                  const std::string&, int64_t hold_ns) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
@@ -166,7 +178,8 @@ absl::Status MemoryStore::ReleaseHold(const std::string& worker_id) {
   });
 }
 
-absl::Status MemoryStore::SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) {
+absl::Status MemoryStore::SetEnding(const std::string& run_id, const std::string& state,
+                                    const std::string& reason, bool skip_cleanup) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
@@ -177,12 +190,15 @@ absl::Status MemoryStore::SetEnding(const std::string& run_id, const std::string
   });
 }
 
-absl::Status MemoryStore::StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) {
+absl::Status MemoryStore::StartRun(const std::string& run_id,
+                                   const std::vector<RunWorker>& workers) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
     if ((*run)->record.state == "running" && !(*run)->workers.empty()) return absl::OkStatus();
-    if ((*run)->record.state != "queued") return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
+    if ((*run)->record.state != "queued") {
+      return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
+    }
     (*run)->record.state = "running";
     (*run)->workers = workers;
     for (RunWorker& worker : (*run)->workers) worker.inspection.clear_facts();
@@ -190,7 +206,8 @@ absl::Status MemoryStore::StartRun(const std::string& run_id, const std::vector<
   });
 }
 
-absl::Status MemoryStore::EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) {
+absl::Status MemoryStore::EndRun(const std::string& run_id, const std::string& state,
+                                 const std::string& outcome, bool degraded) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
@@ -201,7 +218,8 @@ absl::Status MemoryStore::EndRun(const std::string& run_id, const std::string& s
   });
 }
 
-absl::Status MemoryStore::AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message, int64_t) {
+absl::Status MemoryStore::AddEvent(const std::string& run_id, const std::string& severity,
+                                   const std::string& host, const std::string& message, int64_t) {
   return Change([&] {
     v1::EventReport event;
     event.set_severity(severity);
@@ -212,7 +230,9 @@ absl::Status MemoryStore::AddEvent(const std::string& run_id, const std::string&
   });
 }
 
-absl::Status MemoryStore::BeginPhase(const std::string& run_id, const PhaseRecord& record, const std::vector<v1::Workload>&, const std::vector<uint32_t>& workers) {
+absl::Status MemoryStore::BeginPhase(const std::string& run_id, const PhaseRecord& record,
+                                     const std::vector<v1::Workload>&,
+                                     const std::vector<uint32_t>& workers) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
@@ -225,7 +245,9 @@ absl::Status MemoryStore::BeginPhase(const std::string& run_id, const PhaseRecor
   });
 }
 
-absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) {
+absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                                   int64_t go_ns, int64_t go_wall_ns,
+                                   const std::vector<WorkerClock>& clocks) {
   return Change([&]() -> absl::Status {
     v1::PhaseId id;
     id.set_run_id(run_id);
@@ -241,7 +263,8 @@ absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, ui
   });
 }
 
-absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state, const std::string& reason,
+absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                                   const std::string& state, const std::string& reason,
                                    const std::vector<Rollup>&, double measured_iops) {
   return Change([&]() -> absl::Status {
     v1::PhaseId id;
@@ -264,13 +287,17 @@ absl::Status MemoryStore::Ingest(const std::vector<IngestBatch>& batches) {
     db_->earlier_cursors.clear();  // it waits for what is under way
     for (const IngestBatch& batch : batches) {
       auto phase = FindPhase(batch.phase);
-      if (!phase.ok() || (*phase)->cursors.count(batch.worker_index) == 0 || (*phase)->cursors[batch.worker_index] != batch.first_sequence) {
-        return absl::FailedPreconditionError("a worker's samples do not continue where the last ones ended");
+      if (!phase.ok() || (*phase)->cursors.count(batch.worker_index) == 0 ||
+          (*phase)->cursors[batch.worker_index] != batch.first_sequence) {
+        return absl::FailedPreconditionError(
+            "a worker's samples do not continue where the last ones ended");
       }
     }
     for (const IngestBatch& batch : batches) {
       Phase* phase = *FindPhase(batch.phase);
-      if (is_late_) db_->earlier_cursors[KeyOf(batch.phase, batch.worker_index)] = batch.first_sequence;
+      if (is_late_) {
+        db_->earlier_cursors[KeyOf(batch.phase, batch.worker_index)] = batch.first_sequence;
+      }
       phase->cursors[batch.worker_index] += batch.items.size();
       for (const v1::DeliveryItem& item : batch.items) {
         phase->items[batch.worker_index].push_back(item);
@@ -281,7 +308,8 @@ absl::Status MemoryStore::Ingest(const std::vector<IngestBatch>& batches) {
   });
 }
 
-absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> MemoryStore::Samples(const v1::PhaseId& id) {
+absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> MemoryStore::Samples(
+    const v1::PhaseId& id) {
   if (absl::Status status = Ask(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);
   auto phase = FindPhase(id);
@@ -300,7 +328,9 @@ absl::StatusOr<uint64_t> MemoryStore::Cursor(const v1::PhaseId& id, uint32_t wor
   std::lock_guard<std::mutex> lock(db_->mutex);
   auto phase = FindPhase(id);
   if (!phase.ok()) return phase.status();
-  if ((*phase)->cursors.count(worker_index) == 0) return absl::NotFoundError("no such phase of this worker");
+  if ((*phase)->cursors.count(worker_index) == 0) {
+    return absl::NotFoundError("no such phase of this worker");
+  }
   const auto earlier = db_->earlier_cursors.find(KeyOf(id, worker_index));
   return earlier != db_->earlier_cursors.end() ? earlier->second : (*phase)->cursors[worker_index];
 }

@@ -39,20 +39,26 @@ struct MemoryDatabase {
   std::map<std::string, WorkerOwner> owners;  // by worker
   std::map<std::string, Run> runs;
   std::vector<v1::EventReport> events;
-  // Cursors as they read until the next change of cursors comes: of a commit that is still under way, though nobody waits for it.
-  std::map<std::pair<std::tuple<std::string, uint32_t, uint32_t>, uint32_t>, uint64_t> earlier_cursors;
+  // Cursors as they read until the next change of cursors comes: of a commit that is still under
+  // way, though nobody waits for it.
+  std::map<std::pair<std::tuple<std::string, uint32_t, uint32_t>, uint32_t>, uint64_t>
+      earlier_cursors;
 };
 
-// A store in memory: one controller's connection to a database. Passes the same contract suite as PgStore. Thread-safe.
+// A store in memory: one controller's connection to a database. Passes the same contract suite as
+// PgStore. Thread-safe.
 class MemoryStore final : public Store {
  public:
   enum class Fate { kDone, kAway, kDoneButAnswerLost, kDoneLater };
-  explicit MemoryStore(MemoryDatabase* database, common::Guards guards = {}) : db_(database), guards_(guards) {}
+  explicit MemoryStore(MemoryDatabase* database, common::Guards guards = {})
+      : db_(database), guards_(guards) {}
   // Asked before each call; `changing` for those that change something.
   void set_fate(std::function<Fate(bool changing)> fate) { fate_ = std::move(fate); }
 
   absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
-  absl::StatusOr<std::string> StoreId() override { return std::string("11111111-1111-4111-8111-111111111111"); }
+  absl::StatusOr<std::string> StoreId() override {
+    return std::string("11111111-1111-4111-8111-111111111111");
+  }
   absl::Status RegisterWorker(const v1::Hello&) override;
   absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;
   absl::Status ForgetHost(const std::string& host) override;
@@ -60,32 +66,49 @@ class MemoryStore final : public Store {
   absl::StatusOr<std::vector<RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;
   absl::StatusOr<std::vector<HeldPlaces>> Held() override;
-  absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason, int64_t hold_ns) override;
+  absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason,
+                       int64_t hold_ns) override;
   absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
   absl::Status ReleaseHold(const std::string& worker_id) override;
-  absl::Status SetEnding(const std::string& run_id, const std::string& state, const std::string& reason, bool skip_cleanup) override;
+  absl::Status SetEnding(const std::string& run_id, const std::string& state,
+                         const std::string& reason, bool skip_cleanup) override;
   absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) override;
-  absl::Status EndRun(const std::string& run_id, const std::string& state, const std::string& outcome, bool degraded) override;
-  absl::Status SaveSummary(const std::string&, const v1::RunSummary&) override { return absl::OkStatus(); }
-  absl::Status AddEvent(const std::string& run_id, const std::string& severity, const std::string& host, const std::string& message, int64_t at_wall_ns) override;
-  absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase, const std::vector<v1::Workload>& workloads, const std::vector<uint32_t>& workers) override;
-  absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns, int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) override;
-  absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt, const std::string& state, const std::string& reason,
+  absl::Status EndRun(const std::string& run_id, const std::string& state,
+                      const std::string& outcome, bool degraded) override;
+  absl::Status SaveSummary(const std::string&, const v1::RunSummary&) override {
+    return absl::OkStatus();
+  }
+  absl::Status AddEvent(const std::string& run_id, const std::string& severity,
+                        const std::string& host, const std::string& message,
+                        int64_t at_wall_ns) override;
+  absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase,
+                          const std::vector<v1::Workload>& workloads,
+                          const std::vector<uint32_t>& workers) override;
+  absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns,
+                        int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) override;
+  absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                        const std::string& state, const std::string& reason,
                         const std::vector<Rollup>& rollups, double measured_iops) override;
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
-  absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(const v1::PhaseId& phase) override;
+  absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(
+      const v1::PhaseId& phase) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
-  absl::StatusOr<RunData> LoadRun(const std::string&) override { return absl::NotFoundError("a store in memory makes no reports"); }
-  absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest&) override { return std::vector<v1::RunSummary>(); }
+  absl::StatusOr<RunData> LoadRun(const std::string&) override {
+    return absl::NotFoundError("a store in memory makes no reports");
+  }
+  absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest&) override {
+    return std::vector<v1::RunSummary>();
+  }
   std::string Describe() const override { return "memory"; }
   std::string ReaderConninfo() const override { return ""; }
 
  private:
   using Run = MemoryDatabase::Run;
   using Phase = MemoryDatabase::Phase;
-  static std::pair<std::tuple<std::string, uint32_t, uint32_t>, uint32_t> KeyOf(const v1::PhaseId& phase, uint32_t worker_index) {
+  static std::pair<std::tuple<std::string, uint32_t, uint32_t>, uint32_t> KeyOf(
+      const v1::PhaseId& phase, uint32_t worker_index) {
     return {{phase.run_id(), phase.phase(), phase.attempt()}, worker_index};
   }
   absl::Status Change(const std::function<absl::Status()>& body);

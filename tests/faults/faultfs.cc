@@ -1,10 +1,13 @@
-// A file system in memory that fails as it is told: what real devices do and cannot be made to do on demand.
+// A file system in memory that fails as it is told: what real devices do and cannot be made to do
+// on demand.
 //
 //   faultfs -f MOUNTPOINT
 //
-// The file .fault says what fails; writing to it takes effect at once. A line each: `OPERATION FAULT [EVERY]`, with operation read, write
-// or fsync, and fault an errno's name, `hang` (until .fault changes), `short` (half of what was asked), `stall` (200 ms), `flip` (a read
-// with one bit changed) or `drop` (a write that is acknowledged and forgotten). With EVERY, only each so-manieth I/O of at least 4 KiB.
+// The file .fault says what fails; writing to it takes effect at once. A line each: `OPERATION
+// FAULT [EVERY]`, with operation read, write or fsync, and fault an errno's name, `hang` (until
+// .fault changes), `short` (half of what was asked), `stall` (200 ms), `flip` (a read with one bit
+// changed) or `drop` (a write that is acknowledged and forgotten). With EVERY, only each so-manieth
+// I/O of at least 4 KiB.
 
 #define FUSE_USE_VERSION 35
 #include <fuse.h>
@@ -34,13 +37,18 @@ struct Node {
 
 std::mutex mutex;
 std::condition_variable changed;
-std::map<std::string, Node> nodes = {{"/", {true, 0777, ""}}, {"/.fault", {false, 0666, ""}}};  // guarded by mutex
-std::map<std::string, Fault> faults;                                                          // guarded by mutex
-unsigned faults_version = 0;                                                                  // guarded by mutex
+// guarded by mutex
+std::map<std::string, Node> nodes = {{"/", {true, 0777, ""}}, {"/.fault", {false, 0666, ""}}};
+// guarded by mutex
+std::map<std::string, Fault> faults;
+// guarded by mutex
+unsigned faults_version = 0;
 constexpr size_t kSmallest = 4096;  // smaller I/Os, as of marks, never fail
 
 int ErrnoOf(const std::string& name) {
-  const std::map<std::string, int> known = {{"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EINTR", EINTR}, {"EAGAIN", EAGAIN}, {"ENODEV", ENODEV}, {"ETIMEDOUT", ETIMEDOUT}};
+  const std::map<std::string, int> known = {{"EIO", EIO},       {"ENOSPC", ENOSPC},
+                                            {"EINTR", EINTR},   {"EAGAIN", EAGAIN},
+                                            {"ENODEV", ENODEV}, {"ETIMEDOUT", ETIMEDOUT}};
   const auto found = known.find(name);
   return found == known.end() ? 0 : found->second;
 }
@@ -64,7 +72,10 @@ void ReadFaults(const std::string& text) {
 // The fault that hits this operation, or nothing. Returns with the lock held.
 std::string Hit(const char* operation, size_t size, std::unique_lock<std::mutex>* lock) {
   const auto found = faults.find(operation);
-  if (found == faults.end() || size < kSmallest || ++found->second.seen % found->second.every != 0) return "";
+  if (found == faults.end() || size < kSmallest ||
+      ++found->second.seen % found->second.every != 0) {
+    return "";
+  }
   const std::string what = found->second.what;
   if (what == "hang") {
     const unsigned version = faults_version;
@@ -94,11 +105,13 @@ int GetAttr(const char* path, struct stat* facts, fuse_file_info*) {
   return 0;
 }
 
-int ReadDir(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info*, fuse_readdir_flags) {
+int ReadDir(const char* path, void* buffer, fuse_fill_dir_t fill, off_t, fuse_file_info*,
+            fuse_readdir_flags) {
   std::lock_guard<std::mutex> lock(mutex);
   const std::string prefix = std::string(path) == "/" ? "/" : std::string(path) + "/";
   for (const auto& [name, node] : nodes) {
-    if (name.size() > prefix.size() && name.rfind(prefix, 0) == 0 && name.find('/', prefix.size()) == std::string::npos) {
+    if (name.size() > prefix.size() && name.rfind(prefix, 0) == 0 &&
+        name.find('/', prefix.size()) == std::string::npos) {
       fill(buffer, name.c_str() + prefix.size(), nullptr, 0, static_cast<fuse_fill_dir_flags>(0));
     }
   }
@@ -163,7 +176,9 @@ int Write(const char* path, const char* buffer, size_t size, off_t offset, fuse_
   const auto found = nodes.find(path);
   if (found == nodes.end()) return -ENOENT;
   std::string& bytes = found->second.bytes;
-  if (bytes.size() < static_cast<size_t>(offset) + size) bytes.resize(static_cast<size_t>(offset) + size);
+  if (bytes.size() < static_cast<size_t>(offset) + size) {
+    bytes.resize(static_cast<size_t>(offset) + size);
+  }
   memcpy(bytes.data() + offset, buffer, size);
   return static_cast<int>(size);
 }

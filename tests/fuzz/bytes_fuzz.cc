@@ -16,14 +16,18 @@
 
 namespace {
 
-void Write(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
 
 void ReadHistogram(const std::string& bytes) {
   lockstep::common::Histogram histogram;
   if (!histogram.AddEncoded(bytes).ok()) return;
   // What was taken is written and read again as it is.
   lockstep::common::Histogram again;
-  if (!again.AddEncoded(histogram.Encode()).ok() || again.Encode() != histogram.Encode()) __builtin_trap();
+  if (!again.AddEncoded(histogram.Encode()).ok() || again.Encode() != histogram.Encode()) {
+    __builtin_trap();
+  }
   (void)histogram.Percentile(99);
 }
 
@@ -47,7 +51,10 @@ void ReadMark(const std::string& bytes) {
   const auto mark = lockstep::worker::ReadMark(*guard, *place);
   if (!mark || !fd.ok()) return;
   // Only the true inode and birth make a file ours; no bytes do by chance.
-  if (lockstep::worker::IsOf(*mark, *fd) && bytes.find(lockstep::worker::IdentityOf(*fd)) == std::string::npos) __builtin_trap();
+  if (lockstep::worker::IsOf(*mark, *fd) &&
+      bytes.find(lockstep::worker::IdentityOf(*fd)) == std::string::npos) {
+    __builtin_trap();
+  }
 }
 
 void ReadSpool(const std::string& bytes) {
@@ -80,11 +87,20 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const std::string bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   switch (data[0]) {
-    case 'h': ReadHistogram(bytes); break;
-    case 'b': ReadBlock(bytes); break;
-    case 'm': ReadMark(bytes); break;
-    case 's': ReadSpool(bytes); break;
-    default: break;
+    case 'h':
+      ReadHistogram(bytes);
+      break;
+    case 'b':
+      ReadBlock(bytes);
+      break;
+    case 'm':
+      ReadMark(bytes);
+      break;
+    case 's':
+      ReadSpool(bytes);
+      break;
+    default:
+      break;
   }
   return 0;
 }

@@ -1,5 +1,6 @@
-// What a controller, or what was taken over from one, sends to a worker: into its protocol, its inspection and its phase runner with real
-// threads. Messages are separated by their lengths (two bytes, little endian). Nothing is allowed but a directory of this process.
+// What a controller, or what was taken over from one, sends to a worker: into its protocol, its
+// inspection and its phase runner with real threads. Messages are separated by their lengths (two
+// bytes, little endian). Nothing is allowed but a directory of this process.
 
 #include <cstdlib>
 #include <filesystem>
@@ -26,9 +27,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Outbox outbox(Outbox::Limits{}, {});
   std::unique_ptr<Protocol> protocol;
   PhaseRunner runner(&*guard, &common::SystemClock(), "node1", directory.path() + "/mismatches",
-                     {[&](const v1::Armed& armed) { protocol->OnArmed(armed); }, [&](const v1::PhaseFailed& failed) { protocol->OnFailed(failed); },
-                      [&](const v1::PhaseProgress& progress) { protocol->OnProgress(progress); }, [&](const v1::PhaseId& phase, v1::IntervalSample sample) { protocol->OnSample(phase, std::move(sample)); },
-                      [&](const v1::PhaseId& phase, v1::PhaseResult result) { protocol->OnResult(phase, std::move(result)); }});
+                     {[&](const v1::Armed& armed) { protocol->OnArmed(armed); },
+                      [&](const v1::PhaseFailed& failed) { protocol->OnFailed(failed); },
+                      [&](const v1::PhaseProgress& progress) { protocol->OnProgress(progress); },
+                      [&](const v1::PhaseId& phase, v1::IntervalSample sample) {
+                        protocol->OnSample(phase, std::move(sample));
+                      },
+                      [&](const v1::PhaseId& phase, v1::PhaseResult result) {
+                        protocol->OnResult(phase, std::move(result));
+                      }});
   Protocol::Ports ports;
   ports.executor = &runner;
   ports.outbox = &outbox;

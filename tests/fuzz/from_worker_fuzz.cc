@@ -1,5 +1,6 @@
-// What a worker, or somebody who says so, sends: into the real streams, over a socket. Messages are separated by their
-// lengths (two bytes, little endian); a first byte `c` means Control, `d` Deliver, `i` an inspection for the planner.
+// What a worker, or somebody who says so, sends: into the real streams, over a socket. Messages are
+// separated by their lengths (two bytes, little endian); a first byte `c` means Control, `d`
+// Deliver, `i` an inspection for the planner.
 
 #include <unistd.h>
 
@@ -23,8 +24,14 @@ namespace {
 class Gateway final : public v1::WorkerService::CallbackService {
  public:
   Gateway(Fleet* fleet, IngestPipeline* ingest) : fleet_(fleet), ingest_(ingest) {}
-  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(grpc::CallbackServerContext* context) override { return new ControlStream(fleet_, context, ""); }
-  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(grpc::CallbackServerContext*) override { return DeliverStream::Make(fleet_, ingest_, ""); }
+  grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* Control(
+      grpc::CallbackServerContext* context) override {
+    return new ControlStream(fleet_, context, "");
+  }
+  grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(
+      grpc::CallbackServerContext*) override {
+    return DeliverStream::Make(fleet_, ingest_, "");
+  }
 
  private:
   Fleet* fleet_;
@@ -40,7 +47,12 @@ v1::PhaseId Phase() {
 
 // One controller for all inputs. Never ended: the process is.
 struct World {
-  World() : fleet({1, "store", 1000000000}, &common::SystemClock(), {[](const v1::Hello&) {}, [](const std::string&, const v1::WorkerMessage&) {}, [](const std::string&, const std::string&) {}}), ingest(Options()), gateway(&fleet, &ingest) {
+  World()
+      : fleet({1, "store", 1000000000}, &common::SystemClock(),
+              {[](const v1::Hello&) {}, [](const std::string&, const v1::WorkerMessage&) {},
+               [](const std::string&, const std::string&) {}}),
+        ingest(Options()),
+        gateway(&fleet, &ingest) {
     (void)store.AcquireEpoch("fuzz");
     storage::RunRecord run;
     run.run_id = Phase().run_id();
@@ -52,7 +64,8 @@ struct World {
     builder.RegisterService(&gateway);
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
     server = builder.BuildAndStart();
-    stub = std::make_unique<grpc::GenericStub>(grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
+    stub = std::make_unique<grpc::GenericStub>(
+        grpc::CreateChannel(address, grpc::InsecureChannelCredentials()));
   }
   IngestPipeline::Options Options() {
     IngestPipeline::Options options;
@@ -122,7 +135,8 @@ class Stream : public grpc::ClientBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer
 std::vector<std::string> Split(const std::string& bytes) {
   std::vector<std::string> messages;
   for (size_t at = 0; at + 2 <= bytes.size() && messages.size() < 64;) {
-    const size_t length = static_cast<uint8_t>(bytes[at]) + 256 * static_cast<uint8_t>(bytes[at + 1]);
+    const size_t length =
+        static_cast<uint8_t>(bytes[at]) + 256 * static_cast<uint8_t>(bytes[at + 1]);
     messages.push_back(bytes.substr(at + 2, length));
     at += 2 + length;
   }
@@ -157,7 +171,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (data[0] == 'i') Inspect(bytes);
   if (data[0] == 'b') {
     // A batch of a worker that is one: what its stream would hand on.
-    world->ingest.Open(Phase(), {{"w", {0, "node1"}}}, 1, {}, {[](const lockstep::v1::FleetInterval&) {}, [](const std::string&) {}, [](uint32_t, const lockstep::v1::PhaseResult&, const std::string&) {}}, {});
+    world->ingest.Open(Phase(), {{"w", {0, "node1"}}}, 1, {},
+                       {[](const lockstep::v1::FleetInterval&) {}, [](const std::string&) {},
+                        [](uint32_t, const lockstep::v1::PhaseResult&, const std::string&) {}},
+                       {});
     for (const std::string& message : messages) {
       lockstep::v1::DeliveryBatch batch;
       if (!batch.ParseFromString(message)) continue;

@@ -1,4 +1,5 @@
-// Bytes on the page's port: a request, or anything else. The controller behind it answers every call with nothing.
+// Bytes on the page's port: a request, or anything else. The controller behind it answers every
+// call with nothing.
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -15,7 +16,10 @@
 namespace {
 
 class Silent final : public lockstep::v1::Controller::Service {
-  grpc::Status Status(grpc::ServerContext*, const lockstep::v1::StatusRequest*, lockstep::v1::StatusReply*) override { return grpc::Status::OK; }
+  grpc::Status Status(grpc::ServerContext*, const lockstep::v1::StatusRequest*,
+                      lockstep::v1::StatusReply*) override {
+    return grpc::Status::OK;
+  }
 };
 
 struct World {
@@ -23,7 +27,8 @@ struct World {
     grpc::ServerBuilder builder;
     builder.RegisterService(&service);
     controller = builder.BuildAndStart();
-    auto started = lockstep::web::Server::Start("127.0.0.1:0", {}, controller->InProcessChannel({}));
+    auto started =
+        lockstep::web::Server::Start("127.0.0.1:0", {}, controller->InProcessChannel({}));
     if (!started.ok()) std::abort();
     page = *std::move(started);
     const std::string url = page->url();
@@ -53,7 +58,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (start.size() < 4096) start.append(answer, got);
     }
     // Whatever was asked: an answer is one of this server's, with its headers.
-    if (start.compare(0, 9, "HTTP/1.1 ") == 0 && start.find("Content-Security-Policy") == std::string::npos && start.find(" 400 ") > 12 && start.find(" 414 ") > 12) __builtin_trap();
+    if (start.compare(0, 9, "HTTP/1.1 ") == 0 &&
+        start.find("Content-Security-Policy") == std::string::npos && start.find(" 400 ") > 12 &&
+        start.find(" 414 ") > 12) {
+      __builtin_trap();
+    }
   }
   close(fd);
   return 0;

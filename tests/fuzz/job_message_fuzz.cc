@@ -1,4 +1,5 @@
-// A job as a message, as any client could send it, through checking, planning, and the worker's own checks of what it is assigned.
+// A job as a message, as any client could send it, through checking, planning, and the worker's own
+// checks of what it is assigned.
 
 #include <string>
 
@@ -19,7 +20,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     void AddError(int, int, const std::string&) override {}
   } silent;
   parser.RecordErrorsTo(&silent);
-  if (!parser.ParseFromString(std::string(reinterpret_cast<const char*>(data), size), &run.job) && !run.job.ParseFromArray(data, static_cast<int>(size))) return 0;
+  if (!parser.ParseFromString(std::string(reinterpret_cast<const char*>(data), size), &run.job) &&
+      !run.job.ParseFromArray(data, static_cast<int>(size))) {
+    return 0;
+  }
   v1::JobSpec shown = run.job;
   v1::CleanTexts(&shown);
   if (!controller::CheckLimits(run.job).empty()) return 0;

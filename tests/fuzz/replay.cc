@@ -18,14 +18,17 @@ std::string directory;
 
 TEST(Corpus, NothingBreaks) {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(directory)) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    files.push_back(entry.path());
+  }
   std::sort(files.begin(), files.end());
   ASSERT_FALSE(files.empty()) << directory;
   for (const auto& file : files) {
     SCOPED_TRACE(file.string());
     std::ifstream in(file, std::ios::binary);
     const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    EXPECT_EQ(LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()), 0);
+    EXPECT_EQ(LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
+              0);
   }
 }
 

@@ -11,14 +11,20 @@ inline constexpr struct {
   const char* name;
   common::Guard guard;
 } kGuards[] = {
-    {"all-armed", common::Guard::kAllArmed},           {"go-on-disk", common::Guard::kGoOnDisk},
+    {"all-armed", common::Guard::kAllArmed},
+    {"go-on-disk", common::Guard::kGoOnDisk},
     {"current-deadline", common::Guard::kCurrentDeadline},
-    {"all-answered", common::Guard::kAllAnswered},     {"places-held", common::Guard::kPlacesHeld},
-    {"in-sequence", common::Guard::kInSequence},       {"ask-cursor", common::Guard::kAskCursor},
-    {"committed-ack", common::Guard::kCommittedAck},   {"epoch-fence", common::Guard::kEpochFence},
-    {"epoch-refused", common::Guard::kEpochRefused},   
-    {"go-in-time", common::Guard::kGoInTime},          {"hard-stop", common::Guard::kHardStop},
-    {"go-within", common::Guard::kGoWithin},           {"keep-uncommitted", common::Guard::kKeepUncommitted},
+    {"all-answered", common::Guard::kAllAnswered},
+    {"places-held", common::Guard::kPlacesHeld},
+    {"in-sequence", common::Guard::kInSequence},
+    {"ask-cursor", common::Guard::kAskCursor},
+    {"committed-ack", common::Guard::kCommittedAck},
+    {"epoch-fence", common::Guard::kEpochFence},
+    {"epoch-refused", common::Guard::kEpochRefused},
+    {"go-in-time", common::Guard::kGoInTime},
+    {"hard-stop", common::Guard::kHardStop},
+    {"go-within", common::Guard::kGoWithin},
+    {"keep-uncommitted", common::Guard::kKeepUncommitted},
 };
 
 inline std::string GuardNames() {

@@ -22,19 +22,26 @@ int64_t Arrival(World* world, const Connection& connection, int64_t* last) {
 
 }  // namespace
 
-// ------------------------------------------------------------------------------------------------- the controller
+// -------------------------------------------------------------------------------------------------
+// the controller
 
 class Controller::SimLoop final : public controller::Loop {
  public:
   explicit SimLoop(Controller* owner) : owner_(owner) {}
   void Post(std::function<void()> call) override { owner_->Do(0, std::move(call)); }
-  void After(int64_t after_ns, std::function<void()> call) override { owner_->Do(after_ns, std::move(call)); }
-  void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) override {
+  void After(int64_t after_ns, std::function<void()> call) override {
+    owner_->Do(after_ns, std::move(call));
+  }
+  void Persist(std::function<absl::Status()> work,
+               std::function<void(const absl::Status&)> then) override {
     works_.push_back({std::move(work), std::move(then)});
     if (works_.size() == 1) Next(owner_->world_->Between(200000, 8 * kMs));
   }
 
-  void Apart(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) override { Persist(std::move(work), std::move(then)); }
+  void Apart(std::function<absl::Status()> work,
+             std::function<void(const absl::Status&)> then) override {
+    Persist(std::move(work), std::move(then));
+  }
 
  private:
   void Next(int64_t after_ns) {
@@ -52,7 +59,8 @@ class Controller::SimLoop final : public controller::Loop {
     });
   }
   Controller* owner_;
-  std::deque<std::pair<std::function<absl::Status()>, std::function<void(const absl::Status&)>>> works_;
+  std::deque<std::pair<std::function<absl::Status()>, std::function<void(const absl::Status&)>>>
+      works_;
 };
 
 class Controller::SimFleet final : public controller::FleetLink {
@@ -71,9 +79,11 @@ class Controller::SimFleet final : public controller::FleetLink {
       for (int i = 0; i < 3; ++i) owner_->Do(i * 4 * kMs, [this, id] { Ping(id); });
     }
   }
-  controller::ClockEstimator::Estimate ClockAt(const std::string& worker_id, int64_t at_ns) const override {
+  controller::ClockEstimator::Estimate ClockAt(const std::string& worker_id,
+                                               int64_t at_ns) const override {
     const auto found = members_.find(worker_id);
-    return found == members_.end() ? controller::ClockEstimator::Estimate() : found->second.estimator.At(at_ns);
+    return found == members_.end() ? controller::ClockEstimator::Estimate()
+                                   : found->second.estimator.At(at_ns);
   }
   std::vector<v1::Hello> Hellos() const override {
     std::vector<v1::Hello> hellos;
@@ -99,8 +109,10 @@ class Controller::SimFleet final : public controller::FleetLink {
     Down(c, std::move(message));
   }
   void Hello(const std::shared_ptr<Connection>& c, const v1::Hello& hello) {
-    const auto admission = roster_.Attach(
-        {hello.worker_id(), hello.instance_id(), hello.host().host_id(), hello.host().name(), hello.host().boot_id()}, owner_->clock_->MonotonicNs());
+    const auto admission =
+        roster_.Attach({hello.worker_id(), hello.instance_id(), hello.host().host_id(),
+                        hello.host().name(), hello.host().boot_id()},
+                       owner_->clock_->MonotonicNs());
     if (!admission.ok()) return Refuse(c, admission.status());
     Member& member = members_[hello.worker_id()];
     if (!admission->resumed) member.estimator = {};
@@ -128,7 +140,8 @@ class Controller::SimFleet final : public controller::FleetLink {
       if (message.has_clock_reply()) {
         const auto sent = member.pings.find(message.clock_reply().id());
         if (sent == member.pings.end()) return;
-        member.estimator.Add(sent->second, message.clock_reply().received_ns(), message.clock_reply().replied_ns(), now);
+        member.estimator.Add(sent->second, message.clock_reply().received_ns(),
+                             message.clock_reply().replied_ns(), now);
         member.pings.erase(sent);
         return;
       }
@@ -145,7 +158,8 @@ class Controller::SimFleet final : public controller::FleetLink {
   }
   void Tick() {
     for (const auto& gone : roster_.Expire(owner_->clock_->MonotonicNs())) {
-      owner_->world_->Note(absl::StrCat("controller ", owner_->place_, " gives up worker ", gone.worker_id.substr(0, 4), ": ", gone.reason));
+      owner_->world_->Note(absl::StrCat("controller ", owner_->place_, " gives up worker ",
+                                        gone.worker_id.substr(0, 4), ": ", gone.reason));
       members_.erase(gone.worker_id);
       owner_->world_->GivenUp(gone.worker_id);
       owner_->coordinator_->OnLost(gone.worker_id, gone.reason);
@@ -184,11 +198,12 @@ Controller::~Controller() { Kill(); }
 bool Controller::paused() const { return world_->now() < paused_until_; }
 
 void Controller::Do(int64_t after_ns, std::function<void()> call) {
-  world_->In(after_ns + world_->Between(0, 30000), [this, life = life_, call = std::move(call)]() mutable {
-    if (life_ != life || !running()) return;
-    if (paused()) return Do(paused_until_ - world_->now(), std::move(call));
-    call();
-  });
+  world_->In(after_ns + world_->Between(0, 30000),
+             [this, life = life_, call = std::move(call)]() mutable {
+               if (life_ != life || !running()) return;
+               if (paused()) return Do(paused_until_ - world_->now(), std::move(call));
+               call();
+             });
 }
 
 bool Controller::Start() {
@@ -199,7 +214,8 @@ bool Controller::Start() {
   const auto epoch = store_->AcquireEpoch("simulated");
   if (!epoch.ok()) return false;
   epoch_ = *epoch;
-  clock_ = std::make_unique<NodeClock>(world_, world_->Between(0, 1000000 * kSecond), static_cast<double>(world_->Between(-50, 50)) * 1e-6);
+  clock_ = std::make_unique<NodeClock>(world_, world_->Between(0, 1000000 * kSecond),
+                                       static_cast<double>(world_->Between(-50, 50)) * 1e-6);
   loop_ = std::make_unique<SimLoop>(this);
   fleet_ = std::make_unique<SimFleet>(this, epoch_);
   controller::IngestPipeline::Options options;
@@ -213,7 +229,9 @@ bool Controller::Start() {
       if (life_ == life) Kill();
     });
   };
-  options.store_state = [this](bool away, const std::string& reason) { coordinator_->OnStoreState(away, reason); };
+  options.store_state = [this](bool away, const std::string& reason) {
+    coordinator_->OnStoreState(away, reason);
+  };
   options.spool_full = [this](const std::string& reason) { coordinator_->OnSpoolFull(reason); };
   options.work = [this] {
     if (pump_due_) return;
@@ -222,12 +240,15 @@ bool Controller::Start() {
   };
   ingest_ = std::make_unique<controller::IngestPipeline>(std::move(options));
   pump_due_ = false;
-  absl::StatusOr<controller::Coordinator::Inheritance> inheritance = controller::Coordinator::Inheritance();
-  if (!ingest_->Replay().ok() || !(inheritance = controller::Coordinator::Inherit(store_.get())).ok()) {
+  absl::StatusOr<controller::Coordinator::Inheritance> inheritance =
+      controller::Coordinator::Inheritance();
+  if (!ingest_->Replay().ok() ||
+      !(inheritance = controller::Coordinator::Inherit(store_.get())).ok()) {
     Kill();
     return false;
   }
-  coordinator_ = std::make_unique<controller::Coordinator>(controller::Coordinator::Options{store_.get(), &watchers_, clock_.get(), loop_.get(), world_->guards(), ""});
+  coordinator_ = std::make_unique<controller::Coordinator>(controller::Coordinator::Options{
+      store_.get(), &watchers_, clock_.get(), loop_.get(), world_->guards(), ""});
   world_->Note(absl::StrCat("controller ", place_, " is active with epoch ", epoch_));
   coordinator_->Start(fleet_.get(), ingest_.get(), *std::move(inheritance));
   Do(kSecond, [this] { fleet_->Tick(); });
@@ -238,7 +259,9 @@ bool Controller::Start() {
 // As the program does with its lock on a table.
 void Controller::CheckLock() {
   // Its way to the database may be slow, or cut for a while.
-  if (world_->ActiveController() == place_) return Do(world_->Between(kSecond, 12 * kSecond), [this] { CheckLock(); });
+  if (world_->ActiveController() == place_) {
+    return Do(world_->Between(kSecond, 12 * kSecond), [this] { CheckLock(); });
+  }
   world_->Note(absl::StrCat("controller ", place_, " finds another one in its place"));
   world_->In(0, [this, life = life_] {
     if (life_ == life) Kill();
@@ -263,12 +286,15 @@ void Controller::Pump() {
 }
 
 void Controller::Submit(const storage::RunRecord& run) {
-  // As Submit does: the store first, again while it does not answer, whatever becomes of this process then.
+  // As Submit does: the store first, again while it does not answer, whatever becomes of this
+  // process then.
   if (!store_->Enqueue(run).ok()) return Do(250 * kMs, [this, run] { Submit(run); });
   coordinator_->Enqueue(run, [](uint32_t) {});
 }
 
-void Controller::StopRun(const std::string& run_id, bool now) { coordinator_->StopRun(run_id, now, "a person", [](const absl::StatusOr<std::string>&) {}); }
+void Controller::StopRun(const std::string& run_id, bool now) {
+  coordinator_->StopRun(run_id, now, "a person", [](const absl::StatusOr<std::string>&) {});
+}
 
 void Controller::OnHello(const std::shared_ptr<Connection>& c, const v1::Hello& hello) {
   Do(0, [this, c, hello] {
@@ -279,11 +305,14 @@ void Controller::OnMessage(const std::shared_ptr<Connection>& c, const v1::Worke
   if (paused()) return Do(0, [this, c, message] { fleet_->Message(c, message); });
   fleet_->Message(c, message);
 }
-void Controller::OnDeliver(const std::shared_ptr<Connection>& c, const std::string& worker_id, const v1::DeliveryBatch& batch) {
+void Controller::OnDeliver(const std::shared_ptr<Connection>& c, const std::string& worker_id,
+                           const v1::DeliveryBatch& batch) {
   if (paused()) return Do(0, [this, c, worker_id, batch] { OnDeliver(c, worker_id, batch); });
   if (!fleet_->Attached(worker_id)) return;
   const auto acknowledge = [this, c, worker_id](const v1::DeliveryAck& ack) {
-    if (ack.final() && !ack.refused().empty()) world_->Note(absl::StrCat("refused for good: ", ack.refused()));
+    if (ack.final() && !ack.refused().empty()) {
+      world_->Note(absl::StrCat("refused for good: ", ack.refused()));
+    }
     // What is said to be committed is in the store.
     const auto run = world_->database().runs.find(ack.phase().run_id());
     if (ack.committed() != 0 && run != world_->database().runs.end()) {
@@ -291,11 +320,17 @@ void Controller::OnDeliver(const std::shared_ptr<Connection>& c, const std::stri
       for (const storage::RunWorker& member : run->second.workers) {
         if (member.worker_id != worker_id) continue;
         const auto cursor = phase.cursors.find(member.worker_index);
-        if (cursor == phase.cursors.end() || cursor->second < ack.committed()) world_->Violation(absl::StrCat("acknowledged ", ack.committed(), " samples that the store does not have"));
+        if (cursor == phase.cursors.end() || cursor->second < ack.committed()) {
+          world_->Violation(absl::StrCat("acknowledged ", ack.committed(),
+                                         " samples that the store does not have"));
+        }
       }
     }
-    if (!ack.refused().empty() && ack.final() && ack.refused().find("not in progress") == std::string::npos && ack.refused().find("not this worker's") == std::string::npos) {
-      world_->Violation(absl::StrCat("a worker's good samples were refused for good: ", ack.refused()));
+    if (!ack.refused().empty() && ack.final() &&
+        ack.refused().find("not in progress") == std::string::npos &&
+        ack.refused().find("not this worker's") == std::string::npos) {
+      world_->Violation(
+          absl::StrCat("a worker's good samples were refused for good: ", ack.refused()));
     }
     World* world = world_;
     world->At(Arrival(world, *c, &c->last_ack), [world, c, ack] {
@@ -308,7 +343,8 @@ void Controller::OnClosed(const std::shared_ptr<Connection>& c) {
   Do(0, [this, c] { fleet_->Closed(c); });
 }
 
-// ----------------------------------------------------------------------------------------------------- the worker
+// -------------------------------------------------------------------------------------------------
+// the worker
 
 // Devices and threads, as far as the protocol can tell.
 class Worker::Executor final : public worker::PhaseExecutor {
@@ -379,12 +415,14 @@ class Worker::Executor final : public worker::PhaseExecutor {
     // A process that was stopped meanwhile finds the load's end passed when it is continued.
     if (owner_->clock_->MonotonicNs() >= hard_stop_at()) return End(true);
     doing_io_ = true;
-    owner_->world_->BeginIo(owner_->number_, assignment_.phase(), at_, owner_->clock_->MonotonicNs(), assignment_.has_run());
+    owner_->world_->BeginIo(owner_->number_, assignment_.phase(), at_,
+                            owner_->clock_->MonotonicNs(), assignment_.has_run());
     if (!assignment_.has_run()) {
       // Laying out files, and now and then a device that takes for ever: its hard stop ends it.
       const bool endless = owner_->world_->Chance(0.01);
       if (endless) owner_->world_->ExecutorFault(assignment_.phase().run_id());
-      return After(endless ? 100000 * kSecond : owner_->world_->Between(10 * kMs, 2 * kSecond), [this] { End(false); });
+      return After(endless ? 100000 * kSecond : owner_->world_->Between(10 * kMs, 2 * kSecond),
+                   [this] { End(false); });
     }
     NextInterval();
   }
@@ -393,7 +431,10 @@ class Worker::Executor final : public worker::PhaseExecutor {
     After(std::max<int64_t>(0, owner_->clock_->ToWorld(end) - owner_->world_->now()), [this] {
       if (stop_) return;
       Sample();
-      if (assignment_.run().duration_ns() > 0 && interval_ * assignment_.interval_ns() >= assignment_.run().duration_ns()) return End(false);
+      if (assignment_.run().duration_ns() > 0 &&
+          interval_ * assignment_.interval_ns() >= assignment_.run().duration_ns()) {
+        return End(false);
+      }
       NextInterval();
     });
   }
@@ -440,8 +481,10 @@ class Worker::Executor final : public worker::PhaseExecutor {
   int64_t interval_ = 0;
 };
 
-Worker::Worker(World* world, int number) : world_(world), number_(number), id_(world->Uuid()), host_id_(world->Uuid()) {
-  clock_ = std::make_unique<NodeClock>(world, world->Between(0, 100000 * kSecond), static_cast<double>(world->Between(-100, 100)) * 1e-6);
+Worker::Worker(World* world, int number)
+    : world_(world), number_(number), id_(world->Uuid()), host_id_(world->Uuid()) {
+  clock_ = std::make_unique<NodeClock>(world, world->Between(0, 100000 * kSecond),
+                                       static_cast<double>(world->Between(-100, 100)) * 1e-6);
 }
 Worker::~Worker() = default;
 
@@ -500,7 +543,10 @@ void Worker::Kill() {
     world_->In(world_->Between(100000, 5 * kMs), [world = world_, c] {
       if (!c->open) return;
       c->open = false;
-      if (Controller* controller = world->controllers[static_cast<size_t>(c->controller)].get(); controller->running() && controller->life() == c->controller_life) controller->OnClosed(c);
+      if (Controller* controller = world->controllers[static_cast<size_t>(c->controller)].get();
+          controller->running() && controller->life() == c->controller_life) {
+        controller->OnClosed(c);
+      }
     });
   }
   connection_ = nullptr;
@@ -512,10 +558,14 @@ void Worker::Kill() {
 void Worker::Tick() {
   protocol_->Tick();
   const int64_t now = clock_->MonotonicNs();
-  if (executor_->doing_io() && executor_->assignment().hard_stop_ns() > 0 && now > executor_->hard_stop_at() + 2 * kSecond && world_->now() > paused_until_ + 2 * kSecond) {
+  if (executor_->doing_io() && executor_->assignment().hard_stop_ns() > 0 &&
+      now > executor_->hard_stop_at() + 2 * kSecond &&
+      world_->now() > paused_until_ + 2 * kSecond) {
     world_->Violation("I/O goes on after the hard stop");
   }
-  if (executor_->armed_without_go() && now > armed_since_ns_ + executor_->assignment().go_within_ns() + 2 * kSecond && world_->now() > paused_until_ + 2 * kSecond) {
+  if (executor_->armed_without_go() &&
+      now > armed_since_ns_ + executor_->assignment().go_within_ns() + 2 * kSecond &&
+      world_->now() > paused_until_ + 2 * kSecond) {
     world_->Violation("a worker stays armed for ever");
   }
   if (connection_ == nullptr) {
@@ -582,10 +632,13 @@ void Worker::Deliver() {
   const auto c = connection_;
   if (c == nullptr || !attached_) return;
   while (auto batch = outbox_->NextBatch(0)) {
-    world_->At(Arrival(world_, *c, &c->last_deliver), [world = world_, c, id = id_, batch = *batch] {
-      Controller* to = world->controllers[static_cast<size_t>(c->controller)].get();
-      if (c->open && to->running() && to->life() == c->controller_life) to->OnDeliver(c, id, batch);
-    });
+    world_->At(Arrival(world_, *c, &c->last_deliver),
+               [world = world_, c, id = id_, batch = *batch] {
+                 Controller* to = world->controllers[static_cast<size_t>(c->controller)].get();
+                 if (c->open && to->running() && to->life() == c->controller_life) {
+                   to->OnDeliver(c, id, batch);
+                 }
+               });
   }
 }
 

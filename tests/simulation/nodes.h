@@ -11,13 +11,14 @@
 
 namespace lockstep::simulation {
 
-// One worker's connection to one controller, both streams: first in, first out each way, until it is cut.
+// One worker's connection to one controller, both streams: first in, first out each way, until it
+// is cut.
 struct Connection {
   int worker = 0;
   int controller = 0;
   uint64_t controller_life = 0;
   uint64_t worker_life = 0;
-  bool open = true;       // packets pass
+  bool open = true;  // packets pass
   int64_t last_down = 0, last_up = 0, last_deliver = 0, last_ack = 0;
   int64_t base_delay = 0;
   bool attached = false;  // Hello was taken
@@ -43,7 +44,8 @@ class Controller {
   // --- From the network. ---
   void OnHello(const std::shared_ptr<Connection>& connection, const v1::Hello& hello);
   void OnMessage(const std::shared_ptr<Connection>& connection, const v1::WorkerMessage& message);
-  void OnDeliver(const std::shared_ptr<Connection>& connection, const std::string& worker_id, const v1::DeliveryBatch& batch);
+  void OnDeliver(const std::shared_ptr<Connection>& connection, const std::string& worker_id,
+                 const v1::DeliveryBatch& batch);
   void OnClosed(const std::shared_ptr<Connection>& connection);
 
  private:
@@ -85,10 +87,12 @@ class Worker {
   void ResetDeliver();
 
   // --- From the network. ---
-  void OnCommand(const std::shared_ptr<Connection>& connection, const v1::ControllerMessage& message);
+  void OnCommand(const std::shared_ptr<Connection>& connection,
+                 const v1::ControllerMessage& message);
   void OnAck(const std::shared_ptr<Connection>& connection, const v1::DeliveryAck& ack);
   void OnClosed(const std::shared_ptr<Connection>& connection);
-  // The epoch of the command that is being carried out, and the highest one that any controller greeted it with.
+  // The epoch of the command that is being carried out, and the highest one that any controller
+  // greeted it with.
   bool obeys_old() const { return handling_epoch_ != 0 && handling_epoch_ < greeted_epoch_; }
 
  private:

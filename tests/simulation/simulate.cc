@@ -30,20 +30,26 @@ struct Flags {
 void Print(uint64_t seed, const simulation::Outcome& outcome, const std::string& without) {
   std::cout << "seed " << seed << ": " << outcome.violations.size() << " violations\n";
   for (const std::string& violation : outcome.violations) std::cout << "  " << violation << "\n";
-  std::cout << "replay: tools/simulate --seed " << seed << (without.empty() ? "" : " --without " + without) << std::endl;
+  std::cout << "replay: tools/simulate --seed " << seed
+            << (without.empty() ? "" : " --without " + without) << std::endl;
 }
 
 // A share of the seeds; the counts go to `out` as text. 1 when a violation was found.
 int RunShare(const Flags& flags, const common::Guards& guards, int share, int out) {
   std::map<std::string, uint64_t> counts;
   int found = 0;
-  for (uint64_t i = static_cast<uint64_t>(share); i < flags.seeds; i += static_cast<uint64_t>(flags.jobs)) {
+  for (uint64_t i = static_cast<uint64_t>(share); i < flags.seeds;
+       i += static_cast<uint64_t>(flags.jobs)) {
     const uint64_t seed = flags.first + i;
     const simulation::Outcome outcome = simulation::Simulate({seed, guards, false});
     ++counts["seeds"];
     counts["events"] += outcome.events;
-    for (const auto& [state, runs] : outcome.ended) counts["run " + state] += static_cast<uint64_t>(runs);
-    for (const auto& [fault, times] : outcome.faults) counts["fault " + fault] += static_cast<uint64_t>(times);
+    for (const auto& [state, runs] : outcome.ended) {
+      counts["run " + state] += static_cast<uint64_t>(runs);
+    }
+    for (const auto& [fault, times] : outcome.faults) {
+      counts["fault " + fault] += static_cast<uint64_t>(times);
+    }
     if (outcome.violations.empty()) continue;
     ++counts["violations"];
     if (found++ < flags.print) Print(seed, outcome, flags.without);
@@ -51,29 +57,40 @@ int RunShare(const Flags& flags, const common::Guards& guards, int share, int ou
   }
   std::string text;
   for (const auto& [name, count] : counts) text += name + "\t" + std::to_string(count) + "\n";
-  return write(out, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? (found == 0 ? 0 : 1) : 2;
+  return write(out, text.data(), text.size()) == static_cast<ssize_t>(text.size())
+             ? (found == 0 ? 0 : 1)
+             : 2;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
   Flags flags;
-  CLI::App app("Runs the deciding parts of controller and worker in virtual time, with faults, and checks that what must hold does.");
+  CLI::App app(
+      "Runs the deciding parts of controller and worker in virtual time, with faults, and checks "
+      "that what must hold does.");
   app.add_option("--seeds", flags.seeds, "How many")->capture_default_str();
   app.add_option("--first", flags.first, "The first of them")->capture_default_str();
   app.add_option("--seed", flags.seed, "One seed, with its whole history");
-  app.add_option("--without", flags.without, "Leaves one guard out: a violation should be found then. Guards: " + simulation::GuardNames());
-  app.add_option("--jobs", flags.jobs, "Processes")->capture_default_str()->check(CLI::Range(1, 256));
-  app.add_option("--print", flags.print, "How many violating seeds each process shows")->capture_default_str();
+  app.add_option("--without", flags.without,
+                 "Leaves one guard out: a violation should be found then. Guards: " +
+                     simulation::GuardNames());
+  app.add_option("--jobs", flags.jobs, "Processes")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 256));
+  app.add_option("--print", flags.print, "How many violating seeds each process shows")
+      ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
   const auto guard = simulation::GuardOf(flags.without);
   if (!guard) {
-    std::cerr << "no guard is named " << flags.without << "; there are " << simulation::GuardNames() << "\n";
+    std::cerr << "no guard is named " << flags.without << "; there are " << simulation::GuardNames()
+              << "\n";
     return 2;
   }
   const common::Guards guards = common::Guards::Without(*guard);
   if (flags.seed >= 0) {
-    const simulation::Outcome outcome = simulation::Simulate({static_cast<uint64_t>(flags.seed), guards, true});
+    const simulation::Outcome outcome =
+        simulation::Simulate({static_cast<uint64_t>(flags.seed), guards, true});
     Print(static_cast<uint64_t>(flags.seed), outcome, flags.without);
     std::printf("history %016lx after %lu events\n", outcome.history, outcome.events);
     return outcome.violations.empty() ? 0 : 1;
@@ -90,7 +107,9 @@ int main(int argc, char** argv) {
   close(pipes[1]);
   std::string text;
   char buffer[4096];
-  for (ssize_t got; (got = read(pipes[0], buffer, sizeof buffer)) > 0;) text.append(buffer, static_cast<size_t>(got));
+  for (ssize_t got; (got = read(pipes[0], buffer, sizeof buffer)) > 0;) {
+    text.append(buffer, static_cast<size_t>(got));
+  }
   bool broken = false;
   for (const pid_t child : children) {
     int status = 0;
@@ -105,7 +124,9 @@ int main(int argc, char** argv) {
     at = end + 1;
   }
   for (const auto& [name, count] : counts) std::printf("%-40s %12lu\n", name.c_str(), count);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
-  std::printf("%lu seeds, %lu with violations, %.1f s\n", counts["seeds"], counts["violations"], seconds);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  std::printf("%lu seeds, %lu with violations, %.1f s\n", counts["seeds"], counts["violations"],
+              seconds);
   return broken ? 1 : 0;
 }

@@ -11,7 +11,9 @@ TEST(SimulationTest, NothingThatMustHoldIsViolated) {
   const uint64_t seeds = getenv("LOCKSTEP_LONG") != nullptr ? 100000 : 1500;
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     const Outcome outcome = Simulate({seed, {}, false});
-    for (const std::string& violation : outcome.violations) ADD_FAILURE() << "seed " << seed << " (tools/simulate --seed " << seed << "): " << violation;
+    for (const std::string& violation : outcome.violations) {
+      ADD_FAILURE() << "seed " << seed << " (tools/simulate --seed " << seed << "): " << violation;
+    }
     if (testing::Test::HasFailure()) return;
   }
 }
@@ -31,16 +33,21 @@ class GuardTest : public testing::TestWithParam<size_t> {};
 
 TEST_P(GuardTest, IsMissedWithinAThousandSeeds) {
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
-    if (!Simulate({seed, common::Guards::Without(kGuards[GetParam()].guard), false}).violations.empty()) return;
+    if (!Simulate({seed, common::Guards::Without(kGuards[GetParam()].guard), false})
+             .violations.empty()) {
+      return;
+    }
   }
-  ADD_FAILURE() << "a fleet without the guard " << kGuards[GetParam()].name << " does no wrong in 1,000 seeds";
+  ADD_FAILURE() << "a fleet without the guard " << kGuards[GetParam()].name
+                << " does no wrong in 1,000 seeds";
 }
 
-INSTANTIATE_TEST_SUITE_P(EachGuard, GuardTest, testing::Range<size_t>(0, std::size(kGuards)), [](const auto& info) {
-  std::string name = kGuards[info.param].name;
-  for (char& c : name) c = c == '-' ? '_' : c;
-  return name;
-});
+INSTANTIATE_TEST_SUITE_P(EachGuard, GuardTest, testing::Range<size_t>(0, std::size(kGuards)),
+                         [](const auto& info) {
+                           std::string name = kGuards[info.param].name;
+                           for (char& c : name) c = c == '-' ? '_' : c;
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace lockstep::simulation

@@ -21,7 +21,9 @@ constexpr int64_t kGiveUp = 900 * kSecond;
 // How late a load may begin by its own clock: what a thread's wake-up may take here.
 constexpr int64_t kLate = 30 * kMs;
 
-std::string NameOf(const v1::PhaseId& phase) { return absl::StrCat(phase.run_id().substr(0, 4), "/", phase.phase(), ".", phase.attempt()); }
+std::string NameOf(const v1::PhaseId& phase) {
+  return absl::StrCat(phase.run_id().substr(0, 4), "/", phase.phase(), ".", phase.attempt());
+}
 
 // What was measured; why a phase counts as failed is the protocol's to say.
 std::string Figures(v1::DeliveryItem item) {
@@ -31,36 +33,47 @@ std::string Figures(v1::DeliveryItem item) {
 
 }  // namespace
 
-int64_t NodeClock::MonotonicNs() const { return offset_ns_ + world_->now() + std::llround(drift_ * static_cast<double>(world_->now())); }
-int64_t NodeClock::ToWorld(int64_t at_ns) const { return std::llround(static_cast<double>(at_ns - offset_ns_) / (1 + drift_)) + 1; }
+int64_t NodeClock::MonotonicNs() const {
+  return offset_ns_ + world_->now() + std::llround(drift_ * static_cast<double>(world_->now()));
+}
+int64_t NodeClock::ToWorld(int64_t at_ns) const {
+  return std::llround(static_cast<double>(at_ns - offset_ns_) / (1 + drift_)) + 1;
+}
 
 World::World(const Settings& settings) : settings_(settings), random_(settings.seed) {}
 World::~World() = default;
 
-void World::At(int64_t at_ns, std::function<void()> call) { events_.push({std::max(at_ns, now_), ++order_, std::move(call)}); }
+void World::At(int64_t at_ns, std::function<void()> call) {
+  events_.push({std::max(at_ns, now_), ++order_, std::move(call)});
+}
 
 std::string World::Uuid() {
   const uint64_t a = random_();
   const uint64_t b = random_();
-  return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", a >> 32, (a >> 16) & 0xffff, a & 0xfff, b >> 52, b & 0xffffffffffff);
+  return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", a >> 32, (a >> 16) & 0xffff, a & 0xfff,
+                         b >> 52, b & 0xffffffffffff);
 }
 
 void World::Note(const std::string& text) {
-  for (const char c : text) outcome_.history = (outcome_.history ^ static_cast<uint8_t>(c)) * 1099511628211u;
+  for (const char c : text) {
+    outcome_.history = (outcome_.history ^ static_cast<uint8_t>(c)) * 1099511628211u;
+  }
   outcome_.history ^= static_cast<uint64_t>(now_);
   if (settings_.print) absl::PrintF("%10.4f %s\n", static_cast<double>(now_) / 1e9, text);
 }
 
 void World::Violation(const std::string& text) {
   Note(absl::StrCat("VIOLATION: ", text));
-  outcome_.violations.push_back(absl::StrFormat("%.3f s: %s", static_cast<double>(now_) / 1e9, text));
+  outcome_.violations.push_back(
+      absl::StrFormat("%.3f s: %s", static_cast<double>(now_) / 1e9, text));
 }
 
 storage::MemoryStore::Fate World::StoreFate(int, bool changing) {
   if (store_away_) return storage::MemoryStore::Fate::kAway;
   if (changing && !settled_ && Chance(0.006)) {
     Fault("answer of the store lost");
-    return Chance(0.5) ? storage::MemoryStore::Fate::kDoneButAnswerLost : storage::MemoryStore::Fate::kDoneLater;
+    return Chance(0.5) ? storage::MemoryStore::Fate::kDoneButAnswerLost
+                       : storage::MemoryStore::Fate::kDoneLater;
   }
   return storage::MemoryStore::Fate::kDone;
 }
@@ -79,7 +92,9 @@ int World::WorkerOf(const std::string& run_id, uint32_t index) const {
 }
 
 void World::GivenUp(const std::string& worker_id) {
-  for (const auto& [run_id, run] : database_.runs) given_up_[{run_id, worker_id}] = run.phases.size();
+  for (const auto& [run_id, run] : database_.runs) {
+    given_up_[{run_id, worker_id}] = run.phases.size();
+  }
 }
 
 bool World::IsLost(const v1::PhaseId& phase, int worker) const {
@@ -87,14 +102,18 @@ bool World::IsLost(const v1::PhaseId& phase, int worker) const {
   const auto& run = database_.runs.at(phase.run_id());
   const auto attempt = run.phases.find({phase.phase(), phase.attempt()});
   const auto given_up = given_up_.find({phase.run_id(), id});
-  if (given_up != given_up_.end() && static_cast<size_t>(std::distance(run.phases.begin(), attempt)) < given_up->second + 1) return true;
+  if (given_up != given_up_.end() &&
+      static_cast<size_t>(std::distance(run.phases.begin(), attempt)) < given_up->second + 1) {
+    return true;
+  }
   for (const storage::RunWorker& member : run.workers) {
     if (member.worker_id == id && member.lost) return true;
   }
   return false;
 }
 
-// ---------------------------------------------------------------------------------------------------- the invariants
+// -------------------------------------------------------------------------------------------------
+// the invariants
 
 void World::ArmedFor(int worker, const v1::PhaseId& phase) {
   armed_[KeyOf(phase)].insert(worker);
@@ -102,32 +121,54 @@ void World::ArmedFor(int worker, const v1::PhaseId& phase) {
   if (!settled_ && Chance(0.004)) CutOff(worker, Between(50 * kSecond, 100 * kSecond));
 }
 
-void World::BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int64_t now_own_ns, bool load) {
+void World::BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int64_t now_own_ns,
+                    bool load) {
   Note(absl::StrCat("worker ", worker, " begins ", NameOf(phase)));
   const auto& run = database_.runs[phase.run_id()];
   const auto found = run.phases.find({phase.phase(), phase.attempt()});
-  if (found == run.phases.end()) return Violation(absl::StrCat("worker ", worker, " does I/O for an attempt that is not in the store"));
+  if (found == run.phases.end()) {
+    return Violation(
+        absl::StrCat("worker ", worker, " does I/O for an attempt that is not in the store"));
+  }
   const auto& stored = found->second;
   const bool given_up = IsLost(phase, worker);
-  const bool is_member = std::any_of(stored.cursors.begin(), stored.cursors.end(), [&](const auto& cursor) { return WorkerOf(phase.run_id(), cursor.first) == worker; });
-  if (!is_member) Violation(absl::StrCat("worker ", worker, " begins an attempt that it is not a member of"));
+  const bool is_member = std::any_of(
+      stored.cursors.begin(), stored.cursors.end(),
+      [&](const auto& cursor) { return WorkerOf(phase.run_id(), cursor.first) == worker; });
+  if (!is_member) {
+    Violation(absl::StrCat("worker ", worker, " begins an attempt that it is not a member of"));
+  }
   for (const auto& [index, cursor] : stored.cursors) {
     const int member = WorkerOf(phase.run_id(), index);
-    if (!IsLost(phase, member) && armed_[KeyOf(phase)].count(member) == 0) Violation(absl::StrCat("worker ", worker, " begins although worker ", member, " never armed"));
+    if (!IsLost(phase, member) && armed_[KeyOf(phase)].count(member) == 0) {
+      Violation(
+          absl::StrCat("worker ", worker, " begins although worker ", member, " never armed"));
+    }
     if (member != worker) continue;
     bool agreed = false;
-    for (const storage::WorkerClock& clock : stored.clocks) agreed = agreed || (clock.worker_index == index && stored.record.go_ns + clock.offset_ns == at_own_ns);
-    if (!agreed) Violation(absl::StrCat("worker ", worker, " begins at a T that is not in the store"));
+    for (const storage::WorkerClock& clock : stored.clocks) {
+      agreed = agreed ||
+               (clock.worker_index == index && stored.record.go_ns + clock.offset_ns == at_own_ns);
+    }
+    if (!agreed) {
+      Violation(absl::StrCat("worker ", worker, " begins at a T that is not in the store"));
+    }
   }
-  if (stored.ended && !given_up) Violation(absl::StrCat("worker ", worker, " begins an attempt that is closed"));
-  if (load && now_own_ns - at_own_ns > kLate && now_ > workers[static_cast<size_t>(worker)]->paused_until_ + kLate) {
-    Violation(absl::StrCat("worker ", worker, " begins ", (now_own_ns - at_own_ns) / kMs, " ms after T"));
+  if (stored.ended && !given_up) {
+    Violation(absl::StrCat("worker ", worker, " begins an attempt that is closed"));
+  }
+  if (load && now_own_ns - at_own_ns > kLate &&
+      now_ > workers[static_cast<size_t>(worker)]->paused_until_ + kLate) {
+    Violation(
+        absl::StrCat("worker ", worker, " begins ", (now_own_ns - at_own_ns) / kMs, " ms after T"));
   }
   for (const auto& [other, theirs] : at_work_) {
-    // A stopped process does nothing; when it is continued, the first thing that it sees is that its time is over, and it drains.
+    // A stopped process does nothing; when it is continued, the first thing that it sees is that
+    // its time is over, and it drains.
     if (now_ < workers[static_cast<size_t>(other)]->paused_until_ + 500 * kMs) continue;
     if (theirs.run_id() != phase.run_id()) {
-      Violation(absl::StrCat("a device under two runs: worker ", other, " in ", NameOf(theirs), ", worker ", worker, " in ", NameOf(phase)));
+      Violation(absl::StrCat("a device under two runs: worker ", other, " in ", NameOf(theirs),
+                             ", worker ", worker, " in ", NameOf(phase)));
     } else if (KeyOf(theirs) != KeyOf(phase) && !IsLost(theirs, other) && !given_up) {
       Violation(absl::StrCat("two phases at once: ", NameOf(theirs), " and ", NameOf(phase)));
     }
@@ -140,7 +181,9 @@ void World::EndIo(int worker, const v1::PhaseId& phase) {
   at_work_.erase(worker);
 }
 
-void World::Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item) { measured_[KeyOf(phase)][worker].push_back(Figures(item)); }
+void World::Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item) {
+  measured_[KeyOf(phase)][worker].push_back(Figures(item));
+}
 
 // What is stored is what was measured, in order, once.
 void World::CheckStore() {
@@ -152,7 +195,9 @@ void World::CheckStore() {
         const auto& truth = measured_[{run_id, key.first, key.second}][WorkerOf(run_id, index)];
         for (; checked < items.size(); ++checked) {
           if (checked < truth.size() && truth[checked] == Figures(items[checked])) continue;
-          Violation(absl::StrCat("sample ", checked, " of worker index ", index, " in phase ", key.first, ".", key.second, " is stored twice, out of order or changed"));
+          Violation(absl::StrCat("sample ", checked, " of worker index ", index, " in phase ",
+                                 key.first, ".", key.second,
+                                 " is stored twice, out of order or changed"));
           checked = items.size();
           break;
         }
@@ -161,7 +206,8 @@ void World::CheckStore() {
   }
 }
 
-// --------------------------------------------------------------------------------------------------------- the story
+// -------------------------------------------------------------------------------------------------
+// the story
 
 void World::Submit(int number) {
   Controller* active = active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
@@ -174,7 +220,8 @@ void World::Submit(int number) {
   run.owner = "simulation";
   v1::JobSpec& job = run.job;
   job.set_name(absl::StrCat("job", number));
-  job.mutable_hosts()->set_count(static_cast<uint32_t>(Between(1, static_cast<int64_t>(workers.size()))));
+  job.mutable_hosts()->set_count(
+      static_cast<uint32_t>(Between(1, static_cast<int64_t>(workers.size()))));
   v1::Target* target = job.add_targets();
   target->set_name("lun");
   target->mutable_file()->set_path("/san/lun");
@@ -185,7 +232,8 @@ void World::Submit(int number) {
   for (int64_t i = 0; i < runs; ++i) {
     v1::PhaseSpec* phase = job.add_phases();
     phase->set_name(absl::StrCat("mix", i));
-    phase->mutable_run()->set_duration_ns((Chance(0.2) ? Between(10, 25) : Between(2, 8)) * kSecond);
+    phase->mutable_run()->set_duration_ns((Chance(0.2) ? Between(10, 25) : Between(2, 8)) *
+                                          kSecond);
     phase->mutable_run()->add_workloads()->set_read_ratio(0.5);
   }
   job.add_phases()->mutable_cleanup();
@@ -193,15 +241,20 @@ void World::Submit(int number) {
   job.mutable_deadlines()->set_drain_ns(2 * kSecond);
   job.mutable_deadlines()->set_prepare_ns(20 * kSecond);
   job.mutable_deadlines()->set_rejoin_ns(8 * kSecond);
-  job.set_on_worker_loss(static_cast<v1::LossPolicy>(Between(v1::LOSS_POLICY_ABORT, v1::LOSS_POLICY_RETRY)));
-  if (job.on_worker_loss() != v1::LOSS_POLICY_ABORT) job.set_min_hosts(static_cast<uint32_t>(Between(1, job.hosts().count())));
+  job.set_on_worker_loss(
+      static_cast<v1::LossPolicy>(Between(v1::LOSS_POLICY_ABORT, v1::LOSS_POLICY_RETRY)));
+  if (job.on_worker_loss() != v1::LOSS_POLICY_ABORT) {
+    job.set_min_hosts(static_cast<uint32_t>(Between(1, job.hosts().count())));
+  }
   controller::FillDefaults(&job);
   run.state = "queued";
-  Note(absl::StrCat("submit ", run.run_id.substr(0, 4), " on ", job.hosts().count(), " workers, on loss ", job.on_worker_loss()));
+  Note(absl::StrCat("submit ", run.run_id.substr(0, 4), " on ", job.hosts().count(),
+                    " workers, on loss ", job.on_worker_loss()));
   active->Submit(run);
   if (Chance(0.1)) {
     At(now_ + Between(0, 20 * kSecond), [this, id = run.run_id, at_once = Chance(0.5)] {
-      Controller* controller = active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
+      Controller* controller =
+          active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
       if (controller == nullptr || !controller->running() || controller->paused()) return;
       Note(absl::StrCat("a person stops ", id.substr(0, 4)));
       Fault("stop by a person");
@@ -218,7 +271,10 @@ void World::Elect() {
   if (!store_away_ && (active == nullptr || !active->running() || deposed)) {
     const int place = deposed ? 1 - active_ : static_cast<int>(Draw(2));
     if (deposed) Fault("takeover from a paused controller");
-    if (!controllers[static_cast<size_t>(place)]->running() && controllers[static_cast<size_t>(place)]->Start()) active_ = place;
+    if (!controllers[static_cast<size_t>(place)]->running() &&
+        controllers[static_cast<size_t>(place)]->Start()) {
+      active_ = place;
+    }
   }
   In(Between(200 * kMs, 2 * kSecond), [this] { Elect(); });
 }
@@ -263,7 +319,9 @@ void World::ScheduleFaults() {
           const int place = active_;
           controllers[static_cast<size_t>(place)]->Kill();
           for (const auto& w : workers) {
-            if (w->connection_ != nullptr && w->connection_->controller == place) w->CutConnection(true);
+            if (w->connection_ != nullptr && w->connection_->controller == place) {
+              w->CutConnection(true);
+            }
           }
           if (Chance(0.3)) {
             Fault("spool lost with its host");
@@ -285,9 +343,15 @@ void World::ScheduleFaults() {
           Fault("partition");
           Note(absl::StrCat("worker ", worker, " cannot reach controller ", place));
           cut_[worker][place] = true;
-          if (workers[worker]->connection_ != nullptr && workers[worker]->connection_->controller == place) workers[worker]->CutConnection(Chance(0.3));
-          if (Chance(0.5)) return CutOff(static_cast<int>(worker), Between(10 * kSecond, 100 * kSecond));
-          In(Between(100 * kMs, 20 * kSecond), [this, worker, place] { cut_[worker][place] = false; });
+          if (workers[worker]->connection_ != nullptr &&
+              workers[worker]->connection_->controller == place) {
+            workers[worker]->CutConnection(Chance(0.3));
+          }
+          if (Chance(0.5)) {
+            return CutOff(static_cast<int>(worker), Between(10 * kSecond, 100 * kSecond));
+          }
+          In(Between(100 * kMs, 20 * kSecond),
+             [this, worker, place] { cut_[worker][place] = false; });
         });
         break;
       case 6:
@@ -309,10 +373,11 @@ void World::ScheduleFaults() {
           Note("the store goes away");
           store_away_ = true;
           // Now and then for longer than every deadline.
-          In(Chance(0.2) ? Between(12 * kSecond, 90 * kSecond) : Between(100 * kMs, 12 * kSecond), [this] {
-            Note("the store is back");
-            store_away_ = false;
-          });
+          In(Chance(0.2) ? Between(12 * kSecond, 90 * kSecond) : Between(100 * kMs, 12 * kSecond),
+             [this] {
+               Note("the store is back");
+               store_away_ = false;
+             });
         });
     }
   }
@@ -324,19 +389,30 @@ void World::CheckPolicy(const std::string& id, const storage::MemoryDatabase::Ru
   const size_t least = std::max<size_t>(1, run.record.job.min_hosts());
   size_t lost = 0;
   for (const storage::RunWorker& member : run.workers) lost += member.lost ? 1u : 0u;
-  const std::string what = absl::StrCat("run ", id.substr(0, 4), " (", v1::LossPolicy_Name(policy), ", ", lost, " of ", run.workers.size(), " lost, ", least, " needed): ", run.record.outcome);
+  const std::string what =
+      absl::StrCat("run ", id.substr(0, 4), " (", v1::LossPolicy_Name(policy), ", ", lost, " of ",
+                   run.workers.size(), " lost, ", least, " needed): ", run.record.outcome);
   if (run.record.state == "aborted" && run.record.outcome.find("(attempt ") == std::string::npos) {
     const bool too_few = run.workers.size() - lost < least;
-    const bool by_policy = policy == v1::LOSS_POLICY_ABORT ? lost > 0 : policy == v1::LOSS_POLICY_CONTINUE ? too_few : too_few && run.record.outcome.find("did not return") != std::string::npos;
+    const bool by_policy =
+        policy == v1::LOSS_POLICY_ABORT ? lost > 0
+        : policy == v1::LOSS_POLICY_CONTINUE
+            ? too_few
+            : too_few && run.record.outcome.find("did not return") != std::string::npos;
     if (!by_policy) Violation(absl::StrCat("aborted against its policy: ", what));
   }
   if (run.record.state != "done") return;
   for (const auto& [key, phase] : run.phases) {
     if (phase.record.state != "done") continue;
     const size_t needed = policy == v1::LOSS_POLICY_ABORT ? run.workers.size() : least;
-    if (phase.results.size() < needed) Violation(absl::StrCat("done with ", phase.results.size(), " results of phase ", key.first, ": ", what));
+    if (phase.results.size() < needed) {
+      Violation(absl::StrCat("done with ", phase.results.size(), " results of phase ", key.first,
+                             ": ", what));
+    }
     // Under retry a phase without a member's part is begun again.
-    if (policy == v1::LOSS_POLICY_RETRY && phase.results.size() != phase.cursors.size()) Violation(absl::StrCat("done without a member's result of phase ", key.first, ": ", what));
+    if (policy == v1::LOSS_POLICY_RETRY && phase.results.size() != phase.cursors.size()) {
+      Violation(absl::StrCat("done without a member's result of phase ", key.first, ": ", what));
+    }
   }
 }
 
@@ -373,8 +449,12 @@ Outcome World::Run() {
     for (const auto& [worker, phase] : at_work_) {
       const auto& run = database_.runs[phase.run_id()];
       const auto stored = run.phases.find({phase.phase(), phase.attempt()});
-      if (stored == run.phases.end() || !stored->second.ended || IsLost(phase, worker) || now_ < workers[static_cast<size_t>(worker)]->paused_until_) continue;
-      Violation(absl::StrCat("worker ", worker, " does I/O in ", NameOf(phase), ", which is closed"));
+      if (stored == run.phases.end() || !stored->second.ended || IsLost(phase, worker) ||
+          now_ < workers[static_cast<size_t>(worker)]->paused_until_) {
+        continue;
+      }
+      Violation(
+          absl::StrCat("worker ", worker, " does I/O in ", NameOf(phase), ", which is closed"));
       break;
     }
     if (outcome_.events % 256 == 0) CheckStore();
@@ -383,13 +463,27 @@ Outcome World::Run() {
   for (const auto& [id, run] : database_.runs) {
     const std::string& state = run.record.state;
     ++outcome_.ended[state];
-    Note(absl::StrCat("run ", id.substr(0, 4), " is ", state, run.record.degraded ? " (degraded)" : "", ": ", run.record.outcome));
-    if (state == "queued" || state == "running") Violation(absl::StrCat("run ", id.substr(0, 4), " does not end: it is ", state));
-    // A barrier is missed, rightly, where a worker or the way to it stood still for longer than its deadline.
-    const bool stood_still = outcome_.faults.count("worker stopped and continued") + outcome_.faults.count("partition") + outcome_.faults.count("controller stopped and continued") != 0;
-    const bool excused = (stood_still && run.record.outcome.find("before the deadline") != std::string::npos) || (run.workers.empty() || run.phases.empty() ? !given_up_.empty() : false);
-    if (state == "failed" && blamed_.count(id) == 0 && !excused) Violation(absl::StrCat("run ", id.substr(0, 4), " failed though no device did: ", run.record.outcome));
-    if (state == "cancelled" && stopped_.count(id) == 0) Violation(absl::StrCat("run ", id.substr(0, 4), " was cancelled by nobody"));
+    Note(absl::StrCat("run ", id.substr(0, 4), " is ", state,
+                      run.record.degraded ? " (degraded)" : "", ": ", run.record.outcome));
+    if (state == "queued" || state == "running") {
+      Violation(absl::StrCat("run ", id.substr(0, 4), " does not end: it is ", state));
+    }
+    // A barrier is missed, rightly, where a worker or the way to it stood still for longer than its
+    // deadline.
+    const bool stood_still = outcome_.faults.count("worker stopped and continued") +
+                                 outcome_.faults.count("partition") +
+                                 outcome_.faults.count("controller stopped and continued") !=
+                             0;
+    const bool excused =
+        (stood_still && run.record.outcome.find("before the deadline") != std::string::npos) ||
+        (run.workers.empty() || run.phases.empty() ? !given_up_.empty() : false);
+    if (state == "failed" && blamed_.count(id) == 0 && !excused) {
+      Violation(absl::StrCat("run ", id.substr(0, 4),
+                             " failed though no device did: ", run.record.outcome));
+    }
+    if (state == "cancelled" && stopped_.count(id) == 0) {
+      Violation(absl::StrCat("run ", id.substr(0, 4), " was cancelled by nobody"));
+    }
     CheckPolicy(id, run);
     if (state != "done") continue;
     std::map<uint32_t, bool> done;
@@ -397,11 +491,16 @@ Outcome World::Run() {
       if (phase.record.state != "done") continue;
       done[key.first] = true;
       for (const auto& [index, cursor] : phase.cursors) {
-        if (phase.results.count(index) == 0 && !run.record.degraded) Violation(absl::StrCat("phase ", key.first, ".", key.second, " is done without the result of worker index ", index));
+        if (phase.results.count(index) == 0 && !run.record.degraded) {
+          Violation(absl::StrCat("phase ", key.first, ".", key.second,
+                                 " is done without the result of worker index ", index));
+        }
       }
     }
     for (int p = 0; p < run.record.job.phases_size(); ++p) {
-      if (!done[static_cast<uint32_t>(p)]) Violation(absl::StrCat("a run is done though its phase ", p, " is not"));
+      if (!done[static_cast<uint32_t>(p)]) {
+        Violation(absl::StrCat("a run is done though its phase ", p, " is not"));
+      }
     }
   }
   return outcome_;

@@ -17,9 +17,10 @@
 #include "tests/fakes/memory_spool.h"
 #include "tests/fakes/memory_store.h"
 
-// A fleet in virtual time: the programs' own deciding parts (controller/service's coordinator, run actor and ingest pipeline,
-// controller/core, worker/agent's protocol and outbox) on simulated clocks, networks, processes, disks and a simulated store, with
-// faults of every kind at random instants. Everything is drawn from one seed: the same seed gives the same history.
+// A fleet in virtual time: the programs' own deciding parts (controller/service's coordinator, run
+// actor and ingest pipeline, controller/core, worker/agent's protocol and outbox) on simulated
+// clocks, networks, processes, disks and a simulated store, with faults of every kind at random
+// instants. Everything is drawn from one seed: the same seed gives the same history.
 namespace lockstep::simulation {
 
 class World;
@@ -29,7 +30,8 @@ class Worker;
 // A machine's monotonic clock: offset and rate of its own against the world's time.
 class NodeClock final : public common::Clock {
  public:
-  NodeClock(const World* world, int64_t offset_ns, double drift) : world_(world), offset_ns_(offset_ns), drift_(drift) {}
+  NodeClock(const World* world, int64_t offset_ns, double drift)
+      : world_(world), offset_ns_(offset_ns), drift_(drift) {}
   int64_t MonotonicNs() const override;
   int64_t WallNs() const override { return MonotonicNs(); }
   void SleepUntil(int64_t) const override {}
@@ -51,10 +53,10 @@ struct Settings {
 // What became of a seed.
 struct Outcome {
   std::vector<std::string> violations;
-  uint64_t history = 0;   // hash of everything that happened
+  uint64_t history = 0;  // hash of everything that happened
   uint64_t events = 0;
-  std::map<std::string, int> ended;  // runs by their end
-  std::map<std::string, int> faults; // what was done to them
+  std::map<std::string, int> ended;   // runs by their end
+  std::map<std::string, int> faults;  // what was done to them
 };
 
 Outcome Simulate(const Settings& settings);
@@ -70,8 +72,12 @@ class World {
   void At(int64_t at_ns, std::function<void()> call);
   void In(int64_t after_ns, std::function<void()> call) { At(now_ + after_ns, std::move(call)); }
   uint64_t Draw(uint64_t bound) { return bound == 0 ? 0 : random_() % bound; }
-  bool Chance(double probability) { return static_cast<double>(random_() >> 11) / 9007199254740992.0 < probability; }
-  int64_t Between(int64_t low, int64_t high) { return low + static_cast<int64_t>(Draw(static_cast<uint64_t>(high - low + 1))); }
+  bool Chance(double probability) {
+    return static_cast<double>(random_() >> 11) / 9007199254740992.0 < probability;
+  }
+  int64_t Between(int64_t low, int64_t high) {
+    return low + static_cast<int64_t>(Draw(static_cast<uint64_t>(high - low + 1)));
+  }
   std::string Uuid();
 
   // --- History and invariants. ---
@@ -89,7 +95,8 @@ class World {
 
   // --- From workers' executors: what really happens to devices. ---
   void ArmedFor(int worker, const v1::PhaseId& phase);
-  void BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int64_t now_own_ns, bool load);
+  void BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int64_t now_own_ns,
+               bool load);
   void EndIo(int worker, const v1::PhaseId& phase);
   void Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item);
   void GivenUp(const std::string& worker_id);
@@ -103,12 +110,15 @@ class World {
  private:
   friend class Controller;
   using AttemptKey = std::tuple<std::string, uint32_t, uint32_t>;
-  static AttemptKey KeyOf(const v1::PhaseId& phase) { return {phase.run_id(), phase.phase(), phase.attempt()}; }
+  static AttemptKey KeyOf(const v1::PhaseId& phase) {
+    return {phase.run_id(), phase.phase(), phase.attempt()};
+  }
   void CutOff(int worker, int64_t for_ns);
   void Submit(int number);
   void ScheduleFaults();
   void Elect();
-  // Some controller held it for lost, so that what it does in this attempt concerns nobody else any more.
+  // Some controller held it for lost, so that what it does in this attempt concerns nobody else any
+  // more.
   bool IsLost(const v1::PhaseId& phase, int worker) const;
   void CheckPolicy(const std::string& id, const storage::MemoryDatabase::Run& run);
   int WorkerOf(const std::string& run_id, uint32_t index) const;
@@ -121,24 +131,28 @@ class World {
     int64_t at;
     uint64_t order;
     std::function<void()> call;
-    bool operator<(const Event& other) const { return std::tie(at, order) > std::tie(other.at, other.order); }
+    bool operator<(const Event& other) const {
+      return std::tie(at, order) > std::tie(other.at, other.order);
+    }
   };
   std::priority_queue<Event> events_;
   Outcome outcome_;
   storage::MemoryDatabase database_;
   bool store_away_ = false;
-  int active_ = -1;             // which controller holds the lock
-  bool settled_ = false;        // no more faults
-  bool cut_[8][2] = {};         // worker to controller
+  int active_ = -1;       // which controller holds the lock
+  bool settled_ = false;  // no more faults
+  bool cut_[8][2] = {};   // worker to controller
   uint64_t last_epoch_ = 0;
   std::map<AttemptKey, std::set<int>> armed_;
-  std::map<AttemptKey, std::map<int, std::vector<std::string>>> measured_;  // what each executor handed over, serialized
-  std::map<int, v1::PhaseId> at_work_;      // workers that do I/O
-  // Run and worker id → how many attempts of the run were recorded when some controller gave the worker up. It counts as lost in
-  // those, and in the one that may have been on its way; in later ones only if the store says so.
+  // what each executor handed over, serialized
+  std::map<AttemptKey, std::map<int, std::vector<std::string>>> measured_;
+  std::map<int, v1::PhaseId> at_work_;  // workers that do I/O
+  // Run and worker id → how many attempts of the run were recorded when some controller gave the
+  // worker up. It counts as lost in those, and in the one that may have been on its way; in later
+  // ones only if the store says so.
   std::map<std::pair<std::string, std::string>, size_t> given_up_;
-  std::set<std::string> blamed_;            // runs that a failing device may end
-  std::set<std::string> stopped_;           // runs that a person may have ended
+  std::set<std::string> blamed_;   // runs that a failing device may end
+  std::set<std::string> stopped_;  // runs that a person may have ended
   std::map<AttemptKey, std::map<uint32_t, size_t>> checked_;
 };
 

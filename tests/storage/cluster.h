@@ -13,7 +13,8 @@
 
 namespace lockstep::storage {
 
-// A private PostgreSQL for all tests of a program; a socket's path must be short, so it lies under /tmp.
+// A private PostgreSQL for all tests of a program; a socket's path must be short, so it lies under
+// /tmp.
 class Cluster : public testing::Environment {
  public:
   void SetUp() override {
@@ -27,7 +28,10 @@ class Cluster : public testing::Environment {
   }
   void TearDown() override {
     server.reset();
-    nftw(directory.c_str(), [](const char* file, const struct stat*, int, FTW*) { return remove(file); }, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(
+        directory.c_str(),
+        [](const char* file, const struct stat*, int, FTW*) { return remove(file); }, 16,
+        FTW_DEPTH | FTW_PHYS);
   }
   std::string directory;
   std::unique_ptr<EmbeddedPostgres> server;

@@ -1,4 +1,5 @@
-// The connection to a real, private PostgreSQL: what it says, what it refuses, and when it says nothing.
+// The connection to a real, private PostgreSQL: what it says, what it refuses, and when it says
+// nothing.
 
 #include "storage/pg.h"
 
@@ -30,13 +31,16 @@ class PgTest : public testing::Test {
     EXPECT_TRUE(opened.ok()) << opened.status();
     return *std::move(opened);
   }
-  static pid_t ServerOf(PgConnection* connection) { return static_cast<pid_t>(connection->Query("SELECT pg_backend_pid()")->Int(0, 0)); }
+  static pid_t ServerOf(PgConnection* connection) {
+    return static_cast<pid_t>(connection->Query("SELECT pg_backend_pid()")->Int(0, 0));
+  }
 
   std::unique_ptr<PgConnection> connection_;
 };
 
 TEST_F(PgTest, AnswersLargerThanAnyBufferComeWhole) {
-  const auto rows = connection_->Query("SELECT i, repeat('x', 1000000) FROM generate_series(1, $1::int) i", {"16"});
+  const auto rows = connection_->Query(
+      "SELECT i, repeat('x', 1000000) FROM generate_series(1, $1::int) i", {"16"});
   ASSERT_TRUE(rows.ok()) << rows.status();
   ASSERT_EQ(rows->rows(), 16);
   for (int i = 0; i < 16; ++i) EXPECT_EQ(rows->Text(i, 1).size(), 1000000u);
@@ -45,9 +49,12 @@ TEST_F(PgTest, AnswersLargerThanAnyBufferComeWhole) {
 TEST_F(PgTest, RowsLargerThanAnyBufferAreCopied) {
   ASSERT_TRUE(connection_->Execute("CREATE TEMP TABLE large (i int, t text)").ok());
   CopyRows rows;
-  for (int i = 0; i < 64; ++i) rows.Add(i).Add(std::string(500000, static_cast<char>('a' + i % 26))).EndRow();
+  for (int i = 0; i < 64; ++i) {
+    rows.Add(i).Add(std::string(500000, static_cast<char>('a' + i % 26))).EndRow();
+  }
   ASSERT_TRUE(connection_->Copy("COPY large FROM STDIN", rows.rows()).ok());
-  const auto sums = connection_->Query("SELECT count(*), sum(length(t)) FROM large WHERE t = repeat(chr(97 + i % 26), 500000)");
+  const auto sums = connection_->Query(
+      "SELECT count(*), sum(length(t)) FROM large WHERE t = repeat(chr(97 + i % 26), 500000)");
   ASSERT_TRUE(sums.ok()) << sums.status();
   EXPECT_EQ(sums->Int(0, 0), 64);
   EXPECT_EQ(sums->Int(0, 1), 64 * 500000);
@@ -56,7 +63,8 @@ TEST_F(PgTest, RowsLargerThanAnyBufferAreCopied) {
 TEST_F(PgTest, ARefusedCopyIsSaidAndTheConnectionGoesOn) {
   ASSERT_TRUE(connection_->Execute("CREATE TEMP TABLE numbers (i int)").ok());
   std::string rows = "not a number\n";
-  for (int i = 0; i < 1000000; ++i) rows += "12345\n";  // the refusal comes while this is being sent
+  // the refusal comes while this is being sent
+  for (int i = 0; i < 1000000; ++i) rows += "12345\n";
   const absl::Status status = connection_->Copy("COPY numbers FROM STDIN", rows);
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_TRUE(absl::StrContains(status.message(), "not a number")) << status;
@@ -76,16 +84,22 @@ TEST_F(PgTest, AServerThatSaysNothingIsAway) {
   connection_->BePatient({absl::Milliseconds(200)});
   const auto slow = connection_->Query("SELECT pg_sleep(600)");
   EXPECT_TRUE(absl::IsUnavailable(slow.status())) << slow.status();
-  EXPECT_TRUE(absl::StrContains(slow.status().message(), "SELECT pg_sleep(600): no answer within 200ms")) << slow.status();
+  EXPECT_TRUE(
+      absl::StrContains(slow.status().message(), "SELECT pg_sleep(600): no answer within 200ms"))
+      << slow.status();
   // The answer might still come: nothing else is asked here.
   EXPECT_FALSE(connection_->healthy());
   EXPECT_TRUE(absl::IsUnavailable(connection_->Execute("SELECT 1")));
 }
 
 TEST_F(PgTest, AServerThatReadsNoMoreIsAway) {
-  ASSERT_TRUE(connection_->Execute("CREATE TEMP TABLE slow (t text); "
-                                   "CREATE FUNCTION pg_temp.sleep() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(600); RETURN new; END'; "
-                                   "CREATE TRIGGER slow BEFORE INSERT ON slow FOR EACH ROW EXECUTE FUNCTION pg_temp.sleep()").ok());
+  ASSERT_TRUE(connection_
+                  ->Execute("CREATE TEMP TABLE slow (t text); "
+                            "CREATE FUNCTION pg_temp.sleep() RETURNS trigger LANGUAGE plpgsql AS "
+                            "'BEGIN PERFORM pg_sleep(600); RETURN new; END'; "
+                            "CREATE TRIGGER slow BEFORE INSERT ON slow FOR EACH ROW EXECUTE "
+                            "FUNCTION pg_temp.sleep()")
+                  .ok());
   const pid_t server = ServerOf(connection_.get());
   std::string rows;
   for (int i = 0; i < 64; ++i) rows += std::string(1 << 20, 'x') + "\n";
@@ -106,12 +120,15 @@ TEST_F(PgTest, NothingIsWaitedForAfterGivingUp) {
   });
   const auto slow = connection_->Query("SELECT pg_sleep(600)");
   later.join();
-  EXPECT_TRUE(absl::StrContains(slow.status().message(), "not waited for any longer")) << slow.status();
+  EXPECT_TRUE(absl::StrContains(slow.status().message(), "not waited for any longer"))
+      << slow.status();
 }
 
 TEST_F(PgTest, AServerThatIsEndedIsAway) {
   auto other = Open();
-  ASSERT_TRUE(other->Query("SELECT pg_terminate_backend($1)", {std::to_string(ServerOf(connection_.get()))}).ok());
+  ASSERT_TRUE(
+      other->Query("SELECT pg_terminate_backend($1)", {std::to_string(ServerOf(connection_.get()))})
+          .ok());
   const auto answer = connection_->Query("SELECT pg_sleep(10)");
   EXPECT_TRUE(absl::IsUnavailable(answer.status())) << answer.status();
   EXPECT_FALSE(connection_->healthy());
@@ -147,11 +164,15 @@ TEST_F(ImpatientStore, WaitsForNobodysLockForLong) {
 TEST_F(ImpatientStore, IsAwayWhileItsServerIsStoppedAndBackAfterwards) {
   auto other = PgConnection::Open(cluster->server->conninfo());
   ASSERT_TRUE(other.ok());
-  const auto servers = (*other)->Query("SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()");
+  const auto servers = (*other)->Query(
+      "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> "
+      "pg_backend_pid()");
   ASSERT_TRUE(servers.ok());
   ASSERT_GT(servers->rows(), 0);
   std::vector<pid_t> stopped;
-  for (int i = 0; i < servers->rows(); ++i) stopped.push_back(static_cast<pid_t>(servers->Int(i, 0)));
+  for (int i = 0; i < servers->rows(); ++i) {
+    stopped.push_back(static_cast<pid_t>(servers->Int(i, 0)));
+  }
   const auto go_on = [&] {
     for (pid_t pid : stopped) kill(pid, SIGCONT);
   };
@@ -165,13 +186,21 @@ TEST_F(ImpatientStore, IsAwayWhileItsServerIsStoppedAndBackAfterwards) {
   EXPECT_TRUE(store_->StillActive().ok());
 }
 
-// A call whose answer was lost may come to its end only now: what is asked for again waits for that.
+// A call whose answer was lost may come to its end only now: what is asked for again waits for
+// that.
 TEST_F(ImpatientStore, ARunThatIsJustBeingEnqueuedIsEnqueuedOnce) {
   auto other = PgConnection::Open(cluster->server->conninfo());
   ASSERT_TRUE(other.ok());
   const std::string id = "99999999-9999-4999-8999-999999999999";
-  ASSERT_TRUE((*other)->Execute("BEGIN; INSERT INTO jobs (job_id, name, spec, source) VALUES ('" + id + "', 'job', '{}', '')").ok());
-  ASSERT_TRUE((*other)->Execute("INSERT INTO runs (run_id, job_id, owner, labels, state, seed) VALUES ('" + id + "', '" + id + "', 'me', '{}', 'queued', 1)").ok());
+  ASSERT_TRUE((*other)
+                  ->Execute("BEGIN; INSERT INTO jobs (job_id, name, spec, source) VALUES ('" + id +
+                            "', 'job', '{}', '')")
+                  .ok());
+  ASSERT_TRUE(
+      (*other)
+          ->Execute("INSERT INTO runs (run_id, job_id, owner, labels, state, seed) VALUES ('" + id +
+                    "', '" + id + "', 'me', '{}', 'queued', 1)")
+          .ok());
   std::thread later([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     EXPECT_TRUE((*other)->Execute("COMMIT").ok());
@@ -191,7 +220,10 @@ TEST_F(ImpatientStore, WhileItIsSilentOneCallAtATimeAsks) {
   auto other = PgConnection::Open(cluster->server->conninfo());
   bool told = false;
   while (!told) {
-    ASSERT_TRUE((*other)->Execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()").ok());
+    ASSERT_TRUE((*other)
+                    ->Execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE "
+                              "backend_type = 'client backend' AND pid <> pg_backend_pid()")
+                    .ok());
     EXPECT_TRUE(absl::IsUnavailable(store_->StillActive()));  // silent from now on
     ASSERT_TRUE((*other)->Execute("BEGIN; LOCK TABLE controller_epoch").ok());
     std::vector<absl::Status> answers(2);

@@ -19,7 +19,9 @@ std::vector<std::string> Files(const std::string& directory) {
   std::vector<std::string> files;
   DIR* dir = opendir(directory.c_str());
   while (const dirent* entry = readdir(dir)) {
-    if (std::string(entry->d_name).find(".spool") != std::string::npos) files.push_back(directory + "/" + entry->d_name);
+    if (std::string(entry->d_name).find(".spool") != std::string::npos) {
+      files.push_back(directory + "/" + entry->d_name);
+    }
   }
   closedir(dir);
   return files;
@@ -42,7 +44,8 @@ TEST_P(SpoolTest, FirstInFirstOut) {
   EXPECT_TRUE(spool->Peek(100)->empty());
   ASSERT_TRUE(spool->Append({"a", "bb"}).ok());
   ASSERT_TRUE(spool->Append({"ccc", std::string("\0d", 2)}).ok());
-  EXPECT_EQ(*spool->Peek(1000), (std::vector<std::string>{"a", "bb", "ccc", std::string("\0d", 2)}));
+  EXPECT_EQ(*spool->Peek(1000),
+            (std::vector<std::string>{"a", "bb", "ccc", std::string("\0d", 2)}));
   EXPECT_EQ(*spool->Peek(1), (std::vector<std::string>{"a"}));
   ASSERT_TRUE(spool->Drop(2).ok());
   EXPECT_EQ(*spool->Peek(3), (std::vector<std::string>{"ccc"}));
@@ -55,19 +58,23 @@ TEST_P(SpoolTest, FirstInFirstOut) {
 TEST_P(SpoolTest, WhatDoesNotFitIsRefusedWhole) {
   const auto spool = Make(100);
   ASSERT_TRUE(spool->Append({std::string(40, 'a')}).ok());
-  EXPECT_EQ(spool->Append({std::string(10, 'b'), std::string(80, 'c')}).code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(spool->Append({std::string(10, 'b'), std::string(80, 'c')}).code(),
+            absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(spool->Peek(1000)->size(), 1u);
   ASSERT_TRUE(spool->Drop(1).ok());
   EXPECT_TRUE(spool->Append({std::string(60, 'd')}).ok());
 }
 
-INSTANTIATE_TEST_SUITE_P(RealAndFake, SpoolTest, testing::Bool(), [](const auto& info) { return info.param ? "Fake" : "Real"; });
+INSTANTIATE_TEST_SUITE_P(RealAndFake, SpoolTest, testing::Bool(),
+                         [](const auto& info) { return info.param ? "Fake" : "Real"; });
 
 TEST(FileSpoolTest, WhatWasAppendedIsThereAgainAndSegmentsGo) {
   const std::string directory = Directory();
   {
     auto spool = *FileSpool::Open(directory, 1 << 30);
-    for (int i = 0; i < 40; ++i) ASSERT_TRUE(spool->Append({std::to_string(i) + std::string(1 << 20, 'x')}).ok());
+    for (int i = 0; i < 40; ++i) {
+      ASSERT_TRUE(spool->Append({std::to_string(i) + std::string(1 << 20, 'x')}).ok());
+    }
     ASSERT_TRUE(spool->Drop(20).ok());
   }
   EXPECT_GE(Files(directory).size(), 2u);
@@ -116,7 +123,9 @@ TEST(FileSpoolTest, ABrokenRecordBeforeGoodSegmentsIsSaidWithItsPlace) {
   close(fd);
   const auto spool = FileSpool::Open(directory, 1 << 30);
   EXPECT_EQ(spool.status().code(), absl::StatusCode::kDataLoss);
-  EXPECT_NE(spool.status().message().find(files[0] + ": the record at offset 0 is broken"), std::string::npos) << spool.status();
+  EXPECT_NE(spool.status().message().find(files[0] + ": the record at offset 0 is broken"),
+            std::string::npos)
+      << spool.status();
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// What storage/store.h promises to a controller and to the one that replaces it: on a real PostgreSQL, and on the store in memory
-// that the simulation runs with.
+// What storage/store.h promises to a controller and to the one that replaces it: on a real
+// PostgreSQL, and on the store in memory that the simulation runs with.
 
 #include <functional>
 #include <memory>
@@ -17,7 +17,8 @@ namespace {
 Cluster* const cluster = static_cast<Cluster*>(testing::AddGlobalTestEnvironment(new Cluster));
 
 std::unique_ptr<Store> OpenPostgres() {
-  auto opened = PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "test"});
+  auto opened =
+      PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "test"});
   EXPECT_TRUE(opened.ok()) << opened.status();
   return *std::move(opened);
 }
@@ -87,7 +88,8 @@ class StoreContract : public testing::TestWithParam<Kind> {
     record.ramp_ns = 2000000000;
     return record;
   }
-  absl::Status Begin(const std::string& run, uint32_t phase, uint32_t attempt, const std::vector<uint32_t>& workers = {0, 1, 2}) {
+  absl::Status Begin(const std::string& run, uint32_t phase, uint32_t attempt,
+                     const std::vector<uint32_t>& workers = {0, 1, 2}) {
     v1::Workload workload;
     workload.set_name("w");
     return store_->BeginPhase(run, Record(phase, attempt), {workload}, workers);
@@ -127,7 +129,8 @@ class StoreContract : public testing::TestWithParam<Kind> {
     item.mutable_result()->set_error(error);
     return item;
   }
-  static IngestBatch Batch(const v1::PhaseId& phase, uint32_t worker, uint64_t first, std::vector<v1::DeliveryItem> items) {
+  static IngestBatch Batch(const v1::PhaseId& phase, uint32_t worker, uint64_t first,
+                           std::vector<v1::DeliveryItem> items) {
     return {phase, worker, first, std::move(items), kWall};
   }
   // What Active() says of a run; NOT_FOUND when it is not among them.
@@ -196,7 +199,12 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(Active(run)->phase.state, "arming");
   EXPECT_EQ(Active(run)->cursors, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 0}, {2, 0}}));
   ASSERT_TRUE(Go(run, 0, 1).ok());
-  ASSERT_TRUE(store_->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1}), Interval(1, {2}), Result(2, "a disk is full")}), Batch(Id(run, 0, 1), 1, 0, {Interval(0, {3})})}).ok());
+  ASSERT_TRUE(
+      store_
+          ->Ingest({Batch(Id(run, 0, 1), 0, 0,
+                          {Interval(0, {1}), Interval(1, {2}), Result(2, "a disk is full")}),
+                    Batch(Id(run, 0, 1), 1, 0, {Interval(0, {3})})})
+          .ok());
   ASSERT_TRUE(store_->SetLost(run, 2, "silent", 0).ok());
   auto successor = GetParam().open();
   ASSERT_TRUE(successor->AcquireEpoch("second").ok());
@@ -215,8 +223,11 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}, {2, 0}}));
   EXPECT_EQ(active->results, (std::map<uint32_t, std::string>{{0, "a disk is full"}}));
   std::map<uint32_t, std::pair<int64_t, int64_t>> clocks;
-  for (const WorkerClock& clock : active->clocks) clocks[clock.worker_index] = {clock.offset_ns, clock.bound_ns};
-  EXPECT_EQ(clocks, (std::map<uint32_t, std::pair<int64_t, int64_t>>{{0, {5, 6}}, {1, {7, 8}}, {2, {9, 10}}}));
+  for (const WorkerClock& clock : active->clocks) {
+    clocks[clock.worker_index] = {clock.offset_ns, clock.bound_ns};
+  }
+  EXPECT_EQ(clocks, (std::map<uint32_t, std::pair<int64_t, int64_t>>{
+                        {0, {5, 6}}, {1, {7, 8}}, {2, {9, 10}}}));
   ASSERT_EQ(active->workers.size(), 3u);
   for (uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(active->workers[i].worker_index, i);
@@ -289,14 +300,21 @@ TEST_P(StoreContract, BatchesContinueAtTheCursorOrNothingOfThemIsStored) {
   ASSERT_TRUE(Go(run, 0, 1).ok());
   ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).ok());
   const auto refused = absl::StatusCode::kFailedPrecondition;
-  EXPECT_EQ(store_->Ingest({Batch(phase, 0, 1, {Interval(1, {1})}), Batch(phase, 1, 4, {Interval(4, {1})})}).code(), refused);
+  EXPECT_EQ(
+      store_
+          ->Ingest({Batch(phase, 0, 1, {Interval(1, {1})}), Batch(phase, 1, 4, {Interval(4, {1})})})
+          .code(),
+      refused);
   EXPECT_EQ(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).code(), refused);
-  EXPECT_EQ(store_->Ingest({Batch(phase, 7, 0, {Interval(0, {1})})}).code(), refused);         // no such worker
-  EXPECT_EQ(store_->Ingest({Batch(Id(run, 3, 1), 0, 0, {Interval(0, {1})})}).code(), refused);  // no such phase
+  // no such worker
+  EXPECT_EQ(store_->Ingest({Batch(phase, 7, 0, {Interval(0, {1})})}).code(), refused);
+  // no such phase
+  EXPECT_EQ(store_->Ingest({Batch(Id(run, 3, 1), 0, 0, {Interval(0, {1})})}).code(), refused);
   EXPECT_EQ(*store_->Cursor(phase, 0), 1u);
   EXPECT_EQ(*store_->Cursor(phase, 1), 0u);
   EXPECT_EQ(store_->Cursor(phase, 7).status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(store_->Cursor(Id(common::NewUuid(), 0, 1), 0).status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->Cursor(Id(common::NewUuid(), 0, 1), 0).status().code(),
+            absl::StatusCode::kNotFound);
 }
 
 TEST_P(StoreContract, SamplesComeBackAsTheyWere) {
@@ -359,7 +377,9 @@ TEST_P(StoreContract, WhatIsNotThereIsSaidToBeNotThere) {
   EXPECT_TRUE(store_->GetRun(run)->degraded);
 }
 
-INSTANTIATE_TEST_SUITE_P(Stores, StoreContract, testing::Values(Kind{"PostgreSQL", OpenPostgres}, Kind{"Memory", OpenMemory}),
+INSTANTIATE_TEST_SUITE_P(Stores, StoreContract,
+                         testing::Values(Kind{"PostgreSQL", OpenPostgres},
+                                         Kind{"Memory", OpenMemory}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace

@@ -22,7 +22,8 @@ Cluster* const cluster = static_cast<Cluster*>(testing::AddGlobalTestEnvironment
 class StoreTest : public testing::Test {
  protected:
   StoreTest() {
-    auto opened = PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "test"});
+    auto opened =
+        PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "test"});
     EXPECT_TRUE(opened.ok()) << opened.status();
     store_ = *std::move(opened);
     epoch_ = *store_->AcquireEpoch("test");
@@ -40,7 +41,10 @@ class StoreTest : public testing::Test {
     run.seed = ~uint64_t{0};
     EXPECT_TRUE(store_->Enqueue(run).ok());
     std::vector<RunWorker> workers(2);
-    for (uint32_t i = 0; i < 2; ++i) workers[i] = {i, common::NewUuid(), common::NewUuid(), "node" + std::to_string(i), "boot", {}};
+    for (uint32_t i = 0; i < 2; ++i) {
+      workers[i] = {i, common::NewUuid(), common::NewUuid(), "node" + std::to_string(i), "boot",
+                    {}};
+    }
     (*workers[0].inspection.mutable_facts())["vm.swappiness"] = "60";
     EXPECT_TRUE(store_->StartRun(run.run_id, workers).ok());
     PhaseRecord phase;
@@ -50,7 +54,10 @@ class StoreTest : public testing::Test {
     v1::Workload workload;
     workload.set_name("w");
     EXPECT_TRUE(store_->BeginPhase(run.run_id, phase, {workload}, {0, 1}).ok());
-    EXPECT_TRUE(store_->CommitGo(run.run_id, 0, 1, 123, int64_t{1800000000} * 1000000000, {{0, 5, 6}, {1, 7, 8}}).ok());
+    EXPECT_TRUE(store_
+                    ->CommitGo(run.run_id, 0, 1, 123, int64_t{1800000000} * 1000000000,
+                               {{0, 5, 6}, {1, 7, 8}})
+                    .ok());
     v1::PhaseId id;
     id.set_run_id(run.run_id);
     id.set_attempt(1);
@@ -80,11 +87,14 @@ class StoreTest : public testing::Test {
     encoded->set_buckets(h.Encode());
     return c;
   }
-  static IngestBatch Batch(const v1::PhaseId& phase, uint32_t worker, uint64_t first, std::vector<v1::DeliveryItem> items) {
+  static IngestBatch Batch(const v1::PhaseId& phase, uint32_t worker, uint64_t first,
+                           std::vector<v1::DeliveryItem> items) {
     return {phase, worker, first, std::move(items), int64_t{1800000000} * 1000000000};
   }
   int64_t Count(const std::string& table, const v1::PhaseId& phase) {
-    return connection_->Query("SELECT count(*) FROM " + table + " WHERE run_id = $1", {phase.run_id()})->Int(0, 0);
+    return connection_
+        ->Query("SELECT count(*) FROM " + table + " WHERE run_id = $1", {phase.run_id()})
+        ->Int(0, 0);
   }
 
   std::unique_ptr<PgStore> store_;
@@ -105,7 +115,8 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   device->set_name("sda");
   device->set_reads(9);
   first.mutable_interval()->mutable_host()->set_context_switches(11);
-  ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, {first, Interval(1, {300, 1u << 30}), result})}).ok());
+  ASSERT_TRUE(
+      store_->Ingest({Batch(phase, 0, 0, {first, Interval(1, {300, 1u << 30}), result})}).ok());
   EXPECT_EQ(*store_->Cursor(phase, 0), 3u);
   const auto data = store_->LoadRun(phase.run_id());
   ASSERT_TRUE(data.ok()) << data.status();
@@ -118,7 +129,8 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   EXPECT_EQ(worker.result.go_ns(), 77);
   EXPECT_EQ(worker.result.threads(0).operations(), 5u);
   EXPECT_EQ(worker.result.workloads(0).engine(), "io_uring");
-  EXPECT_EQ(worker.result.workloads(0).measured(0).histograms(0).buckets(), workload->measured(0).histograms(0).buckets());
+  EXPECT_EQ(worker.result.workloads(0).measured(0).histograms(0).buckets(),
+            workload->measured(0).histograms(0).buckets());
   ASSERT_EQ(worker.intervals.size(), 2u);
   EXPECT_EQ(worker.intervals[0].devices(0).reads(), 9u);
   EXPECT_EQ(worker.intervals[0].host().context_switches(), 11u);
@@ -139,7 +151,8 @@ TEST_F(StoreTest, ACursorElsewhereRollsEverythingBack) {
   ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).ok());
   const int64_t before = Count("interval_counters", phase);
   // One worker's batch is right, the other's leaves a gap: neither is stored.
-  const absl::Status gap = store_->Ingest({Batch(phase, 0, 1, {Interval(1, {1})}), Batch(phase, 1, 4, {Interval(4, {1})})});
+  const absl::Status gap = store_->Ingest(
+      {Batch(phase, 0, 1, {Interval(1, {1})}), Batch(phase, 1, 4, {Interval(4, {1})})});
   EXPECT_EQ(gap.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_FALSE(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).ok());  // again
   EXPECT_EQ(Count("interval_counters", phase), before);
@@ -148,11 +161,13 @@ TEST_F(StoreTest, ACursorElsewhereRollsEverythingBack) {
 
 TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
   const v1::PhaseId phase = Begin();
-  auto old = *PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "old"});
+  auto old =
+      *PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "old"});
   const uint64_t before = *old->AcquireEpoch("old");
   const uint64_t newer = *store_->AcquireEpoch("another");
   EXPECT_GT(newer, before);
-  EXPECT_EQ(old->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(old->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).code(),
+            absl::StatusCode::kAborted);
   EXPECT_EQ(Count("interval_counters", phase), 0);
   // Nor does it change anything else.
   EXPECT_EQ(old->EndRun(phase.run_id(), "failed", "", false).code(), absl::StatusCode::kAborted);
@@ -173,8 +188,11 @@ TEST_F(StoreTest, SqlReadsHistogramsAsTheProgramDoes) {
       snprintf(digits, sizeof digits, "%02x", byte);
       hex += digits;
     }
-    auto rows = connection_->Query("SELECT hist_count(h), hist_percentile(h, 50), hist_percentile(h, 99.9), hist_percentile(h, 100), (hist_merge(h)).counts FROM (SELECT hist_decode($1::bytea) AS h) x GROUP BY h",
-                                   {hex});
+    auto rows = connection_->Query(
+        "SELECT hist_count(h), hist_percentile(h, 50), hist_percentile(h, 99.9), "
+        "hist_percentile(h, 100), (hist_merge(h)).counts FROM (SELECT hist_decode($1::bytea) AS h) "
+        "x GROUP BY h",
+        {hex});
     ASSERT_TRUE(rows.ok()) << rows.status();
     EXPECT_EQ(rows->UInt(0, 0), histogram.count());
     EXPECT_DOUBLE_EQ(rows->Real(0, 1), histogram.Percentile(50));
@@ -183,15 +201,21 @@ TEST_F(StoreTest, SqlReadsHistogramsAsTheProgramDoes) {
   }
   auto midpoints = connection_->Query("SELECT b, hist_midpoint(b) FROM generate_series(0, 2496) b");
   ASSERT_TRUE(midpoints.ok());
-  for (int b = 0; b < midpoints->rows(); ++b) EXPECT_DOUBLE_EQ(midpoints->Real(b, 1), common::BucketMidpoint(b)) << b;
+  for (int b = 0; b < midpoints->rows(); ++b) {
+    EXPECT_DOUBLE_EQ(midpoints->Real(b, 1), common::BucketMidpoint(b)) << b;
+  }
 }
 
 TEST_F(StoreTest, MergingInSqlIsExact) {
   auto rows = connection_->Query(
-      "SELECT hist_merge(h) = ROW(1, '{3,5,9}', '{1,7,2}')::histogram FROM (VALUES (ROW(1, '{3,5}', '{1,3}')::histogram), (ROW(1, '{5,9}', '{4,2}')::histogram)) v(h)");
+      "SELECT hist_merge(h) = ROW(1, '{3,5,9}', '{1,7,2}')::histogram FROM (VALUES (ROW(1, "
+      "'{3,5}', '{1,3}')::histogram), (ROW(1, '{5,9}', '{4,2}')::histogram)) v(h)");
   ASSERT_TRUE(rows.ok()) << rows.status();
   EXPECT_TRUE(rows->Bool(0, 0));
-  EXPECT_DOUBLE_EQ(connection_->Query("SELECT jain(x) FROM (VALUES (1.0::float8), (2.0), (3.0)) v(x)")->Real(0, 0), 36.0 / 42);
+  EXPECT_DOUBLE_EQ(
+      connection_->Query("SELECT jain(x) FROM (VALUES (1.0::float8), (2.0), (3.0)) v(x)")
+          ->Real(0, 0),
+      36.0 / 42);
 }
 
 TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
@@ -199,7 +223,8 @@ TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
   EXPECT_EQ(*store_->ResolveRun("last"), phase.run_id());
   EXPECT_EQ(*store_->ResolveRun(phase.run_id().substr(0, 13)), phase.run_id());
   EXPECT_EQ(store_->ResolveRun("zz").status().code(), absl::StatusCode::kNotFound);
-  EXPECT_EQ(store_->ResolveRun("'; DROP TABLE runs; --").status().code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(store_->ResolveRun("'; DROP TABLE runs; --").status().code(),
+            absl::StatusCode::kNotFound);
   v1::HistoryRequest request;
   request.set_owner("me");
   EXPECT_EQ(store_->History(request)->at(0).run_id(), phase.run_id());
@@ -207,9 +232,14 @@ TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
 
 TEST_F(StoreTest, OpeningAgainChangesNothingAndANewerSchemaIsRefused) {
   EXPECT_TRUE(PgStore::Open({cluster->server->conninfo(), "x", "again"}).ok());
-  ASSERT_TRUE(connection_->Execute("INSERT INTO schema_migrations (version, name, digest) VALUES (9999, 'future', '')").ok());
+  ASSERT_TRUE(
+      connection_
+          ->Execute(
+              "INSERT INTO schema_migrations (version, name, digest) VALUES (9999, 'future', '')")
+          .ok());
   const auto refused = PgStore::Open({cluster->server->conninfo(), "x", "again"});
-  EXPECT_NE(refused.status().message().find("use a newer Lockstep"), absl::string_view::npos) << refused.status();
+  EXPECT_NE(refused.status().message().find("use a newer Lockstep"), absl::string_view::npos)
+      << refused.status();
   ASSERT_TRUE(connection_->Execute("DELETE FROM schema_migrations WHERE version = 9999").ok());
 }
 
@@ -217,13 +247,19 @@ TEST_F(StoreTest, TheReadingRoleReadsAndWritesNothing) {
   auto reader = PgConnection::Open(cluster->server->reader_conninfo());
   ASSERT_TRUE(reader.ok()) << reader.status();
   EXPECT_TRUE((*reader)->Query("SELECT * FROM lockstep.host_throughput").ok());
-  EXPECT_EQ((*reader)->Execute("SET default_transaction_read_only = off; DELETE FROM lockstep.events").code(), absl::StatusCode::kPermissionDenied);
-  EXPECT_EQ((*reader)->Query("DELETE FROM lockstep.events").status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ((*reader)
+                ->Execute("SET default_transaction_read_only = off; DELETE FROM lockstep.events")
+                .code(),
+            absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ((*reader)->Query("DELETE FROM lockstep.events").status().code(),
+            absl::StatusCode::kPermissionDenied);
 }
 
 TEST(EmbeddedTest, ASecondOneInTheSameDirectoryIsRefused) {
   const auto second = EmbeddedPostgres::Start(cluster->directory + "/pg");
-  EXPECT_NE(second.status().message().find("another controller uses this store"), absl::string_view::npos) << second.status();
+  EXPECT_NE(second.status().message().find("another controller uses this store"),
+            absl::string_view::npos)
+      << second.status();
 }
 
 TEST(EmbeddedTest, AKilledServerThatNobodyHasReapedYetIsWaitedFor) {
@@ -231,7 +267,9 @@ TEST(EmbeddedTest, AKilledServerThatNobodyHasReapedYetIsWaitedFor) {
   ASSERT_TRUE(EmbeddedPostgres::Start(directory).ok());  // and stopped
   const pid_t dead = fork();
   if (dead == 0) _exit(0);
-  std::ofstream(directory + "/data/postmaster.pid") << dead << "\n" << directory << "/data\n1\n5432\n" << directory << "/run\n\n";
+  std::ofstream(directory + "/data/postmaster.pid") << dead << "\n"
+                                                    << directory << "/data\n1\n5432\n"
+                                                    << directory << "/run\n\n";
   std::thread init([dead] {
     std::this_thread::sleep_for(std::chrono::milliseconds(1500));
     waitpid(dead, nullptr, 0);
@@ -246,12 +284,15 @@ TEST(EmbeddedTest, AnotherMajorVersionIsRefusedWithTheCommandsToUpgrade) {
   ASSERT_TRUE(common::MakeDirectories(directory + "/data", 0755).ok());
   ASSERT_TRUE(common::WriteFileAtomically(directory + "/data/PG_VERSION", "13\n").ok());
   const auto refused = EmbeddedPostgres::Start(directory);
-  EXPECT_NE(refused.status().message().find("was made by PostgreSQL 13"), absl::string_view::npos) << refused.status();
+  EXPECT_NE(refused.status().message().find("was made by PostgreSQL 13"), absl::string_view::npos)
+      << refused.status();
   EXPECT_NE(refused.status().message().find("pg_upgrade"), absl::string_view::npos);
 }
 
 TEST(ConninfoTest, TheReadersHasNoPassword) {
-  EXPECT_EQ(*DeriveReaderConninfo("postgresql://anna:secret@db.example:5433/bench"), std::string("user=lockstep_reader dbname='bench' host='db.example' port='5433' ") + kReaderOptions);
+  EXPECT_EQ(*DeriveReaderConninfo("postgresql://anna:secret@db.example:5433/bench"),
+            std::string("user=lockstep_reader dbname='bench' host='db.example' port='5433' ") +
+                kReaderOptions);
   EXPECT_FALSE(DeriveReaderConninfo("postgresql://[").ok());
 }
 

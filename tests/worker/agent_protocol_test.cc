@@ -1,10 +1,10 @@
-// Whom a worker obeys, when it gives up and what it says: worker/agent/protocol.h with an executor that does as it is told.
-
-#include "worker/agent/protocol.h"
+// Whom a worker obeys, when it gives up and what it says: worker/agent/protocol.h with an executor
+// that does as it is told.
 
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "worker/agent/protocol.h"
 
 namespace lockstep::worker {
 namespace {
@@ -14,7 +14,9 @@ constexpr int64_t kSecond = 1000000000;
 class ToldExecutor final : public PhaseExecutor {
  public:
   absl::Status Assign(const v1::Assignment&) override { return ++assigned, absl::OkStatus(); }
-  absl::Status Go(const v1::Go& go) override { return went.push_back(go.at_ns()), absl::OkStatus(); }
+  absl::Status Go(const v1::Go& go) override {
+    return went.push_back(go.at_ns()), absl::OkStatus();
+  }
   void StopAt(const v1::StopAt&) override {}
   void StopNow(const std::string& run_id) override { stopped.push_back(run_id); }
   int assigned = 0;
@@ -102,7 +104,8 @@ TEST_F(AgentProtocolTest, OlderEpochsAreRefusedNewerOnesObeyed) {
   EXPECT_EQ(executor_.assigned, 1);
   EXPECT_EQ(protocol_.epoch(), 6u);
   EXPECT_EQ(protocol_.OnFirst(Welcome(5)).code(), absl::StatusCode::kUnavailable);
-  EXPECT_TRUE(protocol_.OnFirst(Welcome(1, "another store")).ok());  // epochs of different stores do not compare
+  // epochs of different stores do not compare
+  EXPECT_TRUE(protocol_.OnFirst(Welcome(1, "another store")).ok());
 }
 
 TEST_F(AgentProtocolTest, WhatIsSaidTwiceCountsOnce) {

@@ -71,7 +71,9 @@ class EngineContract : public testing::TestWithParam<Kind> {
     size_t done = 0;
     bool first = true;
     while (done < requests.size()) {
-      const auto count = engine_->Exchange(first ? absl::MakeConstSpan(requests) : absl::Span<const IoRequest>(), 1, NowNs() + 5000000000, absl::MakeSpan(out));
+      const auto count =
+          engine_->Exchange(first ? absl::MakeConstSpan(requests) : absl::Span<const IoRequest>(),
+                            1, NowNs() + 5000000000, absl::MakeSpan(out));
       EXPECT_TRUE(count.ok());
       if (!count.ok()) break;
       first = false;
@@ -96,7 +98,9 @@ TEST_P(EngineContract, WhatWasWrittenIsReadBack) {
   }
   for (int32_t result : DoAll(writes)) EXPECT_EQ(result, 4096);
   for (int32_t result : DoAll(reads)) EXPECT_EQ(result, 4096);
-  for (uint32_t slot = 0; slot < kDepth; ++slot) EXPECT_EQ(buffers_->at(kDepth - 1 - slot)[100], 'a' + static_cast<char>(slot));
+  for (uint32_t slot = 0; slot < kDepth; ++slot) {
+    EXPECT_EQ(buffers_->at(kDepth - 1 - slot)[100], 'a' + static_cast<char>(slot));
+  }
 }
 
 TEST_P(EngineContract, ATransferBeyondTheEndIsShortAndNoError) {
@@ -114,7 +118,8 @@ TEST_P(EngineContract, AFailedTransferGivesItsErrnoAndTheEngineGoesOn) {
   const std::string path = std::string(getenv("TEST_TMPDIR")) + "/read-only." + GetParam().name;
   common::FileDescriptor made(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
   ASSERT_EQ(ftruncate(made.get(), kFileBytes), 0);
-  if (Maps()) return;  // a write to a page that may only be read is the process's fault, not an I/O's
+  // a write to a page that may only be read is the process's fault, not an I/O's
+  if (Maps()) return;
   common::FileDescriptor read_only(open(path.c_str(), O_RDONLY));
   engine_ = Open(read_only.get(), SyncMode::kFsync);
   EXPECT_EQ(DoAll({{IoKind::kWrite, 0, 0, 0, 4096, 0}})[0], -EBADF);
@@ -134,7 +139,8 @@ TEST_P(EngineContract, ATrimmedBlockReadsAsZerosAndItsNeighboursStay) {
   DoAll({{IoKind::kWrite, 0, 0, 0, 4096, 0}});
   DoAll({{IoKind::kWrite, 0, 0, 0, 4096, 4096}});
   EXPECT_EQ(DoAll({{IoKind::kTrim, 0, 1, 0, 4096, 4096}})[1], 0);
-  EXPECT_EQ(DoAll({{IoKind::kRead, 0, 0, 1, 4096, 0}, {IoKind::kRead, 0, 1, 2, 4096, 4096}})[0], 4096);
+  EXPECT_EQ(DoAll({{IoKind::kRead, 0, 0, 1, 4096, 0}, {IoKind::kRead, 0, 1, 2, 4096, 4096}})[0],
+            4096);
   EXPECT_EQ(buffers_->at(1)[4095], 'x');
   EXPECT_EQ(buffers_->at(2)[0], 0);
   struct stat facts;
@@ -149,11 +155,15 @@ TEST_P(EngineContract, NothingToDoReturnsAtTheDeadline) {
   EXPECT_EQ(*count, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EngineContract,
-                         testing::Values(Kind{"io_uring", NewUringEngine}, Kind{"io_uring_unregistered", NewUringEngine, true},
-                                         Kind{"io_uring_cooperative", NewUringEngine, false, TaskWork::kCooperative}, Kind{"io_uring_plain", NewUringEngine, false, TaskWork::kPlain},
-                                         Kind{"libaio", NewLibaioEngine}, Kind{"sync", NewSyncEngine}, Kind{"preadv2", NewPreadv2Engine}, Kind{"mmap", NewMmapEngine}),
-                         [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(
+    All, EngineContract,
+    testing::Values(Kind{"io_uring", NewUringEngine},
+                    Kind{"io_uring_unregistered", NewUringEngine, true},
+                    Kind{"io_uring_cooperative", NewUringEngine, false, TaskWork::kCooperative},
+                    Kind{"io_uring_plain", NewUringEngine, false, TaskWork::kPlain},
+                    Kind{"libaio", NewLibaioEngine}, Kind{"sync", NewSyncEngine},
+                    Kind{"preadv2", NewPreadv2Engine}, Kind{"mmap", NewMmapEngine}),
+    [](const auto& info) { return std::string(info.param.name); });
 
 EngineSetup SetupOf(std::vector<EngineFile> files, const IoBuffers* buffers, uint32_t depth) {
   EngineSetup setup;
@@ -166,9 +176,11 @@ EngineSetup SetupOf(std::vector<EngineFile> files, const IoBuffers* buffers, uin
 TEST(UringEngineTest, ATargetWithoutStorageMovesWhatWasAskedFor) {
   auto buffers = *IoBuffers::Make(2, 4096);
   auto engine = NewUringEngine();
-  ASSERT_TRUE(engine->Open(SetupOf({{-1, EngineFile::Kind::kNothing, 4096}}, buffers.get(), 2)).ok());
+  ASSERT_TRUE(
+      engine->Open(SetupOf({{-1, EngineFile::Kind::kNothing, 4096}}, buffers.get(), 2)).ok());
   std::vector<IoCompletion> out(2);
-  const std::vector<IoRequest> requests = {{IoKind::kRead, 0, 0, 0, 4096, 0}, {IoKind::kWrite, 0, 1, 1, 512, 0}};
+  const std::vector<IoRequest> requests = {{IoKind::kRead, 0, 0, 0, 4096, 0},
+                                           {IoKind::kWrite, 0, 1, 1, 512, 0}};
   const auto count = engine->Exchange(requests, 2, NowNs() + 5000000000, absl::MakeSpan(out));
   ASSERT_TRUE(count.ok());
   ASSERT_EQ(*count, 2);
@@ -181,7 +193,8 @@ TEST(UringEngineTest, WhatTheHostCannotPollIsRefusedWithTheReason) {
   common::FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
   ASSERT_EQ(ftruncate(file.get(), kFileBytes), 0);
   auto buffers = *IoBuffers::Make(1, 4096);
-  EngineSetup setup = SetupOf({{file.get(), EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 1);
+  EngineSetup setup =
+      SetupOf({{file.get(), EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 1);
   setup.completion_polling = true;
   const absl::Status status = NewUringEngine()->Open(setup);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
@@ -195,7 +208,8 @@ TEST(UringEngineTest, AKernelThreadSubmitsWhenAsked) {
   common::FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
   ASSERT_EQ(ftruncate(file.get(), kFileBytes), 0);
   auto buffers = *IoBuffers::Make(1, 4096);
-  EngineSetup setup = SetupOf({{file.get(), EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 1);
+  EngineSetup setup =
+      SetupOf({{file.get(), EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 1);
   setup.submission_polling = true;
   auto engine = NewUringEngine();
   ASSERT_TRUE(engine->Open(setup).ok());
@@ -204,7 +218,9 @@ TEST(UringEngineTest, AKernelThreadSubmitsWhenAsked) {
   for (int i = 0; i < 100; ++i) {
     const std::vector<IoRequest> requests = {{IoKind::kRead, 0, 0, 0, 4096, 0}};
     auto count = engine->Exchange(requests, 1, NowNs() + 5000000000, absl::MakeSpan(out));
-    while (count.ok() && *count == 0) count = engine->Exchange({}, 1, NowNs() + 5000000000, absl::MakeSpan(out));
+    while (count.ok() && *count == 0) {
+      count = engine->Exchange({}, 1, NowNs() + 5000000000, absl::MakeSpan(out));
+    }
     ASSERT_TRUE(count.ok());
     EXPECT_EQ(out[0].result, 4096);
   }
@@ -221,17 +237,22 @@ TEST(UringEngineTest, BuffersThatMayNotBeLockedAreUsedUnregisteredWithANote) {
     auto buffers = *IoBuffers::Make(16, 1 << 20);
     const int zero = open("/dev/zero", O_RDWR);
     auto engine = NewUringEngine();
-    const absl::Status opened = engine->Open(SetupOf({{zero, EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 16));
+    const absl::Status opened =
+        engine->Open(SetupOf({{zero, EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 16));
     if (!opened.ok()) {
       fprintf(stderr, "%s\n", std::string(opened.message()).c_str());
       _exit(5);
     }
     bool noted = false;
-    for (const std::string& note : engine->notes()) noted = noted || note.find("locked memory") != std::string::npos;
+    for (const std::string& note : engine->notes()) {
+      noted = noted || note.find("locked memory") != std::string::npos;
+    }
     std::vector<IoCompletion> out(16);
     const std::vector<IoRequest> requests = {{IoKind::kRead, 0, 0, 0, 1 << 20, 0}};
     auto count = engine->Exchange(requests, 1, NowNs() + 5000000000, absl::MakeSpan(out));
-    while (count.ok() && *count == 0) count = engine->Exchange({}, 1, NowNs() + 5000000000, absl::MakeSpan(out));
+    while (count.ok() && *count == 0) {
+      count = engine->Exchange({}, 1, NowNs() + 5000000000, absl::MakeSpan(out));
+    }
     _exit(noted && count.ok() && *count == 1 && out[0].result == 1 << 20 ? 0 : 6);
   }
   int status = 0;
@@ -243,7 +264,8 @@ TEST(BuffersTest, HugePagesThatAreNotThereAreRefusedWithTheRemedy) {
   // More than any host has reserved.
   const auto made = IoBuffers::Make(1024, size_t{64} << 30, true);
   ASSERT_FALSE(made.ok());
-  EXPECT_NE(std::string(made.status().message()).find("vm.nr_hugepages"), std::string::npos) << made.status();
+  EXPECT_NE(std::string(made.status().message()).find("vm.nr_hugepages"), std::string::npos)
+      << made.status();
 }
 
 // Virtual time, one thread.
@@ -281,7 +303,9 @@ TEST(UringEngineTest, ReturnsAtTheDeadlineWhileAReadHangsAndReapsItLater) {
   ASSERT_EQ(pipe(pipe_ends), 0);
   auto buffers = *IoBuffers::Make(1, 4096);
   auto engine = NewUringEngine();
-  ASSERT_TRUE(engine->Open(SetupOf({{pipe_ends[0], EngineFile::Kind::kFile, 4096}}, buffers.get(), 1)).ok());
+  ASSERT_TRUE(
+      engine->Open(SetupOf({{pipe_ends[0], EngineFile::Kind::kFile, 4096}}, buffers.get(), 1))
+          .ok());
   std::vector<IoCompletion> out(1);
   const std::vector<IoRequest> requests = {{IoKind::kRead, 0, 0, 0, 4096, ~uint64_t{0}}};
   auto count = engine->Exchange(requests, 1, NowNs() + 20000000, absl::MakeSpan(out));

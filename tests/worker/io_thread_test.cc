@@ -2,10 +2,10 @@
 
 #include "worker/agent/io_thread.h"
 
-#include <algorithm>
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
@@ -88,7 +88,9 @@ Outcome RunFor(IoThreadSetup setup, Access access, SimulatedTime* time, int64_t 
 
 double Exact(std::vector<int64_t> values, double percent) {
   std::sort(values.begin(), values.end());
-  return static_cast<double>(values[static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(values.size()))) - 1]);
+  return static_cast<double>(
+      values[static_cast<size_t>(std::ceil(percent / 100 * static_cast<double>(values.size()))) -
+             1]);
 }
 
 // A device of 100 µs that stalls for 200 ms once per second, behind a queue of one.
@@ -101,7 +103,8 @@ TEST(IoThreadTest, OpenLoopStallInflatesResponseTimeNotServiceTime) {
   setup.open_loop = FixedRate(1000);
   const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, kSeconds * kSecond);
   EXPECT_NEAR(static_cast<double>(outcome.reads.operations), 1000 * kSeconds, 1);
-  // Theory: one server, first come first served; what would complete in a stall completes at its end.
+  // Theory: one server, first come first served; what would complete in a stall completes at its
+  // end.
   std::vector<int64_t> response, service;
   int64_t free_at = 0;
   for (int64_t i = 0; i < 1000 * kSeconds; ++i) {
@@ -115,10 +118,13 @@ TEST(IoThreadTest, OpenLoopStallInflatesResponseTimeNotServiceTime) {
     service.push_back(done - start);
   }
   for (double percent : {50.0, 90.0, 99.0, 99.9}) {
-    EXPECT_NEAR(outcome.reads.histograms[1]->Percentile(percent), Exact(response, percent), 0.02 * Exact(response, percent)) << percent;
+    EXPECT_NEAR(outcome.reads.histograms[1]->Percentile(percent), Exact(response, percent),
+                0.02 * Exact(response, percent))
+        << percent;
   }
   EXPECT_GT(outcome.reads.histograms[1]->Percentile(99), 180.0 * kMs);  // the stall
-  EXPECT_LT(outcome.reads.histograms[0]->Percentile(99), 110000);       // is not in the service time
+  // is not in the service time
+  EXPECT_LT(outcome.reads.histograms[0]->Percentile(99), 110000);
   EXPECT_NEAR(static_cast<double>(outcome.io.longest_backlog_ns), 200.0 * kMs, 2.0 * kMs);
   EXPECT_EQ(outcome.io.unstarted, 0u);
 }
@@ -160,7 +166,8 @@ TEST(IoThreadTest, TheThreadsTimeIsAccountedFor) {
   }
   {
     SimulatedTime time;
-    const Outcome outcome = RunFor(SetupOf({1000000, 0, 0}, &time, 4), RandomReads(), &time, 10 * kSecond);
+    const Outcome outcome =
+        RunFor(SetupOf({1000000, 0, 0}, &time, 4), RandomReads(), &time, 10 * kSecond);
     EXPECT_NEAR(static_cast<double>(outcome.io.queue_full_ns), 10.0 * kSecond, 0.1 * kSecond);
   }
 }
@@ -169,10 +176,14 @@ TEST(IoThreadTest, ABrakeHoldsTheRateAndLimitsEndTheLoad) {
   SimulatedTime time;
   IoThreadSetup setup = SetupOf({1000, 0, 0}, &time, 4);
   setup.max_iops = 500;
-  EXPECT_NEAR(static_cast<double>(RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations), 5000, 10);
+  EXPECT_NEAR(static_cast<double>(
+                  RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations),
+              5000, 10);
   setup = SetupOf({1000, 0, 0}, &time, 4);
   setup.max_bytes_per_second = 4096 * 100;
-  EXPECT_NEAR(static_cast<double>(RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations), 1000, 5);
+  EXPECT_NEAR(static_cast<double>(
+                  RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations),
+              1000, 5);
   setup = SetupOf({1000, 0, 0}, &time, 4);
   setup.quota = 777;
   EXPECT_EQ(RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations, 777u);
@@ -182,12 +193,14 @@ TEST(IoThreadTest, ABrakeHoldsTheRateAndLimitsEndTheLoad) {
   EXPECT_EQ(RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations, 100u);
 }
 
-// Completes each I/O of a batch 100 ns after the one before, inside the call, and remembers what is true.
+// Completes each I/O of a batch 100 ns after the one before, inside the call, and remembers what is
+// true.
 class InlineEngine final : public IoEngine {
  public:
   InlineEngine(const SimulatedTime* time, int64_t* truth) : time_(time), truth_(truth) {}
   absl::Status Open(const EngineSetup&) override { return absl::OkStatus(); }
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t, absl::Span<IoCompletion> completions) override {
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t,
+                               absl::Span<IoCompletion> completions) override {
     for (size_t i = 0; i < requests.size(); ++i) {
       time_->Pass(100);
       *truth_ += 100 * static_cast<int64_t>(i + 1);
@@ -202,7 +215,8 @@ class InlineEngine final : public IoEngine {
   int64_t* truth_;
 };
 
-// One clock reading per batch: never less than the truth, and never more by more than the batch took.
+// One clock reading per batch: never less than the truth, and never more by more than the batch
+// took.
 TEST(IoThreadTest, ARecordedLatencyIsNeverTooShortAndTooLongByLessThanABatch) {
   for (uint32_t batch : {1u, 8u, 32u}) {
     constexpr int64_t kStep = 10;
@@ -245,14 +259,15 @@ TEST(IoThreadTest, TwelveHoursNeedNoMoreMemoryThanAMinute) {
   uint64_t after_a_minute = 0;
   uint64_t operations = 0;
   uint32_t seen = 0;
-  Collector collector(&timeline, &time, {{&thread.recorder(), 0}}, {}, [&](v1::IntervalSample sample) {
-    EXPECT_EQ(sample.interval(), seen);
-    ++seen;
-    for (const auto& workload : sample.workloads()) {
-      for (const auto& c : workload.operations()) operations += c.operations();
-    }
-    if (sample.interval() == 60) after_a_minute = ResidentKib();
-  });
+  Collector collector(&timeline, &time, {{&thread.recorder(), 0}}, {},
+                      [&](v1::IntervalSample sample) {
+                        EXPECT_EQ(sample.interval(), seen);
+                        ++seen;
+                        for (const auto& workload : sample.workloads()) {
+                          for (const auto& c : workload.operations()) operations += c.operations();
+                        }
+                        if (sample.interval() == 60) after_a_minute = ResidentKib();
+                      });
   std::thread runner([&] {
     time.Drive();
     EXPECT_TRUE(thread.Arm().ok());
@@ -272,10 +287,12 @@ TEST(IoThreadTest, TwelveHoursNeedNoMoreMemoryThanAMinute) {
 #endif
 }
 
-// Virtual time in which whoever sleeps does the others' work, step by step: what happens when is written in the test.
+// Virtual time in which whoever sleeps does the others' work, step by step: what happens when is
+// written in the test.
 class ScriptedClock final : public common::Clock {
  public:
-  explicit ScriptedClock(std::function<void(int64_t now_ns, bool first_step)> step) : step_(std::move(step)) {}
+  explicit ScriptedClock(std::function<void(int64_t now_ns, bool first_step)> step)
+      : step_(std::move(step)) {}
   int64_t MonotonicNs() const override { return now_ns_; }
   int64_t WallNs() const override { return now_ns_; }
   void SleepUntil(int64_t at_ns) const override {
@@ -290,17 +307,20 @@ class ScriptedClock final : public common::Clock {
   mutable int64_t now_ns_ = kSecond;
 };
 
-// A thread that hangs for many intervals, and one that does not: nobody waits for room, nothing is lost, and the hung
-// one's figures come after its return.
+// A thread that hangs for many intervals, and one that does not: nobody waits for room, nothing is
+// lost, and the hung one's figures come after its return.
 TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
   Timeline timeline(50 * kMs, 0);
   Recorder healthy({}), hung({});
   uint64_t expected = 0;
-  // What an I/O thread does in a millisecond. After a hang it hands over a few intervals at a time: as many as there is
-  // room for until the collector comes by.
+  // What an I/O thread does in a millisecond. After a hang it hands over a few intervals at a time:
+  // as many as there is room for until the collector comes by.
   const auto work = [&](Recorder* recorder, int64_t now, int most_closed) {
     if (recorder->finished()) return;
-    const auto behind = [&] { return now >= timeline.EndOf(recorder->interval()) && timeline.BeginOf(recorder->interval()) < timeline.load_end_ns(); };
+    const auto behind = [&] {
+      return now >= timeline.EndOf(recorder->interval()) &&
+             timeline.BeginOf(recorder->interval()) < timeline.load_end_ns();
+    };
     for (int closed = 0; behind() && closed < most_closed; ++closed) recorder->CloseInterval();
     if (behind()) return;
     if (now >= timeline.load_end_ns()) return recorder->Finish(now);
@@ -316,14 +336,16 @@ TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
   uint64_t total = 0;
   std::map<uint32_t, uint64_t> healthy_by_interval;
   std::map<uint32_t, uint64_t> hung_by_interval;
-  Collector collector(&timeline, &clock, {{&healthy, 0}, {&hung, 1}}, {}, [&](v1::IntervalSample sample) {
-    for (const auto& workload : sample.workloads()) {
-      for (const auto& c : workload.operations()) {
-        total += c.operations();
-        (workload.workload() == 0 ? healthy_by_interval : hung_by_interval)[sample.interval()] += c.operations();
-      }
-    }
-  });
+  Collector collector(
+      &timeline, &clock, {{&healthy, 0}, {&hung, 1}}, {}, [&](v1::IntervalSample sample) {
+        for (const auto& workload : sample.workloads()) {
+          for (const auto& c : workload.operations()) {
+            total += c.operations();
+            (workload.workload() == 0 ? healthy_by_interval
+                                      : hung_by_interval)[sample.interval()] += c.operations();
+          }
+        }
+      });
   collector.Begin();
   EXPECT_TRUE(collector.Run([&] { return timeline.load_end_ns() + 10 * kSecond; }));
   EXPECT_EQ(total, expected);
@@ -334,8 +356,12 @@ TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
     }
   }
   EXPECT_EQ(measured, total);
-  for (uint32_t interval = 0; interval < 40; ++interval) EXPECT_GE(healthy_by_interval[interval], 49u) << interval;
-  for (uint32_t interval = 11; interval < 31; ++interval) EXPECT_EQ(hung_by_interval[interval], 0u) << interval;
+  for (uint32_t interval = 0; interval < 40; ++interval) {
+    EXPECT_GE(healthy_by_interval[interval], 49u) << interval;
+  }
+  for (uint32_t interval = 11; interval < 31; ++interval) {
+    EXPECT_EQ(hung_by_interval[interval], 0u) << interval;
+  }
 }
 
 // Counts allocations from the second batch on.
@@ -345,7 +371,8 @@ class WatchedEngine final : public IoEngine {
     real_ = NewUringEngine();
     return real_->Open(setup);
   }
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
+                               int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
     counting = true;
     return real_->Exchange(requests, min_complete, deadline_ns, completions);
   }
@@ -359,7 +386,8 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
   const std::string path = std::string(getenv("TEST_TMPDIR")) + "/hot";
   const int file = open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600);
   ASSERT_EQ(ftruncate(file, 1 << 20), 0);
-  // Every part that a hot path may have: a mix of sizes, zipf, an open loop, syncs, slat, verification.
+  // Every part that a hot path may have: a mix of sizes, zipf, an open loop, syncs, slat,
+  // verification.
   for (int variant = 0; variant < 3; ++variant) {
     AccessOptions options;
     options.lines = {{}};
@@ -386,7 +414,8 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
       setup.checks.ledgers = {*BlockLedger::Make(256)};
     }
     Timeline timeline(50 * kMs, 0);
-    IoThread thread(std::move(setup), *Access::Make({{0, 0, 1 << 20}}, options), &timeline, &common::SystemClock());
+    IoThread thread(std::move(setup), *Access::Make({{0, 0, 1 << 20}}, options), &timeline,
+                    &common::SystemClock());
     ASSERT_TRUE(thread.Arm().ok());
     timeline.Begin(common::SystemClock().MonotonicNs() + kMs, 300 * kMs);
     allocations = 0;
@@ -403,12 +432,16 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
 // Fails the n-th I/O as scripted, once each.
 class FailingEngine final : public IoEngine {
  public:
-  FailingEngine(std::vector<int32_t> results, const SimulatedTime* time) : results_(std::move(results)), time_(time) {}
+  FailingEngine(std::vector<int32_t> results, const SimulatedTime* time)
+      : results_(std::move(results)), time_(time) {}
   absl::Status Open(const EngineSetup&) override { return absl::OkStatus(); }
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t, absl::Span<IoCompletion> completions) override {
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t,
+                               absl::Span<IoCompletion> completions) override {
     for (size_t i = 0; i < requests.size(); ++i) {
       time_->Pass(1000);
-      completions[i] = {requests[i].slot, next_ < results_.size() ? results_[next_] : static_cast<int32_t>(requests[i].length)};
+      completions[i] = {requests[i].slot, next_ < results_.size()
+                                              ? results_[next_]
+                                              : static_cast<int32_t>(requests[i].length)};
       ++next_;
     }
     return static_cast<int>(requests.size());
@@ -439,7 +472,8 @@ TEST(IoThreadTest, EachErrorHasItsConsequence) {
   EXPECT_EQ(counted.reads.operations, 8u);
   EXPECT_EQ(counted.reads.errors, 2u);
   EXPECT_EQ(counted.io.fatal, "");
-  EXPECT_NE(counted.io.first_error.find("read of 4096 bytes at offset"), std::string::npos) << counted.io.first_error;
+  EXPECT_NE(counted.io.first_error.find("read of 4096 bytes at offset"), std::string::npos)
+      << counted.io.first_error;
   Outcome over = RunFailing({-EIO, -EIO, -EIO}, 2);
   EXPECT_EQ(over.reads.errors, 2u);
   EXPECT_NE(over.io.fatal.find("error_limit"), std::string::npos);
@@ -449,7 +483,8 @@ TEST(IoThreadTest, EachErrorHasItsConsequence) {
   Outcome shortened = RunFailing({512}, 5);
   EXPECT_EQ(shortened.reads.short_transfers, 1u);
   EXPECT_NE(shortened.io.first_error.find("short, 512 bytes"), std::string::npos);
-  Outcome ended = RunFailing({0, 0}, 5);  // beyond the end of a target that was cut: no fast reads of nothing
+  // beyond the end of a target that was cut: no fast reads of nothing
+  Outcome ended = RunFailing({0, 0}, 5);
   EXPECT_EQ(ended.reads.errors, 2u);
   EXPECT_NE(ended.io.first_error.find("the target ends"), std::string::npos);
 }

@@ -31,7 +31,8 @@ class LoadTest : public testing::Test {
     assignment_.set_drain_ns(5000 * kMs);
     v1::TargetAssignment* target = assignment_.add_targets();
     target->mutable_target()->set_name("t");
-    target->mutable_target()->mutable_file()->set_path(folder_ + "/" + testing::UnitTest::GetInstance()->current_test_info()->name());
+    target->mutable_target()->mutable_file()->set_path(
+        folder_ + "/" + testing::UnitTest::GetInstance()->current_test_info()->name());
     target->mutable_target()->mutable_file()->set_size_bytes(1 << 20);
     target->mutable_target()->mutable_file()->set_count(2);
     target->set_file_count(2);
@@ -69,12 +70,14 @@ class LoadTest : public testing::Test {
     EXPECT_TRUE((*load)->Arm().ok());
     (*load)->Start(common::SystemClock().MonotonicNs() + 20 * kMs);
     std::thread other([&] { during(load->get()); });
-    const v1::PhaseResult result = (*load)->Wait([this](v1::IntervalSample sample) { samples_.push_back(std::move(sample)); });
+    const v1::PhaseResult result =
+        (*load)->Wait([this](v1::IntervalSample sample) { samples_.push_back(std::move(sample)); });
     other.join();
     return result;
   }
 
-  static uint64_t Operations(const google::protobuf::RepeatedPtrField<v1::OperationCounters>& list) {
+  static uint64_t Operations(
+      const google::protobuf::RepeatedPtrField<v1::OperationCounters>& list) {
     uint64_t sum = 0;
     for (const auto& c : list) sum += c.operations();
     return sum;
@@ -85,7 +88,8 @@ class LoadTest : public testing::Test {
     std::map<std::pair<int, int>, common::Histogram> sums;
     for (const auto& sample : samples_) {
       for (const auto& c : sample.workloads(0).operations()) {
-        ASSERT_TRUE((sums[{sample.interval_class(), c.kind()}].AddEncoded(c.histograms(0).buckets()).ok()));
+        ASSERT_TRUE(
+            (sums[{sample.interval_class(), c.kind()}].AddEncoded(c.histograms(0).buckets()).ok()));
       }
     }
     const auto check = [&](int interval_class, const auto& list) {
@@ -118,13 +122,15 @@ TEST_F(LoadTest, ByTimeTheGridIsKeptAndTheSumsAgree) {
     EXPECT_EQ(samples_[k].interval(), k);
     EXPECT_EQ(samples_[k].begin_ns(), k * 100 * kMs);
     EXPECT_EQ(samples_[k].end_ns(), std::min<int64_t>((k + 1) * 100 * kMs, 650 * kMs));
-    EXPECT_EQ(samples_[k].interval_class(), k < 2 ? v1::INTERVAL_CLASS_RAMP : v1::INTERVAL_CLASS_MEASURED);
+    EXPECT_EQ(samples_[k].interval_class(),
+              k < 2 ? v1::INTERVAL_CLASS_RAMP : v1::INTERVAL_CLASS_MEASURED);
   }
   EXPECT_GE(result.first_io_ns(), result.go_ns());
   EXPECT_GT(Operations(result.workloads(0).measured()), 0u);
   ExpectSumsEqual(result);
   ASSERT_EQ(result.threads_size(), 2);
-  EXPECT_EQ(result.threads(0).operations() + result.threads(1).operations(), Operations(result.workloads(0).measured()));
+  EXPECT_EQ(result.threads(0).operations() + result.threads(1).operations(),
+            Operations(result.workloads(0).measured()));
 }
 
 TEST_F(LoadTest, ByOperationsItEndsExactlyThere) {

@@ -65,7 +65,8 @@ TEST(OutboxTest, BatchesStayBelow64KiBUnlessOneItemIsLarger) {
   Outbox outbox;
   for (uint32_t i = 0; i < 40; ++i) {
     v1::DeliveryItem item = Item(i);
-    item.mutable_interval()->add_workloads()->add_operations()->add_histograms()->set_buckets(std::string(i == 20 ? 100000 : 5000, 'x'));
+    item.mutable_interval()->add_workloads()->add_operations()->add_histograms()->set_buckets(
+        std::string(i == 20 ? 100000 : 5000, 'x'));
     outbox.Add(Phase(0), std::move(item));
   }
   uint64_t next = 0;
@@ -87,7 +88,9 @@ TEST(OutboxTest, OverflowsIntoAFileAndComesBackInOrder) {
     uint64_t next = 0;
     while (const auto batch = outbox.NextBatch(0)) {
       EXPECT_EQ(batch->first_sequence(), next);
-      for (const v1::DeliveryItem& item : batch->items()) EXPECT_EQ(item.interval().interval(), 1000 + next++);
+      for (const v1::DeliveryItem& item : batch->items()) {
+        EXPECT_EQ(item.interval().interval(), 1000 + next++);
+      }
     }
     EXPECT_EQ(next, 100u);
     outbox.Rewind();

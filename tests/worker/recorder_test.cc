@@ -13,7 +13,9 @@ TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
   constexpr int kIntervals = 300;
   std::thread writer([&] {
     for (int interval = 0; interval < kIntervals; ++interval) {
-      for (int i = 0; i <= interval; ++i) recorder.RecordDone(IoKind::kRead, 1000 + i, 1000 + i, 4096, false);
+      for (int i = 0; i <= interval; ++i) {
+        recorder.RecordDone(IoKind::kRead, 1000 + i, 1000 + i, 4096, false);
+      }
       if (interval + 1 < kIntervals) recorder.CloseInterval();
     }
     recorder.Finish(5);

@@ -12,7 +12,8 @@ constexpr char kEarlier[] =
     " 254       0 vda 100 10 2000 300 200 20 4000 500 3 700 900 1 2 8 4 5 6\n"
     "   7       0 loop0 0 0 0 0 0 0 0 0 0 0 0\n"
     "garbage\n";
-constexpr char kLater[] = " 254       0 vda 150 11 3000 360 260 25 5000 4294967295 0 800 1000 1 2 8 4 9 10\n";
+constexpr char kLater[] =
+    " 254       0 vda 150 11 3000 360 260 25 5000 4294967295 0 800 1000 1 2 8 4 9 10\n";
 
 TEST(DiskStatsTest, DifferencesInBytesAndMilliseconds) {
   const auto earlier = ParseDiskStats(kEarlier);
@@ -49,7 +50,9 @@ TEST(DiskStatsTest, CountersThatRanBackwardsGiveNoSample) {
 
 // Two hosts that mount one export see one file system.
 TEST(PlacesTest, ANetworkFileSystemIsKnownByWhereItIsMountedFrom) {
-  const std::string mounts = "36 25 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n90 25 0:52 / /mnt/san rw shared:7 master:2 - nfs4 nas:/export/bench rw,vers=4.2\n91 25 0:53 / /mnt/f rw - fuse.x x rw\n";
+  const std::string mounts =
+      "36 25 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n90 25 0:52 / /mnt/san rw shared:7 "
+      "master:2 - nfs4 nas:/export/bench rw,vers=4.2\n91 25 0:53 / /mnt/f rw - fuse.x x rw\n";
   EXPECT_EQ(NetworkSourceIn(mounts, makedev(0, 52)), "nas:/export/bench");
   EXPECT_EQ(NetworkSourceIn(mounts, makedev(8, 1)), "");
   EXPECT_EQ(NetworkSourceIn(mounts, makedev(0, 53)), "");
@@ -57,9 +60,12 @@ TEST(PlacesTest, ANetworkFileSystemIsKnownByWhereItIsMountedFrom) {
 }
 
 TEST(HostStatsTest, SharesOfTimeAndCounters) {
-  const auto earlier = ParseHostCounters("cpu  100 0 100 800 0 0 0 0 0 0\nctxt 1000\nintr 500 1 2\nprocs_running 1\nprocs_blocked 0", "pswpin 0\npswpout 0", "MemFree: 10 kB");
-  const auto later = ParseHostCounters("cpu  150 0 120 810 15 3 2 0 0 0\nctxt 3000\nintr 900 1 2\nprocs_running 3\nprocs_blocked 2", "nr_x 1\npswpin 7\npswpout 0",
-                                       "MemTotal: 99 kB\nMemFree: 8 kB\nCached: 4 kB\nDirty: 2 kB");
+  const auto earlier = ParseHostCounters(
+      "cpu  100 0 100 800 0 0 0 0 0 0\nctxt 1000\nintr 500 1 2\nprocs_running 1\nprocs_blocked 0",
+      "pswpin 0\npswpout 0", "MemFree: 10 kB");
+  const auto later = ParseHostCounters(
+      "cpu  150 0 120 810 15 3 2 0 0 0\nctxt 3000\nintr 900 1 2\nprocs_running 3\nprocs_blocked 2",
+      "nr_x 1\npswpin 7\npswpout 0", "MemTotal: 99 kB\nMemFree: 8 kB\nCached: 4 kB\nDirty: 2 kB");
   const v1::HostSample sample = Difference(earlier, later, 10000000);
   EXPECT_DOUBLE_EQ(sample.user_ratio(), 0.5);
   EXPECT_DOUBLE_EQ(sample.system_ratio(), 0.25);

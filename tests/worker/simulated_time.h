@@ -10,8 +10,8 @@
 
 namespace lockstep::worker {
 
-// Virtual time that one thread drives by sleeping; the others wait until it has come so far. Every reading of the driver
-// takes `step_ns`, so that time passes in a loop that never sleeps.
+// Virtual time that one thread drives by sleeping; the others wait until it has come so far. Every
+// reading of the driver takes `step_ns`, so that time passes in a loop that never sleeps.
 class SimulatedTime final : public common::Clock {
  public:
   explicit SimulatedTime(int64_t step_ns = 10) : step_ns_(step_ns) {}

@@ -15,7 +15,8 @@ namespace {
 
 constexpr uint32_t kBlock = 4096;
 
-AccessOptions Options(Order order, double read_ratio = 1, uint64_t seed = 9, uint32_t thread = 0, uint32_t threads = 1) {
+AccessOptions Options(Order order, double read_ratio = 1, uint64_t seed = 9, uint32_t thread = 0,
+                      uint32_t threads = 1) {
   AccessOptions options;
   AccessLine line;
   line.read_ratio = read_ratio;
@@ -35,8 +36,8 @@ Access Make(const std::vector<BlockSpace::Extent>& extents, AccessOptions option
 
 std::vector<BlockSpace::Extent> OneFile(uint64_t blocks) { return {{0, 0, blocks * kBlock}}; }
 
-// Chi-squared of counts against expected ones, compared with its 99.9 % quantile by Wilson and Hilferty's approximation.
-// Cells of fewer than 5 expected draws are thrown together.
+// Chi-squared of counts against expected ones, compared with its 99.9 % quantile by Wilson and
+// Hilferty's approximation. Cells of fewer than 5 expected draws are thrown together.
 void ExpectFits(const std::vector<double>& counts, const std::vector<double>& expected) {
   double chi = 0;
   int cells = 0;
@@ -51,11 +52,13 @@ void ExpectFits(const std::vector<double>& counts, const std::vector<double>& ex
     rest = rest_expected = 0;
   }
   const double freedom = cells - 1;
-  const double limit = freedom * std::pow(1 - 2 / (9 * freedom) + 3.09 * std::sqrt(2 / (9 * freedom)), 3);
+  const double limit =
+      freedom * std::pow(1 - 2 / (9 * freedom) + 3.09 * std::sqrt(2 / (9 * freedom)), 3);
   EXPECT_LT(chi, limit) << "with " << freedom << " degrees of freedom";
 }
 
-std::vector<double> Draws(const Distribution& distribution, uint64_t size, int draws, uint64_t seed) {
+std::vector<double> Draws(const Distribution& distribution, uint64_t size, int draws,
+                          uint64_t seed) {
   Random random(seed);
   std::vector<double> counts(size);
   for (int i = 0; i < draws; ++i) {
@@ -85,7 +88,9 @@ TEST(BlockSpaceTest, PlacesFromWhichALongIoFitsAreFewerThanBlocks) {
   EXPECT_EQ(space->At(7).offset, 4096u * 7);
 }
 
-TEST(BlockSpaceTest, NoWholeBlockIsAnError) { EXPECT_FALSE(BlockSpace::Make({{0, 1, 8191}}, 8192).ok()); }
+TEST(BlockSpaceTest, NoWholeBlockIsAnError) {
+  EXPECT_FALSE(BlockSpace::Make({{0, 1, 8191}}, 8192).ok());
+}
 
 TEST(AccessTest, SequentialThreadsCoverTheSpaceOnceEach) {
   std::multiset<uint64_t> seen;
@@ -154,7 +159,8 @@ TEST(AccessTest, TheMixHasItsShares) {
 }
 
 TEST(AccessTest, EqualSeedsGiveEqualIosAndThreadsDiffer) {
-  Access a = Make(OneFile(1 << 18), Options(Order::kRandom, 0.5, 5, 1, 4)), b = Make(OneFile(1 << 18), Options(Order::kRandom, 0.5, 5, 1, 4)),
+  Access a = Make(OneFile(1 << 18), Options(Order::kRandom, 0.5, 5, 1, 4)),
+         b = Make(OneFile(1 << 18), Options(Order::kRandom, 0.5, 5, 1, 4)),
          other = Make(OneFile(1 << 18), Options(Order::kRandom, 0.5, 5, 2, 4));
   int same = 0;
   for (int i = 0; i < 1000; ++i) {
@@ -169,7 +175,9 @@ TEST(AccessTest, EqualSeedsGiveEqualIosAndThreadsDiffer) {
 TEST(AccessTest, ShuffledTouchesEachBlockExactlyOncePerRound) {
   constexpr uint64_t kBlocks = 10007;
   std::vector<Access> threads;
-  for (uint32_t t = 0; t < 3; ++t) threads.push_back(Make(OneFile(kBlocks), Options(Order::kShuffled, 1, 77, t, 3)));
+  for (uint32_t t = 0; t < 3; ++t) {
+    threads.push_back(Make(OneFile(kBlocks), Options(Order::kShuffled, 1, 77, t, 3)));
+  }
   std::vector<uint64_t> first;
   for (int round = 0; round < 2; ++round) {
     std::vector<int> seen(kBlocks);
@@ -205,7 +213,8 @@ TEST(AccessTest, BlockSizesHaveTheirWeightsAndRanges) {
   options.lines = {{}, {}, {}};
   options.lines[0] = {.block_size_bytes = 4096, .align_bytes = 4096, .weight = 70};
   options.lines[1] = {.block_size_bytes = 8192, .align_bytes = 4096, .weight = 20};
-  options.lines[2] = {.block_size_bytes = 16384, .up_to_bytes = 65536, .align_bytes = 4096, .weight = 10};
+  options.lines[2] = {
+      .block_size_bytes = 16384, .up_to_bytes = 65536, .align_bytes = 4096, .weight = 10};
   Access access = Make(OneFile(1024), options);
   EXPECT_EQ(access.largest_bytes(), 65536u);
   std::map<uint32_t, double> counts;
@@ -216,12 +225,15 @@ TEST(AccessTest, BlockSizesHaveTheirWeightsAndRanges) {
     ++counts[next.length];
   }
   ASSERT_EQ(counts.size(), 6u);
-  ExpectFits({counts[4096], counts[8192], counts[16384], counts[32768], counts[49152], counts[65536]}, {70000, 20000, 2500, 2500, 2500, 2500});
+  ExpectFits(
+      {counts[4096], counts[8192], counts[16384], counts[32768], counts[49152], counts[65536]},
+      {70000, 20000, 2500, 2500, 2500, 2500});
 }
 
 TEST(AccessTest, SequentialIoOfSeveralSizesGoesOnWhereTheLastEnded) {
   AccessOptions options = Options(Order::kSequential, 1, 3);
-  options.lines = {{.block_size_bytes = 4096, .align_bytes = 4096}, {.block_size_bytes = 12288, .align_bytes = 4096}};
+  options.lines = {{.block_size_bytes = 4096, .align_bytes = 4096},
+                   {.block_size_bytes = 12288, .align_bytes = 4096}};
   Access access = Make({{0, 0, 65536}, {1, 0, 65536}}, options);
   uint64_t end = 0;
   uint16_t file = 0;
@@ -267,11 +279,13 @@ TEST(AccessTest, FilesTakeTurnsOrAreDrawn) {
 }
 
 TEST(AccessTest, LargeIosStayInsideTheWorkersPartOfEachFile) {
-  const std::vector<BlockSpace::Extent> parts = {{0, 7 << 20, 10 << 20}, {1, 0, 5 << 20}, {2, 0, 10 << 20}};
+  const std::vector<BlockSpace::Extent> parts = {
+      {0, 7 << 20, 10 << 20}, {1, 0, 5 << 20}, {2, 0, 10 << 20}};
   for (FileOrder file_order : {FileOrder::kTogether, FileOrder::kRoundRobin, FileOrder::kRandom}) {
     for (Order order : {Order::kSequential, Order::kRandom}) {
       AccessOptions options = Options(order);
-      options.lines = {{.block_size_bytes = 4096, .random_ratio = 0.5}, {.block_size_bytes = 4 << 20, .random_ratio = 0.5}};
+      options.lines = {{.block_size_bytes = 4096, .random_ratio = 0.5},
+                       {.block_size_bytes = 4 << 20, .random_ratio = 0.5}};
       options.file_order = file_order;
       Access access = Make(parts, options);
       for (int i = 0; i < 2000; ++i) {
@@ -334,7 +348,10 @@ TEST(DistributionTest, ParetoFollowsItsRule) {
   const auto pareto = MakeDistribution(ParetoPlaces{h, true}, kSize, 1);
   const double power = std::log(1 - h) / std::log(h);
   std::vector<double> expected;
-  for (uint64_t k = 0; k < kSize; ++k) expected.push_back(kDraws * (std::pow((k + 1.0) / kSize, power) - std::pow(static_cast<double>(k) / kSize, power)));
+  for (uint64_t k = 0; k < kSize; ++k) {
+    expected.push_back(kDraws * (std::pow((k + 1.0) / kSize, power) -
+                                 std::pow(static_cast<double>(k) / kSize, power)));
+  }
   const std::vector<double> counts = Draws(*pareto, kSize, kDraws, 21);
   ExpectFits(counts, expected);
   double hot = 0;
@@ -346,10 +363,14 @@ TEST(DistributionTest, NormalFits) {
   constexpr uint64_t kSize = 200;
   constexpr int kDraws = 200000;
   const auto normal = MakeDistribution(NormalPlaces{0.15, 0.4}, kSize, 1);
-  const auto below = [](double x) { return 0.5 * std::erfc(-(x / kSize - 0.4) / 0.15 / std::sqrt(2)); };
+  const auto below = [](double x) {
+    return 0.5 * std::erfc(-(x / kSize - 0.4) / 0.15 / std::sqrt(2));
+  };
   const double inside = below(kSize) - below(0);
   std::vector<double> expected;
-  for (uint64_t k = 0; k < kSize; ++k) expected.push_back(kDraws * (below(k + 1.0) - below(static_cast<double>(k))) / inside);
+  for (uint64_t k = 0; k < kSize; ++k) {
+    expected.push_back(kDraws * (below(k + 1.0) - below(static_cast<double>(k))) / inside);
+  }
   ExpectFits(Draws(*normal, kSize, kDraws, 31), expected);
 }
 
@@ -358,7 +379,9 @@ TEST(DistributionTest, ZonesHaveTheirShares) {
   constexpr int kDraws = 100000;
   const auto zoned = MakeDistribution(ZonedPlaces{{{0.6, 0.1}, {0.3, 0.2}, {0.1, 0.7}}}, kSize, 1);
   std::vector<double> expected(kSize);
-  for (uint64_t k = 0; k < kSize; ++k) expected[k] = kDraws * (k < 100 ? 0.6 / 100 : k < 300 ? 0.3 / 200 : 0.1 / 700);
+  for (uint64_t k = 0; k < kSize; ++k) {
+    expected[k] = kDraws * (k < 100 ? 0.6 / 100 : k < 300 ? 0.3 / 200 : 0.1 / 700);
+  }
   ExpectFits(Draws(*zoned, kSize, kDraws, 41), expected);
 }
 
@@ -394,7 +417,8 @@ TEST(ScheduleTest, PoissonGapsAreExponential) {
     previous = gap;
   }
   ExpectFits(counts, std::vector<double>(kCells, kGaps / kCells));
-  EXPECT_LT(std::abs(lag_product / kGaps), 4 / std::sqrt(kGaps));  // and each independent of the one before
+  // and each independent of the one before
+  EXPECT_LT(std::abs(lag_product / kGaps), 4 / std::sqrt(kGaps));
   EXPECT_NEAR(static_cast<double>(last) / 1e9, kGaps / 10000.0, 0.1);
 }
 

@@ -10,9 +10,9 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/version.h"
+#include "proto/fields.h"
 #include "spdlog/spdlog.h"
 #include "worker/agent/inspect.h"
-#include "proto/fields.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/inventory.h"
 
@@ -21,7 +21,8 @@ namespace {
 
 constexpr int64_t kHeartbeatNs = 1000000000;
 constexpr int64_t kFirstPauseNs = 200000000;
-// A controller that takes over waits for longer than a round of dialling takes (coordinator.cc, kReturnNs).
+// A controller that takes over waits for longer than a round of dialling takes (coordinator.cc,
+// kReturnNs).
 constexpr int64_t kLongestPauseNs = 2000000000;
 // Until Welcome says what the lease is.
 constexpr int64_t kFirstLeaseNs = 10000000000;
@@ -32,7 +33,9 @@ constexpr int kKeepaliveMs = 10000;
 // For the record; `lockstep devices` asks for all.
 constexpr int kDevicesInHello = 1000;
 
-std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials, bool keepalive) {
+std::shared_ptr<grpc::Channel> Dial(const std::string& address,
+                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+                                    bool keepalive) {
   grpc::ChannelArguments arguments;
   // A connection of its own for each stream, so that bulk never delays commands.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
@@ -41,7 +44,8 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::share
   arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(limits::kWorkerBytes));
   if (keepalive) {
-    // A path that silently drops an idle connection is found out before there are samples to send. Control has the lease for that.
+    // A path that silently drops an idle connection is found out before there are samples to send.
+    // Control has the lease for that.
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
@@ -51,8 +55,9 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::share
 
 }  // namespace
 
-// One connection to one controller: both streams, and the threads that serve them. A controller that does not read blocks its writer
-// and, with an answer to a ping, its reader; the thread that watches the lease ends both.
+// One connection to one controller: both streams, and the threads that serve them. A controller
+// that does not read blocks its writer and, with an answer to a ping, its reader; the thread that
+// watches the lease ends both.
 class Agent::Session {
  public:
   Session(Agent* agent, const std::string& address)
@@ -63,8 +68,11 @@ class Agent::Session {
 
   // Until the controller is gone, or Cancel(). FAILED_PRECONDITION when it refused this worker.
   absl::Status Serve() {
-    if (!control_channel_->WaitForConnected(std::chrono::system_clock::now() + std::chrono::seconds(2))) {
-      return absl::UnavailableError(absl::StrCat("the controller at ", address_, ": ", common::WhyNotConnected(control_channel_, address_, agent_->options_.tls)));
+    if (!control_channel_->WaitForConnected(std::chrono::system_clock::now() +
+                                            std::chrono::seconds(2))) {
+      return absl::UnavailableError(
+          absl::StrCat("the controller at ", address_, ": ",
+                       common::WhyNotConnected(control_channel_, address_, agent_->options_.tls)));
     }
     auto stub = v1::WorkerService::NewStub(control_channel_);
     heard_ns_ = agent_->clock_->MonotonicNs();
@@ -75,11 +83,16 @@ class Agent::Session {
     heartbeat.join();
     const grpc::Status ended = stream_->Finish();
     if (!status.ok() && !status.message().empty()) return status;
-    if (!welcomed_) return absl::UnavailableError(absl::StrCat(address_, " gives no answer to Hello: ", ended.error_message()));
-    return absl::UnavailableError(absl::StrCat("the controller at ", address_, " is gone: ", ended.error_message()));
+    if (!welcomed_) {
+      return absl::UnavailableError(
+          absl::StrCat(address_, " gives no answer to Hello: ", ended.error_message()));
+    }
+    return absl::UnavailableError(
+        absl::StrCat("the controller at ", address_, " is gone: ", ended.error_message()));
   }
 
-  // From any thread. Never blocks, but for the answer to a ping, which goes out at once: only this session's reader gives that.
+  // From any thread. Never blocks, but for the answer to a ping, which goes out at once: only this
+  // session's reader gives that.
   void Send(const v1::WorkerMessage& message) {
     if (!welcomed_ || over_) return;
     if (message.has_clock_reply()) return Write(message);
@@ -107,7 +120,8 @@ class Agent::Session {
     if (!stream_->Read(&first)) return absl::UnavailableError("");  // the call's status says why
     if (absl::Status status = agent_->protocol_->OnFirst(first); !status.ok()) {
       Cancel();
-      return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ", std::string(status.message())));
+      return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ",
+                                                      std::string(status.message())));
     }
     spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
     if (first.welcome().lease_ns() > 0) lease_ns_ = first.welcome().lease_ns();
@@ -125,7 +139,8 @@ class Agent::Session {
       const int64_t received = agent_->clock_->MonotonicNs();
       heard_ns_ = received;
       if (message.has_refused()) {
-        spdlog::warn("the controller at {} ends this connection: {}", address_, message.refused().reason());
+        spdlog::warn("the controller at {} ends this connection: {}", address_,
+                     message.refused().reason());
         continue;
       }
       agent_->protocol_->OnCommand(message, received);
@@ -152,7 +167,8 @@ class Agent::Session {
   void WriteQueue() {
     while (true) {
       std::unique_lock<std::mutex> lock(queue_mutex_);
-      queue_changed_.wait_for(lock, std::chrono::milliseconds(200), [this] { return !queue_.empty() || over_; });
+      queue_changed_.wait_for(lock, std::chrono::milliseconds(200),
+                              [this] { return !queue_.empty() || over_; });
       if (over_) return;
       if (queue_.empty()) continue;
       const v1::WorkerMessage message = std::move(queue_.front());
@@ -169,7 +185,9 @@ class Agent::Session {
       message.mutable_heartbeat()->set_activity(agent_->protocol_->Activity());
       message.mutable_heartbeat()->set_wall_clock_ns(agent_->clock_->WallNs());
       Send(message);
-      for (int i = 0; i < 10 && !over_; ++i) std::this_thread::sleep_for(std::chrono::nanoseconds(kHeartbeatNs / 10));
+      for (int i = 0; i < 10 && !over_; ++i) {
+        std::this_thread::sleep_for(std::chrono::nanoseconds(kHeartbeatNs / 10));
+      }
       if (agent_->clock_->MonotonicNs() - heard_ns_ > lease_ns_) {
         spdlog::warn("the controller has been silent for longer than the lease");
         Cancel();
@@ -177,7 +195,8 @@ class Agent::Session {
     }
   }
 
-  // Delivers batches over a stream of its own until the session ends; a broken stream is opened again.
+  // Delivers batches over a stream of its own until the session ends; a broken stream is opened
+  // again.
   void Deliver() {
     auto stub = v1::WorkerService::NewStub(deliver_channel_);
     while (!over_) {
@@ -226,11 +245,12 @@ class Agent::Session {
   std::shared_ptr<grpc::Channel> deliver_channel_;
   grpc::ClientContext control_context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::WorkerMessage, v1::ControllerMessage>> stream_;
-  std::mutex write_mutex_;                          // of stream_'s writing side
+  std::mutex write_mutex_;  // of stream_'s writing side
   std::mutex queue_mutex_;
   std::condition_variable queue_changed_;
-  std::deque<v1::WorkerMessage> queue_;             // guarded by queue_mutex_
-  std::string session_;                             // from Welcome; before the threads that use it begin
+  std::deque<v1::WorkerMessage> queue_;  // guarded by queue_mutex_
+  // from Welcome; before the threads that use it begin
+  std::string session_;
   std::atomic<bool> welcomed_{false};
   std::mutex deliver_mutex_;
   grpc::ClientContext* deliver_context_ = nullptr;  // guarded by deliver_mutex_
@@ -240,7 +260,11 @@ class Agent::Session {
 };
 
 Agent::Agent(Options options, const Guard* guard, const common::Clock* clock)
-    : options_(std::move(options)), guard_(guard), clock_(clock), instance_id_(common::NewUuid()), outbox_(options_.outbox) {
+    : options_(std::move(options)),
+      guard_(guard),
+      clock_(clock),
+      instance_id_(common::NewUuid()),
+      outbox_(options_.outbox) {
   Protocol::Ports ports;
   ports.outbox = &outbox_;
   ports.send = [this](const v1::WorkerMessage& message) { SendToSession(message); };
@@ -250,14 +274,21 @@ Agent::Agent(Options options, const Guard* guard, const common::Clock* clock)
   PhaseRunner::Callbacks callbacks;
   callbacks.armed = [this](const v1::Armed& armed) { protocol_->OnArmed(armed); };
   callbacks.failed = [this](const v1::PhaseFailed& failed) { protocol_->OnFailed(failed); };
-  callbacks.progress = [this](const v1::PhaseProgress& progress) { protocol_->OnProgress(progress); };
-  callbacks.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) { protocol_->OnSample(phase, std::move(sample)); };
-  callbacks.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) { protocol_->OnResult(phase, std::move(result)); };
+  callbacks.progress = [this](const v1::PhaseProgress& progress) {
+    protocol_->OnProgress(progress);
+  };
+  callbacks.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) {
+    protocol_->OnSample(phase, std::move(sample));
+  };
+  callbacks.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) {
+    protocol_->OnResult(phase, std::move(result));
+  };
   callbacks.report = [this](const std::string& severity, const std::string& text) {
     spdlog::warn("{}", text);
     protocol_->OnReport(severity, text);
   };
-  runner_ = std::make_unique<PhaseRunner>(guard_, clock_, options_.host.name(), options_.mismatch_directory, std::move(callbacks));
+  runner_ = std::make_unique<PhaseRunner>(guard_, clock_, options_.host.name(),
+                                          options_.mismatch_directory, std::move(callbacks));
   ports.executor = runner_.get();
   protocol_ = std::make_unique<Protocol>(std::move(ports));
 }
@@ -282,7 +313,8 @@ v1::Hello Agent::MakeHello() const {
   return hello;
 }
 
-// On a thread of its own: looking at thousands of files on slow storage must not keep pings and stops waiting.
+// On a thread of its own: looking at thousands of files on slow storage must not keep pings and
+// stops waiting.
 void Agent::Inspect(const v1::Inspect& inspect) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (stopping_) return;
@@ -312,7 +344,9 @@ void Agent::ListMain() {
       reply.mutable_devices()->set_id(listings_.front());
       listings_.pop_front();
     }
-    for (v1::BlockDevice& device : TakeInventory(*guard_)) *reply.mutable_devices()->add_devices() = std::move(device);
+    for (v1::BlockDevice& device : TakeInventory(*guard_)) {
+      *reply.mutable_devices()->add_devices() = std::move(device);
+    }
     SendToSession(reply);
   }
 }
@@ -333,7 +367,8 @@ void Agent::InspectMain() {
       continue;
     }
     v1::WorkerMessage reply;
-    *reply.mutable_inspection() = InspectTargets(*guard_, inspect, {options_.host.name(), inspect.worker_index()});
+    *reply.mutable_inspection() =
+        InspectTargets(*guard_, inspect, {options_.host.name(), inspect.worker_index()});
     {
       std::lock_guard<std::mutex> lock(mutex_);
       inspections_.pop_front();
@@ -388,7 +423,8 @@ absl::Status Agent::Serve() {
   int64_t pause = kFirstPauseNs;
   std::string said;
   for (size_t attempt = 0;; ++attempt) {
-    const auto session = std::make_shared<Session>(this, options_.controllers[attempt % options_.controllers.size()]);
+    const auto session = std::make_shared<Session>(
+        this, options_.controllers[attempt % options_.controllers.size()]);
     if (!Publish(session)) return absl::OkStatus();
     const int64_t before = clock_->MonotonicNs();
     const absl::Status status = session->Serve();
@@ -397,10 +433,13 @@ absl::Status Agent::Serve() {
     if (status.message() != said) spdlog::warn("{}; dialling again", std::string(status.message()));
     said = std::string(status.message());
     if (clock_->MonotonicNs() - before > 2 * kLongestPauseNs) pause = kFirstPauseNs;
-    // All controllers are tried before the pause grows. Jitter, so that a fleet does not return in one instant.
+    // All controllers are tried before the pause grows. Jitter, so that a fleet does not return in
+    // one instant.
     const bool round_over = (attempt + 1) % options_.controllers.size() == 0;
     const int64_t wait = round_over ? pause : kFirstPauseNs;
-    if (!Sleep(wait / 2 + static_cast<int64_t>(common::RandomSeed() % wait))) return absl::OkStatus();
+    if (!Sleep(wait / 2 + static_cast<int64_t>(common::RandomSeed() % wait))) {
+      return absl::OkStatus();
+    }
     if (round_over) pause = std::min(pause * 2, kLongestPauseNs);
   }
 }

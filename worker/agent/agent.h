@@ -20,18 +20,19 @@
 
 namespace lockstep::worker {
 
-// The worker on its connections: dials in, and lets the protocol talk over both streams. When the controller is gone the phase goes
-// on, what is measured is kept, and the agent dials again, with growing pauses and jitter, each of its controllers in turn.
+// The worker on its connections: dials in, and lets the protocol talk over both streams. When the
+// controller is gone the phase goes on, what is measured is kept, and the agent dials again, with
+// growing pauses and jitter, each of its controllers in turn.
 class Agent {
  public:
   struct Options {
     std::vector<std::string> controllers;  // HOST:PORT, tried in turn
     std::shared_ptr<grpc::ChannelCredentials> credentials;
-    bool tls = false;                      // whether they are, for words about what went wrong
+    bool tls = false;  // whether they are, for words about what went wrong
     std::string worker_id;
     v1::HostFacts host;
     std::map<std::string, std::string> labels;
-    std::string mismatch_directory;        // where blocks that do not match are saved
+    std::string mismatch_directory;  // where blocks that do not match are saved
     Outbox::Limits outbox;
   };
 
@@ -39,9 +40,11 @@ class Agent {
   Agent(Options options, const Guard* guard, const common::Clock* clock);
   ~Agent();
 
-  // Serves until Stop(); returns OK then. FAILED_PRECONDITION when a controller refuses this worker for good, with its words.
+  // Serves until Stop(); returns OK then. FAILED_PRECONDITION when a controller refuses this worker
+  // for good, with its words.
   absl::Status Run();
-  // From any thread, also from a signal-waiting one: ends I/O, drops the connection and lets Run() return.
+  // From any thread, also from a signal-waiting one: ends I/O, drops the connection and lets Run()
+  // return.
   void Stop();
 
  private:
@@ -68,10 +71,10 @@ class Agent {
   Outbox outbox_;
   std::mutex mutex_;
   std::condition_variable stop_changed_;
-  bool stopping_ = false;          // guarded by mutex_
+  bool stopping_ = false;                // guarded by mutex_
   std::deque<v1::Inspect> inspections_;  // guarded by mutex_; the first is being looked at
   std::deque<uint64_t> listings_;        // guarded by mutex_; ids of questions about devices
-  std::shared_ptr<Session> session_;   // guarded by mutex_; the one that is being dialled or served
+  std::shared_ptr<Session> session_;  // guarded by mutex_; the one that is being dialled or served
   std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<PhaseRunner> runner_;  // last: its threads use everything above
 };

@@ -10,7 +10,8 @@
 namespace lockstep::worker {
 
 uint64_t BlockChecks::ContentSeed(uint16_t file, uint64_t offset, uint32_t generation) const {
-  return common::DeriveSeed(common::DeriveSeed(options_.seed ^ options_.places[file], offset), generation);
+  return common::DeriveSeed(common::DeriveSeed(options_.seed ^ options_.places[file], offset),
+                            generation);
 }
 
 bool BlockChecks::BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket) {
@@ -18,7 +19,8 @@ bool BlockChecks::BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket) {
   return ticket->generation != 0;
 }
 
-void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress, char* block) const {
+void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket,
+                       const Progress& progress, char* block) const {
   BlockHeader header = options_.header;
   header.length = options_.block_size_bytes;
   header.place = options_.places[file];
@@ -33,7 +35,8 @@ void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket, con
 }
 
 void BlockChecks::EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, bool succeeded) {
-  options_.ledgers[file]->EndWrite(offset / options_.block_size_bytes, ticket.generation, succeeded);
+  options_.ledgers[file]->EndWrite(offset / options_.block_size_bytes, ticket.generation,
+                                   succeeded);
 }
 
 void BlockChecks::BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const {
@@ -45,8 +48,10 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   const auto& ledger = options_.ledgers[file];
   BlockExpectation expectation;
   if (ledger != nullptr) {
-    // Being written before or after: either content may come. Never written by this run: nothing is promised.
-    const bool known = BlockLedger::IsKnown(ticket.state) && ledger->Look(offset / options_.block_size_bytes) == ticket.state;
+    // Being written before or after: either content may come. Never written by this run: nothing is
+    // promised.
+    const bool known = BlockLedger::IsKnown(ticket.state) &&
+                       ledger->Look(offset / options_.block_size_bytes) == ticket.state;
     expectation.generation = BlockLedger::GenerationOf(ticket.state);
     if (!known || (expectation.generation == 0 && !options_.any_run)) {
       ++not_checkable_;
@@ -61,23 +66,34 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   expectation.offset = offset;
   expectation.length = options_.block_size_bytes;
   const BlockFinding finding = CheckBlock(block, expectation);
-  if (finding.state == BlockState::kNeverWritten && options_.sparse && expectation.generation == 0) {
+  if (finding.state == BlockState::kNeverWritten && options_.sparse &&
+      expectation.generation == 0) {
     ++not_checkable_;
     return;
   }
   ++checked_;
   ++by_state_[static_cast<int>(finding.state)];
-  if (finding.state != BlockState::kGood && kept_.size() < kKept) Keep(finding, file, offset, expectation.generation, block);
+  if (finding.state != BlockState::kGood && kept_.size() < kKept) {
+    Keep(finding, file, offset, expectation.generation, block);
+  }
 }
 
-void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offset, uint32_t generation, const char* block) {
-  Kept kept = {finding.state, file, offset, finding.expected, finding.found, "", std::string(block, options_.block_size_bytes)};
+void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offset,
+                       uint32_t generation, const char* block) {
+  Kept kept = {finding.state,
+               file,
+               offset,
+               finding.expected,
+               finding.found,
+               "",
+               std::string(block, options_.block_size_bytes)};
   BlockHeader header;
   memcpy(&header, block, sizeof header);
   if (generation != 0) {  // what only the writer knew (sequence, time) stays zero
     kept.expected_block.resize(options_.block_size_bytes);
     Make(file, offset, {generation, 0}, {}, kept.expected_block.data());
-  } else if (finding.state == BlockState::kCorrupt && header.offset == offset && header.length == options_.block_size_bytes) {
+  } else if (finding.state == BlockState::kCorrupt && header.offset == offset &&
+             header.length == options_.block_size_bytes) {
     kept.expected_block.resize(options_.block_size_bytes);
     MakeBlock(header, kept.expected_block.data());
   }
@@ -95,7 +111,8 @@ void BlockChecks::AddCounts(v1::Verification* out) const {
   out->set_never_written(out->never_written() + count(BlockState::kNeverWritten));
 }
 
-void BlockChecks::Save(const std::string& directory, const std::vector<std::string>& paths, v1::Verification* out) const {
+void BlockChecks::Save(const std::string& directory, const std::vector<std::string>& paths,
+                       v1::Verification* out) const {
   for (const Kept& kept : kept_) {
     if (out->mismatches_size() >= static_cast<int>(kKept)) return;
     v1::Mismatch* mismatch = out->add_mismatches();
@@ -110,7 +127,9 @@ void BlockChecks::Save(const std::string& directory, const std::vector<std::stri
     std::filesystem::create_directories(directory, ignored);
     const auto save = [&](const std::string& bytes, const char* which) -> std::string {
       if (bytes.empty()) return "";
-      const std::string path = absl::StrCat(directory, "/", options_.header.thread, "-", out->mismatches_size(), "-offset", kept.offset, ".", which);
+      const std::string path =
+          absl::StrCat(directory, "/", options_.header.thread, "-", out->mismatches_size(),
+                       "-offset", kept.offset, ".", which);
       std::ofstream file(path, std::ios::binary | std::ios::trunc);
       file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
       file.close();
@@ -124,7 +143,9 @@ void BlockChecks::Save(const std::string& directory, const std::vector<std::stri
     mismatch->set_found_file(save(kept.found_block, "found"));
   }
 }
-static_assert(static_cast<int>(v1::BLOCK_VERDICT_NEVER_WRITTEN) == static_cast<int>(BlockState::kNeverWritten));
-static_assert(static_cast<int>(v1::BLOCK_VERDICT_CORRUPT) == static_cast<int>(BlockState::kCorrupt));
+static_assert(static_cast<int>(v1::BLOCK_VERDICT_NEVER_WRITTEN) ==
+              static_cast<int>(BlockState::kNeverWritten));
+static_assert(static_cast<int>(v1::BLOCK_VERDICT_CORRUPT) ==
+              static_cast<int>(BlockState::kCorrupt));
 
 }  // namespace lockstep::worker

@@ -11,8 +11,8 @@
 
 namespace lockstep::worker {
 
-// Verification on one I/O thread: makes the blocks that are written and checks those that are read. Belongs to that thread;
-// allocates only for a block that is not what it should be.
+// Verification on one I/O thread: makes the blocks that are written and checks those that are read.
+// Belongs to that thread; allocates only for a block that is not what it should be.
 class BlockChecks {
  public:
   struct Options {
@@ -22,8 +22,9 @@ class BlockChecks {
     bool sparse = false;  // a block without a header is no mismatch
     BlockHeader header;   // run, phase, worker, workload, thread
     uint32_t block_size_bytes = 0;
-    std::vector<uint64_t> places;                        // of each file, as PlaceOf() says
-    std::vector<std::shared_ptr<BlockLedger>> ledgers;   // of each file; null where nothing is known
+    std::vector<uint64_t> places;  // of each file, as PlaceOf() says
+    // of each file; null where nothing is known
+    std::vector<std::shared_ptr<BlockLedger>> ledgers;
     uint64_t seed = 0;
   };
   // What is remembered of a block while its I/O is in flight.
@@ -45,7 +46,8 @@ class BlockChecks {
 
   // Claims the block and makes it. False when another write has it: choose another.
   bool BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket);
-  void Make(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress, char* block) const;
+  void Make(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress,
+            char* block) const;
   void EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, bool succeeded);
   void BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const;
   void EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block);
@@ -53,7 +55,8 @@ class BlockChecks {
   // Adds what was found, without the mismatches themselves.
   void AddCounts(v1::Verification* out) const;
   // Saves the first mismatches' blocks under `directory`, and describes them with paths[file].
-  void Save(const std::string& directory, const std::vector<std::string>& paths, v1::Verification* out) const;
+  void Save(const std::string& directory, const std::vector<std::string>& paths,
+            v1::Verification* out) const;
 
  private:
   static constexpr size_t kKept = 8;
@@ -65,7 +68,8 @@ class BlockChecks {
     std::string expected_block, found_block;  // bytes
   };
   uint64_t ContentSeed(uint16_t file, uint64_t offset, uint32_t generation) const;
-  void Keep(const BlockFinding& finding, uint16_t file, uint64_t offset, uint32_t generation, const char* block);
+  void Keep(const BlockFinding& finding, uint16_t file, uint64_t offset, uint32_t generation,
+            const char* block);
 
   const Options options_;
   uint64_t checked_ = 0, not_checkable_ = 0;

@@ -15,7 +15,8 @@ namespace lockstep::worker {
 // What a run wrote last to each block of one file: four bytes a block. Thread-safe, without locks.
 class BlockLedger {
  public:
-  // A block's state as a reader finds it. Two equal ones, before and after a read, mean that nothing was written meanwhile.
+  // A block's state as a reader finds it. Two equal ones, before and after a read, mean that
+  // nothing was written meanwhile.
   using State = uint32_t;
 
   // RESOURCE_EXHAUSTED when the memory cannot be had.
@@ -25,12 +26,14 @@ class BlockLedger {
   BlockLedger& operator=(const BlockLedger&) = delete;
 
   uint64_t blocks() const { return blocks_; }
-  // Claims the block for a write, and says which generation that will be; 0 when another write has it.
+  // Claims the block for a write, and says which generation that will be; 0 when another write has
+  // it.
   uint32_t BeginWrite(uint64_t block) {
     State state = Cell(block).load(std::memory_order_relaxed);
     do {
       if ((state & kWriting) != 0) return 0;
-    } while (!Cell(block).compare_exchange_weak(state, state | kWriting, std::memory_order_acq_rel));
+    } while (
+        !Cell(block).compare_exchange_weak(state, state | kWriting, std::memory_order_acq_rel));
     return (state & kGeneration) + 1;
   }
   // A write that failed leaves a block of which nothing is known until the next one.
@@ -58,18 +61,21 @@ class LedgerBook {
  public:
   // Forgets everything of other runs.
   void BeginRun(const std::string& run_id);
-  // The file is about to be written otherwise than in verifiable blocks of this size (0: of none): what is known of it in
-  // blocks of other sizes holds no longer.
+  // The file is about to be written otherwise than in verifiable blocks of this size (0: of none):
+  // what is known of it in blocks of other sizes holds no longer.
   void Forget(const std::string& path, uint64_t but_block_size_bytes);
-  // The ledger of a file in blocks of this size: an earlier phase's, or a new one where `make` says so; else null.
-  // RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold all ledgers.
-  absl::StatusOr<std::shared_ptr<BlockLedger>> Find(const std::string& path, uint64_t size_bytes, uint64_t block_size_bytes, bool make);
+  // The ledger of a file in blocks of this size: an earlier phase's, or a new one where `make` says
+  // so; else null. RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold all
+  // ledgers.
+  absl::StatusOr<std::shared_ptr<BlockLedger>> Find(const std::string& path, uint64_t size_bytes,
+                                                    uint64_t block_size_bytes, bool make);
 
  private:
   std::mutex mutex_;
-  std::string run_id_;                                              // guarded by mutex_
-  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers_;  // by path and block size; guarded by mutex_
-  uint64_t bytes_ = 0;                                              // guarded by mutex_
+  std::string run_id_;  // guarded by mutex_
+  // by path and block size; guarded by mutex_
+  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers_;
+  uint64_t bytes_ = 0;  // guarded by mutex_
 };
 
 }  // namespace lockstep::worker

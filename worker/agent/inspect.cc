@@ -23,14 +23,22 @@ namespace {
 
 std::string FileSystemName(int64_t type) {
   switch (type) {
-    case 0xef53: return "ext4";
-    case 0x58465342: return "xfs";
-    case 0x01021994: return "tmpfs";
-    case 0x9123683e: return "btrfs";
-    case 0x6969: return "nfs";
-    case 0x65735546: return "fuse";
-    case 0x794c7630: return "overlay";
-    default: return absl::StrCat("type 0x", absl::Hex(type));
+    case 0xef53:
+      return "ext4";
+    case 0x58465342:
+      return "xfs";
+    case 0x01021994:
+      return "tmpfs";
+    case 0x9123683e:
+      return "btrfs";
+    case 0x6969:
+      return "nfs";
+    case 0x65735546:
+      return "fuse";
+    case 0x794c7630:
+      return "overlay";
+    default:
+      return absl::StrCat("type 0x", absl::Hex(type));
   }
 }
 
@@ -60,8 +68,8 @@ struct FileTotals {
   uint32_t made = 0;
 };
 
-absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_t index, const std::string& path,
-                         FileTotals* totals, v1::TargetInspection* found) {
+absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_t index,
+                         const std::string& path, FileTotals* totals, v1::TargetInspection* found) {
   const v1::FileTarget& file = request.targets(index).file();
   const auto place = guard.Locate(path);
   if (!place.ok()) return place.status();
@@ -75,7 +83,10 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
   if (nearest.ok()) totals->places.AddName(*nearest, rest, file.count() > kManyFiles);
   if (fd.ok()) totals->places.AddFile(*fd);
   if (absl::IsNotFound(fd.status())) {
-    if (!prepared) return absl::NotFoundError(absl::StrCat(path, ": does not exist, and the job does not prepare it"));
+    if (!prepared) {
+      return absl::NotFoundError(
+          absl::StrCat(path, ": does not exist, and the job does not prepare it"));
+    }
     if (!nearest.ok()) return nearest.status();
     totals->missing_bytes += file.size_bytes();
     ++totals->made;
@@ -85,8 +96,9 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
   struct stat facts;
   if (fstat(fd->get(), &facts) != 0) return common::ErrnoStatus(errno, path);
   if (!prepared && facts.st_size < file.size_bytes()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": has ", facts.st_size, " bytes, the job says ", file.size_bytes(), " and does not prepare it"));
+    return absl::FailedPreconditionError(absl::StrCat(path, ": has ", facts.st_size,
+                                                      " bytes, the job says ", file.size_bytes(),
+                                                      " and does not prepare it"));
   }
   if (!written && !prepared) return absl::OkStatus();
   if (!guard.IsExpendableFile(*fd, {request.expendable().begin(), request.expendable().end()})) {
@@ -99,12 +111,14 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
   return absl::OkStatus();
 }
 
-absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32_t index, const RunIdentity& who,
-                          v1::TargetInspection* found) {
+absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32_t index,
+                          const RunIdentity& who, v1::TargetInspection* found) {
   const v1::FileTarget& file = request.targets(index).file();
   FileTotals totals;
   absl::Status status;
-  for (uint32_t i = 0; i < file.count() && status.ok(); ++i) status = InspectFile(guard, request, index, FilePath(file, i, who), &totals, found);
+  for (uint32_t i = 0; i < file.count() && status.ok(); ++i) {
+    status = InspectFile(guard, request, index, FilePath(file, i, who), &totals, found);
+  }
   found->set_file_places(totals.places.bytes());
   if (!status.ok()) return status;
   const auto place = guard.Locate(FilePath(file, 0, who));
@@ -119,23 +133,29 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
   found->set_filesystem(FileSystemName(space.f_type));
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
-  found->set_filesystem_bytes(static_cast<uint64_t>(space.f_blocks) * static_cast<uint64_t>(space.f_frsize));
+  found->set_filesystem_bytes(static_cast<uint64_t>(space.f_blocks) *
+                              static_cast<uint64_t>(space.f_frsize));
   const std::string source = NetworkSource(facts.st_dev);
-  found->set_filesystem_id(!source.empty() ? "net:" + source : absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", major(facts.st_dev), ":", minor(facts.st_dev)));
+  found->set_filesystem_id(
+      !source.empty() ? "net:" + source
+                      : absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":",
+                                     major(facts.st_dev), ":", minor(facts.st_dev)));
   found->set_missing_bytes(totals.missing_bytes);
   if (totals.made != 0) {
-    found->set_would_write(absl::StrCat("makes ", totals.made, totals.made == 1 ? " file" : " files", " of ",
+    found->set_would_write(absl::StrCat("makes ", totals.made,
+                                        totals.made == 1 ? " file" : " files", " of ",
                                         common::FormatSize(file.size_bytes())));
   }
   if (totals.overwritten != 0) {
-    found->set_would_write(absl::StrCat(found->would_write(), found->would_write().empty() ? "" : ", ", "overwrites ",
+    found->set_would_write(absl::StrCat(found->would_write(),
+                                        found->would_write().empty() ? "" : ", ", "overwrites ",
                                         totals.overwritten, " made by Lockstep or expendable"));
   }
   return absl::OkStatus();
 }
 
-absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint32_t index, const RunIdentity& who,
-                           v1::TargetInspection* found) {
+absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint32_t index,
+                           const RunIdentity& who, v1::TargetInspection* found) {
   const v1::DeviceTarget& target = request.targets(index).device();
   const std::string path = DevicePath(target, who);
   const bool written = Has(request.written_targets(), index);
@@ -154,13 +174,14 @@ absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint3
   found->set_disk_sequence(device->disk_sequence());
   found->set_size_bytes(device->size_bytes());
   if (static_cast<uint64_t>(target.size_bytes()) > device->size_bytes()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": has ", device->size_bytes(), " bytes, the job says ", target.size_bytes()));
+    return absl::InvalidArgumentError(absl::StrCat(path, ": has ", device->size_bytes(),
+                                                   " bytes, the job says ", target.size_bytes()));
   }
   if (written) {
     const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device->size_bytes();
-    found->set_would_write(absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ", device->path(), " (",
-                                        device->identity().empty() ? "no identity" : device->identity(), ")"));
+    found->set_would_write(
+        absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ", device->path(),
+                     " (", device->identity().empty() ? "no identity" : device->identity(), ")"));
   }
   return absl::OkStatus();
 }
@@ -173,7 +194,8 @@ absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* fou
 
 }  // namespace
 
-v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request, const RunIdentity& who) {
+v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request,
+                              const RunIdentity& who) {
   v1::Inspection inspection;
   inspection.set_run_id(request.run_id());
   int64_t place_bytes = 0;
@@ -184,17 +206,22 @@ v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request, co
     if (request.targets(i).has_file()) {
       // A file system that does not answer holds up nobody but who asks for it.
       auto looked = std::make_shared<v1::TargetInspection>(*found);
-      status = WithinLimit("file system of " + FilePath(request.targets(i).file(), 0, who), limits::kInspectNs,
-                           [&guard, request, i, who, looked] { return InspectFiles(guard, request, i, who, looked.get()); });
+      status = WithinLimit("file system of " + FilePath(request.targets(i).file(), 0, who),
+                           limits::kInspectNs, [&guard, request, i, who, looked] {
+                             return InspectFiles(guard, request, i, who, looked.get());
+                           });
       if (!absl::IsDeadlineExceeded(status)) *found = *looked;
     } else {
-      status = request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found) : InspectDevice(guard, request, i, who, found);
+      status = request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found)
+                                             : InspectDevice(guard, request, i, who, found);
     }
     place_bytes += static_cast<int64_t>(found->file_places().size()) + 32 * found->places_size();
     if (status.ok() && place_bytes > limits::kInspectionBytes) {
       found->clear_file_places();
-      status = absl::ResourceExhaustedError(absl::StrCat("the files of the job, with the names of all directories above them, are more than ", limits::kInspectionBytes,
-                                                         " bytes of places; use fewer files, or lay them out nearer to the root"));
+      status = absl::ResourceExhaustedError(absl::StrCat(
+          "the files of the job, with the names of all directories above them, are more than ",
+          limits::kInspectionBytes,
+          " bytes of places; use fewer files, or lay them out nearer to the root"));
     }
     if (!status.ok()) found->set_refused(std::string(status.message()));
   }

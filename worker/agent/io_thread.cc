@@ -41,17 +41,22 @@ Recorder::Options RecorderOptions(const IoThreadSetup& setup, const Access& acce
 
 const char* Verb(IoKind kind) {
   switch (kind) {
-    case IoKind::kRead: return "read";
-    case IoKind::kWrite: return "write";
-    case IoKind::kTrim: return "trim";
-    case IoKind::kSync: return "sync";
+    case IoKind::kRead:
+      return "read";
+    case IoKind::kWrite:
+      return "write";
+    case IoKind::kTrim:
+      return "trim";
+    case IoKind::kSync:
+      return "sync";
   }
   return "I/O";
 }
 
 }  // namespace
 
-IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline, const common::Clock* clock)
+IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
+                   const common::Clock* clock)
     : setup_(std::move(setup)),
       timeline_(timeline),
       clock_(clock),
@@ -63,7 +68,9 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
       free_(setup_.engine.queue_depth),
       batch_(setup_.engine.queue_depth),
       completions_(setup_.engine.queue_depth),
-      left_(setup_.idle ? 0 : setup_.quota != 0 ? setup_.quota : ~uint64_t{0}),
+      left_(setup_.idle         ? 0
+            : setup_.quota != 0 ? setup_.quota
+                                : ~uint64_t{0}),
       left_bytes_(setup_.quota_bytes != 0 ? setup_.quota_bytes : ~uint64_t{0}),
       pacer_(setup_.max_iops, setup_.max_bytes_per_second),
       syncs_(setup_.paths.size() + 1),
@@ -81,28 +88,37 @@ IoThread::~IoThread() {
   (void)buffers_.release();
 }
 
-// Reads and writes of a mix have buffers of their own, so that what is written stays what it was made.
+// Reads and writes of a mix have buffers of their own, so that what is written stays what it was
+// made.
 absl::Status IoThread::MakeBuffers() {
   const ContentOptions& content = setup_.content;
   const uint32_t depth = setup_.engine.queue_depth;
   const bool both = access_.reads() && access_.writes();
-  const bool duplicates = access_.writes() && !content.zeros && !checks_.writes() && content.duplicate_ratio > 0;
+  const bool duplicates =
+      access_.writes() && !content.zeros && !checks_.writes() && content.duplicate_ratio > 0;
   write_buffers_ = both ? depth : 0;
   duplicate_buffers_ = write_buffers_ + depth;
-  auto buffers = IoBuffers::Make(duplicate_buffers_ + (duplicates ? kDuplicateBlocks : 0), access_.largest_bytes(), setup_.placement.huge_pages);
+  auto buffers = IoBuffers::Make(duplicate_buffers_ + (duplicates ? kDuplicateBlocks : 0),
+                                 access_.largest_bytes(), setup_.placement.huge_pages);
   if (!buffers.ok()) return buffers.status();
   buffers_ = *std::move(buffers);
   restamps_ = checks_.writes();
   if (!access_.writes() || content.zeros || checks_.writes()) return absl::OkStatus();
   for (uint32_t i = 0; i < depth; ++i) {
-    FillContent(buffers_->at(write_buffers_ + i), buffers_->bytes_each(), content.compressed_ratio, common::DeriveSeed(setup_.seed, 1000 + i));
+    FillContent(buffers_->at(write_buffers_ + i), buffers_->bytes_each(), content.compressed_ratio,
+                common::DeriveSeed(setup_.seed, 1000 + i));
   }
   stamps_ = !content.fresh;
   restamps_ = content.fresh;
   if (!duplicates) return absl::OkStatus();
-  duplicate_below_ = content.duplicate_ratio >= 1 ? ~uint64_t{0} : static_cast<uint64_t>(content.duplicate_ratio * 18446744073709551616.0);
+  duplicate_below_ = content.duplicate_ratio >= 1
+                         ? ~uint64_t{0}
+                         : static_cast<uint64_t>(content.duplicate_ratio * 18446744073709551616.0);
   // The same for all threads and workers: a copy is one wherever it is written.
-  for (uint32_t i = 0; i < kDuplicateBlocks; ++i) FillContent(buffers_->at(duplicate_buffers_ + i), buffers_->bytes_each(), content.compressed_ratio, i);
+  for (uint32_t i = 0; i < kDuplicateBlocks; ++i) {
+    FillContent(buffers_->at(duplicate_buffers_ + i), buffers_->bytes_each(),
+                content.compressed_ratio, i);
+  }
   return absl::OkStatus();
 }
 
@@ -189,7 +205,9 @@ int IoThread::FillPlain(int64_t now_ns) {
     request.length = next.length;
     request.offset = next.offset;
     request.buffer = next.kind == IoKind::kWrite ? write_buffers_ + number : number;
-    if (stamps_ && next.kind == IoKind::kWrite) StampContent(buffers_->at(request.buffer), next.length, next.offset, ++write_sequence_);
+    if (stamps_ && next.kind == IoKind::kWrite) {
+      StampContent(buffers_->at(request.buffer), next.length, next.offset, ++write_sequence_);
+    }
     slot.submitted_ns.store(now_ns, std::memory_order_release);
     batch_[i] = request;
   }
@@ -214,7 +232,8 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   Slot& slot = slots_[number];
   const Access::Next next = held_ ? *held_ : access_.Take();
   held_.reset();
-  if (checks_.writes() && next.kind == IoKind::kWrite && !checks_.BeginWrite(next.file, next.offset, &slot.ticket)) {
+  if (checks_.writes() && next.kind == IoKind::kWrite &&
+      !checks_.BeginWrite(next.file, next.offset, &slot.ticket)) {
     held_ = next;
     free_.Give(number);
     waiting_ = Waiting::kBlock;
@@ -229,7 +248,9 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   request.offset = next.offset;
   request.buffer = next.kind == IoKind::kWrite ? write_buffers_ + number : number;
   if (next.kind == IoKind::kWrite) FillContentOf(&slot, now_ns);
-  if (checks_.reads() && next.kind == IoKind::kRead) checks_.BeginRead(request.file, request.offset, &slot.ticket);
+  if (checks_.reads() && next.kind == IoKind::kRead) {
+    checks_.BeginRead(request.file, request.offset, &slot.ticket);
+  }
   slot.submitted_ns.store(now_ns, std::memory_order_release);
   batch_[index] = request;
   ++outcome_.submitted;
@@ -247,13 +268,16 @@ void IoThread::FillContentOf(Slot* slot, int64_t now_ns) {
   slot->sequence = ++write_sequence_;
   char* block = buffers_->at(request.buffer);
   if (checks_.writes()) {
-    checks_.Make(request.file, request.offset, slot->ticket, {write_sequence_, durable_sequence_, sync_epoch_, now_ns}, block);
+    checks_.Make(request.file, request.offset, slot->ticket,
+                 {write_sequence_, durable_sequence_, sync_epoch_, now_ns}, block);
   } else if (duplicate_below_ != 0 && content_random_.Next() < duplicate_below_) {
-    request.buffer = duplicate_buffers_ + static_cast<uint32_t>(content_random_.Below(kDuplicateBlocks));
+    request.buffer =
+        duplicate_buffers_ + static_cast<uint32_t>(content_random_.Below(kDuplicateBlocks));
   } else if (stamps_) {
     StampContent(block, request.length, request.offset, write_sequence_);
   } else if (setup_.content.fresh) {
-    FillContent(block, request.length, setup_.content.compressed_ratio, common::DeriveSeed(setup_.seed, write_sequence_ + (uint64_t{1} << 32)));
+    FillContent(block, request.length, setup_.content.compressed_ratio,
+                common::DeriveSeed(setup_.seed, write_sequence_ + (uint64_t{1} << 32)));
   }
 }
 
@@ -271,7 +295,10 @@ void IoThread::NoteSyncs(const IoRequest& request) {
   if (!by_writes && !by_ios) return;
   writes_since_sync_ = ios_since_sync_ = 0;
   if (rule.all_files) return QueueAllSyncs(false);
-  QueueSync(request.kind != IoKind::kRead ? request.file : static_cast<uint16_t>(std::find(dirty_.begin(), dirty_.end(), 1) - dirty_.begin()));
+  QueueSync(
+      request.kind != IoKind::kRead
+          ? request.file
+          : static_cast<uint16_t>(std::find(dirty_.begin(), dirty_.end(), 1) - dirty_.begin()));
   any_dirty_ = std::find(dirty_.begin(), dirty_.end(), 1) != dirty_.end();
 }
 
@@ -295,7 +322,10 @@ void IoThread::QueueAllSyncs(bool only_dirty) {
 uint64_t IoThread::CompletedWrites() const {
   uint64_t completed = write_sequence_;
   for (const Slot& slot : slots_) {
-    if (slot.submitted_ns.load(std::memory_order_relaxed) != 0 && slot.request.kind == IoKind::kWrite) completed = std::min(completed, slot.sequence - 1);
+    if (slot.submitted_ns.load(std::memory_order_relaxed) != 0 &&
+        slot.request.kind == IoKind::kWrite) {
+      completed = std::min(completed, slot.sequence - 1);
+    }
   }
   return completed;
 }
@@ -312,7 +342,9 @@ void IoThread::StartSync(int64_t now_ns, int index) {
   queued_[slot.request.file] = 0;
   syncs_begin_ = (syncs_begin_ + 1) % syncs_.size();
   // Of several files, one sync alone makes nothing durable of the others.
-  slot.sequence = setup_.paths.size() == 1 && setup_.sync.mode != SyncMode::kSyncFileRange ? CompletedWrites() : 0;
+  slot.sequence = setup_.paths.size() == 1 && setup_.sync.mode != SyncMode::kSyncFileRange
+                      ? CompletedWrites()
+                      : 0;
   slot.submitted_ns.store(now_ns, std::memory_order_release);
   batch_[index] = slot.request;
   ++syncs_in_flight_;
@@ -321,7 +353,8 @@ void IoThread::StartSync(int64_t now_ns, int index) {
 
 std::string IoThread::Describe(const IoRequest& request) const {
   if (request.kind == IoKind::kSync) return absl::StrCat("sync of ", setup_.paths[request.file]);
-  return absl::StrCat(Verb(request.kind), " of ", request.length, " bytes at offset ", request.offset, " of ", setup_.paths[request.file]);
+  return absl::StrCat(Verb(request.kind), " of ", request.length, " bytes at offset ",
+                      request.offset, " of ", setup_.paths[request.file]);
 }
 
 // Where completion is inline, all I/Os of a batch took equally long, and are recorded together.
@@ -361,7 +394,9 @@ void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
   const bool is_short = moves && static_cast<uint32_t>(result) < request.length;
   recorder_.RecordDone(request.kind, service, latency, moves ? result : request.length, is_short);
   if (setup_.engine.timed_submission) recorder_.RecordSubmission(request.kind, slot->submission_ns);
-  if (is_short && outcome_.first_error.empty()) outcome_.first_error = absl::StrCat(Describe(request), ": short, ", result, " bytes");
+  if (is_short && outcome_.first_error.empty()) {
+    outcome_.first_error = absl::StrCat(Describe(request), ": short, ", result, " bytes");
+  }
   if (request.kind == IoKind::kSync) {
     ++sync_epoch_;
     durable_sequence_ = std::max(durable_sequence_, slot->sequence);
@@ -369,7 +404,9 @@ void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
   if (checks_.reads() && request.kind == IoKind::kRead && !is_short) {
     checks_.EndRead(request.file, request.offset, slot->ticket, buffers_->at(request.buffer));
   }
-  if (checks_.writes() && request.kind == IoKind::kWrite) checks_.EndWrite(request.file, request.offset, slot->ticket, !is_short);
+  if (checks_.writes() && request.kind == IoKind::kWrite) {
+    checks_.EndWrite(request.file, request.offset, slot->ticket, !is_short);
+  }
 }
 
 // False when the I/O is to be repeated.
@@ -378,21 +415,34 @@ bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
   ErrorConsequence consequence = error == 0 ? ErrorConsequence::kCount : ConsequenceOf(error);
   if (consequence == ErrorConsequence::kRetry) {
     ++outcome_.retries;
-    if (++slot->retries <= kRetryLimit && now_ns <= timeline_->load_end_ns() + setup_.drain_ns) return false;
+    if (++slot->retries <= kRetryLimit && now_ns <= timeline_->load_end_ns() + setup_.drain_ns) {
+      return false;
+    }
     consequence = ErrorConsequence::kCount;
   }
   recorder_.RecordError(request.kind);
   ++errors_;
   const bool first = outcome_.first_error.empty();
   const bool over_limit = setup_.error_limit != 0 && errors_ >= setup_.error_limit;
-  const bool stop = (consequence == ErrorConsequence::kStop || over_limit) && outcome_.fatal.empty();
+  const bool stop =
+      (consequence == ErrorConsequence::kStop || over_limit) && outcome_.fatal.empty();
   if (first || stop) {
-    const std::string words = absl::StrCat(Describe(request), ": ", error == 0 ? "0 bytes: the target ends before this offset" : strerror(error));
+    const std::string words =
+        absl::StrCat(Describe(request), ": ",
+                     error == 0 ? "0 bytes: the target ends before this offset" : strerror(error));
     if (first) outcome_.first_error = words;
     if (stop) failed_.store(true, std::memory_order_release);
-    if (stop) outcome_.fatal = consequence == ErrorConsequence::kStop ? words : absl::StrCat(errors_, " failed I/Os, the workload's error_limit; the last: ", words);
+    if (stop) {
+      outcome_.fatal =
+          consequence == ErrorConsequence::kStop
+              ? words
+              : absl::StrCat(errors_,
+                             " failed I/Os, the workload's error_limit; the last: ", words);
+    }
   }
-  if (checks_.writes() && request.kind == IoKind::kWrite) checks_.EndWrite(request.file, request.offset, slot->ticket, false);
+  if (checks_.writes() && request.kind == IoKind::kWrite) {
+    checks_.EndWrite(request.file, request.offset, slot->ticket, false);
+  }
   return true;
 }
 
@@ -431,7 +481,8 @@ std::optional<IoThread::InFlight> IoThread::OldestInFlight(int64_t now_ns, int64
     oldest = &slot;
   }
   if (oldest == nullptr) return std::nullopt;
-  const InFlight found = {Describe(oldest->request), setup_.paths[oldest->request.file], now_ns - since};
+  const InFlight found = {Describe(oldest->request), setup_.paths[oldest->request.file],
+                          now_ns - since};
   // It may have completed meanwhile, and the slot be another I/O's.
   if (oldest->submitted_ns.load(std::memory_order_acquire) != since) return std::nullopt;
   return found;
@@ -440,7 +491,8 @@ std::optional<IoThread::InFlight> IoThread::OldestInFlight(int64_t now_ns, int64
 void IoThread::GiveUpStuck(int64_t now_ns) {
   outcome_.stuck = true;
   const auto oldest = OldestInFlight(now_ns, 0);
-  outcome_.fatal = absl::StrCat(in_flight_, " I/Os did not complete within the drain deadline", oldest ? absl::StrCat("; the oldest: ", oldest->what) : "");
+  outcome_.fatal = absl::StrCat(in_flight_, " I/Os did not complete within the drain deadline",
+                                oldest ? absl::StrCat("; the oldest: ", oldest->what) : "");
 }
 
 // What was due and never started: the backlog that the storage, or the queue depth, did not serve.
@@ -450,7 +502,8 @@ void IoThread::CountBacklog() {
   outcome_.due = started_;
   if (schedule_->next_ns() >= end || exhausted_) return;
   // Drawing each of them one by one could take long; their expected number is as good.
-  outcome_.unstarted = static_cast<uint64_t>(std::max(1.0, schedule_->Expected(end) - schedule_->Expected(schedule_->next_ns())));
+  outcome_.unstarted = static_cast<uint64_t>(
+      std::max(1.0, schedule_->Expected(end) - schedule_->Expected(schedule_->next_ns())));
   outcome_.due = started_ + outcome_.unstarted;
   outcome_.longest_backlog_ns = std::max(outcome_.longest_backlog_ns, end - schedule_->next_ns());
 }
@@ -475,7 +528,8 @@ void IoThread::Run() {
   common::SleepThenSpinUntil(*clock_, timeline_->go_ns(), setup_.spin_ns);
   pacer_.Begin(timeline_->go_ns());
   int64_t now = clock_->MonotonicNs();
-  plain_ = !gated_ && !setup_.sync.any() && !checks_.writes() && !checks_.reads() && !restamps_ && duplicate_below_ == 0 && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
+  plain_ = !gated_ && !setup_.sync.any() && !checks_.writes() && !checks_.reads() && !restamps_ &&
+           duplicate_below_ == 0 && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
            !access_.trims() && !access_.pauses();
   while (true) {
     CloseIntervals(now);
@@ -490,7 +544,8 @@ void IoThread::Run() {
       }
       if (!waits) break;
       // A block that another thread writes is waited for like any.
-      clock_->SleepUntil(std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), now + kLookNs}));
+      clock_->SleepUntil(
+          std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), now + kLookNs}));
       const int64_t woken = clock_->MonotonicNs();
       Account(now, woken, false);
       now = woken;
@@ -498,22 +553,29 @@ void IoThread::Run() {
     }
     if (restamps_ && count != 0) {
       now = clock_->MonotonicNs();
-      for (int i = 0; i < count; ++i) slots_[batch_[i].slot].submitted_ns.store(now, std::memory_order_release);
+      for (int i = 0; i < count; ++i) {
+        slots_[batch_[i].slot].submitted_ns.store(now, std::memory_order_release);
+      }
     }
     if (outcome_.first_io_ns == 0) outcome_.first_io_ns = now;
     if (now > timeline_->load_end_ns() + setup_.drain_ns) {
       GiveUpStuck(now);
       break;
     }
-    int64_t deadline = std::min(now + kLookNs, std::max(std::min(interval_end_ns_, timeline_->load_end_ns()), now + 1000000));
+    int64_t deadline =
+        std::min(now + kLookNs,
+                 std::max(std::min(interval_end_ns_, timeline_->load_end_ns()), now + 1000000));
     if (waiting_ != Waiting::kNothing) deadline = std::min(deadline, wake_ns_);
     in_flight_ += count;
     // While slots are free there is more to submit: completions are taken, but not waited for.
     const bool full = free_.empty();
-    const bool nothing_to_submit = count == 0 || waiting_ != Waiting::kNothing || !load_goes_on || left_ == 0 || left_bytes_ == 0;
-    const int wait_for = full && load_goes_on ? static_cast<int>(std::min(setup_.wait, in_flight_)) : full || nothing_to_submit ? 1 : 0;
-    const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), wait_for, deadline,
-                                          absl::MakeSpan(completions_));
+    const bool nothing_to_submit = count == 0 || waiting_ != Waiting::kNothing || !load_goes_on ||
+                                   left_ == 0 || left_bytes_ == 0;
+    const int wait_for = full && load_goes_on ? static_cast<int>(std::min(setup_.wait, in_flight_))
+                         : full || nothing_to_submit ? 1
+                                                     : 0;
+    const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), wait_for,
+                                          deadline, absl::MakeSpan(completions_));
     if (!reaped.ok()) {
       outcome_.fatal = std::string(reaped.status().message());
       outcome_.stuck = in_flight_ != 0;
@@ -521,7 +583,10 @@ void IoThread::Run() {
     }
     const int64_t done = clock_->MonotonicNs();
     if (setup_.engine.timed_submission) {
-      for (int i = 0; i < count; ++i) slots_[batch_[i].slot].submission_ns = std::max<int64_t>(0, engine_->submitted_at_ns() - now);
+      for (int i = 0; i < count; ++i) {
+        slots_[batch_[i].slot].submission_ns =
+            std::max<int64_t>(0, engine_->submitted_at_ns() - now);
+      }
     }
     Account(now, done, full && wait_for != 0);
     CloseIntervals(done);

@@ -20,7 +20,8 @@
 namespace lockstep::worker {
 namespace {
 
-// After the threads' own drain deadline, how long a thread that hangs in a system call is waited for.
+// After the threads' own drain deadline, how long a thread that hangs in a system call is waited
+// for.
 constexpr int64_t kHangGraceNs = 3000000000;
 // How often threads are looked at for I/Os that are stuck.
 constexpr int64_t kStuckLookNs = 200000000;
@@ -34,30 +35,40 @@ constexpr int64_t kDefaultStuckNs = 10000000000;
 double AvailableMemoryBytes() {
   const std::string text = common::ReadTrimmed("/proc/meminfo");
   const size_t at = text.find("MemAvailable:");
-  double available = at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
+  double available =
+      at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
   // What this process's control groups (v2) leave of it, from the innermost up.
   const std::string groups = common::ReadTrimmed("/proc/self/cgroup");
   const size_t own = groups.find("0::/");
   if (own == std::string::npos) return available;
-  for (std::string path = groups.substr(own + 3, groups.find('\n', own) - own - 3);; path.resize(path.rfind('/'))) {
+  for (std::string path = groups.substr(own + 3, groups.find('\n', own) - own - 3);;
+       path.resize(path.rfind('/'))) {
     const std::string folder = "/sys/fs/cgroup" + path;
     const std::string most = common::ReadTrimmed(folder + "/memory.max");
     if (!most.empty() && most != "max") {
-      const double left = std::strtod(most.c_str(), nullptr) - std::strtod(common::ReadTrimmed(folder + "/memory.current").c_str(), nullptr);
+      const double left =
+          std::strtod(most.c_str(), nullptr) -
+          std::strtod(common::ReadTrimmed(folder + "/memory.current").c_str(), nullptr);
       available = std::min(available, std::max(1.0, left));
     }
     if (path.rfind('/') == std::string::npos) return available;
   }
 }
 
-int64_t CpuNs(const timeval& time) { return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000}; }
+int64_t CpuNs(const timeval& time) {
+  return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000};
+}
 
 }  // namespace
 
 Load::Load(const v1::Assignment& assignment, Environment environment)
-    : assignment_(assignment), environment_(std::move(environment)), clock_(environment_.clock), timeline_(assignment.interval_ns(), assignment.run().ramp_ns()) {}
+    : assignment_(assignment),
+      environment_(std::move(environment)),
+      clock_(environment_.clock),
+      timeline_(assignment.interval_ns(), assignment.run().ramp_ns()) {}
 
-absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment, const RunIdentity& who, Environment environment) {
+absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment,
+                                                 const RunIdentity& who, Environment environment) {
   std::shared_ptr<Load> load(new Load(assignment, std::move(environment)));
   if (absl::Status status = load->CheckRoom(); !status.ok()) return status;
   for (const v1::WorkloadAssignment& workload : assignment.run().workloads()) {
@@ -77,20 +88,32 @@ absl::Status Load::CheckRoom() const {
   for (const v1::WorkloadAssignment& assigned : assignment_.run().workloads()) {
     const v1::Workload& w = assigned.workload();
     double largest = static_cast<double>(w.block_size_bytes());
-    for (const v1::WeightedBlockSize& line : w.block_sizes()) largest = std::max({largest, static_cast<double>(line.block_size_bytes()), static_cast<double>(line.up_to_bytes())});
-    for (const v1::AccessLine& line : w.access()) largest = std::max({largest, static_cast<double>(line.block_size_bytes()), static_cast<double>(line.up_to_bytes())});
+    for (const v1::WeightedBlockSize& line : w.block_sizes()) {
+      largest = std::max({largest, static_cast<double>(line.block_size_bytes()),
+                          static_cast<double>(line.up_to_bytes())});
+    }
+    for (const v1::AccessLine& line : w.access()) {
+      largest = std::max({largest, static_cast<double>(line.block_size_bytes()),
+                          static_cast<double>(line.up_to_bytes())});
+    }
     largest *= std::max<uint32_t>(1, w.merge());
-    const double buffers = (Reads(w) && Writes(w) ? 2.0 : 1.0) * w.queue_depth() + (w.content().duplicate_ratio() > 0 ? 16 : 0);
+    const double buffers = (Reads(w) && Writes(w) ? 2.0 : 1.0) * w.queue_depth() +
+                           (w.content().duplicate_ratio() > 0 ? 16 : 0);
     threads += w.threads();
     bytes += w.threads() * (buffers * largest + kThreadBytes + kSlotBytes * w.queue_depth());
   }
   if (threads > static_cast<double>(limits::kThreadsOfAPhase)) {
-    return absl::ResourceExhaustedError(absl::StrCat("the phase has ", threads, " threads on this worker; the most is ", limits::kThreadsOfAPhase));
+    return absl::ResourceExhaustedError(absl::StrCat("the phase has ", threads,
+                                                     " threads on this worker; the most is ",
+                                                     limits::kThreadsOfAPhase));
   }
   const double available = AvailableMemoryBytes();
   if (available > 0 && bytes > (1 - kLeaveShare) * available) {
-    return absl::ResourceExhaustedError(absl::StrCat("the phase needs ", common::FormatSize(bytes), " of memory on this host for ", threads, " threads and their buffers; ", common::FormatSize(available),
-                                                     " are available, of which a quarter stays free. Fewer threads, a smaller queue_depth or block_size need less"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the phase needs ", common::FormatSize(bytes), " of memory on this host for ",
+                     threads, " threads and their buffers; ", common::FormatSize(available),
+                     " are available, of which a quarter stays free. Fewer threads, a smaller "
+                     "queue_depth or block_size need less"));
   }
   return absl::OkStatus();
 }
@@ -99,26 +122,34 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   const v1::Workload& workload = assignment.workload();
   auto part = std::make_unique<WorkloadPart>();
   part->index = assignment.index();
-  part->stuck_after_ns = workload.stuck_after_ns() != 0 ? workload.stuck_after_ns() : kDefaultStuckNs;
+  part->stuck_after_ns =
+      workload.stuck_after_ns() != 0 ? workload.stuck_after_ns() : kDefaultStuckNs;
   std::vector<v1::TargetAssignment> targets;
   for (const v1::TargetAssignment& target : assignment_.targets()) {
     const auto& names = workload.targets();
-    if (std::find(names.begin(), names.end(), target.target().name()) != names.end()) targets.push_back(target);
+    if (std::find(names.begin(), names.end(), target.target().name()) != names.end()) {
+      targets.push_back(target);
+    }
   }
   OpenOptions options;
   options.write = Writes(workload);
   options.direct = workload.direct();
   options.create = workload.create();
   const v1::Content& content = workload.content();
-  options.changes_content = workload.trim_ratio() > 0 || content.has_zeros() || content.has_compressed_ratio() || content.duplicate_ratio() > 0;
-  options.flags = workload.write_through() == v1::WRITE_THROUGH_SYNC ? O_SYNC : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC : 0;
+  options.changes_content = workload.trim_ratio() > 0 || content.has_zeros() ||
+                            content.has_compressed_ratio() || content.duplicate_ratio() > 0;
+  options.flags = workload.write_through() == v1::WRITE_THROUGH_SYNC    ? O_SYNC
+                  : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC
+                                                                        : 0;
   options.expendable.assign(assignment_.expendable().begin(), assignment_.expendable().end());
   options.holds = &holds_;
   auto opened = OpenAll(*environment_.guard, targets, who, options);
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);
   if (Writes(workload)) {
-    for (const std::string& path : part->targets.paths) environment_.ledgers->Forget(path, workload.verify() ? workload.block_size_bytes() : 0);
+    for (const std::string& path : part->targets.paths) {
+      environment_.ledgers->Forget(path, workload.verify() ? workload.block_size_bytes() : 0);
+    }
   }
   WorkloadContext context;
   context.assignment = &assignment_;
@@ -128,7 +159,11 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   context.timeline = &timeline_;
   context.clock = clock_;
   auto threads = MakeThreads(assignment, context);
-  if (!threads.ok()) return absl::Status(threads.status().code(), absl::StrCat("workload ", workload.name(), ": ", std::string(threads.status().message())));
+  if (!threads.ok()) {
+    return absl::Status(
+        threads.status().code(),
+        absl::StrCat("workload ", workload.name(), ": ", std::string(threads.status().message())));
+  }
   part->threads = *std::move(threads);
   part->reported_ns.resize(part->threads.size());
   parts_.push_back(std::move(part));
@@ -144,7 +179,8 @@ void Load::ThreadMain(IoThread* thread) {
     ++armed_;
     if (!armed.ok() && arm_status_.ok()) arm_status_ = armed;
     changed_.notify_all();
-    changed_.wait(lock, [this] { return state_ == State::kStarted || state_ == State::kCancelled; });
+    changed_.wait(lock,
+                  [this] { return state_ == State::kStarted || state_ == State::kCancelled; });
     started = state_ == State::kStarted;
   }
   if (started) {
@@ -162,9 +198,12 @@ absl::Status Load::Arm() {
   for (const auto& part : parts_) {
     for (const auto& thread : part->threads) {
       try {
-        threads_.emplace_back([self = shared_from_this(), raw = thread.get()] { self->ThreadMain(raw); });
+        threads_.emplace_back(
+            [self = shared_from_this(), raw = thread.get()] { self->ThreadMain(raw); });
       } catch (const std::system_error& error) {
-        unstarted = absl::ResourceExhaustedError(absl::StrCat("thread ", threads_.size() + 1, " of the phase cannot be started: ", error.what(), "; see the limits on processes of this user and of its cgroup"));
+        unstarted = absl::ResourceExhaustedError(absl::StrCat(
+            "thread ", threads_.size() + 1, " of the phase cannot be started: ", error.what(),
+            "; see the limits on processes of this user and of its cgroup"));
         break;
       }
     }
@@ -187,7 +226,9 @@ absl::Status Load::Arm() {
 void Load::Start(int64_t go_ns) {
   const v1::RunAssignment& run = assignment_.run();
   const int64_t hard_stop_ns = assignment_.hard_stop_ns();
-  const int64_t load_ns = run.duration_ns() == 0 ? hard_stop_ns : std::min(run.ramp_ns() + run.duration_ns(), hard_stop_ns);
+  const int64_t load_ns = run.duration_ns() == 0
+                              ? hard_stop_ns
+                              : std::min(run.ramp_ns() + run.duration_ns(), hard_stop_ns);
   // Without a workload of its own and without a common end there is nothing to wait for.
   const bool idle = parts_.empty() && run.duration_ns() == 0;
   std::lock_guard<std::mutex> lock(mutex_);
@@ -236,14 +277,16 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
     }
   }
   Collector::Options options;
-  options.sample_devices.assign(assignment_.sample_devices().begin(), assignment_.sample_devices().end());
+  options.sample_devices.assign(assignment_.sample_devices().begin(),
+                                assignment_.sample_devices().end());
   options.sample_host = assignment_.sample_host();
   options.tick = [this] { ReportStuck(); };
   Collector collector(&timeline_, clock_, std::move(sources), std::move(options), sink);
 
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return state_ == State::kStarted || state_ == State::kCancelled; });
+    changed_.wait(lock,
+                  [this] { return state_ == State::kStarted || state_ == State::kCancelled; });
     if (state_ == State::kCancelled) {
       lock.unlock();
       JoinThreads(true);
@@ -254,10 +297,12 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   }
   rusage before = {};
   getrusage(RUSAGE_SELF, &before);
-  // Nothing of ours runs before T: read then, the counters do not take the processor from threads that start.
+  // Nothing of ours runs before T: read then, the counters do not take the processor from threads
+  // that start.
   clock_->SleepUntil(timeline_.go_ns() - kReadAheadNs);
   collector.Begin();
-  const bool complete = collector.Run([this] { return timeline_.load_end_ns() + assignment_.drain_ns() + kHangGraceNs; });
+  const bool complete = collector.Run(
+      [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + kHangGraceNs; });
   JoinThreads(complete);
   v1::PhaseResult result = MakeResult(&collector, complete);
   rusage after = {};
@@ -279,8 +324,9 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
   size_t source = 0;
   for (size_t p = 0; p < parts_.size(); ++p) {
     const WorkloadPart& part = *parts_[p];
-    auto found = std::find_if(workloads.begin(), workloads.end(),
-                              [&](const v1::WorkloadResult& w) { return w.workload() == part.index; });
+    auto found = std::find_if(workloads.begin(), workloads.end(), [&](const v1::WorkloadResult& w) {
+      return w.workload() == part.index;
+    });
     v1::WorkloadResult* workload = result.add_workloads();
     if (found != workloads.end()) *workload = std::move(*found);
     double batches = 0;
@@ -290,9 +336,13 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
       if (!complete && !part.threads[i]->recorder().finished()) continue;
       const IoThreadOutcome& outcome = part.threads[i]->outcome();
       AddThread(part, i, collector->thread_sums()[source], &result, workload);
-      if (outcome.exchanges != 0) batches += static_cast<double>(outcome.submitted) / static_cast<double>(outcome.exchanges);
+      if (outcome.exchanges != 0) {
+        batches += static_cast<double>(outcome.submitted) / static_cast<double>(outcome.exchanges);
+      }
       const int64_t alive = outcome.last_io_ns - outcome.first_io_ns;
-      if (alive > 0) full += static_cast<double>(outcome.queue_full_ns) / static_cast<double>(alive);
+      if (alive > 0) {
+        full += static_cast<double>(outcome.queue_full_ns) / static_cast<double>(alive);
+      }
       ++counted;
     }
     if (counted != 0) {
@@ -303,26 +353,38 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
   return result;
 }
 
-void Load::AddThread(const WorkloadPart& part, size_t index, const Collector::ThreadSums& sums, v1::PhaseResult* result, v1::WorkloadResult* workload) const {
+void Load::AddThread(const WorkloadPart& part, size_t index, const Collector::ThreadSums& sums,
+                     v1::PhaseResult* result, v1::WorkloadResult* workload) const {
   IoThread& io = *part.threads[index];
   const IoThreadOutcome& outcome = io.outcome();
   if (result->error().empty()) result->set_error(outcome.fatal);
   if (workload->first_error().empty()) workload->set_first_error(outcome.first_error);
   workload->set_engine(outcome.engine);
   for (const std::string& note : outcome.notes) {
-    if (std::find(workload->notes().begin(), workload->notes().end(), note) == workload->notes().end()) workload->add_notes(note);
+    if (std::find(workload->notes().begin(), workload->notes().end(), note) ==
+        workload->notes().end()) {
+      workload->add_notes(note);
+    }
   }
   workload->set_due(workload->due() + outcome.due);
   workload->set_unstarted(workload->unstarted() + outcome.unstarted);
-  workload->set_longest_backlog_ns(std::max(workload->longest_backlog_ns(), outcome.longest_backlog_ns));
+  workload->set_longest_backlog_ns(
+      std::max(workload->longest_backlog_ns(), outcome.longest_backlog_ns));
   workload->set_retries(workload->retries() + outcome.retries);
   if (io.checks().reads() || io.checks().writes()) {
     const v1::PhaseId& phase = assignment_.phase();
-    const std::string directory = environment_.mismatch_directory.empty() ? "" : absl::StrCat(environment_.mismatch_directory, "/", phase.run_id(), "-phase", phase.phase(), "-attempt", phase.attempt());
+    const std::string directory =
+        environment_.mismatch_directory.empty()
+            ? ""
+            : absl::StrCat(environment_.mismatch_directory, "/", phase.run_id(), "-phase",
+                           phase.phase(), "-attempt", phase.attempt());
     io.checks().AddCounts(workload->mutable_verification());
     io.checks().Save(directory, part.targets.paths, workload->mutable_verification());
   }
-  if (outcome.first_io_ns != 0 && (result->first_io_ns() == 0 || outcome.first_io_ns < result->first_io_ns())) result->set_first_io_ns(outcome.first_io_ns);
+  if (outcome.first_io_ns != 0 &&
+      (result->first_io_ns() == 0 || outcome.first_io_ns < result->first_io_ns())) {
+    result->set_first_io_ns(outcome.first_io_ns);
+  }
   result->set_last_io_ns(std::max(result->last_io_ns(), outcome.last_io_ns));
   v1::ThreadResult* thread = result->add_threads();
   thread->set_workload(part.index);
@@ -342,14 +404,17 @@ void Load::AddThread(const WorkloadPart& part, size_t index, const Collector::Th
   thread->set_involuntary_context_switches(outcome.involuntary_switches);
 }
 
-// While an I/O is stuck: once beyond the workload's limit, then whenever its age has doubled, and when it has come back.
+// While an I/O is stuck: once beyond the workload's limit, then whenever its age has doubled, and
+// when it has come back.
 void Load::ReportStuck() {
   const int64_t now = clock_->MonotonicNs();
   if (now - looked_ns_ < kStuckLookNs) return;
   looked_ns_ = now;
-  // One that gave up ends the load for all: the phase has failed, and the others' I/O serves nothing any more.
+  // One that gave up ends the load for all: the phase has failed, and the others' I/O serves
+  // nothing any more.
   const bool failed = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
-    return std::any_of(part->threads.begin(), part->threads.end(), [](const auto& thread) { return thread->failed(); });
+    return std::any_of(part->threads.begin(), part->threads.end(),
+                       [](const auto& thread) { return thread->failed(); });
   });
   if (failed) timeline_.EndAt(std::max(now, timeline_.go_ns()));
   LookAfterHolds(now);
@@ -358,17 +423,23 @@ void Load::ReportStuck() {
       int64_t& reported = part->reported_ns[i];
       const auto oldest = part->threads[i]->OldestInFlight(now, part->stuck_after_ns);
       if (!oldest) {
-        if (reported != 0) environment_.report("warning", absl::StrCat("thread ", i, ": the I/O that was stuck has come back"));
+        if (reported != 0) {
+          environment_.report("warning",
+                              absl::StrCat("thread ", i, ": the I/O that was stuck has come back"));
+        }
         reported = 0;
       } else if (reported == 0 || oldest->age_ns >= 2 * reported) {
         reported = oldest->age_ns;
-        environment_.report("warning", absl::StrCat("STUCK: thread ", i, ": ", oldest->what, " is in flight for ", common::FormatDuration(static_cast<double>(oldest->age_ns))));
+        environment_.report(
+            "warning", absl::StrCat("STUCK: thread ", i, ": ", oldest->what, " is in flight for ",
+                                    common::FormatDuration(static_cast<double>(oldest->age_ns))));
       }
     }
   }
 }
 
-// A device that another worker of this kernel holds for all is held here when that one is gone; where somebody else was faster, the load ends.
+// A device that another worker of this kernel holds for all is held here when that one is gone;
+// where somebody else was faster, the load ends.
 void Load::LookAfterHolds(int64_t now_ns) {
   if (now_ns - held_ns_ < kHoldLookNs || !hold_error_.empty()) return;
   held_ns_ = now_ns;
@@ -389,7 +460,10 @@ std::string Load::DescribeHang() const {
   for (const auto& part : parts_) {
     for (const auto& thread : part->threads) {
       const auto oldest = thread->OldestInFlight(clock_->MonotonicNs(), 0);
-      if (oldest) return absl::StrCat(oldest->what, ", in flight for ", common::FormatDuration(static_cast<double>(oldest->age_ns)));
+      if (oldest) {
+        return absl::StrCat(oldest->what, ", in flight for ",
+                            common::FormatDuration(static_cast<double>(oldest->age_ns)));
+      }
     }
   }
   return "in none that is known";
@@ -398,7 +472,9 @@ std::string Load::DescribeHang() const {
 std::vector<std::string> Load::notes() const {
   std::set<std::string> notes;
   for (const auto& part : parts_) {
-    for (const auto& thread : part->threads) notes.insert(thread->outcome().notes.begin(), thread->outcome().notes.end());
+    for (const auto& thread : part->threads) {
+      notes.insert(thread->outcome().notes.begin(), thread->outcome().notes.end());
+    }
   }
   return {notes.begin(), notes.end()};
 }

@@ -20,9 +20,10 @@
 
 namespace lockstep::worker {
 
-// The load of one run phase on this worker: every workload's threads, started together at T, and the collector of
-// what they measure. Make() → Arm() → Start() → Wait(). Owned by shared_ptr: a thread whose I/O never returns keeps it
-// alive, and with it every buffer that the kernel may still write to.
+// The load of one run phase on this worker: every workload's threads, started together at T, and
+// the collector of what they measure. Make() → Arm() → Start() → Wait(). Owned by shared_ptr: a
+// thread whose I/O never returns keeps it alive, and with it every buffer that the kernel may still
+// write to.
 class Load : public std::enable_shared_from_this<Load> {
  public:
   struct Environment {
@@ -31,16 +32,21 @@ class Load : public std::enable_shared_from_this<Load> {
     LedgerBook* ledgers = nullptr;
     std::string mismatch_directory;  // where blocks that do not match are saved; empty for nowhere
     // Called with severity and text while the load runs: an I/O that is stuck, or has come back.
-    std::function<void(const std::string&, const std::string&)> report = [](const std::string&, const std::string&) {};
+    std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
+                                                                            const std::string&) {};
   };
   // Opens the targets. Errors name path and remedy. What `environment` points to outlives the load.
-  static absl::StatusOr<std::shared_ptr<Load>> Make(const v1::Assignment& assignment, const RunIdentity& who, Environment environment);
+  static absl::StatusOr<std::shared_ptr<Load>> Make(const v1::Assignment& assignment,
+                                                    const RunIdentity& who,
+                                                    Environment environment);
 
-  // Starts the threads and waits until each holds all that it needs. After a failure nothing is left running.
+  // Starts the threads and waits until each holds all that it needs. After a failure nothing is
+  // left running.
   absl::Status Arm();
   // T, on this worker's monotonic clock.
   void Start(int64_t go_ns);
-  // Ends the load at once, or at the end of an interval. From any thread; before Start() the load never begins.
+  // Ends the load at once, or at the end of an interval. From any thread; before Start() the load
+  // never begins.
   void StopNow();
   void StopAtEndOf(uint32_t interval);
   // Until the load has ended and drained; samples go to `sink` meanwhile.
@@ -56,7 +62,8 @@ class Load : public std::enable_shared_from_this<Load> {
     OpenTargets targets;
     std::atomic<uint64_t> shared_position{0};
     std::vector<std::unique_ptr<IoThread>> threads;
-    std::vector<int64_t> reported_ns;  // by thread: age of the stuck I/O when it was last reported; 0 when none is
+    // by thread: age of the stuck I/O when it was last reported; 0 when none is
+    std::vector<int64_t> reported_ns;
   };
   enum class State { kArming, kArmed, kStarted, kCancelled };
 
@@ -70,25 +77,26 @@ class Load : public std::enable_shared_from_this<Load> {
   void ReportStuck();
   std::string DescribeHang() const;
   v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
-  void AddThread(const WorkloadPart& part, size_t thread, const Collector::ThreadSums& sums, v1::PhaseResult* result, v1::WorkloadResult* workload) const;
+  void AddThread(const WorkloadPart& part, size_t thread, const Collector::ThreadSums& sums,
+                 v1::PhaseResult* result, v1::WorkloadResult* workload) const;
 
   const v1::Assignment assignment_;
   const Environment environment_;
   const common::Clock* clock_;
   int64_t looked_ns_ = 0;  // of ReportStuck()
   Timeline timeline_;
-  DeviceHolds holds_;  // until the drain is over
-  int64_t held_ns_ = 0;             // when they were last looked after
+  DeviceHolds holds_;    // until the drain is over
+  int64_t held_ns_ = 0;  // when they were last looked after
   std::string hold_error_;
   std::vector<std::unique_ptr<WorkloadPart>> parts_;
   std::vector<std::thread> threads_;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  State state_ = State::kArming;   // guarded by mutex_
-  size_t armed_ = 0;               // guarded by mutex_
-  size_t ended_ = 0;               // guarded by mutex_
-  absl::Status arm_status_;        // guarded by mutex_
+  State state_ = State::kArming;  // guarded by mutex_
+  size_t armed_ = 0;              // guarded by mutex_
+  size_t ended_ = 0;              // guarded by mutex_
+  absl::Status arm_status_;       // guarded by mutex_
   std::atomic<bool> stopped_early_{false};
 };
 

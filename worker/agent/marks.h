@@ -10,13 +10,14 @@
 
 namespace lockstep::worker {
 
-// A file that Lockstep made has a mark beside it, PATH.lockstep, which names the file (inode and birth), what it was filled with,
-// and the directories made for it. The mark is what lets a run write to the file and a cleanup remove it; it works on
-// every file system and for every host that sees the file.
+// A file that Lockstep made has a mark beside it, PATH.lockstep, which names the file (inode and
+// birth), what it was filled with, and the directories made for it. The mark is what lets a run
+// write to the file and a cleanup remove it; it works on every file system and for every host that
+// sees the file.
 
 // What the mark beside a file says.
 struct Mark {
-  std::string file;  // which file it is of, as IdentityOf() says
+  std::string file;    // which file it is of, as IdentityOf() says
   std::string filled;  // random, zeros, reserved; empty while the file is not complete
   std::vector<std::string> directories;
 };
@@ -26,15 +27,19 @@ Guard::Place MarkPlace(Guard::Place place);
 std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place);
 // Durable when it returns. FAILED_PRECONDITION when something else than a mark has its name.
 absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark);
-// The file's content is no longer what the mark says: the next prepare lays it out anew. Nothing happens without a mark.
+// The file's content is no longer what the mark says: the next prepare lays it out anew. Nothing
+// happens without a mark.
 absl::Status NoteChanged(const Guard& guard, const Guard::Place& place);
-// The inode and when it was born; where the file system does not say that, its file handle (name_to_handle_at(2)), which names the inode's
-// generation: inode numbers are used again. Empty where neither can be had: such a file is known to be nobody's. `fd` may be O_PATH.
+// The inode and when it was born; where the file system does not say that, its file handle
+// (name_to_handle_at(2)), which names the inode's generation: inode numbers are used again. Empty
+// where neither can be had: such a file is known to be nobody's. `fd` may be O_PATH.
 std::string IdentityOf(const common::FileDescriptor& fd);
 // Whether the mark is of this very file: what is not known is never the same.
 bool IsOf(const Mark& mark, const common::FileDescriptor& fd);
 
-// OK when `fd`, opened at `place`, is a file made by Lockstep; FAILED_PRECONDITION otherwise, with the remedy.
-absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place, const common::FileDescriptor& fd);
+// OK when `fd`, opened at `place`, is a file made by Lockstep; FAILED_PRECONDITION otherwise, with
+// the remedy.
+absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place,
+                                 const common::FileDescriptor& fd);
 
 }  // namespace lockstep::worker

@@ -17,7 +17,8 @@ constexpr size_t kBatchBytes = 60 * 1024;
 
 Outbox::Outbox() : Outbox(Limits()) {}
 
-Outbox::Outbox(Limits limits, common::Guards guards) : limits_(std::move(limits)), guards_(guards) {}
+Outbox::Outbox(Limits limits, common::Guards guards)
+    : limits_(std::move(limits)), guards_(guards) {}
 
 Outbox::~Outbox() {
   if (file_.valid()) unlink(limits_.overflow_path.c_str());
@@ -34,21 +35,28 @@ Outbox::Entry* Outbox::FindLocked(const v1::PhaseId& phase) {
 }
 
 bool Outbox::HasUnsentLocked() const {
-  return std::any_of(entries_.begin(), entries_.end(),
-                     [](const Entry& entry) { return entry.sent < entry.first + entry.slots.size(); });
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.sent < entry.first + entry.slots.size();
+  });
 }
 
 // False when it does not fit, or the disk does not take it: it stays in memory then.
 bool Outbox::WriteLocked(const v1::DeliveryItem& item, Slot* slot) {
   if (limits_.overflow_path.empty()) return false;
   if (!file_.valid()) {
-    file_ = common::FileDescriptor(open(limits_.overflow_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    file_ = common::FileDescriptor(
+        open(limits_.overflow_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file_.valid()) return false;
-    spdlog::warn("samples that are not committed go to {} from now on: {} MiB of them are in memory", limits_.overflow_path, memory_bytes_ >> 20);
+    spdlog::warn(
+        "samples that are not committed go to {} from now on: {} MiB of them are in memory",
+        limits_.overflow_path, memory_bytes_ >> 20);
   }
   const std::string bytes = item.SerializeAsString();
   if (file_end_ + bytes.size() > limits_.overflow_bytes) return false;
-  if (pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(file_end_)) != static_cast<ssize_t>(bytes.size())) return false;
+  if (pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(file_end_)) !=
+      static_cast<ssize_t>(bytes.size())) {
+    return false;
+  }
   slot->offset = file_end_;
   slot->size = bytes.size();
   slot->item.reset();
@@ -63,7 +71,9 @@ bool Outbox::ReadLocked(const Slot& slot, v1::DeliveryItem* item) const {
     return true;
   }
   std::string bytes(slot.size, 0);
-  return pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(slot.offset)) == static_cast<ssize_t>(bytes.size()) && item->ParseFromString(bytes);
+  return pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(slot.offset)) ==
+             static_cast<ssize_t>(bytes.size()) &&
+         item->ParseFromString(bytes);
 }
 
 void Outbox::PopLocked(Entry* entry) {
@@ -105,7 +115,10 @@ bool Outbox::Add(const v1::PhaseId& phase, v1::DeliveryItem item) {
 
 std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (wait_ms > 0) changed_.wait_for(lock, std::chrono::milliseconds(wait_ms), [this] { return HasUnsentLocked(); });
+  if (wait_ms > 0) {
+    changed_.wait_for(lock, std::chrono::milliseconds(wait_ms),
+                      [this] { return HasUnsentLocked(); });
+  }
   for (Entry& entry : entries_) {
     const uint64_t end = entry.first + entry.slots.size();
     if (entry.sent >= end) continue;

@@ -14,9 +14,9 @@
 
 namespace lockstep::worker {
 
-// What was measured and is not yet committed by the controller, in order, by phase and attempt. Items are numbered from 0
-// without gaps and kept until an acknowledgement says that they are committed: in memory up to a limit, beyond it in a file.
-// Thread-safe.
+// What was measured and is not yet committed by the controller, in order, by phase and attempt.
+// Items are numbered from 0 without gaps and kept until an acknowledgement says that they are
+// committed: in memory up to a limit, beyond it in a file. Thread-safe.
 class Outbox {
  public:
   struct Limits {
@@ -29,13 +29,14 @@ class Outbox {
   explicit Outbox(Limits limits, common::Guards guards = {});
   ~Outbox();
 
-  // Takes an item in any case: what was measured is not thrown away. False when the limits are passed with it, so that no more
-  // should be measured until some is committed.
+  // Takes an item in any case: what was measured is not thrown away. False when the limits are
+  // passed with it, so that no more should be measured until some is committed.
   bool Add(const v1::PhaseId& phase, v1::DeliveryItem item);
-  // The next items that were not handed out since the last Rewind(), at most 64 KiB unless one item is larger. Waits
-  // for up to `wait_ms`; nothing when there is nothing to send.
+  // The next items that were not handed out since the last Rewind(), at most 64 KiB unless one item
+  // is larger. Waits for up to `wait_ms`; nothing when there is nothing to send.
   std::optional<v1::DeliveryBatch> NextBatch(int wait_ms = 200);
-  // Drops what is committed; a refusal rewinds, a final one drops the phase. Returns the refusal, if any.
+  // Drops what is committed; a refusal rewinds, a final one drops the phase. Returns the refusal,
+  // if any.
   std::string OnAck(const v1::DeliveryAck& ack);
   // A new stream: hand out again everything that is not committed.
   void Rewind();

@@ -7,8 +7,8 @@
 
 namespace lockstep::worker {
 
-// Who carries out one assignment at a time: threads and devices, or a stand-in for them. It reports armed → samples → result, or
-// failed, to whoever made it. Thread-safe.
+// Who carries out one assignment at a time: threads and devices, or a stand-in for them. It reports
+// armed → samples → result, or failed, to whoever made it. Thread-safe.
 class PhaseExecutor {
  public:
   virtual ~PhaseExecutor() = default;
@@ -17,7 +17,8 @@ class PhaseExecutor {
   // FAILED_PRECONDITION when `go` names another phase than the armed one.
   virtual absl::Status Go(const v1::Go& go) = 0;
   virtual void StopAt(const v1::StopAt& stop) = 0;
-  // Ends what runs of this run (or of any, when empty); returns at once. Before go it answers with a result without I/O, or a failure.
+  // Ends what runs of this run (or of any, when empty); returns at once. Before go it answers with
+  // a result without I/O, or a failure.
   virtual void StopNow(const std::string& run_id) = 0;
   // What it is doing, in words; empty when there is nothing to say.
   virtual std::string activity() const { return ""; }

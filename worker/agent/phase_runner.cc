@@ -21,8 +21,13 @@ bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
 
 }  // namespace
 
-PhaseRunner::PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, std::string mismatch_directory, Callbacks callbacks)
-    : guard_(guard), clock_(clock), host_(std::move(host)), mismatch_directory_(std::move(mismatch_directory)), callbacks_(std::move(callbacks)) {}
+PhaseRunner::PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host,
+                         std::string mismatch_directory, Callbacks callbacks)
+    : guard_(guard),
+      clock_(clock),
+      host_(std::move(host)),
+      mismatch_directory_(std::move(mismatch_directory)),
+      callbacks_(std::move(callbacks)) {}
 
 PhaseRunner::~PhaseRunner() {
   StopNow("");
@@ -31,9 +36,12 @@ PhaseRunner::~PhaseRunner() {
 
 absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (const std::string wrong = v1::FirstProblem(assignment); !wrong.empty()) return absl::InvalidArgumentError(absl::StrCat("the assignment is not one: ", wrong));
+  if (const std::string wrong = v1::FirstProblem(assignment); !wrong.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("the assignment is not one: ", wrong));
+  }
   if (busy_) {
-    return absl::FailedPreconditionError(absl::StrCat("still busy with phase ", phase_.phase(), " of run ", phase_.run_id()));
+    return absl::FailedPreconditionError(
+        absl::StrCat("still busy with phase ", phase_.phase(), " of run ", phase_.run_id()));
   }
   if (thread_.joinable()) thread_.join();
   phase_ = assignment.phase();
@@ -44,7 +52,8 @@ absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
     thread_ = std::thread([this, assignment] { Main(assignment); });
   } catch (const std::system_error& error) {
     busy_ = false;
-    return absl::ResourceExhaustedError(absl::StrCat("no thread can be started on this host: ", error.what()));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread can be started on this host: ", error.what()));
   }
   return absl::OkStatus();
 }
@@ -52,7 +61,8 @@ absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
 absl::Status PhaseRunner::Go(const v1::Go& go) {
   std::lock_guard<std::mutex> lock(mutex_);
   if (!busy_ || !SamePhase(go.phase(), phase_)) {
-    return absl::FailedPreconditionError(absl::StrCat("no phase ", go.phase().phase(), " of run ", go.phase().run_id(), " is armed"));
+    return absl::FailedPreconditionError(absl::StrCat("no phase ", go.phase().phase(), " of run ",
+                                                      go.phase().run_id(), " is armed"));
   }
   go_ns_ = go.at_ns();
   changed_.notify_all();
@@ -61,7 +71,9 @@ absl::Status PhaseRunner::Go(const v1::Go& go) {
 
 void PhaseRunner::StopAt(const v1::StopAt& stop) {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (busy_ && SamePhase(stop.phase(), phase_) && load_ != nullptr) load_->StopAtEndOf(stop.interval());
+  if (busy_ && SamePhase(stop.phase(), phase_) && load_ != nullptr) {
+    load_->StopAtEndOf(stop.interval());
+  }
 }
 
 void PhaseRunner::StopNow(const std::string& run_id) {
@@ -93,11 +105,15 @@ void PhaseRunner::Main(v1::Assignment assignment) {
     case v1::Assignment::kRun:
       return RunLoad(assignment, who);
     case v1::Assignment::kPrepare:
-      return DoFiles(assignment, [&](v1::PhaseResult* result) { return Prepare(assignment, who, result); });
+      return DoFiles(assignment,
+                     [&](v1::PhaseResult* result) { return Prepare(assignment, who, result); });
     case v1::Assignment::kCleanup:
-      return DoFiles(assignment, [&](v1::PhaseResult* result) { return Cleanup(assignment, who, result); });
+      return DoFiles(assignment,
+                     [&](v1::PhaseResult* result) { return Cleanup(assignment, who, result); });
     case v1::Assignment::KIND_NOT_SET:
-      return Fail(assignment.phase(), absl::InvalidArgumentError("an assignment of a kind that this worker does not know"));
+      return Fail(
+          assignment.phase(),
+          absl::InvalidArgumentError("an assignment of a kind that this worker does not know"));
   }
 }
 
@@ -135,8 +151,8 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   callbacks_.armed(armed);
   doing_ = "running or draining the load";
   if (AwaitGo()) load->Start(go_ns_);
-  v1::PhaseResult result =
-      load->Wait([&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
+  v1::PhaseResult result = load->Wait(
+      [&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
   {
     std::lock_guard<std::mutex> lock(mutex_);
     load_.reset();
@@ -152,10 +168,13 @@ absl::Status PhaseRunner::DropCaches() const {
   const int error = errno;
   if (fd >= 0) close(fd);
   if (done) return absl::OkStatus();
-  return absl::PermissionDeniedError(absl::StrCat("drop_caches: /proc/sys/vm/drop_caches: ", strerror(error), "; the worker must be root of the host, or leave drop_caches out"));
+  return absl::PermissionDeniedError(
+      absl::StrCat("drop_caches: /proc/sys/vm/drop_caches: ", strerror(error),
+                   "; the worker must be root of the host, or leave drop_caches out"));
 }
 
-void PhaseRunner::DoFiles(const v1::Assignment& assignment, const std::function<absl::Status(v1::PhaseResult*)>& work) {
+void PhaseRunner::DoFiles(const v1::Assignment& assignment,
+                          const std::function<absl::Status(v1::PhaseResult*)>& work) {
   v1::Armed armed;
   *armed.mutable_phase() = assignment.phase();
   callbacks_.armed(armed);
@@ -173,13 +192,17 @@ void PhaseRunner::DoFiles(const v1::Assignment& assignment, const std::function<
   callbacks_.result(assignment.phase(), std::move(result));
 }
 
-absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result) {
+absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& who,
+                                  v1::PhaseResult* result) {
   std::atomic<int64_t> said_ns{0};
   const auto progress = [&](uint64_t done, uint64_t total) {
     // Several threads, and fast storage: a few words a second are enough.
     const int64_t now = clock_->MonotonicNs();
     int64_t before = said_ns;
-    if (done != total && (now - before < kProgressNs || !said_ns.compare_exchange_strong(before, now))) return;
+    if (done != total &&
+        (now - before < kProgressNs || !said_ns.compare_exchange_strong(before, now))) {
+      return;
+    }
     v1::PhaseProgress report;
     *report.mutable_phase() = assignment.phase();
     report.set_done_bytes(done);
@@ -194,9 +217,12 @@ absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIde
   return absl::OkStatus();
 }
 
-absl::Status PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result) {
+absl::Status PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
+                                  v1::PhaseResult* result) {
   const int64_t until = go_ns_ + assignment.hard_stop_ns();
-  const auto removed = RemoveFiles(*guard_, assignment, who, [&] { return assignment.hard_stop_ns() > 0 && clock_->MonotonicNs() >= until; });
+  const auto removed = RemoveFiles(*guard_, assignment, who, [&] {
+    return assignment.hard_stop_ns() > 0 && clock_->MonotonicNs() >= until;
+  });
   if (!removed.ok()) return removed.status();
   result->set_files_removed(*removed);
   return absl::OkStatus();

@@ -17,8 +17,8 @@
 
 namespace lockstep::worker {
 
-// Carries out one assignment at a time on a thread of its own. Thread-safe; callbacks come from that thread, in the
-// order armed → samples → result, or failed.
+// Carries out one assignment at a time on a thread of its own. Thread-safe; callbacks come from
+// that thread, in the order armed → samples → result, or failed.
 class PhaseRunner final : public PhaseExecutor {
  public:
   struct Callbacks {
@@ -28,11 +28,14 @@ class PhaseRunner final : public PhaseExecutor {
     std::function<void(const v1::PhaseId&, v1::IntervalSample)> sample;
     std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
     // Severity and text, while a phase runs.
-    std::function<void(const std::string&, const std::string&)> report = [](const std::string&, const std::string&) {};
+    std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
+                                                                            const std::string&) {};
   };
 
-  // `guard` and `clock` outlive this. Blocks that do not match are saved under `mismatch_directory`.
-  PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host, std::string mismatch_directory, Callbacks callbacks);
+  // `guard` and `clock` outlive this. Blocks that do not match are saved under
+  // `mismatch_directory`.
+  PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host,
+              std::string mismatch_directory, Callbacks callbacks);
   ~PhaseRunner() override;
 
   absl::Status Assign(const v1::Assignment& assignment) override;
@@ -46,9 +49,12 @@ class PhaseRunner final : public PhaseExecutor {
   void RunLoad(const v1::Assignment& assignment, const RunIdentity& who);
   absl::Status DropCaches() const;
   // Prepare and cleanup: armed at once, and at T on with `work`, which fills in what it did.
-  void DoFiles(const v1::Assignment& assignment, const std::function<absl::Status(v1::PhaseResult*)>& work);
-  absl::Status Prepare(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result);
-  absl::Status Cleanup(const v1::Assignment& assignment, const RunIdentity& who, v1::PhaseResult* result);
+  void DoFiles(const v1::Assignment& assignment,
+               const std::function<absl::Status(v1::PhaseResult*)>& work);
+  absl::Status Prepare(const v1::Assignment& assignment, const RunIdentity& who,
+                       v1::PhaseResult* result);
+  absl::Status Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
+                       v1::PhaseResult* result);
   // Waits for Go(); false when stopped first.
   bool AwaitGo();
   void Fail(const v1::PhaseId& phase, const absl::Status& status);
@@ -62,10 +68,10 @@ class PhaseRunner final : public PhaseExecutor {
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  v1::PhaseId phase_;            // guarded by mutex_
-  int64_t go_ns_ = 0;            // guarded by mutex_; 0 until Go()
-  std::shared_ptr<Load> load_;   // guarded by mutex_
-  std::thread thread_;           // guarded by mutex_
+  v1::PhaseId phase_;           // guarded by mutex_
+  int64_t go_ns_ = 0;           // guarded by mutex_; 0 until Go()
+  std::shared_ptr<Load> load_;  // guarded by mutex_
+  std::thread thread_;          // guarded by mutex_
   std::atomic<bool> stop_{false};
   std::atomic<bool> busy_{false};
   std::atomic<const char*> doing_{""};  // string literals

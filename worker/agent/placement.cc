@@ -21,15 +21,18 @@ absl::Status PlaceThisThread(const Placement& placement) {
     CPU_ZERO(&cpus);
     CPU_SET(static_cast<size_t>(placement.cpu), &cpus);
     if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("engine_options.cpus: processor ", placement.cpu, ": ", strerror(errno), "; this worker may run on ",
-                                                     sysconf(_SC_NPROCESSORS_ONLN), " processors, from 0"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "engine_options.cpus: processor ", placement.cpu, ": ", strerror(errno),
+          "; this worker may run on ", sysconf(_SC_NPROCESSORS_ONLN), " processors, from 0"));
     }
   }
   if (placement.numa_node >= 0) {
     const unsigned long nodes = 1ul << (placement.numa_node % 64);
     if (placement.numa_node >= 63 || syscall(SYS_set_mempolicy, MPOL_BIND, &nodes, 64) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat("engine_options.numa_node: memory of node ", placement.numa_node, ": ",
-                                                     placement.numa_node >= 63 ? "no such node" : strerror(errno), "; see /sys/devices/system/node"));
+      return absl::InvalidArgumentError(
+          absl::StrCat("engine_options.numa_node: memory of node ", placement.numa_node, ": ",
+                       placement.numa_node >= 63 ? "no such node" : strerror(errno),
+                       "; see /sys/devices/system/node"));
     }
   }
   return absl::OkStatus();

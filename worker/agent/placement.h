@@ -6,13 +6,14 @@ namespace lockstep::worker {
 
 // Where an I/O thread runs and where its memory comes from.
 struct Placement {
-  int cpu = -1;        // number of the processor; -1: anywhere
-  int numa_node = -1;  // of its memory; -1: any
+  int cpu = -1;             // number of the processor; -1: anywhere
+  int numa_node = -1;       // of its memory; -1: any
   bool huge_pages = false;  // I/O buffers in huge pages
 };
 
-// Places the calling thread (sched_setaffinity(2), set_mempolicy(2)) and lets it sleep to the nanosecond that it asks for
-// (PR_SET_TIMERSLACK). Call before the thread allocates. INVALID_ARGUMENT names the field and what the host has.
+// Places the calling thread (sched_setaffinity(2), set_mempolicy(2)) and lets it sleep to the
+// nanosecond that it asks for (PR_SET_TIMERSLACK). Call before the thread allocates.
+// INVALID_ARGUMENT names the field and what the host has.
 absl::Status PlaceThisThread(const Placement& placement);
 
 }  // namespace lockstep::worker

@@ -22,7 +22,8 @@ bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
 
 absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
   if (message.has_refused()) {
-    const auto code = message.refused().retry() ? absl::StatusCode::kUnavailable : absl::StatusCode::kFailedPrecondition;
+    const auto code = message.refused().retry() ? absl::StatusCode::kUnavailable
+                                                : absl::StatusCode::kFailedPrecondition;
     return absl::Status(code, absl::StrCat("it refuses this worker: ", message.refused().reason()));
   }
   if (!message.has_welcome()) return absl::UnavailableError("its first message is no welcome");
@@ -31,7 +32,8 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
   if (message.welcome().store_id() != store_id_) epoch_ = 0;
   store_id_ = message.welcome().store_id();
   if (!ports_.guards.Pass(Guard::kEpochRefused, message.epoch() >= epoch_)) {
-    return absl::UnavailableError(absl::StrCat("it (epoch ", message.epoch(), ") was replaced by one of epoch ", epoch_));
+    return absl::UnavailableError(
+        absl::StrCat("it (epoch ", message.epoch(), ") was replaced by one of epoch ", epoch_));
   }
   epoch_ = message.epoch();
   return absl::OkStatus();
@@ -42,7 +44,8 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
     std::unique_lock<std::mutex> lock(mutex_);
     if (!ports_.guards.Pass(Guard::kEpochRefused, message.epoch() >= epoch_)) {
       lock.unlock();
-      return Event("warning", absl::StrCat("refused a command of the replaced controller of epoch ", message.epoch()));
+      return Event("warning", absl::StrCat("refused a command of the replaced controller of epoch ",
+                                           message.epoch()));
     }
     epoch_ = message.epoch();
   }
@@ -78,9 +81,11 @@ void Protocol::Assign(const v1::Assignment& assignment) {
   std::string refused;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (SamePhase(assignment.phase(), status_.phase())) return;  // said twice, because a connection was lost in between
+    // said twice, because a connection was lost in between
+    if (SamePhase(assignment.phase(), status_.phase())) return;
     if (status_.state() != Status::IDLE) {
-      refused = absl::StrCat("still busy with phase ", status_.phase().phase(), " (attempt ", status_.phase().attempt(), ") of run ", status_.phase().run_id());
+      refused = absl::StrCat("still busy with phase ", status_.phase().phase(), " (attempt ",
+                             status_.phase().attempt(), ") of run ", status_.phase().run_id());
     } else {
       status_.set_state(Status::ARMING);
       *status_.mutable_phase() = assignment.phase();
@@ -113,7 +118,10 @@ void Protocol::Go(const v1::Go& go) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     // Said twice, meant for another attempt, or given up meanwhile.
-    if (status_.state() != Status::ARMED || !SamePhase(go.phase(), status_.phase()) || !not_started_.empty()) return;
+    if (status_.state() != Status::ARMED || !SamePhase(go.phase(), status_.phase()) ||
+        !not_started_.empty()) {
+      return;
+    }
     late = load_ ? ports_.now() - go.at_ns() : 0;
     if (ports_.guards.Pass(Guard::kGoInTime, late <= 0)) {
       late = 0;
@@ -131,7 +139,10 @@ void Protocol::GiveUp(const std::string& reason) {
   std::string run_id;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (status_.state() == Status::IDLE || status_.state() == Status::RUNNING || !not_started_.empty()) return;
+    if (status_.state() == Status::IDLE || status_.state() == Status::RUNNING ||
+        !not_started_.empty()) {
+      return;
+    }
     not_started_ = reason;
     run_id = status_.phase().run_id();
   }
@@ -166,8 +177,10 @@ void Protocol::Tick() {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     const bool waiting = status_.state() == Status::ARMING || status_.state() == Status::ARMED;
-    unstarted = waiting && go_within_ns_ > 0 && !ports_.guards.Pass(Guard::kGoWithin, now - since_ns_ <= go_within_ns_);
-    if (status_.state() == Status::RUNNING && hard_stop_ns_ > 0 && !hard_stopped_ && !ports_.guards.Pass(Guard::kHardStop, now < go_at_ns_ + hard_stop_ns_)) {
+    unstarted = waiting && go_within_ns_ > 0 &&
+                !ports_.guards.Pass(Guard::kGoWithin, now - since_ns_ <= go_within_ns_);
+    if (status_.state() == Status::RUNNING && hard_stop_ns_ > 0 && !hard_stopped_ &&
+        !ports_.guards.Pass(Guard::kHardStop, now < go_at_ns_ + hard_stop_ns_)) {
       hard_stopped_ = true;
       run_id = status_.phase().run_id();
       if (!load_) said = "the phase has reached its hard stop";
@@ -214,7 +227,8 @@ void Protocol::OnFailed(const v1::PhaseFailed& failed) {
     }
     over = EndPhaseLocked(message.phase_failed().reason(), message.phase_failed().not_started());
   }
-  spdlog::error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(), message.phase_failed().reason());
+  spdlog::error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(),
+                message.phase_failed().reason());
   ports_.send(message);
   ports_.send(over);
 }
@@ -235,7 +249,9 @@ void Protocol::OnSample(const v1::PhaseId& phase, v1::IntervalSample sample) {
     overfull_ = true;
   }
   ports_.executor->StopNow(phase.run_id());
-  Event("error", "nothing more can be kept until the controller has committed what is here: the phase is stopped");
+  Event("error",
+        "nothing more can be kept until the controller has committed what is here: the phase is "
+        "stopped");
 }
 
 void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
@@ -243,8 +259,13 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
     unstarted = !not_started_.empty();
-    if (overfull_ && result.error().empty()) result.set_error("it was stopped because no more samples could be kept");
-    if (hard_stopped_ && !load_ && result.error().empty()) result.set_error(absl::StrCat("it was not done at its hard stop, ", hard_stop_ns_ / kSecond, " s after T"));
+    if (overfull_ && result.error().empty()) {
+      result.set_error("it was stopped because no more samples could be kept");
+    }
+    if (hard_stopped_ && !load_ && result.error().empty()) {
+      result.set_error(absl::StrCat("it was not done at its hard stop, ", hard_stop_ns_ / kSecond,
+                                    " s after T"));
+    }
   }
   if (unstarted) {
     v1::PhaseFailed failed;

@@ -13,15 +13,16 @@
 
 namespace lockstep::worker {
 
-// The worker's side of the protocol without sockets, threads or clocks: whom it obeys, what it is doing, when it gives up, and
-// what it has to say. A phase outlives the connection that commanded it: it ends by itself, at the latest at its hard stop.
-// Thread-safe.
+// The worker's side of the protocol without sockets, threads or clocks: whom it obeys, what it is
+// doing, when it gives up, and what it has to say. A phase outlives the connection that commanded
+// it: it ends by itself, at the latest at its hard stop. Thread-safe.
 class Protocol {
  public:
   struct Ports {
     PhaseExecutor* executor = nullptr;  // outlives this, as does the next
     Outbox* outbox = nullptr;
-    // To the controller, if there is a connection; else it is dropped (what matters is in status()).
+    // To the controller, if there is a connection; else it is dropped (what matters is in
+    // status()).
     std::function<void(const v1::WorkerMessage&)> send;
     // Answers with an Inspection by `send`, at once or later.
     std::function<void(const v1::Inspect&)> inspect;
@@ -33,8 +34,8 @@ class Protocol {
   };
   explicit Protocol(Ports ports) : ports_(std::move(ports)) {}
 
-  // A controller's first message, the answer to Hello. FAILED_PRECONDITION when this worker is refused for good, UNAVAILABLE
-  // when it should dial again, or another one.
+  // A controller's first message, the answer to Hello. FAILED_PRECONDITION when this worker is
+  // refused for good, UNAVAILABLE when it should dial again, or another one.
   absl::Status OnFirst(const v1::ControllerMessage& message);
   void OnCommand(const v1::ControllerMessage& message, int64_t received_ns);
   // Some five times a second, connected or not.
@@ -65,22 +66,22 @@ class Protocol {
 
   const Ports ports_;
   mutable std::mutex mutex_;
-  uint64_t epoch_ = 0;              // highest seen, of
-  std::string store_id_;            // this store
+  uint64_t epoch_ = 0;    // highest seen, of
+  std::string store_id_;  // this store
   v1::WorkerStatus status_ = [] {
     v1::WorkerStatus status;
     status.set_state(v1::WorkerStatus::IDLE);
     return status;
   }();
-  int64_t since_ns_ = 0;            // when the state began
+  int64_t since_ns_ = 0;  // when the state began
   int64_t go_within_ns_ = 0;
-  int64_t hard_stop_ns_ = 0;        // after T
+  int64_t hard_stop_ns_ = 0;  // after T
   int64_t go_at_ns_ = 0;
   bool load_ = false;
   bool hard_stopped_ = false;
-  bool overfull_ = false;           // it was stopped because nothing more can be kept
-  std::string not_started_;         // why it is not to begin; empty otherwise
-  v1::PhaseId answers_;             // of the StopNow that is to be answered once it is idle
+  bool overfull_ = false;    // it was stopped because nothing more can be kept
+  std::string not_started_;  // why it is not to begin; empty otherwise
+  v1::PhaseId answers_;      // of the StopNow that is to be answered once it is idle
   bool owes_answer_ = false;
 };
 

@@ -29,9 +29,10 @@ struct OpenTargets {
   std::vector<common::FileDescriptor> files;  // invalid for a target without storage
   std::vector<EngineFile::Kind> kinds;        // of each
   std::vector<std::string> paths;
-  std::vector<uint64_t> sizes;                // bytes
+  std::vector<uint64_t> sizes;  // bytes
   std::vector<BlockSpace::Extent> extents;
-  bool in_memory = false;                     // all are devices in memory (zram, ram, pmem): I/O completes in the call
+  // all are devices in memory (zram, ram, pmem): I/O completes in the call
+  bool in_memory = false;
   std::optional<v1::NullTarget> null_target;  // a workload on one has no other targets
   std::string file_places;                    // of what is written: as TargetInspection says places
   std::vector<v1::Place> places;
@@ -42,16 +43,18 @@ struct OpenTargets {
 struct OpenOptions {
   bool write = false;
   bool direct = false;
-  bool create = false;  // files begin empty
+  bool create = false;           // files begin empty
   bool changes_content = false;  // afterwards they are not filled as prepare filled them
-  int flags = 0;        // O_SYNC, O_DSYNC
+  int flags = 0;                 // O_SYNC, O_DSYNC
   std::vector<std::string> expendable;
   DeviceHolds* holds = nullptr;  // of the devices that are written; outlives what is opened
 };
 
-// Opens every file or device of `targets`; with `create`, files are made or cut to nothing first. What is opened for writing was made by Lockstep (a prepare phase) or is
-// named under `expendable`, or is a device that the guard lets through. Errors name the path and the remedy.
-absl::StatusOr<OpenTargets> OpenAll(const Guard& guard, const std::vector<v1::TargetAssignment>& targets,
+// Opens every file or device of `targets`; with `create`, files are made or cut to nothing first.
+// What is opened for writing was made by Lockstep (a prepare phase) or is named under `expendable`,
+// or is a device that the guard lets through. Errors name the path and the remedy.
+absl::StatusOr<OpenTargets> OpenAll(const Guard& guard,
+                                    const std::vector<v1::TargetAssignment>& targets,
                                     const RunIdentity& who, const OpenOptions& options);
 
 }  // namespace lockstep::worker

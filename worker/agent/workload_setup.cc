@@ -19,9 +19,10 @@ namespace lockstep::worker {
 namespace {
 
 constexpr int64_t kSpinNs = 100000;
-// I/Os handed over per system call at most. A device begins with the first of a batch only when the last has been queued,
-// and the block layer merges neighbours within one: small batches keep it busy. The page cache, and targets without storage,
-// answer inside the call, where only the call's own cost counts. docs/performance.md has the figures.
+// I/Os handed over per system call at most. A device begins with the first of a batch only when the
+// last has been queued, and the block layer merges neighbours within one: small batches keep it
+// busy. The page cache, and targets without storage, answer inside the call, where only the call's
+// own cost counts. docs/performance.md has the figures.
 constexpr uint32_t kDirectBatch = 8;
 constexpr uint32_t kInlineBatch = 32;
 constexpr uint64_t kDefaultErrorLimit = 1000;
@@ -40,7 +41,9 @@ AccessLine LineOf(const v1::Workload& w, uint32_t size, uint32_t up_to, double w
 std::vector<AccessLine> LinesOf(const v1::Workload& w) {
   std::vector<AccessLine> lines;
   for (const v1::AccessLine& from : w.access()) {
-    AccessLine line = LineOf(w, static_cast<uint32_t>(from.block_size_bytes()), static_cast<uint32_t>(from.up_to_bytes()), from.has_weight() ? from.weight() : 1);
+    AccessLine line =
+        LineOf(w, static_cast<uint32_t>(from.block_size_bytes()),
+               static_cast<uint32_t>(from.up_to_bytes()), from.has_weight() ? from.weight() : 1);
     line.read_ratio = from.has_read_ratio() ? from.read_ratio() : 1;
     line.trim_ratio = 0;
     line.random_ratio = from.has_random_ratio() ? from.random_ratio() : 1;
@@ -50,63 +53,93 @@ std::vector<AccessLine> LinesOf(const v1::Workload& w) {
     lines.push_back(line);
   }
   for (const v1::WeightedBlockSize& from : w.block_sizes()) {
-    lines.push_back(LineOf(w, static_cast<uint32_t>(from.block_size_bytes()), static_cast<uint32_t>(from.up_to_bytes()), from.has_weight() ? from.weight() : 1));
+    lines.push_back(LineOf(w, static_cast<uint32_t>(from.block_size_bytes()),
+                           static_cast<uint32_t>(from.up_to_bytes()),
+                           from.has_weight() ? from.weight() : 1));
   }
   if (lines.empty()) lines.push_back(LineOf(w, static_cast<uint32_t>(w.block_size_bytes()), 0, 1));
   // Lines of several sizes begin at multiples of the smallest, unless the job says otherwise.
   uint32_t smallest = lines[0].block_size_bytes;
   for (const AccessLine& line : lines) smallest = std::min(smallest, line.block_size_bytes);
   for (AccessLine& line : lines) {
-    if (lines.size() > 1 && w.access().empty() && line.block_size_bytes % smallest == 0) line.align_bytes = smallest;
+    if (lines.size() > 1 && w.access().empty() && line.block_size_bytes % smallest == 0) {
+      line.align_bytes = smallest;
+    }
   }
   return lines;
 }
 
 Places PlacesOf(const v1::Pattern& pattern) {
   switch (pattern.kind_case()) {
-    case v1::Pattern::kZipf: return ZipfPlaces{pattern.zipf().theta() == 0 ? 0.99 : pattern.zipf().theta(), pattern.zipf().clustered()};
-    case v1::Pattern::kPareto: return ParetoPlaces{pattern.pareto().h() == 0 ? 0.2 : pattern.pareto().h(), pattern.pareto().clustered()};
+    case v1::Pattern::kZipf:
+      return ZipfPlaces{pattern.zipf().theta() == 0 ? 0.99 : pattern.zipf().theta(),
+                        pattern.zipf().clustered()};
+    case v1::Pattern::kPareto:
+      return ParetoPlaces{pattern.pareto().h() == 0 ? 0.2 : pattern.pareto().h(),
+                          pattern.pareto().clustered()};
     case v1::Pattern::kNormal: {
       const v1::Normal& normal = pattern.normal();
-      return NormalPlaces{normal.deviation_ratio() == 0 ? 0.1 : normal.deviation_ratio(), normal.has_center_ratio() ? normal.center_ratio() : 0.5};
+      return NormalPlaces{normal.deviation_ratio() == 0 ? 0.1 : normal.deviation_ratio(),
+                          normal.has_center_ratio() ? normal.center_ratio() : 0.5};
     }
     case v1::Pattern::kHotZones: {
       ZonedPlaces zoned;
-      for (const v1::HotZone& zone : pattern.hot_zones().zones()) zoned.zones.push_back({zone.io_ratio(), zone.size_ratio()});
+      for (const v1::HotZone& zone : pattern.hot_zones().zones()) {
+        zoned.zones.push_back({zone.io_ratio(), zone.size_ratio()});
+      }
       return zoned;
     }
-    default: return UniformPlaces{};
+    default:
+      return UniformPlaces{};
   }
 }
 
 Order OrderOf(const v1::Pattern& pattern) {
-  if (pattern.has_sequential()) return pattern.sequential().shared() ? Order::kSequentialShared : Order::kSequential;
+  if (pattern.has_sequential()) {
+    return pattern.sequential().shared() ? Order::kSequentialShared : Order::kSequential;
+  }
   return pattern.has_shuffled() ? Order::kShuffled : Order::kRandom;
 }
 
-std::function<std::unique_ptr<IoEngine>()> EngineOf(const v1::Workload& w, const OpenTargets& targets, const common::Clock* clock) {
+std::function<std::unique_ptr<IoEngine>()> EngineOf(const v1::Workload& w,
+                                                    const OpenTargets& targets,
+                                                    const common::Clock* clock) {
   switch (w.engine()) {
-    case v1::ENGINE_LIBAIO: return NewLibaioEngine;
-    case v1::ENGINE_SYNC: return NewSyncEngine;
-    case v1::ENGINE_PREADV2: return NewPreadv2Engine;
-    case v1::ENGINE_MMAP: return NewMmapEngine;
+    case v1::ENGINE_LIBAIO:
+      return NewLibaioEngine;
+    case v1::ENGINE_SYNC:
+      return NewSyncEngine;
+    case v1::ENGINE_PREADV2:
+      return NewPreadv2Engine;
+    case v1::ENGINE_MMAP:
+      return NewMmapEngine;
     case v1::ENGINE_NULL: {
       NullScript script;
-      if (targets.null_target) script = {targets.null_target->latency_ns(), targets.null_target->stall_every_ns(), targets.null_target->stall_ns()};
+      if (targets.null_target) {
+        script = {targets.null_target->latency_ns(), targets.null_target->stall_every_ns(),
+                  targets.null_target->stall_ns()};
+      }
       return [script, clock] { return NewNullEngine(script, clock); };
     }
-    default: return NewUringEngine;
+    default:
+      return NewUringEngine;
   }
 }
 
-bool IsSynchronous(v1::Engine engine) { return engine == v1::ENGINE_SYNC || engine == v1::ENGINE_PREADV2 || engine == v1::ENGINE_MMAP; }
+bool IsSynchronous(v1::Engine engine) {
+  return engine == v1::ENGINE_SYNC || engine == v1::ENGINE_PREADV2 || engine == v1::ENGINE_MMAP;
+}
 
 TaskWork TaskWorkOf(v1::TaskWork task_work) {
   switch (task_work) {
-    case v1::TASK_WORK_DEFERRED: return TaskWork::kDeferred;
-    case v1::TASK_WORK_COOPERATIVE: return TaskWork::kCooperative;
-    case v1::TASK_WORK_PLAIN: return TaskWork::kPlain;
-    default: return TaskWork::kByRule;
+    case v1::TASK_WORK_DEFERRED:
+      return TaskWork::kDeferred;
+    case v1::TASK_WORK_COOPERATIVE:
+      return TaskWork::kCooperative;
+    case v1::TASK_WORK_PLAIN:
+      return TaskWork::kPlain;
+    default:
+      return TaskWork::kByRule;
   }
 }
 
@@ -115,7 +148,7 @@ EngineSetup EngineSetupOf(const v1::Workload& w, const OpenTargets& targets) {
   setup.files = targets.engine_files();
   setup.queue_depth = w.queue_depth();
   setup.buffered_writes = !w.direct() && Writes(w) && !targets.null_target;
-  setup.sync_mode = w.fsync().mode() == v1::SYNC_MODE_FDATASYNC           ? SyncMode::kFdatasync
+  setup.sync_mode = w.fsync().mode() == v1::SYNC_MODE_FDATASYNC         ? SyncMode::kFdatasync
                     : w.fsync().mode() == v1::SYNC_MODE_SYNC_FILE_RANGE ? SyncMode::kSyncFileRange
                                                                         : SyncMode::kFsync;
   setup.task_work = TaskWorkOf(w.engine_options().task_work());
@@ -141,7 +174,8 @@ void ChooseBatch(const v1::Workload& w, bool is_inline, bool waits_many, IoThrea
   setup->wait = std::min(setup->wait, depth);
 }
 
-absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assignment, const WorkloadContext& context, uint32_t thread) {
+absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assignment,
+                                              const WorkloadContext& context, uint32_t thread) {
   const v1::Workload& w = assignment.workload();
   BlockChecks::Options checks;
   if (!w.verify()) return checks;
@@ -164,7 +198,8 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   checks.header.thread = static_cast<uint16_t>(thread);
   for (size_t i = 0; i < context.targets->paths.size(); ++i) {
     checks.places.push_back(PlaceOf(context.targets->paths[i]));
-    auto ledger = context.ledgers->Find(context.targets->paths[i], context.targets->sizes[i], checks.block_size_bytes, checks.writes);
+    auto ledger = context.ledgers->Find(context.targets->paths[i], context.targets->sizes[i],
+                                        checks.block_size_bytes, checks.writes);
     if (!ledger.ok()) return ledger.status();
     checks.ledgers.push_back(*std::move(ledger));
   }
@@ -172,23 +207,30 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
 }
 
 // Extents of the files that are this thread's: all of them, or every n-th.
-std::vector<BlockSpace::Extent> ExtentsOf(const OpenTargets& targets, bool per_thread, uint32_t thread, uint32_t threads) {
+std::vector<BlockSpace::Extent> ExtentsOf(const OpenTargets& targets, bool per_thread,
+                                          uint32_t thread, uint32_t threads) {
   if (!per_thread) return targets.extents;
   std::vector<BlockSpace::Extent> own;
-  for (size_t i = thread; i < targets.extents.size(); i += threads) own.push_back(targets.extents[i]);
+  for (size_t i = thread; i < targets.extents.size(); i += threads) {
+    own.push_back(targets.extents[i]);
+  }
   return own;
 }
 
 // Whether all hosts of the workload touch the same bytes.
 bool IsOverlapped(const v1::Assignment& assignment, const v1::Workload& w) {
-  return std::all_of(assignment.targets().begin(), assignment.targets().end(), [&](const v1::TargetAssignment& t) {
-    return t.target().sharing() == v1::SHARING_OVERLAPPED || std::find(w.targets().begin(), w.targets().end(), t.target().name()) == w.targets().end();
-  });
+  return std::all_of(
+      assignment.targets().begin(), assignment.targets().end(), [&](const v1::TargetAssignment& t) {
+        return t.target().sharing() == v1::SHARING_OVERLAPPED ||
+               std::find(w.targets().begin(), w.targets().end(), t.target().name()) ==
+                   w.targets().end();
+      });
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::WorkloadAssignment& assignment, const WorkloadContext& context) {
+absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(
+    const v1::WorkloadAssignment& assignment, const WorkloadContext& context) {
   const v1::Workload& w = assignment.workload();
   const OpenTargets& targets = *context.targets;
   const uint32_t threads = w.threads();
@@ -206,16 +248,22 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
     access.lines = LinesOf(w);
     access.order = OrderOf(w.pattern());
     access.places = PlacesOf(w.pattern());
-    access.file_order = w.file_order() == v1::FILE_ORDER_ROUND_ROBIN ? FileOrder::kRoundRobin : w.file_order() == v1::FILE_ORDER_RANDOM ? FileOrder::kRandom : FileOrder::kTogether;
+    access.file_order = w.file_order() == v1::FILE_ORDER_ROUND_ROBIN ? FileOrder::kRoundRobin
+                        : w.file_order() == v1::FILE_ORDER_RANDOM    ? FileOrder::kRandom
+                                                                     : FileOrder::kTogether;
     access.merge = w.merge();
     access.seed = assignment.seed();
     // Popular blocks lie where they lie in every phase of the job.
-    access.common_seed = IsOverlapped(*context.assignment, w) ? assignment.common_seed() : common::DeriveSeed(assignment.common_seed(), context.assignment->worker_index());
+    access.common_seed =
+        IsOverlapped(*context.assignment, w)
+            ? assignment.common_seed()
+            : common::DeriveSeed(assignment.common_seed(), context.assignment->worker_index());
     access.thread = together ? fleet_thread : w.files_per_thread() ? 0 : i;
     access.threads = together ? fleet_threads : w.files_per_thread() ? 1 : threads;
     if (w.files_per_thread()) access.seed = common::DeriveSeed(access.seed, i);
     access.shared_position = context.shared_position;
-    auto own = Access::Make(ExtentsOf(targets, w.files_per_thread(), i, threads), std::move(access));
+    auto own =
+        Access::Make(ExtentsOf(targets, w.files_per_thread(), i, threads), std::move(access));
     if (!own.ok()) return own.status();
 
     IoThreadSetup setup;
@@ -225,12 +273,18 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
     ChooseBatch(w, is_inline, waits_many, &setup);
     setup.content.zeros = w.content().has_zeros();
     setup.content.fresh = w.content().random().fresh();
-    setup.content.compressed_ratio = w.content().has_compressed_ratio() ? w.content().compressed_ratio() : 1;
+    setup.content.compressed_ratio =
+        w.content().has_compressed_ratio() ? w.content().compressed_ratio() : 1;
     setup.content.duplicate_ratio = w.content().duplicate_ratio();
     setup.seed = common::DeriveSeed(assignment.seed(), 5000 + i);
-    if (assignment.operations() != 0) setup.quota = common::ShareOf(assignment.operations(), i, threads);
+    if (assignment.operations() != 0) {
+      setup.quota = common::ShareOf(assignment.operations(), i, threads);
+    }
     setup.idle = assignment.operations() != 0 && setup.quota == 0;
-    if (assignment.io_size_bytes() != 0) setup.quota_bytes = std::max<uint64_t>(1, common::ShareOf(assignment.io_size_bytes(), i, threads));
+    if (assignment.io_size_bytes() != 0) {
+      setup.quota_bytes =
+          std::max<uint64_t>(1, common::ShareOf(assignment.io_size_bytes(), i, threads));
+    }
     if (w.passes() != 0) {
       const uint64_t blocks = w.passes() * own->part_blocks();
       setup.quota = setup.quota == 0 ? blocks : std::min(setup.quota, blocks);
@@ -239,9 +293,13 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
       Schedule::Options loop;
       loop.rate_per_second = assignment.rate_per_second() / threads;
       loop.poisson = w.open_loop().arrival() != v1::ARRIVAL_FIXED;
-      loop.shift = static_cast<double>(i * std::max<uint32_t>(1, assignment.members()) + assignment.member()) / fleet_threads;
+      loop.shift = static_cast<double>(i * std::max<uint32_t>(1, assignment.members()) +
+                                       assignment.member()) /
+                   fleet_threads;
       loop.ramp_to = w.open_loop().has_ramp_to_ratio() ? w.open_loop().ramp_to_ratio() : 1;
-      loop.ramp_ns = loop.ramp_to == 1 ? 0 : context.assignment->run().ramp_ns() + context.assignment->run().duration_ns();
+      loop.ramp_ns = loop.ramp_to == 1 ? 0
+                                       : context.assignment->run().ramp_ns() +
+                                             context.assignment->run().duration_ns();
       loop.seed = common::DeriveSeed(assignment.seed(), 9000 + i);
       setup.open_loop = loop;
     }
@@ -249,19 +307,26 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::Wor
     setup.max_bytes_per_second = assignment.max_throughput_bytes_per_second() / threads;
     setup.think_ns = w.think_time_ns();
     setup.think_every = std::max<uint32_t>(1, w.think_every());
-    setup.sync = {setup.engine.sync_mode, w.fsync().every(), w.fsync().every_ios(), w.fsync().all_files(), w.fsync().at_end()};
+    setup.sync = {setup.engine.sync_mode, w.fsync().every(), w.fsync().every_ios(),
+                  w.fsync().all_files(), w.fsync().at_end()};
     auto checks = ChecksOf(assignment, context, i);
     if (!checks.ok()) return checks.status();
     setup.checks = *std::move(checks);
     setup.error_limit = w.error_limit() == 0 ? kDefaultErrorLimit : w.error_limit();
     const auto& own_cpus = w.engine_options().cpus();
-    if (!own_cpus.empty()) setup.placement.cpu = static_cast<int>(own_cpus.Get(static_cast<int>(i) % own_cpus.size()));
-    if (w.engine_options().has_numa_node()) setup.placement.numa_node = static_cast<int>(w.engine_options().numa_node());
+    if (!own_cpus.empty()) {
+      setup.placement.cpu = static_cast<int>(own_cpus.Get(static_cast<int>(i) % own_cpus.size()));
+    }
+    if (w.engine_options().has_numa_node()) {
+      setup.placement.numa_node = static_cast<int>(w.engine_options().numa_node());
+    }
     setup.placement.huge_pages = w.engine_options().huge_pages();
     setup.drain_ns = context.assignment->drain_ns();
     // Workers of one kernel share its processors.
-    setup.spin_ns = std::max<size_t>(threads, context.assignment->run().kernel_threads()) <= cpus ? kSpinNs : 0;
-    made.push_back(std::make_unique<IoThread>(std::move(setup), *std::move(own), context.timeline, context.clock));
+    setup.spin_ns =
+        std::max<size_t>(threads, context.assignment->run().kernel_threads()) <= cpus ? kSpinNs : 0;
+    made.push_back(std::make_unique<IoThread>(std::move(setup), *std::move(own), context.timeline,
+                                              context.clock));
   }
   return made;
 }

@@ -13,10 +13,11 @@
 
 namespace lockstep::worker {
 
-// From one workload of an assignment to what each of its threads does: the rules by which defaults are chosen live here.
+// From one workload of an assignment to what each of its threads does: the rules by which defaults
+// are chosen live here.
 struct WorkloadContext {
   const v1::Assignment* assignment = nullptr;
-  const OpenTargets* targets = nullptr;       // outlive the threads
+  const OpenTargets* targets = nullptr;  // outlive the threads
   LedgerBook* ledgers = nullptr;
   std::atomic<uint64_t>* shared_position = nullptr;
   const Timeline* timeline = nullptr;
@@ -24,6 +25,7 @@ struct WorkloadContext {
 };
 
 // One for each thread. INVALID_ARGUMENT, RESOURCE_EXHAUSTED with the field's name and the remedy.
-absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(const v1::WorkloadAssignment& assignment, const WorkloadContext& context);
+absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(
+    const v1::WorkloadAssignment& assignment, const WorkloadContext& context);
 
 }  // namespace lockstep::worker

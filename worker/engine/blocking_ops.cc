@@ -24,11 +24,16 @@ int64_t MonotonicNowNs() {
 int32_t SyncNow(const EngineFile& file, SyncMode mode) {
   if (file.kind == EngineFile::Kind::kNothing) return 0;
   switch (mode) {
-    case SyncMode::kFsync: return ResultOf(fsync(file.descriptor));
-    case SyncMode::kFdatasync: return ResultOf(fdatasync(file.descriptor));
-    case SyncMode::kSyncFileRange: break;
+    case SyncMode::kFsync:
+      return ResultOf(fsync(file.descriptor));
+    case SyncMode::kFdatasync:
+      return ResultOf(fdatasync(file.descriptor));
+    case SyncMode::kSyncFileRange:
+      break;
   }
-  return ResultOf(sync_file_range(file.descriptor, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+  return ResultOf(sync_file_range(
+      file.descriptor, 0, 0,
+      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
 }
 
 int32_t TrimNow(const EngineFile& file, uint64_t offset, uint32_t length) {
@@ -37,7 +42,8 @@ int32_t TrimNow(const EngineFile& file, uint64_t offset, uint32_t length) {
     uint64_t range[2] = {offset, length};
     return ResultOf(ioctl(file.descriptor, BLKDISCARD, range));
   }
-  return ResultOf(fallocate(file.descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset), length));
+  return ResultOf(fallocate(file.descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                            static_cast<off_t>(offset), length));
 }
 
 }  // namespace lockstep::worker

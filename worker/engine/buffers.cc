@@ -15,12 +15,14 @@ namespace {
 size_t HugePageBytes() {
   const std::string text = common::ReadTrimmed("/proc/meminfo");
   const size_t at = text.find("Hugepagesize:");
-  return at == std::string::npos ? size_t{2} << 20 : std::strtoull(text.c_str() + at + 13, nullptr, 10) * 1024;
+  return at == std::string::npos ? size_t{2} << 20
+                                 : std::strtoull(text.c_str() + at + 13, nullptr, 10) * 1024;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_t bytes_each, bool huge_pages) {
+absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_t bytes_each,
+                                                           bool huge_pages) {
   const size_t stride = (bytes_each + 4095) & ~size_t{4095};
   size_t mapped = stride * count;
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -31,12 +33,16 @@ absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_
   }
   void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (base == MAP_FAILED && huge_pages) {
-    return absl::ResourceExhaustedError(absl::StrCat("huge_pages: ", mapped >> 20, " MiB of huge pages for a thread's I/O buffers: ", strerror(errno),
-                                                     "; reserve them with sysctl vm.nr_hugepages, or leave huge_pages out"));
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "huge_pages: ", mapped >> 20, " MiB of huge pages for a thread's I/O buffers: ",
+        strerror(errno), "; reserve them with sysctl vm.nr_hugepages, or leave huge_pages out"));
   }
-  if (base == MAP_FAILED) return common::ErrnoStatus(errno, absl::StrCat("I/O buffers of ", mapped, " bytes"));
+  if (base == MAP_FAILED) {
+    return common::ErrnoStatus(errno, absl::StrCat("I/O buffers of ", mapped, " bytes"));
+  }
   memset(base, 0, mapped);  // touched now, so that no page fault lies in a measurement
-  return std::unique_ptr<IoBuffers>(new IoBuffers(static_cast<char*>(base), count, bytes_each, stride, mapped));
+  return std::unique_ptr<IoBuffers>(
+      new IoBuffers(static_cast<char*>(base), count, bytes_each, stride, mapped));
 }
 
 IoBuffers::~IoBuffers() { munmap(base_, mapped_); }

@@ -8,11 +8,14 @@
 
 namespace lockstep::worker {
 
-// Equal I/O buffers in one page-aligned, touched mapping. Immutable layout; contents belong to whoever does I/O.
+// Equal I/O buffers in one page-aligned, touched mapping. Immutable layout; contents belong to
+// whoever does I/O.
 class IoBuffers {
  public:
-  // In huge pages when asked (the kernel's default size). RESOURCE_EXHAUSTED when the memory cannot be had, with what to do.
-  static absl::StatusOr<std::unique_ptr<IoBuffers>> Make(uint32_t count, size_t bytes_each, bool huge_pages = false);
+  // In huge pages when asked (the kernel's default size). RESOURCE_EXHAUSTED when the memory cannot
+  // be had, with what to do.
+  static absl::StatusOr<std::unique_ptr<IoBuffers>> Make(uint32_t count, size_t bytes_each,
+                                                         bool huge_pages = false);
   ~IoBuffers();
   IoBuffers(const IoBuffers&) = delete;
   IoBuffers& operator=(const IoBuffers&) = delete;

@@ -6,8 +6,8 @@ namespace lockstep::worker {
 
 ErrorConsequence ConsequenceOf(int error) {
   switch (error) {
-    case EINTR:      // a signal came between
-    case EAGAIN:     // out of requests
+    case EINTR:   // a signal came between
+    case EAGAIN:  // out of requests
       return ErrorConsequence::kRetry;
     case EIO:        // the medium failed
     case EILSEQ:     // protection information does not match
@@ -16,9 +16,11 @@ ErrorConsequence ConsequenceOf(int error) {
     case ENOLINK:    // all paths are down, they may come back
     case EREMOTEIO:  // the target failed it
     case EBUSY:
-    case ENOMEM:     // the kernel was short of memory for this one
+    case ENOMEM:  // the kernel was short of memory for this one
       return ErrorConsequence::kCount;
-    default:  // ENOSPC, EDQUOT, EINVAL, ENODEV, ENXIO, ENOTCONN, ECONNABORTED, ESHUTDOWN, EBADF, EROFS, EFBIG, ESTALE, EOPNOTSUPP, …
+    // ENOSPC, EDQUOT, EINVAL, ENODEV, ENXIO, ENOTCONN, ECONNABORTED, ESHUTDOWN, EBADF, EROFS,
+    // EFBIG, ESTALE, EOPNOTSUPP, …
+    default:
       return ErrorConsequence::kStop;
   }
 }

@@ -11,10 +11,11 @@
 
 namespace lockstep::worker {
 
-// One I/O. `slot` names it among those in flight (0 ≤ slot < queue depth) and comes back with its completion.
+// One I/O. `slot` names it among those in flight (0 ≤ slot < queue depth) and comes back with its
+// completion.
 struct IoRequest {
   IoKind kind = IoKind::kRead;
-  uint16_t file = 0;    // index into EngineSetup::files
+  uint16_t file = 0;  // index into EngineSetup::files
   uint32_t slot = 0;
   uint32_t buffer = 0;  // index into EngineSetup::buffers; reads and writes only
   uint32_t length = 0;  // bytes; not for syncs
@@ -27,7 +28,8 @@ struct IoCompletion {
 };
 
 struct EngineFile {
-  enum class Kind { kFile, kBlockDevice, kNothing };  // kNothing: a target without storage, no descriptor
+  // kNothing: a target without storage, no descriptor
+  enum class Kind { kFile, kBlockDevice, kNothing };
   int descriptor = -1;
   Kind kind = Kind::kFile;
   uint64_t size_bytes = 0;  // how far I/O may reach
@@ -41,7 +43,8 @@ struct EngineSetup {
   std::vector<EngineFile> files;
   const IoBuffers* buffers = nullptr;
   uint32_t queue_depth = 1;
-  // Buffered writes: the kernel hands them to threads of its own, whose completions then need not pass through this one.
+  // Buffered writes: the kernel hands them to threads of its own, whose completions then need not
+  // pass through this one.
   bool buffered_writes = false;
   SyncMode sync_mode = SyncMode::kFsync;
   TaskWork task_work = TaskWork::kByRule;
@@ -51,24 +54,27 @@ struct EngineSetup {
   bool timed_submission = false;  // submitted_at_ns() will be asked for
 };
 
-// How one thread's I/O reaches the kernel: one virtual call per batch, never one per I/O. An engine belongs to the
-// thread that opened it; no method may be called from another one.
+// How one thread's I/O reaches the kernel: one virtual call per batch, never one per I/O. An engine
+// belongs to the thread that opened it; no method may be called from another one.
 class IoEngine {
  public:
   virtual ~IoEngine() = default;
 
-  // Acquires everything that I/O will need; afterwards Exchange() does not allocate. Fails with the system's words
-  // and what to do about them; what was asked for and the host cannot do is UNIMPLEMENTED.
+  // Acquires everything that I/O will need; afterwards Exchange() does not allocate. Fails with the
+  // system's words and what to do about them; what was asked for and the host cannot do is
+  // UNIMPLEMENTED.
   virtual absl::Status Open(const EngineSetup& setup) = 0;
 
-  // Hands `requests` to the kernel and waits until `min_complete` I/Os have completed or CLOCK_MONOTONIC has
-  // reached `deadline_ns`, then fills `completions` (as long as the queue depth) with all that have.
-  // Returns how many; fails only when the engine itself cannot go on, never for a failed I/O.
-  // REQUIRES: requests in flight, these included, have distinct slots.
-  virtual absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t deadline_ns,
+  // Hands `requests` to the kernel and waits until `min_complete` I/Os have completed or
+  // CLOCK_MONOTONIC has reached `deadline_ns`, then fills `completions` (as long as the queue
+  // depth) with all that have. Returns how many; fails only when the engine itself cannot go on,
+  // never for a failed I/O. REQUIRES: requests in flight, these included, have distinct slots.
+  virtual absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
+                                       int64_t deadline_ns,
                                        absl::Span<IoCompletion> completions) = 0;
 
-  // When the last Exchange() had handed its requests over, CLOCK_MONOTONIC; with timed_submission only, else 0.
+  // When the last Exchange() had handed its requests over, CLOCK_MONOTONIC; with timed_submission
+  // only, else 0.
   int64_t submitted_at_ns() const { return submitted_at_ns_; }
 
   // "io_uring (registered files and buffers, single issuer)"
@@ -84,8 +90,9 @@ class IoEngine {
 // What a failed I/O means.
 enum class ErrorConsequence {
   kRetry,  // the kernel asks for it: the same I/O again
-  kCount,  // the medium or the transport failed this I/O: count it and go on, up to the workload's limit
-  kStop,   // the same will happen to every further I/O: stop the phase
+  // the medium or the transport failed this I/O: count it and go on, up to the workload's limit
+  kCount,
+  kStop,  // the same will happen to every further I/O: stop the phase
 };
 ErrorConsequence ConsequenceOf(int error);
 

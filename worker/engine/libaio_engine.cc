@@ -34,11 +34,15 @@ class LibaioEngine final : public IoEngine {
   }
 
   absl::Status Open(const EngineSetup& setup) override {
-    if (setup.completion_polling || setup.submission_polling) return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
+    if (setup.completion_polling || setup.submission_polling) {
+      return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
+    }
     setup_ = setup;
     const int error = -io_setup(static_cast<int>(setup.queue_depth), &context_);
     if (error != 0) {
-      return absl::UnavailableError(absl::StrCat("io_setup(", setup.queue_depth, "): ", strerror(error), error == EAGAIN ? "; raise /proc/sys/fs/aio-max-nr" : ""));
+      return absl::UnavailableError(
+          absl::StrCat("io_setup(", setup.queue_depth, "): ", strerror(error),
+                       error == EAGAIN ? "; raise /proc/sys/fs/aio-max-nr" : ""));
     }
     blocks_.resize(setup.queue_depth);
     pending_.resize(setup.queue_depth);
@@ -46,11 +50,16 @@ class LibaioEngine final : public IoEngine {
     events_.resize(setup.queue_depth);
     ring_ = reinterpret_cast<SharedRing*>(context_);
     shared_ = ring_->magic == SharedRing::kMagic && ring_->incompatible_features == 0;
-    if (!shared_) notes_.push_back("libaio: the kernel's completion ring has an unknown layout; every reap is a system call");
+    if (!shared_) {
+      notes_.push_back(
+          "libaio: the kernel's completion ring has an unknown layout; every reap is a system "
+          "call");
+    }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
+                               int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
     for (const IoRequest& request : requests) Add(request);
     if (absl::Status status = Submit(); !status.ok()) return status;
     if (setup_.timed_submission) submitted_at_ns_ = MonotonicNowNs();
@@ -63,17 +72,23 @@ class LibaioEngine final : public IoEngine {
     timespec timeout = {rest / 1000000000, rest % 1000000000};
     if (rest <= 0) timeout = {0, 0};
     const int room = static_cast<int>(completions.size()) - count;
-    const int found = io_getevents(context_, std::min(min_complete - count, room), room, events_.data(), &timeout);
-    if (found < 0 && found != -EINTR) return absl::InternalError(absl::StrCat("io_getevents: ", strerror(-found)));
+    const int found = io_getevents(context_, std::min(min_complete - count, room), room,
+                                   events_.data(), &timeout);
+    if (found < 0 && found != -EINTR) {
+      return absl::InternalError(absl::StrCat("io_getevents: ", strerror(-found)));
+    }
     for (int i = 0; i < found; ++i) completions[count++] = Completion(events_[i]);
     return count;
   }
 
-  std::string Describe() const override { return shared_ ? "libaio (completions read from the shared ring)" : "libaio"; }
+  std::string Describe() const override {
+    return shared_ ? "libaio (completions read from the shared ring)" : "libaio";
+  }
 
  private:
   static IoCompletion Completion(const io_event& event) {
-    return {static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event.data)), static_cast<int32_t>(event.res)};
+    return {static_cast<uint32_t>(reinterpret_cast<uintptr_t>(event.data)),
+            static_cast<int32_t>(event.res)};
   }
 
   void Add(const IoRequest& request) {
@@ -81,10 +96,12 @@ class LibaioEngine final : public IoEngine {
     iocb* block = &blocks_[request.slot];
     switch (request.kind) {
       case IoKind::kRead:
-        io_prep_pread(block, file.descriptor, setup_.buffers->at(request.buffer), request.length, static_cast<long long>(request.offset));
+        io_prep_pread(block, file.descriptor, setup_.buffers->at(request.buffer), request.length,
+                      static_cast<long long>(request.offset));
         break;
       case IoKind::kWrite:
-        io_prep_pwrite(block, file.descriptor, setup_.buffers->at(request.buffer), request.length, static_cast<long long>(request.offset));
+        io_prep_pwrite(block, file.descriptor, setup_.buffers->at(request.buffer), request.length,
+                       static_cast<long long>(request.offset));
         break;
       case IoKind::kTrim:
         done_.push_back({request.slot, TrimNow(file, request.offset, request.length)});
@@ -108,16 +125,19 @@ class LibaioEngine final : public IoEngine {
   absl::Status Submit() {
     unsigned first = 0;
     while (first < waiting_) {
-      const int taken = io_submit(context_, static_cast<long>(waiting_ - first), pending_.data() + first);
+      const int taken =
+          io_submit(context_, static_cast<long>(waiting_ - first), pending_.data() + first);
       if (taken > 0) {
         first += static_cast<unsigned>(taken);
       } else if (taken == -EINTR || taken == -EAGAIN) {
-        // Full: the kernel takes the rest when something has completed, which it does without this thread.
+        // Full: the kernel takes the rest when something has completed, which it does without this
+        // thread.
         const timespec pause = {0, 20000};
         nanosleep(&pause, nullptr);
       } else {
         // io_submit refuses the first one; it is the I/O that failed, not the engine.
-        done_.push_back({static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pending_[first]->data)), taken});
+        done_.push_back(
+            {static_cast<uint32_t>(reinterpret_cast<uintptr_t>(pending_[first]->data)), taken});
         ++first;
       }
     }

@@ -21,7 +21,9 @@ struct sigaction earlier;
 
 void OnBusError(int number, siginfo_t* info, void* context) {
   if (copying != nullptr) siglongjmp(*copying, 1);
-  if ((earlier.sa_flags & SA_SIGINFO) != 0 && earlier.sa_sigaction != nullptr) return earlier.sa_sigaction(number, info, context);
+  if ((earlier.sa_flags & SA_SIGINFO) != 0 && earlier.sa_sigaction != nullptr) {
+    return earlier.sa_sigaction(number, info, context);
+  }
   signal(number, SIG_DFL);  // returns to the same instruction, which ends the process as it should
 }
 
@@ -35,7 +37,8 @@ void CatchBusErrors() {
   });
 }
 
-// 0, or -EIO when a page could not be had. No object with a destructor lives here: a jump passes over it.
+// 0, or -EIO when a page could not be had. No object with a destructor lives here: a jump passes
+// over it.
 int32_t Copy(char* to, const char* from, uint32_t length) {
   sigjmp_buf back;
   if (sigsetjmp(back, 0) != 0) {
@@ -57,21 +60,32 @@ class MmapEngine final : public IoEngine {
   }
 
   absl::Status Open(const EngineSetup& setup) override {
-    if (setup.completion_polling || setup.submission_polling) return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
+    if (setup.completion_polling || setup.submission_polling) {
+      return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
+    }
     CatchBusErrors();
     setup_ = setup;
     for (size_t i = 0; i < setup.files.size(); ++i) {
       const size_t length = setup.files[i].size_bytes;
-      void* base = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, setup.files[i].descriptor, 0);
-      if (base == MAP_FAILED && errno == EACCES) base = mmap(nullptr, length, PROT_READ, MAP_SHARED, setup.files[i].descriptor, 0);
-      if (base == MAP_FAILED) return absl::UnavailableError(absl::StrCat("file ", i, " of the workload: mmap of ", length, " bytes: ", strerror(errno)));
+      void* base =
+          mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, setup.files[i].descriptor, 0);
+      if (base == MAP_FAILED && errno == EACCES) {
+        base = mmap(nullptr, length, PROT_READ, MAP_SHARED, setup.files[i].descriptor, 0);
+      }
+      if (base == MAP_FAILED) {
+        return absl::UnavailableError(absl::StrCat("file ", i, " of the workload: mmap of ", length,
+                                                   " bytes: ", strerror(errno)));
+      }
       mappings_.push_back({static_cast<char*>(base), length});
     }
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t, absl::Span<IoCompletion> completions) override {
-    for (size_t i = 0; i < requests.size(); ++i) completions[i] = {requests[i].slot, Do(requests[i])};
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t,
+                               absl::Span<IoCompletion> completions) override {
+    for (size_t i = 0; i < requests.size(); ++i) {
+      completions[i] = {requests[i].slot, Do(requests[i])};
+    }
     return static_cast<int>(requests.size());
   }
 
@@ -87,10 +101,16 @@ class MmapEngine final : public IoEngine {
     const EngineFile& file = setup_.files[request.file];
     const Mapping& mapping = mappings_[request.file];
     switch (request.kind) {
-      case IoKind::kRead: return Copy(setup_.buffers->at(request.buffer), mapping.base + request.offset, request.length);
-      case IoKind::kWrite: return Copy(mapping.base + request.offset, setup_.buffers->at(request.buffer), request.length);
-      case IoKind::kTrim: return TrimNow(file, request.offset, request.length);
-      case IoKind::kSync: break;
+      case IoKind::kRead:
+        return Copy(setup_.buffers->at(request.buffer), mapping.base + request.offset,
+                    request.length);
+      case IoKind::kWrite:
+        return Copy(mapping.base + request.offset, setup_.buffers->at(request.buffer),
+                    request.length);
+      case IoKind::kTrim:
+        return TrimNow(file, request.offset, request.length);
+      case IoKind::kSync:
+        break;
     }
     if (setup_.sync_mode == SyncMode::kSyncFileRange) return SyncNow(file, setup_.sync_mode);
     return msync(mapping.base, mapping.length, MS_SYNC) == 0 ? 0 : -errno;

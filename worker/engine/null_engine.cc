@@ -7,25 +7,35 @@ namespace {
 
 class NullEngine final : public IoEngine {
  public:
-  NullEngine(const NullScript& script, const common::Clock* clock) : script_(script), clock_(clock), instant_(script.latency_ns == 0 && script.stall_every_ns == 0) {}
+  NullEngine(const NullScript& script, const common::Clock* clock)
+      : script_(script),
+        clock_(clock),
+        instant_(script.latency_ns == 0 && script.stall_every_ns == 0) {}
 
   absl::Status Open(const EngineSetup& setup) override {
-    if (setup.completion_polling || setup.submission_polling) return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
+    if (setup.completion_polling || setup.submission_polling) {
+      return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
+    }
     waiting_.reserve(setup.queue_depth);
     timed_ = setup.timed_submission;
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
+                               int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
     if (instant_) {
-      for (size_t i = 0; i < requests.size(); ++i) completions[i] = {requests[i].slot, static_cast<int32_t>(requests[i].length)};
+      for (size_t i = 0; i < requests.size(); ++i) {
+        completions[i] = {requests[i].slot, static_cast<int32_t>(requests[i].length)};
+      }
       if (timed_) submitted_at_ns_ = clock_->MonotonicNs();
       return static_cast<int>(requests.size());
     }
     int64_t now = clock_->MonotonicNs();
     if (timed_) submitted_at_ns_ = now;
     if (first_ns_ == 0 && !requests.empty()) first_ns_ = now;
-    for (const IoRequest& request : requests) Add({DoneAt(now), request.slot, static_cast<int32_t>(request.length)});
+    for (const IoRequest& request : requests) {
+      Add({DoneAt(now), request.slot, static_cast<int32_t>(request.length)});
+    }
     while (true) {
       int count = 0;
       while (!waiting_.empty() && waiting_.front().at_ns <= now) {
@@ -34,19 +44,23 @@ class NullEngine final : public IoEngine {
         waiting_.pop_back();
       }
       if (count > 0 || min_complete == 0 || now >= deadline_ns) return count;
-      clock_->SleepUntil(std::min(deadline_ns, waiting_.empty() ? deadline_ns : waiting_.front().at_ns));
+      clock_->SleepUntil(
+          std::min(deadline_ns, waiting_.empty() ? deadline_ns : waiting_.front().at_ns));
       now = clock_->MonotonicNs();
     }
   }
 
-  std::string Describe() const override { return instant_ ? "null (no storage)" : "null (no storage, scripted latency)"; }
+  std::string Describe() const override {
+    return instant_ ? "null (no storage)" : "null (no storage, scripted latency)";
+  }
 
  private:
   struct Waiting {
     int64_t at_ns;
     uint32_t slot;
     int32_t length;
-    bool operator<(const Waiting& other) const { return at_ns > other.at_ns; }  // a heap whose front is the earliest
+    // a heap whose front is the earliest
+    bool operator<(const Waiting& other) const { return at_ns > other.at_ns; }
   };
 
   void Add(const Waiting& waiting) {
@@ -71,6 +85,8 @@ class NullEngine final : public IoEngine {
 
 }  // namespace
 
-std::unique_ptr<IoEngine> NewNullEngine(const NullScript& script, const common::Clock* clock) { return std::make_unique<NullEngine>(script, clock); }
+std::unique_ptr<IoEngine> NewNullEngine(const NullScript& script, const common::Clock* clock) {
+  return std::make_unique<NullEngine>(script, clock);
+}
 
 }  // namespace lockstep::worker

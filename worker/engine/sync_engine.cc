@@ -15,17 +15,24 @@ template <bool kVectored>
 class SyncEngine final : public IoEngine {
  public:
   absl::Status Open(const EngineSetup& setup) override {
-    if (setup.completion_polling || setup.submission_polling) return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
+    if (setup.completion_polling || setup.submission_polling) {
+      return absl::UnimplementedError("polling is io_uring's; choose engine: io_uring");
+    }
     setup_ = setup;
     return absl::OkStatus();
   }
 
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t, absl::Span<IoCompletion> completions) override {
-    for (size_t i = 0; i < requests.size(); ++i) completions[i] = {requests[i].slot, Do(requests[i])};
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int, int64_t,
+                               absl::Span<IoCompletion> completions) override {
+    for (size_t i = 0; i < requests.size(); ++i) {
+      completions[i] = {requests[i].slot, Do(requests[i])};
+    }
     return static_cast<int>(requests.size());
   }
 
-  std::string Describe() const override { return kVectored ? "sync (preadv2, pwritev2)" : "sync (pread, pwrite)"; }
+  std::string Describe() const override {
+    return kVectored ? "sync (preadv2, pwritev2)" : "sync (pread, pwrite)";
+  }
 
  private:
   int32_t Do(const IoRequest& request) {
@@ -37,10 +44,13 @@ class SyncEngine final : public IoEngine {
     ssize_t result;
     if constexpr (kVectored) {
       const iovec vector = {buffer, request.length};
-      result = syscall(request.kind == IoKind::kRead ? SYS_preadv2 : SYS_pwritev2, file.descriptor, &vector, 1ul, offset, 0ul, 0ul);
+      result = syscall(request.kind == IoKind::kRead ? SYS_preadv2 : SYS_pwritev2, file.descriptor,
+                       &vector, 1ul, offset, 0ul, 0ul);
     } else {
-      // Not by pread(3): in a program of several threads the C library prepares for cancellation, which costs 30 ns a call.
-      result = syscall(request.kind == IoKind::kRead ? SYS_pread64 : SYS_pwrite64, file.descriptor, buffer, size_t{request.length}, offset);
+      // Not by pread(3): in a program of several threads the C library prepares for cancellation,
+      // which costs 30 ns a call.
+      result = syscall(request.kind == IoKind::kRead ? SYS_pread64 : SYS_pwrite64, file.descriptor,
+                       buffer, size_t{request.length}, offset);
     }
     return result < 0 ? -errno : static_cast<int32_t>(result);
   }

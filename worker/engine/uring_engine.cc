@@ -40,20 +40,24 @@ class UringEngine final : public IoEngine {
 
   absl::Status Open(const EngineSetup& setup) override {
     setup_ = setup;
-    nothing_ = std::all_of(setup.files.begin(), setup.files.end(), [](const EngineFile& f) { return f.kind == EngineFile::Kind::kNothing; });
+    nothing_ = std::all_of(setup.files.begin(), setup.files.end(), [](const EngineFile& f) {
+      return f.kind == EngineFile::Kind::kNothing;
+    });
     ring_discards_ = KernelIsAtLeast(6, 12);
     done_.reserve(setup.queue_depth);
     const int error = CreateRing();
     if (error != 0) {
-      return absl::UnavailableError(absl::StrCat(
-          "io_uring_setup(", setup.queue_depth, " entries): ", strerror(error),
-          error == EPERM || error == ENOSYS
-              ? "; io_uring is disabled here (see /proc/sys/kernel/io_uring_disabled and the container's seccomp "
-                "profile), use engine: sync"
-              : ""));
+      return absl::UnavailableError(
+          absl::StrCat("io_uring_setup(", setup.queue_depth, " entries): ", strerror(error),
+                       error == EPERM || error == ENOSYS
+                           ? "; io_uring is disabled here (see /proc/sys/kernel/io_uring_disabled "
+                             "and the container's seccomp "
+                             "profile), use engine: sync"
+                           : ""));
     }
     open_ = true;
-    (void)io_uring_register_ring_fd(&ring_);  // spares a look-up per call where the kernel has it (5.18)
+    // spares a look-up per call where the kernel has it (5.18)
+    (void)io_uring_register_ring_fd(&ring_);
     if (!setup.unregistered && !nothing_) {
       RegisterFiles();
       RegisterBuffers();
@@ -61,8 +65,8 @@ class UringEngine final : public IoEngine {
     return setup.completion_polling ? ProbePolling() : absl::OkStatus();
   }
 
-  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete, int64_t deadline_ns,
-                               absl::Span<IoCompletion> completions) override {
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
+                               int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
     for (const IoRequest& request : requests) Fill(request);
     if (setup_.timed_submission) {
       const int result = io_uring_submit(&ring_);
@@ -79,14 +83,21 @@ class UringEngine final : public IoEngine {
     }
   }
 
-  std::string Describe() const override { return absl::StrCat("io_uring (", absl::StrJoin(features_, ", "), ")"); }
+  std::string Describe() const override {
+    return absl::StrCat("io_uring (", absl::StrJoin(features_, ", "), ")");
+  }
 
  private:
-  static bool Passes(int error) { return error == 0 || error == EINTR || error == ETIME || error == EAGAIN || error == EBUSY; }
-  static absl::Status Broken(int error) { return absl::InternalError(absl::StrCat("io_uring_enter: ", strerror(error))); }
+  static bool Passes(int error) {
+    return error == 0 || error == EINTR || error == ETIME || error == EAGAIN || error == EBUSY;
+  }
+  static absl::Status Broken(int error) {
+    return absl::InternalError(absl::StrCat("io_uring_enter: ", strerror(error)));
+  }
 
-  // 0 or the errno of the last try. Deferred task work costs a wake-up per completion that another thread posts, as the
-  // kernel's own do for buffered writes; with several in flight it gathers them, and is twice as fast.
+  // 0 or the errno of the last try. Deferred task work costs a wake-up per completion that another
+  // thread posts, as the kernel's own do for buffered writes; with several in flight it gathers
+  // them, and is twice as fast.
   int CreateRing() {
     struct Try {
       TaskWork kind;
@@ -94,24 +105,32 @@ class UringEngine final : public IoEngine {
       const char* name;
     };
     const Try tries[] = {
-        {TaskWork::kDeferred, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN, "single issuer, deferred task work"},
+        {TaskWork::kDeferred, IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN,
+         "single issuer, deferred task work"},
         {TaskWork::kCooperative, IORING_SETUP_COOP_TASKRUN, "cooperative task work"},
         {TaskWork::kPlain, 0, "plain task work"},
     };
     TaskWork wanted = setup_.task_work;
-    if (wanted == TaskWork::kByRule) wanted = (setup_.buffered_writes && setup_.queue_depth <= kShallow) || setup_.submission_polling ? TaskWork::kPlain : TaskWork::kDeferred;
+    if (wanted == TaskWork::kByRule) {
+      wanted =
+          (setup_.buffered_writes && setup_.queue_depth <= kShallow) || setup_.submission_polling
+              ? TaskWork::kPlain
+              : TaskWork::kDeferred;
+    }
     unsigned common = 0;
     if (setup_.submission_polling) common |= IORING_SETUP_SQPOLL;
     if (setup_.completion_polling) common |= IORING_SETUP_IOPOLL;
     int error = 0;
     for (const Try& attempt : tries) {
       if (attempt.kind < wanted) continue;
-      if (setup_.submission_polling && attempt.flags != 0) continue;  // the kernel refuses the two together
+      // the kernel refuses the two together
+      if (setup_.submission_polling && attempt.flags != 0) continue;
       io_uring_params parameters = {};
       parameters.flags = attempt.flags | common;
       parameters.sq_thread_idle = 1000;
       // The kernel's thread gives an entry back only after its completion may have been seen.
-      const unsigned entries = setup_.submission_polling ? 2 * setup_.queue_depth : setup_.queue_depth;
+      const unsigned entries =
+          setup_.submission_polling ? 2 * setup_.queue_depth : setup_.queue_depth;
       error = -io_uring_queue_init_params(entries, &ring_, &parameters);
       if (error == 0) {
         features_.push_back(attempt.name);
@@ -139,32 +158,50 @@ class UringEngine final : public IoEngine {
 
   void RegisterBuffers() {
     std::vector<iovec> vectors(setup_.buffers->count());
-    for (uint32_t i = 0; i < vectors.size(); ++i) vectors[i] = {setup_.buffers->at(i), setup_.buffers->bytes_each()};
+    for (uint32_t i = 0; i < vectors.size(); ++i) {
+      vectors[i] = {setup_.buffers->at(i), setup_.buffers->bytes_each()};
+    }
     const int error = -io_uring_register_buffers(&ring_, vectors.data(), vectors.size());
     registered_buffers_ = error == 0;
     if (registered_buffers_) {
       features_.push_back("registered buffers");
     } else {
-      notes_.push_back(absl::StrCat("io_uring: ", vectors.size(), " buffers of ", setup_.buffers->bytes_each(), " bytes are not registered: ", strerror(error),
-                                    error == ENOMEM ? " (the limit of locked memory, ulimit -l, is too low); I/O goes on without" : ""));
+      notes_.push_back(absl::StrCat(
+          "io_uring: ", vectors.size(), " buffers of ", setup_.buffers->bytes_each(),
+          " bytes are not registered: ", strerror(error),
+          error == ENOMEM
+              ? " (the limit of locked memory, ulimit -l, is too low); I/O goes on without"
+              : ""));
     }
   }
 
   // One read, which the device answers or refuses: whether it polls shows in no other way.
   absl::Status ProbePolling() {
-    const IoRequest read = {IoKind::kRead, 0, 0, 0, static_cast<uint32_t>(std::min<size_t>(setup_.buffers->bytes_each(), 4096)), 0};
+    const IoRequest read = {
+        IoKind::kRead,
+        0,
+        0,
+        0,
+        static_cast<uint32_t>(std::min<size_t>(setup_.buffers->bytes_each(), 4096)),
+        0};
     std::vector<IoCompletion> done(1);
-    const auto count = Exchange(absl::MakeConstSpan(&read, 1), 1, MonotonicNowNs() + 5000000000, absl::MakeSpan(done));
+    const auto count = Exchange(absl::MakeConstSpan(&read, 1), 1, MonotonicNowNs() + 5000000000,
+                                absl::MakeSpan(done));
     if (!count.ok()) return count.status();
     if (*count == 1 && done[0].result >= 0) return absl::OkStatus();
-    return absl::UnimplementedError(absl::StrCat("completion_polling: ", *count == 0 ? "a polled read did not complete" : strerror(-done[0].result),
-                                                 "; the device has no polled queues (nvme.poll_queues=N gives NVMe some), or the I/O is not direct"));
+    return absl::UnimplementedError(
+        absl::StrCat("completion_polling: ",
+                     *count == 0 ? "a polled read did not complete" : strerror(-done[0].result),
+                     "; the device has no polled queues (nvme.poll_queues=N gives NVMe some), or "
+                     "the I/O is not direct"));
   }
 
   void Fill(const IoRequest& request) {
     const EngineFile& target = setup_.files[request.file];
-    if (request.kind == IoKind::kTrim && target.kind == EngineFile::Kind::kBlockDevice && !ring_discards_) {
-      done_.push_back({request.slot, TrimNow(target, request.offset, request.length)});  // no ring command for it here
+    if (request.kind == IoKind::kTrim && target.kind == EngineFile::Kind::kBlockDevice &&
+        !ring_discards_) {
+      // no ring command for it here
+      done_.push_back({request.slot, TrimNow(target, request.offset, request.length)});
       return;
     }
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
@@ -174,7 +211,8 @@ class UringEngine final : public IoEngine {
     } else if (request.kind == IoKind::kRead) {
       char* buffer = setup_.buffers->at(request.buffer);
       if (registered_buffers_) {
-        io_uring_prep_read_fixed(sqe, file, buffer, request.length, request.offset, static_cast<int>(request.buffer));
+        io_uring_prep_read_fixed(sqe, file, buffer, request.length, request.offset,
+                                 static_cast<int>(request.buffer));
       } else {
         io_uring_prep_read(sqe, file, buffer, request.length, request.offset);
       }
@@ -182,7 +220,8 @@ class UringEngine final : public IoEngine {
     } else if (request.kind == IoKind::kWrite) {
       char* buffer = setup_.buffers->at(request.buffer);
       if (registered_buffers_) {
-        io_uring_prep_write_fixed(sqe, file, buffer, request.length, request.offset, static_cast<int>(request.buffer));
+        io_uring_prep_write_fixed(sqe, file, buffer, request.length, request.offset,
+                                  static_cast<int>(request.buffer));
       } else {
         io_uring_prep_write(sqe, file, buffer, request.length, request.offset);
       }
@@ -198,20 +237,25 @@ class UringEngine final : public IoEngine {
 
   void FillSync(io_uring_sqe* sqe, int file) {
     if (setup_.sync_mode == SyncMode::kSyncFileRange) {
-      io_uring_prep_sync_file_range(sqe, file, 0, 0, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
+      io_uring_prep_sync_file_range(
+          sqe, file, 0, 0,
+          SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER);
     } else {
-      io_uring_prep_fsync(sqe, file, setup_.sync_mode == SyncMode::kFdatasync ? IORING_FSYNC_DATASYNC : 0);
+      io_uring_prep_fsync(sqe, file,
+                          setup_.sync_mode == SyncMode::kFdatasync ? IORING_FSYNC_DATASYNC : 0);
     }
     if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
   }
 
   void FillTrim(io_uring_sqe* sqe, int file, const EngineFile& target, const IoRequest& request) {
     if (target.kind == EngineFile::Kind::kBlockDevice) {
-      io_uring_prep_rw(IORING_OP_URING_CMD, sqe, file, reinterpret_cast<const void*>(request.offset), 0, 0);
+      io_uring_prep_rw(IORING_OP_URING_CMD, sqe, file,
+                       reinterpret_cast<const void*>(request.offset), 0, 0);
       sqe->cmd_op = kRingDiscard;
       sqe->addr3 = request.length;
     } else {
-      io_uring_prep_fallocate(sqe, file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(request.offset), request.length);
+      io_uring_prep_fallocate(sqe, file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+                              static_cast<off_t>(request.offset), request.length);
     }
     if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
   }
@@ -221,7 +265,10 @@ class UringEngine final : public IoEngine {
       const int result = io_uring_submit_and_get_events(&ring_);
       return result < 0 ? -result : 0;
     }
-    if (io_uring_sq_ready(&ring_) == 0 && io_uring_cq_ready(&ring_) >= static_cast<unsigned>(min_complete)) return 0;
+    if (io_uring_sq_ready(&ring_) == 0 &&
+        io_uring_cq_ready(&ring_) >= static_cast<unsigned>(min_complete)) {
+      return 0;
+    }
     const int64_t rest = deadline_ns - MonotonicNowNs();
     if (rest <= 0) {
       const int result = io_uring_submit_and_get_events(&ring_);
@@ -229,7 +276,8 @@ class UringEngine final : public IoEngine {
     }
     __kernel_timespec timeout = {rest / 1000000000, rest % 1000000000};
     io_uring_cqe* first = nullptr;
-    const int result = io_uring_submit_and_wait_timeout(&ring_, &first, min_complete, &timeout, nullptr);
+    const int result =
+        io_uring_submit_and_wait_timeout(&ring_, &first, min_complete, &timeout, nullptr);
     return result < 0 ? -result : 0;
   }
 
@@ -244,7 +292,9 @@ class UringEngine final : public IoEngine {
       if (count == static_cast<int>(completions.size())) break;
       ++seen;
       const uint64_t data = io_uring_cqe_get_data64(cqe);
-      completions[count++] = {static_cast<uint32_t>(data), nothing_ && cqe->res == 0 ? static_cast<int32_t>(data >> 32) : cqe->res};
+      completions[count++] = {static_cast<uint32_t>(data), nothing_ && cqe->res == 0
+                                                               ? static_cast<int32_t>(data >> 32)
+                                                               : cqe->res};
     }
     io_uring_cq_advance(&ring_, seen);
     return count;

@@ -40,7 +40,9 @@ std::vector<std::string> EntriesOf(const std::string& folder) {
 
 std::string ClassFolder(const std::string& name) { return "/sys/class/block/" + name; }
 
-bool IsPartition(const std::string& name) { return access((ClassFolder(name) + "/partition").c_str(), F_OK) == 0; }
+bool IsPartition(const std::string& name) {
+  return access((ClassFolder(name) + "/partition").c_str(), F_OK) == 0;
+}
 
 std::string ParentOf(const std::string& partition) {
   char resolved[PATH_MAX];
@@ -52,18 +54,23 @@ std::string ParentOf(const std::string& partition) {
 std::vector<std::string> PartitionsOf(const std::string& disk) {
   std::vector<std::string> partitions;
   for (const std::string& entry : EntriesOf(ClassFolder(disk))) {
-    if (access(absl::StrCat(ClassFolder(disk), "/", entry, "/partition").c_str(), F_OK) == 0) partitions.push_back(entry);
+    if (access(absl::StrCat(ClassFolder(disk), "/", entry, "/partition").c_str(), F_OK) == 0) {
+      partitions.push_back(entry);
+    }
   }
   return partitions;
 }
 
 dev_t NumberOf(const std::string& name) {
-  const std::vector<std::string> parts = absl::StrSplit(ReadTrimmed(ClassFolder(name) + "/dev"), ':');
+  const std::vector<std::string> parts =
+      absl::StrSplit(ReadTrimmed(ClassFolder(name) + "/dev"), ':');
   if (parts.size() != 2) return 0;
   return makedev(atoi(parts[0].c_str()), atoi(parts[1].c_str()));
 }
 
-std::string LoopIdentity(dev_t device, uint64_t inode) { return absl::StrCat("loop-file:", major(device), ":", minor(device), ":", inode); }
+std::string LoopIdentity(dev_t device, uint64_t inode) {
+  return absl::StrCat("loop-file:", major(device), ":", minor(device), ":", inode);
+}
 
 std::string LoopIdentity(const std::string& name) {
   std::string backing = ReadTrimmed(ClassFolder(name) + "/loop/backing_file");
@@ -73,7 +80,9 @@ std::string LoopIdentity(const std::string& name) {
 }
 
 uint64_t DiskSequence(const std::string& name) {
-  return strtoull(ReadTrimmed(ClassFolder(IsPartition(name) ? ParentOf(name) : name) + "/diskseq").c_str(), nullptr, 10);
+  return strtoull(
+      ReadTrimmed(ClassFolder(IsPartition(name) ? ParentOf(name) : name) + "/diskseq").c_str(),
+      nullptr, 10);
 }
 
 std::string IdentityOf(const std::string& name) {
@@ -83,8 +92,11 @@ std::string IdentityOf(const std::string& name) {
     return parent.empty() ? "" : absl::StrCat(parent, "-part", number);
   }
   if (name.rfind("loop", 0) == 0) return LoopIdentity(name);
-  if (name.rfind("zram", 0) == 0) return absl::StrCat("zram:", ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", name);
-  for (const char* file : {"/wwid", "/device/wwid", "/nguid", "/eui", "/serial", "/device/serial", "/dm/uuid", "/md/uuid"}) {
+  if (name.rfind("zram", 0) == 0) {
+    return absl::StrCat("zram:", ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", name);
+  }
+  for (const char* file : {"/wwid", "/device/wwid", "/nguid", "/eui", "/serial", "/device/serial",
+                           "/dm/uuid", "/md/uuid"}) {
     std::string value = ReadTrimmed(ClassFolder(name) + file);
     std::replace(value.begin(), value.end(), ' ', '_');
     if (!value.empty()) return value;
@@ -95,8 +107,8 @@ std::string IdentityOf(const std::string& name) {
 // Where a device itself, not its partitions, is mounted or swapped on.
 std::string MountOf(const std::string& name) {
   const dev_t number = NumberOf(name);
-  std::unique_ptr<libmnt_table, void (*)(libmnt_table*)> mounts(mnt_new_table_from_file("/proc/self/mountinfo"),
-                                                                 mnt_unref_table);
+  std::unique_ptr<libmnt_table, void (*)(libmnt_table*)> mounts(
+      mnt_new_table_from_file("/proc/self/mountinfo"), mnt_unref_table);
   if (mounts != nullptr) {
     if (libmnt_fs* found = mnt_table_find_devno(mounts.get(), number, MNT_ITER_FORWARD)) {
       return absl::StrCat("mounted on ", mnt_fs_get_target(found));
@@ -108,8 +120,8 @@ std::string MountOf(const std::string& name) {
     while (target.empty() && mnt_table_next_fs(mounts.get(), walk, &entry) == 0) {
       const char* source = mnt_fs_get_srcpath(entry);
       struct stat facts;
-      if (source != nullptr && source[0] == '/' && stat(source, &facts) == 0 && S_ISBLK(facts.st_mode) &&
-          facts.st_rdev == number) {
+      if (source != nullptr && source[0] == '/' && stat(source, &facts) == 0 &&
+          S_ISBLK(facts.st_mode) && facts.st_rdev == number) {
         target = mnt_fs_get_target(entry);
       }
     }
@@ -119,7 +131,8 @@ std::string MountOf(const std::string& name) {
   for (const auto& line : absl::StrSplit(ReadTrimmed("/proc/swaps"), '\n')) {
     const std::string path(line.substr(0, line.find(' ')));
     struct stat facts;
-    if (path.rfind("/", 0) == 0 && stat(path.c_str(), &facts) == 0 && S_ISBLK(facts.st_mode) && facts.st_rdev == number) {
+    if (path.rfind("/", 0) == 0 && stat(path.c_str(), &facts) == 0 && S_ISBLK(facts.st_mode) &&
+        facts.st_rdev == number) {
       return "in use as swap";
     }
   }
@@ -148,9 +161,11 @@ v1::BlockDevice Describe(const std::string& name) {
   const dev_t number = NumberOf(name);
   device.set_major_number(major(number));
   device.set_minor_number(minor(number));
-  device.set_size_bytes(strtoull(ReadTrimmed(ClassFolder(name) + "/size").c_str(), nullptr, 10) * 512);
+  device.set_size_bytes(strtoull(ReadTrimmed(ClassFolder(name) + "/size").c_str(), nullptr, 10) *
+                        512);
   const std::string disk = IsPartition(name) ? ParentOf(name) : name;
-  device.set_logical_block_bytes(atoi(ReadTrimmed(ClassFolder(disk) + "/queue/logical_block_size").c_str()));
+  device.set_logical_block_bytes(
+      atoi(ReadTrimmed(ClassFolder(disk) + "/queue/logical_block_size").c_str()));
   device.set_scheduler(SchedulerOf(disk));
   device.set_rotational(ReadTrimmed(ClassFolder(disk) + "/queue/rotational") == "1");
   device.set_read_only(ReadTrimmed(ClassFolder(name) + "/ro") == "1");
@@ -176,7 +191,8 @@ absl::StatusOr<std::string> NameOfNumber(dev_t number) {
   char resolved[PATH_MAX];
   const std::string link = absl::StrCat("/sys/dev/block/", major(number), ":", minor(number));
   if (realpath(link.c_str(), resolved) == nullptr) {
-    return absl::NotFoundError(absl::StrCat("block device ", major(number), ":", minor(number), " does not exist"));
+    return absl::NotFoundError(
+        absl::StrCat("block device ", major(number), ":", minor(number), " does not exist"));
   }
   const std::string path(resolved);
   return path.substr(path.rfind('/') + 1);
@@ -189,7 +205,9 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
   loop_info64 loop = {};
   if (fd >= 0 && ioctl(fd, LOOP_GET_STATUS64, &loop) == 0) {
     const auto encoded = static_cast<uint32_t>(loop.lo_device);
-    device.set_identity(LoopIdentity(makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00)), loop.lo_inode));
+    device.set_identity(LoopIdentity(
+        makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00)),
+        loop.lo_inode));
   }
   uint64_t sequence = 0;
 #ifdef BLKGETDISKSEQ
@@ -208,10 +226,12 @@ std::string IdentityOfNumber(dev_t number) {
 BlockDeviceParts PartsOf(const std::string& name) {
   constexpr uint64_t kSector = 512;
   BlockDeviceParts parts;
-  parts.size_bytes = strtoull(ReadTrimmed(ClassFolder(name) + "/size").c_str(), nullptr, 10) * kSector;
+  parts.size_bytes =
+      strtoull(ReadTrimmed(ClassFolder(name) + "/size").c_str(), nullptr, 10) * kSector;
   if (IsPartition(name)) {
     parts.parent = ParentOf(name);
-    parts.start_bytes = strtoull(ReadTrimmed(ClassFolder(name) + "/start").c_str(), nullptr, 10) * kSector;
+    parts.start_bytes =
+        strtoull(ReadTrimmed(ClassFolder(name) + "/start").c_str(), nullptr, 10) * kSector;
   }
   parts.underneath = EntriesOf(ClassFolder(name) + "/slaves");
   return parts;
@@ -239,7 +259,8 @@ std::string UseOf(const std::string& name) {
 }
 
 absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path) {
-  std::unique_ptr<blkid_struct_probe, void (*)(blkid_probe)> probe(blkid_new_probe(), blkid_free_probe);
+  std::unique_ptr<blkid_struct_probe, void (*)(blkid_probe)> probe(blkid_new_probe(),
+                                                                   blkid_free_probe);
   if (probe == nullptr || blkid_probe_set_device(probe.get(), fd, 0, 0) != 0) {
     return absl::UnavailableError(absl::StrCat(path, ": libblkid cannot read it"));
   }
@@ -250,11 +271,14 @@ absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path) {
   const int result = blkid_do_safeprobe(probe.get());
   if (result == 1) return std::string();
   if (result == -2) return std::string("signatures of more than one file system");
-  if (result != 0) return absl::UnavailableError(absl::StrCat(path, ": its first sectors cannot be read"));
+  if (result != 0) {
+    return absl::UnavailableError(absl::StrCat(path, ": its first sectors cannot be read"));
+  }
   const char* value = nullptr;
   if (blkid_probe_lookup_value(probe.get(), "TYPE", &value, nullptr) == 0) {
     const std::string type(value);
-    const bool member = type.find("LVM") != std::string::npos || type.find("raid") != std::string::npos;
+    const bool member =
+        type.find("LVM") != std::string::npos || type.find("raid") != std::string::npos;
     return absl::StrCat(member ? "a signature of " : "a file system or signature of type ", type);
   }
   if (blkid_probe_lookup_value(probe.get(), "PTTYPE", &value, nullptr) == 0) {

@@ -52,12 +52,21 @@ std::map<std::string, v1::DeviceSample> ParseDiskStats(const std::string& text) 
   return devices;
 }
 
-std::optional<v1::DeviceSample> Difference(const v1::DeviceSample& earlier, const v1::DeviceSample& later) {
-  // The counters of a device that was attached anew begin at 0; those of milliseconds wrap at 32 bits.
-  const bool backwards = later.reads() < earlier.reads() || later.read_merges() < earlier.read_merges() || later.read_bytes() < earlier.read_bytes() || later.writes() < earlier.writes() ||
-                         later.write_merges() < earlier.write_merges() || later.write_bytes() < earlier.write_bytes() || later.discards() < earlier.discards() ||
-                         later.discard_merges() < earlier.discard_merges() || later.discard_bytes() < earlier.discard_bytes() || later.flushes() < earlier.flushes();
-  if (backwards || later.major_number() != earlier.major_number() || later.minor_number() != earlier.minor_number()) return std::nullopt;
+std::optional<v1::DeviceSample> Difference(const v1::DeviceSample& earlier,
+                                           const v1::DeviceSample& later) {
+  // The counters of a device that was attached anew begin at 0; those of milliseconds wrap at 32
+  // bits.
+  const bool backwards =
+      later.reads() < earlier.reads() || later.read_merges() < earlier.read_merges() ||
+      later.read_bytes() < earlier.read_bytes() || later.writes() < earlier.writes() ||
+      later.write_merges() < earlier.write_merges() ||
+      later.write_bytes() < earlier.write_bytes() || later.discards() < earlier.discards() ||
+      later.discard_merges() < earlier.discard_merges() ||
+      later.discard_bytes() < earlier.discard_bytes() || later.flushes() < earlier.flushes();
+  if (backwards || later.major_number() != earlier.major_number() ||
+      later.minor_number() != earlier.minor_number()) {
+    return std::nullopt;
+  }
   v1::DeviceSample d;
   d.set_name(later.name());
   d.set_major_number(later.major_number());

@@ -19,10 +19,13 @@ absl::StatusOr<std::string> LoadOrMakeId(const std::string& path) {
   const std::string kept = common::ReadTrimmed(path);
   if (common::IsUuid(kept)) return kept;
   if (!kept.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": '", kept, "' is not a UUID; remove the file to get a new one"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": '", kept, "' is not a UUID; remove the file to get a new one"));
   }
   const std::string made = common::NewUuid();
-  if (absl::Status status = common::WriteFileAtomically(path, made + "\n"); !status.ok()) return status;
+  if (absl::Status status = common::WriteFileAtomically(path, made + "\n"); !status.ok()) {
+    return status;
+  }
   return made;
 }
 
@@ -31,7 +34,8 @@ std::string FirstValueOf(const std::string& text, const std::string& key) {
   if (at == std::string::npos) return "";
   const size_t colon = text.find(':', at);
   const size_t end = text.find('\n', at);
-  return colon == std::string::npos || colon + 2 > end ? "" : text.substr(colon + 2, end - colon - 2);
+  return colon == std::string::npos || colon + 2 > end ? ""
+                                                       : text.substr(colon + 2, end - colon - 2);
 }
 
 std::string OsName() {
@@ -45,13 +49,16 @@ std::string OsName() {
 }  // namespace
 
 absl::StatusOr<Identity> LoadIdentity(const std::string& state_directory) {
-  if (absl::Status status = common::MakeDirectories(state_directory, 0755); !status.ok()) return status;
+  if (absl::Status status = common::MakeDirectories(state_directory, 0755); !status.ok()) {
+    return status;
+  }
   const std::string lock_path = state_directory + "/lock";
   common::FileDescriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return common::ErrnoStatus(errno, lock_path);
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(
-        absl::StrCat(state_directory, ": another worker uses this state directory; give --state-dir another one"));
+        absl::StrCat(state_directory,
+                     ": another worker uses this state directory; give --state-dir another one"));
   }
   lock.Release();  // held until the process ends
   Identity identity;

@@ -8,8 +8,9 @@
 
 namespace lockstep::worker {
 
-// Who this worker is, kept in `state_directory` (made when missing): worker_id and host_id are UUIDs that stay the
-// same from start to start. The directory stays locked against a second worker until the process ends.
+// Who this worker is, kept in `state_directory` (made when missing): worker_id and host_id are
+// UUIDs that stay the same from start to start. The directory stays locked against a second worker
+// until the process ends.
 struct Identity {
   std::string worker_id;
   std::string host_id;
@@ -19,7 +20,8 @@ absl::StatusOr<Identity> LoadIdentity(const std::string& state_directory);
 // What the kernel says of this machine.
 v1::HostFacts ReadHostFacts(const std::string& host_id);
 
-// Settings that a result depends on, kept with the run: sysctl values, cpu governor, io_uring, transparent pages.
+// Settings that a result depends on, kept with the run: sysctl values, cpu governor, io_uring,
+// transparent pages.
 std::map<std::string, std::string> ReadEnvironment();
 
 }  // namespace lockstep::worker

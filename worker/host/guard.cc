@@ -39,27 +39,33 @@ bool Contains(const std::vector<std::string>& list, const std::string& item) {
   return !item.empty() && std::find(list.begin(), list.end(), item) != list.end();
 }
 
-FileDescriptor OpenBeneath(const std::string& root, const std::string& relative, int flags, int mode) {
+FileDescriptor OpenBeneath(const std::string& root, const std::string& relative, int flags,
+                           int mode) {
   FileDescriptor folder(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!folder.valid()) return folder;
   open_how how = {};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  return FileDescriptor(static_cast<int>(syscall(SYS_openat2, folder.get(), relative.c_str(), &how, sizeof how)));
+  return FileDescriptor(
+      static_cast<int>(syscall(SYS_openat2, folder.get(), relative.c_str(), &how, sizeof how)));
 }
 
 // Opens what was looked at, by whatever name it has now.
 FileDescriptor Reopen(const FileDescriptor& look, int flags) {
-  return FileDescriptor(open(absl::StrCat("/proc/self/fd/", look.get()).c_str(), flags | O_CLOEXEC));
+  return FileDescriptor(
+      open(absl::StrCat("/proc/self/fd/", look.get()).c_str(), flags | O_CLOEXEC));
 }
 
 absl::Status OpenError(int error, const std::string& root, const std::string& path) {
   if (error == EXDEV) {
     return absl::PermissionDeniedError(
-        absl::StrCat(path, ": a link leads out of ", root, ", which is all that --allow permits; nothing was opened"));
+        absl::StrCat(path, ": a link leads out of ", root,
+                     ", which is all that --allow permits; nothing was opened"));
   }
-  if (error == ELOOP) return absl::FailedPreconditionError(absl::StrCat(path, ": a link; name the file itself"));
+  if (error == ELOOP) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": a link; name the file itself"));
+  }
   return common::ErrnoStatus(error, path);
 }
 
@@ -73,7 +79,8 @@ std::string NameOf(const std::string& relative) {
   return slash == std::string::npos ? relative : relative.substr(slash + 1);
 }
 
-// A device that is mounted in any namespace, held by LVM, md or dm, or by another program that asked for it alone, cannot be had.
+// A device that is mounted in any namespace, held by LVM, md or dm, or by another program that
+// asked for it alone, cannot be had.
 FileDescriptor Claim(const FileDescriptor& look) {
   for (int attempt = 0; attempt < kHoldTries; ++attempt) {
     FileDescriptor fd = Reopen(look, O_RDONLY | O_EXCL | O_NONBLOCK);
@@ -85,7 +92,10 @@ FileDescriptor Claim(const FileDescriptor& look) {
 }
 
 absl::Status InUse(const std::string& path) {
-  return absl::FailedPreconditionError(absl::StrCat(path, ": the kernel says it is in use (mounted in another namespace, or held by another program); never written"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(path,
+                   ": the kernel says it is in use (mounted in another namespace, or held by "
+                   "another program); never written"));
 }
 
 const char* KindOf(mode_t mode) {
@@ -99,7 +109,8 @@ const char* KindOf(mode_t mode) {
 
 }  // namespace
 
-// --------------------------------------------------------------------------------------------------- the holds
+// -------------------------------------------------------------------------------------------------
+// the holds
 
 absl::Status DeviceHolds::Hold(const FileDescriptor& look, dev_t number, const std::string& path) {
   std::lock_guard<std::mutex> lock(mutex_);
@@ -131,12 +142,16 @@ absl::Status DeviceHolds::LookAfter() {
     // Between a peer's end and this moment somebody else may have come.
     const auto name = NameOfNumber(number);
     const std::string use = name.ok() ? UseOf(*name) : "gone";
-    if (!use.empty()) return absl::FailedPreconditionError(absl::StrCat(held.path, ": ", use, " since the phase was armed; nothing more is written to it"));
+    if (!use.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          held.path, ": ", use, " since the phase was armed; nothing more is written to it"));
+    }
   }
   return absl::OkStatus();
 }
 
-// --------------------------------------------------------------------------------------------------- the allow-list
+// -------------------------------------------------------------------------------------------------
+// the allow-list
 
 absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
                                   const std::vector<std::string>& allow_expendable) {
@@ -148,23 +163,38 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
     Entry entry;
     entry.text = text;
     if (text[0] != '/') {
-      if (text.find('/') != std::string::npos) return absl::InvalidArgumentError(absl::StrCat("--allow '", text, "': neither an absolute path nor a device's identity (lockstep devices)"));
+      if (text.find('/') != std::string::npos) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--allow '", text,
+                         "': neither an absolute path nor a device's identity (lockstep devices)"));
+      }
       entry.by_identity = true;
     } else {
       const std::string real = RealPath(text);
       if (real.empty()) return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
-      if (real == "/") return absl::InvalidArgumentError(absl::StrCat("--allow ", text, ": would permit every file and device; name a directory or a device"));
+      if (real == "/") {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--allow ", text,
+                         ": would permit every file and device; name a directory or a device"));
+      }
       struct stat facts;
-      if (stat(real.c_str(), &facts) != 0) return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
+      if (stat(real.c_str(), &facts) != 0) {
+        return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
+      }
       if (S_ISBLK(facts.st_mode)) {
-        // To know which device it is, a loop device must be asked itself; one that does not answer must not keep the worker from starting.
+        // To know which device it is, a loop device must be asked itself; one that does not answer
+        // must not keep the worker from starting.
         auto device = std::make_shared<absl::StatusOr<v1::BlockDevice>>(absl::UnknownError(""));
-        const absl::Status answered = WithinLimit(real, limits::kProbeNs, [real, number = facts.st_rdev, device] {
-          const FileDescriptor fd(open(real.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-          *device = DescribeBlockDevice(number, fd.get());
-          return device->status();
-        });
-        if (!answered.ok()) return absl::Status(answered.code(), absl::StrCat("--allow ", text, ": ", std::string(answered.message())));
+        const absl::Status answered =
+            WithinLimit(real, limits::kProbeNs, [real, number = facts.st_rdev, device] {
+              const FileDescriptor fd(open(real.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+              *device = DescribeBlockDevice(number, fd.get());
+              return device->status();
+            });
+        if (!answered.ok()) {
+          return absl::Status(answered.code(), absl::StrCat("--allow ", text, ": ",
+                                                            std::string(answered.message())));
+        }
         entry.is_device = true;
         entry.identity = (*device)->identity();
         entry.disk_sequence = (*device)->disk_sequence();
@@ -177,7 +207,9 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
 }
 
 absl::Status Guard::NotAllowed(const std::string& path) const {
-  return absl::PermissionDeniedError(absl::StrCat(path, ": outside of what this worker's --allow permits (", allow_.empty() ? "nothing" : absl::StrJoin(allow_, ", "), ")"));
+  return absl::PermissionDeniedError(
+      absl::StrCat(path, ": outside of what this worker's --allow permits (",
+                   allow_.empty() ? "nothing" : absl::StrJoin(allow_, ", "), ")"));
 }
 
 absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
@@ -186,7 +218,8 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
   }
   for (const auto& part : absl::StrSplit(path, '/')) {
     if (part == "..") {
-      return absl::PermissionDeniedError(absl::StrCat(path, ": a path with '..' is refused; write where it leads"));
+      return absl::PermissionDeniedError(
+          absl::StrCat(path, ": a path with '..' is refused; write where it leads"));
     }
   }
   for (const Entry& entry : entries_) {
@@ -204,7 +237,8 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
   return NotAllowed(path);
 }
 
-// --------------------------------------------------------------------------------------------------- files
+// -------------------------------------------------------------------------------------------------
+// files
 
 absl::StatusOr<FileDescriptor> Guard::Open(const Place& place, int flags, int mode) const {
   if ((flags & O_CREAT) != 0) {
@@ -213,13 +247,17 @@ absl::StatusOr<FileDescriptor> Guard::Open(const Place& place, int flags, int mo
     return made;
   }
   const bool only_look = (flags & O_PATH) != 0;
-  FileDescriptor look = OpenBeneath(place.root, place.relative, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
+  FileDescriptor look =
+      OpenBeneath(place.root, place.relative, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
   if (!look.valid()) return OpenError(errno, place.root, place.path());
   struct stat facts;
   if (fstat(look.get(), &facts) != 0) return common::ErrnoStatus(errno, place.path());
   if (S_ISLNK(facts.st_mode)) return OpenError(ELOOP, place.root, place.path());
   if (only_look && (flags & O_DIRECTORY) != 0) return look;
-  if (!S_ISREG(facts.st_mode)) return absl::FailedPreconditionError(absl::StrCat(place.path(), ": not a regular file but ", KindOf(facts.st_mode), "; it was not opened"));
+  if (!S_ISREG(facts.st_mode)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        place.path(), ": not a regular file but ", KindOf(facts.st_mode), "; it was not opened"));
+  }
   if (only_look) return look;
   FileDescriptor fd = Reopen(look, flags & ~O_NOFOLLOW);
   if (!fd.valid()) return OpenError(errno, place.root, place.path());
@@ -229,7 +267,8 @@ absl::StatusOr<FileDescriptor> Guard::Open(const Place& place, int flags, int mo
 absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(Place place, std::string* rest) const {
   std::string below;
   while (true) {
-    below = below.empty() ? NameOf(place.relative) : absl::StrCat(NameOf(place.relative), "/", below);
+    below =
+        below.empty() ? NameOf(place.relative) : absl::StrCat(NameOf(place.relative), "/", below);
     place.relative = ParentOf(place.relative);
     auto fd = Open(place, O_PATH | O_DIRECTORY);
     if (fd.ok() && rest != nullptr) *rest = below;
@@ -239,9 +278,11 @@ absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(Place place, std::stri
 
 absl::StatusOr<std::vector<std::string>> Guard::MakeParents(const Place& place) const {
   std::vector<std::string> made;
-  for (size_t slash = place.relative.find('/'); slash != std::string::npos; slash = place.relative.find('/', slash + 1)) {
+  for (size_t slash = place.relative.find('/'); slash != std::string::npos;
+       slash = place.relative.find('/', slash + 1)) {
     const std::string part = place.relative.substr(0, slash);
-    // The parent is opened beneath the root, so that a link cannot lead the new directory out of it.
+    // The parent is opened beneath the root, so that a link cannot lead the new directory out of
+    // it.
     FileDescriptor folder = OpenBeneath(place.root, ParentOf(part), O_PATH | O_DIRECTORY, 0);
     if (!folder.valid()) return OpenError(errno, place.root, place.root + "/" + ParentOf(part));
     if (mkdirat(folder.get(), NameOf(part).c_str(), 0777) == 0) {
@@ -253,26 +294,39 @@ absl::StatusOr<std::vector<std::string>> Guard::MakeParents(const Place& place) 
   return made;
 }
 
-absl::StatusOr<bool> Guard::RemoveIf(const Place& place, const std::function<bool(const FileDescriptor&)>& is_it) const {
-  FileDescriptor folder = OpenBeneath(place.root, ParentOf(place.relative), O_PATH | O_DIRECTORY, 0);
+absl::StatusOr<bool> Guard::RemoveIf(
+    const Place& place, const std::function<bool(const FileDescriptor&)>& is_it) const {
+  FileDescriptor folder =
+      OpenBeneath(place.root, ParentOf(place.relative), O_PATH | O_DIRECTORY, 0);
   if (!folder.valid()) return OpenError(errno, place.root, place.path());
   const std::string name = NameOf(place.relative);
   const std::string aside = absl::StrCat(".lockstep-removing-", common::NewUuid());
   if (renameat2(folder.get(), name.c_str(), folder.get(), aside.c_str(), RENAME_NOREPLACE) != 0) {
-    // A file system that cannot do this (NFS, FUSE): nobody else uses the name to which it is moved.
+    // A file system that cannot do this (NFS, FUSE): nobody else uses the name to which it is
+    // moved.
     if (errno != EINVAL && errno != ENOSYS) return common::ErrnoStatus(errno, place.path());
-    if (renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) != 0) return common::ErrnoStatus(errno, place.path());
+    if (renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) != 0) {
+      return common::ErrnoStatus(errno, place.path());
+    }
   }
   FileDescriptor look(openat(folder.get(), aside.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (look.valid() && is_it(look)) {
-    if (unlinkat(folder.get(), aside.c_str(), 0) != 0) return common::ErrnoStatus(errno, place.path());
+    if (unlinkat(folder.get(), aside.c_str(), 0) != 0) {
+      return common::ErrnoStatus(errno, place.path());
+    }
     return true;
   }
-  // Given back, unless somebody has taken its name meanwhile. A link does not replace, on any file system.
-  const bool back = renameat2(folder.get(), aside.c_str(), folder.get(), name.c_str(), RENAME_NOREPLACE) == 0 ||
-                    (linkat(folder.get(), aside.c_str(), folder.get(), name.c_str(), 0) == 0 && unlinkat(folder.get(), aside.c_str(), 0) == 0);
+  // Given back, unless somebody has taken its name meanwhile. A link does not replace, on any file
+  // system.
+  const bool back =
+      renameat2(folder.get(), aside.c_str(), folder.get(), name.c_str(), RENAME_NOREPLACE) == 0 ||
+      (linkat(folder.get(), aside.c_str(), folder.get(), name.c_str(), 0) == 0 &&
+       unlinkat(folder.get(), aside.c_str(), 0) == 0);
   if (!back) {
-    return absl::AbortedError(absl::StrCat(place.path(), ": a file that is not Lockstep's was moved aside and its name was taken meanwhile; it is kept as ", aside, " beside it"));
+    return absl::AbortedError(absl::StrCat(place.path(),
+                                           ": a file that is not Lockstep's was moved aside and "
+                                           "its name was taken meanwhile; it is kept as ",
+                                           aside, " beside it"));
   }
   return false;
 }
@@ -280,11 +334,13 @@ absl::StatusOr<bool> Guard::RemoveIf(const Place& place, const std::function<boo
 void Guard::RemoveDirectoryIfEmpty(const std::string& path) const {
   const auto place = Locate(path);
   if (!place.ok()) return;
-  FileDescriptor folder = OpenBeneath(place->root, ParentOf(place->relative), O_PATH | O_DIRECTORY, 0);
+  FileDescriptor folder =
+      OpenBeneath(place->root, ParentOf(place->relative), O_PATH | O_DIRECTORY, 0);
   if (folder.valid()) unlinkat(folder.get(), NameOf(place->relative).c_str(), AT_REMOVEDIR);
 }
 
-// --------------------------------------------------------------------------------------------------- devices
+// -------------------------------------------------------------------------------------------------
+// devices
 
 absl::StatusOr<Guard::Look> Guard::LookAt(const std::string& path) {
   Look look;
@@ -292,10 +348,15 @@ absl::StatusOr<Guard::Look> Guard::LookAt(const std::string& path) {
   if (!look.fd.valid()) return common::ErrnoStatus(errno, path);
   struct stat facts;
   if (fstat(look.fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);
-  if (!S_ISBLK(facts.st_mode)) return absl::FailedPreconditionError(absl::StrCat(path, ": not a block device; files are `file` targets"));
+  if (!S_ISBLK(facts.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": not a block device; files are `file` targets"));
+  }
   look.number = facts.st_rdev;
   char real[PATH_MAX] = {};
-  if (readlink(absl::StrCat("/proc/self/fd/", look.fd.get()).c_str(), real, sizeof real - 1) > 0) look.real_path = real;
+  if (readlink(absl::StrCat("/proc/self/fd/", look.fd.get()).c_str(), real, sizeof real - 1) > 0) {
+    look.real_path = real;
+  }
   return look;
 }
 
@@ -303,11 +364,13 @@ bool Guard::IsNamed(const std::string& real_path, const std::string& identity) c
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     if (entry.by_identity) return entry.text == identity;
     const std::string real = RealPath(entry.text);
-    return !real.empty() && real != "/" && (real_path == real || real_path.rfind(real + "/", 0) == 0);
+    return !real.empty() && real != "/" &&
+           (real_path == real || real_path.rfind(real + "/", 0) == 0);
   });
 }
 
-absl::Status Guard::CheckAllowed(const std::string& path, const Look& look, const v1::BlockDevice& device) const {
+absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
+                                 const v1::BlockDevice& device) const {
   std::string was;  // another device had the allowed name
   for (const Entry& entry : entries_) {
     if (entry.by_identity) {
@@ -322,83 +385,109 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look, cons
       if (beneath) return absl::OkStatus();
       continue;
     }
-    // A loop device's identity is the inode of its image, and inodes are used again: it must be the same attachment, too.
+    // A loop device's identity is the inode of its image, and inodes are used again: it must be the
+    // same attachment, too.
     const bool by_sequence = entry.identity.empty() || entry.identity.rfind("loop-file:", 0) == 0;
-    const bool same = entry.identity == device.identity() && (!by_sequence || entry.disk_sequence == device.disk_sequence());
+    const bool same = entry.identity == device.identity() &&
+                      (!by_sequence || entry.disk_sequence == device.disk_sequence());
     if (same) return absl::OkStatus();
-    was = absl::StrCat("--allow ", entry.text, " meant ", entry.identity.empty() ? "a device" : entry.identity, " (attachment ", entry.disk_sequence, ") when this worker started; now ",
-                       device.identity().empty() ? "another one" : device.identity(), " (attachment ", device.disk_sequence(), ") has that name. Start the worker again if that is meant");
+    was = absl::StrCat(
+        "--allow ", entry.text, " meant ", entry.identity.empty() ? "a device" : entry.identity,
+        " (attachment ", entry.disk_sequence, ") when this worker started; now ",
+        device.identity().empty() ? "another one" : device.identity(), " (attachment ",
+        device.disk_sequence(), ") has that name. Start the worker again if that is meant");
   }
   if (!was.empty()) return absl::PermissionDeniedError(absl::StrCat(path, ": ", was));
   return NotAllowed(path);
 }
 
-absl::Status Guard::CheckFacts(const std::string& path, const v1::BlockDevice& device, const DeviceUse& use) const {
-  if (device.size_bytes() == 0) return absl::FailedPreconditionError(absl::StrCat(path, ": the device has no size"));
-  if (!use.identity.empty() && use.identity != device.identity()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": its identity is '", device.identity(), "', the job requires '", use.identity, "'"));
+absl::Status Guard::CheckFacts(const std::string& path, const v1::BlockDevice& device,
+                               const DeviceUse& use) const {
+  if (device.size_bytes() == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": the device has no size"));
   }
-  const bool other = (!use.inspected_identity.empty() && use.inspected_identity != device.identity()) || (use.inspected_sequence != 0 && use.inspected_sequence != device.disk_sequence());
+  if (!use.identity.empty() && use.identity != device.identity()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": its identity is '",
+                                                      device.identity(), "', the job requires '",
+                                                      use.identity, "'"));
+  }
+  const bool other =
+      (!use.inspected_identity.empty() && use.inspected_identity != device.identity()) ||
+      (use.inspected_sequence != 0 && use.inspected_sequence != device.disk_sequence());
   if (other) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": another device is there than the one that was inspected: '", device.identity(), "' (attachment ", device.disk_sequence(), "), not '",
-                                                      use.inspected_identity, "' (attachment ", use.inspected_sequence, ")"));
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": another device is there than the one that was inspected: '",
+                     device.identity(), "' (attachment ", device.disk_sequence(), "), not '",
+                     use.inspected_identity, "' (attachment ", use.inspected_sequence, ")"));
   }
   if (!use.write) return absl::OkStatus();
-  if (device.read_only()) return absl::FailedPreconditionError(absl::StrCat(path, ": the device is read-only"));
+  if (device.read_only()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": the device is read-only"));
+  }
   const std::string in_use = UseOf(device.name());
-  if (!in_use.empty()) return absl::FailedPreconditionError(absl::StrCat(path, ": ", in_use, "; a device in use is never written"));
+  if (!in_use.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": ", in_use, "; a device in use is never written"));
+  }
   return absl::OkStatus();
 }
 
-absl::Status Guard::CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device, const DeviceUse& use) const {
+absl::Status Guard::CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device,
+                               const DeviceUse& use) const {
   const auto signature = SignatureOf(fd, path);
   if (!signature.ok()) return signature.status();
   if (signature->empty()) return absl::OkStatus();
   const std::string& id = device.identity();
   if (id.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": carries ", *signature, " and has no identity by which to declare it expendable"));
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": carries ", *signature, " and has no identity by which to declare it expendable"));
   }
   if (IsExpendable(id, use.expendable)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      path, ": carries ", *signature, "; to overwrite it, name '", id, "' under the job's `expendable`",
-      Contains(use.expendable, id) ? " (done)" : "", " and in the worker's --allow-expendable",
-      Contains(allow_expendable_, id) ? " (done)" : ""));
+      path, ": carries ", *signature, "; to overwrite it, name '", id,
+      "' under the job's `expendable`", Contains(use.expendable, id) ? " (done)" : "",
+      " and in the worker's --allow-expendable", Contains(allow_expendable_, id) ? " (done)" : ""));
 }
 
-absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const DeviceUse& use, std::vector<v1::Place>* places) const {
+absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const DeviceUse& use,
+                                                   std::vector<v1::Place>* places) const {
   struct Found {
     v1::BlockDevice device;
     std::vector<v1::Place> places;
   };
   auto found = std::make_shared<Found>();
   // A copy of all that it uses: it may outlive this call, and this object.
-  const absl::Status status = WithinLimit(path, limits::kProbeNs, [guard = *this, path, use, found]() -> absl::Status {
-    const auto look = LookAt(path);
-    if (!look.ok()) return look.status();
-    // Nothing is opened, not even to be looked at, before its name is known to be allowed.
-    if (!guard.IsNamed(look->real_path, IdentityOfNumber(look->number))) return guard.NotAllowed(path);
-    const FileDescriptor fd = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
-    if (!fd.valid()) return common::ErrnoStatus(errno, path);
-    auto device = DescribeBlockDevice(look->number, fd.get());
-    if (!device.ok()) return device.status();
-    if (absl::Status allowed = guard.CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
-    found->device = *device;
-    found->places = DevicePlaces(look->number, fd.get());
-    if (absl::Status facts = guard.CheckFacts(path, *device, use); !facts.ok()) return facts;
-    if (!use.write) return absl::OkStatus();
-    const FileDescriptor claim = Claim(look->fd);
-    if (!claim.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
-    return guard.CheckBlank(path, claim.get(), *device, use);
-  });
+  const absl::Status status =
+      WithinLimit(path, limits::kProbeNs, [guard = *this, path, use, found]() -> absl::Status {
+        const auto look = LookAt(path);
+        if (!look.ok()) return look.status();
+        // Nothing is opened, not even to be looked at, before its name is known to be allowed.
+        if (!guard.IsNamed(look->real_path, IdentityOfNumber(look->number))) {
+          return guard.NotAllowed(path);
+        }
+        const FileDescriptor fd = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+        if (!fd.valid()) return common::ErrnoStatus(errno, path);
+        auto device = DescribeBlockDevice(look->number, fd.get());
+        if (!device.ok()) return device.status();
+        if (absl::Status allowed = guard.CheckAllowed(path, *look, *device); !allowed.ok()) {
+          return allowed;
+        }
+        found->device = *device;
+        found->places = DevicePlaces(look->number, fd.get());
+        if (absl::Status facts = guard.CheckFacts(path, *device, use); !facts.ok()) return facts;
+        if (!use.write) return absl::OkStatus();
+        const FileDescriptor claim = Claim(look->fd);
+        if (!claim.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
+        return guard.CheckBlank(path, claim.get(), *device, use);
+      });
   if (absl::IsDeadlineExceeded(status)) return status;
   if (places != nullptr) *places = found->places;
   if (!status.ok()) return status;
   return found->device;
 }
 
-absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, const DeviceUse& use, int flags, DeviceHolds* holds) const {
+absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, const DeviceUse& use,
+                                                      int flags, DeviceHolds* holds) const {
   const auto look = LookAt(path);
   if (!look.ok()) return look.status();
   if (!IsNamed(look->real_path, IdentityOfNumber(look->number))) return NotAllowed(path);
@@ -415,13 +504,17 @@ absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, c
   if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
   if (absl::Status facts = CheckFacts(path, *device, use); !facts.ok()) return facts;
   if (use.write) {
-    if (absl::Status blank = CheckBlank(path, reading.get(), *device, use); !blank.ok()) return blank;
+    if (absl::Status blank = CheckBlank(path, reading.get(), *device, use); !blank.ok()) {
+      return blank;
+    }
   }
   opened.fd = Reopen(look->fd, flags);
   if (!opened.fd.valid()) return common::ErrnoStatus(errno, path);
   const auto again = DescribeBlockDevice(look->number, opened.fd.get());
-  if (!again.ok() || again->identity() != device->identity() || again->disk_sequence() != device->disk_sequence()) {
-    return absl::AbortedError(absl::StrCat(path, ": another device appeared there while it was opened"));
+  if (!again.ok() || again->identity() != device->identity() ||
+      again->disk_sequence() != device->disk_sequence()) {
+    return absl::AbortedError(
+        absl::StrCat(path, ": another device appeared there while it was opened"));
   }
   opened.facts = *device;
   opened.places = DevicePlaces(look->number, opened.fd.get());
@@ -432,9 +525,11 @@ bool Guard::IsExpendable(const std::string& name, const std::vector<std::string>
   return Contains(by_job, name) && Contains(allow_expendable_, name);
 }
 
-bool Guard::IsExpendableFile(const FileDescriptor& fd, const std::vector<std::string>& by_job) const {
+bool Guard::IsExpendableFile(const FileDescriptor& fd,
+                             const std::vector<std::string>& by_job) const {
   char real[PATH_MAX] = {};
-  return readlink(absl::StrCat("/proc/self/fd/", fd.get()).c_str(), real, sizeof real - 1) > 0 && IsExpendable(real, by_job);
+  return readlink(absl::StrCat("/proc/self/fd/", fd.get()).c_str(), real, sizeof real - 1) > 0 &&
+         IsExpendable(real, by_job);
 }
 
 bool Guard::Allows(const v1::BlockDevice& device) const {
@@ -445,24 +540,25 @@ bool Guard::Allows(const v1::BlockDevice& device) const {
 
 absl::StatusOr<std::string> Guard::WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const {
   auto found = std::make_shared<std::string>();
-  const absl::Status status = WithinLimit(device.path(), limit_ns, [path = device.path(), found]() -> absl::Status {
-    const auto look = LookAt(path);
-    if (!look.ok()) return look.status();
-    // Held by somebody: a load, which reads of ours would disturb, or another program.
-    FileDescriptor claim = Reopen(look->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
-    if (!claim.valid() && errno == EBUSY) {
-      *found = "a hold by another program, or by a load that is running";
-      return absl::OkStatus();
-    }
-    if (!claim.valid()) return common::ErrnoStatus(errno, path);
-    // Not for as long as the reads may take: others may want to mount it, or to arm.
-    claim = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
-    if (!claim.valid()) return common::ErrnoStatus(errno, path);
-    auto signature = SignatureOf(claim.get(), path);
-    if (!signature.ok()) return signature.status();
-    *found = *std::move(signature);
-    return absl::OkStatus();
-  });
+  const absl::Status status =
+      WithinLimit(device.path(), limit_ns, [path = device.path(), found]() -> absl::Status {
+        const auto look = LookAt(path);
+        if (!look.ok()) return look.status();
+        // Held by somebody: a load, which reads of ours would disturb, or another program.
+        FileDescriptor claim = Reopen(look->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
+        if (!claim.valid() && errno == EBUSY) {
+          *found = "a hold by another program, or by a load that is running";
+          return absl::OkStatus();
+        }
+        if (!claim.valid()) return common::ErrnoStatus(errno, path);
+        // Not for as long as the reads may take: others may want to mount it, or to arm.
+        claim = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+        if (!claim.valid()) return common::ErrnoStatus(errno, path);
+        auto signature = SignatureOf(claim.get(), path);
+        if (!signature.ok()) return signature.status();
+        *found = *std::move(signature);
+        return absl::OkStatus();
+      });
   if (!status.ok()) return status;
   return *found;
 }

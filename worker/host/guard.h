@@ -3,7 +3,6 @@
 #include <sys/types.h>
 
 #include <functional>
-
 #include <map>
 #include <memory>
 #include <mutex>
@@ -16,15 +15,17 @@
 
 namespace lockstep::worker {
 
-// The exclusive holds (O_EXCL) of one load on the block devices that it writes: while one lives, mount, mkfs, swapon, LVM and md are refused
-// the device by the kernel. Thread-safe.
+// The exclusive holds (O_EXCL) of one load on the block devices that it writes: while one lives,
+// mount, mkfs, swapon, LVM and md are refused the device by the kernel. Thread-safe.
 class DeviceHolds {
  public:
-  // Holds the device at `look`, unless it is held here already. UNAVAILABLE when somebody else holds it.
+  // Holds the device at `look`, unless it is held here already. UNAVAILABLE when somebody else
+  // holds it.
   absl::Status Hold(const common::FileDescriptor& look, dev_t number, const std::string& path);
   // Another worker of this kernel holds it; it is looked after here.
   void Watch(const common::FileDescriptor& look, dev_t number, const std::string& path);
-  // Takes over what a peer has let go of. FAILED_PRECONDITION when somebody uses a watched device meanwhile.
+  // Takes over what a peer has let go of. FAILED_PRECONDITION when somebody uses a watched device
+  // meanwhile.
   absl::Status LookAfter();
 
  private:
@@ -37,65 +38,79 @@ class DeviceHolds {
   std::map<dev_t, Held> held_;  // guarded by mutex_
 };
 
-// The only way by which a worker opens what a job names. It opens nothing outside its allow-list, nothing but regular files and block devices
-// (what a path leads to is looked at before it is opened), and never opens for writing what carries somebody's data. A name is never
-// permission: an allowed device is the one that had the name when the worker started. Immutable after Make(); thread-safe. Refusals are
-// PERMISSION_DENIED or FAILED_PRECONDITION and name the path, the reason and the remedy.
+// The only way by which a worker opens what a job names. It opens nothing outside its allow-list,
+// nothing but regular files and block devices (what a path leads to is looked at before it is
+// opened), and never opens for writing what carries somebody's data. A name is never permission: an
+// allowed device is the one that had the name when the worker started. Immutable after Make();
+// thread-safe. Refusals are PERMISSION_DENIED or FAILED_PRECONDITION and name the path, the reason
+// and the remedy.
 class Guard {
  public:
-  // `allow`: absolute directories (everything beneath them), devices, files, or identities of devices. `allow_expendable`: identities of
-  // devices that carry a signature, and paths of files, that may be overwritten all the same. NOT_FOUND when an entry does not exist.
+  // `allow`: absolute directories (everything beneath them), devices, files, or identities of
+  // devices. `allow_expendable`: identities of devices that carry a signature, and paths of files,
+  // that may be overwritten all the same. NOT_FOUND when an entry does not exist.
   static absl::StatusOr<Guard> Make(const std::vector<std::string>& allow,
                                     const std::vector<std::string>& allow_expendable);
 
-  // A path that lies beneath an allowed directory, split there. Links are followed only at the opening.
+  // A path that lies beneath an allowed directory, split there. Links are followed only at the
+  // opening.
   struct Place {
     std::string root;      // real path of the allowed directory
     std::string relative;  // never empty, without ".."
-    bool named = false;    // the path itself is allowed, not a directory above it: nothing may be made beside it
+    // the path itself is allowed, not a directory above it: nothing may be made beside it
+    bool named = false;
     std::string path() const { return root + "/" + relative; }
   };
   absl::StatusOr<Place> Locate(const std::string& path) const;
 
-  // Opens a regular file beneath the allowed directory; a link that leads out of it is refused (openat2(2), RESOLVE_BENEATH). What is there
-  // is looked at first, and is what is opened. With O_CREAT | O_EXCL a file is made.
+  // Opens a regular file beneath the allowed directory; a link that leads out of it is refused
+  // (openat2(2), RESOLVE_BENEATH). What is there is looked at first, and is what is opened. With
+  // O_CREAT | O_EXCL a file is made.
   absl::StatusOr<common::FileDescriptor> Open(const Place& place, int flags, int mode = 0) const;
-  // The nearest directory above the place that exists, as a path descriptor; `rest`, when given, is the way from it to the place.
-  absl::StatusOr<common::FileDescriptor> OpenNearest(Place place, std::string* rest = nullptr) const;
+  // The nearest directory above the place that exists, as a path descriptor; `rest`, when given, is
+  // the way from it to the place.
+  absl::StatusOr<common::FileDescriptor> OpenNearest(Place place,
+                                                     std::string* rest = nullptr) const;
   // Makes the missing directories above the place, and returns those made, outermost first.
   absl::StatusOr<std::vector<std::string>> MakeParents(const Place& place) const;
-  // Removes the file at `place` if `is_it` says so of it, opened by O_PATH: it is first moved aside, so that another one which takes its name
-  // meanwhile is never removed. False when it is another one, which then keeps its name.
-  absl::StatusOr<bool> RemoveIf(const Place& place, const std::function<bool(const common::FileDescriptor&)>& is_it) const;
+  // Removes the file at `place` if `is_it` says so of it, opened by O_PATH: it is first moved
+  // aside, so that another one which takes its name meanwhile is never removed. False when it is
+  // another one, which then keeps its name.
+  absl::StatusOr<bool> RemoveIf(
+      const Place& place, const std::function<bool(const common::FileDescriptor&)>& is_it) const;
   // Removes a directory if it is empty; says nothing when it is not.
   void RemoveDirectoryIfEmpty(const std::string& path) const;
 
   // What a job wants with a device.
   struct DeviceUse {
-    std::string identity;                 // that it must have; empty for any
+    std::string identity;  // that it must have; empty for any
     bool write = false;
     std::vector<std::string> expendable;  // by the job
     // What was inspected: another device is refused. Empty and 0 when not known.
     std::string inspected_identity;
     uint64_t inspected_sequence = 0;
-    bool held_by_peer = false;            // another worker of this kernel holds it for the phase
+    bool held_by_peer = false;  // another worker of this kernel holds it for the phase
   };
-  // Looks at the device at `path` as `use` would open it, and lets go of it again. `places`, when given, gets its bytes even where it is
-  // refused. DEADLINE_EXCEEDED when the device does not answer.
-  absl::StatusOr<v1::BlockDevice> CheckDevice(const std::string& path, const DeviceUse& use, std::vector<v1::Place>* places) const;
+  // Looks at the device at `path` as `use` would open it, and lets go of it again. `places`, when
+  // given, gets its bytes even where it is refused. DEADLINE_EXCEEDED when the device does not
+  // answer.
+  absl::StatusOr<v1::BlockDevice> CheckDevice(const std::string& path, const DeviceUse& use,
+                                              std::vector<v1::Place>* places) const;
   // Opens it: for writing under an exclusive hold, under which all is checked. `flags`: of open(2).
   struct OpenedDevice {
     v1::BlockDevice facts;
     common::FileDescriptor fd;
     std::vector<v1::Place> places;
   };
-  absl::StatusOr<OpenedDevice> OpenDevice(const std::string& path, const DeviceUse& use, int flags, DeviceHolds* holds) const;
+  absl::StatusOr<OpenedDevice> OpenDevice(const std::string& path, const DeviceUse& use, int flags,
+                                          DeviceHolds* holds) const;
 
-  // Whether what carries data may be overwritten all the same: both the job's list and this worker's configuration name
-  // it, by a device's identity or a file's real path.
+  // Whether what carries data may be overwritten all the same: both the job's list and this
+  // worker's configuration name it, by a device's identity or a file's real path.
   bool IsExpendable(const std::string& name, const std::vector<std::string>& by_job) const;
   // The same of an open file, by its real path.
-  bool IsExpendableFile(const common::FileDescriptor& fd, const std::vector<std::string>& by_job) const;
+  bool IsExpendableFile(const common::FileDescriptor& fd,
+                        const std::vector<std::string>& by_job) const;
 
   // Whether the allow-list covers a device of the inventory.
   bool Allows(const v1::BlockDevice& device) const;
@@ -121,11 +136,15 @@ class Guard {
     std::string real_path;
   };
   static absl::StatusOr<Look> LookAt(const std::string& path);
-  // Whether the name, or the identity, of what was looked at is allowed: enough to open it for a closer look.
+  // Whether the name, or the identity, of what was looked at is allowed: enough to open it for a
+  // closer look.
   bool IsNamed(const std::string& real_path, const std::string& identity) const;
-  absl::Status CheckAllowed(const std::string& path, const Look& look, const v1::BlockDevice& device) const;
-  absl::Status CheckFacts(const std::string& path, const v1::BlockDevice& device, const DeviceUse& use) const;
-  absl::Status CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device, const DeviceUse& use) const;
+  absl::Status CheckAllowed(const std::string& path, const Look& look,
+                            const v1::BlockDevice& device) const;
+  absl::Status CheckFacts(const std::string& path, const v1::BlockDevice& device,
+                          const DeviceUse& use) const;
+  absl::Status CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device,
+                          const DeviceUse& use) const;
   absl::Status NotAllowed(const std::string& path) const;
 
   std::vector<std::string> allow_;  // as configured

@@ -16,7 +16,8 @@ void ParseStat(const std::string& text, HostCounters* counters) {
     std::string key;
     fields >> key;
     if (key == "cpu") {
-      uint64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0;
+      uint64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0,
+               steal = 0;
       fields >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal;
       counters->user = user + nice;
       counters->system = system + irq + softirq;
@@ -45,7 +46,8 @@ uint64_t NumberOf(const std::string& text, const std::string& key) {
 
 }  // namespace
 
-HostCounters ParseHostCounters(const std::string& stat, const std::string& vmstat, const std::string& meminfo) {
+HostCounters ParseHostCounters(const std::string& stat, const std::string& vmstat,
+                               const std::string& meminfo) {
   HostCounters counters;
   ParseStat(stat, &counters);
   counters.swap_in_pages = NumberOf(vmstat, "pswpin ");

@@ -7,7 +7,8 @@
 
 namespace lockstep::worker {
 
-// The host's counters at one instant, from the texts of /proc/stat, /proc/vmstat and /proc/meminfo (proc(5)).
+// The host's counters at one instant, from the texts of /proc/stat, /proc/vmstat and /proc/meminfo
+// (proc(5)).
 struct HostCounters {
   // Clock ticks over all processors.
   uint64_t user = 0, system = 0, idle = 0, iowait = 0, steal = 0;
@@ -16,7 +17,8 @@ struct HostCounters {
   uint64_t swap_in_pages = 0, swap_out_pages = 0;
   uint64_t free_bytes = 0, cached_bytes = 0, dirty_bytes = 0;
 };
-HostCounters ParseHostCounters(const std::string& stat, const std::string& vmstat, const std::string& meminfo);
+HostCounters ParseHostCounters(const std::string& stat, const std::string& vmstat,
+                               const std::string& meminfo);
 HostCounters ReadHostCounters();
 
 // vmstat's line between two readings. `tick_ns` is the length of a clock tick.

@@ -11,7 +11,9 @@ namespace lockstep::worker {
 std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kProbeNs);
   std::vector<v1::BlockDevice> devices = ListBlockDevices();
-  if (devices.size() > static_cast<size_t>(limits::kDevicesOfAHost)) devices.resize(static_cast<size_t>(limits::kDevicesOfAHost));
+  if (devices.size() > static_cast<size_t>(limits::kDevicesOfAHost)) {
+    devices.resize(static_cast<size_t>(limits::kDevicesOfAHost));
+  }
   for (v1::BlockDevice& device : devices) {
     device.set_allowed(guard.Allows(device));
     if (!device.allowed() || !device.in_use().empty()) continue;

@@ -23,7 +23,9 @@ constexpr int kDeepest = 32;
 
 uint64_t HashOf(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
 
-std::string FileThing(const std::string& filesystem, uint64_t inode) { return absl::StrCat("file:", filesystem, ":", inode); }
+std::string FileThing(const std::string& filesystem, uint64_t inode) {
+  return absl::StrCat("file:", filesystem, ":", inode);
+}
 
 v1::Place MakePlace(const std::string& thing, uint64_t begin, uint64_t end) {
   v1::Place place;
@@ -34,12 +36,14 @@ v1::Place MakePlace(const std::string& thing, uint64_t begin, uint64_t end) {
 }
 
 // Of the device with this name; an extent [begin, end) of it, 0 for its end.
-void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth, std::vector<v1::Place>* places) {
+void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth,
+               std::vector<v1::Place>* places) {
   if (depth > kDeepest) return;
   const BlockDeviceParts parts = PartsOf(name);
   if (!parts.parent.empty()) {
     const uint64_t size = parts.size_bytes;
-    return AddDevice(parts.parent, -1, parts.start_bytes + begin, parts.start_bytes + (end == 0 ? size : end), depth + 1, places);
+    return AddDevice(parts.parent, -1, parts.start_bytes + begin,
+                     parts.start_bytes + (end == 0 ? size : end), depth + 1, places);
   }
   if (!parts.underneath.empty()) {
     for (const std::string& below : parts.underneath) AddDevice(below, -1, 0, 0, depth + 1, places);
@@ -47,21 +51,30 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
   }
   LoopBacking backing;
   common::FileDescriptor opened;
-  if (fd < 0 && name.rfind("loop", 0) == 0) opened = common::FileDescriptor(open(("/dev/" + name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  if (fd < 0 && name.rfind("loop", 0) == 0) {
+    opened =
+        common::FileDescriptor(open(("/dev/" + name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  }
   if (ReadLoopBacking(fd >= 0 ? fd : opened.get(), &backing)) {
     const uint64_t limit = backing.size_limit == 0 ? 0 : backing.offset + backing.size_limit;
     const uint64_t to = end == 0 ? limit : backing.offset + end;
-    places->push_back(MakePlace(FileThing(FilesystemKey(backing.device, nullptr), backing.inode), backing.offset + begin, to));
+    places->push_back(MakePlace(FileThing(FilesystemKey(backing.device, nullptr), backing.inode),
+                                backing.offset + begin, to));
     return;
   }
   const std::string identity = IdentityOfDevice(name);
-  places->push_back(MakePlace(identity.empty() ? absl::StrCat("disk:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", name) : absl::StrCat("disk:", identity), begin, end));
+  places->push_back(MakePlace(
+      identity.empty()
+          ? absl::StrCat("disk:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", name)
+          : absl::StrCat("disk:", identity),
+      begin, end));
 }
 
 }  // namespace
 
 std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
-  static const std::set<std::string> kTypes = {"nfs", "nfs4", "cifs", "smb3", "ceph", "lustre", "beegfs", "fuse.glusterfs"};
+  static const std::set<std::string> kTypes = {"nfs",  "nfs4",   "cifs",   "smb3",
+                                               "ceph", "lustre", "beegfs", "fuse.glusterfs"};
   const std::string number = absl::StrCat(major(device), ":", minor(device));
   std::istringstream lines(mounts);
   for (std::string line; std::getline(lines, line);) {
@@ -75,7 +88,9 @@ std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
   return "";
 }
 
-std::string NetworkSource(dev_t device) { return NetworkSourceIn(common::ReadTrimmed("/proc/self/mountinfo"), device); }
+std::string NetworkSource(dev_t device) {
+  return NetworkSourceIn(common::ReadTrimmed("/proc/self/mountinfo"), device);
+}
 
 std::string FilesystemKey(dev_t device, const struct statfs* facts) {
   const auto disk = WholeDiskOf(device);
@@ -88,9 +103,12 @@ std::string FilesystemKey(dev_t device, const struct statfs* facts) {
     constexpr int64_t kNfs = 0x6969;
     constexpr int64_t kFuse = 0x65735546;
     const bool elsewhere = facts->f_type == kNfs || facts->f_type == kFuse;
-    if (elsewhere && (facts->f_fsid.__val[0] != 0 || facts->f_fsid.__val[1] != 0)) return absl::StrCat("fsid:", facts->f_fsid.__val[0], "-", facts->f_fsid.__val[1]);
+    if (elsewhere && (facts->f_fsid.__val[0] != 0 || facts->f_fsid.__val[1] != 0)) {
+      return absl::StrCat("fsid:", facts->f_fsid.__val[0], "-", facts->f_fsid.__val[1]);
+    }
   }
-  return absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", major(device), ":", minor(device));
+  return absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", major(device),
+                      ":", minor(device));
 }
 
 bool ReadLoopBacking(int fd, LoopBacking* backing) {
@@ -98,7 +116,8 @@ bool ReadLoopBacking(int fd, LoopBacking* backing) {
   if (fd < 0 || ioctl(fd, LOOP_GET_STATUS64, &info) != 0) return false;
   // The kernel's huge_encode_dev(): minor's low byte, 12 bits of major, the rest of minor.
   const auto encoded = static_cast<uint32_t>(info.lo_device);
-  backing->device = makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00));
+  backing->device =
+      makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00));
   backing->inode = info.lo_inode;
   backing->offset = info.lo_offset;
   backing->size_limit = info.lo_sizelimit;
@@ -123,7 +142,8 @@ void FilePlaces::AddFile(const common::FileDescriptor& file) {
   Add(FileThing(KeyOf(facts.st_dev, file.get()), facts.st_ino));
 }
 
-void FilePlaces::AddName(const common::FileDescriptor& directory, const std::string& rest, bool near) {
+void FilePlaces::AddName(const common::FileDescriptor& directory, const std::string& rest,
+                         bool near) {
   struct stat facts;
   if (fstat(directory.get(), &facts) != 0) return;
   std::vector<Above>& chain = directories_[{facts.st_dev, facts.st_ino}];
@@ -131,7 +151,8 @@ void FilePlaces::AddName(const common::FileDescriptor& directory, const std::str
     char path[PATH_MAX] = {};
     const std::string link = absl::StrCat("/proc/self/fd/", directory.get());
     std::string way = readlink(link.c_str(), path, sizeof path - 1) > 0 ? path : "";
-    chain.push_back({absl::StrCat("name:", KeyOf(facts.st_dev, directory.get()), ":", facts.st_ino, "/"), ""});
+    chain.push_back(
+        {absl::StrCat("name:", KeyOf(facts.st_dev, directory.get()), ":", facts.st_ino, "/"), ""});
     std::string prefix;
     common::FileDescriptor here(open(link.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     for (int depth = 0; depth < kDeepest && here.valid() && way.size() > 1; ++depth) {
@@ -141,12 +162,15 @@ void FilePlaces::AddName(const common::FileDescriptor& directory, const std::str
       here = common::FileDescriptor(openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
       struct stat above;
       if (!here.valid() || fstat(here.get(), &above) != 0 || above.st_dev != facts.st_dev) break;
-      chain.push_back({absl::StrCat("name:", KeyOf(above.st_dev, here.get()), ":", above.st_ino, "/"), prefix});
+      chain.push_back(
+          {absl::StrCat("name:", KeyOf(above.st_dev, here.get()), ":", above.st_ino, "/"), prefix});
     }
   }
   // The nearest directory may be one that another run has just made: the outermost one knows both.
   for (const Above& above : chain) {
-    if (!near || &above == &chain.front() || &above == &chain.back()) Add(absl::StrCat(above.key, above.prefix, rest));
+    if (!near || &above == &chain.front() || &above == &chain.back()) {
+      Add(absl::StrCat(above.key, above.prefix, rest));
+    }
   }
 }
 

@@ -14,21 +14,25 @@
 
 namespace lockstep::worker {
 
-// What a network file system is mounted from (server:/export), by its device number; empty for others. `mounts`: as /proc/self/mountinfo.
+// What a network file system is mounted from (server:/export), by its device number; empty for
+// others. `mounts`: as /proc/self/mountinfo.
 std::string NetworkSource(dev_t device);
 std::string NetworkSourceIn(const std::string& mounts, dev_t device);
 
-// What identifies a file system wherever it is seen from: the device underneath where that has an identity, what a network file system is
-// mounted from, the file system's own id where there is no device (FUSE), else this kernel and the device number.
+// What identifies a file system wherever it is seen from: the device underneath where that has an
+// identity, what a network file system is mounted from, the file system's own id where there is no
+// device (FUSE), else this kernel and the device number.
 std::string FilesystemKey(dev_t device, const struct statfs* facts);
 
-// Collects the places of a target's files, 8 bytes each: of a file that exists its inode, and of each, existing or not, its name in the
-// directories above it, so that it is found again after it was made. Not thread-safe.
+// Collects the places of a target's files, 8 bytes each: of a file that exists its inode, and of
+// each, existing or not, its name in the directories above it, so that it is found again after it
+// was made. Not thread-safe.
 class FilePlaces {
  public:
   // A file that is open (or known by O_PATH).
   void AddFile(const common::FileDescriptor& file);
-  // The name `rest` beneath `directory`, an O_PATH descriptor. With `near` the directory and the outermost one, not those between.
+  // The name `rest` beneath `directory`, an O_PATH descriptor. With `near` the directory and the
+  // outermost one, not those between.
   void AddName(const common::FileDescriptor& directory, const std::string& rest, bool near);
   const std::string& bytes() const { return bytes_; }
 
@@ -45,11 +49,12 @@ class FilePlaces {
   std::map<std::pair<dev_t, ino_t>, std::vector<Above>> directories_;
 };
 
-// The bytes that a block device stands for: a partition is an extent of its disk, a loop device of its file, a mapped device all of what
-// lies underneath. `fd`: the device itself, open for reading.
+// The bytes that a block device stands for: a partition is an extent of its disk, a loop device of
+// its file, a mapped device all of what lies underneath. `fd`: the device itself, open for reading.
 std::vector<v1::Place> DevicePlaces(dev_t number, int fd);
 
-// The file behind a loop device, as the kernel has it, and the part of it. False when `fd` is no loop device.
+// The file behind a loop device, as the kernel has it, and the part of it. False when `fd` is no
+// loop device.
 struct LoopBacking {
   dev_t device = 0;
   uint64_t inode = 0;

@@ -27,21 +27,25 @@ Hanging& AllHanging() {
 struct Attempt {
   std::mutex mutex;
   std::condition_variable changed;
-  bool done = false;      // guarded by mutex, as are the next
+  bool done = false;  // guarded by mutex, as are the next
   bool given_up = false;
   absl::Status status;
 };
 
 absl::Status Late(const std::string& what, int64_t limit_ns) {
-  return absl::DeadlineExceededError(absl::StrCat(what, ": does not answer within ", limit_ns / 1000000, " ms"));
+  return absl::DeadlineExceededError(
+      absl::StrCat(what, ": does not answer within ", limit_ns / 1000000, " ms"));
 }
 
 }  // namespace
 
-absl::Status WithinLimit(const std::string& what, int64_t limit_ns, std::function<absl::Status()> work) {
+absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
+                         std::function<absl::Status()> work) {
   {
     std::lock_guard<std::mutex> lock(AllHanging().mutex);
-    if (AllHanging().overdue.count(what) != 0) return absl::DeadlineExceededError(absl::StrCat(what, ": still does not answer"));
+    if (AllHanging().overdue.count(what) != 0) {
+      return absl::DeadlineExceededError(absl::StrCat(what, ": still does not answer"));
+    }
   }
   auto attempt = std::make_shared<Attempt>();
   try {
@@ -56,10 +60,14 @@ absl::Status WithinLimit(const std::string& what, int64_t limit_ns, std::functio
       AllHanging().overdue.erase(AllHanging().overdue.find(what));
     }).detach();
   } catch (const std::system_error& error) {
-    return absl::ResourceExhaustedError(absl::StrCat(what, ": no thread can be started: ", error.what()));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(what, ": no thread can be started: ", error.what()));
   }
   std::unique_lock<std::mutex> lock(attempt->mutex);
-  if (attempt->changed.wait_for(lock, std::chrono::nanoseconds(limit_ns), [&] { return attempt->done; })) return attempt->status;
+  if (attempt->changed.wait_for(lock, std::chrono::nanoseconds(limit_ns),
+                                [&] { return attempt->done; })) {
+    return attempt->status;
+  }
   attempt->given_up = true;
   std::lock_guard<std::mutex> all(AllHanging().mutex);
   AllHanging().overdue.insert(what);

@@ -35,13 +35,15 @@ void ToProto(const std::array<KindTotals, kIoKinds>& kinds, List* out) {
     }
   }
 }
-static_assert(static_cast<int>(v1::OPERATION_KIND_READ) == static_cast<int>(IoKind::kRead) + 1 && static_cast<int>(v1::OPERATION_KIND_FSYNC) == static_cast<int>(IoKind::kSync) + 1);
-static_assert(static_cast<int>(v1::METRIC_SUBMISSION_LATENCY) == static_cast<int>(LatencyMetric::kSubmission) + 1);
+static_assert(static_cast<int>(v1::OPERATION_KIND_READ) == static_cast<int>(IoKind::kRead) + 1 &&
+              static_cast<int>(v1::OPERATION_KIND_FSYNC) == static_cast<int>(IoKind::kSync) + 1);
+static_assert(static_cast<int>(v1::METRIC_SUBMISSION_LATENCY) ==
+              static_cast<int>(LatencyMetric::kSubmission) + 1);
 
 }  // namespace
 
-Collector::Collector(const Timeline* timeline, const common::Clock* clock, std::vector<Source> sources,
-                     Options options, Sink sink)
+Collector::Collector(const Timeline* timeline, const common::Clock* clock,
+                     std::vector<Source> sources, Options options, Sink sink)
     : timeline_(timeline),
       clock_(clock),
       sources_(std::move(sources)),
@@ -66,7 +68,9 @@ Collector::HostReading Collector::ReadHost() const {
 void Collector::Begin() { last_reading_ = ReadHost(); }
 
 bool Collector::AllFinished() const {
-  return !sources_.empty() && std::all_of(sources_.begin(), sources_.end(), [](const Source& source) { return source.recorder->finished(); });
+  return !sources_.empty() &&
+         std::all_of(sources_.begin(), sources_.end(),
+                     [](const Source& source) { return source.recorder->finished(); });
 }
 
 int64_t Collector::LastFinish() const {
@@ -76,8 +80,12 @@ int64_t Collector::LastFinish() const {
 }
 
 bool Collector::AllTaken() const {
-  const bool none_late = std::all_of(late_.begin(), late_.end(), [](const auto& kinds) { return std::all_of(kinds.begin(), kinds.end(), [](const KindTotals& t) { return t.empty(); }); });
-  return none_late && std::all_of(sources_.begin(), sources_.end(), [](const Source& source) { return source.recorder->Front() == nullptr; });
+  const bool none_late = std::all_of(late_.begin(), late_.end(), [](const auto& kinds) {
+    return std::all_of(kinds.begin(), kinds.end(), [](const KindTotals& t) { return t.empty(); });
+  });
+  return none_late && std::all_of(sources_.begin(), sources_.end(), [](const Source& source) {
+           return source.recorder->Front() == nullptr;
+         });
 }
 
 v1::IntervalClass Collector::ClassOf(uint32_t interval) const {
@@ -91,19 +99,21 @@ void Collector::Sleep(uint32_t interval, int64_t until_ns) {
   clock_->SleepUntil(until_ns);
 }
 
-// What a thread that hung hands over after its return, of intervals before this one: taken at once, so that it need not
-// wait for room, and kept for the next interval that is emitted.
+// What a thread that hung hands over after its return, of intervals before this one: taken at once,
+// so that it need not wait for room, and kept for the next interval that is emitted.
 void Collector::TakeLate(uint32_t interval) {
   for (size_t i = 0; i < sources_.size(); ++i) {
     Recorder* recorder = sources_[i].recorder;
-    while (const IntervalStats* stats = recorder->front_interval() < interval ? recorder->Front() : nullptr) {
+    while (const IntervalStats* stats =
+               recorder->front_interval() < interval ? recorder->Front() : nullptr) {
       for (int kind = 0; kind < kIoKinds; ++kind) late_[i][kind].Add((*stats)[kind]);
       recorder->Pop();
     }
   }
 }
 
-// Until every thread has handed this interval over, has finished, or hangs. False when `give_up_ns` has passed.
+// Until every thread has handed this interval over, has finished, or hangs. False when `give_up_ns`
+// has passed.
 bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns) {
   const bool drain = ClassOf(interval) == v1::INTERVAL_CLASS_DRAIN;
   const int64_t patience = std::min(kHungNs, 4 * timeline_->interval_ns());
@@ -119,7 +129,8 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
 }
 
 // Everything that the source handed over up to this interval; returns its operations.
-uint64_t Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class, std::array<KindTotals, kIoKinds>* into) {
+uint64_t Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
+                             std::array<KindTotals, kIoKinds>* into) {
   Recorder* recorder = sources_[source].recorder;
   uint64_t operations = 0;
   const auto take = [&](int kind, const auto& s) {
@@ -170,9 +181,13 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   for (const auto& [name, device] : reading.devices) {
     const auto earlier = last_reading_.devices.find(name);
     if (earlier == last_reading_.devices.end()) continue;
-    if (auto difference = Difference(earlier->second, device)) *sample.add_devices() = *std::move(difference);
+    if (auto difference = Difference(earlier->second, device)) {
+      *sample.add_devices() = *std::move(difference);
+    }
   }
-  if (options_.sample_host) *sample.mutable_host() = Difference(last_reading_.host, reading.host, ClockTickNs());
+  if (options_.sample_host) {
+    *sample.mutable_host() = Difference(last_reading_.host, reading.host, ClockTickNs());
+  }
   last_reading_ = reading;
   ++intervals_;
   sink_(std::move(sample));
@@ -201,7 +216,9 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
     if (drain) reading = ReadHost();
     int64_t end = drain ? clock_->MonotonicNs() : std::min(timeline_->EndOf(interval), read_at);
     // The last interval of a load that ended by itself ends with its last I/O.
-    if (AllFinished() && LastFinish() > timeline_->BeginOf(interval)) end = std::min(end, LastFinish());
+    if (AllFinished() && LastFinish() > timeline_->BeginOf(interval)) {
+      end = std::min(end, LastFinish());
+    }
     Emit(interval, end, reading);
     if (AllFinished() && AllTaken()) return true;
   }

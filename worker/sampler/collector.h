@@ -14,9 +14,10 @@
 
 namespace lockstep::worker {
 
-// Merges what the I/O threads of a phase recorded into interval samples, beside the host's own counters on the same
-// grid, and adds them up to the phase's result. Runs on one thread, which calls Run(). A thread that hangs in an I/O is waited
-// for a second, or four intervals, beyond the interval's end; what it recorded comes with the first interval after it has returned.
+// Merges what the I/O threads of a phase recorded into interval samples, beside the host's own
+// counters on the same grid, and adds them up to the phase's result. Runs on one thread, which
+// calls Run(). A thread that hangs in an I/O is waited for a second, or four intervals, beyond the
+// interval's end; what it recorded comes with the first interval after it has returned.
 class Collector {
  public:
   struct Source {
@@ -32,15 +33,16 @@ class Collector {
   using Sink = std::function<void(v1::IntervalSample)>;
 
   // `timeline` and `clock` outlive this; `sink` is called from Run().
-  Collector(const Timeline* timeline, const common::Clock* clock, std::vector<Source> sources, Options options,
-            Sink sink);
+  Collector(const Timeline* timeline, const common::Clock* clock, std::vector<Source> sources,
+            Options options, Sink sink);
 
   // Reads the host's counters for the first time, at T.
   void Begin();
   // Until every recorder has finished, or `give_up_ns` has passed. False when it gave up.
   bool Run(const std::function<int64_t()>& give_up_ns);
 
-  // After Run(): sums over all intervals by class, one entry per workload; and the measured operations by source.
+  // After Run(): sums over all intervals by class, one entry per workload; and the measured
+  // operations by source.
   std::vector<v1::WorkloadResult> TakeResults();
   struct ThreadSums {
     uint64_t operations = 0, bytes = 0, errors = 0;
@@ -62,7 +64,8 @@ class Collector {
   void Sleep(uint32_t interval, int64_t until_ns);
   void TakeLate(uint32_t interval);
   bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns);
-  uint64_t TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class, std::array<KindTotals, kIoKinds>* into);
+  uint64_t TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
+                    std::array<KindTotals, kIoKinds>* into);
   void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
   v1::IntervalClass ClassOf(uint32_t interval) const;
 
@@ -74,7 +77,8 @@ class Collector {
   HostReading last_reading_;
   std::map<v1::IntervalClass, Sums> totals_;
   std::vector<ThreadSums> thread_sums_;
-  std::vector<std::array<KindTotals, kIoKinds>> late_;  // by source: of intervals that were emitted without it
+  // by source: of intervals that were emitted without it
+  std::vector<std::array<KindTotals, kIoKinds>> late_;
   uint32_t intervals_ = 0;
 };
 

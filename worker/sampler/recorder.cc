@@ -52,7 +52,9 @@ Recorder::Recorder(const Options& options) : response_(options.response), curren
     for (int kind = 0; kind < kIoKinds; ++kind) {
       const bool wanted[kLatencyMetrics] = {true, options.response, options.submission};
       for (int metric = 0; metric < kLatencyMetrics; ++metric) {
-        if (options.kinds[kind] && wanted[metric]) slot[kind].histograms[metric] = std::make_unique<uint32_t[]>(common::kBucketCount);
+        if (options.kinds[kind] && wanted[metric]) {
+          slot[kind].histograms[metric] = std::make_unique<uint32_t[]>(common::kBucketCount);
+        }
       }
     }
   }
@@ -62,7 +64,8 @@ void Recorder::CloseInterval() {
   const uint64_t next = written_.load(std::memory_order_relaxed) + 1;
   written_.store(next, std::memory_order_release);
   while (next - read_.load(std::memory_order_acquire) >= kSlots) {
-    if (abandoned_.load(std::memory_order_acquire)) return;  // into the last slot, which nobody reads
+    // into the last slot, which nobody reads
+    if (abandoned_.load(std::memory_order_acquire)) return;
     usleep(1000);
   }
   current_ = &slots_[next % kSlots];

@@ -16,8 +16,8 @@ namespace lockstep::worker {
 enum class LatencyMetric : uint8_t { kService = 0, kResponse = 1, kSubmission = 2 };
 inline constexpr int kLatencyMetrics = 3;
 
-// Counters and latencies of one operation kind over one interval of one thread. The histograms hold what an interval of a
-// minute can at 70 M/s; those that a workload has no use for are absent.
+// Counters and latencies of one operation kind over one interval of one thread. The histograms hold
+// what an interval of a minute can at 70 M/s; those that a workload has no use for are absent.
 struct KindStats {
   uint64_t operations = 0;
   uint64_t bytes = 0;
@@ -26,7 +26,8 @@ struct KindStats {
   uint64_t latency_sum_ns = 0;
   uint64_t latency_min_ns = std::numeric_limits<uint64_t>::max();
   uint64_t latency_max_ns = 0;
-  std::array<std::unique_ptr<uint32_t[]>, kLatencyMetrics> histograms;  // kBucketCount long, or null
+  // kBucketCount long, or null
+  std::array<std::unique_ptr<uint32_t[]>, kLatencyMetrics> histograms;
 
   void Clear();
 };
@@ -35,7 +36,8 @@ using IntervalStats = std::array<KindStats, kIoKinds>;
 
 // The same summed up, over threads or intervals.
 struct KindTotals {
-  uint64_t operations = 0, bytes = 0, errors = 0, short_transfers = 0, latency_sum_ns = 0, latency_max_ns = 0;
+  uint64_t operations = 0, bytes = 0, errors = 0, short_transfers = 0, latency_sum_ns = 0,
+           latency_max_ns = 0;
   uint64_t latency_min_ns = std::numeric_limits<uint64_t>::max();
   std::array<std::unique_ptr<common::Histogram>, kLatencyMetrics> histograms;
 
@@ -44,20 +46,21 @@ struct KindTotals {
   bool empty() const { return operations == 0 && errors == 0; }
 };
 
-// What one I/O thread measured, handed to one collecting thread interval by interval, without locks: a ring of
-// interval slots with one writer and one reader. The writer never allocates.
+// What one I/O thread measured, handed to one collecting thread interval by interval, without
+// locks: a ring of interval slots with one writer and one reader. The writer never allocates.
 class Recorder {
  public:
   struct Options {
     std::array<bool, kIoKinds> kinds = {true, true, true, true};
-    bool response = false;    // an open loop
+    bool response = false;  // an open loop
     bool submission = false;
   };
   explicit Recorder(const Options& options);
 
   // --- The I/O thread. ---
   // `latency_ns` is the response time where the workload has one, else the service time.
-  void RecordDone(IoKind kind, uint64_t service_ns, uint64_t latency_ns, uint64_t bytes, bool is_short) {
+  void RecordDone(IoKind kind, uint64_t service_ns, uint64_t latency_ns, uint64_t bytes,
+                  bool is_short) {
     KindStats& stats = (*current_)[static_cast<int>(kind)];
     ++stats.operations;
     stats.bytes += bytes;
@@ -79,21 +82,31 @@ class Recorder {
     stats.histograms[0][common::BucketOf(service_ns)] += static_cast<uint32_t>(count);
   }
   // With Options::submission only.
-  void RecordSubmission(IoKind kind, uint64_t nanoseconds) { ++(*current_)[static_cast<int>(kind)].histograms[2][common::BucketOf(nanoseconds)]; }
+  void RecordSubmission(IoKind kind, uint64_t nanoseconds) {
+    ++(*current_)[static_cast<int>(kind)].histograms[2][common::BucketOf(nanoseconds)];
+  }
   void RecordError(IoKind kind) { ++(*current_)[static_cast<int>(kind)].errors; }
-  // The running interval is complete: hands it over and begins the next. Waits while the reader is kSlots behind; not after
-  // Abandon().
+  // The running interval is complete: hands it over and begins the next. Waits while the reader is
+  // kSlots behind; not after Abandon().
   void CloseInterval();
-  // Everything is recorded, the last I/O completed at `at_ns` (0 when there was none): hands over the running interval as the last.
+  // Everything is recorded, the last I/O completed at `at_ns` (0 when there was none): hands over
+  // the running interval as the last.
   void Finish(int64_t at_ns);
-  uint32_t interval() const { return static_cast<uint32_t>(written_.load(std::memory_order_relaxed)); }
+  uint32_t interval() const {
+    return static_cast<uint32_t>(written_.load(std::memory_order_relaxed));
+  }
 
   // --- The collecting thread. ---
-  // The oldest interval that was handed over and not taken, and its number; null when there is none. Valid until Pop().
+  // The oldest interval that was handed over and not taken, and its number; null when there is
+  // none. Valid until Pop().
   const IntervalStats* Front() const;
-  uint32_t front_interval() const { return static_cast<uint32_t>(read_.load(std::memory_order_relaxed)); }
+  uint32_t front_interval() const {
+    return static_cast<uint32_t>(read_.load(std::memory_order_relaxed));
+  }
   // How many intervals were handed over.
-  uint32_t closed() const { return static_cast<uint32_t>(written_.load(std::memory_order_acquire)); }
+  uint32_t closed() const {
+    return static_cast<uint32_t>(written_.load(std::memory_order_acquire));
+  }
   void Pop();
   // Of Finish(); 0 before.
   int64_t finished_at_ns() const { return finished_at_ns_.load(std::memory_order_acquire); }

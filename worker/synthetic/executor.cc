@@ -47,7 +47,8 @@ absl::Status SyntheticExecutor::Go(const v1::Go& go) {
 int64_t SyntheticExecutor::LoadEndLocked() const {
   if (!assignment_.has_run()) return 0;
   const v1::RunAssignment& run = assignment_.run();
-  const int64_t own = run.duration_ns() == 0 ? 10 * assignment_.interval_ns() : run.ramp_ns() + run.duration_ns();
+  const int64_t own =
+      run.duration_ns() == 0 ? 10 * assignment_.interval_ns() : run.ramp_ns() + run.duration_ns();
   return stop_at_ == 0 ? own : std::min(own, stop_at_);
 }
 
@@ -58,7 +59,8 @@ void SyntheticExecutor::Schedule(uint64_t turn) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (!busy_ || turn != turn_) return;
     over = interval_ * assignment_.interval_ns() >= LoadEndLocked();
-    at = go_ns_ + (over ? std::max<int64_t>(LoadEndLocked(), 0) : (interval_ + 1) * assignment_.interval_ns());
+    at = go_ns_ + (over ? std::max<int64_t>(LoadEndLocked(), 0)
+                        : (interval_ + 1) * assignment_.interval_ns());
   }
   ports_.at(at, [this, turn, over] {
     if (over) return Finish(turn, false);
@@ -85,7 +87,8 @@ v1::IntervalSample SyntheticExecutor::Measure() {
   v1::IntervalSample sample;
   sample.set_interval(interval_);
   const int64_t begin = interval_ * assignment_.interval_ns();
-  sample.set_interval_class(begin < assignment_.run().ramp_ns() ? v1::INTERVAL_CLASS_RAMP : v1::INTERVAL_CLASS_MEASURED);
+  sample.set_interval_class(begin < assignment_.run().ramp_ns() ? v1::INTERVAL_CLASS_RAMP
+                                                                : v1::INTERVAL_CLASS_MEASURED);
   sample.set_begin_ns(begin);
   sample.set_end_ns(begin + assignment_.interval_ns());
   for (const v1::WorkloadAssignment& workload : assignment_.run().workloads()) {
@@ -99,7 +102,8 @@ v1::IntervalSample SyntheticExecutor::Measure() {
       v1::OperationCounters* counters = out->add_operations();
       counters->set_kind(kind);
       counters->set_operations(second.operations);
-      counters->set_bytes(second.operations * static_cast<uint64_t>(workload.workload().block_size_bytes()));
+      counters->set_bytes(second.operations *
+                          static_cast<uint64_t>(workload.workload().block_size_bytes()));
       counters->set_latency_sum_ns(second.latency_sum_ns);
       counters->set_latency_min_ns(second.latency_min_ns);
       counters->set_latency_max_ns(second.latency_max_ns);
@@ -130,7 +134,8 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
     if (assignment_.has_run() && interval_ > 0) {
       result.set_first_io_ns(go_ns_);
       result.set_last_io_ns(go_ns_ + interval_ * assignment_.interval_ns());
-      const auto ramp = static_cast<size_t>(assignment_.run().ramp_ns() / std::max<int64_t>(1, assignment_.interval_ns()));
+      const auto ramp = static_cast<size_t>(assignment_.run().ramp_ns() /
+                                            std::max<int64_t>(1, assignment_.interval_ns()));
       for (const v1::WorkloadAssignment& workload : assignment_.run().workloads()) {
         v1::WorkloadResult* out = result.add_workloads();
         out->set_workload(workload.index());
@@ -139,11 +144,13 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
           const std::vector<uint32_t>& taken = taken_[{workload.index(), static_cast<int>(kind)}];
           for (const bool in_ramp : {true, false}) {
             Sums sums;
-            for (size_t i = in_ramp ? 0 : ramp; i < (in_ramp ? std::min(ramp, taken.size()) : taken.size()); ++i) {
+            for (size_t i = in_ramp ? 0 : ramp;
+                 i < (in_ramp ? std::min(ramp, taken.size()) : taken.size()); ++i) {
               const LatencyModel::Second& second = model_->At(taken[i]);
               sums.histogram.Merge(second.histogram);
               sums.operations += second.operations;
-              sums.bytes += second.operations * static_cast<uint64_t>(workload.workload().block_size_bytes());
+              sums.bytes +=
+                  second.operations * static_cast<uint64_t>(workload.workload().block_size_bytes());
               sums.latency_sum_ns += second.latency_sum_ns;
               sums.latency_min_ns = std::min(sums.latency_min_ns, second.latency_min_ns);
               sums.latency_max_ns = std::max(sums.latency_max_ns, second.latency_max_ns);

@@ -11,19 +11,21 @@
 
 namespace lockstep::worker {
 
-// Carries assignments out in appearance: armed at once, samples at the end of each interval from a model, the result at the end of
-// the load. Runs on timers that are given. Thread-safe.
+// Carries assignments out in appearance: armed at once, samples at the end of each interval from a
+// model, the result at the end of the load. Runs on timers that are given. Thread-safe.
 class SyntheticExecutor final : public PhaseExecutor {
  public:
   struct Ports {
-    std::function<void(int64_t at_ns, std::function<void()>)> at;  // on some thread, at an instant of the clock
+    // on some thread, at an instant of the clock
+    std::function<void(int64_t at_ns, std::function<void()>)> at;
     std::function<void(const v1::Armed&)> armed;
     std::function<void(const v1::PhaseId&, v1::IntervalSample)> sample;
     std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
     const common::Clock* clock = nullptr;
   };
   // `model` outlives this.
-  SyntheticExecutor(Ports ports, const LatencyModel* model, uint64_t seed) : ports_(std::move(ports)), model_(model), position_(seed) {}
+  SyntheticExecutor(Ports ports, const LatencyModel* model, uint64_t seed)
+      : ports_(std::move(ports)), model_(model), position_(seed) {}
 
   absl::Status Assign(const v1::Assignment& assignment) override;
   absl::Status Go(const v1::Go& go) override;
@@ -33,7 +35,8 @@ class SyntheticExecutor final : public PhaseExecutor {
  private:
   struct Sums {
     common::Histogram histogram;
-    uint64_t operations = 0, bytes = 0, latency_sum_ns = 0, latency_min_ns = ~uint64_t{0}, latency_max_ns = 0;
+    uint64_t operations = 0, bytes = 0, latency_sum_ns = 0, latency_min_ns = ~uint64_t{0},
+             latency_max_ns = 0;
   };
   void Schedule(uint64_t turn);
   void OnInterval(uint64_t turn);
@@ -44,14 +47,15 @@ class SyntheticExecutor final : public PhaseExecutor {
   const Ports ports_;
   const LatencyModel* model_;
   std::mutex mutex_;
-  uint64_t position_;                // in the model; guarded by mutex_, as is the rest
-  uint64_t turn_ = 0;                // of the assignment that is in progress
+  uint64_t position_;  // in the model; guarded by mutex_, as is the rest
+  uint64_t turn_ = 0;  // of the assignment that is in progress
   bool busy_ = false;
   v1::Assignment assignment_;
   int64_t go_ns_ = 0;
-  int64_t stop_at_ = 0;              // from T; 0: at its own end
+  int64_t stop_at_ = 0;  // from T; 0: at its own end
   uint32_t interval_ = 0;
-  std::map<std::pair<uint32_t, int>, std::vector<uint32_t>> taken_;  // workload and kind → seconds of the model, ramp and measured
+  // workload and kind → seconds of the model, ramp and measured
+  std::map<std::pair<uint32_t, int>, std::vector<uint32_t>> taken_;
 };
 
 }  // namespace lockstep::worker

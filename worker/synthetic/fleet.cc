@@ -28,7 +28,8 @@ constexpr int64_t kFirstPauseNs = 200000000;
 constexpr int64_t kLongestPauseNs = 2 * kSecond;
 // Until Welcome says what the lease is.
 constexpr int64_t kFirstLeaseNs = 10 * kSecond;
-// What all members together may keep for a controller that is away, and batches of one that may wait to be written.
+// What all members together may keep for a controller that is away, and batches of one that may
+// wait to be written.
 constexpr size_t kMemoryBytes = size_t{1} << 30;
 constexpr size_t kBatchesAhead = 4;
 constexpr int64_t kTickNs = 500000000;
@@ -84,7 +85,8 @@ class Timers {
   std::thread thread_;
 };
 
-// A client's bidirectional stream whose messages up are queued. Owns itself from Begin() on: gRPC calls OnDone() last.
+// A client's bidirectional stream whose messages up are queued. Owns itself from Begin() on: gRPC
+// calls OnDone() last.
 template <typename Up, typename Down>
 class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
  public:
@@ -144,10 +146,12 @@ using DeliverCall = QueuedCall<v1::Delivery, v1::DeliveryAck>;
 std::string StableUuid(uint64_t seed, uint64_t position) {
   const uint64_t a = common::DeriveSeed(seed, position);
   const uint64_t b = common::DeriveSeed(a, 1);
-  return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", a >> 32, (a >> 16) & 0xffff, a & 0xfff, b >> 52, b & 0xffffffffffff);
+  return absl::StrFormat("%08x-%04x-4%03x-8%03x-%012x", a >> 32, (a >> 16) & 0xffff, a & 0xfff,
+                         b >> 52, b & 0xffffffffffff);
 }
 
-std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+std::shared_ptr<grpc::Channel> Dial(const std::string& address,
+                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
@@ -160,8 +164,11 @@ std::shared_ptr<grpc::Channel> Dial(const std::string& address, const std::share
 
 class SyntheticFleet::Impl {
  public:
-  Impl(Options options, const common::Clock* clock) : options_(std::move(options)), clock_(clock), timers_(clock) {
-    for (const uint64_t iops : options_.iops) models_.push_back(std::make_unique<LatencyModel>(iops, iops));
+  Impl(Options options, const common::Clock* clock)
+      : options_(std::move(options)), clock_(clock), timers_(clock) {
+    for (const uint64_t iops : options_.iops) {
+      models_.push_back(std::make_unique<LatencyModel>(iops, iops));
+    }
   }
 
   absl::Status Run();
@@ -189,10 +196,13 @@ class SyntheticFleet::Impl {
     std::lock_guard<std::mutex> lock(go_mutex_);
     if (go_count_ == 0 || at_ns - last_go_ns_ > 2 * kSecond) go_count_ = 0, first_go_ns_ = at_ns;
     last_go_ns_ = at_ns;
-    if (++go_count_ == options_.workers) spdlog::info("go reached all {} within {:.1f} ms", go_count_, static_cast<double>(last_go_ns_ - first_go_ns_) / 1e6);
+    if (++go_count_ == options_.workers) {
+      spdlog::info("go reached all {} within {:.1f} ms", go_count_,
+                   static_cast<double>(last_go_ns_ - first_go_ns_) / 1e6);
+    }
   }
   std::mutex go_mutex_;
-  uint32_t go_count_ = 0;                         // guarded by go_mutex_, as are the next
+  uint32_t go_count_ = 0;  // guarded by go_mutex_, as are the next
   int64_t first_go_ns_ = 0, last_go_ns_ = 0;
   std::atomic<uint32_t> attached_{0};
   class Member;
@@ -201,15 +211,24 @@ class SyntheticFleet::Impl {
 };
 
 // One synthetic worker.
-class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<SyntheticFleet::Impl::Member> {
+class SyntheticFleet::Impl::Member
+    : public std::enable_shared_from_this<SyntheticFleet::Impl::Member> {
  public:
   Member(Impl* fleet, uint32_t number)
-      : fleet_(fleet), number_(number), seed_(std::hash<std::string>{}(fleet->options_.name)), instance_(common::NewUuid()), outbox_({std::max<size_t>(kMemoryBytes / fleet->options_.workers, 256 << 10), "", 0}), next_controller_(number) {
+      : fleet_(fleet),
+        number_(number),
+        seed_(std::hash<std::string>{}(fleet->options_.name)),
+        instance_(common::NewUuid()),
+        outbox_({std::max<size_t>(kMemoryBytes / fleet->options_.workers, 256 << 10), "", 0}),
+        next_controller_(number) {
     SyntheticExecutor::Ports executor;
-    executor.at = [this](int64_t at, std::function<void()> call) { fleet_->timers_.At(at, std::move(call)); };
+    executor.at = [this](int64_t at, std::function<void()> call) {
+      fleet_->timers_.At(at, std::move(call));
+    };
     executor.armed = [this](const v1::Armed& armed) {
       // Not on the stack of Assign(): the protocol is still taking it in.
-      fleet_->timers_.At(fleet_->clock_->MonotonicNs(), [this, armed] { protocol_->OnArmed(armed); });
+      fleet_->timers_.At(fleet_->clock_->MonotonicNs(),
+                         [this, armed] { protocol_->OnArmed(armed); });
     };
     executor.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) {
       protocol_->OnSample(phase, std::move(sample));
@@ -220,7 +239,8 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
       Pump();
     };
     executor.clock = fleet->clock_;
-    executor_ = std::make_unique<SyntheticExecutor>(std::move(executor), fleet->models_[number % fleet->models_.size()].get(), number);
+    executor_ = std::make_unique<SyntheticExecutor>(
+        std::move(executor), fleet->models_[number % fleet->models_.size()].get(), number);
     Protocol::Ports ports;
     ports.executor = executor_.get();
     ports.outbox = &outbox_;
@@ -236,8 +256,10 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
   void Begin() {
     // Spread over a second, so that they do not beat as one.
     const int64_t now = fleet_->clock_->MonotonicNs();
-    fleet_->timers_.At(now + static_cast<int64_t>(common::DeriveSeed(number_, 7) % 500000000), [self = shared_from_this()] { self->DialNext(); });
-    fleet_->timers_.At(now + static_cast<int64_t>(common::DeriveSeed(number_, 8) % kTickNs), [self = shared_from_this()] { self->Tick(); });
+    fleet_->timers_.At(now + static_cast<int64_t>(common::DeriveSeed(number_, 7) % 500000000),
+                       [self = shared_from_this()] { self->DialNext(); });
+    fleet_->timers_.At(now + static_cast<int64_t>(common::DeriveSeed(number_, 8) % kTickNs),
+                       [self = shared_from_this()] { self->Tick(); });
   }
 
   void Drop() {
@@ -252,7 +274,9 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
   }
 
  private:
-  std::string Name() const { return absl::StrFormat("%s-%04u", fleet_->options_.name, number_ + 1); }
+  std::string Name() const {
+    return absl::StrFormat("%s-%04u", fleet_->options_.name, number_ + 1);
+  }
 
   v1::WorkerMessage Hello() const {
     v1::WorkerMessage message;
@@ -284,7 +308,9 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
       target->set_filesystem("synthetic");
       target->set_size_bytes(uint64_t{1} << 40);
       const uint64_t thing = common::DeriveSeed(std::hash<std::string>{}(Name()), t);
-      for (int byte = 0; byte < 8; ++byte) target->mutable_file_places()->push_back(static_cast<char>(thing >> (8 * byte)));
+      for (int byte = 0; byte < 8; ++byte) {
+        target->mutable_file_places()->push_back(static_cast<char>(thing >> (8 * byte)));
+      }
     }
     inspection.set_synthetic(true);
     (*inspection.mutable_facts())["synthetic"] = "this worker does no I/O: its figures are made up";
@@ -295,13 +321,17 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
   void DialNext() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (over_ || control_ != nullptr) return;
-    address_ = fleet_->options_.controllers[next_controller_++ % fleet_->options_.controllers.size()];
+    address_ =
+        fleet_->options_.controllers[next_controller_++ % fleet_->options_.controllers.size()];
     control_channel_ = Dial(address_, fleet_->options_.credentials);
     control_stub_ = v1::WorkerService::NewStub(control_channel_);
     welcomed_ = false;
     const auto self = shared_from_this();
-    control_ = std::make_unique<ControlCall>([self](const v1::ControllerMessage& m) { self->OnControl(m); },
-                                             [self](const grpc::Status&) { self->fleet_->timers_.At(0, [self] { self->OnControlEnd(); }); });
+    control_ = std::make_unique<ControlCall>(
+        [self](const v1::ControllerMessage& m) { self->OnControl(m); },
+        [self](const grpc::Status&) {
+          self->fleet_->timers_.At(0, [self] { self->OnControlEnd(); });
+        });
     control_stub_->async()->Control(control_->context(), control_.get());
     v1::WorkerMessage hello = Hello();
     hello_status_ = hello.hello().status().SerializeAsString();
@@ -315,12 +345,18 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
     heard_ns_ = received;
     if (welcomed_) {
       if (message.has_go()) fleet_->HeardGo(received);
-      if (message.has_refused()) return spdlog::warn("{} is sent away: {}", Name(), message.refused().reason());
+      if (message.has_refused()) {
+        return spdlog::warn("{} is sent away: {}", Name(), message.refused().reason());
+      }
       return protocol_->OnCommand(message, received);
     }
     const absl::Status status = protocol_->OnFirst(message);
     if (!status.ok()) {
-      if (absl::IsFailedPrecondition(status)) fleet_->Refused(absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ", std::string(status.message()))));
+      if (absl::IsFailedPrecondition(status)) {
+        fleet_->Refused(absl::Status(
+            status.code(),
+            absl::StrCat("the controller at ", address_, ": ", std::string(status.message()))));
+      }
       spdlog::warn("{}: {}", Name(), std::string(status.message()));
       std::lock_guard<std::mutex> lock(mutex_);
       return control_->End();
@@ -348,10 +384,14 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
     deliver_ = std::make_unique<DeliverCall>(
         [self](const v1::DeliveryAck& ack) {
           const std::string refused = self->outbox_.OnAck(ack);
-          if (!refused.empty()) spdlog::warn("{}: samples were not taken: {}", self->Name(), refused);
+          if (!refused.empty()) {
+            spdlog::warn("{}: samples were not taken: {}", self->Name(), refused);
+          }
           self->Pump();
         },
-        [self](const grpc::Status&) { self->fleet_->timers_.At(0, [self] { self->OnDeliverEnd(); }); });
+        [self](const grpc::Status&) {
+          self->fleet_->timers_.At(0, [self] { self->OnDeliverEnd(); });
+        });
     deliver_stub_->async()->Deliver(deliver_->context(), deliver_.get());
     outbox_.Rewind();
     deliver_->Begin();
@@ -382,8 +422,10 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
     welcomed_ = false;
     if (deliver_ != nullptr) deliver_->End();
     if (over_) return;
-    const auto jitter = static_cast<int64_t>(common::RandomSeed() % static_cast<uint64_t>(pause_ns_));
-    fleet_->timers_.At(fleet_->clock_->MonotonicNs() + pause_ns_ / 2 + jitter, [self = shared_from_this()] { self->DialNext(); });
+    const auto jitter =
+        static_cast<int64_t>(common::RandomSeed() % static_cast<uint64_t>(pause_ns_));
+    fleet_->timers_.At(fleet_->clock_->MonotonicNs() + pause_ns_ / 2 + jitter,
+                       [self = shared_from_this()] { self->DialNext(); });
     pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
   }
 
@@ -405,7 +447,9 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (over_) return;
-      if (control_ != nullptr && now - heard_ns_ > (welcomed_ ? lease_ns_.load() : kFirstLeaseNs)) control_->End();
+      if (control_ != nullptr && now - heard_ns_ > (welcomed_ ? lease_ns_.load() : kFirstLeaseNs)) {
+        control_->End();
+      }
       if (control_ != nullptr && welcomed_ && now - beat_ns_ > kHeartbeatNs) {
         beat_ns_ = now;
         v1::WorkerMessage heartbeat;
@@ -428,17 +472,17 @@ class SyntheticFleet::Impl::Member : public std::enable_shared_from_this<Synthet
   std::string address_;
   std::shared_ptr<grpc::Channel> control_channel_, deliver_channel_;
   std::unique_ptr<v1::WorkerService::Stub> control_stub_, deliver_stub_;
-  std::unique_ptr<ControlCall> control_;   // guarded by mutex_
-  std::unique_ptr<DeliverCall> deliver_;   // guarded by mutex_
+  std::unique_ptr<ControlCall> control_;  // guarded by mutex_
+  std::unique_ptr<DeliverCall> deliver_;  // guarded by mutex_
   std::atomic<bool> welcomed_{false};
   std::atomic<int64_t> heard_ns_{0};
   int64_t beat_ns_ = 0;
   std::atomic<int64_t> lease_ns_{0};
   std::string hello_status_;
-  std::string session_;                    // guarded by mutex_
+  std::string session_;  // guarded by mutex_
   int64_t pause_ns_ = kFirstPauseNs;
   uint32_t next_controller_;
-  bool over_ = false;                      // guarded by mutex_
+  bool over_ = false;  // guarded by mutex_
 };
 
 absl::Status SyntheticFleet::Impl::Run() {
@@ -448,29 +492,38 @@ absl::Status SyntheticFleet::Impl::Run() {
     files.rlim_cur = std::min(needed, files.rlim_max);
     setrlimit(RLIMIT_NOFILE, &files);
     if (files.rlim_cur < needed) {
-      return absl::FailedPreconditionError(absl::StrCat("--simulate ", options_.workers, ": needs ", needed, " open files, ", files.rlim_max, " are allowed; raise the limit (ulimit -n), or start several"));
+      return absl::FailedPreconditionError(absl::StrCat(
+          "--simulate ", options_.workers, ": needs ", needed, " open files, ", files.rlim_max,
+          " are allowed; raise the limit (ulimit -n), or start several"));
     }
   }
-  for (uint32_t i = 0; i < options_.workers; ++i) members_.push_back(std::make_shared<Member>(this, i));
+  for (uint32_t i = 0; i < options_.workers; ++i) {
+    members_.push_back(std::make_shared<Member>(this, i));
+  }
   for (const auto& member : members_) member->Begin();
   uint32_t said = 0;
   std::unique_lock<std::mutex> lock(mutex_);
   while (!stopping_) {
     changed_.wait_for(lock, std::chrono::seconds(1));
     const uint32_t attached = attached_;
-    if (attached != said) spdlog::info("{} of {} synthetic workers are attached", attached, options_.workers);
+    if (attached != said) {
+      spdlog::info("{} of {} synthetic workers are attached", attached, options_.workers);
+    }
     said = attached;
   }
   lock.unlock();
   for (const auto& member : members_) member->Drop();
-  for (int i = 0; i < 200 && !std::all_of(members_.begin(), members_.end(), [](const auto& member) { return member->Idle(); }); ++i) {
+  for (int i = 0; i < 200 && !std::all_of(members_.begin(), members_.end(),
+                                          [](const auto& member) { return member->Idle(); });
+       ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   timers_.Stop();
   return refused_;
 }
 
-SyntheticFleet::SyntheticFleet(Options options, const common::Clock* clock) : impl_(std::make_unique<Impl>(std::move(options), clock)) {}
+SyntheticFleet::SyntheticFleet(Options options, const common::Clock* clock)
+    : impl_(std::make_unique<Impl>(std::move(options), clock)) {}
 SyntheticFleet::~SyntheticFleet() = default;
 absl::Status SyntheticFleet::Run() { return impl_->Run(); }
 void SyntheticFleet::Stop() { impl_->Stop(); }

@@ -13,17 +13,21 @@ constexpr size_t kSeconds = 24;
 
 LatencyModel::LatencyModel(uint64_t iops, uint64_t seed) : iops_(iops) {
   std::mt19937_64 random(seed);
-  std::lognormal_distribution<double> fast(std::log(90e3), 0.22);    // a cache hit, 90 µs
-  std::lognormal_distribution<double> slow(std::log(420e3), 0.45);   // the medium, 420 µs
-  std::lognormal_distribution<double> tail(std::log(4e6), 0.9);      // queues and garbage collection, 4 ms
+  std::lognormal_distribution<double> fast(std::log(90e3), 0.22);   // a cache hit, 90 µs
+  std::lognormal_distribution<double> slow(std::log(420e3), 0.45);  // the medium, 420 µs
+  // queues and garbage collection, 4 ms
+  std::lognormal_distribution<double> tail(std::log(4e6), 0.9);
   std::uniform_real_distribution<double> which;
   for (size_t i = 0; i < kSeconds; ++i) {
     Second second;
-    second.operations = static_cast<uint64_t>(static_cast<double>(iops) * (0.97 + 0.06 * which(random)));
+    second.operations =
+        static_cast<uint64_t>(static_cast<double>(iops) * (0.97 + 0.06 * which(random)));
     second.latency_min_ns = ~uint64_t{0};
     for (uint64_t k = 0; k < second.operations; ++k) {
       const double path = which(random);
-      const auto ns = static_cast<uint64_t>(path < 0.72 ? fast(random) : path < 0.985 ? slow(random) : tail(random));
+      const auto ns = static_cast<uint64_t>(path < 0.72    ? fast(random)
+                                            : path < 0.985 ? slow(random)
+                                                           : tail(random));
       second.histogram.Record(ns);
       second.latency_sum_ns += ns;
       second.latency_min_ns = std::min(second.latency_min_ns, ns);

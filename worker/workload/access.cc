@@ -9,7 +9,8 @@
 namespace lockstep::worker {
 namespace {
 
-// The 64-bit draws below which an event of this probability happens: exact to 2^-53, the resolution of the ratio itself.
+// The 64-bit draws below which an event of this probability happens: exact to 2^-53, the resolution
+// of the ratio itself.
 uint64_t Below(double ratio) {
   if (ratio <= 0) return 0;
   return ratio >= 1 ? ~uint64_t{0} : static_cast<uint64_t>(ratio * 18446744073709551616.0);
@@ -19,10 +20,12 @@ uint64_t RoundUp(uint64_t value, uint64_t unit) { return (value + unit - 1) / un
 
 }  // namespace
 
-absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, const AccessLine& line, double weight_before, double total) {
+absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, const AccessLine& line,
+                             double weight_before, double total) {
   Line out;
   out.size = line.block_size_bytes;
-  const uint32_t largest = std::max(line.up_to_bytes, line.block_size_bytes) / line.block_size_bytes * line.block_size_bytes;
+  const uint32_t largest = std::max(line.up_to_bytes, line.block_size_bytes) /
+                           line.block_size_bytes * line.block_size_bytes;
   out.sizes = largest / line.block_size_bytes;
   out.align = line.align_bytes != 0 ? line.align_bytes : line.block_size_bytes;
   auto space = BlockSpace::Make(extents, largest, out.align);
@@ -51,32 +54,40 @@ void Access::FindPart(const AccessOptions& options) {
   begin_ = std::min(blocks - 1, blocks * options.thread / options.threads);
   const uint64_t end = blocks * (options.thread + 1) / options.threads;
   part_blocks_ = std::max<uint64_t>(1, end > begin_ ? end - begin_ : 1);
-  // A sequential thread stays in its part; I/Os that continue a random one go on through all of the space.
+  // A sequential thread stays in its part; I/Os that continue a random one go on through all of the
+  // space.
   const bool own = order_ == Order::kSequential && file_order_ == FileOrder::kTogether;
   for (BlockSpace::Run run : space.runs()) {
     const uint64_t first = own ? std::max(begin_, run.first) : run.first;
-    const uint64_t last = own ? std::min(begin_ + part_blocks_, run.first + run.blocks) : run.first + run.blocks;
+    const uint64_t last =
+        own ? std::min(begin_ + part_blocks_, run.first + run.blocks) : run.first + run.blocks;
     if (first >= last) continue;
     const bool whole_tail = last == run.first + run.blocks;
     run.end = whole_tail ? run.end : run.offset + (last - run.first) * space.align_bytes();
     run.offset += (first - run.first) * space.align_bytes();
     stream_.push_back(run);
   }
-  // A random thread whose I/Os continue one another begins where its part would, as a sequential one does.
+  // A random thread whose I/Os continue one another begins where its part would, as a sequential
+  // one does.
   const BlockSpace::Place start = space.At(begin_);
   cursor_ = start.offset;
   for (size_t i = 0; i < stream_.size(); ++i) {
-    if (stream_[i].file == start.file && start.offset >= stream_[i].offset && start.offset < stream_[i].end) cursor_run_ = i;
+    if (stream_[i].file == start.file && start.offset >= stream_[i].offset &&
+        start.offset < stream_[i].end) {
+      cursor_run_ = i;
+    }
   }
   if (file_order_ == FileOrder::kTogether) return;
   // Threads begin in different parts of each file, and with different files.
   for (const BlockSpace::Run& run : space.runs()) {
-    file_cursors_.push_back(run.offset + run.blocks * options.thread / options.threads * space.align_bytes());
+    file_cursors_.push_back(run.offset +
+                            run.blocks * options.thread / options.threads * space.align_bytes());
   }
   next_file_ = space.runs().size() * options.thread / options.threads;
 }
 
-absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& extents, AccessOptions options) {
+absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& extents,
+                                    AccessOptions options) {
   Access access;
   access.order_ = options.order;
   access.file_order_ = options.file_order;
@@ -86,31 +97,46 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
   access.common_seed_ = options.common_seed;
   double total = 0;
   for (const AccessLine& line : options.lines) total += line.weight;
-  if (options.lines.empty() || !(total > 0)) return absl::InvalidArgumentError("an access specification without a line of positive weight");
+  if (options.lines.empty() || !(total > 0)) {
+    return absl::InvalidArgumentError("an access specification without a line of positive weight");
+  }
   const bool fixed = options.order == Order::kShuffled || options.order == Order::kSequentialShared;
-  if (fixed && (options.lines.size() != 1 || options.lines[0].up_to_bytes > options.lines[0].block_size_bytes)) {
+  if (fixed && (options.lines.size() != 1 ||
+                options.lines[0].up_to_bytes > options.lines[0].block_size_bytes)) {
     return absl::InvalidArgumentError("a shuffled or shared order needs one block size");
   }
   double before = 0;
   for (const AccessLine& line : options.lines) {
-    if (absl::Status status = access.AddLine(extents, line, before, total); !status.ok()) return status;
+    if (absl::Status status = access.AddLine(extents, line, before, total); !status.ok()) {
+      return status;
+    }
     before += line.weight;
     Line& added = access.lines_.back();
-    if (options.order == Order::kRandom) added.places = MakeDistribution(options.places, added.space.blocks(), options.common_seed);
+    if (options.order == Order::kRandom) {
+      added.places = MakeDistribution(options.places, added.space.blocks(), options.common_seed);
+    }
   }
   access.lines_.back().chosen_below = ~uint64_t{0};
   access.FindPart(options);
   const Line& first = access.lines_[0];
-  access.simple_ = access.lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 && options.merge <= 1 && options.file_order == FileOrder::kTogether &&
-                   ((options.order == Order::kRandom && first.random_ratio >= 1 && std::holds_alternative<UniformPlaces>(options.places)) ||
+  access.simple_ = access.lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 &&
+                   options.merge <= 1 && options.file_order == FileOrder::kTogether &&
+                   ((options.order == Order::kRandom && first.random_ratio >= 1 &&
+                     std::holds_alternative<UniformPlaces>(options.places)) ||
                     options.order == Order::kSequential);
   return access;
 }
 
 uint64_t Access::TakeShuffled() {
-  if (permutation_ == nullptr) permutation_ = std::make_unique<Permutation>(lines_[0].space.blocks(), common::DeriveSeed(common_seed_, round_));
+  if (permutation_ == nullptr) {
+    permutation_ = std::make_unique<Permutation>(lines_[0].space.blocks(),
+                                                 common::DeriveSeed(common_seed_, round_));
+  }
   const uint64_t block = permutation_->At(TakeOwnPart());
-  if (position_ == 0) *permutation_ = Permutation(lines_[0].space.blocks(), common::DeriveSeed(common_seed_, ++round_));
+  if (position_ == 0) {
+    *permutation_ =
+        Permutation(lines_[0].space.blocks(), common::DeriveSeed(common_seed_, ++round_));
+  }
   return block;
 }
 
@@ -144,7 +170,8 @@ BlockSpace::Place Access::SequentialPlace(Line* line, uint32_t length) {
     cursor_run_ = (cursor_run_ + 1) % runs.size();
     cursor_ = 0;
   }
-  return line->space.At(begin_ % line->space.blocks());  // the thread's part is smaller than the I/O
+  // the thread's part is smaller than the I/O
+  return line->space.At(begin_ % line->space.blocks());
 }
 
 Access::Next Access::TakeGeneral() {
@@ -154,19 +181,26 @@ Access::Next Access::TakeGeneral() {
     while (draw >= line->chosen_below && line != &lines_.back()) ++line;
   }
   Next next;
-  next.length = line->sizes == 1 ? line->size : line->size * static_cast<uint32_t>(1 + random_.Below(line->sizes));
+  next.length = line->sizes == 1
+                    ? line->size
+                    : line->size * static_cast<uint32_t>(1 + random_.Below(line->sizes));
   if (file_order_ == FileOrder::kRandom) next_file_ = random_.Below(lines_[0].space.runs().size());
   BlockSpace::Place place;
   if (order_ == Order::kSequentialShared) {
     place = line->space.At(shared_->fetch_add(1, std::memory_order_relaxed) % line->space.blocks());
   } else if (order_ == Order::kShuffled) {
     place = RandomPlace(line);
-  } else if (order_ == Order::kRandom && (line->random_ratio >= 1 || random_.Unit() < line->random_ratio)) {
+  } else if (order_ == Order::kRandom &&
+             (line->random_ratio >= 1 || random_.Unit() < line->random_ratio)) {
     place = RandomPlace(line);
-    if (line->random_ratio < 1 && file_order_ == FileOrder::kTogether) {  // the next sequential one continues here
+    // the next sequential one continues here
+    if (line->random_ratio < 1 && file_order_ == FileOrder::kTogether) {
       const auto& runs = stream_;
       for (size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i].file == place.file && place.offset >= runs[i].offset && place.offset < runs[i].end) cursor_run_ = i;
+        if (runs[i].file == place.file && place.offset >= runs[i].offset &&
+            place.offset < runs[i].end) {
+          cursor_run_ = i;
+        }
       }
       cursor_ = place.offset + next.length;
     }
@@ -190,7 +224,8 @@ Access::Next Access::TakeMerged() {
   const uint32_t unit = next.length;
   while (next.length + unit <= unit * merge_ && next.pause_ns == 0) {
     ahead_ = TakeGeneral();
-    if (ahead_.file != next.file || ahead_.kind != next.kind || ahead_.offset != next.offset + next.length || next.length + ahead_.length > largest_) {
+    if (ahead_.file != next.file || ahead_.kind != next.kind ||
+        ahead_.offset != next.offset + next.length || next.length + ahead_.length > largest_) {
       has_ahead_ = true;
       break;
     }

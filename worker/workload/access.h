@@ -24,13 +24,13 @@ enum class FileOrder { kTogether, kRoundRobin, kRandom };
 // One kind of I/O of a workload: Iometer's line of an access specification. Ratios lie in [0, 1].
 struct AccessLine {
   uint32_t block_size_bytes = 4096;
-  uint32_t up_to_bytes = 0;   // any multiple of block_size_bytes up to this; 0 is block_size_bytes
-  uint32_t align_bytes = 0;   // 0 is block_size_bytes
+  uint32_t up_to_bytes = 0;  // any multiple of block_size_bytes up to this; 0 is block_size_bytes
+  uint32_t align_bytes = 0;  // 0 is block_size_bytes
   double weight = 1;
   double read_ratio = 1;
-  double trim_ratio = 0;      // of what is not a read
-  double random_ratio = 1;    // at a place of its own; the others continue where the last one ended
-  int64_t delay_ns = 0;       // pause after `burst` I/Os of this line
+  double trim_ratio = 0;    // of what is not a read
+  double random_ratio = 1;  // at a place of its own; the others continue where the last one ended
+  int64_t delay_ns = 0;     // pause after `burst` I/Os of this line
   uint32_t burst = 1;
 };
 
@@ -39,16 +39,17 @@ struct AccessOptions {
   Order order = Order::kRandom;
   Places places;
   FileOrder file_order = FileOrder::kTogether;
-  uint32_t merge = 0;         // neighbours of one kind become one I/O of at most so many blocks; 0 and 1 are none
-  uint64_t seed = 0;          // of this worker
-  uint64_t common_seed = 0;   // of all that share the space: scattering and shuffling agree
-  uint32_t thread = 0;        // of `threads` that share the space
+  // neighbours of one kind become one I/O of at most so many blocks; 0 and 1 are none
+  uint32_t merge = 0;
+  uint64_t seed = 0;         // of this worker
+  uint64_t common_seed = 0;  // of all that share the space: scattering and shuffling agree
+  uint32_t thread = 0;       // of `threads` that share the space
   uint32_t threads = 1;
   std::atomic<uint64_t>* shared_position = nullptr;  // kSequentialShared: one for all threads
 };
 
-// What one thread does next: where, how much, and what. A pure function of its arguments and of how often it was asked,
-// but for kSequentialShared. Not thread-safe.
+// What one thread does next: where, how much, and what. A pure function of its arguments and of how
+// often it was asked, but for kSequentialShared. Not thread-safe.
 class Access {
  public:
   struct Next {
@@ -60,13 +61,15 @@ class Access {
   };
 
   // INVALID_ARGUMENT when a line's I/O fits nowhere, or the options do not go together.
-  static absl::StatusOr<Access> Make(const std::vector<BlockSpace::Extent>& extents, AccessOptions options);
+  static absl::StatusOr<Access> Make(const std::vector<BlockSpace::Extent>& extents,
+                                     AccessOptions options);
 
   [[gnu::always_inline]] Next Take() {
     if (!simple_) return merge_ > 1 ? TakeMerged() : TakeGeneral();
     Line& line = lines_[0];
     Next next;
-    const BlockSpace::Place place = line.space.At(order_ == Order::kRandom ? random_.Below(line.space.blocks()) : TakeOwnPart());
+    const BlockSpace::Place place = line.space.At(
+        order_ == Order::kRandom ? random_.Below(line.space.blocks()) : TakeOwnPart());
     next.file = place.file;
     next.offset = place.offset;
     next.length = line.size;
@@ -87,7 +90,7 @@ class Access {
     BlockSpace space;
     std::unique_ptr<Distribution> places;
     uint32_t size = 0;
-    uint32_t sizes = 1;         // how many multiples
+    uint32_t sizes = 1;  // how many multiples
     uint32_t align = 0;
     uint64_t chosen_below = 0;  // by a 64-bit draw
     uint64_t read_below = 0;
@@ -101,12 +104,16 @@ class Access {
   };
 
   Access() : random_(0) {}
-  absl::Status AddLine(const std::vector<BlockSpace::Extent>& extents, const AccessLine& line, double weight_before, double total);
+  absl::Status AddLine(const std::vector<BlockSpace::Extent>& extents, const AccessLine& line,
+                       double weight_before, double total);
   void FindPart(const AccessOptions& options);
   IoKind KindOf(const Line& line) {
     if (line.always_read) return IoKind::kRead;
     if (!line.never_read && random_.Next() < line.read_below) return IoKind::kRead;
-    return line.trim_below != 0 && (line.trim_below == ~uint64_t{0} || random_.Next() < line.trim_below) ? IoKind::kTrim : IoKind::kWrite;
+    return line.trim_below != 0 &&
+                   (line.trim_below == ~uint64_t{0} || random_.Next() < line.trim_below)
+               ? IoKind::kTrim
+               : IoKind::kWrite;
   }
   uint64_t TakeOwnPart() {
     const uint64_t block = begin_ + position_;

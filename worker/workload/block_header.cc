@@ -24,13 +24,17 @@ uint32_t PlaceMark(const BlockHeader& header, size_t sector) {
   return static_cast<uint32_t>(mixed >> 32);
 }
 
-uint64_t HeaderChecksum(const BlockHeader& header) { return XXH3_64bits(&header, offsetof(BlockHeader, block_checksum)); }
-
-uint64_t BlockChecksum(const BlockHeader& header, const char* block) {
-  return XXH3_64bits_withSeed(block + sizeof header, header.length - sizeof header, header.header_checksum);
+uint64_t HeaderChecksum(const BlockHeader& header) {
+  return XXH3_64bits(&header, offsetof(BlockHeader, block_checksum));
 }
 
-// The generations that the sectors of a block name, as the first sector and how it goes on; true when they are not all one.
+uint64_t BlockChecksum(const BlockHeader& header, const char* block) {
+  return XXH3_64bits_withSeed(block + sizeof header, header.length - sizeof header,
+                              header.header_checksum);
+}
+
+// The generations that the sectors of a block name, as the first sector and how it goes on; true
+// when they are not all one.
 bool IsTorn(const BlockHeader& header, const char* block, size_t* first_other, uint32_t* other) {
   for (size_t sector = 0; sector < header.length / kSector; ++sector) {
     SectorMark mark;
@@ -44,11 +48,13 @@ bool IsTorn(const BlockHeader& header, const char* block, size_t* first_other, u
   return false;
 }
 
-bool IsZero(const char* block, size_t length) { return block[0] == 0 && memcmp(block, block + 1, length - 1) == 0; }
+bool IsZero(const char* block, size_t length) {
+  return block[0] == 0 && memcmp(block, block + 1, length - 1) == 0;
+}
 
 std::string Describe(const BlockHeader& h) {
-  return absl::StrCat("generation ", h.generation, " by thread ", h.thread, " of worker ", h.worker, ", write ", h.sequence, ", offset ", h.offset, ", ", h.length,
-                      " bytes");
+  return absl::StrCat("generation ", h.generation, " by thread ", h.thread, " of worker ", h.worker,
+                      ", write ", h.sequence, ", offset ", h.offset, ", ", h.length, " bytes");
 }
 
 }  // namespace
@@ -71,30 +77,47 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
   BlockHeader header;
   memcpy(&header, block, sizeof header);
   const auto expected = [&] {
-    return absl::StrCat("a block for offset ", e.offset, e.generation == 0 ? "" : absl::StrCat(", generation ", e.generation));
+    return absl::StrCat("a block for offset ", e.offset,
+                        e.generation == 0 ? "" : absl::StrCat(", generation ", e.generation));
   };
   if (header.magic != BlockHeader::kMagic) {
-    return {BlockState::kNeverWritten, expected(), IsZero(block, e.length) ? "zeros" : "no header: other bytes"};
+    return {BlockState::kNeverWritten, expected(),
+            IsZero(block, e.length) ? "zeros" : "no header: other bytes"};
   }
-  if (header.header_checksum != HeaderChecksum(header)) return {BlockState::kCorrupt, expected(), "a header whose checksum does not match"};
+  if (header.header_checksum != HeaderChecksum(header)) {
+    return {BlockState::kCorrupt, expected(), "a header whose checksum does not match"};
+  }
   if (header.length != e.length) {
-    return {BlockState::kMisplaced, expected(), absl::StrCat("a block of another size: ", Describe(header))};
+    return {BlockState::kMisplaced, expected(),
+            absl::StrCat("a block of another size: ", Describe(header))};
   }
   if (header.offset != e.offset || (!e.any_place && header.place != e.place)) {
-    return {BlockState::kMisplaced, expected(), absl::StrCat(header.place != e.place ? "a block of another target: " : "a block of another offset: ", Describe(header))};
+    return {BlockState::kMisplaced, expected(),
+            absl::StrCat(header.place != e.place ? "a block of another target: "
+                                                 : "a block of another offset: ",
+                         Describe(header))};
   }
   size_t sector = 0;
   uint32_t other = 0;
   if (header.block_checksum != BlockChecksum(header, block)) {
     if (IsTorn(header, block, &sector, &other)) {
-      return {BlockState::kTorn, expected(), absl::StrCat(Describe(header), ", but from byte ", sector * kSector, " on of generation ", other)};
+      return {BlockState::kTorn, expected(),
+              absl::StrCat(Describe(header), ", but from byte ", sector * kSector,
+                           " on of generation ", other)};
     }
-    return {BlockState::kCorrupt, expected(), absl::StrCat(Describe(header), ", and bytes that do not match its checksum")};
+    return {BlockState::kCorrupt, expected(),
+            absl::StrCat(Describe(header), ", and bytes that do not match its checksum")};
   }
   const bool other_run = header.run_high != e.run_high || header.run_low != e.run_low;
-  if (other_run && !e.any_run) return {BlockState::kStale, expected(), absl::StrCat("what another run wrote: ", Describe(header))};
+  if (other_run && !e.any_run) {
+    return {BlockState::kStale, expected(),
+            absl::StrCat("what another run wrote: ", Describe(header))};
+  }
   if (!other_run && e.generation != 0 && header.generation != e.generation) {
-    return {BlockState::kStale, expected(), absl::StrCat(header.generation < e.generation ? "an earlier content: " : "a content that was not written: ", Describe(header))};
+    return {BlockState::kStale, expected(),
+            absl::StrCat(header.generation < e.generation ? "an earlier content: "
+                                                          : "a content that was not written: ",
+                         Describe(header))};
   }
   return {};
 }

@@ -6,29 +6,34 @@
 
 namespace lockstep::worker {
 
-// The header of a verifiable block, at its start, little endian. Every 512-byte sector of the block moreover ends with 8
-// bytes that name its generation and place, by which torn and misplaced sectors are known; the rest is pseudo-random
-// content of `content_seed`, so that the whole block can be made again from its header.
+// The header of a verifiable block, at its start, little endian. Every 512-byte sector of the block
+// moreover ends with 8 bytes that name its generation and place, by which torn and misplaced
+// sectors are known; the rest is pseudo-random content of `content_seed`, so that the whole block
+// can be made again from its header.
 struct BlockHeader {
   static constexpr uint64_t kMagic = 0x314b4c425053434cu;  // "LCSPBLK1"
   uint64_t magic = kMagic;
   uint64_t run_high = 0, run_low = 0;  // the run's UUID
   uint16_t phase = 0;
   uint16_t attempt = 0;
-  uint32_t worker = 0;                 // its number in the run
+  uint32_t worker = 0;  // its number in the run
   uint16_t workload = 0;
   uint16_t thread = 0;
-  uint32_t length = 0;                 // of the block, bytes
-  uint64_t place = 0;                  // names the target: PlaceOf() its path
-  uint64_t offset = 0;                 // in the target, bytes
-  uint32_t generation = 0;             // how often this run has written the block, this time included
-  uint32_t sync_epoch = 0;             // fsyncs that this thread had acknowledged when it wrote this
-  uint64_t sequence = 0;               // of the thread's writes, from 1
-  uint64_t durable_sequence = 0;       // all of the thread's writes up to this one were acknowledged by an fsync when it wrote this
-  int64_t written_ns = 0;              // the worker's monotonic clock
+  uint32_t length = 0;  // of the block, bytes
+  uint64_t place = 0;   // names the target: PlaceOf() its path
+  uint64_t offset = 0;  // in the target, bytes
+  // how often this run has written the block, this time included
+  uint32_t generation = 0;
+  // fsyncs that this thread had acknowledged when it wrote this
+  uint32_t sync_epoch = 0;
+  uint64_t sequence = 0;  // of the thread's writes, from 1
+  // all of the thread's writes up to this one were acknowledged by an fsync when it wrote this
+  uint64_t durable_sequence = 0;
+  int64_t written_ns = 0;  // the worker's monotonic clock
   uint64_t content_seed = 0;
-  uint64_t block_checksum = 0;         // XXH3 of what follows the header, seeded with header_checksum
-  uint64_t header_checksum = 0;        // XXH3 of what precedes block_checksum
+  // XXH3 of what follows the header, seeded with header_checksum
+  uint64_t block_checksum = 0;
+  uint64_t header_checksum = 0;  // XXH3 of what precedes block_checksum
 };
 static_assert(sizeof(BlockHeader) == 112, "the layout on disk");
 
@@ -37,18 +42,19 @@ inline constexpr size_t kSmallestVerifiableBlock = 512;
 // Names a target in headers.
 uint64_t PlaceOf(const std::string& path);
 
-// Makes the whole block: content, sector marks, and header with its checksums. REQUIRES: header.length is a multiple of 512.
+// Makes the whole block: content, sector marks, and header with its checksums. REQUIRES:
+// header.length is a multiple of 512.
 void MakeBlock(const BlockHeader& header, char* block);
 
 // What a block read from a place should hold.
 struct BlockExpectation {
   uint64_t run_high = 0, run_low = 0;
-  bool any_run = false;      // blocks of other runs are as good
+  bool any_run = false;  // blocks of other runs are as good
   uint64_t place = 0;
-  bool any_place = false;    // the path may have been another when it was written
+  bool any_place = false;  // the path may have been another when it was written
   uint64_t offset = 0;
   uint32_t length = 0;
-  uint32_t generation = 0;   // what this run wrote last; 0 when not known
+  uint32_t generation = 0;  // what this run wrote last; 0 when not known
 };
 
 enum class BlockState { kGood, kCorrupt, kStale, kMisplaced, kTorn, kNeverWritten };

@@ -6,7 +6,8 @@
 
 namespace lockstep::worker {
 
-absl::StatusOr<BlockSpace> BlockSpace::Make(const std::vector<Extent>& extents, uint64_t length_bytes, uint64_t align_bytes) {
+absl::StatusOr<BlockSpace> BlockSpace::Make(const std::vector<Extent>& extents,
+                                            uint64_t length_bytes, uint64_t align_bytes) {
   BlockSpace space;
   space.align_ = align_bytes;
   bool equal = true;
@@ -19,15 +20,16 @@ absl::StatusOr<BlockSpace> BlockSpace::Make(const std::vector<Extent>& extents, 
     space.blocks_ += blocks;
   }
   if (space.blocks_ == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("not one block of ", length_bytes, " bytes fits into the worker's part of the target"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "not one block of ", length_bytes, " bytes fits into the worker's part of the target"));
   }
   space.per_run_ = equal ? space.runs_[0].blocks : 0;
   return space;
 }
 
 BlockSpace::Place BlockSpace::Search(uint64_t block) const {
-  const auto after = std::upper_bound(runs_.begin(), runs_.end(), block, [](uint64_t b, const Run& run) { return b < run.first; });
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), block,
+                                      [](uint64_t b, const Run& run) { return b < run.first; });
   const Run& run = *(after - 1);
   return {run.file, run.offset + (block - run.first) * align_};
 }

@@ -7,8 +7,9 @@
 
 namespace lockstep::worker {
 
-// The places that I/Os of one length may begin at on one worker: slices of files or devices, one after the other, and in
-// each every multiple of the alignment from which the whole I/O fits. Numbered from 0. Immutable; thread-safe.
+// The places that I/Os of one length may begin at on one worker: slices of files or devices, one
+// after the other, and in each every multiple of the alignment from which the whole I/O fits.
+// Numbered from 0. Immutable; thread-safe.
 class BlockSpace {
  public:
   // Part of an open file: bytes [begin, end) may be touched.
@@ -32,10 +33,12 @@ class BlockSpace {
 
   BlockSpace() = default;
   // Blocks of one size, side by side. INVALID_ARGUMENT when not one fits.
-  static absl::StatusOr<BlockSpace> Make(const std::vector<Extent>& extents, uint64_t block_size_bytes) {
+  static absl::StatusOr<BlockSpace> Make(const std::vector<Extent>& extents,
+                                         uint64_t block_size_bytes) {
     return Make(extents, block_size_bytes, block_size_bytes);
   }
-  static absl::StatusOr<BlockSpace> Make(const std::vector<Extent>& extents, uint64_t length_bytes, uint64_t align_bytes);
+  static absl::StatusOr<BlockSpace> Make(const std::vector<Extent>& extents, uint64_t length_bytes,
+                                         uint64_t align_bytes);
 
   uint64_t blocks() const { return blocks_; }
   uint64_t align_bytes() const { return align_; }

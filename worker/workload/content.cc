@@ -8,7 +8,8 @@
 namespace lockstep::worker {
 namespace {
 
-// Four xorshift64 generators (G. Marsaglia 2003) side by side, which compilers turn into vector instructions.
+// Four xorshift64 generators (G. Marsaglia 2003) side by side, which compilers turn into vector
+// instructions.
 void FillRandom(char* bytes, size_t length, uint64_t seed) {
   constexpr int kLanes = 4;
   uint64_t lanes[kLanes];
@@ -39,9 +40,12 @@ void FillContent(char* block, size_t length, double compressed_ratio, uint64_t s
 
 void StampContent(char* block, size_t length, uint64_t offset, uint64_t number) {
   const uint64_t stamp[2] = {offset, number};
-  // At another line of the unit each time: the first lines of all blocks would share one set of the processor's cache.
+  // At another line of the unit each time: the first lines of all blocks would share one set of the
+  // processor's cache.
   const size_t line = number % 4 * 64;
-  for (size_t at = line; at + sizeof stamp <= length; at += kContentUnit) memcpy(block + at, stamp, sizeof stamp);
+  for (size_t at = line; at + sizeof stamp <= length; at += kContentUnit) {
+    memcpy(block + at, stamp, sizeof stamp);
+  }
 }
 
 }  // namespace lockstep::worker

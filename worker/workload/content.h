@@ -17,11 +17,12 @@ inline constexpr uint32_t kDuplicateBlocks = 16;
 // Content is made in units of this many bytes: the first part of each random, the rest zeros.
 inline constexpr size_t kContentUnit = 4096;
 
-// Fills a block: per unit the share that does not compress away with pseudo-random bytes of `seed`, the rest with zeros.
-// Equal arguments give equal bytes. Pure.
+// Fills a block: per unit the share that does not compress away with pseudo-random bytes of `seed`,
+// the rest with zeros. Equal arguments give equal bytes. Pure.
 void FillContent(char* block, size_t length, double compressed_ratio, uint64_t seed);
 
-// Makes a block differ from all others: 16 bytes near the start of each unit, of which no two blocks of a thread have the same.
+// Makes a block differ from all others: 16 bytes near the start of each unit, of which no two
+// blocks of a thread have the same.
 void StampContent(char* block, size_t length, uint64_t offset, uint64_t number);
 
 }  // namespace lockstep::worker

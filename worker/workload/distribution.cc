@@ -15,14 +15,16 @@ class UniformDistribution final : public Distribution {
   const uint64_t size_;
 };
 
-// A draw that is rejected this often in a row comes from parameters that no distribution has: it is uniform then, so that a thread is
-// never kept from hearing that it is to stop. Of valid ones less than one draw in 10^19 is.
+// A draw that is rejected this often in a row comes from parameters that no distribution has: it is
+// uniform then, so that a thread is never kept from hearing that it is to stop. Of valid ones less
+// than one draw in 10^19 is.
 constexpr int kMostDraws = 128;
 
 // Where a popularity rank lies.
 class Layout {
  public:
-  Layout(uint64_t size, bool clustered, uint64_t seed) : clustered_(clustered), order_(size, seed) {}
+  Layout(uint64_t size, bool clustered, uint64_t seed)
+      : clustered_(clustered), order_(size, seed) {}
   uint64_t At(uint64_t rank) const { return clustered_ ? rank : order_.At(rank); }
 
  private:
@@ -30,8 +32,8 @@ class Layout {
   const Permutation order_;
 };
 
-// Rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
-// distributions", ACM TOMACS 6 (1996). Exact for every theta > 0, one included.
+// Rejection-inversion: W. Hörmann and G. Derflinger, "Rejection-inversion to generate variates from
+// monotone discrete distributions", ACM TOMACS 6 (1996). Exact for every theta > 0, one included.
 class ZipfDistribution final : public Distribution {
  public:
   ZipfDistribution(const ZipfPlaces& zipf, uint64_t size, uint64_t seed)
@@ -47,7 +49,9 @@ class ZipfDistribution final : public Distribution {
       const double u = last_ + random->Unit() * (first_ - last_);
       const double x = Inverse(u);
       const double k = std::clamp(std::floor(x + 0.5), 1.0, static_cast<double>(size_));
-      if (k - x <= slack_ || u >= Integral(k + 0.5) - Density(k)) return layout_.At(static_cast<uint64_t>(k) - 1);
+      if (k - x <= slack_ || u >= Integral(k + 0.5) - Density(k)) {
+        return layout_.At(static_cast<uint64_t>(k) - 1);
+      }
     }
     return random->Below(size_);
   }
@@ -78,11 +82,14 @@ class ZipfDistribution final : public Distribution {
 class ParetoDistribution final : public Distribution {
  public:
   ParetoDistribution(const ParetoPlaces& pareto, uint64_t size, uint64_t seed)
-      : size_(size), power_(std::log(pareto.h) / std::log(1 - pareto.h)), layout_(size, pareto.clustered, seed) {}
+      : size_(size),
+        power_(std::log(pareto.h) / std::log(1 - pareto.h)),
+        layout_(size, pareto.clustered, seed) {}
 
   uint64_t Draw(Random* random) const override {
     const double rank = std::pow(random->Unit(), power_) * static_cast<double>(size_);
-    return layout_.At(rank >= 0 && rank < static_cast<double>(size_) ? static_cast<uint64_t>(rank) : size_ - 1);
+    return layout_.At(rank >= 0 && rank < static_cast<double>(size_) ? static_cast<uint64_t>(rank)
+                                                                     : size_ - 1);
   }
 
  private:
@@ -95,11 +102,14 @@ class ParetoDistribution final : public Distribution {
 class NormalDistribution final : public Distribution {
  public:
   NormalDistribution(const NormalPlaces& normal, uint64_t size)
-      : size_(static_cast<double>(size)), center_(normal.center * size_), deviation_(normal.deviation * size_) {}
+      : size_(static_cast<double>(size)),
+        center_(normal.center * size_),
+        deviation_(normal.deviation * size_) {}
 
   uint64_t Draw(Random* random) const override {
     constexpr double kTwoPi = 6.283185307179586;
-    // Far from the target's middle, or with a wide deviation, most draws fall outside: more are needed here.
+    // Far from the target's middle, or with a wide deviation, most draws fall outside: more are
+    // needed here.
     for (int draw = 0; draw < 64 * kMostDraws; ++draw) {
       const double radius = std::sqrt(-2 * std::log(1 - random->Unit()));
       const double place = center_ + deviation_ * radius * std::cos(kTwoPi * random->Unit());
@@ -123,9 +133,11 @@ class ZonedDistribution final : public Distribution {
     for (const ZonedPlaces::Zone& zone : zoned.zones) total += zone.draws;
     for (const ZonedPlaces::Zone& zone : zoned.zones) {
       draws += zone.draws / total;
-      const uint64_t first = std::min(static_cast<uint64_t>(begin * static_cast<double>(size)), size - 1);
+      const uint64_t first =
+          std::min(static_cast<uint64_t>(begin * static_cast<double>(size)), size - 1);
       begin += zone.size;
-      const uint64_t end = std::min(static_cast<uint64_t>(begin * static_cast<double>(size) + 0.5), size);
+      const uint64_t end =
+          std::min(static_cast<uint64_t>(begin * static_cast<double>(size) + 0.5), size);
       zones_.push_back({draws, first, std::max(end, first + 1) - first});
     }
   }
@@ -152,11 +164,21 @@ std::unique_ptr<Distribution> MakeDistribution(const Places& places, uint64_t si
   struct Maker {
     uint64_t size;
     uint64_t seed;
-    std::unique_ptr<Distribution> operator()(const UniformPlaces&) const { return std::make_unique<UniformDistribution>(size); }
-    std::unique_ptr<Distribution> operator()(const ZipfPlaces& p) const { return std::make_unique<ZipfDistribution>(p, size, seed); }
-    std::unique_ptr<Distribution> operator()(const ParetoPlaces& p) const { return std::make_unique<ParetoDistribution>(p, size, seed); }
-    std::unique_ptr<Distribution> operator()(const NormalPlaces& p) const { return std::make_unique<NormalDistribution>(p, size); }
-    std::unique_ptr<Distribution> operator()(const ZonedPlaces& p) const { return std::make_unique<ZonedDistribution>(p, size); }
+    std::unique_ptr<Distribution> operator()(const UniformPlaces&) const {
+      return std::make_unique<UniformDistribution>(size);
+    }
+    std::unique_ptr<Distribution> operator()(const ZipfPlaces& p) const {
+      return std::make_unique<ZipfDistribution>(p, size, seed);
+    }
+    std::unique_ptr<Distribution> operator()(const ParetoPlaces& p) const {
+      return std::make_unique<ParetoDistribution>(p, size, seed);
+    }
+    std::unique_ptr<Distribution> operator()(const NormalPlaces& p) const {
+      return std::make_unique<NormalDistribution>(p, size);
+    }
+    std::unique_ptr<Distribution> operator()(const ZonedPlaces& p) const {
+      return std::make_unique<ZonedDistribution>(p, size);
+    }
   };
   return std::visit(Maker{size, seed}, places);
 }

@@ -33,15 +33,16 @@ struct ZonedPlaces {
 };
 using Places = std::variant<UniformPlaces, ZipfPlaces, ParetoPlaces, NormalPlaces, ZonedPlaces>;
 
-// Draws block numbers in [0, size) by a popularity, in constant memory and time. Immutable but for the caller's Random;
-// thread-safe.
+// Draws block numbers in [0, size) by a popularity, in constant memory and time. Immutable but for
+// the caller's Random; thread-safe.
 class Distribution {
  public:
   virtual ~Distribution() = default;
   virtual uint64_t Draw(Random* random) const = 0;
 };
 
-// Scattered popular blocks lie where `seed` puts them. REQUIRES: size > 0, and parameters in their ranges.
+// Scattered popular blocks lie where `seed` puts them. REQUIRES: size > 0, and parameters in their
+// ranges.
 std::unique_ptr<Distribution> MakeDistribution(const Places& places, uint64_t size, uint64_t seed);
 
 }  // namespace lockstep::worker

@@ -6,9 +6,10 @@
 
 namespace lockstep::worker {
 
-// A pseudo-random order of the numbers 0 … size-1, in constant memory: a Feistel network of four rounds over the smallest
-// even power of two that holds them, walked on while it leads outside (M. Luby and C. Rackoff 1988; J. Black and P. Rogaway,
-// "Ciphers with arbitrary finite domains", 2002). Equal keys give equal orders. Immutable; thread-safe.
+// A pseudo-random order of the numbers 0 … size-1, in constant memory: a Feistel network of four
+// rounds over the smallest even power of two that holds them, walked on while it leads outside (M.
+// Luby and C. Rackoff 1988; J. Black and P. Rogaway, "Ciphers with arbitrary finite domains",
+// 2002). Equal keys give equal orders. Immutable; thread-safe.
 class Permutation {
  public:
   // REQUIRES: size > 0.
@@ -35,7 +36,8 @@ class Permutation {
     uint64_t left = value >> half_;
     uint64_t right = value & mask_;
     for (uint64_t key : keys_) {
-      uint64_t mixed = (right ^ key) * 0x9e3779b97f4a7c15u;  // Fibonacci hashing, D. Knuth, volume 3, 6.4
+      // Fibonacci hashing, D. Knuth, volume 3, 6.4
+      uint64_t mixed = (right ^ key) * 0x9e3779b97f4a7c15u;
       mixed ^= mixed >> 32;
       mixed *= 0xd6e8feb86659fd93u;
       const uint64_t next = left ^ ((mixed >> 29) & mask_);

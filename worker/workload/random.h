@@ -6,8 +6,8 @@
 
 namespace lockstep::worker {
 
-// xoshiro256++ 1.0 (D. Blackman and S. Vigna, "Scrambled linear pseudorandom number generators", 2021).
-// Not thread-safe; equal seeds give equal sequences on every machine.
+// xoshiro256++ 1.0 (D. Blackman and S. Vigna, "Scrambled linear pseudorandom number generators",
+// 2021). Not thread-safe; equal seeds give equal sequences on every machine.
 class Random {
  public:
   explicit Random(uint64_t seed) {

@@ -10,7 +10,9 @@ constexpr double kLostNs = 1e7;
 Schedule::Schedule(const Options& options)
     : options_(options),
       rate_per_ns_(options.rate_per_second / 1e9),
-      slope_(options.ramp_ns > 0 ? rate_per_ns_ * (options.ramp_to - 1) / static_cast<double>(options.ramp_ns) : 0),
+      slope_(options.ramp_ns > 0
+                 ? rate_per_ns_ * (options.ramp_to - 1) / static_cast<double>(options.ramp_ns)
+                 : 0),
       random_(options.seed) {
   arrivals_ = options.poisson ? 0 : options.shift;
   if (options.poisson) {
@@ -32,7 +34,8 @@ double Schedule::Expected(int64_t at_ns) const {
   return ramp * (rate_per_ns_ + slope_ * ramp / 2) + (at - ramp) * rate_per_ns_ * options_.ramp_to;
 }
 
-// Inverts Expected(): the arrivals of a process of changing rate are those of the unit-rate process on the integrated clock.
+// Inverts Expected(): the arrivals of a process of changing rate are those of the unit-rate process
+// on the integrated clock.
 int64_t Schedule::InstantOf(double arrivals) const {
   if (slope_ == 0) return static_cast<int64_t>(arrivals / rate_per_ns_);
   const double ramp = static_cast<double>(options_.ramp_ns);
