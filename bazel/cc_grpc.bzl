@@ -10,7 +10,8 @@ def cc_grpc_library(name, src, deps = [], visibility = None):
       visibility: of the library.
     """
     base = native.package_name() + "/" + src[:-len(".proto")]
-    outs = [src[:-len(".proto")] + ending for ending in [".pb.h", ".pb.cc", ".grpc.pb.h", ".grpc.pb.cc"]]
+    endings = [".pb.h", ".pb.cc", ".grpc.pb.h", ".grpc.pb.cc"]
+    outs = [src[:-len(".proto")] + ending for ending in endings]
     protos = name + "_protos"
     native.filegroup(
         name = protos,

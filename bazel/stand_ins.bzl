@@ -51,7 +51,14 @@ def bazel_stand_ins():
     _write_defs(
         name = "rules_cc",
         folder = "cc",
-        rules = ["cc_binary", "cc_import", "cc_library", "cc_test", "cc_toolchain", "cc_toolchain_suite"],
+        rules = [
+            "cc_binary",
+            "cc_import",
+            "cc_library",
+            "cc_test",
+            "cc_toolchain",
+            "cc_toolchain_suite",
+        ],
     )
     _write_defs(
         name = "rules_java",

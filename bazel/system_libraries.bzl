@@ -33,7 +33,13 @@ def _library(ctx, name, packages):
     defines = [%s],
     linkopts = [%s],
 )
-""" % (name, _quoted([folder + "/**/*.h" for folder in includes]), _quoted(includes), _quoted(defines), _quoted(wrapped))
+""" % (
+        name,
+        _quoted([folder + "/**/*.h" for folder in includes]),
+        _quoted(includes),
+        _quoted(defines),
+        _quoted(wrapped),
+    )
 
 def _system_libraries_impl(ctx):
     build = ['package(default_visibility = ["//visibility:public"])\n']

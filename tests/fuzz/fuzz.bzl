@@ -1,4 +1,5 @@
-"""fuzz_target: NAME_fuzz.cc as a libFuzzer program (clang only, by tools/fuzz), and as a test that replays its corpus."""
+"""fuzz_target: NAME_fuzz.cc as a libFuzzer program (by tools/fuzz), and as a test of its corpus."""
+
 
 def fuzz_target(name, deps):
     native.cc_binary(
