@@ -1,4 +1,5 @@
 """Writes files as C++ constants; see bazel/embed.bzl."""
+
 import argparse
 import os
 
@@ -9,7 +10,7 @@ def literal(data: bytes) -> str:
     for byte in data:
         char = chr(byte)
         plain = 32 <= byte < 127 and char not in '"\\?'
-        line.append(char if plain else "\\%03o" % byte)
+        line.append(char if plain else f"\\{byte:03o}")
         if byte == 10 or len(line) >= 400:
             lines.append('"' + "".join(line) + '"')
             line = []
@@ -25,18 +26,26 @@ def main() -> None:
     options = parser.parse_args()
     space, function = options.function.rsplit("::", 1)
     with open(options.header, "w", encoding="ascii") as out:
-        out.write("#pragma once\n\n#include <vector>\n\n#include \"common/embedded_file.h\"\n\n"
-                  f"namespace {space} {{\n\n"
-                  f"const std::vector<::lockstep::common::EmbeddedFile>& {function}();\n\n}}\n")
+        out.write(
+            '#pragma once\n\n#include <vector>\n\n#include "common/embedded_file.h"\n\n'
+            f"namespace {space} {{\n\n"
+            f"const std::vector<::lockstep::common::EmbeddedFile>& {function}();\n\n}}\n"
+        )
     with open(options.source, "w", encoding="ascii") as out:
-        out.write(f"#include \"{options.include}\"\n\nnamespace {space} {{\n\n"
-                  f"const std::vector<::lockstep::common::EmbeddedFile>& {function}() {{\n"
-                  "  static const auto* files = new std::vector<::lockstep::common::EmbeddedFile>{\n")
+        out.write(
+            f'#include "{options.include}"\n\nnamespace {space} {{\n\n'
+            f"const std::vector<::lockstep::common::EmbeddedFile>& {function}() {{\n"
+            "  static const auto* files = new std::vector<::lockstep::common::EmbeddedFile>{\n"
+        )
         for path in options.files:
             with open(path, "rb") as source:
                 data = source.read()
-            name = path.split(options.strip_prefix, 1)[-1] if options.strip_prefix else os.path.basename(path)
-            out.write(f"    {{\"{name}\", std::string({literal(data)}, {len(data)})}},\n")
+            name = (
+                path.split(options.strip_prefix, 1)[-1]
+                if options.strip_prefix
+                else os.path.basename(path)
+            )
+            out.write(f'    {{"{name}", std::string({literal(data)}, {len(data)})}},\n')
         out.write("  };\n  return *files;\n}\n\n}\n")
 
 

@@ -1,8 +1,10 @@
-"""bench faults: real processes killed, stopped, cut off and filled up at random instants of jobs. Every run must end as its policy says,
-and what was acknowledged must be stored once: no interval of a worker that took part to the end is missing, none is there twice, and the
-report's figures are those of the rows. With --asan the programs are built with the address and undefined-behaviour sanitizers, and what
-those find is counted.
+"""bench faults: real processes killed, stopped, cut off and filled up at random instants of jobs.
+Every run must end as its policy says, and what was acknowledged must be stored once: no interval of
+a worker that took part to the end is missing, none is there twice, and the report's figures are
+those of the rows. With --asan the programs are built with the address and undefined-behaviour
+sanitizers, and what those find is counted.
 """
+
 import argparse
 import glob
 import json
@@ -24,7 +26,9 @@ SECONDS = 6
 
 
 class Campaign:
-    """A fleet of three workers in namespaces, on which job after job is run while something is done to it."""
+    """A fleet of three workers in namespaces, on which job after job is run while something is done
+    to it.
+    """
 
     def __init__(self, seed):
         self.random = pick(seed)
@@ -44,7 +48,11 @@ class Campaign:
             self.fleet.__enter__()
             stop(self.fleet.controller)
             self.fleet.start_controller(listen=f"{self.hosts.gateway}:0")
-            self.environment = {**os.environ, "NO_COLOR": "1", "LOCKSTEP_CONTROLLER": self.fleet.address}
+            self.environment = {
+                **os.environ,
+                "NO_COLOR": "1",
+                "LOCKSTEP_CONTROLLER": self.fleet.address,
+            }
             for i in range(3):
                 self.start_worker(i)
             self.await_workers()
@@ -65,8 +73,19 @@ class Campaign:
         self.hosts.close()
 
     def start_worker(self, i):
-        words = self.hosts.words(i, f"{BIN}/lockstep-worker", "--insecure-plaintext", "--controller", self.fleet.address, "--name", f"node{i}", "--allow", self.fleet.data,
-                                 "--state-dir", os.path.join(self.fleet.directory, f"worker-{i}"))
+        words = self.hosts.words(
+            i,
+            f"{BIN}/lockstep-worker",
+            "--insecure-plaintext",
+            "--controller",
+            self.fleet.address,
+            "--name",
+            f"node{i}",
+            "--allow",
+            self.fleet.data,
+            "--state-dir",
+            os.path.join(self.fleet.directory, f"worker-{i}"),
+        )
         self.fleet.workers[i] = self.fleet.spawn(f"node{i}", words)
 
     def worker_pid(self, i):
@@ -74,7 +93,15 @@ class Campaign:
         return program(self.fleet.workers[i].pid)
 
     def lockstep(self, *words, stdin=None, timeout=60):
-        return subprocess.run([f"{BIN}/lockstep", "--insecure-plaintext", *words], input=stdin, capture_output=True, text=True, timeout=timeout, env=self.environment, check=False)
+        return subprocess.run(
+            [f"{BIN}/lockstep", "--insecure-plaintext", *words],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=self.environment,
+            check=False,
+        )
 
     def sql(self, query):
         done = self.lockstep("sql", "--csv", "-c", query)
@@ -83,7 +110,9 @@ class Campaign:
         return [line.split(",") for line in done.stdout.splitlines()[1:]]
 
     def await_workers(self):
-        wait_for("the workers", lambda: self.lockstep("status").stdout.count("3 workers attached"), 60)
+        wait_for(
+            "the workers", lambda: self.lockstep("status").stdout.count("3 workers attached"), 60
+        )
 
     # --- What is done to it; each returns what undoes it. ---
 
@@ -113,7 +142,12 @@ class Campaign:
         self.fleet.resume_postgres()
 
     def kill_backend(self):
-        pids = subprocess.run(["pgrep", "-P", str(self.fleet.postmaster()), "-f", "postgres: lockstep"], capture_output=True, text=True, check=False).stdout.split()
+        pids = subprocess.run(
+            ["pgrep", "-P", str(self.fleet.postmaster()), "-f", "postgres: lockstep"],
+            capture_output=True,
+            text=True,
+            check=False,
+        ).stdout.split()
         if pids:
             os.kill(int(self.random.choice(pids)), signal.SIGKILL)
 
@@ -143,7 +177,9 @@ class Campaign:
         self.fleet.controller.send_signal(signal.SIGCONT)
 
     def fill_spool(self):
-        """The store is away for longer than the spool lasts: it is made small by restarting the controller with another limit."""
+        """The store is away for longer than the spool lasts: it is made small by restarting the
+        controller with another limit.
+        """
         data = os.path.join(self.fleet.state, "postgres", "data")
         kept = list(self.fleet.controller_flags)
         self.fleet.controller_flags += ["--spool-mib", "0.003"]
@@ -158,7 +194,18 @@ class Campaign:
             self.fleet.controller_flags = kept
         self.full = True
 
-    FAULTS = (kill_controller, kill_controller, kill_worker, kill_postgres, pause_postgres, kill_backend, partition, pause_worker, pause_controller, fill_spool)
+    FAULTS = (
+        kill_controller,
+        kill_controller,
+        kill_worker,
+        kill_postgres,
+        pause_postgres,
+        kill_backend,
+        partition,
+        pause_worker,
+        pause_controller,
+        fill_spool,
+    )
 
     # --- One run. ---
 
@@ -167,10 +214,25 @@ class Campaign:
         self.hurt = self.full = False
         self.least = 1 if policy == "abort" else self.random.randint(1, 3)
         least = "" if policy == "abort" else f"min_hosts: {self.least}\n"
-        job = files_job(self.fleet.data, hosts=3, duration=f"{SECONDS}s", extra=f"store_filesystem: true\non_worker_loss: {policy}\n{least}deadlines: {{rejoin: 15s, drain: 2s}}")
-        process = subprocess.Popen([f"{BIN}/lockstep", "--insecure-plaintext", "run", "-", "--format", "json"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment)
+        job = files_job(
+            self.fleet.data,
+            hosts=3,
+            duration=f"{SECONDS}s",
+            extra=f"store_filesystem: true\non_worker_loss: {policy}\n{least}deadlines: "
+            f"{{rejoin: 15s, drain: 2s}}",
+        )
+        process = subprocess.Popen(
+            [f"{BIN}/lockstep", "--insecure-plaintext", "run", "-", "--format", "json"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.environment,
+        )
         answer = []
-        reader = threading.Thread(target=lambda: answer.append(process.communicate(job)), daemon=True)
+        reader = threading.Thread(
+            target=lambda: answer.append(process.communicate(job)), daemon=True
+        )
         reader.start()
         for _ in range(self.random.randint(1, 4)):
             time.sleep(self.random.uniform(0.2, 3))
@@ -201,7 +263,11 @@ class Campaign:
             report = json.loads(answer[0])
         except ValueError:
             return self.problems.append(f"{what}: no report: {answer[1][-300:]}")
-        run_id, state, degraded = report["run"]["runId"], report["run"]["state"], report["run"]["degraded"]
+        run_id, state, degraded = (
+            report["run"]["runId"],
+            report["run"]["state"],
+            report["run"]["degraded"],
+        )
         here = f"run_id = '{run_id}'"
         self.done += state == "done"
         self.aborted += state == "aborted"
@@ -209,73 +275,151 @@ class Campaign:
         lost = int(self.sql(f"SELECT count(*) FROM lost_workers WHERE {here}")[0][0])
         if state not in ("done", "aborted"):
             self.problems.append(f"{what}: {state}: {report['run']['outcome']}")
-        # What may end a run: its policy, a spool that is full, and a phase that was begun for the fourth time in vain.
+        # What may end a run: its policy, a spool that is full, and a phase that was begun for the
+        # fourth time in vain.
         outcome = report["run"]["outcome"]
-        by_policy = {"abort": lost > 0, "continue": 3 - lost < max(1, self.least), "retry": "did not return" in outcome and 3 - lost < max(1, self.least)}[policy]
-        if state == "aborted" and not by_policy and not (self.full and "spool" in outcome) and "(attempt 4 of 4)" not in outcome:
+        by_policy = {
+            "abort": lost > 0,
+            "continue": 3 - lost < max(1, self.least),
+            "retry": "did not return" in outcome and 3 - lost < max(1, self.least),
+        }[policy]
+        if (
+            state == "aborted"
+            and not by_policy
+            and not (self.full and "spool" in outcome)
+            and "(attempt 4 of 4)" not in outcome
+        ):
             self.problems.append(f"{what}: aborted without a reason in its policy: {outcome}")
         # A worker that was lost after its last result takes nothing away.
-        if state == "done" and policy == "abort" and any(phase["workersLost"] for phase in report["phases"]):
+        if (
+            state == "done"
+            and policy == "abort"
+            and any(phase["workersLost"] for phase in report["phases"])
+        ):
             self.problems.append(f"{what}: done under abort, though results are missing")
-        if state == "done" and policy == "continue" and 3 - lost < max(1, self.least) and any(phase["workersLost"] for phase in report["phases"]):
-            self.problems.append(f"{what}: done with {3 - lost} hosts, {self.least} were to be left")
+        if (
+            state == "done"
+            and policy == "continue"
+            and 3 - lost < max(1, self.least)
+            and any(phase["workersLost"] for phase in report["phases"])
+        ):
+            self.problems.append(
+                f"{what}: done with {3 - lost} hosts, {self.least} were to be left"
+            )
         if lost and not self.hurt:
             self.problems.append(f"{what}: a worker was lost that nothing was done to")
         if degraded and policy == "abort" and state == "done":
             self.problems.append(f"{what}: degraded and done under abort")
         # Stored once.
-        twice = int(self.sql(f"SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE {here} GROUP BY phase, attempt, worker_index, workload, interval, kind HAVING count(*) > 1) x")[0][0])
+        twice = int(
+            self.sql(
+                f"SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE {here} GROUP BY "
+                "phase, attempt, worker_index, workload, interval, kind HAVING "
+                "count(*) > 1) x"
+            )[0][0]
+        )
         if twice:
             self.problems.append(f"{what}: {twice} samples are stored twice")
-        # Nothing missing: of every worker that delivered its result, all the intervals that it says it sent, and their sum.
-        rows = self.sql("SELECT r.worker_index, r.phase, r.attempt, (r.result ->> 'intervals')::int, (SELECT count(DISTINCT interval) FROM interval_counters c WHERE c.run_id = r.run_id AND c.phase = r.phase AND c.attempt = r.attempt AND c.worker_index = r.worker_index) "
-                        f"FROM worker_results r WHERE r.{here} AND r.result ->> 'intervals' IS NOT NULL")
+        # Nothing missing: of every worker that delivered its result, all the intervals that it says
+        # it sent, and their sum.
+        rows = self.sql(
+            "SELECT r.worker_index, r.phase, r.attempt, (r.result ->> 'intervals')::int, "
+            "(SELECT count(DISTINCT interval) FROM interval_counters c WHERE "
+            "c.run_id = r.run_id AND c.phase = r.phase AND c.attempt = r.attempt AND "
+            "c.worker_index = r.worker_index) "
+            f"FROM worker_results r WHERE r.{here} AND r.result ->> 'intervals' IS NOT NULL"
+        )
         for worker, phase, attempt, said, stored in rows:
             self.intervals += int(stored)
             if said != stored:
-                self.problems.append(f"{what}: worker {worker} sent {said} intervals of phase {phase}.{attempt}, {stored} are stored")
+                self.problems.append(
+                    f"{what}: worker {worker} sent {said} intervals of phase "
+                    f"{phase}.{attempt}, {stored} are stored"
+                )
         # The workers' own sums, which they make apart from their intervals.
-        apart = int(self.sql(f"SELECT count(*) FROM (SELECT phase, attempt, worker_index, workload, kind, interval_class, operations, bytes FROM phase_results WHERE {here} AND metric = 1) r "
-                             f"LEFT JOIN (SELECT phase, attempt, worker_index, workload, kind, interval_class, sum(operations) AS operations, sum(bytes) AS bytes FROM interval_counters WHERE {here} GROUP BY 1, 2, 3, 4, 5, 6) i "
-                             "USING (phase, attempt, worker_index, workload, kind, interval_class) WHERE i.operations IS DISTINCT FROM r.operations OR i.bytes IS DISTINCT FROM r.bytes")[0][0])
+        apart = int(
+            self.sql(
+                "SELECT count(*) FROM (SELECT phase, attempt, worker_index, workload, kind, "
+                f"interval_class, operations, bytes FROM phase_results WHERE {here} "
+                "AND metric = 1) r "
+                "LEFT JOIN (SELECT phase, attempt, worker_index, workload, kind, "
+                "interval_class, sum(operations) AS operations, sum(bytes) AS bytes "
+                f"FROM interval_counters WHERE {here} GROUP BY 1, 2, 3, 4, 5, 6) i "
+                "USING (phase, attempt, worker_index, workload, kind, interval_class) WHERE "
+                "i.operations IS DISTINCT FROM r.operations OR i.bytes IS DISTINCT "
+                "FROM r.bytes"
+            )[0][0]
+        )
         if apart:
-            self.problems.append(f"{what}: {apart} sums of workers are not those of their intervals")
-        gaps = int(self.sql(f"SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE {here} GROUP BY phase, attempt, worker_index HAVING max(interval) + 1 <> count(DISTINCT interval)) x")[0][0])
+            self.problems.append(
+                f"{what}: {apart} sums of workers are not those of their intervals"
+            )
+        gaps = int(
+            self.sql(
+                f"SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE {here} GROUP BY "
+                "phase, attempt, worker_index HAVING max(interval) + 1 <> "
+                "count(DISTINCT interval)) x"
+            )[0][0]
+        )
         if gaps:
             self.problems.append(f"{what}: {gaps} workers' intervals have gaps")
         # What is reported is what is stored.
         if state == "done":
             mix = [p for p in report["phases"] if p["name"] == "mix"][0]
-            total = self.sql("SELECT coalesce(sum(r.operations), 0) FROM phase_results r JOIN phase_overview p USING (run_id, phase, attempt) "
-                             f"WHERE r.{here} AND p.name = 'mix' AND r.interval_class = 2 AND r.metric = 1")[0][0]
+            total = self.sql(
+                "SELECT coalesce(sum(r.operations), 0) FROM phase_results r JOIN "
+                "phase_overview p USING (run_id, phase, attempt) "
+                f"WHERE r.{here} AND p.name = 'mix' AND r.interval_class = 2 AND r.metric = 1"
+            )[0][0]
             if float(total) != mix["total"]["operations"]:
-                self.problems.append(f"{what}: the report says {mix['total']['operations']} operations, the store {total}")
+                self.problems.append(
+                    f"{what}: the report says {mix['total']['operations']} operations, the "
+                    f"store {total}"
+                )
             if not degraded and mix["workersLost"]:
-                self.problems.append(f"{what}: {mix['workersLost']} results are missing and it is not called degraded")
+                self.problems.append(
+                    f"{what}: {mix['workersLost']} results are missing and it is not called "
+                    "degraded"
+                )
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--asan", action="store_true", help="with sanitizers; tools/bench builds the programs so")
+    parser.add_argument(
+        "--asan", action="store_true", help="with sanitizers; tools/bench builds the programs so"
+    )
     flags = parser.parse_args()
     with Campaign(flags.seed) as campaign:
         while sum(campaign.counts.values()) < flags.faults:
             campaign.run()
             if campaign.runs % 5 == 0:
-                print(f"{campaign.runs} runs, {sum(campaign.counts.values())} faults, {len(campaign.problems)} problems", flush=True)
+                print(
+                    f"{campaign.runs} runs, {sum(campaign.counts.values())} faults, "
+                    f"{len(campaign.problems)} problems",
+                    flush=True,
+                )
     for name, count in sorted(campaign.counts.items()):
         print(f"{name:<20} {count:>5}")
-    print(f"{campaign.runs} runs: {campaign.done} done ({campaign.degraded} degraded), {campaign.aborted} aborted; {campaign.intervals} intervals checked")
+    print(
+        f"{campaign.runs} runs: {campaign.done} done ({campaign.degraded} degraded), "
+        f"{campaign.aborted} aborted; {campaign.intervals} intervals checked"
+    )
     for problem in campaign.problems:
         print("PROBLEM ", problem)
     loss = [p for p in campaign.problems if "intervals" in p]
     twice = [p for p in campaign.problems if "twice" in p]
     rest = [p for p in campaign.problems if p not in loss and p not in twice]
-    targets = [("acknowledged samples lost: 0", not loss), ("acknowledged samples stored twice: 0", not twice), ("every run ends as its policy says, and what is reported is true", not rest)]
+    targets = [
+        ("acknowledged samples lost: 0", not loss),
+        ("acknowledged samples stored twice: 0", not twice),
+        ("every run ends as its policy says, and what is reported is true", not rest),
+    ]
     if flags.asan:
-        targets.append((f"findings of the sanitizers: {len(campaign.findings)}", not campaign.findings))
+        targets.append(
+            (f"findings of the sanitizers: {len(campaign.findings)}", not campaign.findings)
+        )
         for finding in campaign.findings:
             print(finding)
     for words, met in targets:

@@ -1,6 +1,8 @@
-"""bench hostile: what a run on four hosts notices of somebody who means harm. The same paced load runs in peace and under fire in turn: mixed
-hostile calls of a viewer, eight at once, and idle and slow connections on both ports that say nothing or nonsense.
+"""bench hostile: what a run on four hosts notices of somebody who means harm. The same paced load
+runs in peace and under fire in turn: mixed hostile calls of a viewer, eight at once, and idle and
+slow connections on both ports that say nothing or nonsense.
 """
+
 import argparse
 import os
 import re
@@ -18,7 +20,9 @@ ATTACKER = os.path.join(ROOT, "bazel-bin/tests/attacker")
 
 
 def connect(address, idle, slow, over):
-    """Idle connections that say nothing, and slow ones that drip a byte a second of nonsense; both are opened again when they are closed."""
+    """Idle connections that say nothing, and slow ones that drip a byte a second of nonsense; both
+    are opened again when they are closed.
+    """
     host, port = address.rsplit(":", 1)
     nonsense = b"GET / HTTP/1.1\r\nHost: localhost\r\nX-Slow: " + b"a" * 100000
     sockets = []
@@ -30,6 +34,7 @@ def connect(address, idle, slow, over):
             return connection
         except OSError:
             return None
+
     for i in range(idle + slow):
         sockets.append([open_one(), 0, i >= idle])
         if over.is_set():
@@ -40,7 +45,7 @@ def connect(address, idle, slow, over):
                 entry[:2] = [open_one(), 0]
             elif entry[2]:
                 try:
-                    entry[0].send(nonsense[entry[1]:entry[1] + 1])
+                    entry[0].send(nonsense[entry[1] : entry[1] + 1])
                     entry[1] += 1
                 except OSError:
                     entry[0].close()
@@ -55,10 +60,14 @@ class Bench:
         self.flags = flags
 
     def job(self):
-        return files_job(self.fleet.data, hosts=4, duration=f"{self.flags.seconds}s", workload=", max_iops: 4000")
+        return files_job(
+            self.fleet.data, hosts=4, duration=f"{self.flags.seconds}s", workload=", max_iops: 4000"
+        )
 
     def run(self, attack):
-        """One run; `attack` is called when its load begins. Returns its load phase, and how long `stop` of another, queued run took."""
+        """One run; `attack` is called when its load begins. Returns its load phase, and how long
+        `stop` of another, queued run took.
+        """
         running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=self.job())
         self.fleet.await_phase("mix")
         threads = attack()
@@ -71,19 +80,48 @@ class Bench:
         for thread in threads:
             thread.join()
         if running.returncode != 0 or stopped.status != 0:
-            raise SystemExit(f"the run ended with {running.returncode}, stop with {stopped.status}:\n{out[-2000:]}\n{err[-2000:]}\n{stopped}")
-        report = self.fleet.lockstep("report", self.fleet.sql("SELECT run_id FROM runs WHERE state = 'done' ORDER BY submitted_at DESC LIMIT 1")[0][0], "--format", "json").json()
+            raise SystemExit(
+                f"the run ended with {running.returncode}, stop with "
+                f"{stopped.status}:\n{out[-2000:]}\n{err[-2000:]}\n{stopped}"
+            )
+        report = self.fleet.lockstep(
+            "report",
+            self.fleet.sql(
+                "SELECT run_id FROM runs WHERE state = 'done' ORDER BY submitted_at DESC LIMIT 1"
+            )[0][0],
+            "--format",
+            "json",
+        ).json()
         return next(phase for phase in report["phases"] if phase["name"] == "mix"), took
 
     def fire(self):
         self.over = threading.Event()
 
         def storm():
-            self.said = subprocess.run([ATTACKER, "storm", "--controller", self.fleet.address, "--calls", str(self.flags.calls), "--parallel", "8"], capture_output=True, text=True, check=False).stdout
+            self.said = subprocess.run(
+                [
+                    ATTACKER,
+                    "storm",
+                    "--controller",
+                    self.fleet.address,
+                    "--calls",
+                    str(self.flags.calls),
+                    "--parallel",
+                    "8",
+                ],
+                capture_output=True,
+                text=True,
+                check=False,
+            ).stdout
+
         threads = [threading.Thread(target=storm)]
         http = self.fleet.url.split("//")[1].rstrip("/")
         for address in (self.fleet.address, http):
-            threads.append(threading.Thread(target=connect, args=(address, self.flags.idle, self.flags.slow, self.over)))
+            threads.append(
+                threading.Thread(
+                    target=connect, args=(address, self.flags.idle, self.flags.slow, self.over)
+                )
+            )
         for thread in threads:
             thread.start()
         threading.Timer(self.flags.seconds, self.over.set).start()
@@ -101,16 +139,30 @@ class Bench:
                 for fire in (False, True):
                     mix, took = self.run(self.fire if fire else lambda: [])
                     rows.append((fire, mix["total"]["iops"], mix["startSkewNs"] / 1e3, took))
-                    print(f"round {i + 1} {'under fire' if fire else 'in peace  '}: {rows[-1][1]:>8,.0f} IOPS, start skew {rows[-1][2]:>7,.0f} µs, stop answered in {took:.2f} s", flush=True)
+                    print(
+                        f"round {i + 1} {'under fire' if fire else 'in peace  '}: "
+                        f"{rows[-1][1]:>8,.0f} IOPS, start skew {rows[-1][2]:>7,.0f} "
+                        f"µs, stop answered in {took:.2f} s",
+                        flush=True,
+                    )
             print(self.said)
             lost = int(fleet.sql("SELECT count(*) FROM lost_workers")[0][0])
             memory = self.memory_mib()
 
         def best(fire, column, choose):
             return choose(row[column] for row in rows if row[0] == fire)
+
         ratio = sum(r[1] for r in rows if r[0]) / sum(r[1] for r in rows if not r[0])
-        print(f"IOPS under fire / in peace: {ratio:.3f}; controller's memory at most {memory:.0f} MiB; workers lost: {lost}")
-        targets = [("the run's IOPS within 2 %", abs(ratio - 1) <= 0.02), ("stop answers within 1 s", best(True, 3, max) <= 1), ("the controller stays under 256 MiB", memory < 256), ("no worker is lost", lost == 0)]
+        print(
+            f"IOPS under fire / in peace: {ratio:.3f}; controller's memory at most "
+            f"{memory:.0f} MiB; workers lost: {lost}"
+        )
+        targets = [
+            ("the run's IOPS within 2 %", abs(ratio - 1) <= 0.02),
+            ("stop answers within 1 s", best(True, 3, max) <= 1),
+            ("the controller stays under 256 MiB", memory < 256),
+            ("no worker is lost", lost == 0),
+        ]
         for words, met in targets:
             print(f"{'met    ' if met else 'NOT MET'}  {words}")
         met = sum(1 for _, ok in targets if ok)

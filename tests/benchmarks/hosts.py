@@ -1,11 +1,14 @@
-"""Hosts on one machine: network namespaces on a bridge, each with a host name and a monotonic clock of its own; links that delay; and
-firewall rules that cut them. The kernel underneath is one, so that true instants can be compared."""
+"""Hosts on one machine: network namespaces on a bridge, each with a host name and a monotonic clock
+of its own; links that delay; and firewall rules that cut them. The kernel underneath is one, so
+that true instants can be compared.
+"""
+
 import os
 import random
 import subprocess
 
-from fleet import ROOT  # noqa: E402
-from machine import Machine, run  # noqa: E402
+from fleet import ROOT
+from machine import Machine, run
 
 
 class Hosts(Machine):
@@ -36,7 +39,19 @@ class Hosts(Machine):
             name = f"{self.tag}n{i}"
             run("ip", "netns", "add", name)
             self.callback(subprocess.run, ["ip", "netns", "del", name], check=False)
-            run("ip", "link", "add", f"{self.tag}v{i}", "type", "veth", "peer", "name", "eth0", "netns", name)
+            run(
+                "ip",
+                "link",
+                "add",
+                f"{self.tag}v{i}",
+                "type",
+                "veth",
+                "peer",
+                "name",
+                "eth0",
+                "netns",
+                name,
+            )
             run("ip", "link", "set", f"{self.tag}v{i}", "master", self.bridge, "up")
             run("ip", "-n", name, "addr", "add", f"{self.address(i)}/24", "dev", "eth0")
             run("ip", "-n", name, "link", "set", "eth0", "up")
@@ -50,23 +65,51 @@ class Hosts(Machine):
     def words(self, host, *command):
         """How a command is run on a host."""
         own_clock = ["--time", "--monotonic", str(self.offsets[host])] if self.offsets[host] else []
-        return ["ip", "netns", "exec", self.names[host], "unshare", "--uts", *own_clock, "--fork", "--kill-child", *command]
+        return [
+            "ip",
+            "netns",
+            "exec",
+            self.names[host],
+            "unshare",
+            "--uts",
+            *own_clock,
+            "--fork",
+            "--kill-child",
+            *command,
+        ]
 
     def cut(self, host):
         """Nothing passes in or out any more."""
-        rules = "add table inet cut; add chain inet cut i { type filter hook input priority 0; policy drop; }; add chain inet cut o { type filter hook output priority 0; policy drop; }"
+        rules = (
+            "add table inet cut; add chain inet cut i "
+            "{ type filter hook input priority 0; policy drop; }; add chain inet cut o "
+            "{ type filter hook output priority 0; policy drop; }"
+        )
         run("ip", "netns", "exec", self.names[host], "nft", rules)
 
     def mend(self, host):
-        subprocess.run(["ip", "netns", "exec", self.names[host], "nft", "delete", "table", "inet", "cut"], check=False, capture_output=True)
+        subprocess.run(
+            ["ip", "netns", "exec", self.names[host], "nft", "delete", "table", "inet", "cut"],
+            check=False,
+            capture_output=True,
+        )
 
 
 class Link:
-    """A forwarder that delays what it passes on (link.cc): seconds up (towards `to`) and down. Serves until close()."""
+    """A forwarder that delays what it passes on (link.cc): seconds up (towards `to`) and down.
+    Serves until close().
+    """
 
     def __init__(self, listen, to, up, down):
         host, port = to.rsplit(":", 1)
-        words = [os.path.join(ROOT, "bazel-bin/tests/link"), listen, host, port, str(round(up * 1e6)), str(round(down * 1e6))]
+        words = [
+            os.path.join(ROOT, "bazel-bin/tests/link"),
+            listen,
+            host,
+            port,
+            str(round(up * 1e6)),
+            str(round(down * 1e6)),
+        ]
         self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
         self.address = f"{listen}:{int(self.process.stdout.readline())}"
 

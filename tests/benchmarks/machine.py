@@ -1,4 +1,5 @@
 """What the benchmarks make on the machine and take away again: files, file systems, devices."""
+
 import contextlib
 import os
 import shutil
@@ -29,7 +30,7 @@ def run(*words):
 
 
 class Machine(contextlib.ExitStack):
-    """Everything made by it is gone when it is left, also after a failure. The devices need root."""
+    """What it made is gone when it is left, also after a failure. The devices need root."""
 
     def directory(self, base):
         path = tempfile.mkdtemp(prefix="ls-bench", dir=base)
@@ -37,7 +38,9 @@ class Machine(contextlib.ExitStack):
         return path
 
     def loop(self, image, direct):
-        device = run("losetup", "--find", "--show", f"--direct-io={'on' if direct else 'off'}", image)
+        device = run(
+            "losetup", "--find", "--show", f"--direct-io={'on' if direct else 'off'}", image
+        )
         self.callback(subprocess.run, ["losetup", "--detach", device], check=False)
         return device
 

@@ -1,4 +1,5 @@
 """Runs tests/attack/attacker.cc."""
+
 import os
 import subprocess
 
@@ -8,7 +9,11 @@ ATTACKER = os.path.join(ROOT, "bazel-bin/tests/attacker")
 
 
 def attack(*words, timeout=300):
-    done = subprocess.run([ATTACKER, *words], capture_output=True, text=True, timeout=timeout, check=False)
+    done = subprocess.run(
+        [ATTACKER, *words], capture_output=True, text=True, timeout=timeout, check=False
+    )
     if done.returncode != 0:
-        raise AssertionError(f"attacker {words}: exit {done.returncode}\n{done.stdout}{done.stderr}")
+        raise AssertionError(
+            f"attacker {words}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        )
     return done.stdout

@@ -1,4 +1,8 @@
-"""A private controller and workers for a test: the real programs, a real PostgreSQL, real sockets, in a temporary directory."""
+"""A private controller and workers for a test: the real programs, a real PostgreSQL, real sockets,
+in a temporary directory.
+"""
+
+import contextlib
 import json
 import os
 import shutil
@@ -19,7 +23,9 @@ signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
 
 
 def needs_root(test):
-    return unittest.skipUnless(os.geteuid() == 0, "needs root: mounts, loop devices or namespaces")(test)
+    return unittest.skipUnless(os.geteuid() == 0, "needs root: mounts, loop devices or namespaces")(
+        test
+    )
 
 
 def wait_for(what, condition, seconds=30.0):
@@ -34,7 +40,9 @@ def wait_for(what, condition, seconds=30.0):
 
 
 def program(pid):
-    """The process that `ip netns exec` and `unshare --fork` (which ignores SIGTERM) were started for: the first that is neither."""
+    """The process that `ip netns exec` and `unshare --fork` (which ignores SIGTERM) were started
+    for: the first that is neither.
+    """
     while True:
         try:
             with open(f"/proc/{pid}/comm", encoding="ascii") as text:
@@ -47,6 +55,18 @@ def program(pid):
         if not children:
             return None
         pid = int(children[0])
+
+
+def io_thread(pid):
+    """An I/O thread of a worker process, or None."""
+    for thread in os.listdir(f"/proc/{pid}/task"):
+        try:
+            with open(f"/proc/{pid}/task/{thread}/comm", encoding="ascii") as text:
+                if text.read().strip() == "lockstep-io":
+                    return thread
+        except OSError:  # it has just ended
+            continue
+    return None
 
 
 def stop(process, number=signal.SIGTERM):
@@ -78,7 +98,9 @@ class Outcome:
 
 
 class Fleet:
-    """Starts a controller with an embedded store and workers named node1, node2, …; use as a context."""
+    """Starts a controller with an embedded store and workers named node1, node2, …; use as a
+    context.
+    """
 
     def __init__(self, workers=2, allow=None, controller_flags=(), worker_flags=(), http=False):
         self.directory = tempfile.mkdtemp(prefix="ls", dir="/tmp")
@@ -123,14 +145,27 @@ class Fleet:
 
     def spawn(self, name, words):
         with open(os.path.join(self.directory, name + ".log"), "ab") as log:
-            self.processes.append(subprocess.Popen(words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True))
+            self.processes.append(
+                subprocess.Popen(
+                    words, stdout=log, stderr=log, stdin=subprocess.DEVNULL, start_new_session=True
+                )
+            )
         return self.processes[-1]
 
     def start_controller(self, listen="127.0.0.1:0"):
         ready = os.path.join(self.directory, "ready")
         if os.path.exists(ready):
             os.unlink(ready)
-        words = [f"{BIN}/lockstep-controller", "--listen", listen, "--state-dir", self.state, "--ready-file", ready, "--allow-store-filesystem"] + self.controller_flags
+        words = [
+            f"{BIN}/lockstep-controller",
+            "--listen",
+            listen,
+            "--state-dir",
+            self.state,
+            "--ready-file",
+            ready,
+            "--allow-store-filesystem",
+        ] + self.controller_flags
         if self.http:
             words += ["--http", "127.0.0.1:0"]
         self.controller = self.spawn("controller", words)
@@ -148,36 +183,55 @@ class Fleet:
 
     def postmaster(self):
         """Of the embedded PostgreSQL."""
-        with open(os.path.join(self.state, "postgres", "data", "postmaster.pid"), encoding="ascii") as text:
+        with open(
+            os.path.join(self.state, "postgres", "data", "postmaster.pid"), encoding="ascii"
+        ) as text:
             return int(text.readline())
 
     def pause_postgres(self):
-        """Stops the embedded PostgreSQL with all its processes: connections stay open, and nothing answers, until resume_postgres()."""
+        """Stops the embedded PostgreSQL with all its processes: connections stay open, and nothing
+        answers, until resume_postgres().
+        """
+
         def pause(pid):
             os.kill(pid, signal.SIGSTOP)
             self.paused.append(pid)
 
         pause(self.postmaster())  # it makes no more of them
-        with open(f"/proc/{self.paused[0]}/task/{self.paused[0]}/children", encoding="ascii") as text:
+        with open(
+            f"/proc/{self.paused[0]}/task/{self.paused[0]}/children", encoding="ascii"
+        ) as text:
             for pid in text.read().split():
                 pause(int(pid))
 
     def resume_postgres(self):
         while self.paused:
-            try:
+            with contextlib.suppress(ProcessLookupError):
                 os.kill(self.paused.pop(), signal.SIGCONT)
-            except ProcessLookupError:
-                pass
 
     def start_worker(self, name, flags=None, controller=None):
-        words = [f"{BIN}/lockstep-worker", "--controller", controller or self.address, "--state-dir", os.path.join(self.directory, "worker-" + name), "--name", name]
+        words = [
+            f"{BIN}/lockstep-worker",
+            "--controller",
+            controller or self.address,
+            "--state-dir",
+            os.path.join(self.directory, "worker-" + name),
+            "--name",
+            name,
+        ]
         for entry in self.allow:
             words += ["--allow", entry]
-        self.workers[name] = self.spawn(name, words + (self.worker_flags if flags is None else flags))
+        self.workers[name] = self.spawn(
+            name, words + (self.worker_flags if flags is None else flags)
+        )
         return self.workers[name]
 
     def wait_attached(self, count, seconds=30):
-        wait_for(f"{count} workers", lambda: len(self.lockstep("status", "--format", "json").json()["workers"]) == count, seconds)
+        wait_for(
+            f"{count} workers",
+            lambda: len(self.lockstep("status", "--format", "json").json()["workers"]) == count,
+            seconds,
+        )
 
     def environment(self):
         return {**os.environ, "LOCKSTEP_CONTROLLER": self.address or "127.0.0.1:1", "NO_COLOR": "1"}
@@ -185,18 +239,38 @@ class Fleet:
     @staticmethod
     def words(words):
         """Store and targets of a test share a file system: its jobs say that they may."""
-        if any(word in ("run", "submit", "plan") for word in words) and "-" in words or "rerun" in words and "--set" in words:
+        if (
+            any(word in ("run", "submit", "plan") for word in words)
+            and "-" in words
+            or "rerun" in words
+            and "--set" in words
+        ):
             return [f"{BIN}/lockstep", *words, "--set", "store_filesystem=true"]
         return [f"{BIN}/lockstep", *words]
 
     def lockstep(self, *words, stdin=None, timeout=120):
         """Runs the command line to its end."""
-        done = subprocess.run(self.words(words), input=stdin, capture_output=True, text=True, timeout=timeout, env=self.environment(), check=False)
+        done = subprocess.run(
+            self.words(words),
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env=self.environment(),
+            check=False,
+        )
         return Outcome(done)
 
     def start_lockstep(self, *words, stdin=None):
         """Starts the command line, with the job on its standard input."""
-        process = subprocess.Popen(self.words(words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.environment())
+        process = subprocess.Popen(
+            self.words(words),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=self.environment(),
+        )
         if stdin is not None:
             process.stdin.write(stdin)
             process.stdin.close()
@@ -213,11 +287,31 @@ class Fleet:
             raise AssertionError(str(done))
         return [line.split(",") for line in done.out.splitlines()[1:]]
 
+    def await_seconds(self, seconds, name="mix"):
+        """Until so many seconds of the phase are stored of every worker that has any."""
+        self.await_phase(name)
+        counted = (
+            "SELECT min(seconds) FROM (SELECT count(DISTINCT interval) AS seconds FROM "
+            "interval_counters c JOIN phase_overview p USING (run_id, phase, attempt) WHERE "
+            f"run_id = last_run() AND p.name = '{name}' GROUP BY worker_index) AS workers"
+        )
+        wait_for(
+            f"{seconds} seconds of {name}", lambda: int(self.sql(counted)[0][0] or 0) >= seconds
+        )
+
     def await_phase(self, name, state="running"):
-        wait_for(f"phase {name} to be {state}", lambda: self.sql(f"SELECT 1 FROM phases WHERE run_id = last_run() AND name = '{name}' AND state = '{state}'"))
+        wait_for(
+            f"phase {name} to be {state}",
+            lambda: self.sql(
+                f"SELECT 1 FROM phases WHERE run_id = last_run() AND name = '{name}' AND "
+                f"state = '{state}'"
+            ),
+        )
 
 
-def files_job(data, hosts=2, duration="2s", extra="", workload="", size="8MiB", tail="  - cleanup:\n"):
+def files_job(
+    data, hosts=2, duration="2s", extra="", workload="", size="8MiB", tail="  - cleanup:\n"
+):
     """A small job: prepare, a random mix, clean-up."""
     return f"""name: small
 hosts: {{count: {hosts}}}
@@ -237,6 +331,7 @@ phases:
 
 class FleetTest(unittest.TestCase):
     """Tests that share one fleet of two workers."""
+
     workers = 2
     fleet_options = {}
 
@@ -252,5 +347,3 @@ class FleetTest(unittest.TestCase):
     def ok(self, outcome, status=0):
         self.assertEqual(outcome.status, status, str(outcome))
         return outcome
-
-

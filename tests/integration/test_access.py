@@ -1,4 +1,5 @@
 """Who may do what: roles, certificates, the reading role, and texts and addresses that deceive."""
+
 import os
 import re
 import shutil
@@ -14,7 +15,10 @@ from fleet import BIN, ROOT, Fleet, FleetTest, files_job, needs_root, wait_for
 from test_tls import Authority
 
 SECURITY = os.path.join(ROOT, "docs/security.md")
-BEGIN, END = "<!-- access: written by the test; see tests/integration/test_access.py -->", "<!-- end of access -->"
+BEGIN, END = (
+    "<!-- access: written by the test; see tests/integration/test_access.py -->",
+    "<!-- end of access -->",
+)
 PRINCIPALS = ("no certificate", "foreign CA", "expired", "viewer", "submitter", "worker", "admin")
 
 
@@ -32,7 +36,8 @@ class Principals(unittest.TestCase):
         server = authority.issue("controller", "IP:127.0.0.1,DNS:localhost,DNS:admin.role.lockstep")
         cls.flags = {
             "no certificate": ["--tls-ca", authority.path("ca.pem")],
-            "foreign CA": other.issue("eve", "DNS:admin.role.lockstep")[:4] + ["--tls-ca", authority.path("ca.pem")],
+            "foreign CA": other.issue("eve", "DNS:admin.role.lockstep")[:4]
+            + ["--tls-ca", authority.path("ca.pem")],
             "expired": authority.issue("late", "DNS:admin.role.lockstep", days=-1),
             "viewer": authority.issue("victor", "DNS:nothing"),
             "submitter": authority.issue("anna", "DNS:submitter.role.lockstep"),
@@ -46,7 +51,10 @@ class Principals(unittest.TestCase):
         cls.addClassCleanup(cls.fleet.__exit__)
         cls.fleet.start_worker("node1", flags=cls.flags["worker"])
         cls.fleet.start_worker("node2", flags=cls.node2)
-        wait_for("both workers", lambda: len(cls.lockstep("admin", "status", "--format", "json").json()["workers"]) == 2)
+        wait_for(
+            "both workers",
+            lambda: len(cls.lockstep("admin", "status", "--format", "json").json()["workers"]) == 2,
+        )
 
     @classmethod
     def lockstep(cls, principal, *words, stdin=None):
@@ -57,35 +65,66 @@ class Principals(unittest.TestCase):
 
     def routes(self):
         with open(os.path.join(ROOT, "web/server.cc"), encoding="utf-8") as text:
-            found = re.findall(r'server_\.(Get|Post|Put|Delete|Patch|Options)\(\s*(R"\((.*?)\)"|"(.*?)"|path)', text.read())
+            found = re.findall(
+                r'server_\.(Get|Post|Put|Delete|Patch|Options)\(\s*(R"\((.*?)\)"|"(.*?)"|path)',
+                text.read(),
+            )
         names = []
         for method, whole, raw, plain in found:
-            names.append(f"{method.upper()} " + ("/ and its assets" if whole == "path" else re.sub(r"\(\[.*?\)", "ID", raw or plain)))
+            names.append(
+                f"{method.upper()} "
+                + (
+                    "/ and its assets"
+                    if whole == "path"
+                    else re.sub(r"\(\[.*?\)", "ID", raw or plain)
+                )
+            )
         self.assertIn("GET /api/runs/ID/report", names)
         return names
 
     def test_the_table_of_access_is_true(self):
-        """Calls every RPC as everybody; docs/security.md must say the same. LOCKSTEP_WRITE=1 writes it there."""
+        """Calls every RPC as everybody; docs/security.md must say the same. LOCKSTEP_WRITE=1 writes
+        it there.
+        """
         cells = {}
         for principal in PRINCIPALS:
             for line in self.attack("surface", principal).splitlines():
                 method, status = line.split()
-                word = {"UNAVAILABLE": "no connection", "DEADLINE_EXCEEDED": "?", "PERMISSION_DENIED": "refused", "UNAUTHENTICATED": "refused", "UNIMPLEMENTED": "?"}.get(status, "served")
+                word = {
+                    "UNAVAILABLE": "no connection",
+                    "DEADLINE_EXCEEDED": "?",
+                    "PERMISSION_DENIED": "refused",
+                    "UNAUTHENTICATED": "refused",
+                    "UNIMPLEMENTED": "?",
+                }.get(status, "served")
                 cells.setdefault(method, []).append(word)
         self.assertEqual(len(cells), 13)  # all of both services
         rows = [f"| `{method}` | " + " | ".join(words) + " |" for method, words in cells.items()]
         for route in self.routes():
-            # The page has no certificates: it is for this machine, or behind a proxy; it only reads.
+            # The page has no certificates: it is for this machine, or behind a proxy; it only
+            # reads.
             path = route.split(" ")[1].replace("ID", "last")
             try:
-                with urllib.request.urlopen(self.fleet.url.rstrip("/") + path, timeout=20) as answer:
+                with urllib.request.urlopen(
+                    self.fleet.url.rstrip("/") + path, timeout=20
+                ) as answer:
                     status = answer.status
             except urllib.error.HTTPError as error:
                 status = error.code
                 error.close()
             self.assertIn(status, (200, 404, 503), route)
             rows.append(f"| `{route}` | " + " | ".join(["served"] * len(PRINCIPALS)) + " |")
-        table = "\n".join([BEGIN, "", "| call | " + " | ".join(PRINCIPALS) + " |", "| --- |" + " --- |" * len(PRINCIPALS), *rows, "", END])
+        table = "\n".join(
+            [
+                BEGIN,
+                "",
+                "| call | " + " | ".join(PRINCIPALS) + " |",
+                "| --- |" + " --- |" * len(PRINCIPALS),
+                *rows,
+                "",
+                END,
+            ]
+        )
         with open(SECURITY, encoding="utf-8") as text:
             document = text.read()
         before, rest = document.split(BEGIN)
@@ -94,37 +133,86 @@ class Principals(unittest.TestCase):
             with open(SECURITY, "w", encoding="utf-8") as out:
                 out.write(before + table + after)
             return
-        self.assertEqual(BEGIN + rest.split(END)[0] + END, table, "docs/security.md is not current: LOCKSTEP_WRITE=1 tools/test access")
+        self.assertEqual(
+            BEGIN + rest.split(END)[0] + END,
+            table,
+            "docs/security.md is not current: LOCKSTEP_WRITE=1 tools/test access",
+        )
         # What nobody but these may do, whatever the table says.
         order = {principal: i for i, principal in enumerate(PRINCIPALS)}
         for method in ("Submit", "Plan", "Stop"):
             self.assertEqual(cells[method][order["viewer"]], "refused", method)
             self.assertEqual(cells[method][order["worker"]], "refused", method)
         for method in ("Control", "Deliver"):
-            self.assertEqual([cells[method][order[p]] for p in ("viewer", "submitter", "worker")], ["refused", "refused", "served"], method)
-        self.assertEqual({cells[m][order[p]] for m in cells for p in ("no certificate", "foreign CA", "expired")}, {"no connection"})
+            self.assertEqual(
+                [cells[method][order[p]] for p in ("viewer", "submitter", "worker")],
+                ["refused", "refused", "served"],
+                method,
+            )
+        self.assertEqual(
+            {
+                cells[m][order[p]]
+                for m in cells
+                for p in ("no certificate", "foreign CA", "expired")
+            },
+            {"no connection"},
+        )
 
     def test_a_worker_with_another_ones_certificate_takes_nobodys_place(self):
-        with open(os.path.join(self.fleet.directory, "worker-node2", "worker-id"), encoding="ascii") as text:
+        with open(
+            os.path.join(self.fleet.directory, "worker-node2", "worker-id"), encoding="ascii"
+        ) as text:
             victim = text.read().strip()
         host = victim
         for name in os.listdir(os.path.join(self.fleet.directory, "worker-node2")):
             if name == "host-id":
-                with open(os.path.join(self.fleet.directory, "worker-node2", name), encoding="ascii") as text:
+                with open(
+                    os.path.join(self.fleet.directory, "worker-node2", name), encoding="ascii"
+                ) as text:
                     host = text.read().strip()
         job = files_job(self.fleet.data, duration="8s")
         done = []
-        thread = threading.Thread(target=lambda: done.append(self.lockstep("submitter", "run", "-", "--format", "json", stdin=job)))
+        thread = threading.Thread(
+            target=lambda: done.append(
+                self.lockstep("submitter", "run", "-", "--format", "json", stdin=job)
+            )
+        )
         thread.start()
 
         def running():
-            found = self.lockstep("viewer", "sql", "--csv", "-c", "SELECT run_id FROM lockstep.phases WHERE name = 'mix' AND state = 'running'").out.splitlines()
+            found = self.lockstep(
+                "viewer",
+                "sql",
+                "--csv",
+                "-c",
+                "SELECT run_id FROM lockstep.phases WHERE name = 'mix' AND state = 'running'",
+            ).out.splitlines()
             return found[1:]
 
         try:
             run = wait_for("the load", running)[0]
-            said = self.attack("impostor", "worker", "--worker-id", victim, "--host-id", host, "--name", "node2", "--run", run)
-            by_name = self.attack("impostor", "worker", "--worker-id", "11111111-1111-4111-8111-111111111111", "--host-id", "22222222-2222-4222-8222-222222222222", "--name", "node2")
+            said = self.attack(
+                "impostor",
+                "worker",
+                "--worker-id",
+                victim,
+                "--host-id",
+                host,
+                "--name",
+                "node2",
+                "--run",
+                run,
+            )
+            by_name = self.attack(
+                "impostor",
+                "worker",
+                "--worker-id",
+                "11111111-1111-4111-8111-111111111111",
+                "--host-id",
+                "22222222-2222-4222-8222-222222222222",
+                "--name",
+                "node2",
+            )
         finally:
             thread.join()
         for words in (said, by_name):
@@ -138,18 +226,29 @@ class Principals(unittest.TestCase):
         self.assertEqual(mix["state"], "done")
         self.assertEqual(sorted(host["host"] for host in mix["hosts"]), ["node1", "node2"])
         self.assertTrue(all(host["iops"] > 0 for host in mix["hosts"]), mix["hosts"])
-        self.assertTrue(any("certificate" in event["message"] for event in report["events"]), report["events"])
+        self.assertTrue(
+            any("certificate" in event["message"] for event in report["events"]), report["events"]
+        )
         # Nobody learns ids who has no need to.
         self.assertNotIn(victim, self.lockstep("viewer", "status", "--format", "json").out)
 
     def test_a_uri_or_an_address_is_no_role(self):
-        for name, alternative in (("uri", "URI:admin.role.lockstep"), ("mail", "email:admin.role.lockstep@x.example"), ("common", "DNS:x")):
-            flags = self.authority.issue("admin.role.lockstep" if name == "common" else name, alternative)
+        for name, alternative in (
+            ("uri", "URI:admin.role.lockstep"),
+            ("mail", "email:admin.role.lockstep@x.example"),
+            ("common", "DNS:x"),
+        ):
+            flags = self.authority.issue(
+                "admin.role.lockstep" if name == "common" else name, alternative
+            )
             self.assertIn(", viewer", self.fleet.lockstep(*flags, "status").out, name)
 
     def test_a_certificate_named_local_owns_only_its_own(self):
         flags = self.authority.issue("local", "DNS:submitter.role.lockstep")
-        job = f"name: mine\ntargets: [{{name: n, null: {{}}}}]\nphases: [{{run: {{duration: 1s, workloads: [{{engine: 'null'}}]}}}}]\n"
+        job = (
+            "name: mine\ntargets: [{name: n, null: {}}]\nphases: "
+            "[{run: {duration: 1s, workloads: [{engine: 'null'}]}}]\n"
+        )
         done = self.fleet.lockstep(*flags, "run", "-", "--format", "json", stdin=job)
         self.assertEqual(done.status, 0, str(done))
         self.assertEqual(done.json()["run"]["owner"], "local")
@@ -161,10 +260,26 @@ class Principals(unittest.TestCase):
         foreign = self.fleet.lockstep(*self.flags["foreign CA"], "status")
         self.assertEqual(foreign.status, 1)
         self.assertIn("certificate", foreign.err)
-        wrong = self.flags["viewer"][:2] + ["--tls-key", self.authority.path("anna.key")] + self.flags["viewer"][4:]
+        wrong = (
+            self.flags["viewer"][:2]
+            + ["--tls-key", self.authority.path("anna.key")]
+            + self.flags["viewer"][4:]
+        )
         self.assertIn("key", self.fleet.lockstep(*wrong, "status").err)
-        worker = subprocess.run([f"{BIN}/lockstep-worker", "--controller", self.fleet.address, "--state-dir", os.path.join(self.fleet.directory, "wrong"), *wrong], capture_output=True, text=True, timeout=30,
-                                check=False)
+        worker = subprocess.run(
+            [
+                f"{BIN}/lockstep-worker",
+                "--controller",
+                self.fleet.address,
+                "--state-dir",
+                os.path.join(self.fleet.directory, "wrong"),
+                *wrong,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
         self.assertEqual(worker.returncode, 1)
         self.assertIn("key", worker.stderr)
 
@@ -173,37 +288,76 @@ class Shown(FleetTest):
     workers = 1
 
     def test_foreign_texts_do_not_reach_terminals_and_spreadsheets_raw(self):
-        job = "name: '=cmd|calc'\nlabels: {a: '@x'}\ntargets: [{name: n, null: {}}]\nphases: [{name: '+sum', run: {duration: 1s, workloads: [{engine: 'null', name: '-w'}]}}]\n"
+        job = (
+            "name: '=cmd|calc'\nlabels: {a: '@x'}\ntargets: [{name: n, null: {}}]\nphases: "
+            "[{name: '+sum', run: {duration: 1s, workloads: [{engine: 'null', name: '-w'}]}}]\n"
+        )
         done = self.ok(self.fleet.run_job(job, "--format", "csv"))
         for line in done.out.splitlines():
             for cell in line.split(","):
                 self.assertFalse(cell.startswith(("=", "@", "+sum", "-w")), line)
                 self.assertNotIn("e+", cell)
-        refused = self.fleet.run_job("name: \"a\\e]0;owned\\a\"\n" + job.split("\n", 1)[1])
+        refused = self.fleet.run_job('name: "a\\e]0;owned\\a"\n' + job.split("\n", 1)[1])
         self.assertEqual(refused.status, 2)
         self.assertNotIn("\x1b", refused.out + refused.err)
-        worker = subprocess.run([f"{BIN}/lockstep-worker", "--controller", self.fleet.address, "--state-dir", os.path.join(self.fleet.directory, "odd"), "--name", "../../etc\nfake"], capture_output=True,
-                                text=True, timeout=30, check=False)
+        worker = subprocess.run(
+            [
+                f"{BIN}/lockstep-worker",
+                "--controller",
+                self.fleet.address,
+                "--state-dir",
+                os.path.join(self.fleet.directory, "odd"),
+                "--name",
+                "../../etc\nfake",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
         self.assertNotEqual(worker.returncode, 0)
         self.assertIn("name", worker.stderr)
 
 
 class Deceived(unittest.TestCase):
-    """What a controller that lies can make of the command line, and names that only look like loopback."""
+    """What a controller that lies can make of the command line, and names that only look like
+    loopback.
+    """
 
     def test_sql_runs_nothing_that_the_controller_says(self):
         directory = tempfile.mkdtemp(prefix="lsliar")
         self.addCleanup(shutil.rmtree, directory)
         proof = os.path.join(directory, "proof")
-        for answer in (f"--output=|id > {proof}", f"-o{proof}", f"host=/tmp options='-c x' --output=|id>{proof}", f"dbname=x\n\\! id > {proof}", "service=evil", "passfile=/etc/shadow host=127.0.0.1",
-                       "host=203.0.113.1 sslkey=/etc/shadow", "", "\0", "postgresql://x@y/z?sslrootcert=/etc/shadow"):
+        for answer in (
+            f"--output=|id > {proof}",
+            f"-o{proof}",
+            f"host=/tmp options='-c x' --output=|id>{proof}",
+            f"dbname=x\n\\! id > {proof}",
+            "service=evil",
+            "passfile=/etc/shadow host=127.0.0.1",
+            "host=203.0.113.1 sslkey=/etc/shadow",
+            "",
+            "\0",
+            "postgresql://x@y/z?sslrootcert=/etc/shadow",
+        ):
             with self.subTest(answer):
                 if "\0" in answer:
                     continue
-                liar = subprocess.Popen([ATTACKER, "liar", "--answer", answer], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+                liar = subprocess.Popen(
+                    [ATTACKER, "liar", "--answer", answer],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    text=True,
+                )
                 try:
                     address = liar.stdout.readline().split()[1]
-                    done = subprocess.run([f"{BIN}/lockstep", "--controller", address, "sql", "-c", "SELECT 1"], capture_output=True, text=True, timeout=60, check=False)
+                    done = subprocess.run(
+                        [f"{BIN}/lockstep", "--controller", address, "sql", "-c", "SELECT 1"],
+                        capture_output=True,
+                        text=True,
+                        timeout=60,
+                        check=False,
+                    )
                     self.assertNotEqual(done.returncode, 0)
                     self.assertIn("the controller's address of the store is not used", done.stderr)
                     self.assertFalse(os.path.exists(proof))
@@ -211,13 +365,29 @@ class Deceived(unittest.TestCase):
                     liar.communicate("")
 
     def test_a_name_that_begins_like_loopback(self):
-        for name in ("127.0.0.1.evil.example:9640", "localhost.evil.example:9640", "127.1.evil.example:9640"):
-            done = subprocess.run([f"{BIN}/lockstep", "--controller", name, "status"], capture_output=True, text=True, timeout=60, check=False)
+        for name in (
+            "127.0.0.1.evil.example:9640",
+            "localhost.evil.example:9640",
+            "127.1.evil.example:9640",
+        ):
+            done = subprocess.run(
+                [f"{BIN}/lockstep", "--controller", name, "status"],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
             self.assertEqual(done.returncode, 1)
             self.assertIn("is not on this machine; give --tls-cert", done.stderr)
 
     def test_a_command_that_does_not_exist(self):
-        done = subprocess.run([f"{BIN}/lockstep", "frobnicate"], capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(
+            [f"{BIN}/lockstep", "frobnicate"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("frobnicate", done.stderr)
 
@@ -230,22 +400,40 @@ class ReadingRole(FleetTest):
         self.assertNotEqual(done.status, 0, f"{query}\n{done}")
 
     def test_it_makes_nothing_and_locks_nothing(self):
-        for query in ("CREATE TEMP TABLE x (a int)", "SELECT lo_create(0)", "SELECT lo_from_bytea(0, 'x')", "CREATE TABLE x (a int)", "LOCK TABLE lockstep.controller_lock IN EXCLUSIVE MODE",
-                      "SELECT * FROM lockstep.controller_lock", "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'", "COPY (SELECT 1) TO PROGRAM 'id'"):
+        for query in (
+            "CREATE TEMP TABLE x (a int)",
+            "SELECT lo_create(0)",
+            "SELECT lo_from_bytea(0, 'x')",
+            "CREATE TABLE x (a int)",
+            "LOCK TABLE lockstep.controller_lock IN EXCLUSIVE MODE",
+            "SELECT * FROM lockstep.controller_lock",
+            "CREATE FUNCTION f() RETURNS int LANGUAGE sql AS 'SELECT 1'",
+            "COPY (SELECT 1) TO PROGRAM 'id'",
+        ):
             with self.subTest(query):
                 self.refused(query)
 
     def test_its_own_settings_do_not_last(self):
-        # A role may change its own defaults; what the controller gives out, and looks after, is stronger.
+        # A role may change its own defaults; what the controller gives out, and looks after, is
+        # stronger.
         self.fleet.lockstep("sql", "-c", "ALTER ROLE lockstep_reader SET statement_timeout = 0")
         stop_and_start(self)
-        self.assertEqual(self.fleet.sql("SELECT count(*) FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole WHERE r.rolname = 'lockstep_reader' AND 'statement_timeout=0' = ANY(s.setconfig)")[0][0],
-                         "0")
+        self.assertEqual(
+            self.fleet.sql(
+                "SELECT count(*) FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = "
+                "s.setrole WHERE r.rolname = 'lockstep_reader' AND "
+                "'statement_timeout=0' = ANY(s.setconfig)"
+            )[0][0],
+            "0",
+        )
 
     def test_an_advisory_lock_keeps_no_controller_out(self):
         held = self.fleet.start_lockstep("sql", stdin=None)
         try:
-            held.stdin.write("SELECT count(pg_try_advisory_lock(i)) FROM generate_series(0, 5000) i;\nSELECT 'locked';\n")
+            held.stdin.write(
+                "SELECT count(pg_try_advisory_lock(i)) FROM generate_series(0, 5000) "
+                "i;\nSELECT 'locked';\n"
+            )
             held.stdin.flush()
             for line in held.stdout:
                 if "locked" in line:
@@ -267,7 +455,6 @@ def stop_and_start(test):
 
 @needs_root
 class StateDirectory(unittest.TestCase):
-
     def test_links_in_it_lead_root_nowhere(self):
         directory = tempfile.mkdtemp(prefix="lslinks")
         self.addCleanup(shutil.rmtree, directory)
@@ -281,7 +468,12 @@ class StateDirectory(unittest.TestCase):
                 state = os.path.join(directory, "state-" + link.replace("/", "-"))
                 os.makedirs(os.path.dirname(os.path.join(state, link)))
                 os.symlink(precious, os.path.join(state, link))
-                done = subprocess.Popen([f"{BIN}/lockstep-controller", "--listen", "127.0.0.1:0", "--state-dir", state], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+                done = subprocess.Popen(
+                    [f"{BIN}/lockstep-controller", "--listen", "127.0.0.1:0", "--state-dir", state],
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                )
                 try:
                     done.wait(20)
                 except subprocess.TimeoutExpired:

@@ -1,4 +1,5 @@
 """Each row of the tables for those who come from sysbench and fio is a job that runs."""
+
 import os
 import re
 
@@ -19,7 +20,9 @@ def rows(name):
 
 
 def job_of(data, table):
-    """One job with a phase for each row: the rows of the workload on common files, the others each with what they change."""
+    """One job with a phase for each row: the rows of the workload on common files, the others each
+    with what they change.
+    """
     targets, phases, top = [], [], []
     for number, fragment, where in table:
         workload, run, own = "", "duration: 200ms", ""
@@ -28,10 +31,17 @@ def job_of(data, table):
             workload = ", " + fragment
             if "create: true" in fragment:
                 target = f"made{number}"
-                targets.append(f'{{name: {target}, file: {{path: "{data}/{{host}}/{target}", size: 4MiB, count: 2}}}}')
+                path = f"{data}/{{host}}/{target}"
+                targets.append(
+                    f'{{name: {target}, file: {{path: "{path}", size: 4MiB, count: 2}}}}'
+                )
         elif where == "run":
             # The tables' durations are people's; with a ramp the whole is short already.
-            run = fragment if "ramp" in fragment else re.sub(r"duration: \w+", "duration: 300ms", fragment)
+            run = (
+                fragment
+                if "ramp" in fragment
+                else re.sub(r"duration: \w+", "duration: 300ms", fragment)
+            )
             run = run if "duration" in run else run + ", duration: 300ms"
         elif where == "job":
             top.append(fragment)
@@ -40,7 +50,9 @@ def job_of(data, table):
             target = f"own{number}"
             own = re.sub(r"(\d+)(GiB|MiB)", lambda m: "8MiB", fragment)
             sizes = own if "size" in own else own + ", size: 1MiB"
-            targets.append(f'{{name: {target}, file: {{path: "{data}/{{host}}/{target}", {sizes}}}}}')
+            targets.append(
+                f'{{name: {target}, file: {{path: "{data}/{{host}}/{target}", {sizes}}}}}'
+            )
         phases.append(f"""  - name: line {number}
     run: {{{run}, workloads: [{{targets: {target}{workload}}}]}}""")
     made = [t for t in targets if "made" not in t]
@@ -66,7 +78,9 @@ class ComingFrom(FleetTest):
     def check(self, name, least):
         table = rows(name)
         self.assertGreaterEqual(len(table), least)
-        report = self.ok(self.fleet.run_job(job_of(self.fleet.data, table), "--format", "json", timeout=300)).json()
+        report = self.ok(
+            self.fleet.run_job(job_of(self.fleet.data, table), "--format", "json", timeout=300)
+        ).json()
         phases = {phase["name"]: phase for phase in report["phases"]}
         for number, fragment, where in table:
             if where == "job":

@@ -1,4 +1,7 @@
-"""Attempts to destroy somebody's data with Lockstep, as they once succeeded: refused, or harmless, and the bytes are as they were."""
+"""Attempts to destroy somebody's data with Lockstep, as they once succeeded: refused, or harmless,
+and the bytes are as they were.
+"""
+
 import ctypes
 import ctypes.util
 import os
@@ -15,6 +18,7 @@ from test_guard import MIB, LoopDevice, call, device_job, digest
 
 class Opened:
     """Counts how often a path is opened by anybody (inotify; O_PATH is not counted)."""
+
     IN_OPEN = 0x20
 
     def __init__(self, path):
@@ -34,9 +38,9 @@ class Opened:
         while select.select([self.fd], [], [], 0)[0]:
             data = os.read(self.fd, 4096)
             while data:
-                length, = struct.unpack_from("I", data, 12)
+                (length,) = struct.unpack_from("I", data, 12)
                 count += 1
-                data = data[16 + length:]
+                data = data[16 + length :]
         return count
 
 
@@ -55,7 +59,6 @@ phases:
 
 @needs_root
 class Devices(unittest.TestCase):
-
     def setUp(self):
         self.directory = call("mktemp", "-d", "/tmp/lssafeXXXXXX")
         self.addCleanup(lambda: os.rmdir(self.directory))
@@ -75,14 +78,28 @@ class Devices(unittest.TestCase):
             mount = os.path.join(self.directory, "mount")
             os.mkdir(mount)
             self.addCleanup(os.rmdir, mount)
-            with Fleet(1, allow=[device.path], worker_flags=["--allow-expendable", identity]) as fleet:
-                running = fleet.start_lockstep("run", "-", stdin=long_write(device.path, extra=f"expendable: ['{identity}']"))
+            with Fleet(
+                1, allow=[device.path], worker_flags=["--allow-expendable", identity]
+            ) as fleet:
+                running = fleet.start_lockstep(
+                    "run", "-", stdin=long_write(device.path, extra=f"expendable: ['{identity}']")
+                )
                 fleet.await_phase("load")
-                made = subprocess.run(["mkfs.ext4", "-q", "-F", device.path], capture_output=True, text=True, check=False)
+                made = subprocess.run(
+                    ["mkfs.ext4", "-q", "-F", device.path],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
                 self.assertNotEqual(made.returncode, 0, "mkfs made a file system under the load")
                 with self.assertRaisesRegex(OSError, "busy"):
                     os.open(device.path, os.O_RDWR | os.O_EXCL)
-                mounted = subprocess.run(["mount", "-t", "ext4", device.path, mount], capture_output=True, text=True, check=False)
+                mounted = subprocess.run(
+                    ["mount", "-t", "ext4", device.path, mount],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
                 if mounted.returncode == 0:
                     call("umount", mount)
                 self.assertNotEqual(mounted.returncode, 0, "the device was mounted under the load")
@@ -117,7 +134,9 @@ class Devices(unittest.TestCase):
             stranger, before = self.stranger()
             identity = device.identity
             with Fleet(1, allow=[identity]) as fleet:
-                self.assertEqual(fleet.lockstep("plan", "-", stdin=device_job(device.path)).status, 0)
+                self.assertEqual(
+                    fleet.lockstep("plan", "-", stdin=device_job(device.path)).status, 0
+                )
                 call("losetup", "-d", device.path)
                 call("losetup", device.path, stranger)
                 done = fleet.run_job(device_job(device.path))
@@ -137,12 +156,20 @@ class Devices(unittest.TestCase):
             self.assertEqual(opened.times(), 0)
 
     def both(self, fleet, a, b, prepare=False, expendable=""):
-        """In one job: refused. In two, on two workers: the second waits until the first has ended."""
+        """In one job: refused. In two, on two workers: the second waits for the first to end."""
+
         def job(host, *targets):
             names = ", ".join(f"t{i}" for i in range(len(targets)))
             lines = "\n".join(f"  - {{name: t{i}, {target}}}" for i, target in enumerate(targets))
-            phases = ["  - prepare:"] * prepare + [f"  - {{name: load, run: {{duration: 300s, workloads: [{{read: 0%, block_size: 4KiB, targets: [{names}]}}]}}}}"]
-            return f"name: pair\nhosts: {{names: {host}}}\nexpendable: [{expendable}]\ntargets:\n{lines}\nphases:\n" + "\n".join(phases) + "\n"
+            workload = f"{{read: 0%, block_size: 4KiB, targets: [{names}]}}"
+            phases = ["  - prepare:"] * prepare + [
+                f"  - {{name: load, run: {{duration: 300s, workloads: [{workload}]}}}}"
+            ]
+            return (
+                f"name: pair\nhosts: {{names: {host}}}\nexpendable: "
+                f"[{expendable}]\ntargets:\n{lines}\nphases:\n" + "\n".join(phases) + "\n"
+            )
+
         planned = fleet.lockstep("plan", "-", stdin=job("node1", a, b))
         self.assertEqual(planned.status, 2, str(planned))
         self.assertIn("same bytes under two names", " ".join((planned.out + planned.err).split()))
@@ -152,8 +179,13 @@ class Devices(unittest.TestCase):
         second = fleet.lockstep("submit", "-", stdin=job("node2", b))
         self.assertEqual(second.status, 0, str(second))
         waiting = second.out.split()[0]
-        wait_for("the second to wait", lambda: f"run {waiting} waits for {running} to leave" in fleet.log("controller"))
-        self.assertEqual(fleet.sql(f"SELECT state FROM runs WHERE run_id = '{waiting}'")[0][0], "queued")
+        wait_for(
+            "the second to wait",
+            lambda: f"run {waiting} waits for {running} to leave" in fleet.log("controller"),
+        )
+        self.assertEqual(
+            fleet.sql(f"SELECT state FROM runs WHERE run_id = '{waiting}'")[0][0], "queued"
+        )
         self.assertEqual(fleet.lockstep("stop", waiting).status, 0)
         self.assertEqual(fleet.lockstep("stop", running).status, 0)
         first.communicate(timeout=60)
@@ -165,20 +197,36 @@ class Devices(unittest.TestCase):
             try:
                 identity = device.identity
                 partition = device.path + "p1"
-                with Fleet(2, allow=[device.path, partition], worker_flags=["--allow-expendable", identity]) as fleet:
-                    # The partition is blank; the disk carries a table, which is said twice to be expendable.
-                    self.both(fleet, f"device: {{path: {partition}}}", f"device: {{path: {device.path}}}", expendable=f"'{identity}'")
+                with Fleet(
+                    2, allow=[device.path, partition], worker_flags=["--allow-expendable", identity]
+                ) as fleet:
+                    # The partition is blank; the disk carries a table, which is said twice to be
+                    # expendable.
+                    self.both(
+                        fleet,
+                        f"device: {{path: {partition}}}",
+                        f"device: {{path: {device.path}}}",
+                        expendable=f"'{identity}'",
+                    )
             finally:
                 call("partx", "-d", device.path)
 
     def test_files_under_two_names(self):
         with Fleet(2) as fleet:
             data = fleet.data
-            made = fleet.run_job(f"name: make\nhosts: {{count: 1}}\ntargets: [{{name: f, file: {{path: '{data}/one', size: 4MiB}}}}]\nphases: [prepare: ]\n")
+            made = fleet.run_job(
+                f"name: make\nhosts: {{count: 1}}\ntargets: "
+                f"[{{name: f, file: {{path: '{data}/one', size: 4MiB}}}}]\nphases: "
+                "[prepare: ]\n"
+            )
             self.assertEqual(made.status, 0, str(made))
             os.link(f"{data}/one", f"{data}/two")
             os.link(f"{data}/one.lockstep", f"{data}/two.lockstep")
-            self.both(fleet, f"file: {{path: '{data}/one', size: 4MiB}}", f"file: {{path: '{data}/two', size: 4MiB}}")
+            self.both(
+                fleet,
+                f"file: {{path: '{data}/one', size: 4MiB}}",
+                f"file: {{path: '{data}/two', size: 4MiB}}",
+            )
 
     def test_a_directory_by_a_link_and_by_a_bind_mount(self):
         with Fleet(2) as fleet:
@@ -190,7 +238,12 @@ class Devices(unittest.TestCase):
             try:
                 for other in ("link", "bind"):
                     with self.subTest(other):
-                        self.both(fleet, f"file: {{path: '{data}/real/file', size: 4MiB}}", f"file: {{path: '{data}/{other}/file', size: 4MiB}}", prepare=True)
+                        self.both(
+                            fleet,
+                            f"file: {{path: '{data}/real/file', size: 4MiB}}",
+                            f"file: {{path: '{data}/{other}/file', size: 4MiB}}",
+                            prepare=True,
+                        )
             finally:
                 call("umount", f"{data}/bind")
 
@@ -206,14 +259,18 @@ class Devices(unittest.TestCase):
                 fleet.start_worker("node1")
                 fleet.start_worker("node2")
                 fleet.wait_attached(2)
-                self.both(fleet, f"device: {{path: {loop}}}", f"file: {{path: '{path}', size: 64MiB}}", expendable=f"'{path}'")
+                self.both(
+                    fleet,
+                    f"device: {{path: {loop}}}",
+                    f"file: {{path: '{path}', size: 64MiB}}",
+                    expendable=f"'{path}'",
+                )
             finally:
                 call("losetup", "-d", loop)
 
 
 @needs_root
 class Files(unittest.TestCase):
-
     def test_a_file_that_comes_between_the_look_and_the_opening_is_not_adopted(self):
         with Fleet(1) as fleet:
             last = 599
@@ -221,7 +278,12 @@ class Files(unittest.TestCase):
             with open(keep, "wb") as out:
                 out.write(os.urandom(MIB))
             before = digest(keep)
-            job = f"name: many\ntargets: [{{name: d, file: {{path: '{fleet.data}/data', count: {last + 1}, size: 1MiB}}}}]\nphases: [prepare: , cleanup: ]\n"
+            job = (
+                "name: many\n"
+                f"targets: [{{name: d, file: {{path: '{fleet.data}/data', count: {last + 1}, "
+                "size: 1MiB}}]\n"
+                "phases: [prepare: , cleanup: ]\n"
+            )
             taken = f"{fleet.data}/data.{last}"
 
             def move(over, moved):
@@ -234,7 +296,8 @@ class Files(unittest.TestCase):
                             pass
                         return
 
-            # On a busy machine prepare may be through before the file could be moved in: then once more.
+            # On a busy machine prepare may be through before the file could be moved in: then once
+            # more.
             for _ in range(10):
                 over, moved = threading.Event(), []
                 thread = threading.Thread(target=move, args=(over, moved))
@@ -256,21 +319,31 @@ class Files(unittest.TestCase):
     def test_one_that_takes_a_made_files_name_is_neither_written_nor_removed(self):
         with Fleet(1) as fleet:
             path = f"{fleet.data}/one"
-            job = f"name: make\ntargets: [{{name: f, file: {{path: '{path}', size: 4MiB}}}}]\nphases: [prepare: ]\n"
+            job = (
+                "name: make\ntargets: "
+                f"[{{name: f, file: {{path: '{path}', size: 4MiB}}}}]\nphases: [prepare: "
+                "]\n"
+            )
             self.assertEqual(fleet.run_job(job).status, 0)
             other = os.path.join(fleet.directory, "other")
             with open(other, "wb") as out:
                 out.write(os.urandom(4 * MIB))
             before = digest(other)
             os.rename(other, path)
-            for text in (job, job.replace("prepare", "cleanup"), job.replace("prepare: ", "run: {duration: 1s, workloads: [{read: 0%}]}")):
+            for text in (
+                job,
+                job.replace("prepare", "cleanup"),
+                job.replace("prepare: ", "run: {duration: 1s, workloads: [{read: 0%}]}"),
+            ):
                 done = fleet.run_job(text)
                 self.assertEqual(done.status, 3, str(done))
                 self.assertIn("was not made by Lockstep", done.text)
                 self.assertEqual(digest(path), before)
 
     def test_where_no_birth_is_known_an_inode_number_that_is_used_again_is_not_ours(self):
-        """ext4 with small inodes has no birth times, and gives the next file the number of the one that was removed."""
+        """ext4 with small inodes has no birth times, and gives the next file the number of the one
+        that was removed.
+        """
         with Fleet(1) as fleet, LoopDevice(fleet.directory) as disk:
             call("mkfs.ext4", "-q", "-I", "128", disk.path)
             mounted = f"{fleet.data}/old"
@@ -278,7 +351,11 @@ class Files(unittest.TestCase):
             call("mount", disk.path, mounted)
             try:
                 path = f"{mounted}/data"
-                job = f"name: old\ntargets: [{{name: f, file: {{path: '{path}', size: 4MiB}}}}]\nphases: [prepare: ]\n"
+                job = (
+                    "name: old\ntargets: "
+                    f"[{{name: f, file: {{path: '{path}', size: 4MiB}}}}]\nphases: "
+                    "[prepare: ]\n"
+                )
                 self.assertNotIn("Birth: 2", call("stat", mounted))
                 self.assertEqual(fleet.run_job(job).status, 0)
                 inode = os.stat(path).st_ino
@@ -290,7 +367,11 @@ class Files(unittest.TestCase):
                     out.write(content)
                 self.assertEqual(os.stat(path).st_ino, inode)
                 before = digest(path)
-                for text in (job, job.replace("prepare", "cleanup"), job.replace("prepare: ", "run: {duration: 1s, workloads: [{read: 0%}]}")):
+                for text in (
+                    job,
+                    job.replace("prepare", "cleanup"),
+                    job.replace("prepare: ", "run: {duration: 1s, workloads: [{read: 0%}]}"),
+                ):
                     done = fleet.run_job(text)
                     self.assertEqual(done.status, 3, str(done))
                     self.assertIn("was not made by Lockstep", done.text)
@@ -299,23 +380,37 @@ class Files(unittest.TestCase):
                 call("umount", mounted)
 
     def test_two_runs_at_once_do_not_fill_a_file_system_together(self):
-        """Each fits alone. The second is looked at while the first has its place and has laid out nothing yet."""
+        """Each fits alone. The second is looked at while the first has its place and has laid out
+        nothing yet.
+        """
         with Fleet(2) as fleet:
             small = f"{fleet.data}/small"
             os.mkdir(small)
             call("mount", "-t", "tmpfs", "-o", "size=1600m", "tmpfs", small)
             try:
-                job = f"name: fill\nhosts: {{names: [NODE]}}\ntargets: [{{name: f, file: {{path: '{small}/{{host}}', size: 1GiB}}}}]\nphases: [prepare: ]\n"
-                # On a busy machine the first may be through before the second is looked at: then once more.
+                job = (
+                    f"name: fill\nhosts: {{names: [NODE]}}\ntargets: "
+                    f"[{{name: f, file: {{path: '{small}/{{host}}', size: 1GiB}}}}]\nphases: "
+                    "[prepare: ]\n"
+                )
+                # On a busy machine the first may be through before the second is looked at: then
+                # once more.
                 for _ in range(10):
                     first = fleet.start_lockstep("run", "-", stdin=job.replace("NODE", "node1"))
-                    wait_for("the first to begin", lambda: fleet.sql("SELECT 1 FROM runs WHERE state <> 'queued' AND run_id = last_run()"))
+                    wait_for(
+                        "the first to begin",
+                        lambda: fleet.sql(
+                            "SELECT 1 FROM runs WHERE state <> 'queued' AND run_id = last_run()"
+                        ),
+                    )
                     second = fleet.start_lockstep("run", "-", stdin=job.replace("NODE", "node2"))
                     out, err = second.communicate(timeout=120)
                     self.assertEqual(second.returncode, 3, out + err)
                     said = " ".join((out + err).split())
                     self.assertIn("all workers together need 1 GiB", said)
-                    self.assertEqual([name for name in os.listdir(small) if name.startswith("node2")], [])
+                    self.assertEqual(
+                        [name for name in os.listdir(small) if name.startswith("node2")], []
+                    )
                     out, err = first.communicate(timeout=120)
                     self.assertEqual(first.returncode, 0, out + err)
                     self.assertEqual(os.stat(f"{small}/node1").st_size, 1024 * MIB)
@@ -337,9 +432,17 @@ class Files(unittest.TestCase):
             with open(marked, "wb") as out:
                 out.truncate(MIB)
             os.mkfifo(marked + ".lockstep")
-            for path, words, target in ((fifo, "a FIFO", fifo), (watchdog, "a character device", watchdog), (marked + ".lockstep", "was not made by Lockstep", marked)):
+            for path, words, target in (
+                (fifo, "a FIFO", fifo),
+                (watchdog, "a character device", watchdog),
+                (marked + ".lockstep", "was not made by Lockstep", marked),
+            ):
                 with self.subTest(path), Opened(path) as opened:
-                    job = f"name: odd\ntargets: [{{name: f, file: {{path: '{target}', size: 4KiB}}}}]\nphases: [{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]\n"
+                    job = (
+                        "name: odd\ntargets: "
+                        f"[{{name: f, file: {{path: '{target}', size: 4KiB}}}}]\nphases: "
+                        f"[{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]\n"
+                    )
                     planned = fleet.lockstep("plan", "-", stdin=job, timeout=60)
                     self.assertEqual(planned.status, 2, str(planned))
                     self.assertIn(words, " ".join(planned.err.split()))
@@ -348,7 +451,11 @@ class Files(unittest.TestCase):
                 self.assertEqual(fleet.lockstep("plan", "-", stdin=device_job(watchdog)).status, 2)
                 self.assertEqual(opened.times(), 0)
             # The worker answers as ever.
-            good = f"name: fine\ntargets: [{{name: f, file: {{path: '{fleet.data}/fine', size: 4KiB}}}}]\nphases: [prepare: , cleanup: ]\n"
+            good = (
+                "name: fine\ntargets: "
+                f"[{{name: f, file: {{path: '{fleet.data}/fine', size: 4KiB}}}}]\nphases: "
+                "[prepare: , cleanup: ]\n"
+            )
             self.assertEqual(fleet.run_job(good).status, 0)
 
 

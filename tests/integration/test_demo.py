@@ -1,4 +1,5 @@
 """lockstep demo: four hosts, as network namespaces where that is possible."""
+
 import json
 import os
 import shutil
@@ -10,7 +11,6 @@ from fleet import BIN, needs_root
 
 
 class Demo(unittest.TestCase):
-
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="lsdemo", dir="/tmp")
         os.chmod(self.directory, 0o755)
@@ -18,8 +18,23 @@ class Demo(unittest.TestCase):
         os.mkdir(self.directory + "/files")
 
     def demo(self, *prefix):
-        return subprocess.run([*prefix, f"{BIN}/lockstep", "demo", "--format", "json", "--state-dir", self.directory + "/state", "--directory", self.directory + "/files"],
-                              capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(
+            [
+                *prefix,
+                f"{BIN}/lockstep",
+                "demo",
+                "--format",
+                "json",
+                "--state-dir",
+                self.directory + "/state",
+                "--directory",
+                self.directory + "/files",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
 
     @needs_root
     def test_four_namespaces_on_one_kernel_are_summed_and_nothing_is_left(self):
@@ -29,16 +44,21 @@ class Demo(unittest.TestCase):
         report = json.loads(done.stdout)
         mix = report["phases"][1]
         self.assertEqual([h["host"] for h in mix["hosts"]], ["node1", "node2", "node3", "node4"])
-        device, = mix["devices"]
+        (device,) = mix["devices"]
         self.assertEqual(len(device["hosts"]), 4)
         self.assertIn(device["crossCheck"]["verdict"], ("AGREE", "COALESCED"), device["crossCheck"])
         self.assertAlmostEqual(device["crossCheck"]["factor"], 1, delta=0.05)
-        kernel, = mix["kernels"]
+        (kernel,) = mix["kernels"]
         self.assertEqual(len(kernel["hosts"]), 4)
         self.assertEqual(os.listdir(self.directory + "/files"), [])
-        left = subprocess.run(["pgrep", "-af", self.directory], capture_output=True, text=True, check=False).stdout
+        left = subprocess.run(
+            ["pgrep", "-af", self.directory], capture_output=True, text=True, check=False
+        ).stdout
         self.assertEqual(left, "")
-        self.assertNotIn("ls-bridge", subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout)
+        self.assertNotIn(
+            "ls-bridge",
+            subprocess.run(["ip", "link"], capture_output=True, text=True, check=True).stdout,
+        )
 
     @needs_root
     def test_an_ordinary_user_gets_plain_processes(self):

@@ -1,4 +1,7 @@
-"""The house's rooms depend on each other in one direction (docs/architecture.md): held by bazel query."""
+"""The house's rooms depend on each other in one direction (docs/architecture.md): held by bazel
+query.
+"""
+
 import subprocess
 import unittest
 
@@ -13,24 +16,57 @@ FORBIDDEN = [
     ("//common/...", "//worker/... + //controller/... + //storage/... + //web/... + //proto/..."),
     ("//proto/...", "//worker/... + //controller/... + //storage/... + //web/..."),
     ("//storage/...", "//worker/... + //controller/... + //web/..."),
-    ("//web:server", "//storage/... + //worker/... + //controller/core/... + //controller/fleet/... + //controller/service/..."),
-    ("//controller/cli/...", "//storage/... + //controller/core/... + //controller/fleet/... + //controller/service/... + //web/..."),
-    ("//controller/report/...", "//storage/... + //controller/core/... + //controller/fleet/... + //controller/service/..."),
+    (
+        "//web:server",
+        "//storage/... + //worker/... + //controller/core/... + //controller/fleet/... + "
+        "//controller/service/...",
+    ),
+    (
+        "//controller/cli/...",
+        "//storage/... + //controller/core/... + //controller/fleet/... + "
+        "//controller/service/... + //web/...",
+    ),
+    (
+        "//controller/report/...",
+        "//storage/... + //controller/core/... + //controller/fleet/... + //controller/service/...",
+    ),
     # Pure rooms: no socket, no SQL, no I/O engine.
-    ("//controller/core/... + //controller/plan/... + //controller/analysis/...", "@system//:grpc + @system//:pq + @system//:liburing - //proto/..."),
-    ("//worker/workload/...", "//worker/engine/... + //worker/host/... + @system//:grpc + @system//:liburing"),
-    ("//controller/core/...", "//proto/... + //storage/... + //controller/fleet/... + //controller/service/..."),
-    ("//controller/plan/... + //controller/analysis/...", "//controller/service/... + //controller/fleet/... + //storage:pg + //storage:pg_store + //storage:embedded"),
+    (
+        "//controller/core/... + //controller/plan/... + //controller/analysis/...",
+        "@system//:grpc + @system//:pq + @system//:liburing - //proto/...",
+    ),
+    (
+        "//worker/workload/...",
+        "//worker/engine/... + //worker/host/... + @system//:grpc + @system//:liburing",
+    ),
+    (
+        "//controller/core/...",
+        "//proto/... + //storage/... + //controller/fleet/... + //controller/service/...",
+    ),
+    (
+        "//controller/plan/... + //controller/analysis/...",
+        "//controller/service/... + //controller/fleet/... + //storage:pg + "
+        "//storage:pg_store + //storage:embedded",
+    ),
     # Only storage speaks to PostgreSQL; only the engines and their buffers to io_uring.
-    ("//worker/... + //common/... + //controller/core/... + //controller/plan/... + //controller/service/... + //web/...", "@system//:pq"),
+    (
+        "//worker/... + //common/... + //controller/core/... + //controller/plan/... + "
+        "//controller/service/... + //web/...",
+        "@system//:pq",
+    ),
     ("//controller/... + //storage/... + //common/...", "@system//:liburing"),
 ]
 
 
 class Dependencies(unittest.TestCase):
-
     def query(self, text):
-        done = subprocess.run(["bazel", "query", "--noimplicit_deps", text], cwd=ROOT, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["bazel", "query", "--noimplicit_deps", text],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout.split()
 
@@ -42,7 +78,11 @@ class Dependencies(unittest.TestCase):
                 found = self.query(f"({deps}) intersect ({target.replace(' - //proto/...', '')})")
             else:
                 found = self.query(f"deps({source}) intersect ({target})")
-            self.assertEqual(found, [], f"{source} depends on {found}: bazel query 'somepath({source}, {target})'")
+            self.assertEqual(
+                found,
+                [],
+                f"{source} depends on {found}: bazel query 'somepath({source}, {target})'",
+            )
 
     def test_the_query_finds_what_is_there(self):
         self.assertIn("@system//:pq", self.query("deps(//storage/...) intersect @system//:pq"))

@@ -1,13 +1,23 @@
-"""What the engine does, end to end: every target on real files and devices, checked where it can be checked."""
+"""What the engine does, end to end: every target on real files and devices, checked where it can be
+checked.
+"""
+
 import os
 import re
 import subprocess
-import time
 
-from fleet import FleetTest, needs_root, wait_for
+from fleet import FleetTest, io_thread, needs_root, wait_for
 
 
-def workload_job(data, workload, run="duration: 400ms", size="8MiB", before="  - prepare:\n", tail="", target=None):
+def workload_job(
+    data,
+    workload,
+    run="duration: 400ms",
+    size="8MiB",
+    before="  - prepare:\n",
+    tail="",
+    target=None,
+):
     target = target or f'{{name: data, file: {{path: "{data}/{{host}}/file", size: {size}}}}}'
     return f"""name: engine
 targets: [{target}]
@@ -25,7 +35,12 @@ class Engine(FleetTest):
     workers = 1
 
     def load(self, *arguments, status=0, **more):
-        done = self.ok(self.fleet.run_job(workload_job(self.fleet.data, *arguments, **more), "--format", "json"), status)
+        done = self.ok(
+            self.fleet.run_job(
+                workload_job(self.fleet.data, *arguments, **more), "--format", "json"
+            ),
+            status,
+        )
         return next(phase for phase in done.json()["phases"] if phase["name"] == "load")
 
     def refused(self, words, *arguments, **more):
@@ -34,7 +49,13 @@ class Engine(FleetTest):
         self.assertIn(words, " ".join((done.out + done.err).split()))
 
     def test_each_engine_does_the_same_ios(self):
-        for engine in ("io_uring", "libaio, queue_depth: 4", "sync", "preadv2", "mmap, direct: false"):
+        for engine in (
+            "io_uring",
+            "libaio, queue_depth: 4",
+            "sync",
+            "preadv2",
+            "mmap, direct: false",
+        ):
             with self.subTest(engine=engine):
                 load = self.load(f"engine: {engine}, read: 50%, operations: 2000, block_size: 4KiB")
                 self.assertEqual(load["total"]["operations"], 2000)
@@ -46,21 +67,34 @@ class Engine(FleetTest):
         self.assertEqual(found["write"]["operations"], 1000)
         self.assertEqual(found["fsync"]["operations"], 10)
         self.assertEqual(load["total"]["operations"], 1000)
-        many = '{name: data, file: {path: "%s/{host}/many", size: 1MiB, count: 4}}' % self.fleet.data
-        load = self.load("read: 50%, operations: 400, fsync: {every_ios: 100, all_files: true, mode: fdatasync}", target=many)
+        path = f"{self.fleet.data}/{{host}}/many"
+        many = f'{{name: data, file: {{path: "{path}", size: 1MiB, count: 4}}}}'
+        load = self.load(
+            "read: 50%, operations: 400, fsync: {every_ios: 100, all_files: true, mode: fdatasync}",
+            target=many,
+        )
         self.assertEqual(operations(load)["fsync"]["operations"], 16)
 
     def test_passes_and_shuffling_visit_each_block_once(self):
-        job = workload_job(self.fleet.data, "pattern: shuffled, passes: 1, threads: 3, read: 0%, verify: true", run="ramp: 0s")
+        job = workload_job(
+            self.fleet.data,
+            "pattern: shuffled, passes: 1, threads: 3, read: 0%, verify: true",
+            run="ramp: 0s",
+        )
         report = self.ok(self.fleet.run_job(job + "  - verify:\n", "--format", "json")).json()
         load, verify = report["phases"][1], report["phases"][2]
         self.assertEqual(load["total"]["operations"], 2048)
         found = verify["workloads"][0]["verification"]
-        self.assertEqual((found["checked"], found["notCheckable"], found["mismatches"]), (2048, 0, 0))
+        self.assertEqual(
+            (found["checked"], found["notCheckable"], found["mismatches"]), (2048, 0, 0)
+        )
 
     def test_more_ios_in_flight_than_blocks_are_verified_all_the_same(self):
         target = f'{{name: data, file: {{path: "{self.fleet.data}/{{host}}/few", size: 64KiB}}}}'
-        job = f"name: few\ntargets: [{target}]\nphases:\n  - prepare:\n  - precondition: {{block_size: 4KiB, verify: true, passes: 3}}\n  - verify:\n  - cleanup:\n"
+        job = (
+            f"name: few\ntargets: [{target}]\nphases:\n  - prepare:\n  - precondition: "
+            f"{{block_size: 4KiB, verify: true, passes: 3}}\n  - verify:\n  - cleanup:\n"
+        )
         phases = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"]
         self.assertEqual(phases[1]["total"]["operations"], 48)
         self.assertEqual(phases[2]["workloads"][0]["verification"]["checked"], 16)
@@ -71,11 +105,23 @@ class Engine(FleetTest):
     def test_an_earlier_runs_data_is_verified_and_what_was_changed_since_is_told_apart(self):
         path = os.path.join(self.fleet.data, "node1", "kept")
         target = f'{{name: data, file: {{path: "{self.fleet.data}/{{host}}/kept", size: 1MiB}}}}'
-        self.ok(self.fleet.run_job(f"name: write\ntargets: [{target}]\nphases:\n  - prepare:\n  - precondition: {{block_size: 4KiB, verify: true}}\n"))
+        self.ok(
+            self.fleet.run_job(
+                f"name: write\ntargets: [{target}]\nphases:\n  - prepare:\n  - precondition: "
+                f"{{block_size: 4KiB, verify: true}}\n"
+            )
+        )
         check = f"name: check\ntargets: [{target}]\nphases:\n  - verify: {{any_run: true}}\n"
-        clean = self.ok(self.fleet.run_job(check, "--format", "json")).json()["phases"][0]["workloads"][0]["verification"]
+        clean = self.ok(self.fleet.run_job(check, "--format", "json")).json()["phases"][0][
+            "workloads"
+        ][0]["verification"]
         self.assertEqual((clean["checked"], clean["mismatches"]), (256, 0))
-        stale = self.ok(self.fleet.run_job(check.replace("any_run: true", "any_run: false"), "--format", "json"), 4).json()["phases"][0]["workloads"][0]["verification"]
+        stale = self.ok(
+            self.fleet.run_job(
+                check.replace("any_run: true", "any_run: false"), "--format", "json"
+            ),
+            4,
+        ).json()["phases"][0]["workloads"][0]["verification"]
         self.assertIn("256 stale", stale["byVerdict"])
         with open(path, "r+b") as out:
             first = out.read(4096)
@@ -88,7 +134,9 @@ class Engine(FleetTest):
             out.seek(7 * 4096)
             out.write(bytes(4096))  # gone
         subprocess.run(["sync", path], check=True)
-        found = self.ok(self.fleet.run_job(check, "--format", "json"), 4).json()["phases"][0]["workloads"][0]["verification"]
+        found = self.ok(self.fleet.run_job(check, "--format", "json"), 4).json()["phases"][0][
+            "workloads"
+        ][0]["verification"]
         self.assertEqual(found["mismatches"], 3)
         for words in ("1 misplaced", "1 corrupt", "1 never written"):
             self.assertIn(words, found["byVerdict"])
@@ -98,12 +146,19 @@ class Engine(FleetTest):
 
     def test_a_curve_is_run_at_shares_of_what_was_measured(self):
         target = "{name: data, null: {latency: 1ms}}"
-        job = workload_job(self.fleet.data, "engine: null, queue_depth: 2", run="duration: 1s", before="", target=target)
+        job = workload_job(
+            self.fleet.data,
+            "engine: null, queue_depth: 2",
+            run="duration: 1s",
+            before="",
+            target=target,
+        )
         job += """  - name: curve
     run:
       duration: 1s
       curve: {share: [25%, 50%]}
-      workloads: [{engine: null, queue_depth: 8, open_loop: {measured: {phase: load}, arrival: fixed}}]
+      workloads:
+        - {engine: null, queue_depth: 8, open_loop: {measured: {phase: load}, arrival: fixed}}
 """
         phases = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"]
         self.assertEqual([phase["name"] for phase in phases], ["load", "curve 25 %", "curve 50 %"])
@@ -112,11 +167,19 @@ class Engine(FleetTest):
         self.assertAlmostEqual(phases[2]["total"]["iops"], full / 2, delta=full * 0.02)
         self.assertEqual(phases[1]["total"]["metric"], "response_time")
         self.assertEqual(phases[1]["workloads"][0]["limitedBy"], "rate")
-        rows = self.fleet.sql("SELECT metric, is_reported FROM phase_latency_all WHERE run_id = last_run() AND phase = 1 ORDER BY metric")
+        rows = self.fleet.sql(
+            "SELECT metric, is_reported FROM phase_latency_all WHERE run_id = last_run() AND "
+            "phase = 1 ORDER BY metric"
+        )
         self.assertEqual(rows, [["response time", "t"], ["service time", "f"]])
 
     def test_a_rate_beyond_the_device_is_reported_as_a_backlog(self):
-        load = self.load("engine: null, open_loop: {rate: 2000, arrival: fixed}", run="duration: 1s", before="", target="{name: data, null: {latency: 1ms}}")
+        load = self.load(
+            "engine: null, open_loop: {rate: 2000, arrival: fixed}",
+            run="duration: 1s",
+            before="",
+            target="{name: data, null: {latency: 1ms}}",
+        )
         self.assertGreater(load["workloads"][0]["unstarted"], 500)
         self.assertTrue(any("BACKLOG" in remark for remark in load["remarks"]))
         self.assertEqual(self.fleet.sql("SELECT 1 FROM verification WHERE run_id = last_run()"), [])
@@ -129,14 +192,18 @@ class Engine(FleetTest):
 
     def test_several_workloads_side_by_side_have_shares_and_histograms_of_their_own(self):
         job = f"""name: mixes
-targets: [{{name: a, file: {{path: "{self.fleet.data}/{{host}}/a", size: 4MiB}}}}, {{name: b, file: {{path: "{self.fleet.data}/{{host}}/b", size: 4MiB}}}}]
+targets:
+  - {{name: a, file: {{path: "{self.fleet.data}/{{host}}/a", size: 4MiB}}}}
+  - {{name: b, file: {{path: "{self.fleet.data}/{{host}}/b", size: 4MiB}}}}
 phases:
   - prepare:
   - run:
       duration: 1s
       workloads:
-        - {{name: pages, targets: a, block_size: 16KiB, read: 70%, open_loop: {{rate: 400}}, queue_depth: 8}}
-        - {{name: log, targets: b, block_size: 4KiB, read: 0%, pattern: sequential, max_iops: 200, fsync: {{every: 1}}}}
+        - {{name: pages, targets: a, block_size: 16KiB, read: 70%, open_loop: {{rate: 400}},
+            queue_depth: 8}}
+        - {{name: log, targets: b, block_size: 4KiB, read: 0%, pattern: sequential,
+            max_iops: 200, fsync: {{every: 1}}}}
   - cleanup:
 """
         phase = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"][1]
@@ -150,40 +217,60 @@ phases:
     def test_limits_are_named(self):
         think = self.load("think_time: 5ms")
         self.assertEqual(think["workloads"][0]["limitedBy"], "think time")
-        generator = self.load("queue_depth: 32", before="", target="{name: data, null: {}}", run="duration: 1s")
+        generator = self.load(
+            "queue_depth: 32", before="", target="{name: data, null: {}}", run="duration: 1s"
+        )
         self.assertEqual(generator["workloads"][0]["limitedBy"], "no storage")
 
     def test_what_this_host_cannot_do_is_refused_with_the_reason(self):
-        self.refused("the device has no polled queues (nvme.poll_queues=N gives NVMe some)", "engine_options: {completion_polling: true}")
-        self.refused("reserve them with sysctl vm.nr_hugepages", "block_size: 64MiB, queue_depth: 64, engine_options: {huge_pages: true}", size="64MiB")
+        self.refused(
+            "the device has no polled queues (nvme.poll_queues=N gives NVMe some)",
+            "engine_options: {completion_polling: true}",
+        )
+        self.refused(
+            "reserve them with sysctl vm.nr_hugepages",
+            "block_size: 64MiB, queue_depth: 64, engine_options: {huge_pages: true}",
+            size="64MiB",
+        )
         self.refused("engine_options.cpus: processor 999", "engine_options: {cpus: [999]}")
-        self.refused("engine_options.numa_node: memory of node 60", "engine_options: {numa_node: 60}")
+        self.refused(
+            "engine_options.numa_node: memory of node 60", "engine_options: {numa_node: 60}"
+        )
 
     def test_placement_that_this_host_has_is_kept(self):
         load = self.load("threads: 2, engine_options: {cpus: [0], numa_node: 0}")
         self.assertGreater(load["total"]["operations"], 0)
 
     def test_the_io_thread_makes_no_system_call_but_the_ios(self):
-        running = self.fleet.start_lockstep("run", "-", stdin=workload_job(self.fleet.data, "queue_depth: 16, block_size: 4KiB", run="duration: 20s"))
+        running = self.fleet.start_lockstep(
+            "run",
+            "-",
+            stdin=workload_job(
+                self.fleet.data, "queue_depth: 16, block_size: 4KiB", run="duration: 20s"
+            ),
+        )
         self.fleet.await_phase("load")
         process = self.fleet.workers["node1"].pid
 
-        def io_thread():
-            for thread in os.listdir(f"/proc/{process}/task"):
-                with open(f"/proc/{process}/task/{thread}/comm", encoding="ascii") as text:
-                    if text.read().strip() == "lockstep-io":
-                        return thread
-            return None
-
-        thread = wait_for("the I/O thread", io_thread)
-        time.sleep(1)
+        thread = wait_for("the I/O thread", lambda: io_thread(process))
         trace = subprocess.Popen(["strace", "-c", "-p", thread], stderr=subprocess.PIPE, text=True)
-        time.sleep(3)
+
+        def ran_ns():
+            with open(f"/proc/{process}/task/{thread}/schedstat", encoding="ascii") as text:
+                return int(text.read().split()[0])
+
+        # As much work as shows a system call that is made now and then.
+        before = ran_ns()
+        wait_for("some work", lambda: ran_ns() > before + 1e9)
         trace.send_signal(2)
         summary = trace.communicate(timeout=20)[1]
         self.ok(self.fleet.lockstep("stop"))
         running.communicate(timeout=60)
-        calls = {line.split()[-1]: int(line.split()[3]) for line in summary.splitlines() if re.match(r"\s*[\d.]+\s+[\d.]+\s+\d+\s+\d+", line) and "total" not in line}
+        calls = {
+            line.split()[-1]: int(line.split()[3])
+            for line in summary.splitlines()
+            if re.match(r"\s*[\d.]+\s+[\d.]+\s+\d+\s+\d+", line) and "total" not in line
+        }
         if not calls and "ptrace" in summary:
             self.skipTest("tracing is not permitted here: " + summary)
         self.assertEqual(set(calls), {"io_uring_enter"}, summary)
@@ -198,18 +285,32 @@ class OnDevices(FleetTest):
         image = os.path.join(self.fleet.directory, "image")
         with open(image, "wb") as out:
             out.write(os.urandom(16 << 20))
-        device = subprocess.run(["losetup", "--find", "--show", image], check=True, capture_output=True, text=True).stdout.strip()
+        device = subprocess.run(
+            ["losetup", "--find", "--show", image], check=True, capture_output=True, text=True
+        ).stdout.strip()
         try:
             self.fleet.allow.append(device)
             self.fleet.start_worker("node1")
             self.fleet.wait_attached(1)
             target = f"{{name: data, device: {{path: {device}}}}}"
-            job = workload_job(self.fleet.data, "pattern: sequential, passes: 1, read: 0%, trim: 100%, block_size: 64KiB", run="ramp: 0s", before="", target=target)
+            job = workload_job(
+                self.fleet.data,
+                "pattern: sequential, passes: 1, read: 0%, trim: 100%, block_size: 64KiB",
+                run="ramp: 0s",
+                before="",
+                target=target,
+            )
             phase = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"][0]
             self.assertEqual(operations(phase)["trim"]["operations"], 256)
             with open(device, "rb") as found:
                 self.assertEqual(found.read().count(0), 16 << 20)
-            job = workload_job(self.fleet.data, "direct: false, block_size: 64KiB", run="drop_caches: true, duration: 2s", before="", target=target)
+            job = workload_job(
+                self.fleet.data,
+                "direct: false, block_size: 64KiB",
+                run="drop_caches: true, duration: 2s",
+                before="",
+                target=target,
+            )
             phase = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"][0]
             self.assertEqual(phase["workloads"][0]["limitedBy"], "page cache")
         finally:
@@ -220,11 +321,26 @@ class Creation(FleetTest):
     workers = 1
 
     def test_files_grow_as_they_are_written_and_cleanup_removes_them(self):
-        target = f'{{name: data, file: {{path: "{self.fleet.data}/{{host}}/grown", size: 2MiB, count: 2}}}}'
-        job = workload_job(self.fleet.data, "pattern: sequential, read: 0%, create: true, direct: false, passes: 1, block_size: 64KiB", run="ramp: 0s", before="", target=target)
+        path = f"{self.fleet.data}/{{host}}/grown"
+        target = f'{{name: data, file: {{path: "{path}", size: 2MiB, count: 2}}}}'
+        job = workload_job(
+            self.fleet.data,
+            "pattern: sequential, read: 0%, create: true, direct: false, passes: 1, "
+            "block_size: 64KiB",
+            run="ramp: 0s",
+            before="",
+            target=target,
+        )
         self.ok(self.fleet.run_job(job))
         folder = os.path.join(self.fleet.data, "node1")
-        self.assertEqual({name: os.path.getsize(os.path.join(folder, name)) for name in os.listdir(folder) if not name.endswith(".lockstep")}, {"grown": 2 << 20, "grown.1": 2 << 20})
+        self.assertEqual(
+            {
+                name: os.path.getsize(os.path.join(folder, name))
+                for name in os.listdir(folder)
+                if not name.endswith(".lockstep")
+            },
+            {"grown": 2 << 20, "grown.1": 2 << 20},
+        )
         # A file of somebody else in its place is left alone.
         os.unlink(os.path.join(folder, "grown.1"))
         with open(os.path.join(folder, "grown.1"), "w", encoding="ascii") as out:

@@ -1,22 +1,20 @@
 """What goes wrong is said clearly, with host and path, and harms nothing else."""
+
 import json
 import os
 import signal
 import subprocess
-import time
 import unittest
 
-from fleet import BIN, Fleet, FleetTest, files_job, needs_root, stop
+from fleet import BIN, Fleet, FleetTest, files_job, needs_root, stop, wait_for
 
 
 class LostWorkers(unittest.TestCase):
-
     def lose_one(self, extra):
         with Fleet(2) as fleet:
             job = files_job(fleet.data, duration="6s", extra=extra)
             running = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
-            fleet.await_phase("mix")
-            time.sleep(2)
+            fleet.await_seconds(2)
             fleet.workers["node2"].send_signal(signal.SIGKILL)
             out, err = running.communicate(timeout=60)
             report = json.loads(out)
@@ -34,7 +32,9 @@ class LostWorkers(unittest.TestCase):
         self.assertEqual(report["run"]["state"], "aborted")
         self.assertEqual(report["run"]["labels"], {"purpose": "loss"})
         self.assertIn("worker on node2 was lost in phase mix", report["run"]["outcome"])
-        self.assertTrue(any(e["severity"] == "error" and e["host"] == "node2" for e in report["events"]))
+        self.assertTrue(
+            any(e["severity"] == "error" and e["host"] == "node2" for e in report["events"])
+        )
         mix = report["phases"][1]
         self.assertEqual((mix["state"], mix["workersLost"], mix["workers"]), ("aborted", 1, 2))
         # What the other worker measured until then is kept.
@@ -45,7 +45,13 @@ class LostWorkers(unittest.TestCase):
         status, report, err = self.lose_one("on_worker_loss: continue")
         self.assertEqual(status, 0, err)
         self.assertEqual((report["run"]["state"], report["run"]["degraded"]), ("done", True))
-        self.assertTrue(any("DEGRADED: results of 1 of 2 hosts" in r and "samples of all 2 are there from 0.00 to" in r for r in report["phases"][1]["remarks"]))
+        self.assertTrue(
+            any(
+                "DEGRADED: results of 1 of 2 hosts" in r
+                and "samples of all 2 are there from 0.00 to" in r
+                for r in report["phases"][1]["remarks"]
+            )
+        )
 
     def test_continue_with_too_few_left_aborts(self):
         status, report, err = self.lose_one("on_worker_loss: continue\nmin_hosts: 2")
@@ -53,9 +59,10 @@ class LostWorkers(unittest.TestCase):
 
 
 class Stops(FleetTest):
-
     def start(self, *flags):
-        running = self.fleet.start_lockstep("run", "-", "--format", "json", *flags, stdin=files_job(self.fleet.data, duration="60s"))
+        running = self.fleet.start_lockstep(
+            "run", "-", "--format", "json", *flags, stdin=files_job(self.fleet.data, duration="60s")
+        )
         self.fleet.await_phase("mix")
         return running
 
@@ -81,7 +88,9 @@ class Stops(FleetTest):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
 
     def test_abort_if_ends_the_run(self):
-        job = files_job(self.fleet.data, duration="60s").replace("duration: 60s", "duration: 60s\n      abort_if: {p99: 1us}")
+        job = files_job(self.fleet.data, duration="60s").replace(
+            "duration: 60s", "duration: 60s\n      abort_if: {p99: 1us}"
+        )
         done = self.ok(self.fleet.run_job(job, "--format", "json"), 3)
         self.assertEqual(done.json()["run"]["state"], "aborted")
         self.assertIn("abort_if.p99", done.json()["run"]["outcome"])
@@ -90,34 +99,51 @@ class Stops(FleetTest):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
         run = self.fleet.sql("SELECT last_run()")[0][0]
         self.assertIn("has ended already", self.ok(self.fleet.lockstep("stop", run), 1).err)
-        self.assertIn("nothing is queued or in progress", self.ok(self.fleet.lockstep("stop"), 1).err)
+        self.assertIn(
+            "nothing is queued or in progress", self.ok(self.fleet.lockstep("stop"), 1).err
+        )
         for command in ("stop", "report", "watch"):
             self.assertIn("no run is named", self.ok(self.fleet.lockstep(command, ""), 1).err)
 
     def test_expectations_decide_the_exit_status(self):
-        job = files_job(self.fleet.data, duration="1s").replace("duration: 1s", "duration: 1s\n      expect: {iops: 1, p99: 1us, fairness: 0.1}")
+        job = files_job(self.fleet.data, duration="1s").replace(
+            "duration: 1s", "duration: 1s\n      expect: {iops: 1, p99: 1us, fairness: 0.1}"
+        )
         done = self.ok(self.fleet.run_job(job), 4)
         self.assertIn("NOT HELD  p99 <= 1 µs", done.out)
         self.assertIn("held      iops >= 1", done.out)
 
 
 class Refusals(FleetTest):
-
     def test_more_hosts_than_there_are(self):
         done = self.ok(self.fleet.run_job(files_job(self.fleet.data, hosts=5)), 2)
-        self.assertIn("stdin:2: hosts: the job needs 5 hosts, 2 that match are attached: node1, node2", done.err)
+        self.assertIn(
+            "stdin:2: hosts: the job needs 5 hosts, 2 that match are attached: node1, node2",
+            done.err,
+        )
 
     def test_a_host_that_does_not_exist(self):
-        done = self.ok(self.fleet.run_job(files_job(self.fleet.data).replace("{count: 2}", "{names: 'node[1-3]'}")), 2)
+        done = self.ok(
+            self.fleet.run_job(
+                files_job(self.fleet.data).replace("{count: 2}", "{names: 'node[1-3]'}")
+            ),
+            2,
+        )
         self.assertIn("no worker is attached on node3", done.err)
 
     def test_a_file_that_nobody_prepared(self):
         job = files_job(self.fleet.data, tail="").replace("  - prepare:\n", "")
         done = self.ok(self.fleet.run_job(job), 3)
-        self.assertIn(f"node1: target data: {self.fleet.data}/node1/file: does not exist, and the job does not prepare it", done.text)
+        self.assertIn(
+            f"node1: target data: {self.fleet.data}/node1/file: does not exist, and the job "
+            "does not prepare it",
+            done.text,
+        )
 
     def test_two_workers_in_one_file(self):
-        done = self.ok(self.fleet.run_job(files_job(self.fleet.data).replace("{host}/file", "same")), 3)
+        done = self.ok(
+            self.fleet.run_job(files_job(self.fleet.data).replace("{host}/file", "same")), 3
+        )
         self.assertIn("is also used by node1; put {host} or {worker} into the path", done.text)
 
     def test_a_file_larger_than_the_disk(self):
@@ -138,20 +164,33 @@ class Refusals(FleetTest):
 
 @needs_root
 class FullDisk(unittest.TestCase):
-
     def test_what_all_workers_together_would_fill_is_refused_before_anything_is_made(self):
         with Fleet(4) as fleet:
             small = os.path.join(fleet.data, "small")
             os.mkdir(small)
             subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", small], check=True)
             try:
-                # Each worker's file fits alone; all do not, and what would leave nothing free does not either.
+                # Each worker's file fits alone; all do not, and what would leave nothing free does
+                # not either.
                 for size, needed in (("24MiB", "96 MiB"), ("15.5MiB", "62 MiB")):
-                    done = fleet.run_job(files_job(small, hosts=4, size=size, workload=", direct: false"))
+                    done = fleet.run_job(
+                        files_job(small, hosts=4, size=size, workload=", direct: false")
+                    )
                     self.assertEqual(done.status, 3, str(done))
-                    self.assertIn(f"all workers together need {needed}, its file system has 64 MiB free, of which 3.20 MiB stay free", done.text)
+                    self.assertIn(
+                        f"all workers together need {needed}, its file system has 64 MiB "
+                        "free, of which 3.20 MiB stay free",
+                        done.text,
+                    )
                     self.assertEqual(os.listdir(small), [])
-                self.assertEqual(fleet.run_job(files_job(small, hosts=4, size="15MiB", duration="1s", workload=", direct: false")).status, 0)
+                self.assertEqual(
+                    fleet.run_job(
+                        files_job(
+                            small, hosts=4, size="15MiB", duration="1s", workload=", direct: false"
+                        )
+                    ).status,
+                    0,
+                )
             finally:
                 subprocess.run(["umount", small], check=True)
 
@@ -166,54 +205,129 @@ class FullDisk(unittest.TestCase):
 
 
 class Stores(unittest.TestCase):
-
     def test_a_store_that_cannot_be_reached(self):
-        done = subprocess.run([f"{BIN}/lockstep-controller", "--store", "postgresql://127.0.0.1:1/none", "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(
+            [
+                f"{BIN}/lockstep-controller",
+                "--store",
+                "postgresql://127.0.0.1:1/none",
+                "--listen",
+                "127.0.0.1:0",
+            ],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
         self.assertEqual(done.returncode, 1)
         self.assertIn("the store cannot be reached", done.stderr)
         self.assertIn("is the server running, and does --store name it?", done.stderr)
 
     def test_a_second_controller_on_the_same_store_or_port(self):
         with Fleet(0) as fleet:
-            done = subprocess.run([f"{BIN}/lockstep-controller", "--state-dir", fleet.state, "--listen", "127.0.0.1:0"], capture_output=True, text=True, timeout=30, check=False)
+            done = subprocess.run(
+                [
+                    f"{BIN}/lockstep-controller",
+                    "--state-dir",
+                    fleet.state,
+                    "--listen",
+                    "127.0.0.1:0",
+                ],
+                capture_output=True,
+                text=True,
+                timeout=30,
+                check=False,
+            )
             self.assertEqual(done.returncode, 1)
             self.assertIn("another controller uses this store", done.stderr)
-            done = subprocess.run([f"{BIN}/lockstep-controller", "--state-dir", fleet.directory + "/other", "--listen", fleet.address], capture_output=True, text=True, timeout=60, check=False)
+            done = subprocess.run(
+                [
+                    f"{BIN}/lockstep-controller",
+                    "--state-dir",
+                    fleet.directory + "/other",
+                    "--listen",
+                    fleet.address,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                check=False,
+            )
             self.assertEqual(done.returncode, 1)
-            self.assertIn(f"cannot listen on {fleet.address}; is another controller running there?", done.stderr)
+            self.assertIn(
+                f"cannot listen on {fleet.address}; is another controller running there?",
+                done.stderr,
+            )
 
     def test_postgres_killed_in_the_middle_loses_nothing(self):
         with Fleet(1) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, hosts=1, duration="5s"))
-            fleet.await_phase("mix")
-            time.sleep(1)
-            with open(os.path.join(fleet.state, "postgres", "data", "postmaster.pid"), encoding="ascii") as text:
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, hosts=1, duration="5s")
+            )
+            fleet.await_seconds(1)
+            with open(
+                os.path.join(fleet.state, "postgres", "data", "postmaster.pid"), encoding="ascii"
+            ) as text:
                 postmaster = text.readline().strip()
-            backends = subprocess.run(["pgrep", "-P", postmaster, "-f", "postgres: lockstep"], capture_output=True, text=True, check=True).stdout.split()
+            backends = subprocess.run(
+                ["pgrep", "-P", postmaster, "-f", "postgres: lockstep"],
+                capture_output=True,
+                text=True,
+                check=True,
+            ).stdout.split()
             # A backend's crash makes the server restart and drops every connection.
             os.kill(int(backends[0]), signal.SIGKILL)
             out, err = running.communicate(timeout=90)
             self.assertEqual(running.returncode, 0, err)
             mix = json.loads(out)["phases"][1]
-            rows = fleet.sql("SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND interval_class = 2")
+            rows = fleet.sql(
+                "SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND "
+                "interval_class = 2"
+            )
             self.assertEqual(float(rows[0][0]), mix["total"]["operations"])
-            self.assertEqual(fleet.sql("SELECT count(DISTINCT interval) FROM interval_counters WHERE run_id = last_run() AND interval_class = 2"), [["5"]])
+            self.assertEqual(
+                fleet.sql(
+                    "SELECT count(DISTINCT interval) FROM interval_counters WHERE run_id = "
+                    "last_run() AND interval_class = 2"
+                ),
+                [["5"]],
+            )
 
 
 class Processes(unittest.TestCase):
-
     def test_the_end_of_lockstep_up_leaves_no_process(self):
         with Fleet(0) as fleet:
-            up = fleet.spawn("up", [f"{BIN}/lockstep", "up", "--workers", "2", "--state-dir", fleet.directory + "/up", "--listen", "127.0.0.1:0", "--no-web"])
+            up = fleet.spawn(
+                "up",
+                [
+                    f"{BIN}/lockstep",
+                    "up",
+                    "--workers",
+                    "2",
+                    "--state-dir",
+                    fleet.directory + "/up",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--no-web",
+                ],
+            )
             try:
-                end = time.monotonic() + 60
-                while "Ctrl-C here ends" not in fleet.log("up") and time.monotonic() < end:
-                    time.sleep(0.1)
-                children = subprocess.run(["pgrep", "-f", fleet.directory + "/up"], capture_output=True, text=True, check=False).stdout.split()
+                wait_for("it to be up", lambda: "Ctrl-C here ends" in fleet.log("up"), 60)
+                children = subprocess.run(
+                    ["pgrep", "-f", fleet.directory + "/up"],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                ).stdout.split()
                 self.assertGreaterEqual(len(children), 4)
             finally:
                 stop(up, signal.SIGINT)
-            left = subprocess.run(["pgrep", "-af", fleet.directory + "/up"], capture_output=True, text=True, check=False).stdout
+            left = subprocess.run(
+                ["pgrep", "-af", fleet.directory + "/up"],
+                capture_output=True,
+                text=True,
+                check=False,
+            ).stdout
             self.assertEqual(left, "")
 
 

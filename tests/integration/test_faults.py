@@ -1,9 +1,13 @@
-"""Devices that fail for real: a FUSE file system that returns errors, short transfers, lies, hangs and goes away."""
+"""Devices that fail for real: a FUSE file system that returns errors, short transfers, lies, hangs
+and goes away.
+"""
+
+import contextlib
 import glob
 import os
 import subprocess
 
-from fleet import ROOT, Fleet, FleetTest, needs_root, stop, wait_for
+from fleet import ROOT, FleetTest, needs_root, stop, wait_for
 
 FAULTFS = os.path.join(ROOT, "bazel-bin/tests/faultfs")
 
@@ -37,15 +41,16 @@ class Faults(FleetTest):
     def tearDown(self):
         # Before the worker is stopped: a process that hangs in a system call cannot be killed.
         if self.process.poll() is None and os.path.ismount(self.point):
-            try:
+            with contextlib.suppress(OSError):  # it went away, as the test wanted
                 self.fault("")
-            except OSError:
-                pass  # it went away, as the test wanted
 
     def unmount(self):
         subprocess.run(["umount", "-l", self.point], check=False)
         stop(self.process, 9)
-        wait_for("the worker to be forgotten", lambda: not self.fleet.lockstep("status", "--format", "json").json()["workers"])
+        wait_for(
+            "the worker to be forgotten",
+            lambda: not self.fleet.lockstep("status", "--format", "json").json()["workers"],
+        )
 
     def fault(self, text):
         with open(self.point + "/.fault", "w", encoding="ascii") as out:
@@ -64,7 +69,9 @@ class Faults(FleetTest):
         return next(phase for phase in report["phases"] if phase["name"] == "load")
 
     def test_errors_of_the_medium_are_counted_and_named(self):
-        load = self.load_of(self.run_faulty(job(self.point, "block_size: 4KiB, queue_depth: 4"), "read EIO 200", 0))
+        load = self.load_of(
+            self.run_faulty(job(self.point, "block_size: 4KiB, queue_depth: 4"), "read EIO 200", 0)
+        )
         self.assertEqual(load["state"], "done")
         self.assertGreater(load["total"]["errors"], 0)
         self.assertIn("Input/output error", load["workloads"][0]["errors"][0])
@@ -72,34 +79,55 @@ class Faults(FleetTest):
         self.assertIn("read of 4096 bytes at offset", load["workloads"][0]["errors"][0])
 
     def test_beyond_the_error_limit_the_phase_stops(self):
-        report = self.run_faulty(job(self.point, "block_size: 4KiB, error_limit: 10", "30s"), "read EIO", 3)
+        report = self.run_faulty(
+            job(self.point, "block_size: 4KiB, error_limit: 10", "30s"), "read EIO", 3
+        )
         self.assertIn("10 failed I/Os, the workload's error_limit", report["run"]["outcome"])
         self.assertEqual(self.load_of(report)["total"]["errors"], 10)
 
     def test_no_space_stops_the_phase_and_says_where(self):
-        report = self.run_faulty(job(self.point, "block_size: 4KiB, read: 0%", "30s"), "write ENOSPC 100", 3)
+        report = self.run_faulty(
+            job(self.point, "block_size: 4KiB, read: 0%", "30s"), "write ENOSPC 100", 3
+        )
         self.assertIn("No space left on device", report["run"]["outcome"])
         self.assertIn("write of 4096 bytes at offset", report["run"]["outcome"])
 
     def test_what_the_kernel_asks_to_repeat_is_repeated(self):
-        load = self.load_of(self.run_faulty(job(self.point, "block_size: 4KiB, engine: sync"), "read EINTR 50", 0))
+        load = self.load_of(
+            self.run_faulty(job(self.point, "block_size: 4KiB, engine: sync"), "read EINTR 50", 0)
+        )
         self.assertEqual(load["total"]["errors"], 0)
         self.assertGreater(load["workloads"][0]["retries"], 0)
 
     def test_short_reads_are_counted_as_such(self):
-        load = self.load_of(self.run_faulty(job(self.point, "block_size: 8KiB"), "read short 100", 0))
+        load = self.load_of(
+            self.run_faulty(job(self.point, "block_size: 8KiB"), "read short 100", 0)
+        )
         self.assertGreater(load["total"]["shortTransfers"], 0)
         self.assertIn("short, 4096 bytes", load["workloads"][0]["errors"][0])
         self.assertTrue(any("moved fewer bytes" in remark for remark in load["remarks"]))
 
     def test_a_failed_fsync_is_an_error_of_its_own_kind(self):
-        load = self.load_of(self.run_faulty(job(self.point, "block_size: 4KiB, read: 0%, fsync: {every: 10}, error_limit: 10000000"), "fsync EIO 5", 0))
+        load = self.load_of(
+            self.run_faulty(
+                job(
+                    self.point,
+                    "block_size: 4KiB, read: 0%, fsync: {every: 10}, error_limit: 10000000",
+                ),
+                "fsync EIO 5",
+                0,
+            )
+        )
         kinds = {operation["kind"]: operation for operation in load["workloads"][0]["operations"]}
         self.assertGreater(kinds["fsync"]["errors"], 0)
         self.assertEqual(kinds["write"]["errors"], 0)
 
     def hang(self, engine):
-        running = self.fleet.start_lockstep("run", "-", stdin=job(self.point, f"block_size: 4KiB, engine: {engine}, stuck_after: 300ms", "20s"))
+        running = self.fleet.start_lockstep(
+            "run",
+            "-",
+            stdin=job(self.point, f"block_size: 4KiB, engine: {engine}, stuck_after: 300ms", "20s"),
+        )
         self.fleet.await_phase("load")
         self.fault("read hang")
         stuck = "SELECT message FROM events WHERE run_id = last_run() AND message LIKE '%STUCK%'"
@@ -123,14 +151,31 @@ class Faults(FleetTest):
         for engine in ("io_uring", "sync"):
             with self.subTest(engine=engine):
                 self.fault("")
-                report = self.run_faulty(job(self.point, f"block_size: 4KiB, engine: {engine}, queue_depth: {1 if engine == 'sync' else 4}", "1s", drain="1s"), "read hang", 3)
-                self.assertRegex(report["run"]["outcome"], "did not complete within the drain deadline|hangs in an I/O")
+                report = self.run_faulty(
+                    job(
+                        self.point,
+                        f"block_size: 4KiB, engine: {engine}, queue_depth: "
+                        f"{1 if engine == 'sync' else 4}",
+                        "1s",
+                        drain="1s",
+                    ),
+                    "read hang",
+                    3,
+                )
+                self.assertRegex(
+                    report["run"]["outcome"],
+                    "did not complete within the drain deadline|hangs in an I/O",
+                )
                 self.assertIn(f"{self.point}/file", report["run"]["outcome"])
                 self.assertIsNone(self.worker.poll())
-                self.assertEqual(len(self.fleet.lockstep("status", "--format", "json").json()["workers"]), 1)
+                self.assertEqual(
+                    len(self.fleet.lockstep("status", "--format", "json").json()["workers"]), 1
+                )
 
     def test_a_target_that_goes_away_stops_the_phase(self):
-        running = self.fleet.start_lockstep("run", "-", stdin=job(self.point, "block_size: 4KiB", "30s"))
+        running = self.fleet.start_lockstep(
+            "run", "-", stdin=job(self.point, "block_size: 4KiB", "30s")
+        )
         self.fleet.await_phase("load")
         connection = os.stat(self.point).st_dev
         control = f"/sys/fs/fuse/connections/{os.minor(connection)}/abort"
@@ -141,7 +186,10 @@ class Faults(FleetTest):
                 out.write("1")
         out, err = running.communicate(timeout=60)
         self.assertEqual(running.returncode, 3, out + err)
-        self.assertRegex(self.fleet.lockstep("report").text, "Software caused connection abort|endpoint is not connected|Input/output error")
+        self.assertRegex(
+            self.fleet.lockstep("report").text,
+            "Software caused connection abort|endpoint is not connected|Input/output error",
+        )
 
     def test_lies_are_found_by_verification_and_both_blocks_saved(self):
         text = job(self.point, "block_size: 4KiB, read: 50%, verify: true")
@@ -151,10 +199,21 @@ class Faults(FleetTest):
         self.assertGreater(found["mismatches"], 0)
         self.assertIn("corrupt", found["byVerdict"])
         self.assertTrue(any("VERIFICATION FAILED" in remark for remark in load["remarks"]))
-        saved = glob.glob(os.path.join(self.fleet.directory, "worker-" + self.id().rsplit(".", 1)[1], "mismatches", "*", "*"))
+        saved = glob.glob(
+            os.path.join(
+                self.fleet.directory,
+                "worker-" + self.id().rsplit(".", 1)[1],
+                "mismatches",
+                "*",
+                "*",
+            )
+        )
         expected = sorted(name for name in saved if name.endswith(".expected"))
         self.assertTrue(expected)
-        with open(expected[0], "rb") as a, open(expected[0].replace(".expected", ".found"), "rb") as b:
+        with (
+            open(expected[0], "rb") as a,
+            open(expected[0].replace(".expected", ".found"), "rb") as b,
+        ):
             one, other = a.read(), b.read()
         differing = [i for i in range(112, 4096) if one[i] != other[i]]
         self.assertEqual(differing, [2048])
@@ -167,5 +226,8 @@ class Faults(FleetTest):
         self.assertEqual(found["checked"] + found["notCheckable"], 1024)
         self.assertGreater(found["mismatches"], 0)
         self.assertRegex(found["byVerdict"], "stale|never written")
-        rows = self.fleet.sql("SELECT checked, stale + never_written FROM verification WHERE run_id = last_run() AND phase = 2")
+        rows = self.fleet.sql(
+            "SELECT checked, stale + never_written FROM verification WHERE run_id = "
+            "last_run() AND phase = 2"
+        )
         self.assertEqual(int(rows[0][1]), int(found["mismatches"]))

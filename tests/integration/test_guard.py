@@ -1,4 +1,5 @@
 """Nothing is destroyed by mistake: every refusal with its own message, and the device unchanged."""
+
 import fcntl
 import hashlib
 import os
@@ -32,7 +33,9 @@ def digest(path):
 
 
 def call(*words, **options):
-    return subprocess.run(words, check=True, capture_output=True, text=True, **options).stdout.strip()
+    return subprocess.run(
+        words, check=True, capture_output=True, text=True, **options
+    ).stdout.strip()
 
 
 def write_lvm_label(path):
@@ -76,7 +79,9 @@ class LoopDevice:
     def __enter__(self):
         self.path = call("losetup", "--show", "-f", self.file)
         facts = os.stat(self.file)
-        self.identity = f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+        self.identity = (
+            f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+        )
         return self
 
     def __exit__(self, *_):
@@ -86,7 +91,6 @@ class LoopDevice:
 
 @needs_root
 class DeviceGuard(unittest.TestCase):
-
     def setUp(self):
         self.directory = call("mktemp", "-d", "/tmp/lsguardXXXXXX")
         self.addCleanup(lambda: os.rmdir(self.directory))
@@ -101,7 +105,9 @@ class DeviceGuard(unittest.TestCase):
             self.assertIn(message, done.text)
             self.assertIn(path, done.text)
             self.assertIn("refused before anything was opened", done.text)
-            planned = fleet.lockstep("plan", "-", stdin=device_job(path, expendable=expendable, extra=extra))
+            planned = fleet.lockstep(
+                "plan", "-", stdin=device_job(path, expendable=expendable, extra=extra)
+            )
             self.assertEqual(planned.status, 2, str(planned))
             self.assertIn(message, planned.err)
         self.assertEqual(digest(device.file), before)
@@ -121,9 +127,11 @@ class DeviceGuard(unittest.TestCase):
 
     def test_the_list_of_devices_is_of_now_and_fits_a_narrow_terminal(self):
         with LoopDevice(self.directory) as device, Fleet(1, allow=[device.path]) as fleet:
+
             def state():
                 listed = fleet.lockstep("devices").out
                 return next(line for line in listed.splitlines() if f" {device.path} " in line)
+
             self.assertTrue(state().endswith("blank"), state())
             call("mkfs.ext4", "-q", device.path)
             # Within a second the answer is the same for all who ask.
@@ -133,7 +141,9 @@ class DeviceGuard(unittest.TestCase):
             call("mount", device.path, mount)
             try:
                 wait_for("the mount to be seen", lambda: f"mounted on {mount}" in state())
-                narrow = terminal([f"{BIN}/lockstep", "devices"], 60, {**fleet.environment(), "NO_COLOR": "1"})
+                narrow = terminal(
+                    [f"{BIN}/lockstep", "devices"], 60, {**fleet.environment(), "NO_COLOR": "1"}
+                )
                 self.assertIn(device.path, narrow)
                 self.assertEqual([line for line in narrow.splitlines() if len(line) > 60], [])
             finally:
@@ -153,7 +163,9 @@ class DeviceGuard(unittest.TestCase):
             try:
                 call("sync")
                 self.refuse(device, f"mounted on {mount}", path=partition)
-                self.refuse(device, f"its partition {os.path.basename(partition)} is mounted on {mount}")
+                self.refuse(
+                    device, f"its partition {os.path.basename(partition)} is mounted on {mount}"
+                )
             finally:
                 call("umount", mount)
                 os.rmdir(mount)
@@ -186,28 +198,46 @@ class DeviceGuard(unittest.TestCase):
         with LoopDevice(self.directory) as device:
             call("mkfs.ext4", "-q", device.path)
             identity = device.identity
-            self.refuse(device, "under the job's `expendable` (done) and in the worker's --allow-expendable", expendable=identity)
-            self.refuse(device, "in the worker's --allow-expendable (done)", flags=["--allow-expendable", identity])
-            with Fleet(1, allow=[device.path], worker_flags=["--allow-expendable", identity]) as fleet:
+            self.refuse(
+                device,
+                "under the job's `expendable` (done) and in the worker's --allow-expendable",
+                expendable=identity,
+            )
+            self.refuse(
+                device,
+                "in the worker's --allow-expendable (done)",
+                flags=["--allow-expendable", identity],
+            )
+            with Fleet(
+                1, allow=[device.path], worker_flags=["--allow-expendable", identity]
+            ) as fleet:
                 done = fleet.run_job(device_job(device.path, expendable=identity))
                 self.assertEqual(done.status, 0, str(done))
 
     def test_another_identity_than_the_job_requires(self):
         with LoopDevice(self.directory) as device:
-            self.refuse(device, "the job requires 'loop-file:9:9:9'", extra=", identity: 'loop-file:9:9:9'")
+            self.refuse(
+                device, "the job requires 'loop-file:9:9:9'", extra=", identity: 'loop-file:9:9:9'"
+            )
 
     def test_a_blank_allowed_device_is_used_and_its_bytes_agree_within_one_percent(self):
         with LoopDevice(self.directory) as device:
             call("losetup", "--direct-io=on", device.path)
             with Fleet(1, allow=[device.path]) as fleet:
                 for read in (0, 100, 50):
-                    job = device_job(device.path, read=read).replace("duration: 1s", "duration: 2s\n      ramp: 1s")
+                    job = device_job(device.path, read=read).replace(
+                        "duration: 1s", "duration: 2s\n      ramp: 1s"
+                    )
                     done = fleet.run_job(job, "--format", "json")
                     self.assertEqual(done.status, 0, str(done))
-                    report, = done.json()["phases"][0]["devices"]
+                    (report,) = done.json()["phases"][0]["devices"]
                     engine = report["engineReadBytes"] + report["engineWriteBytes"]
                     self.assertGreater(engine, 0)
-                    self.assertAlmostEqual((report["deviceReadBytes"] + report["deviceWriteBytes"]) / engine, 1, delta=0.01)
+                    self.assertAlmostEqual(
+                        (report["deviceReadBytes"] + report["deviceWriteBytes"]) / engine,
+                        1,
+                        delta=0.01,
+                    )
                     self.assertIn(report["crossCheck"]["verdict"], ("AGREE", "COALESCED"))
 
     def test_a_device_outside_the_allow_list(self):
@@ -257,7 +287,15 @@ phases: [{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]
         self.assertIn("was not made by Lockstep", self.ok(self.fleet.run_job(write), 3).text)
         self.assertEqual(digest(path), before)
         # The job alone cannot declare it expendable.
-        self.assertIn("and the worker's --allow-expendable name it", self.ok(self.fleet.run_job(write.replace("name: overwrite", f'name: overwrite\nexpendable: ["{path}"]')), 3).text)
+        self.assertIn(
+            "and the worker's --allow-expendable name it",
+            self.ok(
+                self.fleet.run_job(
+                    write.replace("name: overwrite", f'name: overwrite\nexpendable: ["{path}"]')
+                ),
+                3,
+            ).text,
+        )
         self.assertEqual(digest(path), before)
         # Reading harms nobody.
         self.ok(self.fleet.run_job(write.replace("read: 0%", "read: 100%")))
@@ -283,7 +321,11 @@ phases: [{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]
         self.fleet.start_worker("spare", flags=["--allow-expendable", path])
         self.fleet.wait_attached(2)
         try:
-            job = files_job("X", hosts=1, duration="1s", extra=f'expendable: ["{path}"]').replace("X/{host}/file", path).replace("{count: 1}", "{names: spare}")
+            job = (
+                files_job("X", hosts=1, duration="1s", extra=f'expendable: ["{path}"]')
+                .replace("X/{host}/file", path)
+                .replace("{count: 1}", "{names: spare}")
+            )
             before = digest(path)
             self.ok(self.fleet.run_job(job))
             self.assertNotEqual(digest(path), before)

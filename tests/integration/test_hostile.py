@@ -1,4 +1,6 @@
 """Clients that mean harm: refused in words, and the others do not notice."""
+
+import contextlib
 import os
 import re
 import signal
@@ -23,7 +25,13 @@ class Hostile(FleetTest):
             return int(re.search(r"VmHWM:\s+(\d+)", text.read()).group(1)) / 1024
 
     def test_a_run_does_not_notice_hostile_calls(self):
-        running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(self.fleet.data, hosts=4, duration="12s"))
+        running = self.fleet.start_lockstep(
+            "run",
+            "-",
+            "--format",
+            "json",
+            stdin=files_job(self.fleet.data, hosts=4, duration="12s"),
+        )
         self.fleet.await_phase("mix")
         said = self.attack("storm", "--calls", "1500", "--parallel", "8")
         self.assertIn("INVALID_ARGUMENT", said)
@@ -37,19 +45,50 @@ class Hostile(FleetTest):
     def test_absurd_jobs_are_refused_by_field(self):
         said = self.attack("jobs")
         accepted = [line for line in said.splitlines() if line.startswith(("ACCEPTED", "UNCLEAR"))]
-        # Counts that only say "at most so many", and what no device is ever slow enough for, harm nobody.
-        harmless = {"min_hosts", "count", "seed", "operations", "error_limit", "start_skew_limit_ns", "think_every", "burst", "io_size_bytes",
-                    "errors", "iops", "throughput_bytes_per_second"}
-        harmful = [line for line in accepted if line.split(" = ")[0].split(".")[-1].split(" ")[-1] not in harmless]
+        # Counts that only say "at most so many", and what no device is ever slow enough for, harm
+        # nobody.
+        harmless = {
+            "min_hosts",
+            "count",
+            "seed",
+            "operations",
+            "error_limit",
+            "start_skew_limit_ns",
+            "think_every",
+            "burst",
+            "io_size_bytes",
+            "errors",
+            "iops",
+            "throughput_bytes_per_second",
+        }
+        harmful = [
+            line
+            for line in accepted
+            if line.split(" = ")[0].split(".")[-1].split(" ")[-1] not in harmless
+        ]
         self.assertEqual(harmful, [])
         self.assertGreater(int(re.search(r"refused (\d+)", said).group(1)), 240)
         self.assertIsNone(self.fleet.controller.poll())
-        wait_for("the queue to be empty", lambda: not self.fleet.sql("SELECT 1 FROM runs WHERE state IN ('queued', 'starting', 'running')"), 120)
+        wait_for(
+            "the queue to be empty",
+            lambda: not self.fleet.sql(
+                "SELECT 1 FROM runs WHERE state IN ('queued', 'starting', 'running')"
+            ),
+            120,
+        )
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
 
     def test_stop_does_not_wait_behind_plans(self):
-        """Plans that wait for a worker that does not answer; `stop` is answered before any of them is."""
-        running = self.fleet.start_lockstep("run", "-", stdin=files_job(self.fleet.data, hosts=1, duration="300s", extra="labels: {who: stopped}").replace("{count: 1}", "{names: [node1]}"))
+        """Plans that wait for a worker that does not answer; `stop` is answered before any of them
+        is.
+        """
+        running = self.fleet.start_lockstep(
+            "run",
+            "-",
+            stdin=files_job(
+                self.fleet.data, hosts=1, duration="300s", extra="labels: {who: stopped}"
+            ).replace("{count: 1}", "{names: [node1]}"),
+        )
         self.fleet.await_phase("mix")
         silent = self.fleet.workers["node4"]
         silent.send_signal(signal.SIGSTOP)
@@ -68,7 +107,9 @@ class Hostile(FleetTest):
                 plan.communicate(timeout=120)
 
     def test_connections_that_say_nothing_or_nonsense(self):
-        running = self.fleet.start_lockstep("run", "-", stdin=files_job(self.fleet.data, hosts=4, duration="10s"))
+        running = self.fleet.start_lockstep(
+            "run", "-", stdin=files_job(self.fleet.data, hosts=4, duration="10s")
+        )
         self.fleet.await_phase("mix")
         sockets = []
         http = self.fleet.url.split("//")[1].rstrip("/")
@@ -79,11 +120,16 @@ class Hostile(FleetTest):
                     connection = socket.create_connection((host, int(port)), timeout=10)
                     sockets.append(connection)
                     connection.settimeout(0.2)
-                    nonsense = (b"", b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 64, os.urandom(500), b"GET /api/status HTTP/1.1\r\nX-Slow:", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")[i % 6]
-                    try:
+                    nonsense = (
+                        b"",
+                        b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+                        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 64,
+                        os.urandom(500),
+                        b"GET /api/status HTTP/1.1\r\nX-Slow:",
+                        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+                    )[i % 6]
+                    with contextlib.suppress(OSError):
                         connection.sendall(nonsense)
-                    except OSError:
-                        pass
             self.assertEqual(self.fleet.lockstep("status").status, 0)
             wait_for("the page to answer", self.page_answers, 60)
         finally:
@@ -101,10 +147,16 @@ class Hostile(FleetTest):
             return False
 
     def test_stop_says_what_it_stopped_and_asks_where_several_could_be_meant(self):
-        first = self.fleet.start_lockstep("run", "-", stdin=files_job(self.fleet.data, hosts=4, duration="60s"))
+        first = self.fleet.start_lockstep(
+            "run", "-", stdin=files_job(self.fleet.data, hosts=4, duration="60s")
+        )
         self.fleet.await_phase("mix")
         loading = self.fleet.sql("SELECT last_run()")[0][0]
-        queued = self.ok(self.fleet.lockstep("submit", "-", stdin=files_job(self.fleet.data, hosts=4, duration="60s"))).out.split()[0]
+        queued = self.ok(
+            self.fleet.lockstep(
+                "submit", "-", stdin=files_job(self.fleet.data, hosts=4, duration="60s")
+            )
+        ).out.split()[0]
         unclear = self.fleet.lockstep("stop")
         self.assertNotEqual(unclear.status, 0)
         self.assertIn(loading[:8], unclear.out + unclear.err)
@@ -113,7 +165,9 @@ class Hostile(FleetTest):
             empty = self.fleet.lockstep(*words)
             self.assertNotEqual(empty.status, 0)
             self.assertIn("no run is named", empty.err)
-        self.assertEqual(self.fleet.sql(f"SELECT state FROM runs WHERE run_id = '{loading}'")[0][0], "running")
+        self.assertEqual(
+            self.fleet.sql(f"SELECT state FROM runs WHERE run_id = '{loading}'")[0][0], "running"
+        )
         stopped = self.ok(self.fleet.lockstep("stop", queued))
         self.assertIn(queued[:8], stopped.out)
         self.assertIn("cancelled", stopped.out)
@@ -123,25 +177,38 @@ class Hostile(FleetTest):
 
     def test_sigterm_to_run_ends_the_load(self):
         """A CI's time-out: like Ctrl-C without a terminal."""
-        running = self.fleet.start_lockstep("run", "-", stdin=files_job(self.fleet.data, hosts=4, duration="300s"))
+        running = self.fleet.start_lockstep(
+            "run", "-", stdin=files_job(self.fleet.data, hosts=4, duration="300s")
+        )
         self.fleet.await_phase("mix")
         running.send_signal(signal.SIGTERM)
         out, err = running.communicate(timeout=60)
         self.assertNotEqual(running.returncode, 0)
         self.assertIn("cancel", out + err)
-        wait_for("the run to end", lambda: self.fleet.sql("SELECT state FROM runs WHERE run_id = last_run()")[0][0] == "cancelled")
+        wait_for(
+            "the run to end",
+            lambda: self.fleet.sql("SELECT state FROM runs WHERE run_id = last_run()")[0][0]
+            == "cancelled",
+        )
 
 
 class Poison(unittest.TestCase):
-
     def test_a_run_that_brings_the_controller_down_twice_is_set_aside(self):
-        """As two crashes leave it: the run's id stands in the file of what is being worked on when the controller is killed."""
+        """As two crashes leave it: the run's id stands in the file of what is being worked on when
+        the controller is killed.
+        """
         with Fleet(1) as fleet:
-            blocked = "name: poison\nhosts: {names: nobody}\ntargets: [{name: n, null: {}}]\nphases: [{run: {duration: 1s, workloads: [{engine: 'null'}]}}]\n"
+            blocked = (
+                "name: poison\nhosts: {names: nobody}\ntargets: "
+                "[{name: n, null: {}}]\nphases: "
+                "[{run: {duration: 1s, workloads: [{engine: 'null'}]}}]\n"
+            )
             # It waits for a host that comes later.
             fleet.start_worker("nobody")
             fleet.wait_attached(2)
-            long = fleet.start_lockstep("run", "-", stdin=blocked.replace("1s", "120s").replace("poison", "first"))
+            long = fleet.start_lockstep(
+                "run", "-", stdin=blocked.replace("1s", "120s").replace("poison", "first")
+            )
             wait_for("the first", lambda: fleet.sql("SELECT 1 FROM runs WHERE state = 'running'"))
             run = fleet.lockstep("submit", "-", stdin=blocked).out.split()[0]
             for crash in range(2):
@@ -153,7 +220,9 @@ class Poison(unittest.TestCase):
                 state = fleet.sql(f"SELECT state, outcome FROM runs WHERE run_id = '{run}'")[0]
                 self.assertEqual(state[0], "queued" if crash == 0 else "failed", state)
             self.assertIn("set aside: 2 controllers ended while they worked on it", state[1])
-            self.assertIn("set aside", fleet.sql(f"SELECT message FROM events WHERE run_id = '{run}'")[0][0])
+            self.assertIn(
+                "set aside", fleet.sql(f"SELECT message FROM events WHERE run_id = '{run}'")[0][0]
+            )
             fleet.lockstep("stop", "last")
             for row in fleet.sql("SELECT run_id FROM runs WHERE state IN ('running', 'queued')"):
                 fleet.lockstep("stop", row[0])
@@ -174,7 +243,13 @@ class Page(FleetTest):
                 return error.code, dict(error.headers), error.read()
 
     def test_other_hosts_names_get_nothing(self):
-        for name in ("evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", ""):
+        for name in (
+            "evil.example",
+            "evil.example:80",
+            "127.0.0.1.evil.example",
+            "localhost.evil.example",
+            "",
+        ):
             with self.subTest(name):
                 status, _, body = self.request("/api/status", Host=name)
                 self.assertIn(status, (400, 421))
@@ -199,7 +274,10 @@ class Page(FleetTest):
         self.assertIn("1000", self.fleet.lockstep("history", "--limit", "100000").err)
 
     def test_streams_have_a_limit_and_the_page_answers_beside_them(self):
-        job = f"name: waits\nhosts: {{count: 1}}\ntargets: [{{name: n, null: {{}}}}]\nphases: [{{run: {{duration: 300s, workloads: [{{engine: 'null', max_iops: 10}}]}}}}]\n"
+        job = (
+            "name: waits\nhosts: {count: 1}\ntargets: [{name: n, null: {}}]\nphases: "
+            "[{run: {duration: 300s, workloads: [{engine: 'null', max_iops: 10}]}}]\n"
+        )
         run = self.ok(self.fleet.lockstep("submit", "-", stdin=job)).out.split()[0]
         host, port = self.fleet.url.split("//")[1].rstrip("/").rsplit(":", 1)
         streams, refused = [], 0
@@ -207,7 +285,9 @@ class Page(FleetTest):
             for _ in range(80):
                 stream = socket.create_connection((host, int(port)), timeout=20)
                 streams.append(stream)
-                stream.sendall(f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                stream.sendall(
+                    f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+                )
                 if b" 429 " in stream.recv(4096).split(b"\r\n")[0]:
                     refused += 1
             self.assertGreaterEqual(refused, 16)
@@ -215,11 +295,15 @@ class Page(FleetTest):
         finally:
             for stream in streams:
                 stream.close()
+
         # Those that went away are forgotten: new ones are served.
         def served():
             with socket.create_connection((host, int(port)), timeout=20) as stream:
-                stream.sendall(f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+                stream.sendall(
+                    f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+                )
                 return b" 200 " in stream.recv(4096).split(b"\r\n")[0]
+
         wait_for("a stream to be served again", served, 60)
         self.ok(self.fleet.lockstep("stop", run))
 

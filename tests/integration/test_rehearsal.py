@@ -1,4 +1,5 @@
 """Synthetic workers: a fleet in one process that speaks the real protocol and touches nothing."""
+
 import os
 import unittest
 
@@ -6,11 +7,15 @@ from fleet import BIN, Fleet, wait_for
 
 
 class Rehearsal(unittest.TestCase):
-
     def test_a_job_on_two_hundred_synthetic_workers(self):
         with Fleet(0) as fleet:
-            fleet.spawn("synthetic", [f"{BIN}/lockstep-worker", "--controller", fleet.address, "--simulate", "200"])
-            wait_for("the workers", lambda: "200 workers attached" in fleet.lockstep("status").out, 60)
+            fleet.spawn(
+                "synthetic",
+                [f"{BIN}/lockstep-worker", "--controller", fleet.address, "--simulate", "200"],
+            )
+            wait_for(
+                "the workers", lambda: "200 workers attached" in fleet.lockstep("status").out, 60
+            )
             job = f"""name: rehearsal
 hosts: {{count: 200}}
 targets: [{{name: data, file: {{path: "{fleet.data}/{{host}}/file", size: 1GiB}}}}]
@@ -22,11 +27,24 @@ phases:
             done = fleet.run_job(job, "--format", "json")
             self.assertEqual(done.status, 0, str(done))
             self.assertEqual(os.listdir(fleet.data), [])  # nothing was written
-            self.assertEqual(fleet.sql("SELECT count(*), min(n), max(n) FROM (SELECT count(DISTINCT interval) AS n FROM interval_counters WHERE run_id = last_run() GROUP BY worker_index) x"), [["200", "5", "5"]])
+            self.assertEqual(
+                fleet.sql(
+                    "SELECT count(*), min(n), max(n) FROM (SELECT count(DISTINCT interval) "
+                    "AS n FROM interval_counters WHERE run_id = last_run() GROUP BY "
+                    "worker_index) x"
+                ),
+                [["200", "5", "5"]],
+            )
             # Histograms as devices give them.
-            buckets = fleet.sql("SELECT min(array_length((latencies).buckets, 1)), max(array_length((latencies).buckets, 1)) FROM phase_results WHERE run_id = last_run() AND interval_class = 2")[0]
+            buckets = fleet.sql(
+                "SELECT min(array_length((latencies).buckets, 1)), "
+                "max(array_length((latencies).buckets, 1)) FROM phase_results WHERE "
+                "run_id = last_run() AND interval_class = 2"
+            )[0]
             self.assertGreater(int(buckets[0]), 200)
-            self.assertTrue(any("SYNTHETIC" in remark for remark in done.json()["phases"][1]["remarks"]))
+            self.assertTrue(
+                any("SYNTHETIC" in remark for remark in done.json()["phases"][1]["remarks"])
+            )
             self.assertTrue(any("synthetic" in key for key in done.json()["environment"]))
 
 

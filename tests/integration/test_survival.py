@@ -1,51 +1,69 @@
-"""A run outlives what it is made of: controller, store, connections, workers. Real processes, killed and stopped for real."""
+"""A run outlives what it is made of: controller, store, connections, workers. Real processes,
+killed and stopped for real.
+"""
+
 import glob
 import json
 import os
 import signal
-import subprocess
 import time
 import unittest
 
-from fleet import BIN, Fleet, files_job, stop, wait_for
+from fleet import BIN, Fleet, files_job, io_thread, stop, wait_for
 
 
 def whole(test, fleet, report, seconds):
     """Every interval of every host is stored once, and adds up to the report."""
-    rows = fleet.sql("SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND interval_class = 2")
+    rows = fleet.sql(
+        "SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND "
+        "interval_class = 2"
+    )
     mix = [p for p in report["phases"] if p["name"] == "mix"][0]
     test.assertEqual(float(rows[0][0]), mix["total"]["operations"])
-    hosts = fleet.sql("SELECT count(DISTINCT (worker_index, interval)), count(DISTINCT worker_index) FROM interval_counters WHERE run_id = last_run() AND interval_class = 2 "
-                      "AND (phase, attempt) IN (SELECT phase, attempt FROM phase_overview WHERE run_id = last_run())")
+    hosts = fleet.sql(
+        "SELECT count(DISTINCT (worker_index, interval)), count(DISTINCT worker_index) FROM "
+        "interval_counters WHERE run_id = last_run() AND interval_class = 2 "
+        "AND (phase, attempt) IN (SELECT phase, attempt FROM phase_overview WHERE run_id = "
+        "last_run())"
+    )
     test.assertEqual(int(hosts[0][0]), seconds * int(hosts[0][1]))
-    twice = fleet.sql("SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE run_id = last_run() GROUP BY phase, attempt, worker_index, workload, interval, kind HAVING count(*) > 1) x")
+    twice = fleet.sql(
+        "SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE run_id = last_run() "
+        "GROUP BY phase, attempt, worker_index, workload, interval, kind HAVING "
+        "count(*) > 1) x"
+    )
     test.assertEqual(twice, [["0"]])
 
 
 class Controllers(unittest.TestCase):
-
     def test_a_killed_controller_is_replaced_and_the_run_goes_on(self):
         with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="8s"))
-            fleet.await_phase("mix")
-            time.sleep(1)
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="8s")
+            )
+            fleet.await_seconds(1)
             fleet.controller.send_signal(signal.SIGKILL)
             fleet.controller.wait()
-            time.sleep(1)
             fleet.start_controller(listen=fleet.address)
             self.assertIn("adopting the PostgreSQL that runs", fleet.log("controller"))
-            self.assertIn("is taken over in phase mix (attempt 1, running)", fleet.log("controller"))
+            self.assertIn(
+                "is taken over in phase mix (attempt 1, running)", fleet.log("controller")
+            )
             out, err = running.communicate(timeout=60)
             self.assertEqual(running.returncode, 0, err)
             self.assertIn("the workers go on with their phase; waiting for it", err)
             report = json.loads(out)
             self.assertEqual((report["run"]["state"], report["run"]["degraded"]), ("done", False))
-            self.assertTrue(any("the controller was replaced" in e["message"] for e in report["events"]))
+            self.assertTrue(
+                any("the controller was replaced" in e["message"] for e in report["events"])
+            )
             whole(self, fleet, report, 8)
 
     def test_killed_again_and_again_at_any_time_it_still_ends(self):
         with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="5s"))
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="5s")
+            )
             for pause in (0.4, 0.9, 2.1, 3.0):
                 time.sleep(pause)
                 fleet.controller.send_signal(signal.SIGKILL)
@@ -57,7 +75,9 @@ class Controllers(unittest.TestCase):
 
     def test_a_controller_that_is_ended_ends_its_runs_and_says_so(self):
         with Fleet(1) as fleet:
-            running = fleet.start_lockstep("run", "-", stdin=files_job(fleet.data, hosts=1, duration="60s"))
+            running = fleet.start_lockstep(
+                "run", "-", stdin=files_job(fleet.data, hosts=1, duration="60s")
+            )
             fleet.await_phase("mix")
             fleet.controller.terminate()
             out, err = running.communicate(timeout=60)
@@ -68,24 +88,57 @@ class Controllers(unittest.TestCase):
     def test_a_standby_takes_over_when_the_active_one_dies(self):
         with Fleet(0, controller_flags=["--lease", "4"]) as fleet:
             store = f"host={fleet.state}/postgres/run port=5432 user=lockstep dbname=lockstep"
-            # The first controller runs the embedded server; the second uses it as an external one, and waits.
+            # The first controller runs the embedded server; the second uses it as an external one,
+            # and waits.
             ready = os.path.join(fleet.directory, "ready2")
-            standby = fleet.spawn("standby", [f"{BIN}/lockstep-controller", "--listen", "127.0.0.1:0", "--store", store, "--state-dir", fleet.directory + "/state2", "--lease", "4", "--ready-file", ready])
+            standby = fleet.spawn(
+                "standby",
+                [
+                    f"{BIN}/lockstep-controller",
+                    "--listen",
+                    "127.0.0.1:0",
+                    "--store",
+                    store,
+                    "--state-dir",
+                    fleet.directory + "/state2",
+                    "--lease",
+                    "4",
+                    "--ready-file",
+                    ready,
+                ],
+            )
             wait_for("the standby", lambda: "standby: " in fleet.log("standby"))
             self.assertFalse(os.path.exists(ready))
-            # Its port is known once it is active: the workers are told both by starting them with a list.
+            # Its port is known once it is active: the workers are told both by starting them with a
+            # list.
             port = 20000 + os.getpid() % 20000
             stop(standby)
             second = f"127.0.0.1:{port}"
-            standby = fleet.spawn("standby", [f"{BIN}/lockstep-controller", "--listen", second, "--store", store, "--state-dir", fleet.directory + "/state2", "--lease", "4", "--ready-file", ready])
+            standby = fleet.spawn(
+                "standby",
+                [
+                    f"{BIN}/lockstep-controller",
+                    "--listen",
+                    second,
+                    "--store",
+                    store,
+                    "--state-dir",
+                    fleet.directory + "/state2",
+                    "--lease",
+                    "4",
+                    "--ready-file",
+                    ready,
+                ],
+            )
             for name in ("node1", "node2"):
                 fleet.start_worker(name, flags=["--controller", second])
             fleet.wait_attached(2)
             first = fleet.address
             fleet.address = f"{first},{second}"
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="8s"))
-            fleet.await_phase("mix")
-            time.sleep(1)
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="8s")
+            )
+            fleet.await_seconds(1)
             fleet.controller.send_signal(signal.SIGKILL)
             fleet.controller.wait()
             wait_for("the standby to become active", lambda: os.path.exists(ready), 30)
@@ -95,16 +148,28 @@ class Controllers(unittest.TestCase):
             self.assertEqual(report["run"]["state"], "done")
             whole(self, fleet, report, 8)
             # The one that comes back waits in its turn.
-            back = fleet.spawn("back", [f"{BIN}/lockstep-controller", "--listen", first, "--store", store, "--state-dir", fleet.directory + "/state3"])
+            back = fleet.spawn(
+                "back",
+                [
+                    f"{BIN}/lockstep-controller",
+                    "--listen",
+                    first,
+                    "--store",
+                    store,
+                    "--state-dir",
+                    fleet.directory + "/state3",
+                ],
+            )
             wait_for("the first one to stand by", lambda: "standby: " in fleet.log("back"))
             stop(back)
 
 
 class Stores(unittest.TestCase):
-
     def test_a_killed_postgres_is_started_again_and_nothing_is_lost(self):
         with Fleet(2) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="6s"))
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="6s")
+            )
             fleet.await_phase("mix")
             os.kill(fleet.postmaster(), signal.SIGKILL)
             out, err = running.communicate(timeout=90)
@@ -114,15 +179,27 @@ class Stores(unittest.TestCase):
 
     def test_a_store_that_hangs_is_away_too(self):
         with Fleet(2) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="4s"))
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="4s")
+            )
             fleet.await_phase("mix")
             # Its connections stay open, and it says nothing.
             fleet.pause_postgres()
-            wait_for("the controller to notice", lambda: "THE STORE IS AWAY" in fleet.lockstep("status").out, 60)
-            wait_for("something in the spool", lambda: any(os.path.getsize(f) > 0 for f in glob.glob(os.path.join(fleet.state, "spool", "*", "*.spool"))), 60)
+            wait_for(
+                "the controller to notice",
+                lambda: "THE STORE IS AWAY" in fleet.lockstep("status").out,
+                60,
+            )
+            wait_for(
+                "something in the spool",
+                lambda: any(
+                    os.path.getsize(f) > 0
+                    for f in glob.glob(os.path.join(fleet.state, "spool", "*", "*.spool"))
+                ),
+                60,
+            )
             self.assertIsNone(running.poll())
             self.assertRegex(fleet.lockstep("status").out, "small +running")
-            time.sleep(2)
             fleet.resume_postgres()
             out, err = running.communicate(timeout=90)
             self.assertEqual(running.returncode, 0, err)
@@ -130,40 +207,51 @@ class Stores(unittest.TestCase):
             report = json.loads(out)
             whole(self, fleet, report, 4)
             # Events bear the time at which they happened, not that at which they could be stored.
-            away = [event["at"] for event in report["events"] if "the store is away" in event["message"]][0]
-            back = [event["at"] for event in report["events"] if "the store is back" in event["message"]][0]
-            self.assertLess(away[:19], back[:19])
+            away = [
+                event["at"] for event in report["events"] if "the store is away" in event["message"]
+            ][0]
+            back = [
+                event["at"] for event in report["events"] if "the store is back" in event["message"]
+            ][0]
+            self.assertLess(away, back)
 
     def test_a_load_is_stopped_though_the_store_hangs(self):
         with Fleet(1) as fleet:
-            running = fleet.start_lockstep("run", "-", stdin=files_job(fleet.data, hosts=1, duration="120s"))
+            running = fleet.start_lockstep(
+                "run", "-", stdin=files_job(fleet.data, hosts=1, duration="120s")
+            )
             fleet.await_phase("mix")
             run_id = fleet.sql("SELECT last_run()")[0][0]
             fleet.pause_postgres()
             stopped = fleet.lockstep("stop", run_id[:8])
-            self.assertEqual((stopped.status, stopped.out), (0, f"stopping run {run_id} (small)\n"), str(stopped))
+            self.assertEqual(
+                (stopped.status, stopped.out), (0, f"stopping run {run_id} (small)\n"), str(stopped)
+            )
 
-            def read_bytes():
-                with open(f"/proc/{fleet.workers['node1'].pid}/io", encoding="ascii") as text:
-                    return text.read()
-
-            def still():
-                before = read_bytes()
-                time.sleep(0.5)
-                return before.split("write_bytes")[0].split("read_bytes")[1] == read_bytes().split("write_bytes")[0].split("read_bytes")[1]
-            wait_for("the load to end", still)
+            worker = fleet.workers["node1"].pid
+            wait_for("the load to end", lambda: io_thread(worker) is None)
             fleet.resume_postgres()
             _, err = running.communicate(timeout=60)
             self.assertEqual(running.returncode, 130, err)
 
     def test_a_controller_whose_store_hangs_can_be_ended(self):
         with Fleet(1) as fleet:
-            running = fleet.start_lockstep("run", "-", stdin=files_job(fleet.data, hosts=1, duration="30s"))
+            running = fleet.start_lockstep(
+                "run", "-", stdin=files_job(fleet.data, hosts=1, duration="30s")
+            )
             fleet.await_phase("mix")
             fleet.pause_postgres()
-            time.sleep(2)  # it is waiting for answers
+            wait_for(
+                "it to miss answers",
+                lambda: "THE STORE IS AWAY" in fleet.lockstep("status").out,
+                60,
+            )
             fleet.controller.terminate()
-            wait_for("it to give its own PostgreSQL up, too", lambda: "does not stop" in fleet.log("controller"), 120)
+            wait_for(
+                "it to give its own PostgreSQL up, too",
+                lambda: "does not stop" in fleet.log("controller"),
+                120,
+            )
             self.assertEqual(fleet.controller.wait(60), 0)
             fleet.resume_postgres()
             running.kill()
@@ -171,18 +259,30 @@ class Stores(unittest.TestCase):
 
     def test_while_the_store_is_away_the_phase_goes_on_and_status_says_so(self):
         with Fleet(2) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="4s"))
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="4s")
+            )
             fleet.await_phase("mix")
             # Killed, with the directory moved away, so that it cannot be started again for a while.
             data = os.path.join(fleet.state, "postgres", "data")
             postmaster = fleet.postmaster()
             os.rename(data, data + ".away")
             os.kill(postmaster, signal.SIGKILL)
-            wait_for("the controller to notice", lambda: "THE STORE IS AWAY" in fleet.lockstep("status").out, 20)
-            spool = lambda: glob.glob(os.path.join(fleet.state, "spool", "*", "*.spool"))
-            wait_for("something in the spool", lambda: any(os.path.getsize(f) > 0 for f in spool()), 20)
+            wait_for(
+                "the controller to notice",
+                lambda: "THE STORE IS AWAY" in fleet.lockstep("status").out,
+                20,
+            )
+
+            def spool():
+                return glob.glob(os.path.join(fleet.state, "spool", "*", "*.spool"))
+
+            wait_for(
+                "something in the spool", lambda: any(os.path.getsize(f) > 0 for f in spool()), 20
+            )
             self.assertIn("no new one starts", fleet.lockstep("status").out)
-            time.sleep(3)
+            loads = [worker.pid for worker in fleet.workers.values()]
+            wait_for("the loads to end", lambda: not any(io_thread(pid) for pid in loads))
             self.assertIsNone(running.poll())  # cleanup has not begun: its phase cannot be recorded
             os.rename(data + ".away", data)
             out, err = running.communicate(timeout=90)
@@ -194,33 +294,47 @@ class Stores(unittest.TestCase):
 
     def test_a_full_spool_stops_the_run_and_loses_nothing(self):
         with Fleet(2, controller_flags=["--spool-mib", "0.004"]) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="30s"))
-            fleet.await_phase("mix")
-            time.sleep(1)
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="30s")
+            )
+            fleet.await_seconds(1)
             data = os.path.join(fleet.state, "postgres", "data")
             postmaster = fleet.postmaster()
             os.rename(data, data + ".away")
             os.kill(postmaster, signal.SIGKILL)
-            time.sleep(6)
+            # The spool is full before the load's time is over, and ends it.
+            loads = [worker.pid for worker in fleet.workers.values()]
+            wait_for("the loads to end", lambda: not any(io_thread(pid) for pid in loads), 60)
             os.rename(data + ".away", data)
             out, err = running.communicate(timeout=90)
             self.assertEqual(running.returncode, 3, err)
             report = json.loads(out)
             self.assertEqual(report["run"]["state"], "aborted")
             self.assertIn("is full", report["run"]["outcome"])
-            intervals = fleet.sql("SELECT worker_index, max(interval) + 1 - count(DISTINCT interval) FROM interval_counters WHERE run_id = last_run() AND interval_class = 2 GROUP BY 1 ORDER BY 1")
+            intervals = fleet.sql(
+                "SELECT worker_index, max(interval) + 1 - count(DISTINCT interval) FROM "
+                "interval_counters WHERE run_id = last_run() AND interval_class = 2 "
+                "GROUP BY 1 ORDER BY 1"
+            )
             self.assertEqual(intervals, [["0", "0"], ["1", "0"]])  # no gap
-            results = fleet.sql("SELECT count(*) FROM worker_results r JOIN phase_overview p USING (run_id, phase, attempt) WHERE run_id = last_run() AND p.name = 'mix'")
+            results = fleet.sql(
+                "SELECT count(*) FROM worker_results r JOIN phase_overview p USING (run_id, "
+                "phase, attempt) WHERE run_id = last_run() AND p.name = 'mix'"
+            )
             self.assertEqual(results, [["2"]])
 
 
 class Workers(unittest.TestCase):
-
     def test_retry_begins_the_phase_again_with_the_worker_that_came_back(self):
         with Fleet(2, controller_flags=["--lease", "3"]) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="5s", extra="on_worker_loss: retry"))
-            fleet.await_phase("mix")
-            time.sleep(1)
+            running = fleet.start_lockstep(
+                "run",
+                "-",
+                "--format",
+                "json",
+                stdin=files_job(fleet.data, duration="5s", extra="on_worker_loss: retry"),
+            )
+            fleet.await_seconds(1)
             fleet.workers["node2"].send_signal(signal.SIGKILL)
             fleet.workers["node2"].wait()
             fleet.start_worker("node2")
@@ -228,14 +342,30 @@ class Workers(unittest.TestCase):
             self.assertEqual(running.returncode, 0, err)
             report = json.loads(out)
             self.assertEqual((report["run"]["state"], report["run"]["degraded"]), ("done", False))
-            attempts = fleet.sql("SELECT attempt, state FROM phase_attempts WHERE run_id = last_run() AND name = 'mix' ORDER BY 1")
+            attempts = fleet.sql(
+                "SELECT attempt, state FROM phase_attempts WHERE run_id = last_run() AND "
+                "name = 'mix' ORDER BY 1"
+            )
             self.assertEqual(attempts, [["1", "void"], ["2", "done"]])
-            whole_rows = fleet.sql("SELECT count(DISTINCT worker_index) FROM interval_counters WHERE run_id = last_run() AND attempt = 2")
+            whole_rows = fleet.sql(
+                "SELECT count(DISTINCT worker_index) FROM interval_counters WHERE run_id = "
+                "last_run() AND attempt = 2"
+            )
             self.assertEqual(whole_rows, [["2"]])
 
     def test_retry_goes_on_without_a_worker_that_stays_away(self):
         with Fleet(2, controller_flags=["--lease", "2"]) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="4s", extra="on_worker_loss: retry\ndeadlines: {rejoin: 2s}"))
+            running = fleet.start_lockstep(
+                "run",
+                "-",
+                "--format",
+                "json",
+                stdin=files_job(
+                    fleet.data,
+                    duration="4s",
+                    extra="on_worker_loss: retry\ndeadlines: {rejoin: 2s}",
+                ),
+            )
             fleet.await_phase("mix")
             fleet.workers["node2"].send_signal(signal.SIGKILL)
             out, err = running.communicate(timeout=90)
@@ -245,7 +375,16 @@ class Workers(unittest.TestCase):
 
     def test_a_stopped_worker_is_lost_after_the_lease_and_its_files_wait_for_its_hard_stop(self):
         with Fleet(2, controller_flags=["--lease", "2"]) as fleet:
-            shared = files_job(fleet.data, duration="8s", extra="on_worker_loss: continue\ndeadlines: {drain: 1s}", tail="").replace("{host}/file", "shared").replace("size: 8MiB}", "size: 8MiB}\n    sharing: sliced")
+            shared = (
+                files_job(
+                    fleet.data,
+                    duration="8s",
+                    extra="on_worker_loss: continue\ndeadlines: {drain: 1s}",
+                    tail="",
+                )
+                .replace("{host}/file", "shared")
+                .replace("size: 8MiB}", "size: 8MiB}\n    sharing: sliced")
+            )
             running = fleet.start_lockstep("run", "-", "--format", "json", stdin=shared)
             fleet.await_phase("mix")
             stopped = fleet.workers["node2"]
@@ -254,24 +393,37 @@ class Workers(unittest.TestCase):
                 began = time.monotonic()
                 out, err = running.communicate(timeout=60)
                 report = json.loads(out)
-                self.assertEqual((report["run"]["state"], report["run"]["degraded"]), ("done", True), err)
+                self.assertEqual(
+                    (report["run"]["state"], report["run"]["degraded"]), ("done", True), err
+                )
                 self.assertTrue(any("silent for" in e["message"] for e in report["events"]))
-                # node1 alone may not have the file before node2's hard stop, drain and the clocks' bound.
-                after = fleet.start_lockstep("run", "-", stdin=shared.replace("count: 2", "count: 1").replace("duration: 8s", "duration: 1s"))
-                time.sleep(1)
-                self.assertIsNone(after.poll())
-                after.communicate(timeout=60)
-                self.assertEqual(after.returncode, 0)
+                # node1 alone may not have the file before node2's hard stop, drain and the clocks'
+                # bound.
+                after = fleet.start_lockstep(
+                    "run",
+                    "-",
+                    stdin=shared.replace("count: 2", "count: 1").replace(
+                        "duration: 8s", "duration: 1s"
+                    ),
+                )
+                out, err = after.communicate(timeout=60)
+                self.assertEqual(after.returncode, 0, err)
+                self.assertIn("waiting until run", out + err)
                 self.assertGreater(time.monotonic() - began, 8)
             finally:
                 stopped.send_signal(signal.SIGCONT)
 
     def test_a_short_stop_within_the_lease_costs_nothing(self):
         with Fleet(2) as fleet:
-            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=files_job(fleet.data, duration="5s"))
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="5s")
+            )
             fleet.await_phase("mix")
             fleet.workers["node2"].send_signal(signal.SIGSTOP)
-            time.sleep(2)
+            others = "SELECT count(*) FROM interval_counters WHERE worker_index = 0"
+            stored = int(fleet.sql(others)[0][0])
+            # Two seconds of the other worker: two kinds in each.
+            wait_for("two seconds", lambda: int(fleet.sql(others)[0][0]) >= stored + 4)
             fleet.workers["node2"].send_signal(signal.SIGCONT)
             out, err = running.communicate(timeout=60)
             self.assertEqual(running.returncode, 0, err)

@@ -1,4 +1,5 @@
 """Strangers get nothing: mutual TLS with roles, and no plaintext beyond loopback by accident."""
+
 import os
 import shutil
 import subprocess
@@ -9,12 +10,29 @@ from fleet import BIN, Fleet, files_job
 
 
 class Authority:
-    """Certificates of a throw-away authority, made by openssl; docs/operations.md has the same commands."""
+    """Certificates of a throw-away authority, made by openssl; docs/operations.md has the same
+    commands.
+    """
 
     def __init__(self, directory):
         self.directory = directory
-        self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=test authority",
-                     "-keyout", self.path("ca.key"), "-out", self.path("ca.pem"))
+        self.openssl(
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-days",
+            "2",
+            "-subj",
+            "/CN=test authority",
+            "-keyout",
+            self.path("ca.key"),
+            "-out",
+            self.path("ca.pem"),
+        )
 
     def path(self, name):
         return os.path.join(self.directory, name)
@@ -24,19 +42,53 @@ class Authority:
         subprocess.run(["openssl", *words], check=True, capture_output=True)
 
     def issue(self, name, alternative, days=2):
-        self.openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", f"/CN={name}", "-keyout", self.path(name + ".key"), "-out", self.path(name + ".csr"))
+        self.openssl(
+            "req",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:P-256",
+            "-nodes",
+            "-subj",
+            f"/CN={name}",
+            "-keyout",
+            self.path(name + ".key"),
+            "-out",
+            self.path(name + ".csr"),
+        )
         with open(self.path("extensions"), "w", encoding="ascii") as out:
             out.write(f"subjectAltName={alternative}\n")
-        self.openssl("x509", "-req", "-in", self.path(name + ".csr"), "-CA", self.path("ca.pem"), "-CAkey", self.path("ca.key"), "-CAcreateserial", "-days", str(days),
-                     "-extfile", self.path("extensions"), "-out", self.path(name + ".pem"))
+        self.openssl(
+            "x509",
+            "-req",
+            "-in",
+            self.path(name + ".csr"),
+            "-CA",
+            self.path("ca.pem"),
+            "-CAkey",
+            self.path("ca.key"),
+            "-CAcreateserial",
+            "-days",
+            str(days),
+            "-extfile",
+            self.path("extensions"),
+            "-out",
+            self.path(name + ".pem"),
+        )
         return self.flags(name)
 
     def flags(self, name):
-        return ["--tls-cert", self.path(name + ".pem"), "--tls-key", self.path(name + ".key"), "--tls-ca", self.path("ca.pem")]
+        return [
+            "--tls-cert",
+            self.path(name + ".pem"),
+            "--tls-key",
+            self.path(name + ".key"),
+            "--tls-ca",
+            self.path("ca.pem"),
+        ]
 
 
 class MutualTls(unittest.TestCase):
-
     @classmethod
     def setUpClass(cls):
         directory = tempfile.mkdtemp(prefix="lstls")
@@ -73,7 +125,9 @@ class MutualTls(unittest.TestCase):
         foreign = self.lockstep(self.other, "stop", done.json()["run"]["runId"])
         self.assertIn("only its owner or an admin stops it", foreign.err)
         # A worker's certificate submits nothing, and a submitter's attaches no worker.
-        self.assertIn("needs the role submitter", self.lockstep(self.worker, "submit", "-", stdin=job).err)
+        self.assertIn(
+            "needs the role submitter", self.lockstep(self.worker, "submit", "-", stdin=job).err
+        )
         intruder = self.fleet.start_worker("intruder", flags=self.submitter)
         try:
             for _ in range(200):
@@ -97,19 +151,32 @@ class MutualTls(unittest.TestCase):
 
 
 class Plaintext(unittest.TestCase):
-
     def refused(self, program, *flags):
-        done = subprocess.run([f"{BIN}/{program}", *flags], capture_output=True, text=True, timeout=30, check=False)
+        done = subprocess.run(
+            [f"{BIN}/{program}", *flags], capture_output=True, text=True, timeout=30, check=False
+        )
         self.assertEqual(done.returncode, 1)
         return done.stderr
 
     def test_a_bind_beyond_loopback_is_refused(self):
-        self.assertIn("others could reach it and command every worker; give --tls-cert", self.refused("lockstep-controller", "--listen", "0.0.0.0:0"))
-        self.assertIn("others could read every result", self.refused("lockstep-controller", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0"))
+        self.assertIn(
+            "others could reach it and command every worker; give --tls-cert",
+            self.refused("lockstep-controller", "--listen", "0.0.0.0:0"),
+        )
+        self.assertIn(
+            "others could read every result",
+            self.refused("lockstep-controller", "--listen", "127.0.0.1:0", "--http", "0.0.0.0:0"),
+        )
 
     def test_dialling_beyond_loopback_is_refused(self):
-        self.assertIn("not on this machine; give --tls-cert", self.refused("lockstep-worker", "--controller", "198.51.100.1:9640"))
-        self.assertIn("is not on this machine; give --tls-cert", self.refused("lockstep", "--controller", "198.51.100.1:9640", "status"))
+        self.assertIn(
+            "not on this machine; give --tls-cert",
+            self.refused("lockstep-worker", "--controller", "198.51.100.1:9640"),
+        )
+        self.assertIn(
+            "is not on this machine; give --tls-cert",
+            self.refused("lockstep", "--controller", "198.51.100.1:9640", "status"),
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
-"""The page in a real browser: the list, a run live by server-sent events, its report with charts."""
+"""The page in a real browser: the list, a run live by server-sent events, and its report."""
+
 import json
 import os
 import subprocess
@@ -37,13 +38,29 @@ class WebPage(FleetTest):
 
     def test_in_chromium(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
-        running = self.fleet.start_lockstep("run", "-", stdin=files_job(self.fleet.data, duration="8s"))
+        running = self.fleet.start_lockstep(
+            "run", "-", stdin=files_job(self.fleet.data, duration="8s")
+        )
         self.fleet.await_phase("mix")
         run = self.fleet.sql("SELECT last_run()")[0][0]
-        base = subprocess.run(["bazel", "info", "output_base"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+        base = subprocess.run(
+            ["bazel", "info", "output_base"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
         modules = os.path.join(base, "external", "web_modules", "node_modules")
-        done = subprocess.run(["node", os.path.join(ROOT, "tests", "web", "page_test.cjs"), self.fleet.url, run, self.fleet.directory], capture_output=True, text=True, timeout=90,
-                              env={**os.environ, "NODE_PATH": modules}, check=False)
+        done = subprocess.run(
+            [
+                "node",
+                os.path.join(ROOT, "tests", "web", "page_test.cjs"),
+                self.fleet.url,
+                run,
+                self.fleet.directory,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=90,
+            env={**os.environ, "NODE_PATH": modules},
+            check=False,
+        )
         running.communicate(timeout=60)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("page: ok", done.stdout)

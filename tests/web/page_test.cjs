@@ -8,22 +8,34 @@ async function main() {
   const context = await chromium.launchPersistentContext(path.join(directory, "chromium"), {
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
     headless: true,
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--no-first-run",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
   });
   const errors = [];
   try {
     const page = await context.newPage();
     page.on("pageerror", (error) => errors.push(String(error)));
-    page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()); });
+    page.on("console", (message) => {
+      if (message.type() === "error") errors.push(message.text());
+    });
     await page.goto(url);
     await page.waitForSelector("tr[data-run]");
     assert.ok((await page.textContent("#status")).includes("2 workers attached"));
-    assert.ok(await page.locator("tr[data-run]").count() >= 2, "both runs are listed");
+    assert.ok((await page.locator("tr[data-run]").count()) >= 2, "both runs are listed");
 
     // The run in progress: a line per second, and charts that are drawn.
     await page.click(`tr[data-run="${run}"]`);
     // Not page.waitForFunction(): it evaluates text, which the page's policy forbids, as it should.
-    await page.locator("#live-line", { hasText: /IOPS, .*MiB\/s, p99/ }).waitFor({ timeout: 20000 });
+    await page
+      .locator("#live-line", { hasText: /IOPS, .*MiB\/s, p99/ })
+      .waitFor({ timeout: 20000 });
     const first = await page.textContent("#live-line");
     await page.locator("#live-line").filter({ hasNotText: first }).waitFor({ timeout: 20000 });
     await page.waitForSelector("#live-iops canvas");
@@ -32,7 +44,8 @@ async function main() {
     // Its end turns into the report by itself.
     await page.waitForSelector("h2", { timeout: 40000 });
     const text = await page.textContent("main");
-    for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "Start skew", "done"]) assert.ok(text.includes(part), `the report shows ${part}`);
+    for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "Start skew", "done"])
+      assert.ok(text.includes(part), `the report shows ${part}`);
     await page.waitForSelector(".chart canvas");
     await page.screenshot({ path: path.join(directory, "report.png"), fullPage: true });
     assert.deepStrictEqual(errors, []);
@@ -42,4 +55,7 @@ async function main() {
   }
 }
 
-main().catch((error) => { console.error(error); process.exit(1); });
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});

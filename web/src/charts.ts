@@ -1,5 +1,10 @@
 import { LineChart } from "echarts/charts";
-import { GridComponent, LegendComponent, TitleComponent, TooltipComponent } from "echarts/components";
+import {
+  GridComponent,
+  LegendComponent,
+  TitleComponent,
+  TooltipComponent,
+} from "echarts/components";
 import { init, use, type ECharts } from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 
@@ -10,7 +15,12 @@ export class HostChart {
   private readonly chart: ECharts;
   private readonly lines = new Map<string, [number, number][]>();
 
-  constructor(parent: HTMLElement, private readonly title: string, private readonly show: (value: number) => string, private readonly log = false) {
+  constructor(
+    parent: HTMLElement,
+    private readonly title: string,
+    private readonly show: (value: number) => string,
+    private readonly log = false,
+  ) {
     this.chart = init(parent);
     new ResizeObserver(() => this.chart.resize()).observe(parent);
     this.draw();
@@ -25,15 +35,26 @@ export class HostChart {
 
   draw(): void {
     const muted = getComputedStyle(document.body).getPropertyValue("--muted");
-    this.chart.setOption({
-      animation: false,
-      title: { text: this.title, textStyle: { fontSize: 13, fontWeight: 500, color: muted } },
-      legend: { right: 0, textStyle: { color: muted } },
-      tooltip: { trigger: "axis", valueFormatter: (value: unknown) => this.show(Number(value)) },
-      grid: { left: 70, right: 15, top: 35, bottom: 25 },
-      xAxis: { type: "value", axisLabel: { formatter: "{value} s" } },
-      yAxis: { type: this.log ? "log" : "value", axisLabel: { formatter: (value: number) => this.show(value) } },
-      series: [...this.lines].map(([name, data]) => ({ name, data, type: "line", showSymbol: data.length < 3 })),
-    }, { notMerge: true });
+    this.chart.setOption(
+      {
+        animation: false,
+        title: { text: this.title, textStyle: { fontSize: 13, fontWeight: 500, color: muted } },
+        legend: { right: 0, textStyle: { color: muted } },
+        tooltip: { trigger: "axis", valueFormatter: (value: unknown) => this.show(Number(value)) },
+        grid: { left: 70, right: 15, top: 35, bottom: 25 },
+        xAxis: { type: "value", axisLabel: { formatter: "{value} s" } },
+        yAxis: {
+          type: this.log ? "log" : "value",
+          axisLabel: { formatter: (value: number) => this.show(value) },
+        },
+        series: [...this.lines].map(([name, data]) => ({
+          name,
+          data,
+          type: "line",
+          showSymbol: data.length < 3,
+        })),
+      },
+      { notMerge: true },
+    );
   }
 }

@@ -3,7 +3,9 @@
 export function count(value: number): string {
   if (value >= 1e6) return (value / 1e6).toPrecision(3) + " M";
   if (value >= 1e5) return (value / 1e3).toFixed(0) + " k";
-  return value < 100 && value !== Math.floor(value) ? value.toFixed(1) : Math.round(value).toLocaleString("en");
+  return value < 100 && value !== Math.floor(value)
+    ? value.toFixed(1)
+    : Math.round(value).toLocaleString("en");
 }
 
 export function throughput(bytesPerSecond: number): string {
@@ -11,7 +13,12 @@ export function throughput(bytesPerSecond: number): string {
 }
 
 export function latency(nanoseconds: number): string {
-  const units: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "µs"], [1, "ns"]];
+  const units: [number, string][] = [
+    [1e9, "s"],
+    [1e6, "ms"],
+    [1e3, "µs"],
+    [1, "ns"],
+  ];
   for (const [factor, unit] of units) {
     if (nanoseconds >= factor) return `${(nanoseconds / factor).toPrecision(3)} ${unit}`;
   }
@@ -19,18 +26,31 @@ export function latency(nanoseconds: number): string {
 }
 
 // An element with text and children; text is never read as HTML.
-export function element(tag: string, attributes: Record<string, string> = {}, ...children: (Node | string)[]): HTMLElement {
+export function element(
+  tag: string,
+  attributes: Record<string, string> = {},
+  ...children: (Node | string)[]
+): HTMLElement {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
   return made;
 }
 
-export interface Column { title: string; numeric?: boolean }
+export interface Column {
+  title: string;
+  numeric?: boolean;
+}
 
 export function table(columns: Column[], rows: (Node | string)[][]): HTMLElement {
   const kind = (column: Column): Record<string, string> => (column.numeric ? { class: "n" } : {});
-  const head = element("tr", {}, ...columns.map((column) => element("th", kind(column), column.title)));
-  const body = rows.map((row) => element("tr", {}, ...row.map((cell, i) => element("td", kind(columns[i]), cell))));
+  const head = element(
+    "tr",
+    {},
+    ...columns.map((column) => element("th", kind(column), column.title)),
+  );
+  const body = rows.map((row) =>
+    element("tr", {}, ...row.map((cell, i) => element("td", kind(columns[i]), cell))),
+  );
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
 }
