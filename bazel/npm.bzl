@@ -14,7 +14,7 @@ def _npm_modules_impl(ctx):
         fail("npm ci failed:\n" + result.stdout + result.stderr)
     ctx.file("WORKSPACE", "")
     ctx.file("BUILD", """package(default_visibility = ["//visibility:public"])
-filegroup(name = "all", srcs = ["node_modules"])
+filegroup(name = "modules", srcs = ["node_modules"])
 """)
 
 npm_modules = repository_rule(
