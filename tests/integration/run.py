@@ -36,10 +36,15 @@ def found(words):
     return [case for case in loaded if not words or any(word in case.id() for word in words)]
 
 
-def groups(words):
-    """Names of tests for one process each: those that share a fleet first, as they take longest."""
+def groups(words, alone):
+    """Names of tests for one process each: those that share a fleet first, as they take longest.
+
+    A class that says `alone = True` measures what others would disturb.
+    """
     by_group = collections.defaultdict(list)
     for case in found(words):
+        if getattr(type(case), "alone", False) != alone:
+            continue
         shares = "setUpClass" in dir(type(case)) and hasattr(type(case), "fleet_options")
         name = case.id().rsplit(".", 1)[0] if shares else case.id()
         by_group[name].append(case.id())
@@ -121,7 +126,8 @@ def main() -> int:
     if options.exactly:
         return run_here(options.words, options.results)
     together = SideBySide()
-    together.run(groups(options.words), options.at_once)
+    together.run(groups(options.words, alone=False), options.at_once)
+    together.run(groups(options.words, alone=True), 1)
     with open(options.results, "w", encoding="utf-8") as out:
         json.dump(together.totals, out)
     if together.ending:

@@ -57,12 +57,17 @@ class Engine(FleetTest):
             "mmap, direct: false",
         ):
             with self.subTest(engine=engine):
-                load = self.load(f"engine: {engine}, read: 50%, operations: 2000, block_size: 4KiB")
+                load = self.load(
+                    f"engine: {engine}, read: 50%, operations: 2000, block_size: 4KiB",
+                    run="duration: 60s",
+                )
                 self.assertEqual(load["total"]["operations"], 2000)
                 self.assertEqual(load["total"]["bytes"], 2000 * 4096)
 
     def test_syncs_come_when_the_job_says_and_are_no_ios(self):
-        load = self.load("read: 0%, operations: 1000, fsync: {every: 100, at_end: true}")
+        load = self.load(
+            "read: 0%, operations: 1000, fsync: {every: 100, at_end: true}", run="duration: 60s"
+        )
         found = operations(load)
         self.assertEqual(found["write"]["operations"], 1000)
         self.assertEqual(found["fsync"]["operations"], 10)
@@ -253,15 +258,19 @@ phases:
         process = self.fleet.workers["node1"].pid
 
         thread = wait_for("the I/O thread", lambda: io_thread(process))
-        trace = subprocess.Popen(["strace", "-c", "-p", thread], stderr=subprocess.PIPE, text=True)
 
         def ran_ns():
             with open(f"/proc/{process}/task/{thread}/schedstat", encoding="ascii") as text:
                 return int(text.read().split()[0])
 
+        def runs_for(seconds):
+            before = ran_ns()
+            wait_for("some work", lambda: ran_ns() > before + seconds * 1e9)
+
+        runs_for(0.1)  # before the go it sleeps
+        trace = subprocess.Popen(["strace", "-c", "-p", thread], stderr=subprocess.PIPE, text=True)
         # As much work as shows a system call that is made now and then.
-        before = ran_ns()
-        wait_for("some work", lambda: ran_ns() > before + 1e9)
+        runs_for(1)
         trace.send_signal(2)
         summary = trace.communicate(timeout=20)[1]
         self.ok(self.fleet.lockstep("stop"))
