@@ -96,6 +96,7 @@ namespace lockstep::limits {
   /* The page. */                                                                                  \
   LIMIT(kPageThreads, 256, "connections", "to the page that are served at once",                   \
         "others wait in the kernel")                                                               \
+  LIMIT(kPageBacklog, 128, "connections", "to the page that wait in the kernel", "they try again") \
   LIMIT(kPageStreams, 64, "streams", "of live events through the page",                            \
         "further ones: 429, with words")                                                           \
   LIMIT(kPageIdleSeconds, 2, "s", "that a connection to the page may be idle between requests",    \

@@ -33,10 +33,11 @@ void EventStream::OnReadDone(bool ok) {
   StartRead(&incoming_);
 }
 
-void EventStream::OnDone(const grpc::Status&) {
+void EventStream::OnDone(const grpc::Status& status) {
   const std::shared_ptr<EventStream> keep = std::move(self_);
   std::lock_guard<std::mutex> lock(mutex_);
   over_ = true;
+  status_ = status;
   changed_.notify_one();
 }
 
@@ -47,6 +48,11 @@ std::optional<std::string> EventStream::Next(std::chrono::milliseconds timeout) 
   std::string event = std::move(waiting_.front());
   waiting_.pop_front();
   return event;
+}
+
+grpc::Status EventStream::status() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return status_;
 }
 
 }  // namespace lockstep::web

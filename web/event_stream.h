@@ -21,6 +21,8 @@ class EventStream final : public grpc::ClientReadReactor<v1::WatchEvent> {
   // The next event as JSON; an empty text when none has come within `timeout`; nothing when there
   // will be none any more.
   std::optional<std::string> Next(std::chrono::milliseconds timeout);
+  // How the watch ended, once Next() has given nothing: OK when the run has ended.
+  grpc::Status status() const;
   void Cancel() { context_.TryCancel(); }
 
   void OnReadDone(bool ok) override;
@@ -33,10 +35,11 @@ class EventStream final : public grpc::ClientReadReactor<v1::WatchEvent> {
   v1::WatchRequest request_;
   v1::WatchEvent incoming_;
   std::shared_ptr<EventStream> self_;  // until OnDone()
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<std::string> waiting_;  // guarded by mutex_
   bool over_ = false;                // guarded by mutex_
+  grpc::Status status_;              // guarded by mutex_
 };
 
 }  // namespace lockstep::web

@@ -147,6 +147,10 @@ bool PageServer::process_and_close_socket(socket_t fd) {
   return serve;
 }
 
+bool PageServer::WidenBacklog() const {
+  return ::listen(svr_sock_, static_cast<int>(limits::kPageBacklog)) == 0;
+}
+
 void PageServer::CloseAll() {
   std::lock_guard<std::mutex> lock(mutex_);
   closing_ = true;

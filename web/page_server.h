@@ -14,6 +14,9 @@ namespace lockstep::web {
 // and CloseAll() ends every connection at once. Thread-safe.
 class PageServer final : public httplib::Server {
  public:
+  // Once the address is bound: lets limits::kPageBacklog connections wait in the kernel. Beyond the
+  // library's 5 each would try again a second later. False when it cannot.
+  bool WidenBacklog() const;
   // Ends all connections, and every later one as it comes.
   void CloseAll();
 

@@ -61,17 +61,31 @@ const httplib::Headers kHeaders = {
 constexpr auto kHeartbeat = std::chrono::seconds(5);
 constexpr int kCallSeconds = 30;
 
-void SendWords(int status, const std::string& words, httplib::Response* response) {
+// As a JSON string.
+std::string Quoted(const std::string& words) {
   v1::Problem error;  // borrowed for its string: protobuf quotes it
   error.set_message(words);
   const std::string json = Json(error);
+  const size_t begin = json.find("\"message\":") + 10;
+  return json.substr(begin, json.rfind('}') - begin);
+}
+
+void SendWords(int status, const std::string& words, httplib::Response* response) {
   response->status = status;
-  response->set_content("{\"error\":" + json.substr(json.find("\"message\":") + 10),
-                        "application/json");
+  response->set_content("{\"error\":" + Quoted(words) + "}", "application/json");
 }
 
 bool EndsWith(const std::string& text, const std::string& end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// The last event of a watch. A run has ended only where the controller says so.
+std::string LastEvent(const grpc::Status& status) {
+  if (status.ok()) return "event: end\ndata: {}\n\n";
+  const bool for_good = status.error_code() == grpc::StatusCode::NOT_FOUND ||
+                        status.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
+  return absl::StrCat("event: failed\ndata: {\"retry\":", for_good ? "false" : "true",
+                      ",\"error\":", Quoted(status.error_message()), "}\n\n");
 }
 
 const char* TypeOf(const std::string& name) {
@@ -114,6 +128,9 @@ class Server::Impl {
     } else if (!server_.bind_to_port(host, port)) {
       return absl::UnavailableError("--http " + address +
                                     ": cannot listen there; is the port taken?");
+    }
+    if (!server_.WidenBacklog()) {
+      return absl::ErrnoToStatus(errno, "--http " + address);
     }
     url_ = "http://" + address.substr(0, colon) + ":" + std::to_string(port) + "/";
     thread_ = std::thread([this] { server_.listen_after_bind(); });
@@ -253,7 +270,7 @@ class Server::Impl {
         [stream](size_t, httplib::DataSink& sink) {
           const auto event = stream->Next(kHeartbeat);
           // A browser that has gone is found out by writing to it.
-          const std::string text = !event           ? "event: end\ndata: {}\n\n"
+          const std::string text = !event           ? LastEvent(stream->status())
                                    : event->empty() ? ": waiting\n\n"
                                                     : "data: " + *event + "\n\n";
           if (!sink.write(text.data(), text.size())) return false;

@@ -275,6 +275,12 @@ function showLive(id: string, name: string): void {
         `${throughput(event.interval.bytesPerSecond)}, p99 ${latency(event.interval.p99Ns)}`;
     }
   };
+  // Not the run's end: the browser asks again by itself, unless that is in vain.
+  live.addEventListener("failed", (message) => {
+    const failed = JSON.parse((message as MessageEvent).data) as { retry: boolean; error: string };
+    line.textContent = failed.retry ? `${failed.error}; trying again` : failed.error;
+    if (!failed.retry) live?.close();
+  });
   live.addEventListener("end", () => {
     live?.close();
     void showReport(id);
