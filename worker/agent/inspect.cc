@@ -122,6 +122,7 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
   found->set_file_places(totals.places.bytes());
   if (!status.ok()) return status;
   const auto place = guard.Locate(FilePath(file, 0, who));
+  if (!place.ok()) return place.status();
   auto nearest = guard.OpenNearest(*place);
   if (!nearest.ok()) return nearest.status();
   struct stat facts;
