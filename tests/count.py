@@ -43,7 +43,9 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--events", required=True)
     parser.add_argument("--integration", required=True)
-    parser.add_argument("--lint", default="passed", help="passed or failed; counts as one test")
+    parser.add_argument(
+        "--lint", default="passed", help="passed or failed; a failure counts as one"
+    )
     options = parser.parse_args()
     passed = skipped = 0
     failed = 0 if options.lint == "passed" else 1

@@ -32,6 +32,7 @@ Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds,
 void Admission::Begin(storage::RunRecord run, std::vector<PlanWorker> workers) {
   Starting& starting = starting_[run.run_id];
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
+  starting.settlements = holds_->settlements();
   const std::string id = run.run_id;
   const v1::JobSpec job = run.job;
   inspections_->Ask(id, job, std::move(workers),
@@ -64,6 +65,11 @@ void Admission::Decide(storage::RunRecord run, std::vector<PlanWorker> workers,
   if (const auto filled = holds_->FindFilled(run.run_id, check)) {
     return Wait(std::move(run), *filled);
   }
+  // What one of them found free may since have been filled by a run that has laid out its files.
+  if (!check.spaces.empty() && starting.settlements != holds_->settlements()) {
+    starting_.erase(run.run_id);
+    return callbacks_.waits(std::move(run));
+  }
   holds_->Take(run.run_id, run.job, workers);
   holds_->TakeSpace(run.run_id, check);
   Start(run, std::move(workers), check.warnings);
@@ -71,11 +77,11 @@ void Admission::Decide(storage::RunRecord run, std::vector<PlanWorker> workers,
 
 void Admission::Wait(storage::RunRecord run, const TargetHolds::Conflict& conflict) {
   const std::string other = conflict.run_id.substr(0, 8);
-  spdlog::info("run {} waits for {} to leave {}", run.run_id, conflict.run_id, conflict.what);
+  spdlog::info("run {} waits until {} {}", run.run_id, conflict.run_id, conflict.until);
   v1::WatchEvent waits;
   waits.mutable_event()->set_severity("warning");
   waits.mutable_event()->set_message(
-      absl::StrCat("waiting until run ", other, " or its lost workers have left ", conflict.what));
+      absl::StrCat("waiting until run ", other, " ", conflict.until));
   options_.watchers->Publish(run.run_id, waits);
   starting_.erase(run.run_id);
   callbacks_.waits(std::move(run));
@@ -175,8 +181,8 @@ void Admission::Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers,
         auto conflict = holds_->FindWritten("", job, inspected);
         if (!conflict) conflict = holds_->FindFilled("", check);
         if (conflict) {
-          reply.add_warnings(absl::StrCat("run ", conflict->run_id.substr(0, 8), " writes to ",
-                                          conflict->what, " now; the job would wait for its end"));
+          reply.add_warnings(absl::StrCat("the job would wait now, until run ",
+                                          conflict->run_id.substr(0, 8), " ", conflict->until));
         }
         for (uint32_t i = 0; i < inspected.size(); ++i) {
           v1::PlannedWorker* worker = reply.add_workers();

@@ -50,7 +50,7 @@ Coordinator::Coordinator(Options options)
       inspections_(options_.loop),
       devices_(options_.loop),
       holds_(options_.store, options_.clock, options_.loop, options_.guards,
-             [this] { Schedule(); }),
+             [this] { Post([this] { Schedule(); }); }),
       admission_({options_.store, options_.watchers, options_.clock, options_.loop,
                   options_.store_place, options_.working},
                  {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); },
@@ -427,6 +427,7 @@ void Coordinator::Launch(Admission::Admitted admitted) {
   started.mutable_run()->set_hosts(static_cast<uint32_t>(actor->run().workers.size()));
   options_.watchers->Publish(id, started);
   for (const std::string& warning : admitted.warnings) Tell(id, "warning", warning);
+  if (shutting_down_) return actor->Stop("aborted", "the controller was shut down", true);
   if (admitted.cancelled) return actor->Stop("cancelled", admitted.cancel_reason, true);
   actor->Begin();
   for (const auto& [worker, reason] : admitted.lost) actor->OnLost(worker, reason);

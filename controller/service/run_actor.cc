@@ -55,7 +55,12 @@ RunPlan MakePlan(const SettledRun& run) {
 
 bool StillPrepares(const v1::JobSpec& job, uint32_t phase) {
   for (int i = static_cast<int>(phase); i < job.phases_size(); ++i) {
-    if (job.phases(i).has_prepare()) return true;
+    const v1::PhaseSpec& spec = job.phases(i);
+    if (spec.has_prepare()) return true;
+    const auto& workloads = spec.run().workloads();
+    if (std::any_of(workloads.begin(), workloads.end(), [](const auto& w) { return w.create(); })) {
+      return true;
+    }
   }
   return false;
 }
@@ -64,6 +69,10 @@ int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   const int64_t longest = HardStopNs(job, phase) + job.deadlines().drain_ns() + kGiveUpNs;
   // A worker's clock may run slower than this one by the drift that is assumed.
   return longest + static_cast<int64_t>(ClockEstimator::kDriftBound * static_cast<double>(longest));
+}
+
+int64_t HoldBeforeGoNs(const v1::JobSpec& job) {
+  return GoWithinNs(job) + job.deadlines().drain_ns() + kGiveUpNs;
 }
 
 RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices services,
@@ -407,7 +416,7 @@ void RunActor::Carry(const action::ClosePhase& a) {
 
 // How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.
 int64_t RunActor::HoldNs(uint32_t worker) const {
-  if (!machine_.gone()) return GoWithinNs(run_.job) + run_.job.deadlines().drain_ns() + kGiveUpNs;
+  if (!machine_.gone()) return HoldBeforeGoNs(run_.job);
   const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(),
                                               services_.clock->MonotonicNs());
   const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;

@@ -13,7 +13,7 @@ namespace {
 
 // How long workers of the run may go on, whatever phase they are in.
 int64_t LongestOf(const v1::JobSpec& job) {
-  int64_t longest = 0;
+  int64_t longest = HoldBeforeGoNs(job);
   for (const v1::PhaseSpec& phase : job.phases()) {
     longest = std::max(longest, LongestHoldNs(job, phase));
   }

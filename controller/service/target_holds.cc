@@ -42,8 +42,8 @@ std::optional<TargetHolds::Conflict> TargetHolds::FindWritten(
     const PlaceLedger::Conflict taken = places_.Find(run_id, written.places, clock_->MonotonicNs());
     if (taken.run_id.empty()) continue;
     const std::string& target = job.targets(static_cast<int>(written.targets[taken.place])).name();
-    return Conflict{taken.run_id,
-                    absl::StrCat("target ", target, " of ", worker.hello.host().name())};
+    return Conflict{taken.run_id, absl::StrCat("or its lost workers have left target ", target,
+                                               " of ", worker.hello.host().name())};
   }
   return std::nullopt;
 }
@@ -53,7 +53,8 @@ std::optional<TargetHolds::Conflict> TargetHolds::FindFilled(const std::string& 
   for (const auto& [filesystem, space] : check.spaces) {
     const SpaceLedger::Others others = spaces_.GrantedToOthers(run_id, filesystem);
     if (others.bytes > 0 && space.needed_bytes + others.bytes > space.usable_bytes) {
-      return Conflict{others.run_id, absl::StrCat("the file system of ", space.path)};
+      return Conflict{others.run_id,
+                      absl::StrCat("has laid out its files on the file system of ", space.path)};
     }
   }
   return std::nullopt;
@@ -82,12 +83,26 @@ std::string TargetHolds::TakeOpened(const std::string& worker_id, const v1::Arme
 }
 
 void TargetHolds::SettleSpace(const std::string& run_id) {
-  if (spaces_.Settle(run_id)) freed_();
+  const auto laying = laying_.find(run_id);
+  if (laying != laying_.end() && !laying->second.empty()) {
+    laid_.insert(run_id);
+    return;
+  }
+  Settle(run_id);
+}
+
+void TargetHolds::Settle(const std::string& run_id) {
+  laying_.erase(run_id);
+  laid_.erase(run_id);
+  if (!spaces_.Settle(run_id)) return;
+  ++settlements_;
+  freed_();
 }
 
 void TargetHolds::Lose(const std::string& run_id, const std::string& worker_id, int64_t hold_ns) {
   places_.Lose(run_id, worker_id, clock_->MonotonicNs() + hold_ns);
   held_.insert(worker_id);
+  laying_[run_id].insert(worker_id);
 }
 
 void TargetHolds::Release(const std::string& worker_id) {
@@ -97,11 +112,23 @@ void TargetHolds::Release(const std::string& worker_id) {
 
 void TargetHolds::Confirm(const std::string& worker_id) {
   places_.Confirm(worker_id);
+  LeaveSpace(worker_id);
   if (held_.erase(worker_id) != 0) Release(worker_id);
 }
 
+// The worker lays out nothing any more.
+void TargetHolds::LeaveSpace(const std::string& worker_id) {
+  std::vector<std::string> settled;
+  for (auto& [run_id, workers] : laying_) {
+    if (workers.erase(worker_id) != 0 && workers.empty()) settled.push_back(run_id);
+  }
+  for (const std::string& run_id : settled) {
+    if (laid_.count(run_id) != 0) Settle(run_id);
+  }
+}
+
 void TargetHolds::End(const std::string& run_id) {
-  spaces_.Settle(run_id);
+  SettleSpace(run_id);
   LetGoAt(places_.End(run_id));
 }
 
@@ -122,6 +149,7 @@ void TargetHolds::LetGo() {
   for (const std::string& worker : held) {
     if (places_.Holds(worker, clock_->MonotonicNs())) continue;
     held_.erase(worker);
+    LeaveSpace(worker);
     Release(worker);
   }
   freed_();

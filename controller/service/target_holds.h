@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -29,7 +30,7 @@ class TargetHolds {
   // What keeps a job from these workers, for now.
   struct Conflict {
     std::string run_id;  // whose it is
-    std::string what;    // "target x of node1" or "space on the file system of /x"
+    std::string until;   // as "or its lost workers have left target x of node1"
   };
   // Bytes that another run writes, or may still be writing.
   std::optional<Conflict> FindWritten(const std::string& run_id, const v1::JobSpec& job,
@@ -40,10 +41,12 @@ class TargetHolds {
   void Take(const std::string& run_id, const v1::JobSpec& job,
             const std::vector<PlanWorker>& workers);
   void TakeSpace(const std::string& run_id, const FleetCheck& check);
+  // How often granted space was settled: what was free before the last time says too much.
+  uint64_t settlements() const { return settlements_; }
   // What a worker has open may have come into being, or got another name, since it was inspected:
   // held, too. The run that has it already, if there is one.
   std::string TakeOpened(const std::string& worker_id, const v1::Armed& armed);
-  // The run's files are laid out.
+  // The run's files are laid out, but for what its lost workers may still be laying out.
   void SettleSpace(const std::string& run_id);
   // The worker was lost in the run, and may be writing for so long.
   void Lose(const std::string& run_id, const std::string& worker_id, int64_t hold_ns);
@@ -65,7 +68,14 @@ class TargetHolds {
   Loop* const loop_;
   const std::function<void()> freed_;
   PlaceLedger places_;
+  void Settle(const std::string& run_id);
+  void LeaveSpace(const std::string& worker_id);
+
   SpaceLedger spaces_;
+  uint64_t settlements_ = 0;
+  // By run: its lost workers, each of which may still be laying out files.
+  std::map<std::string, std::set<std::string>> laying_;
+  std::set<std::string> laid_;  // runs with such workers that have laid out the rest, or are over
   std::set<std::string> held_;  // lost workers whose hold is in the store
 };
 

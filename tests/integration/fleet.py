@@ -2,13 +2,13 @@
 in a temporary directory.
 """
 
+import atexit
 import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 import unittest
@@ -18,8 +18,13 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 BIN = os.environ.get("LOCKSTEP_BIN") or os.path.join(ROOT, "bin")
 
 
-# A time-out's SIGTERM unwinds like any other end, so that what was started and made is cleaned up.
-signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+def end(*_):
+    """A time-out's SIGTERM unwinds like Ctrl-C, once, so that what was made is cleaned up."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt
+
+
+signal.signal(signal.SIGTERM, end)
 
 
 def needs_root(test):
@@ -121,6 +126,8 @@ class Fleet:
         self.wanted = workers
 
     def __enter__(self):
+        # Also where an interrupt leaves no time for more.
+        atexit.register(self.__exit__)
         try:
             self.start_controller()
             for i in range(1, self.wanted + 1):

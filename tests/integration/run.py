@@ -32,7 +32,10 @@ def cases(suite):
 
 
 def found(words):
-    loaded = cases(unittest.TestLoader().discover(HERE, pattern="test_*.py"))
+    loader = unittest.TestLoader()
+    loaded = cases(loader.discover(HERE, pattern="test_*.py"))
+    for error in loader.errors:
+        print(error, flush=True)
     return [case for case in loaded if not words or any(word in case.id() for word in words)]
 
 
@@ -98,8 +101,13 @@ class SideBySide:
         with tempfile.TemporaryDirectory() as directory:
             results = os.path.join(directory, "results.json")
             words = [sys.executable, __file__, "--results", results, "--exactly", *ids]
-            process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            # In a session of its own: a signal to all of this one comes to it once, from here.
+            process = subprocess.Popen(
+                words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True
+            )
             self.processes.add(process)
+            if self.ending:
+                process.terminate()
             said = process.communicate()[0].decode(errors="replace")
             self.processes.discard(process)
             # A process that ended before it could say how has failed in all its tests.

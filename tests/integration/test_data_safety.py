@@ -181,7 +181,7 @@ class Devices(unittest.TestCase):
         waiting = second.out.split()[0]
         wait_for(
             "the second to wait",
-            lambda: f"run {waiting} waits for {running} to leave" in fleet.log("controller"),
+            lambda: f"run {waiting} waits until {running} or its lost" in fleet.log("controller"),
         )
         self.assertEqual(
             fleet.sql(f"SELECT state FROM runs WHERE run_id = '{waiting}'")[0][0], "queued"
@@ -416,9 +416,9 @@ class Files(unittest.TestCase):
                     self.assertEqual(os.stat(f"{small}/node1").st_size, 1024 * MIB)
                     for name in os.listdir(small):
                         os.unlink(f"{small}/{name}")
-                    if "have left the file system of" in said:
+                    if "has laid out its files on the file system of" in said:
                         break
-                self.assertIn("have left the file system of", said)
+                self.assertIn("has laid out its files on the file system of", said)
             finally:
                 call("umount", small)
 

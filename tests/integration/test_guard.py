@@ -117,9 +117,9 @@ class DeviceGuard(unittest.TestCase):
             call("mkfs.ext4", "-q", device.path)
             mount = os.path.join(self.directory, "mount")
             os.mkdir(mount)
-            call("mount", device.path, mount)
+            # To read only: what is mounted to write writes now and then by itself.
+            call("mount", "-o", "ro", device.path, mount)
             try:
-                call("sync")
                 self.refuse(device, f"mounted on {mount}; a device in use is never written")
             finally:
                 call("umount", mount)

@@ -278,9 +278,12 @@ function showLive(id: string, name: string): void {
   // Not the run's end: the browser asks again by itself, unless that is in vain.
   live.addEventListener("failed", (message) => {
     const failed = JSON.parse((message as MessageEvent).data) as { retry: boolean; error: string };
-    line.textContent = failed.retry ? `${failed.error}; trying again` : failed.error;
+    line.textContent = failed.retry ? `${failed.error} (asking again)` : failed.error;
     if (!failed.retry) live?.close();
   });
+  live.onerror = () => {
+    if (live?.readyState === EventSource.CLOSED) line.textContent = "no events: too many watch";
+  };
   live.addEventListener("end", () => {
     live?.close();
     void showReport(id);
