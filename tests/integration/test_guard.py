@@ -163,7 +163,7 @@ class DeviceGuard(unittest.TestCase):
             call("mkfs.ext4", "-q", partition)
             mount = os.path.join(self.directory, "mount")
             os.mkdir(mount)
-            call("mount", partition, mount)
+            call("mount", "-o", "ro", partition, mount)
             try:
                 call("sync")
                 self.refuse(device, f"mounted on {mount}", path=partition)
