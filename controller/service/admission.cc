@@ -32,7 +32,7 @@ Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds,
 void Admission::Begin(storage::RunRecord run, std::vector<PlanWorker> workers) {
   Starting& starting = starting_[run.run_id];
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
-  starting.settlements = holds_->settlements();
+  starting.grants_ended = holds_->grants_ended();
   const std::string id = run.run_id;
   const v1::JobSpec job = run.job;
   inspections_->Ask(id, job, std::move(workers),
@@ -66,7 +66,7 @@ void Admission::Decide(storage::RunRecord run, std::vector<PlanWorker> workers,
     return Wait(std::move(run), *filled);
   }
   // What one of them found free may since have been filled by a run that has laid out its files.
-  if (!check.spaces.empty() && starting.settlements != holds_->settlements()) {
+  if (!check.spaces.empty() && starting.grants_ended != holds_->grants_ended()) {
     starting_.erase(run.run_id);
     return callbacks_.waits(std::move(run));
   }

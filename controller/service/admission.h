@@ -66,7 +66,7 @@ class Admission {
     bool cancelled = false;
     std::string cancel_reason;
     std::map<std::string, std::string> lost;
-    uint64_t settlements = 0;  // of space, before its workers were asked
+    uint64_t grants_ended = 0;  // of space, before its workers were asked
   };
   void Decide(storage::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing);
   void Wait(storage::RunRecord run, const TargetHolds::Conflict& conflict);

@@ -122,7 +122,7 @@ void Coordinator::TakeOver(const storage::ActiveRun& active,
     if (!worker.lost) awaited_.insert(worker.worker_id);
   }
   holds_.Take(settled.run_id, settled.job, settled.workers);
-  if (StillPrepares(settled.job, active.phase.phase)) {
+  if (StillLaysOut(settled.job, active.phase.phase)) {
     holds_.TakeSpace(settled.run_id, CheckFleet(settled.job, settled.workers, {}));
   }
   TakenOver from;

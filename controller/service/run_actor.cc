@@ -53,7 +53,7 @@ RunPlan MakePlan(const SettledRun& run) {
 
 }  // namespace
 
-bool StillPrepares(const v1::JobSpec& job, uint32_t phase) {
+bool StillLaysOut(const v1::JobSpec& job, uint32_t phase) {
   for (int i = static_cast<int>(phase); i < job.phases_size(); ++i) {
     const v1::PhaseSpec& spec = job.phases(i);
     if (spec.has_prepare()) return true;
@@ -269,7 +269,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
 void RunActor::Carry(const action::RecordPhase& a) {
   progress_.clear();
   events_ = 0;
-  if (!StillPrepares(run_.job, a.phase)) services_.laid_out();
+  if (!StillLaysOut(run_.job, a.phase)) services_.laid_out();
   storage::PhaseRecord record;
   record.phase = a.phase;
   record.attempt = a.attempt;

@@ -33,8 +33,8 @@ struct ActorServices {
   std::function<std::shared_ptr<void>()> working = [] { return nullptr; };
 };
 
-// Whether `phase` or one after it lays out files.
-bool StillPrepares(const v1::JobSpec& job, uint32_t phase);
+// Whether `phase` or one after it lays out files: prepares them, or creates them while it runs.
+bool StillLaysOut(const v1::JobSpec& job, uint32_t phase);
 
 // How long after the phase's go a worker that hears nothing any more may still be doing I/O,
 // nanoseconds of the controller's clock.

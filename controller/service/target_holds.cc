@@ -83,26 +83,13 @@ std::string TargetHolds::TakeOpened(const std::string& worker_id, const v1::Arme
 }
 
 void TargetHolds::SettleSpace(const std::string& run_id) {
-  const auto laying = laying_.find(run_id);
-  if (laying != laying_.end() && !laying->second.empty()) {
-    laid_.insert(run_id);
-    return;
-  }
-  Settle(run_id);
-}
-
-void TargetHolds::Settle(const std::string& run_id) {
-  laying_.erase(run_id);
-  laid_.erase(run_id);
-  if (!spaces_.Settle(run_id)) return;
-  ++settlements_;
-  freed_();
+  if (spaces_.Settle(run_id)) freed_();
 }
 
 void TargetHolds::Lose(const std::string& run_id, const std::string& worker_id, int64_t hold_ns) {
   places_.Lose(run_id, worker_id, clock_->MonotonicNs() + hold_ns);
   held_.insert(worker_id);
-  laying_[run_id].insert(worker_id);
+  spaces_.Lose(run_id, worker_id);
 }
 
 void TargetHolds::Release(const std::string& worker_id) {
@@ -112,19 +99,8 @@ void TargetHolds::Release(const std::string& worker_id) {
 
 void TargetHolds::Confirm(const std::string& worker_id) {
   places_.Confirm(worker_id);
-  LeaveSpace(worker_id);
+  if (spaces_.Leave(worker_id)) freed_();
   if (held_.erase(worker_id) != 0) Release(worker_id);
-}
-
-// The worker lays out nothing any more.
-void TargetHolds::LeaveSpace(const std::string& worker_id) {
-  std::vector<std::string> settled;
-  for (auto& [run_id, workers] : laying_) {
-    if (workers.erase(worker_id) != 0 && workers.empty()) settled.push_back(run_id);
-  }
-  for (const std::string& run_id : settled) {
-    if (laid_.count(run_id) != 0) Settle(run_id);
-  }
 }
 
 void TargetHolds::End(const std::string& run_id) {
@@ -149,7 +125,7 @@ void TargetHolds::LetGo() {
   for (const std::string& worker : held) {
     if (places_.Holds(worker, clock_->MonotonicNs())) continue;
     held_.erase(worker);
-    LeaveSpace(worker);
+    (void)spaces_.Leave(worker);  // told below
     Release(worker);
   }
   freed_();

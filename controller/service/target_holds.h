@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -23,7 +22,7 @@ namespace lockstep::controller {
 // also for a later controller. The loop's deciding thread's own.
 class TargetHolds {
  public:
-  // `freed` is called when time has freed something. The pointers outlive this.
+  // `freed` is called when something has become free. The pointers outlive this.
   TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop, common::Guards guards,
               std::function<void()> freed);
 
@@ -41,8 +40,8 @@ class TargetHolds {
   void Take(const std::string& run_id, const v1::JobSpec& job,
             const std::vector<PlanWorker>& workers);
   void TakeSpace(const std::string& run_id, const FleetCheck& check);
-  // How often granted space was settled: what was free before the last time says too much.
-  uint64_t settlements() const { return settlements_; }
+  // How many grants of space have ended: what was free before the last one did says too much.
+  uint64_t grants_ended() const { return spaces_.ended(); }
   // What a worker has open may have come into being, or got another name, since it was inspected:
   // held, too. The run that has it already, if there is one.
   std::string TakeOpened(const std::string& worker_id, const v1::Armed& armed);
@@ -68,14 +67,7 @@ class TargetHolds {
   Loop* const loop_;
   const std::function<void()> freed_;
   PlaceLedger places_;
-  void Settle(const std::string& run_id);
-  void LeaveSpace(const std::string& worker_id);
-
   SpaceLedger spaces_;
-  uint64_t settlements_ = 0;
-  // By run: its lost workers, each of which may still be laying out files.
-  std::map<std::string, std::set<std::string>> laying_;
-  std::set<std::string> laid_;  // runs with such workers that have laid out the rest, or are over
   std::set<std::string> held_;  // lost workers whose hold is in the store
 };
 

@@ -19,5 +19,29 @@ TEST(SpaceLedgerTest, WhatOthersWillLayOutCountsUntilTheyHave) {
   EXPECT_EQ(ledger.GrantedToOthers("b", "other").run_id, "");
 }
 
+TEST(SpaceLedgerTest, ALostWorkerMayGoOnLayingOutAndKeepsTheGrantUntilItHasLeft) {
+  SpaceLedger ledger;
+  ledger.Grant("a", {{"fs", 100}});
+  ledger.Lose("a", "w1");
+  ledger.Lose("a", "w2");
+  ledger.Lose("b", "w1");  // a run that was granted nothing
+  EXPECT_FALSE(ledger.Settle("a"));
+  EXPECT_FALSE(ledger.Leave("w1"));
+  EXPECT_EQ(ledger.GrantedToOthers("c", "fs").bytes, 100);
+  EXPECT_EQ(ledger.ended(), 0u);
+  EXPECT_TRUE(ledger.Leave("w2"));
+  EXPECT_EQ(ledger.GrantedToOthers("c", "fs").bytes, 0);
+  EXPECT_EQ(ledger.ended(), 1u);
+}
+
+TEST(SpaceLedgerTest, ALostWorkerThatIsBackDoesNotEndTheGrantOfARunThatStillLaysOut) {
+  SpaceLedger ledger;
+  ledger.Grant("a", {{"fs", 100}});
+  ledger.Lose("a", "w1");
+  EXPECT_FALSE(ledger.Leave("w1"));
+  EXPECT_EQ(ledger.GrantedToOthers("c", "fs").bytes, 100);
+  EXPECT_TRUE(ledger.Settle("a"));
+}
+
 }  // namespace
 }  // namespace lockstep::controller
