@@ -78,8 +78,8 @@ double Histogram::Percentile(double percent) const {
   return BucketMidpoint(kOverflowBucket);
 }
 
-std::vector<std::pair<uint32_t, uint64_t>> Histogram::Occupied() const {
-  std::vector<std::pair<uint32_t, uint64_t>> occupied;
+Buckets Histogram::Occupied() const {
+  Buckets occupied;
   for (uint32_t i = 0; i < kBucketCount; ++i) {
     if (counts_[i] != 0) occupied.emplace_back(i, counts_[i]);
   }
@@ -97,8 +97,8 @@ std::string Histogram::Encode() const {
   return bytes;
 }
 
-absl::Status Histogram::AddEncoded(const std::string& bytes) {
-  std::vector<std::pair<uint32_t, uint64_t>> decoded;
+absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes) {
+  Buckets decoded;
   size_t position = 0;
   uint64_t next = 0;
   while (position < bytes.size()) {
@@ -123,8 +123,17 @@ absl::Status Histogram::AddEncoded(const std::string& bytes) {
           absl::StrCat("histogram: bytes after the last bucket at byte ", position));
     }
   }
-  for (const auto& [bucket, count] : decoded) counts_[bucket] += count;
-  return absl::OkStatus();
+  return decoded;
+}
+
+void Histogram::Add(const Buckets& buckets) {
+  for (const auto& [bucket, count] : buckets) counts_[bucket] += count;
+}
+
+absl::Status Histogram::AddEncoded(const std::string& bytes) {
+  const auto buckets = DecodeBuckets(bytes);
+  if (buckets.ok()) Add(*buckets);
+  return buckets.status();
 }
 
 }  // namespace lockstep::common

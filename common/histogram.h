@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace lockstep::common {
 
@@ -37,6 +37,13 @@ uint64_t BucketHigh(uint32_t bucket);
 // What a bucket stands for: its midpoint; 2^44 for the overflow bucket.
 double BucketMidpoint(uint32_t bucket);
 
+// Occupied buckets and their counts, in ascending order.
+using Buckets = std::vector<std::pair<uint32_t, uint64_t>>;
+
+// What Histogram::Encode() encoded. INVALID_ARGUMENT when `bytes` are not an encoding or a bucket
+// lies beyond the scheme's last.
+absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes);
+
 // Not thread-safe: one recorder, or external locking. Record() neither allocates nor fails.
 class Histogram {
  public:
@@ -44,6 +51,7 @@ class Histogram {
 
   void Record(uint64_t value) { ++counts_[BucketOf(value)]; }
   void AddBucket(uint32_t bucket, uint64_t count) { counts_[bucket] += count; }
+  void Add(const Buckets& buckets);
   void Merge(const Histogram& other);
   void Clear();
 
@@ -55,8 +63,7 @@ class Histogram {
   // least; 0 when empty. `percent` lies in [0, 100].
   double Percentile(double percent) const;
 
-  // Occupied buckets in ascending order.
-  std::vector<std::pair<uint32_t, uint64_t>> Occupied() const;
+  Buckets Occupied() const;
 
   // A delta encoding of the occupied buckets, in ascending order, as base-128 varints (least
   // significant group first). A token with its lowest bit clear is the count of the next bucket
@@ -64,8 +71,7 @@ class Histogram {
   // regions cost 1 to 2 bytes a bucket.
   std::string Encode() const;
 
-  // Adds what `bytes` encodes. INVALID_ARGUMENT, with nothing added, when they are not an encoding
-  // or a bucket lies beyond the scheme's last.
+  // Adds what `bytes` encodes, or fails as DecodeBuckets() does, with nothing added.
   absl::Status AddEncoded(const std::string& bytes);
 
  private:

@@ -34,9 +34,6 @@ namespace lockstep::limits {
         "it loses intervals; beyond twice as many it is cut off")                                  \
   LIMIT(kHistoryLimit, 1000, "runs", "in one answer of history", "a larger `limit` is refused")    \
   LIMIT(kQueuedRuns, 1000, "runs", "that wait", "Submit refuses further ones")                     \
-  LIMIT(kReportRows, 4000000, "rows",                                                              \
-        "of samples from which a report is built in memory (about 2 GiB)",                         \
-        "the report is refused; SQL has the samples")                                              \
   LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")             \
   LIMIT(kPoisonedStarts, 2, "crashes", "of a controller while it works on the same run",           \
         "the run is set aside as failed, with an event")                                           \

@@ -290,7 +290,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
   };
   pipeline.spool_full = [&](const std::string& reason) { coordinator.OnSpoolFull(reason); };
   controller::IngestPipeline ingest(std::move(pipeline));
-  absl::StatusOr<controller::Coordinator::Inheritance> inheritance;
+  absl::StatusOr<controller::Inheritance> inheritance;
   absl::StatusOr<std::vector<storage::WorkerOwner>> owners;
   absl::Status inherited = Insist(signals, [&] { return ingest.Replay(); });
   if (inherited.ok()) {
@@ -302,9 +302,8 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
     });
   }
   if (inherited.ok()) {
-    inherited = Insist(signals, [&] {
-      return (inheritance = controller::Coordinator::Inherit(opened.store.get())).status();
-    });
+    inherited = Insist(
+        signals, [&] { return (inheritance = controller::Inherit(opened.store.get())).status(); });
   }
   if (absl::IsCancelled(inherited)) return 0;
   if (!inherited.ok()) return Fail(inherited);

@@ -287,7 +287,7 @@ absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_n
       .status();
 }
 
-absl::Status PgStore::Enqueue(const RunRecord& run) {
+absl::Status PgStore::Enqueue(const measure::RunRecord& run) {
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
     auto job = connection->Query(
         "INSERT INTO jobs (job_id, name, spec, source) VALUES (gen_random_uuid(), $1, $2, $3) "
@@ -307,14 +307,14 @@ absl::Status PgStore::Enqueue(const RunRecord& run) {
   return absl::IsAlreadyExists(status) ? absl::OkStatus() : status;
 }
 
-absl::StatusOr<std::vector<RunRecord>> PgStore::Queue() {
+absl::StatusOr<std::vector<measure::RunRecord>> PgStore::Queue() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(absl::StrCat(
       "SELECT ", kRunColumns,
       " FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'queued' ORDER BY r.number"));
   if (!rows.ok()) return rows.status();
-  std::vector<RunRecord> queue;
+  std::vector<measure::RunRecord> queue;
   for (int i = 0; i < rows->rows(); ++i) {
     auto run = ReadRunRecord(*rows, i);
     if (!run.ok()) return run.status();
@@ -323,7 +323,8 @@ absl::StatusOr<std::vector<RunRecord>> PgStore::Queue() {
   return queue;
 }
 
-absl::Status PgStore::StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) {
+absl::Status PgStore::StartRun(const std::string& run_id,
+                               const std::vector<measure::RunWorker>& workers) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     auto started = connection->Query(
         "UPDATE runs SET state = 'running', started_at = now() WHERE run_id = $1 AND state = "
@@ -341,7 +342,7 @@ absl::Status PgStore::StartRun(const std::string& run_id, const std::vector<RunW
     }
     CopyRows members;
     CopyRows facts;
-    for (const RunWorker& w : workers) {
+    for (const measure::RunWorker& w : workers) {
       v1::Inspection targets = w.inspection;
       targets.clear_facts();
       v1::Hello hello = w.hello;
@@ -409,11 +410,13 @@ absl::Status PgStore::SetEnding(const std::string& run_id, const std::string& st
       {run_id, state, reason, skip_cleanup ? "true" : "false"});
 }
 
-absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> PgStore::Samples(
-    const v1::PhaseId& phase) {
+absl::Status PgStore::ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
+                                    const TakeInterval& take) {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
-  return LoadSamples(lease->get(), phase);
+  const absl::Status status = StreamIntervals(lease->get(), phase, detail, take);
+  return absl::IsResourceExhausted(status) ? absl::FailedPreconditionError(status.message())
+                                           : status;
 }
 
 absl::Status PgStore::EndRun(const std::string& run_id, const std::string& state,
@@ -435,7 +438,7 @@ absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& sev
       {run_id.empty() ? PgParam() : PgParam(run_id), severity, host, message, Utc(at_wall_ns)});
 }
 
-absl::Status PgStore::BeginPhase(const std::string& run_id, const PhaseRecord& phase,
+absl::Status PgStore::BeginPhase(const std::string& run_id, const measure::PhaseRecord& phase,
                                  const std::vector<v1::Workload>& workloads,
                                  const std::vector<uint32_t>& workers) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
@@ -476,7 +479,7 @@ absl::Status PgStore::BeginPhase(const std::string& run_id, const PhaseRecord& p
 
 absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                int64_t go_ns, int64_t go_wall_ns,
-                               const std::vector<WorkerClock>& clocks) {
+                               const std::vector<measure::WorkerClock>& clocks) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     const std::string at = Utc(go_wall_ns);
     auto gone = connection->Query(
@@ -485,7 +488,7 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
         {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(go_ns), at});
     if (!gone.ok()) return gone.status();
     std::vector<std::string> workers, offsets, bounds;
-    for (const WorkerClock& clock : clocks) {
+    for (const measure::WorkerClock& clock : clocks) {
       workers.push_back(absl::StrCat(clock.worker_index));
       offsets.push_back(absl::StrCat(clock.offset_ns));
       bounds.push_back(absl::StrCat(clock.bound_ns));
@@ -506,7 +509,7 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
 
 absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                const std::string& state, const std::string& reason,
-                               const std::vector<Rollup>& rollups, double measured_iops) {
+                               const std::vector<measure::Rollup>& rollups, double measured_iops) {
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
     auto ended = connection->Query(
         "UPDATE phases SET state = $4, reason = $5, measured_iops = $6, ended_at = now() "
@@ -517,7 +520,7 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
     // done already, by a call whose answer was lost
     if (ended->affected() == 0) return absl::OkStatus();
     CopyRows rows;
-    for (const Rollup& r : rollups) {
+    for (const measure::Rollup& r : rollups) {
       auto literal = HistogramLiteral(r.buckets);
       if (!literal.ok()) return literal.status();
       rows.Add(run_id)
@@ -598,7 +601,7 @@ absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
   return rows->Text(0, 0);
 }
 
-absl::StatusOr<RunRecord> PgStore::GetRun(const std::string& run_id) {
+absl::StatusOr<measure::RunRecord> PgStore::GetRun(const std::string& run_id) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows =
@@ -610,7 +613,7 @@ absl::StatusOr<RunRecord> PgStore::GetRun(const std::string& run_id) {
   return ReadRunRecord(*rows, 0);
 }
 
-absl::StatusOr<RunData> PgStore::LoadRun(const std::string& run_id) {
+absl::StatusOr<measure::RunData> PgStore::LoadRun(const std::string& run_id) {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   auto data = LoadRunData(lease->get(), run_id);

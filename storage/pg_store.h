@@ -37,8 +37,8 @@ class PgStore final : public Store {
   absl::Status ForgetHost(const std::string& host) override;
   // To be called every now and then by the active controller: keeps the reading role to its limits.
   void GuardReader();
-  absl::Status Enqueue(const RunRecord& run) override;
-  absl::StatusOr<std::vector<RunRecord>> Queue() override;
+  absl::Status Enqueue(const measure::RunRecord& run) override;
+  absl::StatusOr<std::vector<measure::RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;
   absl::StatusOr<std::vector<HeldPlaces>> Held() override;
   absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason,
@@ -47,28 +47,30 @@ class PgStore final : public Store {
   absl::Status ReleaseHold(const std::string& worker_id) override;
   absl::Status SetEnding(const std::string& run_id, const std::string& state,
                          const std::string& reason, bool skip_cleanup) override;
-  absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) override;
+  absl::Status StartRun(const std::string& run_id,
+                        const std::vector<measure::RunWorker>& workers) override;
   absl::Status EndRun(const std::string& run_id, const std::string& state,
                       const std::string& outcome, bool degraded) override;
   absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) override;
   absl::Status AddEvent(const std::string& run_id, const std::string& severity,
                         const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
-  absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase,
+  absl::Status BeginPhase(const std::string& run_id, const measure::PhaseRecord& phase,
                           const std::vector<v1::Workload>& workloads,
                           const std::vector<uint32_t>& workers) override;
   absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns,
-                        int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) override;
+                        int64_t go_wall_ns,
+                        const std::vector<measure::WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                         const std::string& state, const std::string& reason,
-                        const std::vector<Rollup>& rollups, double measured_iops) override;
+                        const std::vector<measure::Rollup>& rollups, double measured_iops) override;
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
-  absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(
-      const v1::PhaseId& phase) override;
+  absl::Status ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
+                             const TakeInterval& take) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
-  absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
-  absl::StatusOr<RunData> LoadRun(const std::string& run_id) override;
+  absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;
+  absl::StatusOr<measure::RunData> LoadRun(const std::string& run_id) override;
   absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest& request) override;
   // Ends all waiting for a server that does not answer, now and from now on: such calls are
   // UNAVAILABLE.
@@ -116,12 +118,12 @@ class PgStore final : public Store {
 absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
 
 // Loads a run for reporting; PgStore::LoadRun() on one connection.
-absl::StatusOr<RunData> LoadRunData(PgConnection* connection, const std::string& run_id);
-// PgStore::Active(), Held() and Samples() on one connection.
+absl::StatusOr<measure::RunData> LoadRunData(PgConnection* connection, const std::string& run_id);
+// PgStore::Active(), Held() and ReadIntervals() on one connection.
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection);
 absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
-absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(
-    PgConnection* connection, const v1::PhaseId& phase);
+absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
+                             IntervalDetail detail, const TakeInterval& take);
 // Reads a document of the store; fields that this version does not know are left out.
 absl::Status FromJson(const std::string& json, google::protobuf::Message* message);
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at,
@@ -131,6 +133,6 @@ inline constexpr char kRunColumns[] =
     "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
-absl::StatusOr<RunRecord> ReadRunRecord(const PgResult& rows, int row);
+absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row);
 
 }  // namespace lockstep::storage

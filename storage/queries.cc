@@ -1,4 +1,4 @@
-// Loading a run for its report.
+// Loading a run for its report, but for its intervals.
 
 #include <map>
 #include <tuple>
@@ -42,19 +42,14 @@ class Loader {
   Loader(PgConnection* connection, const std::string& run_id)
       : connection_(connection), run_id_(run_id) {}
 
-  absl::StatusOr<RunData> Load() {
-    if (absl::Status status = CheckSize(); !status.ok()) return status;
-    for (const auto& step :
-         {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases, &Loader::LoadResults,
-          &Loader::LoadCounters, &Loader::LoadThreads, &Loader::LoadIntervals, &Loader::LoadDevices,
-          &Loader::LoadHosts, &Loader::LoadEvents, &Loader::LoadConcurrent}) {
+  absl::StatusOr<measure::RunData> Load() {
+    for (const auto& step : {&Loader::LoadRun, &Loader::LoadWorkers, &Loader::LoadPhases,
+                             &Loader::LoadResults, &Loader::LoadCounters, &Loader::LoadThreads,
+                             &Loader::LoadEvents, &Loader::LoadConcurrent}) {
       if (absl::Status status = (this->*step)(); !status.ok()) return status;
     }
-    for (PhaseData& phase : data_.phases) {
+    for (measure::PhaseData& phase : data_.phases) {
       for (auto& [index, worker] : phases_[phase.phase.phase]) {
-        for (auto& [number, interval] : intervals_[{phase.phase.phase, index}]) {
-          worker.intervals.push_back(std::move(interval));
-        }
         phase.workers.push_back(std::move(worker));
       }
     }
@@ -62,21 +57,6 @@ class Loader {
   }
 
  private:
-  // What would not fit into the memory that a report may take is refused before it is read.
-  absl::Status CheckSize() {
-    auto rows =
-        Query(absl::StrCat("SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE run_id = "
-                           "$1 UNION ALL SELECT 1 FROM device_samples WHERE run_id = $1 "
-                           "UNION ALL SELECT 1 FROM host_samples WHERE run_id = $1 LIMIT ",
-                           limits::kReportRows + 1, ") s"));
-    if (!rows.ok()) return rows.status();
-    if (rows->Int(0, 0) <= limits::kReportRows) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("run ", run_id_, " has more than ", limits::kReportRows,
-                     " rows of samples, more than a report is made of in memory; its samples are "
-                     "in SQL (docs/sql.md)"));
-  }
-
   absl::StatusOr<PgResult> Query(const std::string& sql) {
     return connection_->Query(sql, {run_id_});
   }
@@ -87,16 +67,6 @@ class Loader {
         " t JOIN phase_overview p USING (run_id, phase, attempt) WHERE t.run_id = $1 ORDER BY ",
         order);
   }
-  v1::IntervalSample* Interval(uint32_t phase, uint32_t worker, uint32_t interval,
-                               int interval_class, int64_t begin, int64_t end) {
-    v1::IntervalSample& sample = intervals_[{phase, worker}][interval];
-    sample.set_interval(interval);
-    sample.set_interval_class(static_cast<v1::IntervalClass>(interval_class));
-    sample.set_begin_ns(begin);
-    sample.set_end_ns(end);
-    return &sample;
-  }
-
   absl::Status LoadRun() {
     auto rows = Query(absl::StrCat("SELECT ", kRunColumns,
                                    " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"));
@@ -114,7 +84,7 @@ class Loader {
         "run_id = $1 ORDER BY 1");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      RunWorker worker;
+      measure::RunWorker worker;
       worker.worker_index = static_cast<uint32_t>(rows->Int(i, 0));
       worker.worker_id = rows->Text(i, 1);
       worker.host_id = rows->Text(i, 2);
@@ -142,7 +112,7 @@ class Loader {
         "FROM phases WHERE run_id = $1 ORDER BY phase, attempt DESC");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      PhaseData phase;
+      measure::PhaseData phase;
       phase.phase.phase = static_cast<uint32_t>(rows->Int(i, 0));
       phase.phase.attempt = static_cast<uint32_t>(rows->Int(i, 1));
       phase.phase.name = rows->Text(i, 2);
@@ -158,7 +128,7 @@ class Loader {
         Query(Last("phase, worker_index, clock_offset_ns, clock_bound_ns", "cursors", "1, 2"));
     if (!cursors.ok()) return cursors.status();
     for (int i = 0; i < cursors->rows(); ++i) {
-      WorkerPhaseData& worker = phases_[cursors->Int(i, 0)][cursors->Int(i, 1)];
+      measure::WorkerPhaseData& worker = phases_[cursors->Int(i, 0)][cursors->Int(i, 1)];
       worker.worker_index = static_cast<uint32_t>(cursors->Int(i, 1));
       worker.clock = {worker.worker_index, cursors->Int(i, 2), cursors->Int(i, 3)};
     }
@@ -169,7 +139,7 @@ class Loader {
     auto rows = Query(Last("phase, worker_index, result", "worker_results", "1, 2"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      WorkerPhaseData& worker = phases_[rows->Int(i, 0)][rows->Int(i, 1)];
+      measure::WorkerPhaseData& worker = phases_[rows->Int(i, 0)][rows->Int(i, 1)];
       worker.has_result = true;
       if (absl::Status status = FromJson(rows->Text(i, 2), &worker.result); !status.ok()) {
         return status;
@@ -244,91 +214,6 @@ class Loader {
     return absl::OkStatus();
   }
 
-  absl::Status LoadIntervals() {
-    auto rows =
-        Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, workload, "
-                   "t.kind, operations, bytes, errors",
-                   "interval_counters", "1, 2, 3, 7, 8"));
-    if (!rows.ok()) return rows.status();
-    for (int i = 0; i < rows->rows(); ++i) {
-      v1::IntervalSample* sample =
-          Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2),
-                   static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5));
-      if (sample->workloads().empty() ||
-          sample->workloads().rbegin()->workload() != rows->Int(i, 6)) {
-        sample->add_workloads()->set_workload(static_cast<uint32_t>(rows->Int(i, 6)));
-      }
-      v1::OperationCounters* c =
-          sample->mutable_workloads(sample->workloads_size() - 1)->add_operations();
-      c->set_kind(static_cast<v1::OperationKind>(rows->Int(i, 7)));
-      c->set_operations(rows->UInt(i, 8));
-      c->set_bytes(rows->UInt(i, 9));
-      c->set_errors(rows->UInt(i, 10));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status LoadDevices() {
-    auto rows =
-        Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, device, "
-                   "reads, read_merges, read_bytes, read_time_ms, "
-                   "writes, write_merges, write_bytes, write_time_ms, discards, discard_merges, "
-                   "discard_bytes, discard_time_ms, flushes, "
-                   "flush_time_ms, busy_time_ms, queue_time_ms",
-                   "device_samples", "1, 2, 3, 7"));
-    if (!rows.ok()) return rows.status();
-    for (int i = 0; i < rows->rows(); ++i) {
-      v1::DeviceSample* d =
-          Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2),
-                   static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5))
-              ->add_devices();
-      d->set_name(rows->Text(i, 6));
-      d->set_reads(rows->UInt(i, 7));
-      d->set_read_merges(rows->UInt(i, 8));
-      d->set_read_bytes(rows->UInt(i, 9));
-      d->set_read_time_ms(rows->UInt(i, 10));
-      d->set_writes(rows->UInt(i, 11));
-      d->set_write_merges(rows->UInt(i, 12));
-      d->set_write_bytes(rows->UInt(i, 13));
-      d->set_write_time_ms(rows->UInt(i, 14));
-      d->set_discards(rows->UInt(i, 15));
-      d->set_discard_merges(rows->UInt(i, 16));
-      d->set_discard_bytes(rows->UInt(i, 17));
-      d->set_discard_time_ms(rows->UInt(i, 18));
-      d->set_flushes(rows->UInt(i, 19));
-      d->set_flush_time_ms(rows->UInt(i, 20));
-      d->set_busy_time_ms(rows->UInt(i, 21));
-      d->set_queue_time_ms(rows->UInt(i, 22));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status LoadHosts() {
-    auto rows =
-        Query(Last("phase, worker_index, interval, interval_class, begin_ns, end_ns, "
-                   "context_switches, interrupts, run_queue, blocked, "
-                   "user_ratio, system_ratio, idle_ratio, iowait_ratio, steal_ratio, cpu_busy_ns",
-                   "host_samples", "1, 2, 3"));
-    if (!rows.ok()) return rows.status();
-    for (int i = 0; i < rows->rows(); ++i) {
-      v1::HostSample* h =
-          Interval(rows->Int(i, 0), rows->Int(i, 1), rows->Int(i, 2),
-                   static_cast<int>(rows->Int(i, 3)), rows->Int(i, 4), rows->Int(i, 5))
-              ->mutable_host();
-      h->set_context_switches(rows->UInt(i, 6));
-      h->set_interrupts(rows->UInt(i, 7));
-      h->set_run_queue(static_cast<uint32_t>(rows->Int(i, 8)));
-      h->set_blocked(static_cast<uint32_t>(rows->Int(i, 9)));
-      h->set_user_ratio(rows->Real(i, 10));
-      h->set_system_ratio(rows->Real(i, 11));
-      h->set_idle_ratio(rows->Real(i, 12));
-      h->set_iowait_ratio(rows->Real(i, 13));
-      h->set_steal_ratio(rows->Real(i, 14));
-      h->set_cpu_busy_ns(rows->UInt(i, 15));
-    }
-    return absl::OkStatus();
-  }
-
   // Other runs whose targets lay on one of this run's devices, under the same kernel, while this
   // one was in progress.
   absl::Status LoadConcurrent() {
@@ -365,9 +250,8 @@ class Loader {
 
   PgConnection* connection_;
   const std::string run_id_;
-  RunData data_;
-  std::map<uint32_t, std::map<uint32_t, WorkerPhaseData>> phases_;
-  std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, v1::IntervalSample>> intervals_;
+  measure::RunData data_;
+  std::map<uint32_t, std::map<uint32_t, measure::WorkerPhaseData>> phases_;
 };
 
 }  // namespace
@@ -381,8 +265,8 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
                                                         std::string(status.message())));
 }
 
-absl::StatusOr<RunRecord> ReadRunRecord(const PgResult& rows, int row) {
-  RunRecord run;
+absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row) {
+  measure::RunRecord run;
   run.run_id = rows.Text(row, 0);
   if (absl::Status status = FromJson(rows.Text(row, 1), &run.job); !status.ok()) return status;
   run.source = rows.Text(row, 2);
@@ -397,7 +281,7 @@ absl::StatusOr<RunRecord> ReadRunRecord(const PgResult& rows, int row) {
   return run;
 }
 
-absl::StatusOr<RunData> LoadRunData(PgConnection* connection, const std::string& run_id) {
+absl::StatusOr<measure::RunData> LoadRunData(PgConnection* connection, const std::string& run_id) {
   return Loader(connection, run_id).Load();
 }
 

@@ -2,14 +2,13 @@
 
 #include <map>
 
-#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "storage/pg_store.h"
 
 namespace lockstep::storage {
 namespace {
 
-std::vector<PgParam> Key(const std::string& run_id, const PhaseRecord& phase) {
+std::vector<PgParam> Key(const std::string& run_id, const measure::PhaseRecord& phase) {
   return {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt)};
 }
 
@@ -20,7 +19,7 @@ absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
       {active->run.run_id});
   if (!rows.ok()) return rows.status();
   for (int i = 0; i < rows->rows(); ++i) {
-    RunWorker worker;
+    measure::RunWorker worker;
     worker.worker_index = static_cast<uint32_t>(rows->Int(i, 0));
     worker.worker_id = rows->Text(i, 1);
     worker.host_id = rows->Text(i, 2);
@@ -46,7 +45,7 @@ absl::Status LoadLastPhase(PgConnection* connection, ActiveRun* active) {
       {active->run.run_id});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return absl::OkStatus();
-  PhaseRecord& phase = active->phase;
+  measure::PhaseRecord& phase = active->phase;
   phase.phase = static_cast<uint32_t>(rows->Int(0, 0));
   phase.attempt = static_cast<uint32_t>(rows->Int(0, 1));
   phase.name = rows->Text(0, 2);
@@ -128,53 +127,6 @@ absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
     list.push_back(std::move(held));
   }
   return list;
-}
-
-absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> LoadSamples(
-    PgConnection* connection, const v1::PhaseId& phase) {
-  const std::vector<PgParam> key = {phase.run_id(), absl::StrCat(phase.phase()),
-                                    absl::StrCat(phase.attempt())};
-  auto rows = connection->Query(
-      "SELECT c.worker_index, c.interval, c.interval_class, c.begin_ns, c.end_ns, c.workload, "
-      "c.kind, c.operations, c.bytes, c.errors, "
-      "h.metric, h.scheme, encode(h.buckets, 'hex') FROM interval_counters c LEFT JOIN "
-      "interval_histograms h "
-      "USING (run_id, phase, attempt, worker_index, workload, interval, interval_class, kind) "
-      "WHERE c.run_id = $1 AND c.phase = $2 AND c.attempt = $3 ORDER BY 1, 2, 6, 7, 11",
-      key);
-  if (!rows.ok()) return rows.status();
-  std::map<uint32_t, std::vector<v1::IntervalSample>> samples;
-  for (int i = 0; i < rows->rows(); ++i) {
-    auto& list = samples[static_cast<uint32_t>(rows->Int(i, 0))];
-    const auto interval = static_cast<uint32_t>(rows->Int(i, 1));
-    if (list.empty() || list.back().interval() != interval) {
-      v1::IntervalSample& sample = list.emplace_back();
-      sample.set_interval(interval);
-      sample.set_interval_class(static_cast<v1::IntervalClass>(rows->Int(i, 2)));
-      sample.set_begin_ns(rows->Int(i, 3));
-      sample.set_end_ns(rows->Int(i, 4));
-    }
-    auto* workloads = list.back().mutable_workloads();
-    const auto workload = static_cast<uint32_t>(rows->Int(i, 5));
-    if (workloads->empty() || workloads->rbegin()->workload() != workload) {
-      workloads->Add()->set_workload(workload);
-    }
-    if (rows->Null(i, 10)) continue;  // an interval without I/O
-    auto* operations = workloads->rbegin()->mutable_operations();
-    const auto kind = static_cast<v1::OperationKind>(rows->Int(i, 6));
-    if (operations->empty() || operations->rbegin()->kind() != kind) {
-      v1::OperationCounters* counters = operations->Add();
-      counters->set_kind(kind);
-      counters->set_operations(rows->UInt(i, 7));
-      counters->set_bytes(rows->UInt(i, 8));
-      counters->set_errors(rows->UInt(i, 9));
-    }
-    v1::Histogram* histogram = operations->rbegin()->add_histograms();
-    histogram->set_metric(static_cast<v1::Metric>(rows->Int(i, 10)));
-    histogram->set_scheme(static_cast<uint32_t>(rows->Int(i, 11)));
-    histogram->set_buckets(absl::HexStringToBytes(rows->Text(i, 12)));
-  }
-  return samples;
 }
 
 }  // namespace lockstep::storage

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
+#include "controller/analysis/analysis.h"
 
 namespace lockstep::controller {
 namespace {
@@ -55,4 +56,14 @@ void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport*
   }
 }
 
+namespace {
+
+void AddExpectations(const PhaseView& view, v1::PhaseReport* report) {
+  const bool complete = view.phase().phase.state == "done" && report->workers_lost() == 0;
+  CheckExpectations(view.load().expect(), complete, report);
+}
+
+const RegisterAnalysis kRegistered(order::kExpectations, "expectations", &AddExpectations);
+
+}  // namespace
 }  // namespace lockstep::controller

@@ -1,10 +1,19 @@
-#include "controller/analysis/limits.h"
+// What limited each workload, and how is that known?
+//
+// The first of these that holds, over the workload's threads and the devices and kernels under
+// them: no storage (a null target); think time, rate, fsync: more than half of the threads' time
+// went there; page cache: the device served less than half of the bytes; generator CPU: the threads
+// were on a processor for more than 90 % of their time; network: the target lies on a network file
+// system; device: its queue was never empty (busy 95 % and at least as many requests in it as 4, or
+// 16 per host in all); queue depth: the queue was full of few I/Os, and each waited for the one
+// before; device otherwise.
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
+#include "controller/analysis/analysis.h"
 #include "controller/plan/loads.h"
 #include "proto/workload.h"
 
@@ -55,7 +64,7 @@ struct Underneath {
 Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
                           const v1::PhaseReport& report) {
   Underneath found;
-  for (const storage::RunWorker& worker : view.data().workers) {
+  for (const measure::RunWorker& worker : view.data().workers) {
     for (const v1::TargetInspection& target : worker.inspection.targets()) {
       const std::string& name =
           view.data().run.job.targets(static_cast<int>(target.target())).name();
@@ -76,15 +85,10 @@ Underneath FindUnderneath(const PhaseView& view, const v1::Workload& w,
   return found;
 }
 
-bool HasNullTarget(const PhaseView& view, const v1::Workload& w) {
-  const int target = w.targets().empty() ? -1 : FindTarget(view.data().run.job, w.targets(0));
-  return target >= 0 && view.data().run.job.targets(target).has_null();
-}
-
 double QueueFull(const PhaseView& view, int workload) {
   double sum = 0;
   int count = 0;
-  for (const storage::WorkerPhaseData& worker : view.phase().workers) {
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (static_cast<int>(result.workload()) != workload) continue;
       sum += result.queue_full_ratio();
@@ -94,98 +98,138 @@ double QueueFull(const PhaseView& view, int workload) {
   return count == 0 ? 0 : sum / count;
 }
 
+// What is known of one workload.
+struct Evidence {
+  const PhaseView& view;
+  const v1::Workload& workload;
+  Shares shares;
+  Underneath under;
+  double queue_full = 0;  // share of the time
+};
+
+// What the job itself asks for takes most of the threads' time. Each of these rules says whether it
+// holds, and if so, sets the verdict.
+bool LimitedByJob(const Evidence& e, v1::WorkloadReport* out) {
+  if (e.shares.think > kMost) {
+    Set("think time",
+        absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
+                        100 * e.shares.think),
+        out);
+  } else if (e.shares.rate > kMost) {
+    Set("rate",
+        absl::StrFormat("the threads waited for their rate for %.0f %% of their time",
+                        100 * e.shares.rate),
+        out);
+  } else if (e.shares.fsync > kMost) {
+    Set("fsync",
+        absl::StrFormat("the threads had nothing but syncs in flight for %.0f %% of their time",
+                        100 * e.shares.fsync),
+        out);
+  } else if (e.view.HasNullTarget(e.workload)) {
+    Set("no storage", "the target is a null target: the load generator's own speed, or its script",
+        out);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool ServedFromPageCache(const Evidence& e, v1::WorkloadReport* out) {
+  for (const v1::DeviceReport* device : e.under.devices) {
+    const double engine = device->engine_read_bytes() + device->engine_write_bytes();
+    const double moved = device->device_read_bytes() + device->device_write_bytes();
+    if (device->cross_check().verdict() != v1::CrossCheck::PAGE_CACHE || moved >= kMost * engine) {
+      continue;
+    }
+    Set("page cache",
+        absl::StrFormat("%s moved %.0f %% of the engines' bytes, memory the rest", device->name(),
+                        engine > 0 ? 100 * moved / engine : 0),
+        out);
+    return true;
+  }
+  return false;
+}
+
+bool LimitedByGenerator(const Evidence& e, v1::WorkloadReport* out) {
+  if (e.shares.cpu <= kOnProcessor) return false;
+  Set("generator CPU",
+      absl::StrFormat("the threads were on a processor for %.0f %% of their time: whether the "
+                      "storage does more, a run with more threads or larger blocks can tell",
+                      100 * e.shares.cpu),
+      out);
+  return true;
+}
+
+bool LiesOnNetwork(const Evidence& e, v1::WorkloadReport* out) {
+  if (e.under.network.empty()) return false;
+  Set("network",
+      absl::StrCat("the target lies on ", e.under.network,
+                   ": a server or daemon answers, and this host's devices do not show it"),
+      out);
+  return true;
+}
+
+bool DeviceNeverIdle(const Evidence& e, v1::WorkloadReport* out) {
+  for (const v1::DeviceReport* device : e.under.devices) {
+    if (device->queue_size() < kDeepQueue || device->busy_ratio() < kBusy) continue;
+    Set("device",
+        absl::StrFormat(
+            "%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)",
+            device->name(), device->queue_size(), 100 * device->busy_ratio()),
+        out);
+    return true;
+  }
+  return false;
+}
+
+bool WaitsForWriteBack(const Evidence& e, v1::WorkloadReport* out) {
+  const v1::Workload& w = e.workload;
+  const bool buffered_writes =
+      !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
+  if (!buffered_writes || (e.queue_full <= kMost && e.shares.io <= kMost)) return false;
+  Set("page cache",
+      absl::StrFormat(
+          "the threads were in buffered writes for %.0f %% of their time, the longest for %s: "
+          "such writes end in memory, unless the kernel lets a writer wait for write-back",
+          100 * e.shares.io, common::FormatDuration(out->total().latency_max_ns())),
+      out);
+  return true;
+}
+
+bool LimitedByQueueDepth(const Evidence& e, v1::WorkloadReport* out) {
+  const double in_flight = e.shares.threads * static_cast<double>(e.workload.queue_depth());
+  const auto hosts = static_cast<double>(std::max<size_t>(1, e.view.phase().workers.size()));
+  if (e.queue_full <= kMost || in_flight > kDeepQueue * hosts) return false;
+  Set("queue depth",
+      absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the "
+                      "time, and each waited for one before it; whether a greater queue_depth or "
+                      "more threads give more, only a run with them can tell",
+                      e.workload.queue_depth(), 100 * e.queue_full),
+      out);
+  return true;
+}
+
+bool WaitsForDevice(const Evidence& e, v1::WorkloadReport* out) {
+  if (e.queue_full <= kMost && e.shares.io <= kMost) return false;
+  Set("device",
+      absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a processor for "
+                      "%.0f %%, with a full queue for %.0f %%",
+                      100 * e.shares.io, 100 * e.shares.cpu, 100 * e.queue_full),
+      out);
+  return true;
+}
+
 void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
             v1::WorkloadReport* out) {
   const v1::Workload& w = view.load().workloads(index);
-  const Shares shares = SharesOf(report, w.name());
+  const Evidence evidence{view, w, SharesOf(report, w.name()), FindUnderneath(view, w, report),
+                          QueueFull(view, index)};
+  const Shares& shares = evidence.shares;
   if (shares.threads == 0 || out->total().operations() == 0) return;
-  if (shares.think > kMost) {
-    return Set("think time",
-               absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
-                               100 * shares.think),
-               out);
-  }
-  if (shares.rate > kMost) {
-    return Set("rate",
-               absl::StrFormat("the threads waited for their rate for %.0f %% of their time",
-                               100 * shares.rate),
-               out);
-  }
-  if (shares.fsync > kMost) {
-    return Set(
-        "fsync",
-        absl::StrFormat("the threads had nothing but syncs in flight for %.0f %% of their time",
-                        100 * shares.fsync),
-        out);
-  }
-  if (HasNullTarget(view, w)) {
-    return Set("no storage",
-               "the target is a null target: the load generator's own speed, or its script", out);
-  }
-  const Underneath under = FindUnderneath(view, w, report);
-  for (const v1::DeviceReport* device : under.devices) {
-    const double engine = device->engine_read_bytes() + device->engine_write_bytes();
-    const double moved = device->device_read_bytes() + device->device_write_bytes();
-    if (device->cross_check().verdict() == v1::CrossCheck::PAGE_CACHE && moved < kMost * engine) {
-      return Set("page cache",
-                 absl::StrFormat("%s moved %.0f %% of the engines' bytes, memory the rest",
-                                 device->name(), engine > 0 ? 100 * moved / engine : 0),
-                 out);
-    }
-  }
-  if (shares.cpu > kOnProcessor) {
-    return Set(
-        "generator CPU",
-        absl::StrFormat("the threads were on a processor for %.0f %% of their time: whether the "
-                        "storage does more, a run with more threads or larger blocks can tell",
-                        100 * shares.cpu),
-        out);
-  }
-  if (!under.network.empty()) {
-    return Set("network",
-               absl::StrCat("the target lies on ", under.network,
-                            ": a server or daemon answers, and this host's devices do not show it"),
-               out);
-  }
-  const double full = QueueFull(view, index);
-  for (const v1::DeviceReport* device : under.devices) {
-    if (device->queue_size() >= kDeepQueue && device->busy_ratio() >= kBusy) {
-      return Set(
-          "device",
-          absl::StrFormat(
-              "%s had %.1f requests in its queue on average and was never idle (busy %.0f %%)",
-              device->name(), device->queue_size(), 100 * device->busy_ratio()),
-          out);
-    }
-  }
-  const bool waits_for_writeback =
-      !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
-  if (waits_for_writeback && (full > kMost || shares.io > kMost)) {
-    return Set(
-        "page cache",
-        absl::StrFormat(
-            "the threads were in buffered writes for %.0f %% of their time, the longest for %s: "
-            "such writes end in memory, unless the kernel lets a writer wait for write-back",
-            100 * shares.io, common::FormatDuration(out->total().latency_max_ns())),
-        out);
-  }
-  if (full > kMost &&
-      shares.threads * static_cast<double>(w.queue_depth()) <=
-          kDeepQueue * static_cast<double>(std::max<size_t>(1, view.phase().workers.size()))) {
-    return Set(
-        "queue depth",
-        absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the "
-                        "time, and each waited for one before it; whether a greater queue_depth or "
-                        "more threads give more, only a run with them can tell",
-                        w.queue_depth(), 100 * full),
-        out);
-  }
-  if (full > kMost || shares.io > kMost) {
-    return Set("device",
-               absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a "
-                               "processor for %.0f %%, with a full queue for %.0f %%",
-                               100 * shares.io, 100 * shares.cpu, 100 * full),
-               out);
+  for (const auto rule :
+       {LimitedByJob, ServedFromPageCache, LimitedByGenerator, LiesOnNetwork, DeviceNeverIdle,
+        WaitsForWriteBack, LimitedByQueueDepth, WaitsForDevice}) {
+    if (rule(evidence, out)) return;
   }
   Set("not clear",
       absl::StrFormat(
@@ -194,12 +238,14 @@ void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
       out);
 }
 
-}  // namespace
-
 void AddLimits(const PhaseView& view, v1::PhaseReport* report) {
   for (int i = 0; i < report->workloads_size(); ++i) {
     Decide(view, i, *report, report->mutable_workloads(i));
   }
 }
+
+const RegisterAnalysis kRegistered(order::kLimits, "limits", &AddLimits);
+
+}  // namespace
 
 }  // namespace lockstep::controller

@@ -9,7 +9,7 @@ namespace lockstep::controller {
 namespace {
 
 // Empty for a row whose phase the job does not have.
-v1::RunPhase LoadOfStored(const storage::RunData& data, const storage::PhaseData& phase) {
+v1::RunPhase LoadOfStored(const measure::RunData& data, const measure::PhaseData& phase) {
   const auto index = static_cast<int>(phase.phase.phase);
   return index < data.run.job.phases_size() ? LoadOf(data.run.job, data.run.job.phases(index))
                                             : v1::RunPhase();
@@ -17,27 +17,28 @@ v1::RunPhase LoadOfStored(const storage::RunData& data, const storage::PhaseData
 
 }  // namespace
 
-PhaseView::PhaseView(const storage::RunData& data, const storage::PhaseData& phase)
-    : data_(data), phase_(phase), load_(LoadOfStored(data, phase)) {}
+PhaseView::PhaseView(const measure::RunData& data, const measure::PhaseData& phase,
+                     const measure::PhaseSeries& series)
+    : data_(data), phase_(phase), series_(series), load_(LoadOfStored(data, phase)) {}
 
-const storage::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
-  for (const storage::RunWorker& worker : data_.workers) {
+const measure::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
+  for (const measure::RunWorker& worker : data_.workers) {
     if (worker.worker_index == index) return &worker;
   }
   return nullptr;
 }
 
 std::string PhaseView::HostOf(uint32_t index) const {
-  const storage::RunWorker* worker = WorkerOf(index);
+  const measure::RunWorker* worker = WorkerOf(index);
   return worker == nullptr ? absl::StrCat("worker ", index) : worker->host;
 }
 
-std::vector<const storage::RunWorker*> PhaseView::Absent() const {
-  std::vector<const storage::RunWorker*> absent;
-  for (const storage::RunWorker& worker : data_.workers) {
+std::vector<const measure::RunWorker*> PhaseView::Absent() const {
+  std::vector<const measure::RunWorker*> absent;
+  for (const measure::RunWorker& worker : data_.workers) {
     const bool there = std::any_of(
         phase_.workers.begin(), phase_.workers.end(),
-        [&](const storage::WorkerPhaseData& w) { return w.worker_index == worker.worker_index; });
+        [&](const measure::WorkerPhaseData& w) { return w.worker_index == worker.worker_index; });
     if (!there) absent.push_back(&worker);
   }
   return absent;
@@ -46,19 +47,56 @@ std::vector<const storage::RunWorker*> PhaseView::Absent() const {
 bool PhaseView::IsSynthetic() const {
   return std::any_of(
       data_.workers.begin(), data_.workers.end(),
-      [](const storage::RunWorker& worker) { return worker.inspection.synthetic(); });
+      [](const measure::RunWorker& worker) { return worker.inspection.synthetic(); });
 }
 
-IoSums SumsOf(const v1::IntervalSample& interval) {
-  IoSums sums;
-  for (const v1::WorkloadSample& workload : interval.workloads()) {
-    for (const v1::OperationCounters& c : workload.operations()) {
-      if (c.kind() == v1::OPERATION_KIND_FSYNC) continue;
-      sums.operations += c.operations();
-      sums.bytes += c.bytes();
-    }
+bool PhaseView::HasNullTarget(const v1::Workload& workload) const {
+  const int target =
+      workload.targets().empty() ? -1 : FindTarget(data_.run.job, workload.targets(0));
+  return target >= 0 && data_.run.job.targets(target).has_null();
+}
+
+double PhaseView::window_seconds() const {
+  const measure::Window& window = series_.window();
+  if (window.intervals != 0) return static_cast<double>(window.end_ns - window.begin_ns) / 1e9;
+  const auto end_ns = static_cast<int64_t>(DoneOf(phase_).last_seconds * 1e9);
+  return static_cast<double>(end_ns - phase_.phase.ramp_ns) / 1e9;
+}
+
+std::map<measure::WorkloadKind, measure::IoSums> PhaseView::InWindow(uint32_t worker) const {
+  const measure::WorkerSeries& series = series_.Of(worker);
+  return series_.window().intervals != 0 ? series.window : series.Measured();
+}
+
+Done DoneOf(const measure::PhaseData& phase) {
+  Done done;
+  bool any = false;
+  for (const measure::WorkerPhaseData& worker : phase.workers) {
+    if (!PhaseView::Worked(worker)) continue;
+    const double seconds = PhaseView::DoneSeconds(worker);
+    done.first_seconds = any ? std::min(done.first_seconds, seconds) : seconds;
+    done.last_seconds = std::max(done.last_seconds, seconds);
+    any = true;
   }
-  return sums;
+  return done;
+}
+
+measure::IoSums IosOf(const std::map<measure::WorkloadKind, measure::IoSums>& sums) {
+  measure::IoSums ios;
+  for (const auto& [key, sum] : sums) {
+    if (key.second == v1::OPERATION_KIND_FSYNC) continue;
+    ios.operations += sum.operations;
+    ios.bytes += sum.bytes;
+  }
+  return ios;
+}
+
+v1::OperationReport WithRate(v1::OperationReport report, const measure::IoSums& sums,
+                             double seconds) {
+  if (seconds <= 0) return report;
+  report.set_iops(static_cast<double>(sums.operations) / seconds);
+  report.set_bytes_per_second(static_cast<double>(sums.bytes) / seconds);
+  return report;
 }
 
 }  // namespace lockstep::controller

@@ -4,48 +4,66 @@
 #include <string>
 #include <vector>
 
+#include "measure/phase_series.h"
+#include "measure/run_data.h"
 #include "proto/job.pb.h"
 #include "proto/result.pb.h"
-#include "storage/store.h"
 
 namespace lockstep::controller {
 
-// One phase with load of a run, as the store holds it. Refers to what it was made of.
+// One phase with load of a run, as the store holds it, and its intervals added up. Refers to what
+// it was made of.
 class PhaseView {
  public:
-  PhaseView(const storage::RunData& data, const storage::PhaseData& phase);
+  PhaseView(const measure::RunData& data, const measure::PhaseData& phase,
+            const measure::PhaseSeries& series);
 
-  const storage::RunData& data() const { return data_; }
-  const storage::PhaseData& phase() const { return phase_; }
+  const measure::RunData& data() const { return data_; }
+  const measure::PhaseData& phase() const { return phase_; }
+  const measure::PhaseSeries& series() const { return series_; }
   const v1::RunPhase& load() const { return load_; }
   // Null, and a stand-in name, for a worker that the run does not know.
-  const storage::RunWorker* WorkerOf(uint32_t index) const;
+  const measure::RunWorker* WorkerOf(uint32_t index) const;
   std::string HostOf(uint32_t index) const;
   // The run's workers that the phase's last attempt was begun without: lost earlier, and not back.
-  std::vector<const storage::RunWorker*> Absent() const;
+  std::vector<const measure::RunWorker*> Absent() const;
   // Whether its figures are made up (lockstep-worker --simulate).
   bool IsSynthetic() const;
+  // Whether the workload's target is a null target.
+  bool HasNullTarget(const v1::Workload& workload) const;
+  // Rates are over this; where no interval was measured by all, over the whole phase.
+  double window_seconds() const;
+  // The worker's operations that rates are made of: those in the window.
+  std::map<measure::WorkloadKind, measure::IoSums> InWindow(uint32_t worker) const;
 
-  static bool Measured(const v1::IntervalSample& interval) {
-    return interval.interval_class() == v1::INTERVAL_CLASS_MEASURED;
-  }
   // Whether the worker has a workload in the phase and completed an I/O: others take part in no
   // comparison.
-  static bool Worked(const storage::WorkerPhaseData& worker) {
+  static bool Worked(const measure::WorkerPhaseData& worker) {
     return worker.has_result && worker.result.last_io_ns() != 0;
+  }
+  // From T to the last completion of the worker's load.
+  static double DoneSeconds(const measure::WorkerPhaseData& worker) {
+    return static_cast<double>(worker.result.last_io_ns() - worker.result.go_ns()) / 1e9;
   }
 
  private:
-  const storage::RunData& data_;
-  const storage::PhaseData& phase_;
+  const measure::RunData& data_;
+  const measure::PhaseData& phase_;
+  const measure::PhaseSeries& series_;
   const v1::RunPhase load_;
 };
 
-struct IoSums {
-  uint64_t operations = 0;
-  uint64_t bytes = 0;
+// From T; of the phase's workers that worked: the first and the last to be done.
+struct Done {
+  double first_seconds = 0, last_seconds = 0;
 };
+Done DoneOf(const measure::PhaseData& phase);
+
 // Of all workloads; syncs are no I/Os.
-IoSums SumsOf(const v1::IntervalSample& interval);
+measure::IoSums IosOf(const std::map<measure::WorkloadKind, measure::IoSums>& sums);
+
+// `report` with rates of `sums` over `seconds`.
+v1::OperationReport WithRate(v1::OperationReport report, const measure::IoSums& sums,
+                             double seconds);
 
 }  // namespace lockstep::controller

@@ -10,8 +10,8 @@
 namespace lockstep::controller {
 namespace {
 
-std::vector<storage::RunWorker> MembersOf(const std::vector<PlanWorker>& workers) {
-  std::vector<storage::RunWorker> members;
+std::vector<measure::RunWorker> MembersOf(const std::vector<PlanWorker>& workers) {
+  std::vector<measure::RunWorker> members;
   for (uint32_t i = 0; i < workers.size(); ++i) {
     const v1::Hello& hello = workers[i].hello;
     members.push_back({i, hello.worker_id(), hello.host().host_id(), hello.host().name(),
@@ -29,7 +29,7 @@ Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds,
       holds_(holds),
       inspections_(inspections) {}
 
-void Admission::Begin(storage::RunRecord run, std::vector<PlanWorker> workers) {
+void Admission::Begin(measure::RunRecord run, std::vector<PlanWorker> workers) {
   Starting& starting = starting_[run.run_id];
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
   starting.grants_ended = holds_->grants_ended();
@@ -42,7 +42,7 @@ void Admission::Begin(storage::RunRecord run, std::vector<PlanWorker> workers) {
                     });
 }
 
-void Admission::Decide(storage::RunRecord run, std::vector<PlanWorker> workers,
+void Admission::Decide(measure::RunRecord run, std::vector<PlanWorker> workers,
                        const std::string& missing) {
   const std::shared_ptr<void> working = options_.working(run.run_id);
   const Starting& starting = starting_[run.run_id];
@@ -75,7 +75,7 @@ void Admission::Decide(storage::RunRecord run, std::vector<PlanWorker> workers,
   Start(run, std::move(workers), check.warnings);
 }
 
-void Admission::Wait(storage::RunRecord run, const TargetHolds::Conflict& conflict) {
+void Admission::Wait(measure::RunRecord run, const TargetHolds::Conflict& conflict) {
   const std::string other = conflict.run_id.substr(0, 8);
   spdlog::info("run {} waits until {} {}", run.run_id, conflict.run_id, conflict.until);
   v1::WatchEvent waits;
@@ -87,10 +87,10 @@ void Admission::Wait(storage::RunRecord run, const TargetHolds::Conflict& confli
   callbacks_.waits(std::move(run));
 }
 
-void Admission::Start(const storage::RunRecord& run, std::vector<PlanWorker> workers,
+void Admission::Start(const measure::RunRecord& run, std::vector<PlanWorker> workers,
                       const std::vector<std::string>& warnings) {
   const std::string id = run.run_id;
-  const std::vector<storage::RunWorker> members = MembersOf(workers);
+  const std::vector<measure::RunWorker> members = MembersOf(workers);
   Admitted admitted{{run.run_id, run.job, run.seed, std::move(workers)}, warnings};
   options_.loop->Persist(
       [store = options_.store, id, members] { return store->StartRun(id, members); },
@@ -99,7 +99,7 @@ void Admission::Start(const storage::RunRecord& run, std::vector<PlanWorker> wor
         starting_.erase(id);
         if (!status.ok()) {
           spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
-          storage::RunRecord refused;
+          measure::RunRecord refused;
           refused.run_id = id;
           return Refuse(refused, admitted.run.workers, "failed",
                         absl::StrCat("the store: ", std::string(status.message())), {});
@@ -111,10 +111,10 @@ void Admission::Start(const storage::RunRecord& run, std::vector<PlanWorker> wor
       });
 }
 
-void Admission::Refuse(const storage::RunRecord& run, const std::vector<PlanWorker>& workers,
+void Admission::Refuse(const measure::RunRecord& run, const std::vector<PlanWorker>& workers,
                        const std::string& state, const std::string& reason,
                        const std::vector<std::string>& notes) {
-  const std::vector<storage::RunWorker> members = MembersOf(workers);
+  const std::vector<measure::RunWorker> members = MembersOf(workers);
   options_.loop->Persist(
       [store = options_.store, id = run.run_id, members, state, reason, notes,
        at = options_.clock->WallNs()]() -> absl::Status {

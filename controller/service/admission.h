@@ -41,13 +41,13 @@ class Admission {
   };
   struct Callbacks {
     std::function<void(Admitted)> admitted;                  // its start is in the store
-    std::function<void(storage::RunRecord)> waits;           // another run has what it needs
+    std::function<void(measure::RunRecord)> waits;           // another run has what it needs
     std::function<void(const std::string& run_id)> refused;  // its end is in the store
   };
 
   Admission(Options options, Callbacks callbacks, TargetHolds* holds, Inspections* inspections);
 
-  void Begin(storage::RunRecord run, std::vector<PlanWorker> workers);
+  void Begin(measure::RunRecord run, std::vector<PlanWorker> workers);
   // Ends a run before it has started. False when it is not being admitted.
   bool Cancel(const std::string& run_id, const std::string& reason);
   void OnLost(const std::string& worker_id, const std::string& reason);
@@ -68,11 +68,11 @@ class Admission {
     std::map<std::string, std::string> lost;
     uint64_t grants_ended = 0;  // of space, before its workers were asked
   };
-  void Decide(storage::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing);
-  void Wait(storage::RunRecord run, const TargetHolds::Conflict& conflict);
-  void Start(const storage::RunRecord& run, std::vector<PlanWorker> workers,
+  void Decide(measure::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing);
+  void Wait(measure::RunRecord run, const TargetHolds::Conflict& conflict);
+  void Start(const measure::RunRecord& run, std::vector<PlanWorker> workers,
              const std::vector<std::string>& warnings);
-  void Refuse(const storage::RunRecord& run, const std::vector<PlanWorker>& workers,
+  void Refuse(const measure::RunRecord& run, const std::vector<PlanWorker>& workers,
               const std::string& state, const std::string& reason,
               const std::vector<std::string>& notes);
 

@@ -8,11 +8,11 @@
 #include "common/text.h"
 #include "common/version.h"
 #include "controller/analysis/describe.h"
-#include "controller/analysis/report_builder.h"
 #include "controller/fleet/control_stream.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
 #include "controller/service/deliver_stream.h"
+#include "controller/service/reports.h"
 #include "proto/fields.h"
 #include "spdlog/spdlog.h"
 
@@ -103,7 +103,7 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
   Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
   if (!admitted) return call;
   submit_.Serve(call, [this, principal, request, reply] {
-    storage::RunRecord run;
+    measure::RunRecord run;
     run.job = request->job();
     if (const grpc::Status status = Settle(&run.job); !status.ok()) return status;
     if (request->source().size() > static_cast<size_t>(limits::kJobBytes) ||
@@ -368,9 +368,9 @@ grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerConte
   report_.Serve(call, [this, request, reply] {
     std::string run_id;
     if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
-    auto data = parts_.store->LoadRun(run_id);
-    if (!data.ok()) return ToGrpc(data.status());
-    *reply = BuildReport(*data);
+    auto report = ReportOf(parts_.store, run_id);
+    if (!report.ok()) return ToGrpc(report.status());
+    *reply = *std::move(report);
     reply->set_store(parts_.store->Describe());
     return grpc::Status::OK;
   });

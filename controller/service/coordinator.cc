@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "controller/analysis/report_builder.h"
 #include "controller/plan/validate.h"
+#include "controller/service/reports.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -14,34 +14,6 @@ namespace {
 
 // After the lease, workers of an inherited run have this long to dial again.
 constexpr int64_t kReturnNs = 10000000000;
-
-ResumePoint PointOf(const storage::ActiveRun& active) {
-  ResumePoint point;
-  point.phase = active.phase.phase;
-  point.attempt = active.phase.attempt;
-  const std::string& state = active.phase.state;
-  point.reached = state.empty()        ? ResumePoint::Reached::kNothing
-                  : state == "arming"  ? ResumePoint::Reached::kRecorded
-                  : state == "running" ? ResumePoint::Reached::kGone
-                                       : ResumePoint::Reached::kClosed;
-  point.closed_void = state == "void";
-  if (point.reached == ResumePoint::Reached::kGone ||
-      point.reached == ResumePoint::Reached::kRecorded) {
-    point.stored = active.results;
-  }
-  for (const auto& [worker, cursor] : active.cursors) point.members.insert(worker);
-  for (const storage::RunWorker& worker : active.workers) {
-    if (worker.lost) point.lost.insert(worker.worker_index);
-  }
-  const bool without = point.reached != ResumePoint::Reached::kNothing &&
-                       point.members.size() < active.workers.size();
-  point.degraded =
-      without || (active.run.job.on_worker_loss() != v1::LOSS_POLICY_RETRY && !point.lost.empty());
-  point.end_state = active.ending_state;
-  point.end_reason = active.ending_reason;
-  point.skip_cleanup = active.skip_cleanup;
-  return point;
-}
 
 }  // namespace
 
@@ -54,40 +26,16 @@ Coordinator::Coordinator(Options options)
       admission_({options_.store, options_.watchers, options_.clock, options_.loop,
                   options_.store_place, options_.working},
                  {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); },
-                  [this](storage::RunRecord run) { Requeue(std::move(run)); },
+                  [this](measure::RunRecord run) { Requeue(std::move(run)); },
                   [this](const std::string& run_id) { Finish(run_id); }},
                  &holds_, &inspections_) {}
-
-absl::StatusOr<Coordinator::Inheritance> Coordinator::Inherit(storage::Store* store) {
-  Inheritance inheritance;
-  auto queue = store->Queue();
-  if (!queue.ok()) return queue.status();
-  inheritance.queue = *std::move(queue);
-  auto active = store->Active();
-  if (!active.ok()) return active.status();
-  inheritance.active = *std::move(active);
-  for (const storage::ActiveRun& run : inheritance.active) {
-    if (run.phase.state != "running") continue;
-    v1::PhaseId phase;
-    phase.set_run_id(run.run.run_id);
-    phase.set_phase(run.phase.phase);
-    phase.set_attempt(run.phase.attempt);
-    auto samples = store->Samples(phase);
-    if (!samples.ok()) return samples.status();
-    inheritance.samples[run.run.run_id] = *std::move(samples);
-  }
-  auto held = store->Held();
-  if (!held.ok()) return held.status();
-  inheritance.held = *std::move(held);
-  return inheritance;
-}
 
 void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance) {
   fleet_ = fleet;
   ingest_ = ingest;
   inspections_.Start(fleet);
   devices_.Start(fleet);
-  for (storage::RunRecord& run : inheritance.queue) {
+  for (measure::RunRecord& run : inheritance.queue) {
     Know(run);
     queue_.push_back(std::move(run));
   }
@@ -97,7 +45,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
                           [&](const auto& active) { return active.run.run_id == held.run_id; }));
   }
   for (const storage::ActiveRun& active : inheritance.active) {
-    TakeOver(active, std::move(inheritance.samples[active.run.run_id]));
+    TakeOver(active, inheritance.live[active.run.run_id]);
   }
   settling_ = !queue_.empty();
   if (active_.empty() && !settling_) return;
@@ -112,12 +60,11 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
   });
 }
 
-void Coordinator::TakeOver(const storage::ActiveRun& active,
-                           std::map<uint32_t, std::vector<v1::IntervalSample>> samples) {
+void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live) {
   const std::shared_ptr<void> working = options_.working(active.run.run_id);
   Know(active.run);
   SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}, active.measured_iops};
-  for (const storage::RunWorker& worker : active.workers) {
+  for (const measure::RunWorker& worker : active.workers) {
     settled.workers.push_back({worker.hello, worker.inspection});
     if (!worker.lost) awaited_.insert(worker.worker_id);
   }
@@ -128,11 +75,11 @@ void Coordinator::TakeOver(const storage::ActiveRun& active,
   TakenOver from;
   from.point = PointOf(active);
   from.go_ns = active.phase.go_ns;
-  for (const storage::WorkerClock& clock : active.clocks) {
+  for (const measure::WorkerClock& clock : active.clocks) {
     from.clock_offsets[clock.worker_index] = clock.offset_ns;
   }
   from.earlier.cursors = active.cursors;
-  from.earlier.samples = std::move(samples);
+  from.earlier.live = std::move(live);
   for (const auto& [worker, error] : active.results) from.earlier.ended.insert(worker);
   from.earlier.go_wall_ns = active.go_wall_ns;
   const std::string id = active.run.run_id;
@@ -337,7 +284,7 @@ bool Coordinator::IsBusy(const std::string& worker_id) const {
 // -------------------------------------------------------------------------------------------------
 // the queue
 
-void Coordinator::Enqueue(storage::RunRecord run, std::function<void(uint32_t)> done) {
+void Coordinator::Enqueue(measure::RunRecord run, std::function<void(uint32_t)> done) {
   Post([this, run = std::move(run), done = std::move(done)]() mutable {
     done(static_cast<uint32_t>(queue_.size()));
     const bool queued = std::any_of(queue_.begin(), queue_.end(),
@@ -349,7 +296,7 @@ void Coordinator::Enqueue(storage::RunRecord run, std::function<void(uint32_t)> 
   });
 }
 
-void Coordinator::Know(const storage::RunRecord& run) {
+void Coordinator::Know(const measure::RunRecord& run) {
   v1::RunSummary& known = known_[run.run_id];
   known.set_run_id(run.run_id);
   known.set_job_name(run.job.name());
@@ -358,7 +305,7 @@ void Coordinator::Know(const storage::RunRecord& run) {
   known.set_submitted_at(run.submitted_at);
 }
 
-void Coordinator::Abandon(const storage::RunRecord& run) {
+void Coordinator::Abandon(const measure::RunRecord& run) {
   Persist(
       [store = options_.store, run]() -> absl::Status {
         // Once more, so that the first try has come to its end.
@@ -401,14 +348,14 @@ void Coordinator::Schedule() {
         return w.hello.worker_id() == taken.hello.worker_id();
       }));
     }
-    storage::RunRecord next = std::move(*run);
+    measure::RunRecord next = std::move(*run);
     run = queue_.erase(run);
     admission_.Begin(std::move(next), std::move(workers));
   }
 }
 
 // Another run has what it needs: it waits for that one's end, in its old place.
-void Coordinator::Requeue(storage::RunRecord run) {
+void Coordinator::Requeue(measure::RunRecord run) {
   queue_.push_front(std::move(run));
   After(1000000000, [this] { Schedule(); });
 }
@@ -447,12 +394,11 @@ void Coordinator::Finish(const std::string& run_id) {
       [store = options_.store, run_id, summary, working = options_.working,
        at = options_.clock->WallNs()]() -> absl::Status {
         const std::shared_ptr<void> mark = working(run_id);
-        auto data = store->LoadRun(run_id);
-        if (!data.ok()) return data.status();
-        const v1::Report report = BuildReport(*data);
-        *summary = report.run();
+        const auto report = ReportOf(store, run_id);
+        if (!report.ok()) return report.status();
+        *summary = report->run();
         if (absl::Status status = store->SaveSummary(run_id, *summary); !status.ok()) return status;
-        for (const v1::PhaseReport& phase : report.phases()) {
+        for (const v1::PhaseReport& phase : report->phases()) {
           if (phase.invalid()) {
             (void)store->AddEvent(
                 run_id, "error", "",

@@ -11,6 +11,7 @@
 #include "common/clock.h"
 #include "controller/service/admission.h"
 #include "controller/service/device_questions.h"
+#include "controller/service/inheritance.h"
 #include "controller/service/inspections.h"
 #include "controller/service/loop.h"
 #include "controller/service/run_actor.h"
@@ -36,15 +37,6 @@ class Coordinator {
 
   explicit Coordinator(Options options);
 
-  // What another controller left in the store.
-  struct Inheritance {
-    std::vector<storage::RunRecord> queue;
-    std::vector<storage::ActiveRun> active;
-    // by run: of its last attempt
-    std::map<std::string, std::map<uint32_t, std::vector<v1::IntervalSample>>> samples;
-    std::vector<storage::HeldPlaces> held;
-  };
-  static absl::StatusOr<Inheritance> Inherit(storage::Store* store);
   // Before anything else, once, and before the loop and the fleet begin: goes on with what was
   // inherited.
   void Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance);
@@ -65,10 +57,10 @@ class Coordinator {
 
   // --- From callers. Each answers through `done`, on the coordinator's thread. ---
   // A run that is in the store's queue already. Answers how many are before it.
-  void Enqueue(storage::RunRecord run, std::function<void(uint32_t position)> done);
+  void Enqueue(measure::RunRecord run, std::function<void(uint32_t position)> done);
   // A run whose caller was told that it could not be queued: the store may have it all the same, or
   // may have it soon. It is ended.
-  void Abandon(const storage::RunRecord& run);
+  void Abandon(const measure::RunRecord& run);
   void StopRun(const std::string& run_id, bool now, const std::string& reason,
                std::function<void(absl::StatusOr<std::string>)> done);
   // Inspects the targets on the workers that the job would take.
@@ -95,17 +87,16 @@ class Coordinator {
   void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) {
     options_.loop->Persist(std::move(work), std::move(then));
   }
-  void TakeOver(const storage::ActiveRun& active,
-                std::map<uint32_t, std::vector<v1::IntervalSample>> samples);
+  void TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live);
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
-  void Know(const storage::RunRecord& run);
+  void Know(const measure::RunRecord& run);
   void HoldOpened(const std::string& worker_id, const v1::Armed& armed);
 
   std::vector<PlanWorker> Attached() const;
   bool IsBusy(const std::string& worker_id) const;
   void Schedule();
-  void Requeue(storage::RunRecord run);
+  void Requeue(measure::RunRecord run);
   void Launch(Admission::Admitted admitted);
   void Finish(const std::string& run_id);
   void Confirm(const std::string& worker_id);
@@ -118,7 +109,7 @@ class Coordinator {
 
   // The deciding thread's own.
   std::map<std::string, v1::RunSummary> known_;  // of every run that waits or is in progress
-  std::deque<storage::RunRecord> queue_;
+  std::deque<measure::RunRecord> queue_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
   Inspections inspections_;
   DeviceQuestions devices_;

@@ -103,35 +103,16 @@ void IngestPipeline::Open(const v1::PhaseId& phase,
     }
     hosts[worker.first] = worker.second;
   }
-  opened.live = std::make_unique<LivePhase>(phase.phase(), std::move(hosts), workloads, abort_if);
+  opened.live = earlier.live != nullptr ? earlier.live
+                                        : std::make_shared<LivePhase>(
+                                              phase.phase(), std::move(hosts), workloads, abort_if);
   opened.callbacks = std::move(callbacks);
   opened.go_wall_ns = earlier.go_wall_ns;
-  for (auto& [worker, feed] : opened.feeds) {
-    const auto stored = earlier.samples.find(worker);
-    size_t next = 0;
-    // An interval without any I/O has no rows: it was delivered all the same.
-    const uint64_t delivered = earlier.ended.count(worker) != 0 ? 0 : feed.received;
-    for (uint32_t interval = 0;
-         interval < delivered || (stored != earlier.samples.end() && next < stored->second.size());
-         ++interval) {
-      v1::IntervalSample sample;
-      if (stored != earlier.samples.end() && next < stored->second.size() &&
-          stored->second[next].interval() <= interval) {
-        sample = stored->second[next++];
-      } else {
-        sample.set_interval(interval);
-      }
-      const absl::Status status = opened.live->Add(worker, sample);
-      if (!status.ok()) {
-        spdlog::error("a stored sample of worker {} cannot be read: {}", worker,
-                      std::string(status.message()));
-      }
-    }
-    if (earlier.ended.count(worker) == 0) continue;
-    feed.ended = true;
+  for (const uint32_t worker : earlier.ended) {
+    const auto feed = opened.feeds.find(worker);
+    if (feed != opened.feeds.end()) feed->second.ended = true;
     opened.live->Leave(worker);
   }
-  (void)opened.live->TakeComplete();
 }
 
 void IngestPipeline::SetGo(const v1::PhaseId& phase, int64_t go_wall_ns) {
@@ -160,14 +141,14 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
 double IngestPipeline::MeasuredIops(const v1::PhaseId& phase) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = phases_.find(KeyOf(phase));
-  return found == phases_.end() ? 0 : found->second.live->MeasuredIops();
+  return found == phases_.end() ? 0 : found->second.live->series().MeasuredIops();
 }
 
-std::vector<storage::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {
+std::vector<measure::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return {};
-  std::vector<storage::Rollup> rollups = found->second.live->Rollups();
+  std::vector<measure::Rollup> rollups = found->second.live->series().Rollups();
   for (const auto& [worker, feed] : found->second.feeds) LetGo(phase, feed);
   phases_.erase(found);
   return rollups;

@@ -12,7 +12,7 @@
 
 #include "common/clock.h"
 #include "common/guards.h"
-#include "controller/service/live_phase.h"
+#include "controller/analysis/live_phase.h"
 #include "proto/controller.pb.h"
 #include "proto/worker.pb.h"
 #include "storage/spool.h"
@@ -53,8 +53,8 @@ class IngestPipeline {
   // What a phase that another controller began has brought so far.
   struct Earlier {
     std::map<uint32_t, uint64_t> cursors;  // by worker index
-    std::map<uint32_t, std::vector<v1::IntervalSample>> samples;
-    std::set<uint32_t> ended;  // whose result is stored
+    std::shared_ptr<LivePhase> live;  // what is stored of it; null when it has only been recorded
+    std::set<uint32_t> ended;         // whose result is stored
     int64_t go_wall_ns = 0;
   };
 
@@ -79,7 +79,7 @@ class IngestPipeline {
   // I/Os per second that the phase's samples so far come to.
   double MeasuredIops(const v1::PhaseId& phase);
   // No more samples of this phase; returns its roll-ups.
-  std::vector<storage::Rollup> Close(const v1::PhaseId& phase);
+  std::vector<measure::Rollup> Close(const v1::PhaseId& phase);
 
   // A worker's batch. Refusals are acknowledged with the reason.
   void Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch,
@@ -99,7 +99,7 @@ class IngestPipeline {
     Acknowledge acknowledge;  // of its last batch
   };
   struct Phase {
-    std::unique_ptr<LivePhase> live;
+    std::shared_ptr<LivePhase> live;
     std::map<uint32_t, Feed> feeds;           // by worker index
     std::map<std::string, uint32_t> indices;  // worker id → worker index
     PhaseCallbacks callbacks;

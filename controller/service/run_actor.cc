@@ -270,7 +270,7 @@ void RunActor::Carry(const action::RecordPhase& a) {
   progress_.clear();
   events_ = 0;
   if (!StillLaysOut(run_.job, a.phase)) services_.laid_out();
-  storage::PhaseRecord record;
+  measure::PhaseRecord record;
   record.phase = a.phase;
   record.attempt = a.attempt;
   record.name = Spec().name();
@@ -340,7 +340,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
                        kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
   const int64_t go = now + lead + 2 * commit_ns_;
   const int64_t wall = services_.clock->WallNs() + (go - now);
-  std::vector<storage::WorkerClock> clocks;
+  std::vector<measure::WorkerClock> clocks;
   go_ns_ = go;
   go_at_.clear();
   for (uint32_t worker : machine_.members()) {
@@ -405,7 +405,7 @@ void RunActor::OnDeadline(uint64_t token, bool was_away) {
 void RunActor::Carry(const action::ClosePhase& a) {
   const double measured = services_.ingest->MeasuredIops(Phase());
   if (a.state == "done") run_.measured_iops[Spec().name()] = measured;
-  const std::vector<storage::Rollup> rollups = services_.ingest->Close(Phase());
+  const std::vector<measure::Rollup> rollups = services_.ingest->Close(Phase());
   PublishPhase(a.state);
   Persist(
       [store = services_.store, id = run_.run_id, a, rollups, measured] {

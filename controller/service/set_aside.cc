@@ -48,7 +48,7 @@ absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& c
   if (!queue.ok()) return queue.status();
   auto active = store->Active();
   if (!active.ok()) return active.status();
-  for (const storage::RunRecord& run : *queue) {
+  for (const measure::RunRecord& run : *queue) {
     if (crashed(run.run_id) == 0) continue;
     if (absl::Status status = EndOne(store, run.run_id, crashed(run.run_id), clock); !status.ok()) {
       return status;
@@ -57,7 +57,7 @@ absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& c
   for (const storage::ActiveRun& run : *active) {
     const std::string& id = run.run.run_id;
     if (crashed(id) == 0) continue;
-    for (const storage::RunWorker& worker : run.workers) {
+    for (const measure::RunWorker& worker : run.workers) {
       if (worker.lost) continue;
       if (absl::Status status = store->SetLost(id, worker.worker_index, "the run was set aside",
                                                LongestOf(run.run.job));

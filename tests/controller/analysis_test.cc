@@ -6,8 +6,7 @@
 #include "controller/analysis/cross_check.h"
 #include "controller/analysis/expectations.h"
 #include "controller/analysis/fairness.h"
-#include "controller/analysis/merge.h"
-#include "controller/analysis/report_builder.h"
+#include "controller/analysis/report.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -91,9 +90,33 @@ v1::OperationCounters Counters(v1::OperationKind kind, const std::vector<uint64_
   return c;
 }
 
+// What a store holds: the intervals are of the first phase, by worker.
+struct Stored : measure::RunData {
+  std::map<uint32_t, std::vector<v1::IntervalSample>> intervals;
+};
+
+v1::Report ReportOf(const Stored& stored) {
+  auto report = BuildReport(stored, [&](const measure::PhaseRecord&, const TakeInterval& take) {
+    std::map<std::pair<uint32_t, uint32_t>, const v1::IntervalSample*> ordered;
+    for (const measure::WorkerPhaseData& worker : stored.phases[0].workers) {
+      const auto found = stored.intervals.find(worker.worker_index);
+      if (found == stored.intervals.end()) continue;
+      for (const v1::IntervalSample& sample : found->second) {
+        ordered[{sample.interval(), worker.worker_index}] = &sample;
+      }
+    }
+    for (const auto& [place, sample] : ordered) {
+      if (absl::Status status = take(place.second, *sample); !status.ok()) return status;
+    }
+    return absl::OkStatus();
+  });
+  EXPECT_TRUE(report.ok()) << report.status();
+  return *report;
+}
+
 // Two workers on one kernel: three measured seconds, 100 and 300 reads a second.
-storage::RunData TwoWorkers() {
-  storage::RunData data;
+Stored TwoWorkers() {
+  Stored data;
   data.run.state = "done";
   v1::JobSpec& job = data.run.job;
   v1::Target* target = job.add_targets();
@@ -108,18 +131,18 @@ storage::RunData TwoWorkers() {
   w->set_direct(true);
   run->mutable_expect()->set_iops(390);
   run->mutable_expect()->set_p99_ns(1000000);
-  storage::PhaseData phase;
+  measure::PhaseData phase;
   phase.phase.kind = "run";
   phase.phase.state = "done";
   phase.phase.interval_ns = 1000000000;
   for (uint32_t i = 0; i < 2; ++i) {
-    storage::RunWorker worker;
+    measure::RunWorker worker;
     worker.worker_index = i;
     worker.host = "node" + std::to_string(i);
     worker.boot_id = "boot";
     worker.inspection.add_targets()->set_device_name("sda");
     data.workers.push_back(worker);
-    storage::WorkerPhaseData part;
+    measure::WorkerPhaseData part;
     part.worker_index = i;
     part.has_result = true;
     part.clock = {i, i == 0 ? 1000000 : 5000000, 10000};
@@ -144,7 +167,7 @@ storage::RunData TwoWorkers() {
         interval.mutable_host()->set_context_switches(800);
       }
       latencies.insert(latencies.end(), rate, 500000);
-      part.intervals.push_back(interval);
+      data.intervals[i].push_back(interval);
     }
     *part.result.add_workloads()->add_measured() = Counters(v1::OPERATION_KIND_READ, latencies);
     v1::ThreadResult* thread = part.result.add_threads();
@@ -157,7 +180,7 @@ storage::RunData TwoWorkers() {
 }
 
 TEST(ReportTest, FiguresByHand) {
-  const v1::Report report = BuildReport(TwoWorkers());
+  const v1::Report report = ReportOf(TwoWorkers());
   const v1::PhaseReport& phase = report.phases(0);
   EXPECT_DOUBLE_EQ(phase.total().iops(), 400);
   EXPECT_DOUBLE_EQ(phase.total().bytes_per_second(), 400 * 4096);
@@ -180,13 +203,13 @@ TEST(ReportTest, FiguresByHand) {
 }
 
 TEST(ReportTest, RatesOfAnEarlyFinisherAreComparedOnlyWhileAllRan) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   // The second host is done after 1.5 s.
-  storage::WorkerPhaseData& early = data.phases[0].workers[1];
-  early.intervals.resize(2);
-  early.intervals[1].set_end_ns(1500000000);
+  measure::WorkerPhaseData& early = data.phases[0].workers[1];
+  data.intervals[1].resize(2);
+  data.intervals[1][1].set_end_ns(1500000000);
   early.result.set_last_io_ns(early.result.go_ns() + 1500000000);
-  const v1::PhaseReport phase = BuildReport(data).phases(0);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
   EXPECT_DOUBLE_EQ(phase.window_end_seconds(), 1);
   EXPECT_DOUBLE_EQ(phase.hosts(0).iops(), 100);
   EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
@@ -195,9 +218,9 @@ TEST(ReportTest, RatesOfAnEarlyFinisherAreComparedOnlyWhileAllRan) {
 }
 
 TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   data.phases[0].workers[1].has_result = false;
-  const v1::Report report = BuildReport(data);
+  const v1::Report report = ReportOf(data);
   EXPECT_EQ(report.phases(0).workers_lost(), 1u);
   EXPECT_TRUE(report.phases(0).hosts(1).lost());
   EXPECT_FALSE(report.expectations_held());
@@ -205,10 +228,10 @@ TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {
 
 // One that was lost in an earlier phase, or attempt, is missing all the same.
 TEST(ReportTest, AHostThatAPhaseWasBegunWithoutIsMissingFromIt) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   data.phases[0].workers.resize(1);
   data.phases[0].phase.attempt = 2;
-  const v1::Report report = BuildReport(data);
+  const v1::Report report = ReportOf(data);
   const v1::PhaseReport& phase = report.phases(0);
   EXPECT_EQ(phase.workers(), 2u);
   EXPECT_EQ(phase.workers_lost(), 1u);
@@ -227,11 +250,11 @@ TEST(ReportTest, AHostThatAPhaseWasBegunWithoutIsMissingFromIt) {
 // What is known of a lost host is over the time in which it is known; its I/O in the device's
 // figures has no counterpart.
 TEST(ReportTest, ALostHostsRatesAreOverItsOwnTime) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   data.phases[0].workers[1].has_result = false;
-  data.phases[0].workers[1].intervals.resize(1);
+  data.intervals[1].resize(1);
   data.phases[0].workers[1].result.Clear();
-  const v1::PhaseReport phase = BuildReport(data).phases(0);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
   EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
   EXPECT_DOUBLE_EQ(phase.total().iops(), 100);
   EXPECT_EQ(phase.start_skew_hosts(), 1u);
@@ -239,16 +262,16 @@ TEST(ReportTest, ALostHostsRatesAreOverItsOwnTime) {
 }
 
 TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   data.run.job.add_phases()->mutable_cleanup();
-  storage::PhaseData cleanup;
+  measure::PhaseData cleanup;
   cleanup.phase.phase = 1;
   cleanup.phase.kind = "cleanup";
   cleanup.phase.state = "done";
   cleanup.workers.emplace_back();
   cleanup.workers[0].has_result = true;
   data.phases.push_back(cleanup);
-  const v1::PhaseReport phase = BuildReport(data).phases(1);
+  const v1::PhaseReport phase = ReportOf(data).phases(1);
   ASSERT_EQ(phase.remarks_size(), 1);
   EXPECT_EQ(phase.remarks(0),
             "not done, or not known, on node1, lost or stopped before: files that prepare made "
@@ -256,53 +279,53 @@ TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
 }
 
 TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   data.phases[0].phase.phase = 7;
-  EXPECT_EQ(BuildReport(data).phases(0).workers(), 2u);
+  EXPECT_EQ(ReportOf(data).phases(0).workers(), 2u);
 }
 
 TEST(ReportTest, FiguresThatAreMadeUpSaySo) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   EXPECT_FALSE(
-      absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
+      absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
   data.workers[1].inspection.set_synthetic(true);
   EXPECT_TRUE(
-      absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
+      absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
 }
 
 TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(1000);
-  const v1::Report report = BuildReport(data);
+  const v1::Report report = ReportOf(data);
   EXPECT_TRUE(report.phases(0).invalid());
   EXPECT_FALSE(report.expectations_held());
   EXPECT_EQ(report.run().expectations(), "2 of 3 held");
   // 2 µs ± 20 µs: within 5 µs, or not.
   data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(5000);
-  const v1::Report unsure = BuildReport(data);
+  const v1::Report unsure = ReportOf(data);
   EXPECT_FALSE(unsure.phases(0).invalid());
   EXPECT_TRUE(unsure.expectations_held());
   EXPECT_TRUE(absl::StrContains(absl::StrJoin(unsure.phases(0).remarks(), "\n"), "may be beyond"));
   data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(50000);
-  EXPECT_FALSE(absl::StrContains(absl::StrJoin(BuildReport(data).phases(0).remarks(), "\n"),
-                                 "may be beyond"));
+  EXPECT_FALSE(
+      absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "may be beyond"));
 }
 
 // One host's doubtful clock widens the bound by its own doubt, once.
 TEST(ReportTest, TheSkewsBoundIsOfTwoDifferentHosts) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   data.phases[0].workers[0].clock.bound_ns = 10000000;
   data.phases[0].workers[1].clock.bound_ns = 10;
-  EXPECT_DOUBLE_EQ(BuildReport(data).phases(0).start_skew_ns(), 2000);
-  EXPECT_DOUBLE_EQ(BuildReport(data).phases(0).start_skew_bound_ns(), 10000010);
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_ns(), 2000);
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_bound_ns(), 10000010);
   data.phases[0].workers.resize(1);
-  EXPECT_DOUBLE_EQ(BuildReport(data).phases(0).start_skew_bound_ns(), 0);
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_bound_ns(), 0);
 }
 
 TEST(ReportTest, APhaseThatNeverCameHoldsNoExpectation) {
-  storage::RunData data = TwoWorkers();
+  Stored data = TwoWorkers();
   data.phases.clear();
-  const v1::Report report = BuildReport(data);
+  const v1::Report report = ReportOf(data);
   EXPECT_FALSE(report.expectations_held());
   EXPECT_EQ(report.run().expectations(), "0 of 2 held");
 }

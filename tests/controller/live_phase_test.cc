@@ -1,4 +1,4 @@
-#include "controller/service/live_phase.h"
+#include "controller/analysis/live_phase.h"
 
 #include "gtest/gtest.h"
 
@@ -99,7 +99,7 @@ TEST(LivePhaseTest, ErrorsCountOnceAndSyncsNotAtAll) {
   const auto complete = phase.TakeComplete();
   ASSERT_EQ(complete.size(), 2u);
   EXPECT_DOUBLE_EQ(complete[0].iops(), 2);
-  EXPECT_DOUBLE_EQ(phase.MeasuredIops(), 1);
+  EXPECT_DOUBLE_EQ(phase.series().MeasuredIops(), 1);
   v1::IntervalSample whole = respond(Sample(0, {100, 200}));
   whole.mutable_workloads(0)->mutable_operations(0)->set_errors(5);
   v1::PhaseResult result = ResultOf(whole);
@@ -139,7 +139,7 @@ TEST(LivePhaseTest, BrakesLookAtMeasuredIntervalsOfTheWholeFleet) {
 TEST(LivePhaseTest, RollupsAreOfTenSeconds) {
   LivePhase phase = Phase();
   for (uint32_t k = 0; k < 25; ++k) ASSERT_TRUE(phase.Add(0, Sample(k, {100, 200})).ok());
-  const auto rollups = phase.Rollups();
+  const auto rollups = phase.series().Rollups();
   ASSERT_EQ(rollups.size(), 3u);
   EXPECT_EQ(rollups[0].operations, 20u);
   EXPECT_EQ(rollups[2].operations, 10u);

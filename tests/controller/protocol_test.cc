@@ -58,10 +58,10 @@ class ProtocolTest : public testing::Test {
         ingest_(Pipeline()),
         gateway_(&fleet_, &ingest_) {
     for (int i = 0; i < 7; ++i) (void)store_.AcquireEpoch("test");
-    storage::RunRecord run;
+    measure::RunRecord run;
     run.run_id = Phase().run_id();
     EXPECT_TRUE(store_.Enqueue(run).ok());
-    storage::PhaseRecord phase;
+    measure::PhaseRecord phase;
     EXPECT_TRUE(store_.BeginPhase(run.run_id, phase, {}, {0}).ok());
     store_.set_fate([this](bool changing) {
       if (!changing || outages_ == 0) return storage::MemoryStore::Fate::kDone;

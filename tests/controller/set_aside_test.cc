@@ -12,13 +12,13 @@ class SetAsideTest : public testing::Test {
 
   // A run of one worker, queued or begun.
   void Add(const std::string& run_id, bool started) {
-    storage::RunRecord run;
+    measure::RunRecord run;
     run.run_id = run_id;
     run.job.add_phases()->mutable_run();
     run.job.mutable_deadlines()->set_drain_ns(1000000000);
     EXPECT_TRUE(store_.Enqueue(run).ok());
     if (!started) return;
-    storage::RunWorker worker;
+    measure::RunWorker worker;
     worker.worker_id = "worker of " + run_id;
     EXPECT_TRUE(store_.StartRun(run_id, {worker}).ok());
   }

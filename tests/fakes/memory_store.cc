@@ -82,7 +82,7 @@ absl::Status MemoryStore::ForgetHost(const std::string& host) {
   });
 }
 
-absl::Status MemoryStore::Enqueue(const RunRecord& run) {
+absl::Status MemoryStore::Enqueue(const measure::RunRecord& run) {
   return Change([&] {
     if (!db_->runs.insert({run.run_id, Run()}).second) return absl::OkStatus();
     db_->runs[run.run_id].record = run;
@@ -92,10 +92,10 @@ absl::Status MemoryStore::Enqueue(const RunRecord& run) {
   });
 }
 
-absl::StatusOr<std::vector<RunRecord>> MemoryStore::Queue() {
+absl::StatusOr<std::vector<measure::RunRecord>> MemoryStore::Queue() {
   if (absl::Status status = Ask(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);
-  std::vector<RunRecord> queue;
+  std::vector<measure::RunRecord> queue;
   for (const std::string& id : db_->order) {
     if (db_->runs[id].record.state == "queued") queue.push_back(db_->runs[id].record);
   }
@@ -170,7 +170,7 @@ absl::Status MemoryStore::SetBack(const std::string& run_id, uint32_t worker_ind
 absl::Status MemoryStore::ReleaseHold(const std::string& worker_id) {
   return Change([&] {
     for (auto& [id, run] : db_->runs) {
-      for (const RunWorker& worker : run.workers) {
+      for (const measure::RunWorker& worker : run.workers) {
         if (worker.worker_id == worker_id) run.holds.erase(worker.worker_index);
       }
     }
@@ -191,7 +191,7 @@ absl::Status MemoryStore::SetEnding(const std::string& run_id, const std::string
 }
 
 absl::Status MemoryStore::StartRun(const std::string& run_id,
-                                   const std::vector<RunWorker>& workers) {
+                                   const std::vector<measure::RunWorker>& workers) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
@@ -201,7 +201,7 @@ absl::Status MemoryStore::StartRun(const std::string& run_id,
     }
     (*run)->record.state = "running";
     (*run)->workers = workers;
-    for (RunWorker& worker : (*run)->workers) worker.inspection.clear_facts();
+    for (measure::RunWorker& worker : (*run)->workers) worker.inspection.clear_facts();
     return absl::OkStatus();
   });
 }
@@ -230,7 +230,7 @@ absl::Status MemoryStore::AddEvent(const std::string& run_id, const std::string&
   });
 }
 
-absl::Status MemoryStore::BeginPhase(const std::string& run_id, const PhaseRecord& record,
+absl::Status MemoryStore::BeginPhase(const std::string& run_id, const measure::PhaseRecord& record,
                                      const std::vector<v1::Workload>&,
                                      const std::vector<uint32_t>& workers) {
   return Change([&]() -> absl::Status {
@@ -247,7 +247,7 @@ absl::Status MemoryStore::BeginPhase(const std::string& run_id, const PhaseRecor
 
 absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                    int64_t go_ns, int64_t go_wall_ns,
-                                   const std::vector<WorkerClock>& clocks) {
+                                   const std::vector<measure::WorkerClock>& clocks) {
   return Change([&]() -> absl::Status {
     v1::PhaseId id;
     id.set_run_id(run_id);
@@ -265,7 +265,7 @@ absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, ui
 
 absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                    const std::string& state, const std::string& reason,
-                                   const std::vector<Rollup>&, double measured_iops) {
+                                   const std::vector<measure::Rollup>&, double measured_iops) {
   return Change([&]() -> absl::Status {
     v1::PhaseId id;
     id.set_run_id(run_id);
@@ -308,19 +308,32 @@ absl::Status MemoryStore::Ingest(const std::vector<IngestBatch>& batches) {
   });
 }
 
-absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> MemoryStore::Samples(
-    const v1::PhaseId& id) {
+absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail detail,
+                                        const TakeInterval& take) {
   if (absl::Status status = Ask(); !status.ok()) return status;
-  std::lock_guard<std::mutex> lock(db_->mutex);
-  auto phase = FindPhase(id);
-  if (!phase.ok()) return phase.status();
-  std::map<uint32_t, std::vector<v1::IntervalSample>> samples;
-  for (const auto& [worker, items] : (*phase)->items) {
-    for (const v1::DeliveryItem& item : items) {
-      if (item.has_interval()) samples[worker].push_back(item.interval());
+  std::map<std::pair<uint32_t, uint32_t>, v1::IntervalSample> samples;  // by interval and worker
+  {
+    std::lock_guard<std::mutex> lock(db_->mutex);
+    auto phase = FindPhase(id);
+    if (!phase.ok()) return absl::OkStatus();  // nothing is stored of it
+    for (const auto& [worker, items] : (*phase)->items) {
+      for (const v1::DeliveryItem& item : items) {
+        if (item.has_interval()) samples[{item.interval().interval(), worker}] = item.interval();
+      }
     }
   }
-  return samples;
+  for (auto& [place, sample] : samples) {
+    if (detail == IntervalDetail::kLatencies) {
+      sample.clear_devices();
+      sample.clear_host();
+    } else {
+      for (v1::WorkloadSample& workload : *sample.mutable_workloads()) {
+        for (v1::OperationCounters& c : *workload.mutable_operations()) c.clear_histograms();
+      }
+    }
+    if (absl::Status status = take(place.second, sample); !status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> MemoryStore::Cursor(const v1::PhaseId& id, uint32_t worker_index) {
@@ -341,7 +354,7 @@ absl::StatusOr<std::string> MemoryStore::ResolveRun(const std::string& text) {
   return absl::NotFoundError("no such run");
 }
 
-absl::StatusOr<RunRecord> MemoryStore::GetRun(const std::string& run_id) {
+absl::StatusOr<measure::RunRecord> MemoryStore::GetRun(const std::string& run_id) {
   if (absl::Status status = Ask(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);
   auto run = Find(run_id);

@@ -15,18 +15,18 @@ namespace lockstep::storage {
 // What a PostgreSQL holds, as far as controllers go by it. Shared by all that are connected.
 struct MemoryDatabase {
   struct Phase {
-    PhaseRecord record;
+    measure::PhaseRecord record;
     bool ended = false;
     int64_t go_wall_ns = 0;
     double measured_iops = 0;
-    std::vector<WorkerClock> clocks;
+    std::vector<measure::WorkerClock> clocks;
     std::map<uint32_t, uint64_t> cursors;
     std::map<uint32_t, std::string> results;
     std::map<uint32_t, std::vector<v1::DeliveryItem>> items;
   };
   struct Run {
-    RunRecord record;
-    std::vector<RunWorker> workers;
+    measure::RunRecord record;
+    std::vector<measure::RunWorker> workers;
     std::map<uint32_t, int64_t> holds;
     std::string ending_state, ending_reason;
     bool skip_cleanup = false;
@@ -62,8 +62,8 @@ class MemoryStore final : public Store {
   absl::Status RegisterWorker(const v1::Hello&) override;
   absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;
   absl::Status ForgetHost(const std::string& host) override;
-  absl::Status Enqueue(const RunRecord& run) override;
-  absl::StatusOr<std::vector<RunRecord>> Queue() override;
+  absl::Status Enqueue(const measure::RunRecord& run) override;
+  absl::StatusOr<std::vector<measure::RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;
   absl::StatusOr<std::vector<HeldPlaces>> Held() override;
   absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason,
@@ -72,7 +72,8 @@ class MemoryStore final : public Store {
   absl::Status ReleaseHold(const std::string& worker_id) override;
   absl::Status SetEnding(const std::string& run_id, const std::string& state,
                          const std::string& reason, bool skip_cleanup) override;
-  absl::Status StartRun(const std::string& run_id, const std::vector<RunWorker>& workers) override;
+  absl::Status StartRun(const std::string& run_id,
+                        const std::vector<measure::RunWorker>& workers) override;
   absl::Status EndRun(const std::string& run_id, const std::string& state,
                       const std::string& outcome, bool degraded) override;
   absl::Status SaveSummary(const std::string&, const v1::RunSummary&) override {
@@ -81,21 +82,22 @@ class MemoryStore final : public Store {
   absl::Status AddEvent(const std::string& run_id, const std::string& severity,
                         const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
-  absl::Status BeginPhase(const std::string& run_id, const PhaseRecord& phase,
+  absl::Status BeginPhase(const std::string& run_id, const measure::PhaseRecord& phase,
                           const std::vector<v1::Workload>& workloads,
                           const std::vector<uint32_t>& workers) override;
   absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns,
-                        int64_t go_wall_ns, const std::vector<WorkerClock>& clocks) override;
+                        int64_t go_wall_ns,
+                        const std::vector<measure::WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                         const std::string& state, const std::string& reason,
-                        const std::vector<Rollup>& rollups, double measured_iops) override;
+                        const std::vector<measure::Rollup>& rollups, double measured_iops) override;
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
-  absl::StatusOr<std::map<uint32_t, std::vector<v1::IntervalSample>>> Samples(
-      const v1::PhaseId& phase) override;
+  absl::Status ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
+                             const TakeInterval& take) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
-  absl::StatusOr<RunRecord> GetRun(const std::string& run_id) override;
-  absl::StatusOr<RunData> LoadRun(const std::string&) override {
+  absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;
+  absl::StatusOr<measure::RunData> LoadRun(const std::string&) override {
     return absl::NotFoundError("a store in memory makes no reports");
   }
   absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest&) override {

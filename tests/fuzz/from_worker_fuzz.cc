@@ -54,7 +54,7 @@ struct World {
         ingest(Options()),
         gateway(&fleet, &ingest) {
     (void)store.AcquireEpoch("fuzz");
-    storage::RunRecord run;
+    measure::RunRecord run;
     run.run_id = Phase().run_id();
     (void)store.Enqueue(run);
     (void)store.BeginPhase(run.run_id, {}, {}, {0});

@@ -13,7 +13,11 @@ FORBIDDEN = [
     ("//controller/...", "//worker/..."),
     ("//worker/...", "//storage/..."),
     ("//worker/...", "//web/..."),
-    ("//common/...", "//worker/... + //controller/... + //storage/... + //web/... + //proto/..."),
+    (
+        "//common/...",
+        "//measure/... + //worker/... + //controller/... + //storage/... + //web/... + //proto/...",
+    ),
+    ("//measure/...", "//worker/... + //controller/... + //storage/... + //web/..."),
     ("//proto/...", "//worker/... + //controller/... + //storage/... + //web/..."),
     ("//storage/...", "//worker/... + //controller/... + //web/..."),
     (
@@ -32,7 +36,8 @@ FORBIDDEN = [
     ),
     # Pure rooms: no socket, no SQL, no I/O engine.
     (
-        "//controller/core/... + //controller/plan/... + //controller/analysis/...",
+        "//measure/... + //controller/core/... + //controller/plan/... + "
+        "//controller/analysis/...",
         "@system//:grpc + @system//:pq + @system//:liburing - //proto/...",
     ),
     (
@@ -45,8 +50,7 @@ FORBIDDEN = [
     ),
     (
         "//controller/plan/... + //controller/analysis/...",
-        "//controller/service/... + //controller/fleet/... + //storage:pg + "
-        "//storage:pg_store + //storage:embedded",
+        "//controller/service/... + //controller/fleet/... + //storage/...",
     ),
     # Only storage speaks to PostgreSQL; only the engines and their buffers to io_uring.
     (

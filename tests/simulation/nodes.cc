@@ -240,10 +240,8 @@ bool Controller::Start() {
   };
   ingest_ = std::make_unique<controller::IngestPipeline>(std::move(options));
   pump_due_ = false;
-  absl::StatusOr<controller::Coordinator::Inheritance> inheritance =
-      controller::Coordinator::Inheritance();
-  if (!ingest_->Replay().ok() ||
-      !(inheritance = controller::Coordinator::Inherit(store_.get())).ok()) {
+  absl::StatusOr<controller::Inheritance> inheritance = controller::Inheritance();
+  if (!ingest_->Replay().ok() || !(inheritance = controller::Inherit(store_.get())).ok()) {
     Kill();
     return false;
   }
@@ -285,7 +283,7 @@ void Controller::Pump() {
   Do(std::max<int64_t>(0, again - clock_->MonotonicNs()), [this] { Pump(); });
 }
 
-void Controller::Submit(const storage::RunRecord& run) {
+void Controller::Submit(const measure::RunRecord& run) {
   // As Submit does: the store first, again while it does not answer, whatever becomes of this
   // process then.
   if (!store_->Enqueue(run).ok()) return Do(250 * kMs, [this, run] { Submit(run); });
@@ -317,7 +315,7 @@ void Controller::OnDeliver(const std::shared_ptr<Connection>& c, const std::stri
     const auto run = world_->database().runs.find(ack.phase().run_id());
     if (ack.committed() != 0 && run != world_->database().runs.end()) {
       const auto& phase = run->second.phases[{ack.phase().phase(), ack.phase().attempt()}];
-      for (const storage::RunWorker& member : run->second.workers) {
+      for (const measure::RunWorker& member : run->second.workers) {
         if (member.worker_id != worker_id) continue;
         const auto cursor = phase.cursors.find(member.worker_index);
         if (cursor == phase.cursors.end() || cursor->second < ack.committed()) {

@@ -38,7 +38,7 @@ class Controller {
   uint64_t life() const { return life_; }
   uint64_t epoch() const { return epoch_; }
 
-  void Submit(const storage::RunRecord& run);
+  void Submit(const measure::RunRecord& run);
   void StopRun(const std::string& run_id, bool now);
 
   // --- From the network. ---

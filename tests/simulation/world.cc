@@ -106,7 +106,7 @@ bool World::IsLost(const v1::PhaseId& phase, int worker) const {
       static_cast<size_t>(std::distance(run.phases.begin(), attempt)) < given_up->second + 1) {
     return true;
   }
-  for (const storage::RunWorker& member : run.workers) {
+  for (const measure::RunWorker& member : run.workers) {
     if (member.worker_id == id && member.lost) return true;
   }
   return false;
@@ -146,7 +146,7 @@ void World::BeginIo(int worker, const v1::PhaseId& phase, int64_t at_own_ns, int
     }
     if (member != worker) continue;
     bool agreed = false;
-    for (const storage::WorkerClock& clock : stored.clocks) {
+    for (const measure::WorkerClock& clock : stored.clocks) {
       agreed = agreed ||
                (clock.worker_index == index && stored.record.go_ns + clock.offset_ns == at_own_ns);
     }
@@ -214,7 +214,7 @@ void World::Submit(int number) {
   if (active == nullptr || !active->running() || active->paused() || store_away_) {
     return In(kSecond, [this, number] { Submit(number); });
   }
-  storage::RunRecord run;
+  measure::RunRecord run;
   run.run_id = Uuid();
   run.seed = 1;
   run.owner = "simulation";
@@ -388,7 +388,7 @@ void World::CheckPolicy(const std::string& id, const storage::MemoryDatabase::Ru
   const v1::LossPolicy policy = run.record.job.on_worker_loss();
   const size_t least = std::max<size_t>(1, run.record.job.min_hosts());
   size_t lost = 0;
-  for (const storage::RunWorker& member : run.workers) lost += member.lost ? 1u : 0u;
+  for (const measure::RunWorker& member : run.workers) lost += member.lost ? 1u : 0u;
   const std::string what =
       absl::StrCat("run ", id.substr(0, 4), " (", v1::LossPolicy_Name(policy), ", ", lost, " of ",
                    run.workers.size(), " lost, ", least, " needed): ", run.record.outcome);

@@ -205,7 +205,7 @@ TEST_F(ImpatientStore, ARunThatIsJustBeingEnqueuedIsEnqueuedOnce) {
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
     EXPECT_TRUE((*other)->Execute("COMMIT").ok());
   });
-  RunRecord run;
+  measure::RunRecord run;
   run.run_id = id;
   run.job.set_name("job");
   const absl::Status status = store_->Enqueue(run);

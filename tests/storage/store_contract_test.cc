@@ -50,7 +50,7 @@ class StoreContract : public testing::TestWithParam<Kind> {
   }
 
   std::string Enqueue() {
-    RunRecord run;
+    measure::RunRecord run;
     run.run_id = common::NewUuid();
     run.job.set_name("contract");
     run.job.add_phases()->mutable_run();
@@ -65,7 +65,7 @@ class StoreContract : public testing::TestWithParam<Kind> {
     const std::string id = Enqueue();
     workers_.clear();
     for (uint32_t i = 0; i < 3; ++i) {
-      RunWorker worker;
+      measure::RunWorker worker;
       worker.worker_index = i;
       worker.worker_id = common::NewUuid();
       worker.host_id = common::NewUuid();
@@ -78,8 +78,8 @@ class StoreContract : public testing::TestWithParam<Kind> {
     EXPECT_TRUE(store_->StartRun(id, workers_).ok());
     return id;
   }
-  static PhaseRecord Record(uint32_t phase, uint32_t attempt) {
-    PhaseRecord record;
+  static measure::PhaseRecord Record(uint32_t phase, uint32_t attempt) {
+    measure::PhaseRecord record;
     record.phase = phase;
     record.attempt = attempt;
     record.name = "mix" + std::to_string(phase);
@@ -156,7 +156,7 @@ class StoreContract : public testing::TestWithParam<Kind> {
   std::unique_ptr<Store> store_;
   uint64_t epoch_ = 0;
   std::vector<std::string> begun_;
-  std::vector<RunWorker> workers_;
+  std::vector<measure::RunWorker> workers_;
 };
 
 TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
@@ -167,7 +167,7 @@ TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
   const uint64_t epoch = *newer->AcquireEpoch("second");
   EXPECT_GT(epoch, epoch_);
   const auto aborted = absl::StatusCode::kAborted;
-  EXPECT_EQ(store_->Enqueue(RunRecord{.run_id = common::NewUuid()}).code(), aborted);
+  EXPECT_EQ(store_->Enqueue(measure::RunRecord{.run_id = common::NewUuid()}).code(), aborted);
   EXPECT_EQ(store_->RegisterWorker(v1::Hello()).code(), aborted);
   EXPECT_EQ(store_->StartRun(run, workers_).code(), aborted);
   EXPECT_EQ(Begin(run, 0, 2).code(), aborted);
@@ -223,7 +223,7 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}, {2, 0}}));
   EXPECT_EQ(active->results, (std::map<uint32_t, std::string>{{0, "a disk is full"}}));
   std::map<uint32_t, std::pair<int64_t, int64_t>> clocks;
-  for (const WorkerClock& clock : active->clocks) {
+  for (const measure::WorkerClock& clock : active->clocks) {
     clocks[clock.worker_index] = {clock.offset_ns, clock.bound_ns};
   }
   EXPECT_EQ(clocks, (std::map<uint32_t, std::pair<int64_t, int64_t>>{
@@ -262,14 +262,14 @@ TEST_P(StoreContract, TheLastAttemptOfTheLastPhaseIsTheOneToGoOnWith) {
 
 TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {
   const std::string run = Enqueue();
-  RunRecord again;
+  measure::RunRecord again;
   again.run_id = run;
   again.job.set_name("contract");
   EXPECT_TRUE(store_->Enqueue(again).ok());
   size_t queued = 0;
   const auto queue = store_->Queue();
   ASSERT_TRUE(queue.ok()) << queue.status();
-  for (const RunRecord& record : *queue) queued += record.run_id == run ? 1u : 0u;
+  for (const measure::RunRecord& record : *queue) queued += record.run_id == run ? 1u : 0u;
   EXPECT_EQ(queued, 1u);
   EXPECT_EQ(store_->GetRun(run)->seed, 7u);  // of the first
   begun_.clear();
@@ -325,12 +325,53 @@ TEST_P(StoreContract, SamplesComeBackAsTheyWere) {
   const v1::DeliveryItem first = Interval(0, {100, 200}), second = Interval(1, {300, 1u << 30});
   ASSERT_TRUE(store_->Ingest({Batch(phase, 1, 0, {first})}).ok());
   ASSERT_TRUE(store_->Ingest({Batch(phase, 1, 1, {second, Result(2, "")})}).ok());
-  const auto samples = store_->Samples(phase);
-  ASSERT_TRUE(samples.ok()) << samples.status();
-  ASSERT_EQ(samples->at(1).size(), 2u);
-  EXPECT_EQ(samples->at(1)[0].SerializeAsString(), first.interval().SerializeAsString());
-  EXPECT_EQ(samples->at(1)[1].SerializeAsString(), second.interval().SerializeAsString());
-  EXPECT_EQ(samples->count(0), 0u);
+  std::vector<std::pair<uint32_t, v1::IntervalSample>> samples;
+  const auto take = [&](uint32_t worker, const v1::IntervalSample& sample) {
+    samples.emplace_back(worker, sample);
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(store_->ReadIntervals(phase, IntervalDetail::kLatencies, take).ok());
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_EQ(samples[0].first, 1u);
+  EXPECT_EQ(samples[0].second.SerializeAsString(), first.interval().SerializeAsString());
+  EXPECT_EQ(samples[1].second.SerializeAsString(), second.interval().SerializeAsString());
+}
+
+TEST_P(StoreContract, IntervalsComeInTheirOrderAndOneErrorEndsThem) {
+  const std::string run = Start();
+  const v1::PhaseId phase = Id(run, 0, 1);
+  ASSERT_TRUE(Begin(run, 0, 1).ok());
+  ASSERT_TRUE(Go(run, 0, 1).ok());
+  for (uint32_t worker : {1, 0}) {
+    v1::DeliveryItem first = Interval(0, {100});
+    first.mutable_interval()->mutable_host()->set_context_switches(7);
+    first.mutable_interval()->add_devices()->set_name("sda");
+    ASSERT_TRUE(store_->Ingest({Batch(phase, worker, 0, {first, Interval(1, {1})})}).ok());
+  }
+  std::vector<std::pair<uint32_t, uint32_t>> places;
+  ASSERT_TRUE(store_
+                  ->ReadIntervals(phase, IntervalDetail::kHosts,
+                                  [&](uint32_t worker, const v1::IntervalSample& sample) {
+                                    places.emplace_back(sample.interval(), worker);
+                                    EXPECT_EQ(sample.devices_size(), sample.interval() == 0);
+                                    EXPECT_EQ(sample.has_host(), sample.interval() == 0);
+                                    const auto& c = sample.workloads(0).operations(0);
+                                    EXPECT_EQ(c.operations(), 1u);
+                                    EXPECT_TRUE(c.histograms().empty());
+                                    return absl::OkStatus();
+                                  })
+                  .ok());
+  EXPECT_EQ(places, (std::vector<std::pair<uint32_t, uint32_t>>{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
+  int taken = 0;
+  const absl::Status stopped = store_->ReadIntervals(phase, IntervalDetail::kLatencies,
+                                                     [&](uint32_t, const v1::IntervalSample&) {
+                                                       ++taken;
+                                                       return absl::CancelledError("enough");
+                                                     });
+  EXPECT_EQ(stopped.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(taken, 1);
+  // The store is as usable as before.
+  EXPECT_EQ(*store_->Cursor(phase, 0), 2u);
 }
 
 TEST_P(StoreContract, WhatALostWorkerMayStillWriteToIsHeldUntilItIsReleased) {

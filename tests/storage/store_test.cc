@@ -32,7 +32,7 @@ class StoreTest : public testing::Test {
 
   // A run in its first phase, with two workers.
   v1::PhaseId Begin() {
-    RunRecord run;
+    measure::RunRecord run;
     run.run_id = common::NewUuid();
     run.job.set_name("job 'with' \"quotes\"\t");
     run.job.add_phases()->mutable_run();
@@ -40,14 +40,14 @@ class StoreTest : public testing::Test {
     run.owner = "me";
     run.seed = ~uint64_t{0};
     EXPECT_TRUE(store_->Enqueue(run).ok());
-    std::vector<RunWorker> workers(2);
+    std::vector<measure::RunWorker> workers(2);
     for (uint32_t i = 0; i < 2; ++i) {
       workers[i] = {i, common::NewUuid(), common::NewUuid(), "node" + std::to_string(i), "boot",
                     {}};
     }
     (*workers[0].inspection.mutable_facts())["vm.swappiness"] = "60";
     EXPECT_TRUE(store_->StartRun(run.run_id, workers).ok());
-    PhaseRecord phase;
+    measure::PhaseRecord phase;
     phase.name = "mix";
     phase.kind = "run";
     phase.interval_ns = 1000000000;
@@ -123,7 +123,7 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   EXPECT_EQ(data->run.job.name(), "job 'with' \"quotes\"\t");
   EXPECT_EQ(data->run.seed, ~uint64_t{0});
   EXPECT_EQ(data->environment.at("node0 vm.swappiness"), "60");
-  const WorkerPhaseData& worker = data->phases.at(0).workers.at(0);
+  const measure::WorkerPhaseData& worker = data->phases.at(0).workers.at(0);
   EXPECT_TRUE(worker.has_result);
   EXPECT_EQ(worker.clock.offset_ns, 5);
   EXPECT_EQ(worker.result.go_ns(), 77);
@@ -131,9 +131,17 @@ TEST_F(StoreTest, WhatGoesInComesOut) {
   EXPECT_EQ(worker.result.workloads(0).engine(), "io_uring");
   EXPECT_EQ(worker.result.workloads(0).measured(0).histograms(0).buckets(),
             workload->measured(0).histograms(0).buckets());
-  ASSERT_EQ(worker.intervals.size(), 2u);
-  EXPECT_EQ(worker.intervals[0].devices(0).reads(), 9u);
-  EXPECT_EQ(worker.intervals[0].host().context_switches(), 11u);
+  std::vector<v1::IntervalSample> intervals;
+  ASSERT_TRUE(store_
+                  ->ReadIntervals(phase, IntervalDetail::kHosts,
+                                  [&](uint32_t, const v1::IntervalSample& sample) {
+                                    intervals.push_back(sample);
+                                    return absl::OkStatus();
+                                  })
+                  .ok());
+  ASSERT_EQ(intervals.size(), 2u);
+  EXPECT_EQ(intervals[0].devices(0).reads(), 9u);
+  EXPECT_EQ(intervals[0].host().context_switches(), 11u);
   EXPECT_FALSE(data->phases.at(0).workers.at(1).has_result);
 }
 

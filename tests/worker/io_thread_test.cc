@@ -66,7 +66,7 @@ Schedule::Options FixedRate(double rate) {
 
 // Runs a thread in virtual time with one interval for everything, and gives out what it recorded.
 struct Outcome {
-  KindTotals reads;
+  measure::OperationStats reads;
   IoThreadOutcome io;
 };
 Outcome RunFor(IoThreadSetup setup, Access access, SimulatedTime* time, int64_t load_ns) {
@@ -79,7 +79,7 @@ Outcome RunFor(IoThreadSetup setup, Access access, SimulatedTime* time, int64_t 
   thread.Run();
   Outcome outcome;
   while (const IntervalStats* stats = thread.recorder().Front()) {
-    outcome.reads.Add((*stats)[0]);
+    (*stats)[0].AddTo(&outcome.reads);
     thread.recorder().Pop();
   }
   outcome.io = thread.outcome();
@@ -102,7 +102,7 @@ TEST(IoThreadTest, OpenLoopStallInflatesResponseTimeNotServiceTime) {
   IoThreadSetup setup = SetupOf(kStalling, &time, 1);
   setup.open_loop = FixedRate(1000);
   const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, kSeconds * kSecond);
-  EXPECT_NEAR(static_cast<double>(outcome.reads.operations), 1000 * kSeconds, 1);
+  EXPECT_NEAR(static_cast<double>(outcome.reads.counts().operations), 1000 * kSeconds, 1);
   // Theory: one server, first come first served; what would complete in a stall completes at its
   // end.
   std::vector<int64_t> response, service;
@@ -118,13 +118,14 @@ TEST(IoThreadTest, OpenLoopStallInflatesResponseTimeNotServiceTime) {
     service.push_back(done - start);
   }
   for (double percent : {50.0, 90.0, 99.0, 99.9}) {
-    EXPECT_NEAR(outcome.reads.histograms[1]->Percentile(percent), Exact(response, percent),
-                0.02 * Exact(response, percent))
+    EXPECT_NEAR(outcome.reads.histogram(v1::METRIC_RESPONSE_TIME).Percentile(percent),
+                Exact(response, percent), 0.02 * Exact(response, percent))
         << percent;
   }
-  EXPECT_GT(outcome.reads.histograms[1]->Percentile(99), 180.0 * kMs);  // the stall
+  EXPECT_GT(outcome.reads.histogram(v1::METRIC_RESPONSE_TIME).Percentile(99),
+            180.0 * kMs);  // the stall
   // is not in the service time
-  EXPECT_LT(outcome.reads.histograms[0]->Percentile(99), 110000);
+  EXPECT_LT(outcome.reads.histogram(v1::METRIC_SERVICE_TIME).Percentile(99), 110000);
   EXPECT_NEAR(static_cast<double>(outcome.io.longest_backlog_ns), 200.0 * kMs, 2.0 * kMs);
   EXPECT_EQ(outcome.io.unstarted, 0u);
 }
@@ -132,9 +133,9 @@ TEST(IoThreadTest, OpenLoopStallInflatesResponseTimeNotServiceTime) {
 TEST(IoThreadTest, ClosedLoopHidesTheStallAndSaysServiceTime) {
   SimulatedTime time;
   const Outcome outcome = RunFor(SetupOf(kStalling, &time, 1), RandomReads(), &time, 20 * kSecond);
-  EXPECT_LT(outcome.reads.histograms[0]->Percentile(99.9), 110000);
-  EXPECT_EQ(outcome.reads.histograms[1], nullptr);
-  EXPECT_GT(outcome.reads.latency_max_ns, 190u * kMs);
+  EXPECT_LT(outcome.reads.histogram(v1::METRIC_SERVICE_TIME).Percentile(99.9), 110000);
+  EXPECT_FALSE(outcome.reads.has(v1::METRIC_RESPONSE_TIME));
+  EXPECT_GT(outcome.reads.counts().latency_max_ns, 190u * kMs);
 }
 
 TEST(IoThreadTest, ABacklogThatCannotBeServedIsCountedAndWaitsInNoMemory) {
@@ -161,7 +162,7 @@ TEST(IoThreadTest, TheThreadsTimeIsAccountedFor) {
     IoThreadSetup setup = SetupOf({1000000, 0, 0}, &time, 1);
     setup.think_ns = 3 * kMs;
     const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond);
-    EXPECT_NEAR(static_cast<double>(outcome.reads.operations), 2500, 3);
+    EXPECT_NEAR(static_cast<double>(outcome.reads.counts().operations), 2500, 3);
     EXPECT_NEAR(static_cast<double>(outcome.io.think_ns), 7.5 * kSecond, 0.1 * kSecond);
   }
   {
@@ -176,21 +177,25 @@ TEST(IoThreadTest, ABrakeHoldsTheRateAndLimitsEndTheLoad) {
   SimulatedTime time;
   IoThreadSetup setup = SetupOf({1000, 0, 0}, &time, 4);
   setup.max_iops = 500;
-  EXPECT_NEAR(static_cast<double>(
-                  RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations),
-              5000, 10);
+  EXPECT_NEAR(
+      static_cast<double>(
+          RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.counts().operations),
+      5000, 10);
   setup = SetupOf({1000, 0, 0}, &time, 4);
   setup.max_bytes_per_second = 4096 * 100;
-  EXPECT_NEAR(static_cast<double>(
-                  RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations),
-              1000, 5);
+  EXPECT_NEAR(
+      static_cast<double>(
+          RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.counts().operations),
+      1000, 5);
   setup = SetupOf({1000, 0, 0}, &time, 4);
   setup.quota = 777;
-  EXPECT_EQ(RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations, 777u);
+  EXPECT_EQ(RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.counts().operations,
+            777u);
   setup = SetupOf({1000, 0, 0}, &time, 4);
   setup.quota = 777;
   setup.quota_bytes = 4096 * 100;
-  EXPECT_EQ(RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.operations, 100u);
+  EXPECT_EQ(RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.counts().operations,
+            100u);
 }
 
 // Completes each I/O of a batch 100 ns after the one before, inside the call, and remembers what is
@@ -226,11 +231,11 @@ TEST(IoThreadTest, ARecordedLatencyIsNeverTooShortAndTooLongByLessThanABatch) {
     setup.make_engine = [&] { return std::make_unique<InlineEngine>(&time, &truth); };
     setup.max_batch = batch;
     const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, kMs);
-    const auto sum = static_cast<int64_t>(outcome.reads.latency_sum_ns);
-    const auto count = static_cast<int64_t>(outcome.reads.operations);
+    const auto sum = static_cast<int64_t>(outcome.reads.counts().latency_sum_ns);
+    const auto count = static_cast<int64_t>(outcome.reads.counts().operations);
     EXPECT_GE(sum, truth);
     EXPECT_LE(sum - truth, count * (100 * (batch - 1) + 3 * kStep));
-    EXPECT_LE(outcome.reads.latency_max_ns, 100 * batch + 3 * kStep);
+    EXPECT_LE(outcome.reads.counts().latency_max_ns, 100 * batch + 3 * kStep);
   }
 }
 
@@ -465,27 +470,27 @@ Outcome RunFailing(std::vector<int32_t> results, uint64_t error_limit) {
 
 TEST(IoThreadTest, EachErrorHasItsConsequence) {
   Outcome retried = RunFailing({-EINTR, -EAGAIN, -EINTR}, 5);
-  EXPECT_EQ(retried.reads.operations, 10u);
-  EXPECT_EQ(retried.reads.errors, 0u);
+  EXPECT_EQ(retried.reads.counts().operations, 10u);
+  EXPECT_EQ(retried.reads.counts().errors, 0u);
   EXPECT_EQ(retried.io.retries, 3u);
   Outcome counted = RunFailing({-EIO, 4096, -EIO}, 5);
-  EXPECT_EQ(counted.reads.operations, 8u);
-  EXPECT_EQ(counted.reads.errors, 2u);
+  EXPECT_EQ(counted.reads.counts().operations, 8u);
+  EXPECT_EQ(counted.reads.counts().errors, 2u);
   EXPECT_EQ(counted.io.fatal, "");
   EXPECT_NE(counted.io.first_error.find("read of 4096 bytes at offset"), std::string::npos)
       << counted.io.first_error;
   Outcome over = RunFailing({-EIO, -EIO, -EIO}, 2);
-  EXPECT_EQ(over.reads.errors, 2u);
+  EXPECT_EQ(over.reads.counts().errors, 2u);
   EXPECT_NE(over.io.fatal.find("error_limit"), std::string::npos);
   Outcome hopeless = RunFailing({4096, -ENODEV}, 5);
-  EXPECT_EQ(hopeless.reads.operations, 1u);
+  EXPECT_EQ(hopeless.reads.counts().operations, 1u);
   EXPECT_NE(hopeless.io.fatal.find("No such device"), std::string::npos);
   Outcome shortened = RunFailing({512}, 5);
-  EXPECT_EQ(shortened.reads.short_transfers, 1u);
+  EXPECT_EQ(shortened.reads.counts().short_transfers, 1u);
   EXPECT_NE(shortened.io.first_error.find("short, 512 bytes"), std::string::npos);
   // beyond the end of a target that was cut: no fast reads of nothing
   Outcome ended = RunFailing({0, 0}, 5);
-  EXPECT_EQ(ended.reads.errors, 2u);
+  EXPECT_EQ(ended.reads.counts().errors, 2u);
   EXPECT_NE(ended.io.first_error.find("the target ends"), std::string::npos);
 }
 

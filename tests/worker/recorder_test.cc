@@ -27,12 +27,12 @@ TEST(RecorderTest, IntervalsComeOutInOrderAndNothingIsLostBetweenTwoThreads) {
       std::this_thread::yield();
       continue;
     }
-    EXPECT_EQ((*stats)[0].operations, static_cast<uint64_t>(taken + 1));
-    KindTotals totals;
-    totals.Add((*stats)[0]);
-    EXPECT_EQ(totals.histograms[0]->count(), static_cast<uint64_t>(taken + 1));
-    EXPECT_EQ((*stats)[0].latency_max_ns, 1000u + taken);
-    EXPECT_EQ((*stats)[1].operations, 0u);
+    EXPECT_EQ((*stats)[0].counts.operations, static_cast<uint64_t>(taken + 1));
+    measure::OperationStats totals;
+    (*stats)[0].AddTo(&totals);
+    EXPECT_EQ(totals.histogram(v1::METRIC_SERVICE_TIME).count(), static_cast<uint64_t>(taken + 1));
+    EXPECT_EQ((*stats)[0].counts.latency_max_ns, 1000u + taken);
+    EXPECT_EQ((*stats)[1].counts.operations, 0u);
     recorder.Pop();
     ++taken;
   }
@@ -49,12 +49,12 @@ TEST(RecorderTest, AnOpenLoopKeepsServiceAndResponseTimesApart) {
   recorder.RecordDone(IoKind::kRead, 100, 5000, 4096, false);
   recorder.RecordSubmission(IoKind::kRead, 20);
   recorder.Finish(1);
-  KindTotals totals;
-  totals.Add((*recorder.Front())[0]);
-  EXPECT_EQ(totals.histograms[0]->bucket(common::BucketOf(100)), 1u);
-  EXPECT_EQ(totals.histograms[1]->bucket(common::BucketOf(5000)), 1u);
-  EXPECT_EQ(totals.histograms[2]->bucket(common::BucketOf(20)), 1u);
-  EXPECT_EQ(totals.latency_sum_ns, 5000u);
+  measure::OperationStats totals;
+  (*recorder.Front())[0].AddTo(&totals);
+  EXPECT_EQ(totals.histogram(v1::METRIC_SERVICE_TIME).bucket(common::BucketOf(100)), 1u);
+  EXPECT_EQ(totals.histogram(v1::METRIC_RESPONSE_TIME).bucket(common::BucketOf(5000)), 1u);
+  EXPECT_EQ(totals.histogram(v1::METRIC_SUBMISSION_LATENCY).bucket(common::BucketOf(20)), 1u);
+  EXPECT_EQ(totals.counts().latency_sum_ns, 5000u);
 }
 
 TEST(TimelineTest, TheGridIsCutAtTheLoadsEnd) {

@@ -353,7 +353,7 @@ v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
   return result;
 }
 
-void Load::AddThread(const WorkloadPart& part, size_t index, const Collector::ThreadSums& sums,
+void Load::AddThread(const WorkloadPart& part, size_t index, const measure::OperationCounts& sums,
                      v1::PhaseResult* result, v1::WorkloadResult* workload) const {
   IoThread& io = *part.threads[index];
   const IoThreadOutcome& outcome = io.outcome();

@@ -12,33 +12,16 @@ constexpr int64_t kPollNs = 5000000;
 // How long a thread that has not handed an interval over is waited for beyond the interval's end.
 constexpr int64_t kHungNs = 1000000000;
 
-template <typename List>
-void ToProto(const std::array<KindTotals, kIoKinds>& kinds, List* out) {
-  for (int kind = 0; kind < kIoKinds; ++kind) {
-    const KindTotals& t = kinds[kind];
-    if (t.empty()) continue;
-    v1::OperationCounters* counters = out->Add();
-    counters->set_kind(static_cast<v1::OperationKind>(kind + 1));
-    counters->set_operations(t.operations);
-    counters->set_bytes(t.bytes);
-    counters->set_errors(t.errors);
-    counters->set_short_transfers(t.short_transfers);
-    counters->set_latency_sum_ns(t.latency_sum_ns);
-    counters->set_latency_min_ns(t.operations == 0 ? 0 : t.latency_min_ns);
-    counters->set_latency_max_ns(t.latency_max_ns);
-    for (int metric = 0; metric < kLatencyMetrics; ++metric) {
-      if (t.histograms[metric] == nullptr && !(metric == 0 && t.operations == 0)) continue;
-      v1::Histogram* histogram = counters->add_histograms();
-      histogram->set_metric(static_cast<v1::Metric>(metric + 1));
-      histogram->set_scheme(common::kHistogramScheme);
-      if (t.histograms[metric] != nullptr) histogram->set_buckets(t.histograms[metric]->Encode());
-    }
-  }
-}
+v1::OperationKind KindOf(int index) { return static_cast<v1::OperationKind>(index + 1); }
 static_assert(static_cast<int>(v1::OPERATION_KIND_READ) == static_cast<int>(IoKind::kRead) + 1 &&
               static_cast<int>(v1::OPERATION_KIND_FSYNC) == static_cast<int>(IoKind::kSync) + 1);
-static_assert(static_cast<int>(v1::METRIC_SUBMISSION_LATENCY) ==
-              static_cast<int>(LatencyMetric::kSubmission) + 1);
+
+template <typename List>
+void ToProto(const StatsByKind& kinds, List* out) {
+  for (int kind = 0; kind < kIoKinds; ++kind) {
+    if (!kinds[kind].empty()) *out->Add() = kinds[kind].Encode(KindOf(kind));
+  }
+}
 
 }  // namespace
 
@@ -81,7 +64,7 @@ int64_t Collector::LastFinish() const {
 
 bool Collector::AllTaken() const {
   const bool none_late = std::all_of(late_.begin(), late_.end(), [](const auto& kinds) {
-    return std::all_of(kinds.begin(), kinds.end(), [](const KindTotals& t) { return t.empty(); });
+    return std::all_of(kinds.begin(), kinds.end(), [](const auto& stats) { return stats.empty(); });
   });
   return none_late && std::all_of(sources_.begin(), sources_.end(), [](const Source& source) {
            return source.recorder->Front() == nullptr;
@@ -106,7 +89,7 @@ void Collector::TakeLate(uint32_t interval) {
     Recorder* recorder = sources_[i].recorder;
     while (const IntervalStats* stats =
                recorder->front_interval() < interval ? recorder->Front() : nullptr) {
-      for (int kind = 0; kind < kIoKinds; ++kind) late_[i][kind].Add((*stats)[kind]);
+      for (int kind = 0; kind < kIoKinds; ++kind) (*stats)[kind].AddTo(&late_[i][kind]);
       recorder->Pop();
     }
   }
@@ -130,26 +113,26 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
 
 // Everything that the source handed over up to this interval; returns its operations.
 uint64_t Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
-                             std::array<KindTotals, kIoKinds>* into) {
+                             StatsByKind* into) {
   Recorder* recorder = sources_[source].recorder;
   uint64_t operations = 0;
-  const auto take = [&](int kind, const auto& s) {
-    (*into)[kind].Add(s);
+  const auto count = [&](int kind, const measure::OperationCounts& counts) {
     if (static_cast<IoKind>(kind) == IoKind::kSync) return;  // syncs are no I/Os
-    operations += s.operations;
-    if (interval_class != v1::INTERVAL_CLASS_MEASURED) return;
-    thread_sums_[source].operations += s.operations;
-    thread_sums_[source].bytes += s.bytes;
-    thread_sums_[source].errors += s.errors;
+    operations += counts.operations;
+    if (interval_class == v1::INTERVAL_CLASS_MEASURED) thread_sums_[source].Add(counts);
   };
   for (int kind = 0; kind < kIoKinds; ++kind) {
     if (late_[source][kind].empty()) continue;
-    take(kind, late_[source][kind]);
+    (*into)[kind].Add(late_[source][kind]);
+    count(kind, late_[source][kind].counts());
     late_[source][kind] = {};
   }
   while (const IntervalStats* stats = recorder->Front()) {
     if (recorder->front_interval() > interval && interval_class != v1::INTERVAL_CLASS_DRAIN) break;
-    for (int kind = 0; kind < kIoKinds; ++kind) take(kind, (*stats)[kind]);
+    for (int kind = 0; kind < kIoKinds; ++kind) {
+      (*stats)[kind].AddTo(&(*into)[kind]);
+      count(kind, (*stats)[kind].counts);
+    }
     recorder->Pop();
   }
   return operations;

@@ -14,6 +14,8 @@
 
 namespace lockstep::worker {
 
+using StatsByKind = std::array<measure::OperationStats, kIoKinds>;
+
 // Merges what the I/O threads of a phase recorded into interval samples, beside the host's own
 // counters on the same grid, and adds them up to the phase's result. Runs on one thread, which
 // calls Run(). A thread that hangs in an I/O is waited for a second, or four intervals, beyond the
@@ -44,10 +46,7 @@ class Collector {
   // After Run(): sums over all intervals by class, one entry per workload; and the measured
   // operations by source.
   std::vector<v1::WorkloadResult> TakeResults();
-  struct ThreadSums {
-    uint64_t operations = 0, bytes = 0, errors = 0;
-  };
-  const std::vector<ThreadSums>& thread_sums() const { return thread_sums_; }
+  const std::vector<measure::OperationCounts>& thread_sums() const { return thread_sums_; }
   uint32_t intervals() const { return intervals_; }
 
  private:
@@ -55,7 +54,7 @@ class Collector {
     std::map<std::string, v1::DeviceSample> devices;
     HostCounters host;
   };
-  using Sums = std::map<uint32_t, std::array<KindTotals, kIoKinds>>;  // by workload
+  using Sums = std::map<uint32_t, StatsByKind>;  // by workload
 
   HostReading ReadHost() const;
   bool AllFinished() const;  // every thread; never without one
@@ -65,7 +64,7 @@ class Collector {
   void TakeLate(uint32_t interval);
   bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns);
   uint64_t TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
-                    std::array<KindTotals, kIoKinds>* into);
+                    StatsByKind* into);
   void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
   v1::IntervalClass ClassOf(uint32_t interval) const;
 
@@ -76,9 +75,9 @@ class Collector {
   const Sink sink_;
   HostReading last_reading_;
   std::map<v1::IntervalClass, Sums> totals_;
-  std::vector<ThreadSums> thread_sums_;
+  std::vector<measure::OperationCounts> thread_sums_;
   // by source: of intervals that were emitted without it
-  std::vector<std::array<KindTotals, kIoKinds>> late_;
+  std::vector<StatsByKind> late_;
   uint32_t intervals_ = 0;
 };
 

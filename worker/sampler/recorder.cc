@@ -4,54 +4,23 @@
 
 namespace lockstep::worker {
 
-void KindStats::Clear() {
-  const bool touched = operations != 0;
-  operations = bytes = errors = short_transfers = latency_sum_ns = latency_max_ns = 0;
-  latency_min_ns = std::numeric_limits<uint64_t>::max();
+void ThreadStats::AddTo(measure::OperationStats* stats) const {
+  stats->Add(counts, {histograms[0].get(), histograms[1].get(), histograms[2].get()});
+}
+
+void ThreadStats::Clear() {
+  const bool touched = counts.operations != 0;
+  counts = measure::OperationCounts();
   for (const auto& histogram : histograms) {
     if (touched && histogram != nullptr) std::fill_n(histogram.get(), common::kBucketCount, 0);
-  }
-}
-
-void KindTotals::Add(const KindStats& stats) {
-  operations += stats.operations;
-  bytes += stats.bytes;
-  errors += stats.errors;
-  short_transfers += stats.short_transfers;
-  latency_sum_ns += stats.latency_sum_ns;
-  latency_min_ns = std::min(latency_min_ns, stats.latency_min_ns);
-  latency_max_ns = std::max(latency_max_ns, stats.latency_max_ns);
-  if (stats.operations == 0) return;
-  for (int metric = 0; metric < kLatencyMetrics; ++metric) {
-    const uint32_t* counts = stats.histograms[metric].get();
-    if (counts == nullptr) continue;
-    if (histograms[metric] == nullptr) histograms[metric] = std::make_unique<common::Histogram>();
-    for (uint32_t bucket = 0; bucket < common::kBucketCount; ++bucket) {
-      if (counts[bucket] != 0) histograms[metric]->AddBucket(bucket, counts[bucket]);
-    }
-  }
-}
-
-void KindTotals::Add(const KindTotals& other) {
-  operations += other.operations;
-  bytes += other.bytes;
-  errors += other.errors;
-  short_transfers += other.short_transfers;
-  latency_sum_ns += other.latency_sum_ns;
-  latency_min_ns = std::min(latency_min_ns, other.latency_min_ns);
-  latency_max_ns = std::max(latency_max_ns, other.latency_max_ns);
-  for (int metric = 0; metric < kLatencyMetrics; ++metric) {
-    if (other.histograms[metric] == nullptr) continue;
-    if (histograms[metric] == nullptr) histograms[metric] = std::make_unique<common::Histogram>();
-    histograms[metric]->Merge(*other.histograms[metric]);
   }
 }
 
 Recorder::Recorder(const Options& options) : response_(options.response), current_(&slots_[0]) {
   for (IntervalStats& slot : slots_) {
     for (int kind = 0; kind < kIoKinds; ++kind) {
-      const bool wanted[kLatencyMetrics] = {true, options.response, options.submission};
-      for (int metric = 0; metric < kLatencyMetrics; ++metric) {
+      const bool wanted[measure::kMetrics] = {true, options.response, options.submission};
+      for (int metric = 0; metric < measure::kMetrics; ++metric) {
         if (options.kinds[kind] && wanted[metric]) {
           slot[kind].histograms[metric] = std::make_unique<uint32_t[]>(common::kBucketCount);
         }
@@ -85,7 +54,7 @@ const IntervalStats* Recorder::Front() const {
 
 void Recorder::Pop() {
   const uint64_t read = read_.load(std::memory_order_relaxed);
-  for (KindStats& stats : slots_[read % kSlots]) stats.Clear();
+  for (ThreadStats& stats : slots_[read % kSlots]) stats.Clear();
   read_.store(read + 1, std::memory_order_release);
 }
 

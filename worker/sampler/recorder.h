@@ -4,47 +4,27 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <limits>
 #include <memory>
 
 #include "common/histogram.h"
+#include "measure/operation_stats.h"
 #include "worker/workload/io_kind.h"
 
 namespace lockstep::worker {
 
-// What latencies are of, in the order of Metric in proto/result.proto, from 0.
-enum class LatencyMetric : uint8_t { kService = 0, kResponse = 1, kSubmission = 2 };
-inline constexpr int kLatencyMetrics = 3;
+// Counters and latencies of one operation kind over one interval of one thread, in the form that is
+// fastest to write. The histograms hold what an interval of a minute can at 70 M/s; those that a
+// workload has no use for are absent.
+struct ThreadStats {
+  measure::OperationCounts counts;
+  // By metric; kBucketCount long, or null.
+  std::array<std::unique_ptr<uint32_t[]>, measure::kMetrics> histograms;
 
-// Counters and latencies of one operation kind over one interval of one thread. The histograms hold
-// what an interval of a minute can at 70 M/s; those that a workload has no use for are absent.
-struct KindStats {
-  uint64_t operations = 0;
-  uint64_t bytes = 0;
-  uint64_t errors = 0;
-  uint64_t short_transfers = 0;
-  uint64_t latency_sum_ns = 0;
-  uint64_t latency_min_ns = std::numeric_limits<uint64_t>::max();
-  uint64_t latency_max_ns = 0;
-  // kBucketCount long, or null
-  std::array<std::unique_ptr<uint32_t[]>, kLatencyMetrics> histograms;
-
+  void AddTo(measure::OperationStats* stats) const;
   void Clear();
 };
 
-using IntervalStats = std::array<KindStats, kIoKinds>;
-
-// The same summed up, over threads or intervals.
-struct KindTotals {
-  uint64_t operations = 0, bytes = 0, errors = 0, short_transfers = 0, latency_sum_ns = 0,
-           latency_max_ns = 0;
-  uint64_t latency_min_ns = std::numeric_limits<uint64_t>::max();
-  std::array<std::unique_ptr<common::Histogram>, kLatencyMetrics> histograms;
-
-  void Add(const KindStats& stats);
-  void Add(const KindTotals& other);
-  bool empty() const { return operations == 0 && errors == 0; }
-};
+using IntervalStats = std::array<ThreadStats, kIoKinds>;
 
 // What one I/O thread measured, handed to one collecting thread interval by interval, without
 // locks: a ring of interval slots with one writer and one reader. The writer never allocates.
@@ -61,31 +41,31 @@ class Recorder {
   // `latency_ns` is the response time where the workload has one, else the service time.
   void RecordDone(IoKind kind, uint64_t service_ns, uint64_t latency_ns, uint64_t bytes,
                   bool is_short) {
-    KindStats& stats = (*current_)[static_cast<int>(kind)];
-    ++stats.operations;
-    stats.bytes += bytes;
-    stats.short_transfers += is_short;
-    stats.latency_sum_ns += latency_ns;
-    stats.latency_min_ns = std::min(stats.latency_min_ns, latency_ns);
-    stats.latency_max_ns = std::max(stats.latency_max_ns, latency_ns);
-    ++stats.histograms[0][common::BucketOf(service_ns)];
-    if (response_) ++stats.histograms[1][common::BucketOf(latency_ns)];
+    ThreadStats& stats = (*current_)[static_cast<int>(kind)];
+    ++stats.counts.operations;
+    stats.counts.bytes += bytes;
+    stats.counts.short_transfers += is_short;
+    stats.counts.latency_sum_ns += latency_ns;
+    stats.counts.latency_min_ns = std::min(stats.counts.latency_min_ns, latency_ns);
+    stats.counts.latency_max_ns = std::max(stats.counts.latency_max_ns, latency_ns);
+    ++stats.histograms[kService][common::BucketOf(service_ns)];
+    if (response_) ++stats.histograms[kResponse][common::BucketOf(latency_ns)];
   }
   // `count` I/Os of one kind, none of them short, that took equally long, in a closed loop.
   void RecordEqual(IoKind kind, uint64_t service_ns, uint64_t count, uint64_t bytes) {
-    KindStats& stats = (*current_)[static_cast<int>(kind)];
-    stats.operations += count;
-    stats.bytes += bytes;
-    stats.latency_sum_ns += count * service_ns;
-    stats.latency_min_ns = std::min(stats.latency_min_ns, service_ns);
-    stats.latency_max_ns = std::max(stats.latency_max_ns, service_ns);
-    stats.histograms[0][common::BucketOf(service_ns)] += static_cast<uint32_t>(count);
+    ThreadStats& stats = (*current_)[static_cast<int>(kind)];
+    stats.counts.operations += count;
+    stats.counts.bytes += bytes;
+    stats.counts.latency_sum_ns += count * service_ns;
+    stats.counts.latency_min_ns = std::min(stats.counts.latency_min_ns, service_ns);
+    stats.counts.latency_max_ns = std::max(stats.counts.latency_max_ns, service_ns);
+    stats.histograms[kService][common::BucketOf(service_ns)] += static_cast<uint32_t>(count);
   }
   // With Options::submission only.
   void RecordSubmission(IoKind kind, uint64_t nanoseconds) {
-    ++(*current_)[static_cast<int>(kind)].histograms[2][common::BucketOf(nanoseconds)];
+    ++(*current_)[static_cast<int>(kind)].histograms[kSubmission][common::BucketOf(nanoseconds)];
   }
-  void RecordError(IoKind kind) { ++(*current_)[static_cast<int>(kind)].errors; }
+  void RecordError(IoKind kind) { ++(*current_)[static_cast<int>(kind)].counts.errors; }
   // The running interval is complete: hands it over and begins the next. Waits while the reader is
   // kSlots behind; not after Abandon().
   void CloseInterval();
@@ -117,6 +97,9 @@ class Recorder {
 
  private:
   static constexpr uint64_t kSlots = 8;
+  static constexpr int kService = measure::IndexOf(v1::METRIC_SERVICE_TIME);
+  static constexpr int kResponse = measure::IndexOf(v1::METRIC_RESPONSE_TIME);
+  static constexpr int kSubmission = measure::IndexOf(v1::METRIC_SUBMISSION_LATENCY);
   const bool response_;
   std::array<IntervalStats, kSlots> slots_;
   IntervalStats* current_;

@@ -1,4 +1,5 @@
-#include "controller/analysis/skew_report.h"
+// Did the hosts start together? The job's limit of the skew becomes an expectation, and marks the
+// phase invalid when it does not hold.
 
 #include <algorithm>
 #include <vector>
@@ -6,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
+#include "controller/analysis/analysis.h"
 
 namespace lockstep::controller {
 namespace {
@@ -30,8 +32,6 @@ void HoldToLimit(v1::PhaseReport* report) {
   }
 }
 
-}  // namespace
-
 // First I/Os, mapped to the controller's clock. Each lies within its host's bound; what the spread
 // of the true ones can be at the most and at the least follows from all of them, not from the two
 // that look furthest apart.
@@ -42,10 +42,10 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
     int64_t at, low, high;
   };
   std::vector<Start> starts;
-  const auto start_of = [](const storage::WorkerPhaseData& w) {
+  const auto start_of = [](const measure::WorkerPhaseData& w) {
     return w.result.first_io_ns() - w.clock.offset_ns;
   };
-  for (const storage::WorkerPhaseData& worker : view.phase().workers) {
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     if (!worker.has_result || worker.result.first_io_ns() == 0) continue;
     const int64_t start = start_of(worker);
     starts.push_back({start, start - worker.clock.bound_ns, start + worker.clock.bound_ns});
@@ -72,7 +72,7 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
   report->set_start_skew_ns(static_cast<double>(skew));
   report->set_start_skew_bound_ns(static_cast<double>(std::max(widest - skew, skew - narrowest)));
   for (v1::HostReport& host : *report->mutable_hosts()) {
-    for (const storage::WorkerPhaseData& worker : view.phase().workers) {
+    for (const measure::WorkerPhaseData& worker : view.phase().workers) {
       if (worker.worker_index != host.worker_index() || worker.result.first_io_ns() == 0) continue;
       host.set_start_offset_ns(static_cast<double>(start_of(worker) - first));
       host.set_start_bound_ns(static_cast<double>(worker.clock.bound_ns));
@@ -82,4 +82,7 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
   if (report->start_skew_limit_ns() > 0) HoldToLimit(report);
 }
 
+const RegisterAnalysis kRegistered(order::kSkew, "skew", &AddSkew);
+
+}  // namespace
 }  // namespace lockstep::controller

@@ -1,9 +1,10 @@
-#include "controller/analysis/device_report.h"
+// What did each block device do over the measured time, and how does that compare with what the
+// engines working on it did?
 
 #include <algorithm>
-#include <map>
 #include <set>
 
+#include "controller/analysis/analysis.h"
 #include "controller/analysis/cross_check.h"
 #include "controller/plan/loads.h"
 
@@ -15,8 +16,8 @@ namespace {
 void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::string& device,
                  CrossCheckInput* input, v1::DeviceReport* out) {
   std::set<double> blocks;
-  for (const storage::WorkerPhaseData& worker : view.phase().workers) {
-    const storage::RunWorker* self = view.WorkerOf(worker.worker_index);
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     if (self == nullptr || self->boot_id != boot_id) continue;
     input->lost = input->lost || !worker.has_result;
     bool sees = false;
@@ -58,23 +59,6 @@ void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::s
   if (blocks.size() == 1) input->block_bytes = *blocks.begin();
 }
 
-void AddDeviceSample(const v1::DeviceSample& d, const v1::IntervalSample& interval,
-                     std::pair<v1::DeviceSample, double>* sums) {
-  v1::DeviceSample& s = sums->first;
-  s.set_reads(s.reads() + d.reads());
-  s.set_read_merges(s.read_merges() + d.read_merges());
-  s.set_read_bytes(s.read_bytes() + d.read_bytes());
-  s.set_read_time_ms(s.read_time_ms() + d.read_time_ms());
-  s.set_writes(s.writes() + d.writes());
-  s.set_write_merges(s.write_merges() + d.write_merges());
-  s.set_write_bytes(s.write_bytes() + d.write_bytes());
-  s.set_write_time_ms(s.write_time_ms() + d.write_time_ms());
-  s.set_flushes(s.flushes() + d.flushes());
-  s.set_busy_time_ms(s.busy_time_ms() + d.busy_time_ms());
-  s.set_queue_time_ms(s.queue_time_ms() + d.queue_time_ms());
-  sums->second += static_cast<double>(interval.end_ns() - interval.begin_ns()) / 1e9;
-}
-
 void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out) {
   if (seconds <= 0) return;
   const auto per = [](uint64_t sum, uint64_t count) {
@@ -105,27 +89,18 @@ std::string ConcurrentOn(const PhaseView& view, const std::string& boot_id,
   return text;
 }
 
-}  // namespace
-
 void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
-  for (const storage::WorkerPhaseData& worker : view.phase().workers) {
-    const storage::RunWorker* self = view.WorkerOf(worker.worker_index);
-    std::map<std::string, std::pair<v1::DeviceSample, double>> measured;  // by name: sums, seconds
-    std::map<std::string, CrossCheckInput> inputs;
-    for (const v1::IntervalSample& interval : worker.intervals) {
-      for (const v1::DeviceSample& d : interval.devices()) {
-        CrossCheckInput& input = inputs[d.name()];
-        input.device_read_bytes += static_cast<double>(d.read_bytes());
-        input.device_write_bytes += static_cast<double>(d.write_bytes());
-        input.device_reads += static_cast<double>(d.reads());
-        input.device_writes += static_cast<double>(d.writes());
-        if (PhaseView::Measured(interval)) AddDeviceSample(d, interval, &measured[d.name()]);
-      }
-    }
-    for (auto& [name, input] : inputs) {
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    for (const auto& [name, sums] : view.series().Of(worker.worker_index).devices) {
       v1::DeviceReport* out = report->add_devices();
       out->set_name(name);
-      FillDevice(measured[name].first, measured[name].second, out);
+      FillDevice(sums.measured, sums.measured_seconds, out);
+      CrossCheckInput input;
+      input.device_read_bytes = sums.read_bytes;
+      input.device_write_bytes = sums.write_bytes;
+      input.device_reads = sums.reads;
+      input.device_writes = sums.writes;
       if (self != nullptr) EngineBytes(view, self->boot_id, name, &input, out);
       if (self != nullptr) input.concurrent = ConcurrentOn(view, self->boot_id, name);
       out->set_engine_read_bytes(input.engine_read_bytes);
@@ -137,4 +112,7 @@ void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
+const RegisterAnalysis kRegistered(order::kDevices, "devices", &AddDevices);
+
+}  // namespace
 }  // namespace lockstep::controller

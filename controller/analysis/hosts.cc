@@ -1,0 +1,71 @@
+// What did each host do, and when?
+
+#include <algorithm>
+#include <vector>
+
+#include "controller/analysis/analysis.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Latencies of all I/Os that the worker measured, from its result.
+measure::OperationStats IosOfResult(const v1::PhaseResult& result) {
+  measure::OperationStats ios;
+  for (const v1::WorkloadResult& workload : result.workloads()) {
+    for (const v1::OperationCounters& counters : workload.measured()) {
+      if (counters.kind() == v1::OPERATION_KIND_FSYNC) continue;
+      const auto delta = measure::OperationDelta::Decode(counters);
+      if (delta.ok()) ios.Add(*delta);  // checked when it came in
+    }
+  }
+  return ios;
+}
+
+void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::HostReport* host) {
+  const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
+  host->set_host(view.HostOf(worker.worker_index));
+  host->set_worker_index(worker.worker_index);
+  host->set_lost(!worker.has_result);
+  for (const double iops : series.iops.Points()) host->add_iops_by_interval(iops);
+  // A lost host's rates are over what is known of it.
+  const measure::IoSums sums =
+      IosOf(worker.has_result ? view.InWindow(worker.worker_index) : series.Measured());
+  const double seconds = worker.has_result ? view.window_seconds() : series.measured_seconds;
+  if (seconds > 0) {
+    host->set_iops(static_cast<double>(sums.operations) / seconds);
+    host->set_bytes_per_second(static_cast<double>(sums.bytes) / seconds);
+  }
+  const measure::OperationStats ios = IosOfResult(worker.result);
+  host->set_p50_ns(ios.Percentile(50));
+  host->set_p99_ns(ios.Percentile(99));
+  host->set_errors(static_cast<double>(ios.counts().errors));
+  if (PhaseView::Worked(worker)) host->set_last_done_seconds(PhaseView::DoneSeconds(worker));
+}
+
+void AddFleetSeries(const PhaseView& view, v1::PhaseReport* report) {
+  std::vector<double> fleet;
+  for (const v1::HostReport& host : report->hosts()) {
+    fleet.resize(std::max(fleet.size(), static_cast<size_t>(host.iops_by_interval_size())));
+    for (int i = 0; i < host.iops_by_interval_size(); ++i) fleet[i] += host.iops_by_interval(i);
+  }
+  report->mutable_iops_by_interval()->Assign(fleet.begin(), fleet.end());
+  report->set_intervals_per_point(view.series().points_step());
+}
+
+void AddHosts(const PhaseView& view, v1::PhaseReport* report) {
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    AddHost(view, worker, report->add_hosts());
+  }
+  for (const measure::RunWorker* worker : view.Absent()) {
+    v1::HostReport* host = report->add_hosts();
+    host->set_host(worker->host);
+    host->set_worker_index(worker->worker_index);
+    host->set_lost(true);
+  }
+  AddFleetSeries(view, report);
+}
+
+const RegisterAnalysis kRegistered(order::kHosts, "hosts", &AddHosts);
+
+}  // namespace
+}  // namespace lockstep::controller

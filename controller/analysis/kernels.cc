@@ -1,0 +1,46 @@
+// How busy was each kernel over the measured time, and what did that cost for each I/O of the
+// engines on it?
+
+#include "controller/analysis/analysis.h"
+
+namespace lockstep::controller {
+namespace {
+
+void AddKernel(const PhaseView& view, const measure::RunWorker& self, const measure::HostSums& sums,
+               v1::KernelReport* kernel) {
+  const double seconds = sums.seconds;
+  kernel->set_boot_id(self.boot_id);
+  kernel->set_user_ratio(sums.user / seconds);
+  kernel->set_system_ratio(sums.system / seconds);
+  kernel->set_iowait_ratio(sums.iowait / seconds);
+  kernel->set_steal_ratio(sums.steal / seconds);
+  kernel->set_idle_ratio(sums.idle / seconds);
+  kernel->set_run_queue_avg(sums.run_queue / sums.samples);
+  kernel->set_blocked_avg(sums.blocked / sums.samples);
+  kernel->set_context_switches_per_second(sums.context_switches / seconds);
+  kernel->set_interrupts_per_second(sums.interrupts / seconds);
+  double operations = 0;
+  for (const measure::WorkerPhaseData& other : view.phase().workers) {
+    const measure::RunWorker* neighbour = view.WorkerOf(other.worker_index);
+    if (neighbour == nullptr || neighbour->boot_id != self.boot_id) continue;
+    kernel->add_hosts(neighbour->host);
+    operations += static_cast<double>(view.series().Of(other.worker_index).MeasuredIos());
+  }
+  if (!(operations > 0)) return;
+  kernel->set_context_switches_per_io(sums.context_switches / operations);
+  kernel->set_cpu_ns_per_io(sums.cpu_busy_ns / operations);
+}
+
+void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    const measure::HostSums& sums = view.series().Of(worker.worker_index).host;
+    if (self == nullptr || !(sums.seconds > 0)) continue;
+    AddKernel(view, *self, sums, report->add_kernels());
+  }
+}
+
+const RegisterAnalysis kRegistered(order::kKernels, "kernels", &AddKernels);
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+
+#include "measure/operation_stats.h"
+#include "proto/result.pb.h"
+
+namespace lockstep::controller {
+
+// Counters, and percentiles of response times where there are any, else of service times; without
+// rates.
+v1::OperationReport ReportOf(const measure::OperationStats& stats, const std::string& kind);
+// Counts and percentiles of service time or submission latency; average, smallest and largest are
+// the histogram's, within its error.
+v1::OperationReport ReportOfMetric(const measure::OperationStats& stats, v1::Metric metric,
+                                   const std::string& kind);
+
+std::string KindText(v1::OperationKind kind);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "measure/phase_series.h"
+#include "proto/controller.pb.h"
+#include "proto/job.pb.h"
+
+namespace lockstep::controller {
+
+// A phase as its samples arrive: what those who watch see of it, and what its brakes go by. Not
+// thread-safe; pure.
+class LivePhase {
+ public:
+  // `hosts`: names by worker index. `workloads`: how many the phase has.
+  LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts, uint32_t workloads,
+            v1::AbortIf abort_if);
+
+  // As PhaseSeries::Add(), CheckResult() and Leave().
+  absl::Status Add(uint32_t worker, const v1::IntervalSample& sample) {
+    return series_.Add(worker, sample);
+  }
+  absl::Status CheckResult(uint32_t worker, const v1::PhaseResult& result) const {
+    return series_.CheckResult(worker, result);
+  }
+  void Leave(uint32_t worker) { series_.Leave(worker); }
+
+  // As PhaseSeries::TakeComplete(), for those who watch; each is held against the brakes.
+  std::vector<v1::FleetInterval> TakeComplete();
+  // Why the run must end by its abort_if; empty while it need not.
+  const std::string& abort_reason() const { return abort_reason_; }
+  const measure::PhaseSeries& series() const { return series_; }
+
+ private:
+  v1::FleetInterval Describe(const measure::MergedInterval& merged) const;
+  void CheckBrakes(const measure::MergedInterval& merged);
+
+  const uint32_t phase_;
+  const std::map<uint32_t, std::string> hosts_;
+  const v1::AbortIf abort_if_;
+  measure::PhaseSeries series_;
+  std::string abort_reason_;
+};
+
+}  // namespace lockstep::controller

@@ -1,0 +1,102 @@
+// What is to be mistrusted, and what went wrong?
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+#include "controller/analysis/analysis.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kBusyProcessors = 0.9;
+// An arrival or two at the very end are no backlog.
+constexpr double kBacklogShare = 0.001;
+constexpr double kBacklogNs = 1e7;
+
+void AddBusyKernels(v1::PhaseReport* report) {
+  for (const v1::KernelReport& kernel : report->kernels()) {
+    const double busy = kernel.user_ratio() + kernel.system_ratio() + kernel.steal_ratio();
+    if (busy < kBusyProcessors) continue;
+    report->add_remarks(absl::StrFormat(
+        "the processors of %s were busy for %.0f %% of the time: the load generator, not the "
+        "storage, may be what was measured",
+        kernel.hosts(0), 100 * busy));
+  }
+}
+
+void AddStorage(const PhaseView& view, v1::PhaseReport* report) {
+  if (report->devices().empty() && report->total().operations() > 0 && !view.IsSynthetic()) {
+    const bool no_storage =
+        std::all_of(view.load().workloads().begin(), view.load().workloads().end(),
+                    [&](const v1::Workload& w) { return view.HasNullTarget(w); });
+    report->add_remarks(no_storage ? "no storage: these are the load generator's own figures"
+                                   : "no block device underneath: memory or a network was "
+                                     "measured, and nothing could be cross-checked");
+  }
+  for (const v1::DeviceReport& device : report->devices()) {
+    if (device.cross_check().verdict() == v1::CrossCheck::PAGE_CACHE) {
+      report->add_remarks(absl::StrCat(device.name(), ": ", device.cross_check().reason()));
+    }
+  }
+}
+
+void AddBacklog(const v1::WorkloadReport& w, v1::PhaseReport* report) {
+  if (w.unstarted() <= kBacklogShare * w.total().operations() ||
+      w.longest_backlog_ns() <= kBacklogNs) {
+    return;
+  }
+  report->add_remarks(absl::StrFormat(
+      "%s: BACKLOG: %s I/Os that were due (%.1f %%) were never started; the schedule ran ahead by "
+      "up to %s. The rate is beyond what was served, and percentiles leave those I/Os out",
+      w.name(), common::FormatCount(w.unstarted()),
+      100 * w.unstarted() / std::max(1.0, w.unstarted() + w.total().operations()),
+      common::FormatDuration(w.longest_backlog_ns())));
+}
+
+void AddVerification(const std::string& phase_kind, const v1::WorkloadReport& w,
+                     v1::PhaseReport* report) {
+  if (!w.has_verification()) return;
+  const v1::VerificationReport& v = w.verification();
+  const std::string checked = common::FormatCount(v.checked());
+  const std::string all = common::FormatCount(v.checked() + v.not_checkable());
+  v1::Expectation* e = report->add_expectations();
+  e->set_text(absl::StrCat(w.name(), ": every block that could be checked is as it was written"));
+  e->set_found(v.mismatches() > 0 ? v.by_verdict()
+               : v.checked() > 0  ? absl::StrCat(checked, " of ", all, " checked, all as written")
+                                  : "none could be checked");
+  // Nothing to check is no failure of a mixed load; of a phase that is there to check it is.
+  e->set_held(v.mismatches() == 0 && (v.checked() > 0 || phase_kind != "verify"));
+  if (v.not_checkable() > v.checked()) {
+    report->add_remarks(
+        absl::StrCat(w.name(), ": ", common::FormatCount(v.not_checkable()), " of ", all,
+                     " blocks read could not be checked, because nothing is known of what they "
+                     "must hold: they are neither proved right nor wrong"));
+  }
+  if (v.mismatches() > 0) {
+    report->add_remarks(absl::StrCat(w.name(), ": VERIFICATION FAILED: ", v.by_verdict()));
+  }
+}
+
+void AddRemarks(const PhaseView& view, v1::PhaseReport* report) {
+  AddBusyKernels(report);
+  AddStorage(view, report);
+  for (const v1::WorkloadReport& w : report->workloads()) {
+    AddBacklog(w, report);
+    AddVerification(view.phase().phase.kind, w, report);
+  }
+  if (report->total().errors() > 0) {
+    report->add_remarks(absl::StrFormat("%.0f I/Os failed; they are in no rate and no latency",
+                                        report->total().errors()));
+  }
+  if (report->total().short_transfers() > 0) {
+    report->add_remarks(absl::StrFormat("%.0f I/Os moved fewer bytes than asked for",
+                                        report->total().short_transfers()));
+  }
+}
+
+const RegisterAnalysis kRegistered(order::kRemarks, "remarks", &AddRemarks);
+
+}  // namespace
+}  // namespace lockstep::controller

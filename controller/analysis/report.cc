@@ -1,0 +1,143 @@
+#include "controller/analysis/report.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "controller/analysis/analysis.h"
+#include "controller/analysis/expectations.h"
+#include "controller/plan/loads.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Series of all phases of a report together.
+constexpr size_t kReportPoints = 1 << 18;
+
+absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
+                                          const measure::PhaseData& phase, size_t most_points,
+                                          const ReadIntervals& read) {
+  measure::PhaseSeries::Options options;
+  options.workloads = std::numeric_limits<uint32_t>::max();  // checked when they came in
+  options.needs_histograms = false;
+  options.most_points = most_points;
+  for (const measure::WorkerPhaseData& worker : phase.workers) {
+    options.workers.insert(worker.worker_index);
+    if (PhaseView::Worked(worker)) options.compared.insert(worker.worker_index);
+  }
+  measure::PhaseSeries series(std::move(options));
+  const absl::Status status =
+      read(phase.phase, [&](uint32_t worker, const v1::IntervalSample& sample) {
+        const absl::Status added = series.Add(worker, sample);
+        (void)series.TakeComplete();
+        return added;
+      });
+  if (!status.ok()) return status;
+  (void)series.Finish();
+  const PhaseView view(data, phase, series);
+  v1::PhaseReport report;
+  for (const Analysis& analysis : Analyses()) analysis.add(view, &report);
+  return report;
+}
+
+v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::PhaseData& phase) {
+  v1::PhaseReport report;
+  const measure::PhaseSeries nothing({});
+  const PhaseView view(data, phase, nothing);
+  std::vector<std::string> without;
+  for (const measure::RunWorker* worker : view.Absent()) without.push_back(worker->host);
+  report.set_workers(static_cast<uint32_t>(phase.workers.size() + without.size()));
+  for (const measure::WorkerPhaseData& worker : phase.workers) {
+    if (!worker.has_result) without.push_back(view.HostOf(worker.worker_index));
+    report.set_files_made(report.files_made() + static_cast<double>(worker.result.files_made()));
+    report.set_files_reused(report.files_reused() +
+                            static_cast<double>(worker.result.files_reused()));
+    report.set_files_removed(report.files_removed() +
+                             static_cast<double>(worker.result.files_removed()));
+    report.set_bytes_written(report.bytes_written() +
+                             static_cast<double>(worker.result.bytes_written()));
+    const double seconds =
+        static_cast<double>(worker.result.end_ns() - worker.result.go_ns()) / 1e9;
+    if (worker.result.go_ns() != 0) {
+      report.set_duration_seconds(std::max(report.duration_seconds(), seconds));
+    }
+  }
+  report.set_workers_lost(static_cast<uint32_t>(without.size()));
+  const bool over = phase.phase.state != "arming" && phase.phase.state != "running";
+  if (over && !without.empty()) {
+    report.add_remarks(absl::StrCat(
+        "not done, or not known, on ", absl::StrJoin(without, ", "), ", lost or stopped before",
+        phase.phase.kind == "cleanup" ? ": files that prepare made there are still there" : ""));
+  }
+  return report;
+}
+
+void FillSummary(const measure::RunData& data, v1::Report* report) {
+  v1::RunSummary* summary = report->mutable_run();
+  summary->set_run_id(data.run.run_id);
+  summary->set_job_name(data.run.job.name());
+  summary->set_owner(data.run.owner);
+  *summary->mutable_labels() = data.run.job.labels();
+  summary->set_state(data.run.state);
+  summary->set_outcome(data.run.outcome);
+  summary->set_submitted_at(data.run.submitted_at);
+  summary->set_started_at(data.run.started_at);
+  summary->set_ended_at(data.run.ended_at);
+  summary->set_hosts(static_cast<uint32_t>(data.workers.size()));
+  summary->set_degraded(data.run.degraded);
+  int expected = 0;
+  int held = 0;
+  for (const v1::PhaseReport& phase : report->phases()) {
+    for (const v1::Expectation& e : phase.expectations()) {
+      ++expected;
+      held += e.held();
+    }
+    if (phase.kind() != "run" || summary->iops() > 0) continue;
+    summary->set_iops(phase.total().iops());
+    summary->set_bytes_per_second(phase.total().bytes_per_second());
+  }
+  // Expectations of phases that never came are not held either.
+  int declared = 0;
+  for (const v1::PhaseSpec& phase : data.run.job.phases()) {
+    v1::PhaseReport probe;
+    CheckExpectations(phase.run().expect(), false, &probe);
+    declared += probe.expectations_size() + (phase.run().start_skew_limit_ns() > 0 ? 1 : 0);
+  }
+  // What verification found is expected without being declared.
+  for (const v1::PhaseReport& phase : report->phases()) {
+    for (const v1::WorkloadReport& w : phase.workloads()) declared += w.has_verification();
+  }
+  report->set_expectations_held(held == declared);
+  if (declared > 0) summary->set_expectations(absl::StrCat(held, " of ", declared, " held"));
+}
+
+}  // namespace
+
+absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadIntervals& read) {
+  const auto is_load = [&](const measure::PhaseData& phase) {
+    const auto index = static_cast<int>(phase.phase.phase);
+    return index < data.run.job.phases_size() && IsLoad(data.run.job.phases(index));
+  };
+  const auto loads = std::count_if(data.phases.begin(), data.phases.end(), is_load);
+  v1::Report report;
+  report.set_description(data.run.job.description());
+  for (const measure::PhaseData& phase : data.phases) {
+    absl::StatusOr<v1::PhaseReport> built = BuildFilePhase(data, phase);
+    if (is_load(phase)) built = BuildLoad(data, phase, kReportPoints / loads, read);
+    if (!built.ok()) return built.status();
+    built->set_name(phase.phase.name);
+    built->set_kind(phase.phase.kind);
+    built->set_index(phase.phase.phase);
+    built->set_state(phase.phase.state);
+    if (!phase.phase.reason.empty()) built->add_remarks(phase.phase.reason);
+    *report.add_phases() = *std::move(built);
+  }
+  for (const v1::EventReport& event : data.events) *report.add_events() = event;
+  for (const auto& [name, value] : data.environment) (*report.mutable_environment())[name] = value;
+  report.set_seed(absl::StrCat(data.run.seed));
+  FillSummary(data, &report);
+  return report;
+}
+
+}  // namespace lockstep::controller

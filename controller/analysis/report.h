@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+
+#include "absl/status/statusor.h"
+#include "measure/run_data.h"
+#include "proto/result.pb.h"
+
+namespace lockstep::controller {
+
+using TakeInterval = std::function<absl::Status(uint32_t worker, const v1::IntervalSample&)>;
+// Hands out the intervals of a phase's attempt: in order of their numbers, and of one number in
+// order of the workers; without histograms. An error of `take` ends it.
+using ReadIntervals =
+    std::function<absl::Status(const measure::PhaseRecord& phase, const TakeInterval& take)>;
+
+// Everything that is to be said of a run, from what the store holds of it. Pure, but for what
+// `read` does; an error is its. A run in progress gives a report of the phases so far.
+//
+// In memory it holds one phase's series at a time (measure/phase_series.h), however long that is.
+absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadIntervals& read);
+
+}  // namespace lockstep::controller

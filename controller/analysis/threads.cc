@@ -1,0 +1,65 @@
+// What did each thread do, and where did its time go?
+
+#include <algorithm>
+
+#include "controller/analysis/analysis.h"
+
+namespace lockstep::controller {
+namespace {
+
+void AddThread(const PhaseView& view, uint32_t worker, const v1::ThreadResult& t,
+               v1::ThreadReport* thread) {
+  thread->set_host(view.HostOf(worker));
+  if (static_cast<int>(t.workload()) < view.load().workloads_size()) {
+    thread->set_workload(view.load().workloads(static_cast<int>(t.workload())).name());
+  }
+  thread->set_thread(t.thread());
+  thread->set_operations(static_cast<double>(t.operations()));
+  const double seconds = static_cast<double>(t.execution_time_ns()) / 1e9;
+  thread->set_execution_time_seconds(seconds);
+  if (seconds > 0) thread->set_iops(static_cast<double>(t.operations()) / seconds);
+  // Ramp and drain included, like the times themselves.
+  const double alive = std::max(static_cast<double>(t.execution_time_ns()),
+                                static_cast<double>(t.wait_time_ns() + t.fsync_time_ns() +
+                                                    t.rate_time_ns() + t.think_time_ns()));
+  if (!(alive > 0)) return;
+  thread->set_wait_ratio(static_cast<double>(t.wait_time_ns()) / alive);
+  thread->set_fsync_ratio(static_cast<double>(t.fsync_time_ns()) / alive);
+  thread->set_rate_ratio(static_cast<double>(t.rate_time_ns()) / alive);
+  thread->set_think_ratio(static_cast<double>(t.think_time_ns()) / alive);
+  thread->set_cpu_ratio(static_cast<double>(t.cpu_time_ns()) / alive);
+}
+
+double AllIos(const v1::PhaseResult& result) {
+  double operations = 0;
+  for (const v1::WorkloadResult& workload : result.workloads()) {
+    for (const auto* list : {&workload.ramp(), &workload.measured(), &workload.drain()}) {
+      for (const v1::OperationCounters& c : *list) {
+        if (c.kind() != v1::OPERATION_KIND_FSYNC) operations += static_cast<double>(c.operations());
+      }
+    }
+  }
+  return operations;
+}
+
+void AddThreads(const PhaseView& view, v1::PhaseReport* report) {
+  double user = 0;
+  double system = 0;
+  double operations = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    user += static_cast<double>(worker.result.cpu_user_ns());
+    system += static_cast<double>(worker.result.cpu_system_ns());
+    operations += AllIos(worker.result);
+    for (const v1::ThreadResult& thread : worker.result.threads()) {
+      AddThread(view, worker.worker_index, thread, report->add_threads());
+    }
+  }
+  if (!(operations > 0)) return;
+  report->set_worker_cpu_user_ns_per_io(user / operations);
+  report->set_worker_cpu_system_ns_per_io(system / operations);
+}
+
+const RegisterAnalysis kRegistered(order::kThreads, "threads", &AddThreads);
+
+}  // namespace
+}  // namespace lockstep::controller

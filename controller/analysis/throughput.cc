@@ -1,0 +1,94 @@
+// How much did each workload do, by operation kind and in all? Rates are over the window in which
+// all hosts ran, latencies over everything measured.
+
+#include <algorithm>
+#include <map>
+
+#include "controller/analysis/analysis.h"
+#include "controller/analysis/latency.h"
+
+namespace lockstep::controller {
+namespace {
+
+using Kinds = std::map<v1::OperationKind, measure::OperationStats>;
+
+// Of one workload, from the workers' results.
+Kinds MeasuredOf(const PhaseView& view, uint32_t workload) {
+  Kinds kinds;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (result.workload() != workload) continue;
+      for (const v1::OperationCounters& counters : result.measured()) {
+        const auto delta = measure::OperationDelta::Decode(counters);
+        if (delta.ok()) kinds[counters.kind()].Add(*delta);  // checked when it came in
+      }
+    }
+  }
+  return kinds;
+}
+
+// Operations of the window, over all workers with a result, and where each workload's last interval
+// with an I/O ends: one may end before the window does.
+struct Rates {
+  std::map<measure::WorkloadKind, measure::IoSums> sums;
+  std::map<uint32_t, double> ends;
+};
+
+Rates RatesOf(const PhaseView& view) {
+  Rates rates;
+  const measure::Window& window = view.series().window();
+  rates.ends = window.last_io_seconds;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    if (!worker.has_result) continue;
+    for (const auto& [key, sums] : view.InWindow(worker.worker_index)) {
+      rates.sums[key].operations += sums.operations;
+      rates.sums[key].bytes += sums.bytes;
+    }
+    if (window.intervals != 0) continue;
+    for (const auto& [workload, end] : view.series().Of(worker.worker_index).last_io_seconds) {
+      rates.ends[workload] = std::max(rates.ends[workload], end);
+    }
+  }
+  return rates;
+}
+
+void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
+  Rates rates = RatesOf(view);
+  measure::OperationStats everything;
+  measure::IoSums all;
+  for (int w = 0; w < report->workloads_size(); ++w) {
+    v1::WorkloadReport* out = report->mutable_workloads(w);
+    const auto workload = static_cast<uint32_t>(w);
+    const double seconds =
+        std::min(view.window_seconds(), rates.ends[workload] - report->window_begin_seconds());
+    measure::OperationStats total;
+    measure::IoSums total_sums;
+    for (const auto& [kind, stats] : MeasuredOf(view, workload)) {
+      const measure::IoSums sums = rates.sums[{workload, kind}];
+      const std::string name = KindText(kind);
+      *out->add_operations() = WithRate(ReportOf(stats, name), sums, seconds);
+      if (stats.has(v1::METRIC_RESPONSE_TIME)) {
+        *out->add_service_times() =
+            WithRate(ReportOfMetric(stats, v1::METRIC_SERVICE_TIME, name), sums, seconds);
+      }
+      if (stats.has(v1::METRIC_SUBMISSION_LATENCY)) {
+        *out->add_submission_latencies() =
+            WithRate(ReportOfMetric(stats, v1::METRIC_SUBMISSION_LATENCY, name), sums, seconds);
+      }
+      if (kind == v1::OPERATION_KIND_FSYNC) continue;  // no I/O
+      total.Add(stats);
+      total_sums.operations += sums.operations;
+      total_sums.bytes += sums.bytes;
+    }
+    *out->mutable_total() = WithRate(ReportOf(total, "total"), total_sums, seconds);
+    everything.Add(total);
+    all.operations += total_sums.operations;
+    all.bytes += total_sums.bytes;
+  }
+  *report->mutable_total() = WithRate(ReportOf(everything, "total"), all, view.window_seconds());
+}
+
+const RegisterAnalysis kRegistered(order::kThroughput, "throughput", &AddThroughput);
+
+}  // namespace
+}  // namespace lockstep::controller

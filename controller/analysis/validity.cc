@@ -1,0 +1,80 @@
+// Of which hosts, and of what time, are the figures?
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/strings/str_format.h"
+#include "controller/analysis/analysis.h"
+
+namespace lockstep::controller {
+namespace {
+
+// When samples of every host are there, lost ones' included.
+void FindValid(const PhaseView& view, v1::PhaseReport* report) {
+  if (!view.Absent().empty()) return;
+  double from = 0;
+  double to = std::numeric_limits<double>::infinity();
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
+    const bool idle = worker.has_result && worker.result.workloads().empty();
+    if (series.last_measured_seconds == 0 && idle) continue;  // it had nothing to do
+    from = std::max(from, series.first_measured_seconds);
+    to = std::min(to, series.last_measured_seconds);
+  }
+  if (!(to > from)) return;
+  report->set_valid_from_seconds(from);
+  report->set_valid_to_seconds(to);
+}
+
+void AddDegraded(v1::PhaseReport* report) {
+  const std::string valid =
+      report->valid_to_seconds() > report->valid_from_seconds()
+          ? absl::StrFormat("samples of all %d are there from %.2f to %.2f s after T",
+                            report->workers(), report->valid_from_seconds(),
+                            report->valid_to_seconds())
+          : "at no time are there samples of all";
+  const uint32_t left = report->workers() - report->workers_lost();
+  report->add_remarks(absl::StrFormat(
+      "DEGRADED: results of %d of %d hosts; %s; %s", left, report->workers(),
+      left > 0 ? "figures are of those alone"
+               : "there are no figures but the hosts' rates over time, from their samples",
+      valid));
+}
+
+// Seconds of a host that are not there, between some that are.
+void AddGaps(const PhaseView& view, uint32_t worker, v1::PhaseReport* report) {
+  for (const auto& [first, last] : view.series().Of(worker).gaps) {
+    report->add_remarks(absl::StrFormat("GAP: %s has no sample of interval%s", view.HostOf(worker),
+                                        last == first
+                                            ? absl::StrFormat(" %d", first)
+                                            : absl::StrFormat("s %d to %d", first, last)));
+  }
+}
+
+void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
+  if (view.IsSynthetic()) {
+    report->add_remarks(
+        "SYNTHETIC: no I/O was done (lockstep-worker --simulate): all figures are made up");
+  }
+  if (view.phase().phase.attempt > 1) {
+    report->add_remarks(
+        absl::StrFormat("attempt %d: what was measured in earlier ones is not in these figures; "
+                        "the events say why they were given up",
+                        view.phase().phase.attempt));
+  }
+  if (report->workers_lost() != 0) {
+    FindValid(view, report);
+    AddDegraded(report);
+  }
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    AddGaps(view, worker.worker_index, report);
+  }
+  if (view.series().window().intervals == 0 && report->total().operations() > 0) {
+    report->add_remarks("no whole interval in which all hosts ran: rates are over the whole phase");
+  }
+}
+
+const RegisterAnalysis kRegistered(order::kValidity, "validity", &AddValidity);
+
+}  // namespace
+}  // namespace lockstep::controller

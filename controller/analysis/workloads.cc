@@ -1,0 +1,57 @@
+// What was each workload, which engine ran it, and what did that engine notice?
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "controller/analysis/analysis.h"
+#include "controller/analysis/describe.h"
+
+namespace lockstep::controller {
+namespace {
+
+void AddOpenLoop(const PhaseView& view, const v1::WorkloadResult& result, v1::WorkloadReport* out) {
+  const double seconds =
+      static_cast<double>(view.phase().phase.ramp_ns + view.load().duration_ns()) / 1e9;
+  if (seconds > 0) {
+    out->set_due_per_second(out->due_per_second() + static_cast<double>(result.due()) / seconds);
+  }
+  out->set_unstarted(out->unstarted() + static_cast<double>(result.unstarted()));
+  out->set_longest_backlog_ns(
+      std::max(out->longest_backlog_ns(), static_cast<double>(result.longest_backlog_ns())));
+  out->set_retries(out->retries() + static_cast<double>(result.retries()));
+}
+
+void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
+  out->set_name(view.load().workloads(index).name());
+  out->set_summary(DescribeWorkload(view.load().workloads(index)));
+  std::set<std::string> notes;
+  double batches = 0;
+  int counted = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      if (result.workload() != static_cast<uint32_t>(index)) continue;
+      if (out->engine().empty()) out->set_engine(result.engine());
+      notes.insert(result.notes().begin(), result.notes().end());
+      if (!result.first_error().empty()) {
+        out->add_errors(absl::StrCat(view.HostOf(worker.worker_index), ": ", result.first_error()));
+      }
+      AddOpenLoop(view, result, out);
+      batches += result.average_batch();
+      ++counted;
+    }
+  }
+  for (const std::string& note : notes) out->add_notes(note);
+  if (counted != 0) out->set_average_batch(batches / counted);
+}
+
+void AddWorkloads(const PhaseView& view, v1::PhaseReport* report) {
+  for (int i = 0; i < view.load().workloads_size(); ++i) {
+    AddWorkload(view, i, report->add_workloads());
+  }
+}
+
+const RegisterAnalysis kRegistered(order::kWorkloads, "workloads", &AddWorkloads);
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,112 @@
+#include "controller/service/inheritance.h"
+
+#include <algorithm>
+
+#include "controller/plan/loads.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Adds intervals without samples up to `end`: one without any I/O has no rows, and was delivered
+// all the same.
+void FillTo(uint32_t end, uint32_t worker, LivePhase* live) {
+  for (uint32_t next = live->series().Of(worker).next_interval; next < end; ++next) {
+    v1::IntervalSample idle;
+    idle.set_interval(next);
+    (void)live->Add(worker, idle);
+  }
+}
+
+// What is stored of the attempt in progress, of the workers that still take part.
+absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
+                                                    const storage::ActiveRun& active) {
+  const v1::PhaseSpec& spec = active.run.job.phases(static_cast<int>(active.phase.phase));
+  const int workloads = LoadOf(active.run.job, spec).workloads_size();
+  std::map<uint32_t, std::string> hosts;
+  for (const measure::RunWorker& worker : active.workers) {
+    if (!worker.lost) hosts[worker.worker_index] = worker.host;
+  }
+  const auto live = std::make_shared<LivePhase>(
+      active.phase.phase, hosts, static_cast<uint32_t>(workloads), spec.run().abort_if());
+  v1::PhaseId phase;
+  phase.set_run_id(active.run.run_id);
+  phase.set_phase(active.phase.phase);
+  phase.set_attempt(active.phase.attempt);
+  const absl::Status read =
+      store->ReadIntervals(phase, storage::IntervalDetail::kLatencies,
+                           [&](uint32_t worker, const v1::IntervalSample& sample) {
+                             if (hosts.count(worker) == 0) return absl::OkStatus();
+                             FillTo(sample.interval(), worker, live.get());
+                             const absl::Status added = live->Add(worker, sample);
+                             if (!added.ok()) {
+                               spdlog::error("a stored sample of worker {} cannot be read: {}",
+                                             worker, std::string(added.message()));
+                             }
+                             (void)live->TakeComplete();
+                             return absl::OkStatus();
+                           });
+  if (!read.ok()) return read;
+  for (const auto& [worker, host] : hosts) {
+    const auto cursor = active.cursors.find(worker);
+    if (active.results.count(worker) != 0) {
+      live->Leave(worker);
+    } else if (cursor != active.cursors.end()) {
+      FillTo(static_cast<uint32_t>(cursor->second), worker, live.get());
+    }
+  }
+  (void)live->TakeComplete();
+  return live;
+}
+
+}  // namespace
+
+ResumePoint PointOf(const storage::ActiveRun& active) {
+  ResumePoint point;
+  point.phase = active.phase.phase;
+  point.attempt = active.phase.attempt;
+  const std::string& state = active.phase.state;
+  point.reached = state.empty()        ? ResumePoint::Reached::kNothing
+                  : state == "arming"  ? ResumePoint::Reached::kRecorded
+                  : state == "running" ? ResumePoint::Reached::kGone
+                                       : ResumePoint::Reached::kClosed;
+  point.closed_void = state == "void";
+  if (point.reached == ResumePoint::Reached::kGone ||
+      point.reached == ResumePoint::Reached::kRecorded) {
+    point.stored = active.results;
+  }
+  for (const auto& [worker, cursor] : active.cursors) point.members.insert(worker);
+  for (const measure::RunWorker& worker : active.workers) {
+    if (worker.lost) point.lost.insert(worker.worker_index);
+  }
+  const bool without = point.reached != ResumePoint::Reached::kNothing &&
+                       point.members.size() < active.workers.size();
+  point.degraded =
+      without || (active.run.job.on_worker_loss() != v1::LOSS_POLICY_RETRY && !point.lost.empty());
+  point.end_state = active.ending_state;
+  point.end_reason = active.ending_reason;
+  point.skip_cleanup = active.skip_cleanup;
+  return point;
+}
+
+absl::StatusOr<Inheritance> Inherit(storage::Store* store) {
+  Inheritance inheritance;
+  auto queue = store->Queue();
+  if (!queue.ok()) return queue.status();
+  inheritance.queue = *std::move(queue);
+  auto active = store->Active();
+  if (!active.ok()) return active.status();
+  inheritance.active = *std::move(active);
+  for (const storage::ActiveRun& run : inheritance.active) {
+    if (run.phase.state != "running") continue;
+    auto live = ReadLive(store, run);
+    if (!live.ok()) return live.status();
+    inheritance.live[run.run.run_id] = *std::move(live);
+  }
+  auto held = store->Held();
+  if (!held.ok()) return held.status();
+  inheritance.held = *std::move(held);
+  return inheritance;
+}
+
+}  // namespace lockstep::controller

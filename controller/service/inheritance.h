@@ -1,0 +1,29 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "controller/analysis/live_phase.h"
+#include "controller/core/run_machine.h"
+#include "storage/store.h"
+
+namespace lockstep::controller {
+
+// What another controller left in the store.
+struct Inheritance {
+  std::vector<measure::RunRecord> queue;
+  std::vector<storage::ActiveRun> active;
+  // By run, of those whose last attempt is in progress: what is stored of it.
+  std::map<std::string, std::shared_ptr<LivePhase>> live;
+  std::vector<storage::HeldPlaces> held;
+};
+
+absl::StatusOr<Inheritance> Inherit(storage::Store* store);
+
+// Where the run's state machine goes on.
+ResumePoint PointOf(const storage::ActiveRun& active);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,385 @@
+#include "measure/phase_series.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/text.h"
+
+namespace lockstep::measure {
+namespace {
+
+// A worker of ours does not skip more intervals than this.
+constexpr uint32_t kLongestGap = 1000000;
+constexpr int64_t kLongestNs = int64_t{366} * 24 * 3600 * 1000000000;
+// Two workers' ends of an interval that differ by less are the same.
+constexpr int64_t kSameNs = 2000000;
+// Of one worker; where there are more, the last one reaches to the newest.
+constexpr size_t kMostGaps = 1000;
+
+double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
+
+bool IsIo(v1::OperationKind kind) { return kind != v1::OPERATION_KIND_FSYNC; }
+
+// Figures that no host has; empty when all are possible.
+std::string WrongNumber(const v1::IntervalSample& sample) {
+  constexpr int kMostDevices = 1000;
+  if (sample.devices_size() > kMostDevices) {
+    return absl::StrCat("has ", sample.devices_size(), " devices");
+  }
+  for (const v1::DeviceSample& device : sample.devices()) {
+    if (device.name().size() > 128 || !common::IsPlainText(device.name(), false)) {
+      return "a device has no name";
+    }
+  }
+  const v1::HostSample& host = sample.host();
+  for (const double ratio : {host.user_ratio(), host.system_ratio(), host.idle_ratio(),
+                             host.iowait_ratio(), host.steal_ratio()}) {
+    if (!(ratio >= -2 && ratio <= 2)) {
+      return absl::StrCat("a share of the processors' time is ", ratio);
+    }
+  }
+  return "";
+}
+
+void AddDevice(const v1::DeviceSample& d, bool measured, double seconds, DeviceSums* sums) {
+  sums->read_bytes += static_cast<double>(d.read_bytes());
+  sums->write_bytes += static_cast<double>(d.write_bytes());
+  sums->reads += static_cast<double>(d.reads());
+  sums->writes += static_cast<double>(d.writes());
+  if (!measured) return;
+  sums->measured_seconds += seconds;
+  v1::DeviceSample& s = sums->measured;
+  s.set_reads(s.reads() + d.reads());
+  s.set_read_merges(s.read_merges() + d.read_merges());
+  s.set_read_bytes(s.read_bytes() + d.read_bytes());
+  s.set_read_time_ms(s.read_time_ms() + d.read_time_ms());
+  s.set_writes(s.writes() + d.writes());
+  s.set_write_merges(s.write_merges() + d.write_merges());
+  s.set_write_bytes(s.write_bytes() + d.write_bytes());
+  s.set_write_time_ms(s.write_time_ms() + d.write_time_ms());
+  s.set_flushes(s.flushes() + d.flushes());
+  s.set_busy_time_ms(s.busy_time_ms() + d.busy_time_ms());
+  s.set_queue_time_ms(s.queue_time_ms() + d.queue_time_ms());
+}
+
+void AddHost(const v1::HostSample& h, double seconds, HostSums* sums) {
+  ++sums->samples;
+  sums->seconds += seconds;
+  sums->context_switches += static_cast<double>(h.context_switches());
+  sums->interrupts += static_cast<double>(h.interrupts());
+  sums->cpu_busy_ns += static_cast<double>(h.cpu_busy_ns());
+  sums->user += h.user_ratio() * seconds;
+  sums->system += h.system_ratio() * seconds;
+  sums->iowait += h.iowait_ratio() * seconds;
+  sums->steal += h.steal_ratio() * seconds;
+  sums->idle += h.idle_ratio() * seconds;
+  sums->run_queue += h.run_queue();
+  sums->blocked += h.blocked();
+}
+
+double AwaitNs(const v1::DeviceSample& device) {
+  const uint64_t requests = device.reads() + device.writes();
+  if (requests == 0) return 0;
+  return static_cast<double>(device.read_time_ms() + device.write_time_ms()) * 1e6 /
+         static_cast<double>(requests);
+}
+
+}  // namespace
+
+std::string ClassName(v1::IntervalClass interval_class) {
+  switch (interval_class) {
+    case v1::INTERVAL_CLASS_RAMP:
+      return "ramp";
+    case v1::INTERVAL_CLASS_DRAIN:
+      return "drain";
+    default:
+      return "measured";
+  }
+}
+
+std::map<WorkloadKind, IoSums> WorkerSeries::Measured() const {
+  std::map<WorkloadKind, IoSums> measured;
+  for (const auto& [key, stats] : sums) {
+    if (key.interval_class != v1::INTERVAL_CLASS_MEASURED) continue;
+    measured[{key.workload, key.kind}] = {stats.counts().operations, stats.counts().bytes};
+  }
+  return measured;
+}
+
+uint64_t WorkerSeries::MeasuredIos() const {
+  uint64_t operations = 0;
+  for (const auto& [key, sum] : Measured()) operations += IsIo(key.second) ? sum.operations : 0;
+  return operations;
+}
+
+absl::Status PhaseSeries::CheckTimes(uint32_t worker, const v1::IntervalSample& sample) const {
+  if (sample.begin_ns() < 0 || sample.end_ns() < sample.begin_ns() ||
+      sample.end_ns() > kLongestNs) {
+    return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " lies from ",
+                                                   sample.begin_ns(), " to ", sample.end_ns(),
+                                                   " ns"));
+  }
+  if (sample.interval() >= limits::kIntervalsOfAPhase) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "interval ", sample.interval(), "; a phase has at most ", limits::kIntervalsOfAPhase));
+  }
+  const uint32_t next = Of(worker).next_interval;
+  if (sample.interval() < next) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("interval ", sample.interval(), " came after interval ", next - 1));
+  }
+  if (sample.interval() > next + kLongestGap) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("interval ", sample.interval(), " where ", next, " was due"));
+  }
+  return absl::OkStatus();
+}
+
+// Everything is decoded before anything is added.
+absl::StatusOr<std::vector<PhaseSeries::Decoded>> PhaseSeries::Decode(
+    const v1::IntervalSample& sample) const {
+  std::vector<Decoded> decoded;
+  std::set<WorkloadKind> seen;
+  for (const v1::WorkloadSample& workload : sample.workloads()) {
+    for (const v1::OperationCounters& counters : workload.operations()) {
+      const auto where = [&] {
+        return absl::StrCat("interval ", sample.interval(), ": workload ", workload.workload(),
+                            ", kind ", counters.kind(), ": ");
+      };
+      if (workload.workload() >= options_.workloads ||
+          !seen.insert({workload.workload(), counters.kind()}).second) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(where(), "is not of this phase, or comes twice"));
+      }
+      auto delta = OperationDelta::Decode(counters);
+      if (!delta.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(where(), std::string(delta.status().message())));
+      }
+      uint64_t latencies = 0;
+      const auto& service = delta->histograms[IndexOf(v1::METRIC_SERVICE_TIME)];
+      if (service.has_value()) {
+        for (const auto& [bucket, count] : *service) latencies += count;
+      }
+      if (options_.needs_histograms && latencies != counters.operations()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(where(), counters.operations(), " I/Os but ", latencies, " latencies"));
+      }
+      decoded.push_back({workload.workload(), *std::move(delta)});
+    }
+  }
+  return decoded;
+}
+
+absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample) {
+  if (absl::Status status = CheckTimes(worker, sample); !status.ok()) return status;
+  if (const std::string wrong = WrongNumber(sample); !wrong.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), ": ", wrong));
+  }
+  auto decoded = Decode(sample);
+  if (!decoded.ok()) return decoded.status();
+  WorkerSeries& series = workers_[worker];
+  if (sample.interval() > series.next_interval) {
+    if (series.gaps.size() < kMostGaps) series.gaps.emplace_back(series.next_interval, 0);
+    series.gaps.back().second = sample.interval() - 1;
+  }
+  series.next_interval = sample.interval() + 1;
+  AddUp(sample, *decoded, &series);
+  // One that was merged without this worker is in the sums alone.
+  if (sample.interval() < taken_) return absl::OkStatus();
+  Pending& pending = pending_[sample.interval()];
+  if (sample.interval_class() != v1::INTERVAL_CLASS_UNSPECIFIED) {
+    pending.interval_class = sample.interval_class();
+  }
+  Part& part = pending.parts[worker];
+  part.interval_class = sample.interval_class();
+  part.begin_ns = sample.begin_ns();
+  part.end_ns = sample.end_ns();
+  part.operations = *std::move(decoded);
+  for (const v1::DeviceSample& device : sample.devices()) {
+    if (AwaitNs(device) <= part.longest_await_ns) continue;
+    part.longest_await_ns = AwaitNs(device);
+    part.slowest_device = device.name();
+  }
+  return absl::OkStatus();
+}
+
+void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Decoded>& operations,
+                        WorkerSeries* series) {
+  const bool measured = sample.interval_class() == v1::INTERVAL_CLASS_MEASURED;
+  const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
+  uint64_t ios = 0;
+  for (const auto& [workload, delta] : operations) {
+    series->sums[{workload, sample.interval_class(), delta.kind}].Add(delta);
+    errors_ += delta.counts.errors;
+    if (!measured) continue;
+    if (options_.needs_histograms) rollups_.Add(workload, sample.begin_ns(), delta);
+    if (IsIo(delta.kind)) ios += delta.counts.operations;
+    if (delta.counts.operations != 0) {
+      double& last = series->last_io_seconds[workload];
+      last = std::max(last, Seconds(sample.end_ns()));
+    }
+  }
+  for (const v1::DeviceSample& device : sample.devices()) {
+    AddDevice(device, measured, seconds, &series->devices[device.name()]);
+  }
+  if (!measured) return;
+  series->measured_seconds += seconds;
+  series->first_measured_seconds =
+      std::min(series->first_measured_seconds, Seconds(sample.begin_ns()));
+  series->last_measured_seconds = std::max(series->last_measured_seconds, Seconds(sample.end_ns()));
+  if (sample.has_host()) AddHost(sample.host(), seconds, &series->host);
+  if (seconds > 0) AddPoint(static_cast<double>(ios) / seconds, series);
+}
+
+void PhaseSeries::AddPoint(double rate, WorkerSeries* series) {
+  while (series->iops.step() < step_) series->iops.Thin();
+  const size_t before = series->iops.size();
+  series->iops.Append(rate);
+  points_ += series->iops.size() - before;
+  if (points_ <= options_.most_points) return;
+  step_ *= 2;
+  points_ = 0;
+  for (auto& [worker, other] : workers_) {
+    while (other.iops.step() < step_) other.iops.Thin();
+    points_ += other.iops.size();
+  }
+}
+
+absl::Status PhaseSeries::CheckResult(uint32_t worker, const v1::PhaseResult& result) const {
+  std::map<OperationKey, const OperationStats*> expected;
+  for (const auto& [key, stats] : Of(worker).sums) expected[key] = &stats;
+  for (const v1::WorkloadResult& workload : result.workloads()) {
+    const std::pair<v1::IntervalClass,
+                    const google::protobuf::RepeatedPtrField<v1::OperationCounters>*>
+        classes[] = {{v1::INTERVAL_CLASS_RAMP, &workload.ramp()},
+                     {v1::INTERVAL_CLASS_MEASURED, &workload.measured()},
+                     {v1::INTERVAL_CLASS_DRAIN, &workload.drain()}};
+    for (const auto& [interval_class, list] : classes) {
+      for (const v1::OperationCounters& counters : *list) {
+        const auto delta = OperationDelta::Decode(counters);
+        if (!delta.ok()) return delta.status();
+        const auto sum = expected.find({workload.workload(), interval_class, counters.kind()});
+        if (sum == expected.end() || !sum->second->Equals(*delta)) {
+          return absl::DataLossError(
+              absl::StrCat("the result of workload ", workload.workload(), " (",
+                           ClassName(interval_class), ", kind ", counters.kind(), ") has ",
+                           counters.operations(), " I/Os, its intervals add up to ",
+                           sum == expected.end() ? 0 : sum->second->counts().operations,
+                           " or differ in a bucket"));
+        }
+        expected.erase(sum);
+      }
+    }
+  }
+  for (const auto& [key, stats] : expected) {
+    if (stats->empty()) continue;
+    return absl::DataLossError(absl::StrCat("the result lacks ", stats->counts().operations,
+                                            " I/Os of workload ", key.workload,
+                                            " that its intervals have"));
+  }
+  return absl::OkStatus();
+}
+
+MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) {
+  MergedInterval merged;
+  merged.interval = interval;
+  merged.interval_class = pending.interval_class;
+  common::Histogram all;
+  common::Histogram own;
+  for (const auto& [worker, from] : pending.parts) {
+    MergedInterval::Part& part = merged.workers[worker];
+    part.seconds = Seconds(from.end_ns - from.begin_ns);
+    part.longest_await_ns = from.longest_await_ns;
+    part.slowest_device = from.slowest_device;
+    merged.end_seconds = std::max(merged.end_seconds, Seconds(from.end_ns));
+    bool any = false;
+    for (const auto& [workload, delta] : from.operations) {
+      if (!IsIo(delta.kind)) continue;
+      part.operations += delta.counts.operations;
+      part.bytes += delta.counts.bytes;
+      part.errors += delta.counts.errors;
+      const auto& latencies = delta.histograms[IndexOf(delta.main_metric())];
+      if (!latencies.has_value() || latencies->empty()) continue;
+      if (!any) own.Clear();
+      any = true;
+      own.Add(*latencies);
+      all.Add(*latencies);
+    }
+    if (any) part.p99_ns = own.Percentile(99);
+  }
+  if (options_.needs_histograms) merged.p99_ns = all.Percentile(99);
+  return merged;
+}
+
+// Whether all compared workers measured the interval from end to end; if so, it counts.
+void PhaseSeries::ExtendWindow(const Pending& pending) {
+  if (options_.compared.empty()) return;
+  int64_t begin = std::numeric_limits<int64_t>::max();
+  int64_t first_end = std::numeric_limits<int64_t>::max();
+  int64_t last_end = 0;
+  for (const uint32_t worker : options_.compared) {
+    const auto part = pending.parts.find(worker);
+    if (part == pending.parts.end() || part->second.interval_class != v1::INTERVAL_CLASS_MEASURED) {
+      return;
+    }
+    begin = std::min(begin, part->second.begin_ns);
+    first_end = std::min(first_end, part->second.end_ns);
+    last_end = std::max(last_end, part->second.end_ns);
+  }
+  if (last_end - first_end > kSameNs) return;
+  window_.begin_ns = window_.intervals == 0 ? begin : std::min(window_.begin_ns, begin);
+  window_.end_ns = std::max(window_.end_ns, last_end);
+  ++window_.intervals;
+  for (const auto& [worker, part] : pending.parts) {
+    for (const auto& [workload, delta] : part.operations) {
+      IoSums& sums = workers_[worker].window[{workload, delta.kind}];
+      sums.operations += delta.counts.operations;
+      sums.bytes += delta.counts.bytes;
+      if (delta.counts.operations == 0) continue;
+      double& last = window_.last_io_seconds[workload];
+      last = std::max(last, Seconds(part.end_ns));
+    }
+  }
+}
+
+std::vector<MergedInterval> PhaseSeries::TakeComplete() {
+  std::vector<MergedInterval> complete;
+  while (!pending_.empty()) {
+    const auto first = pending_.begin();
+    const bool whole =
+        std::all_of(options_.workers.begin(), options_.workers.end(), [&](uint32_t worker) {
+          return absent_.count(worker) != 0 || first->second.parts.count(worker) != 0;
+        });
+    if (!whole && pending_.size() <= static_cast<size_t>(limits::kIntervalsAhead)) break;
+    taken_ = first->first + 1;
+    ExtendWindow(first->second);
+    complete.push_back(Merge(first->first, first->second));
+    complete.back().whole = whole;
+    pending_.erase(first);
+  }
+  return complete;
+}
+
+std::vector<MergedInterval> PhaseSeries::Finish() {
+  absent_ = options_.workers;
+  return TakeComplete();
+}
+
+const WorkerSeries& PhaseSeries::Of(uint32_t worker) const {
+  static const auto* const kEmpty = new WorkerSeries();
+  const auto found = workers_.find(worker);
+  return found == workers_.end() ? *kEmpty : found->second;
+}
+
+double PhaseSeries::MeasuredIops() const {
+  double iops = 0;
+  for (const auto& [worker, series] : workers_) {
+    if (!(series.measured_seconds > 0)) continue;
+    iops += static_cast<double>(series.MeasuredIos()) / series.measured_seconds;
+  }
+  return iops;
+}
+
+}  // namespace lockstep::measure

@@ -1,0 +1,184 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "measure/operation_stats.h"
+#include "measure/rate_series.h"
+#include "measure/rollups.h"
+#include "proto/result.pb.h"
+
+namespace lockstep::measure {
+
+// ramp, measured or drain.
+std::string ClassName(v1::IntervalClass interval_class);
+
+struct IoSums {
+  uint64_t operations = 0;
+  uint64_t bytes = 0;
+};
+
+// A class of intervals of one workload and operation kind.
+struct OperationKey {
+  uint32_t workload = 0;
+  v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
+  v1::OperationKind kind = v1::OPERATION_KIND_UNSPECIFIED;
+  auto operator<=>(const OperationKey&) const = default;
+};
+
+using WorkloadKind = std::pair<uint32_t, v1::OperationKind>;
+
+// What a block device did, by one worker's samples.
+struct DeviceSums {
+  v1::DeviceSample measured;  // counters over the measured intervals
+  double measured_seconds = 0;
+  // Over all intervals, ramp and drain included.
+  double read_bytes = 0, write_bytes = 0, reads = 0, writes = 0;
+};
+
+// A kernel's state over the measured intervals, by one worker's samples.
+struct HostSums {
+  int samples = 0;
+  double seconds = 0;
+  double context_switches = 0, interrupts = 0, cpu_busy_ns = 0;
+  // Shares of the processors' time, times seconds.
+  double user = 0, system = 0, iowait = 0, steal = 0, idle = 0;
+  double run_queue = 0, blocked = 0;  // added up over the samples
+};
+
+// What one worker has measured so far.
+struct WorkerSeries {
+  std::map<OperationKey, OperationStats> sums;
+  std::map<WorkloadKind, IoSums> window;  // over the intervals of the window alone
+  double measured_seconds = 0;
+  // The measured intervals reach from the one to the other, seconds from T.
+  double first_measured_seconds = std::numeric_limits<double>::infinity();
+  double last_measured_seconds = 0;
+  RateSeries iops;  // of the measured intervals
+  // Intervals that are not there: first and last.
+  std::vector<std::pair<uint32_t, uint32_t>> gaps;
+  std::map<std::string, DeviceSums> devices;  // by name
+  HostSums host;
+  // By workload: where its last measured interval with an I/O ends.
+  std::map<uint32_t, double> last_io_seconds;
+  uint32_t next_interval = 0;
+
+  // Over the measured intervals.
+  std::map<WorkloadKind, IoSums> Measured() const;
+  uint64_t MeasuredIos() const;
+};
+
+// The intervals that all compared workers measured from end to end: rates are over them alone.
+struct Window {
+  uint32_t intervals = 0;
+  int64_t begin_ns = 0, end_ns = 0;            // from T
+  std::map<uint32_t, double> last_io_seconds;  // by workload, as above, over these intervals
+};
+
+// One interval of all workers together.
+struct MergedInterval {
+  struct Part {
+    double seconds = 0;
+    uint64_t operations = 0, bytes = 0, errors = 0;  // of I/Os; syncs are none
+    double p99_ns = 0;
+    double longest_await_ns = 0;
+    std::string slowest_device;
+  };
+  uint32_t interval = 0;
+  v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
+  double end_seconds = 0;
+  std::map<uint32_t, Part> workers;  // by worker index
+  double p99_ns = 0;
+  bool whole = false;  // every worker from whom one was due is in it
+};
+
+// A phase as its intervals come in, live from the workers or out of the store: added up by worker,
+// merged over the fleet, and rolled up to ten seconds. Pure; not thread-safe.
+//
+// In memory it holds, for each worker, sums by workload, class and kind (20 KiB for each histogram)
+// and one number for each measured interval, at most `most_points` in all: beyond that each two
+// points become one. Of single intervals it holds those that not all workers have delivered.
+class PhaseSeries {
+ public:
+  struct Options {
+    std::set<uint32_t> workers;  // from whom intervals come
+    uint32_t workloads = 0;      // how many the phase has
+    // Those that make the window; none when no window is asked for.
+    std::set<uint32_t> compared;
+    // Whether an interval must bring its latencies: they are left out of what is already checked.
+    bool needs_histograms = true;
+    size_t most_points = 1 << 18;
+  };
+  explicit PhaseSeries(Options options) : options_(std::move(options)) {}
+
+  // INVALID_ARGUMENT, with nothing changed, when the sample is not one: unknown scheme, workload,
+  // kind or metric, broken histogram, counts that differ, an interval that does not follow the
+  // worker's last one, or times that no phase has.
+  absl::Status Add(uint32_t worker, const v1::IntervalSample& sample);
+  // Whether the result is the sum of the worker's intervals, bucket by bucket. DATA_LOSS with what
+  // differs.
+  absl::Status CheckResult(uint32_t worker, const v1::PhaseResult& result) const;
+  // From this worker nothing more comes.
+  void Leave(uint32_t worker) { absent_.insert(worker); }
+  // Intervals that all present workers have delivered and that were not taken yet, in order. Beyond
+  // limits::kIntervalsAhead nobody is waited for: an interval is then merged of those who have
+  // delivered it.
+  std::vector<MergedInterval> TakeComplete();
+  // Nothing more comes from anybody: takes the rest.
+  std::vector<MergedInterval> Finish();
+
+  // An empty one for a worker without an interval.
+  const WorkerSeries& Of(uint32_t worker) const;
+  const Window& window() const { return window_; }
+  // Failed operations of all kinds.
+  uint64_t errors() const { return errors_; }
+  // I/Os per second, measured, each worker's over its own measured time; syncs are not I/Os.
+  double MeasuredIops() const;
+  std::vector<Rollup> Rollups() const { return rollups_.Take(); }
+  // Intervals that one point of WorkerSeries::iops stands for.
+  uint32_t points_step() const { return step_; }
+
+ private:
+  struct Decoded {
+    uint32_t workload;
+    OperationDelta delta;
+  };
+  struct Part {
+    v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
+    int64_t begin_ns = 0, end_ns = 0;
+    std::vector<Decoded> operations;
+    double longest_await_ns = 0;
+    std::string slowest_device;
+  };
+  struct Pending {
+    v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
+    std::map<uint32_t, Part> parts;  // by worker index
+  };
+
+  absl::Status CheckTimes(uint32_t worker, const v1::IntervalSample& sample) const;
+  absl::StatusOr<std::vector<Decoded>> Decode(const v1::IntervalSample& sample) const;
+  void AddUp(const v1::IntervalSample& sample, const std::vector<Decoded>& operations,
+             WorkerSeries* series);
+  void AddPoint(double rate, WorkerSeries* series);
+  MergedInterval Merge(uint32_t interval, const Pending& pending);
+  void ExtendWindow(const Pending& pending);
+
+  const Options options_;
+  std::map<uint32_t, WorkerSeries> workers_;
+  std::set<uint32_t> absent_;
+  std::map<uint32_t, Pending> pending_;  // by interval
+  uint32_t taken_ = 0;                   // intervals below were merged
+  Window window_;
+  RollupTable rollups_;
+  uint64_t errors_ = 0;
+  size_t points_ = 0;
+  uint32_t step_ = 1;
+};
+
+}  // namespace lockstep::measure

@@ -1,0 +1,60 @@
+#include "measure/rollups.h"
+
+#include <algorithm>
+
+#include "common/limits.h"
+
+namespace lockstep::measure {
+
+OperationStats RollupTable::Open(const v1::OperationCounters& encoded) {
+  OperationStats stats;
+  const auto delta = OperationDelta::Decode(encoded);
+  if (delta.ok()) stats.Add(*delta);  // it was encoded here
+  return stats;
+}
+
+void RollupTable::Add(uint32_t workload, int64_t begin_ns, const OperationDelta& delta) {
+  const int64_t begin = begin_ns / kRollupNs * kRollupNs;
+  const Key key{workload, delta.kind, begin};
+  auto found = open_.find(key);
+  if (found == open_.end()) {
+    const auto closed = closed_.find(key);
+    if (closed == closed_.end() && size() >= static_cast<size_t>(limits::kRollupsOfAPhase)) return;
+    found =
+        open_.emplace(key, closed == closed_.end() ? OperationStats() : Open(closed->second)).first;
+    if (closed != closed_.end()) closed_.erase(closed);
+  }
+  found->second.Add(delta);
+  if (begin > newest_ns_) {
+    newest_ns_ = begin;
+    CloseBefore(newest_ns_ - kRollupNs);
+  }
+}
+
+// Workers deliver at about the same time: what comes later than this is the exception.
+void RollupTable::CloseBefore(int64_t begin_ns) {
+  for (auto entry = open_.begin(); entry != open_.end();) {
+    if (std::get<2>(entry->first) >= begin_ns) {
+      ++entry;
+      continue;
+    }
+    closed_[entry->first] = entry->second.Encode(std::get<1>(entry->first));
+    entry = open_.erase(entry);
+  }
+}
+
+std::vector<Rollup> RollupTable::Take() const {
+  std::map<Key, v1::OperationCounters> all = closed_;
+  for (const auto& [key, stats] : open_) all[key] = stats.Encode(std::get<1>(key));
+  std::vector<Rollup> rollups;
+  for (const auto& [key, counters] : all) {
+    const auto& [workload, kind, begin] = key;
+    for (const v1::Histogram& histogram : counters.histograms()) {
+      rollups.push_back({workload, kind, histogram.metric(), begin, counters.operations(),
+                         counters.bytes(), histogram.buckets()});
+    }
+  }
+  return rollups;
+}
+
+}  // namespace lockstep::measure

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "proto/controller.pb.h"
+#include "proto/result.pb.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::measure {
+
+// A job in the queue, or one being run.
+struct RunRecord {
+  std::string run_id;
+  v1::JobSpec job;
+  std::string source;
+  std::string owner;
+  std::string state;
+  std::string outcome;
+  bool degraded = false;
+  uint64_t seed = 0;
+  std::string submitted_at, started_at, ended_at;  // RFC 3339, UTC; empty where it has not happened
+};
+
+struct RunWorker {
+  uint32_t worker_index = 0;
+  std::string worker_id, host_id, host, boot_id;
+  v1::Inspection inspection;  // its facts become RunData::environment, and do not come back here
+  v1::Hello hello;            // without devices
+  bool lost = false;
+};
+
+struct PhaseRecord {
+  uint32_t phase = 0;
+  uint32_t attempt = 1;
+  std::string name, kind, state, reason;
+  int64_t interval_ns = 0;
+  int64_t ramp_ns = 0;
+  int64_t go_ns = 0;  // controller's monotonic clock; 0 until go
+};
+
+// A worker's clock as it was known at go.
+struct WorkerClock {
+  uint32_t worker_index = 0;
+  int64_t offset_ns = 0;  // worker's minus the controller's
+  int64_t bound_ns = 0;
+};
+
+// One worker's part of a phase, as the store holds it; its intervals come apart, as a stream.
+struct WorkerPhaseData {
+  uint32_t worker_index = 0;
+  WorkerClock clock;
+  bool has_result = false;
+  v1::PhaseResult result;  // complete, with histograms and threads
+};
+
+struct PhaseData {
+  PhaseRecord phase;
+  std::vector<WorkerPhaseData> workers;  // by worker index
+};
+
+// What the store holds of a run, but for its intervals.
+struct RunData {
+  RunRecord run;
+  std::vector<RunWorker> workers;
+  std::vector<PhaseData> phases;  // the last attempt of each, in order
+  std::vector<v1::EventReport> events;
+  std::map<std::string, std::string> environment;  // "HOST fact" to value
+  // "boot_id/device" → other runs that used it while this one was in progress
+  std::map<std::string, std::vector<std::string>> concurrent;
+};
+
+}  // namespace lockstep::measure

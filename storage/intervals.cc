@@ -1,0 +1,232 @@
+// Reading a phase's intervals as a stream: a cursor for each table, some rows at a time, in one
+// snapshot.
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <tuple>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "storage/pg_store.h"
+
+namespace lockstep::storage {
+namespace {
+
+constexpr int kRowsAtOnce = 1000;
+// The columns that every statement begins with.
+constexpr char kWhere[] = "worker_index, interval, interval_class, begin_ns, end_ns, ";
+constexpr int kOwnColumns = 5;
+
+using Place = std::pair<uint32_t, uint32_t>;  // interval, worker
+
+// The rows of one statement, in order of their places.
+class RowStream {
+ public:
+  RowStream(PgConnection* connection, std::string name)
+      : connection_(connection), name_(std::move(name)) {}
+
+  absl::Status Begin(const std::string& sql, const std::vector<PgParam>& parameters) {
+    auto declared = connection_->Query(
+        absl::StrCat("DECLARE ", name_, " NO SCROLL CURSOR FOR ", sql), parameters);
+    return declared.ok() ? Fetch() : declared.status();
+  }
+  bool over() const { return row_ >= rows_.rows(); }
+  Place place() const { return {static_cast<uint32_t>(Int(1)), static_cast<uint32_t>(Int(0))}; }
+  absl::Status Next() { return ++row_ < rows_.rows() ? absl::OkStatus() : Fetch(); }
+
+  int64_t Int(int column) const { return rows_.Int(row_, column); }
+  uint64_t UInt(int column) const { return rows_.UInt(row_, column); }
+  double Real(int column) const { return rows_.Real(row_, column); }
+  std::string Text(int column) const { return rows_.Text(row_, column); }
+  bool Null(int column) const { return rows_.Null(row_, column); }
+
+ private:
+  absl::Status Fetch() {
+    auto rows = connection_->Query(absl::StrCat("FETCH ", kRowsAtOnce, " FROM ", name_));
+    if (!rows.ok()) return rows.status();
+    rows_ = *std::move(rows);
+    row_ = 0;
+    return absl::OkStatus();
+  }
+
+  PgConnection* connection_;
+  const std::string name_;
+  PgResult rows_{nullptr};
+  int row_ = 0;
+};
+
+v1::WorkloadSample* WorkloadOf(const RowStream& row, v1::IntervalSample* sample) {
+  auto* workloads = sample->mutable_workloads();
+  const auto workload = static_cast<uint32_t>(row.Int(kOwnColumns));
+  if (workloads->empty() || workloads->rbegin()->workload() != workload) {
+    workloads->Add()->set_workload(workload);
+  }
+  return &*workloads->rbegin();
+}
+
+// Columns after a row's place: workload, kind, operations, bytes, errors.
+v1::OperationCounters* CountersOf(const RowStream& row, v1::WorkloadSample* workload) {
+  auto* operations = workload->mutable_operations();
+  const auto kind = static_cast<v1::OperationKind>(row.Int(6));
+  if (!operations->empty() && operations->rbegin()->kind() == kind) return &*operations->rbegin();
+  v1::OperationCounters* counters = operations->Add();
+  counters->set_kind(kind);
+  counters->set_operations(row.UInt(7));
+  counters->set_bytes(row.UInt(8));
+  counters->set_errors(row.UInt(9));
+  return counters;
+}
+
+void AddCounters(const RowStream& row, v1::IntervalSample* sample) {
+  CountersOf(row, WorkloadOf(row, sample));
+}
+
+// The same columns, then metric, scheme, buckets.
+void AddLatencies(const RowStream& row, v1::IntervalSample* sample) {
+  v1::WorkloadSample* workload = WorkloadOf(row, sample);
+  if (row.Null(10)) return;  // an interval without I/O
+  v1::Histogram* histogram = CountersOf(row, workload)->add_histograms();
+  histogram->set_metric(static_cast<v1::Metric>(row.Int(10)));
+  histogram->set_scheme(static_cast<uint32_t>(row.Int(11)));
+  histogram->set_buckets(absl::HexStringToBytes(row.Text(12)));
+}
+
+void AddDevice(const RowStream& row, v1::IntervalSample* sample) {
+  v1::DeviceSample* d = sample->add_devices();
+  d->set_name(row.Text(5));
+  d->set_reads(row.UInt(6));
+  d->set_read_merges(row.UInt(7));
+  d->set_read_bytes(row.UInt(8));
+  d->set_read_time_ms(row.UInt(9));
+  d->set_writes(row.UInt(10));
+  d->set_write_merges(row.UInt(11));
+  d->set_write_bytes(row.UInt(12));
+  d->set_write_time_ms(row.UInt(13));
+  d->set_discards(row.UInt(14));
+  d->set_discard_merges(row.UInt(15));
+  d->set_discard_bytes(row.UInt(16));
+  d->set_discard_time_ms(row.UInt(17));
+  d->set_flushes(row.UInt(18));
+  d->set_flush_time_ms(row.UInt(19));
+  d->set_busy_time_ms(row.UInt(20));
+  d->set_queue_time_ms(row.UInt(21));
+}
+
+void AddHost(const RowStream& row, v1::IntervalSample* sample) {
+  v1::HostSample* h = sample->mutable_host();
+  h->set_context_switches(row.UInt(5));
+  h->set_interrupts(row.UInt(6));
+  h->set_run_queue(static_cast<uint32_t>(row.Int(7)));
+  h->set_blocked(static_cast<uint32_t>(row.Int(8)));
+  h->set_user_ratio(row.Real(9));
+  h->set_system_ratio(row.Real(10));
+  h->set_idle_ratio(row.Real(11));
+  h->set_iowait_ratio(row.Real(12));
+  h->set_steal_ratio(row.Real(13));
+  h->set_cpu_busy_ns(row.UInt(14));
+}
+
+// A table, and what its rows add to a sample.
+struct Source {
+  const char* name;
+  IntervalDetail detail;
+  const char* columns;
+  const char* table;
+  const char* order;
+  void (*add)(const RowStream& row, v1::IntervalSample* sample);
+};
+
+constexpr Source kSources[] = {
+    {"counters", IntervalDetail::kHosts, "workload, kind, operations, bytes, errors",
+     "interval_counters", ", workload, kind", AddCounters},
+    {"latencies", IntervalDetail::kLatencies,
+     "workload, kind, operations, bytes, errors, metric, scheme, encode(buckets, 'hex')",
+     "interval_counters LEFT JOIN (SELECT run_id, phase, attempt, worker_index, workload, "
+     "interval, interval_class, kind, metric, scheme, buckets FROM interval_histograms WHERE "
+     "run_id = $1 AND phase = $2 AND attempt = $3) h USING (run_id, phase, attempt, worker_index, "
+     "workload, interval, interval_class, kind)",
+     ", workload, kind, metric", AddLatencies},
+    {"devices", IntervalDetail::kHosts,
+     "device, reads, read_merges, read_bytes, read_time_ms, writes, write_merges, write_bytes, "
+     "write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes, "
+     "flush_time_ms, busy_time_ms, queue_time_ms",
+     "device_samples", ", device", AddDevice},
+    {"hosts", IntervalDetail::kHosts,
+     "context_switches, interrupts, run_queue, blocked, user_ratio, system_ratio, idle_ratio, "
+     "iowait_ratio, steal_ratio, cpu_busy_ns",
+     "host_samples", "", AddHost},
+};
+
+struct OpenSource {
+  const Source* source;
+  RowStream rows;
+};
+
+absl::Status OpenSources(PgConnection* connection, const v1::PhaseId& phase, IntervalDetail detail,
+                         std::vector<OpenSource>* open) {
+  const std::vector<PgParam> key = {phase.run_id(), absl::StrCat(phase.phase()),
+                                    absl::StrCat(phase.attempt())};
+  for (const Source& source : kSources) {
+    if (source.detail != detail) continue;
+    open->push_back({&source, RowStream(connection, source.name)});
+    const std::string sql =
+        absl::StrCat("SELECT ", kWhere, source.columns, " FROM ", source.table,
+                     " WHERE run_id = $1 AND phase = $2 AND attempt = $3 ORDER BY interval, ",
+                     "worker_index", source.order);
+    if (absl::Status status = open->back().rows.Begin(sql, key); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+// Every row at `place`, table by table, as one sample.
+absl::Status ReadSample(const Place& place, std::vector<OpenSource>* open,
+                        v1::IntervalSample* sample) {
+  sample->set_interval(place.first);
+  for (OpenSource& from : *open) {
+    while (!from.rows.over() && from.rows.place() == place) {
+      sample->set_interval_class(static_cast<v1::IntervalClass>(from.rows.Int(2)));
+      sample->set_begin_ns(from.rows.Int(3));
+      sample->set_end_ns(from.rows.Int(4));
+      from.source->add(from.rows, sample);
+      if (absl::Status status = from.rows.Next(); !status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadAll(PgConnection* connection, const v1::PhaseId& phase, IntervalDetail detail,
+                     const TakeInterval& take) {
+  std::vector<OpenSource> open;
+  if (absl::Status status = OpenSources(connection, phase, detail, &open); !status.ok()) {
+    return status;
+  }
+  while (true) {
+    std::optional<Place> place;
+    for (const OpenSource& from : open) {
+      if (!from.rows.over() && (!place || from.rows.place() < *place)) place = from.rows.place();
+    }
+    if (!place) return absl::OkStatus();
+    v1::IntervalSample sample;
+    if (absl::Status status = ReadSample(*place, &open, &sample); !status.ok()) return status;
+    if (absl::Status status = take(place->second, sample); !status.ok()) return status;
+  }
+}
+
+}  // namespace
+
+absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
+                             IntervalDetail detail, const TakeInterval& take) {
+  // All rows are read: a plan that is quick to begin is no better.
+  if (absl::Status status = connection->Execute(
+          "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL cursor_tuple_fraction = 1; "
+          "SET LOCAL work_mem = '16MB'");
+      !status.ok()) {
+    return status;
+  }
+  const absl::Status status = ReadAll(connection, phase, detail, take);
+  const absl::Status ended = connection->Execute(status.ok() ? "COMMIT" : "ROLLBACK");
+  return status.ok() ? ended : status;
+}
+
+}  // namespace lockstep::storage

@@ -1,0 +1,145 @@
+#include "measure/phase_series.h"
+
+#include "common/limits.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::measure {
+namespace {
+
+constexpr int64_t kSecond = 1000000000;
+
+v1::IntervalSample Sample(uint32_t interval, uint64_t operations, bool with_latencies = true) {
+  v1::IntervalSample sample;
+  sample.set_interval(interval);
+  sample.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
+  sample.set_begin_ns(interval * kSecond);
+  sample.set_end_ns((interval + 1) * kSecond);
+  v1::OperationCounters* c = sample.add_workloads()->add_operations();
+  c->set_kind(v1::OPERATION_KIND_READ);
+  c->set_operations(operations);
+  c->set_bytes(operations * 512);
+  if (!with_latencies) return sample;
+  common::Histogram latencies;
+  latencies.AddBucket(common::BucketOf(1000 + interval), operations);
+  v1::Histogram* histogram = c->add_histograms();
+  histogram->set_metric(v1::METRIC_SERVICE_TIME);
+  histogram->set_scheme(common::kHistogramScheme);
+  histogram->set_buckets(latencies.Encode());
+  return sample;
+}
+
+PhaseSeries Stored(std::set<uint32_t> workers, std::set<uint32_t> compared) {
+  PhaseSeries::Options options;
+  options.workers = std::move(workers);
+  options.workloads = 1;
+  options.compared = std::move(compared);
+  options.needs_histograms = false;
+  return PhaseSeries(options);
+}
+
+PhaseSeries Live(size_t most_points = 1 << 18) {
+  PhaseSeries::Options options;
+  options.workers = {0};
+  options.workloads = 1;
+  options.most_points = most_points;
+  return PhaseSeries(options);
+}
+
+TEST(PhaseSeriesTest, TheWindowIsOfTheIntervalsThatAllComparedMeasuredFromEndToEnd) {
+  PhaseSeries series = Stored({0, 1, 2}, {0, 1});
+  for (uint32_t k = 0; k < 4; ++k) {
+    for (uint32_t worker : {0, 1, 2}) {
+      v1::IntervalSample sample = Sample(k, 100 * (worker + 1), false);
+      if (k == 0 && worker == 0) sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+      if (k == 3 && worker == 1) sample.set_end_ns(3 * kSecond + kSecond / 2);  // it was done
+      if (k >= 1 && worker == 2) continue;                                      // it was lost
+      ASSERT_TRUE(series.Add(worker, sample).ok());
+    }
+    (void)series.TakeComplete();
+  }
+  (void)series.Finish();
+  EXPECT_EQ(series.window().intervals, 2u);
+  EXPECT_EQ(series.window().begin_ns, kSecond);
+  EXPECT_EQ(series.window().end_ns, 3 * kSecond);
+  EXPECT_DOUBLE_EQ(series.window().last_io_seconds.at(0), 3);
+  const WorkloadKind reads{0, v1::OPERATION_KIND_READ};
+  EXPECT_EQ(series.Of(0).window.at(reads).operations, 200u);
+  EXPECT_EQ(series.Of(1).window.at(reads).operations, 400u);
+  EXPECT_TRUE(series.Of(2).window.empty());
+  EXPECT_EQ(series.Of(2).MeasuredIos(), 300u);
+  EXPECT_EQ(series.Of(1).iops.Points(), (std::vector<double>{200, 200, 200, 400}));
+}
+
+TEST(PhaseSeriesTest, WhatWasNotDeliveredIsAGap) {
+  PhaseSeries series = Stored({0}, {0});
+  for (uint32_t k : {1, 2, 5, 9}) ASSERT_TRUE(series.Add(0, Sample(k, 1, false)).ok());
+  EXPECT_EQ(series.Of(0).gaps,
+            (std::vector<std::pair<uint32_t, uint32_t>>{{0, 0}, {3, 4}, {6, 8}}));
+}
+
+// A day of seconds in a thousand numbers: their mean is that of the seconds.
+TEST(PhaseSeriesTest, ALongSeriesIsThinnedAndKeepsItsMean) {
+  PhaseSeries series = Live(1000);
+  double sum = 0;
+  for (uint32_t k = 0; k < 86400; ++k) {
+    ASSERT_TRUE(series.Add(0, Sample(k, k % 100)).ok());
+    (void)series.TakeComplete();
+    sum += k % 100;
+  }
+  const std::vector<double> points = series.Of(0).iops.Points();
+  EXPECT_LE(points.size(), 1000u);
+  EXPECT_GT(points.size(), 500u);
+  EXPECT_EQ(series.points_step(), 128u);
+  double of_points = 0;
+  for (size_t i = 0; i + 1 < points.size(); ++i) of_points += points[i] * series.points_step();
+  const double rest = 86400 - static_cast<double>(points.size() - 1) * series.points_step();
+  EXPECT_NEAR(of_points + points.back() * rest, sum, 1e-6 * sum);
+}
+
+TEST(PhaseSeriesTest, RollupsThatWereClosedTakeInWhatComesLate) {
+  PhaseSeries::Options options;
+  options.workers = {0, 1};
+  options.workloads = 1;
+  PhaseSeries series(options);
+  for (uint32_t k = 0; k < 60; ++k) ASSERT_TRUE(series.Add(0, Sample(k, 10)).ok());
+  for (uint32_t k = 0; k < 60; ++k) ASSERT_TRUE(series.Add(1, Sample(k, 1)).ok());
+  const std::vector<Rollup> rollups = series.Rollups();
+  ASSERT_EQ(rollups.size(), 6u);
+  for (size_t i = 0; i < rollups.size(); ++i) {
+    EXPECT_EQ(rollups[i].begin_ns, static_cast<int64_t>(i) * kRollupNs);
+    EXPECT_EQ(rollups[i].operations, 110u);
+    common::Histogram latencies;
+    ASSERT_TRUE(latencies.AddEncoded(rollups[i].buckets).ok());
+    EXPECT_EQ(latencies.count(), 110u);
+  }
+}
+
+TEST(PhaseSeriesTest, NobodyIsWaitedForBeyondTheLimitAndTheSumsHaveAll) {
+  PhaseSeries::Options options;
+  options.workers = {0, 1};
+  options.workloads = 1;
+  PhaseSeries series(options);
+  const auto ahead = static_cast<uint32_t>(limits::kIntervalsAhead);
+  for (uint32_t k = 0; k < ahead; ++k) ASSERT_TRUE(series.Add(0, Sample(k, 10)).ok());
+  EXPECT_TRUE(series.TakeComplete().empty());
+  ASSERT_TRUE(series.Add(0, Sample(ahead, 10)).ok());
+  const std::vector<MergedInterval> merged = series.TakeComplete();
+  ASSERT_EQ(merged.size(), 1u);
+  EXPECT_FALSE(merged[0].whole);
+  ASSERT_TRUE(series.Add(1, Sample(0, 5)).ok());  // too late for those who watch
+  EXPECT_TRUE(series.TakeComplete().empty());
+  EXPECT_EQ(series.Of(1).MeasuredIos(), 5u);
+}
+
+TEST(PhaseSeriesTest, EachWorkersRateIsOverItsOwnTime) {
+  PhaseSeries::Options options;
+  options.workers = {0, 1};
+  options.workloads = 1;
+  PhaseSeries series(options);
+  for (uint32_t k = 0; k < 4; ++k) ASSERT_TRUE(series.Add(0, Sample(k, 100)).ok());
+  ASSERT_TRUE(series.Add(1, Sample(0, 50)).ok());
+  EXPECT_DOUBLE_EQ(series.MeasuredIops(), 150);
+}
+
+}  // namespace
+}  // namespace lockstep::measure
