@@ -373,13 +373,25 @@ const WorkerSeries& PhaseSeries::Of(uint32_t worker) const {
   return found == workers_.end() ? *kEmpty : found->second;
 }
 
-double PhaseSeries::MeasuredIops() const {
-  double iops = 0;
+v1::PhaseFigures PhaseSeries::Figures() const {
+  v1::PhaseFigures figures;
+  OperationStats ios;
   for (const auto& [worker, series] : workers_) {
     if (!(series.measured_seconds > 0)) continue;
-    iops += static_cast<double>(series.MeasuredIos()) / series.measured_seconds;
+    for (const auto& [key, stats] : series.sums) {
+      if (key.interval_class != v1::INTERVAL_CLASS_MEASURED || !IsIo(key.kind)) continue;
+      const OperationCounts& counts = stats.counts();
+      figures.set_iops(figures.iops() +
+                       static_cast<double>(counts.operations) / series.measured_seconds);
+      figures.set_bytes_per_second(figures.bytes_per_second() +
+                                   static_cast<double>(counts.bytes) / series.measured_seconds);
+      ios.Add(stats);
+    }
   }
-  return iops;
+  figures.set_p50_ns(ios.Percentile(50));
+  figures.set_p99_ns(ios.Percentile(99));
+  figures.set_errors(static_cast<double>(errors_));
+  return figures;
 }
 
 }  // namespace lockstep::measure

@@ -138,8 +138,7 @@ class PhaseSeries {
   const Window& window() const { return window_; }
   // Failed operations of all kinds.
   uint64_t errors() const { return errors_; }
-  // I/Os per second, measured, each worker's over its own measured time; syncs are not I/Os.
-  double MeasuredIops() const;
+  v1::PhaseFigures Figures() const;
   std::vector<Rollup> Rollups() const { return rollups_.Take(); }
   // Intervals that one point of WorkerSeries::iops stands for.
   uint32_t points_step() const { return step_; }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,13 +33,20 @@ struct RunWorker {
   bool lost = false;
 };
 
+// One attempt of a phase.
 struct PhaseRecord {
-  uint32_t phase = 0;
+  uint32_t phase = 0;  // number in the run
   uint32_t attempt = 1;
   std::string name, kind, state, reason;
   int64_t interval_ns = 0;
   int64_t ramp_ns = 0;
-  int64_t go_ns = 0;  // controller's monotonic clock; 0 until go
+  int64_t go_ns = 0;         // controller's monotonic clock; 0 until go
+  v1::PhaseSpec spec;        // as it is run
+  uint32_t job_phase = 0;    // the phase of the job that it comes of
+  uint32_t step = 0;         // the point of that phase's curve
+  v1::PhaseFigures figures;  // once it has ended
+  // The interval at whose end the load was ended on all hosts, if it was before its time.
+  std::optional<uint32_t> end_of_load;
 };
 
 // A worker's clock as it was known at go.

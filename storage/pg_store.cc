@@ -443,11 +443,13 @@ absl::Status PgStore::BeginPhase(const std::string& run_id, const measure::Phase
                                  const std::vector<uint32_t>& workers) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     auto begun = connection->Query(
-        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns) "
-        "VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7) "
+        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns, "
+        "spec, "
+        "job_phase, step) VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7, $8, $9, $10) "
         "ON CONFLICT DO NOTHING",
         {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt), phase.name, phase.kind,
-         absl::StrCat(phase.interval_ns), absl::StrCat(phase.ramp_ns)});
+         absl::StrCat(phase.interval_ns), absl::StrCat(phase.ramp_ns), Json(phase.spec),
+         absl::StrCat(phase.job_phase), absl::StrCat(phase.step)});
     if (!begun.ok()) return begun.status();
     // done already, by a call whose answer was lost
     if (begun->affected() == 0) return absl::OkStatus();
@@ -509,13 +511,13 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
 
 absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                const std::string& state, const std::string& reason,
-                               const std::vector<measure::Rollup>& rollups, double measured_iops) {
+                               const std::vector<measure::Rollup>& rollups,
+                               const v1::PhaseFigures& figures) {
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
     auto ended = connection->Query(
-        "UPDATE phases SET state = $4, reason = $5, measured_iops = $6, ended_at = now() "
+        "UPDATE phases SET state = $4, reason = $5, figures = $6, ended_at = now() "
         "WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND ended_at IS NULL",
-        {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason,
-         absl::StrCat(measured_iops)});
+        {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason, Json(figures)});
     if (!ended.ok()) return ended.status();
     // done already, by a call whose answer was lost
     if (ended->affected() == 0) return absl::OkStatus();
@@ -538,6 +540,14 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
     return rows.empty() ? absl::OkStatus()
                         : connection->Copy("COPY latency_rollups FROM STDIN", rows.rows());
   });
+}
+
+absl::Status PgStore::CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                                      uint32_t interval) {
+  return Run(
+      "UPDATE phases SET end_of_load = $4 WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND "
+      "end_of_load IS NULL",
+      {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(interval)});
 }
 
 absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {

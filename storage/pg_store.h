@@ -63,7 +63,10 @@ class PgStore final : public Store {
                         const std::vector<measure::WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                         const std::string& state, const std::string& reason,
-                        const std::vector<measure::Rollup>& rollups, double measured_iops) override;
+                        const std::vector<measure::Rollup>& rollups,
+                        const v1::PhaseFigures& figures) override;
+  absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                               uint32_t interval) override;
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
   absl::Status ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
                              const TakeInterval& take) override;
@@ -134,5 +137,11 @@ inline constexpr char kRunColumns[] =
     "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
 absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row);
+inline constexpr char kPhaseColumns[] =
+    "phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0), spec, "
+    "job_phase, step, figures, end_of_load";
+// `job`: what a phase did that an older version has recorded.
+absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int row,
+                                                     const v1::JobSpec& job);
 
 }  // namespace lockstep::storage

@@ -106,23 +106,13 @@ class Loader {
   }
 
   absl::Status LoadPhases() {
-    auto rows = Query(
-        "SELECT DISTINCT ON (phase) phase, attempt, name, kind, state, reason, interval_ns, "
-        "ramp_ns, coalesce(go_ns, 0) "
-        "FROM phases WHERE run_id = $1 ORDER BY phase, attempt DESC");
+    auto rows = Query(absl::StrCat("SELECT DISTINCT ON (phase) ", kPhaseColumns,
+                                   " FROM phases WHERE run_id = $1 ORDER BY phase, attempt DESC"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      measure::PhaseData phase;
-      phase.phase.phase = static_cast<uint32_t>(rows->Int(i, 0));
-      phase.phase.attempt = static_cast<uint32_t>(rows->Int(i, 1));
-      phase.phase.name = rows->Text(i, 2);
-      phase.phase.kind = rows->Text(i, 3);
-      phase.phase.state = rows->Text(i, 4);
-      phase.phase.reason = rows->Text(i, 5);
-      phase.phase.interval_ns = rows->Int(i, 6);
-      phase.phase.ramp_ns = rows->Int(i, 7);
-      phase.phase.go_ns = rows->Int(i, 8);
-      data_.phases.push_back(std::move(phase));
+      auto record = ReadPhaseRecord(*rows, i, data_.run.job);
+      if (!record.ok()) return record.status();
+      data_.phases.push_back({*std::move(record), {}});
     }
     auto cursors =
         Query(Last("phase, worker_index, clock_offset_ns, clock_bound_ns", "cursors", "1, 2"));
@@ -279,6 +269,32 @@ absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row) 
   run.started_at = rows.Text(row, 9);
   run.ended_at = rows.Text(row, 10);
   return run;
+}
+
+absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int row,
+                                                     const v1::JobSpec& job) {
+  measure::PhaseRecord phase;
+  phase.phase = static_cast<uint32_t>(rows.Int(row, 0));
+  phase.attempt = static_cast<uint32_t>(rows.Int(row, 1));
+  phase.name = rows.Text(row, 2);
+  phase.kind = rows.Text(row, 3);
+  phase.state = rows.Text(row, 4);
+  phase.reason = rows.Text(row, 5);
+  phase.interval_ns = rows.Int(row, 6);
+  phase.ramp_ns = rows.Int(row, 7);
+  phase.go_ns = rows.Int(row, 8);
+  phase.job_phase = static_cast<uint32_t>(rows.Int(row, 10));
+  phase.step = static_cast<uint32_t>(rows.Int(row, 11));
+  if (!rows.Null(row, 13)) phase.end_of_load = static_cast<uint32_t>(rows.Int(row, 13));
+  if (absl::Status status = FromJson(rows.Text(row, 12), &phase.figures); !status.ok()) {
+    return status;
+  }
+  if (!rows.Null(row, 9)) {
+    if (absl::Status status = FromJson(rows.Text(row, 9), &phase.spec); !status.ok()) return status;
+  } else if (static_cast<int>(phase.phase) < job.phases_size()) {
+    phase.spec = job.phases(static_cast<int>(phase.phase));
+  }
+  return phase;
 }
 
 absl::StatusOr<measure::RunData> LoadRunData(PgConnection* connection, const std::string& run_id) {

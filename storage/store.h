@@ -34,10 +34,10 @@ struct ActiveRun {
   // The last attempt that was recorded; phase.state is empty when there is none.
   measure::PhaseRecord phase;
   int64_t go_wall_ns = 0;
-  std::vector<measure::WorkerClock> clocks;     // of its members, when T was committed
-  std::map<uint32_t, uint64_t> cursors;         // of its members
-  std::map<uint32_t, std::string> results;      // worker → error of its stored result
-  std::map<std::string, double> measured_iops;  // by phase name, of the phases that are done
+  std::vector<measure::WorkerClock> clocks;  // of its members, when T was committed
+  std::map<uint32_t, uint64_t> cursors;      // of its members
+  std::map<uint32_t, std::string> results;   // worker → error of its stored result
+  std::vector<measure::PhaseRecord> ended;   // the last attempt of each phase that has ended
 };
 
 // Places that a lost worker may still be writing to.
@@ -130,7 +130,11 @@ class Store {
   virtual absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                 const std::string& state, const std::string& reason,
                                 const std::vector<measure::Rollup>& rollups,
-                                double measured_iops) = 0;
+                                const v1::PhaseFigures& figures) = 0;
+  // The attempt's load ends at the end of this interval on all hosts: on disk before it is sent to
+  // anyone. Once for an attempt: a second call changes nothing.
+  virtual absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                                       uint32_t interval) = 0;
 
   // --- Samples. ---
   // Commits the batches in one transaction that moves each worker's cursor from first_sequence to

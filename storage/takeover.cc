@@ -37,25 +37,23 @@ absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
   return absl::OkStatus();
 }
 
-absl::Status LoadLastPhase(PgConnection* connection, ActiveRun* active) {
+absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
   auto rows = connection->Query(
-      "SELECT phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0), "
-      "coalesce((extract(epoch FROM go_at) * 1000000)::bigint * 1000, 0) "
-      "FROM phases WHERE run_id = $1 ORDER BY phase DESC, attempt DESC LIMIT 1",
+      absl::StrCat("SELECT DISTINCT ON (phase) ", kPhaseColumns,
+                   ", coalesce((extract(epoch FROM go_at) * 1000000)::bigint * 1000, 0) FROM "
+                   "phases WHERE run_id = $1 ORDER BY phase, attempt DESC"),
       {active->run.run_id});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return absl::OkStatus();
-  measure::PhaseRecord& phase = active->phase;
-  phase.phase = static_cast<uint32_t>(rows->Int(0, 0));
-  phase.attempt = static_cast<uint32_t>(rows->Int(0, 1));
-  phase.name = rows->Text(0, 2);
-  phase.kind = rows->Text(0, 3);
-  phase.state = rows->Text(0, 4);
-  phase.reason = rows->Text(0, 5);
-  phase.interval_ns = rows->Int(0, 6);
-  phase.ramp_ns = rows->Int(0, 7);
-  phase.go_ns = rows->Int(0, 8);
-  active->go_wall_ns = rows->Int(0, 9);
+  for (int i = 0; i < rows->rows(); ++i) {
+    auto record = ReadPhaseRecord(*rows, i, active->run.job);
+    if (!record.ok()) return record.status();
+    active->phase = *std::move(record);
+    const std::string& state = active->phase.state;
+    if (state != "arming" && state != "running") active->ended.push_back(active->phase);
+  }
+  const measure::PhaseRecord& phase = active->phase;
+  active->go_wall_ns = rows->Int(rows->rows() - 1, 14);
   auto cursors = connection->Query(
       "SELECT worker_index, clock_offset_ns, clock_bound_ns, sequence FROM cursors WHERE run_id = "
       "$1 AND phase = $2 AND attempt = $3",
@@ -73,13 +71,6 @@ absl::Status LoadLastPhase(PgConnection* connection, ActiveRun* active) {
   if (!results.ok()) return results.status();
   for (int i = 0; i < results->rows(); ++i) {
     active->results[static_cast<uint32_t>(results->Int(i, 0))] = results->Text(i, 1);
-  }
-  auto measured = connection->Query(
-      "SELECT name, measured_iops FROM phases WHERE run_id = $1 AND state = 'done'",
-      {active->run.run_id});
-  if (!measured.ok()) return measured.status();
-  for (int i = 0; i < measured->rows(); ++i) {
-    active->measured_iops[measured->Text(i, 0)] = measured->Real(i, 1);
   }
   return absl::OkStatus();
 }
@@ -102,7 +93,7 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
     active.ending_reason = rows->Text(i, 12);
     active.skip_cleanup = rows->Bool(i, 13);
     if (absl::Status status = LoadWorkers(connection, &active); !status.ok()) return status;
-    if (absl::Status status = LoadLastPhase(connection, &active); !status.ok()) return status;
+    if (absl::Status status = LoadPhases(connection, &active); !status.ok()) return status;
     list.push_back(std::move(active));
   }
   return list;

@@ -6,20 +6,9 @@
 #include "controller/plan/loads.h"
 
 namespace lockstep::controller {
-namespace {
-
-// Empty for a row whose phase the job does not have.
-v1::RunPhase LoadOfStored(const measure::RunData& data, const measure::PhaseData& phase) {
-  const auto index = static_cast<int>(phase.phase.phase);
-  return index < data.run.job.phases_size() ? LoadOf(data.run.job, data.run.job.phases(index))
-                                            : v1::RunPhase();
-}
-
-}  // namespace
-
 PhaseView::PhaseView(const measure::RunData& data, const measure::PhaseData& phase,
                      const measure::PhaseSeries& series)
-    : data_(data), phase_(phase), series_(series), load_(LoadOfStored(data, phase)) {}
+    : data_(data), phase_(phase), series_(series), load_(LoadOf(data.run.job, phase.phase.spec)) {}
 
 const measure::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
   for (const measure::RunWorker& worker : data_.workers) {

@@ -8,6 +8,7 @@
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/expectations.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/next_phase.h"
 
 namespace lockstep::controller {
 namespace {
@@ -99,7 +100,8 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   }
   // Expectations of phases that never came are not held either.
   int declared = 0;
-  for (const v1::PhaseSpec& phase : data.run.job.phases()) {
+  const v1::JobSpec steps = WithoutCurves(data.run.job);
+  for (const v1::PhaseSpec& phase : steps.phases()) {
     v1::PhaseReport probe;
     CheckExpectations(phase.run().expect(), false, &probe);
     declared += probe.expectations_size() + (phase.run().start_skew_limit_ns() > 0 ? 1 : 0);
@@ -115,10 +117,7 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
 }  // namespace
 
 absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadIntervals& read) {
-  const auto is_load = [&](const measure::PhaseData& phase) {
-    const auto index = static_cast<int>(phase.phase.phase);
-    return index < data.run.job.phases_size() && IsLoad(data.run.job.phases(index));
-  };
+  const auto is_load = [](const measure::PhaseData& phase) { return IsLoad(phase.phase.spec); };
   const auto loads = std::count_if(data.phases.begin(), data.phases.end(), is_load);
   v1::Report report;
   report.set_description(data.run.job.description());

@@ -62,6 +62,12 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
                         "the events say why they were given up",
                         view.phase().phase.attempt));
   }
+  if (view.phase().phase.end_of_load) {
+    report->add_remarks(
+        absl::StrFormat("the load was ended by command after interval %d, on all hosts, before its "
+                        "own end; the events say by whom",
+                        *view.phase().phase.end_of_load));
+  }
   if (report->workers_lost() != 0) {
     FindValid(view, report);
     AddDegraded(report);

@@ -31,6 +31,7 @@ struct Flags {
   std::string reason;
   std::vector<std::string> sets;
   bool now = false;
+  bool phase_only = false;
 };
 
 void AddFormat(CLI::App* command, Flags* flags, const std::vector<std::string>& formats) {
@@ -153,6 +154,7 @@ int Stop(const Context& context, const Flags& flags) {
   v1::StopRequest request;
   request.set_run_id(flags.run);
   request.set_now(flags.now);
+  request.set_phase_only(flags.phase_only);
   request.set_reason(flags.reason);
   v1::StopReply reply;
   const grpc::Status status = (*stub)->Stop(&call, request, &reply);
@@ -313,6 +315,10 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
   stop->get_option("RUN")->description(
       "The run's id or the start of one; last is the one run that is queued or in progress");
   stop->add_flag("--now", flags->now, "Only the brake: nothing is run any more, not even clean-up");
+  stop->add_flag("--phase", flags->phase_only,
+                 "Only the load that runs: it ends at one interval on all hosts, what it measured "
+                 "counts, and the run goes on with its next phase")
+      ->excludes("--now");
   stop->add_option("--reason", flags->reason, "Kept with the run");
   stop->footer("Example:\n  lockstep stop last --now --reason 'the SAN complains'");
   stop->callback([=] { *status = Stop(*context, *flags); });

@@ -17,6 +17,9 @@ RunMachine::RunMachine(RunPlan plan, ResumePoint from, common::Guards guards)
       from_(std::move(from)),
       phase_(from_.phase),
       attempt_(from_.attempt),
+      current_(from_.plan),
+      next_phase_(from_.reached == ResumePoint::Reached::kNothing ? 0 : from_.phase + 1),
+      end_of_load_(from_.end_of_load),
       lost_(from_.lost),
       degraded_(from_.degraded),
       skip_cleanup_(from_.skip_cleanup),
@@ -28,9 +31,9 @@ RunMachine::RunMachine(RunPlan plan, ResumePoint from, common::Guards guards)
 }
 
 const char* RunMachine::stage() const {
-  static constexpr const char* kNames[] = {"idle",       "recording", "arming",
-                                           "committing", "running",   "stopping",
-                                           "closing",    "rejoining", "over"};
+  static constexpr const char* kNames[] = {"idle",       "planning", "recording", "arming",
+                                           "committing", "running",  "stopping",  "closing",
+                                           "rejoining",  "over"};
   return kNames[static_cast<int>(stage_)];
 }
 
@@ -61,16 +64,42 @@ void RunMachine::On(const event::Begin&) {
   if (from_.reached == ResumePoint::Reached::kNothing && !end_state_.empty()) {
     return EndAs(end_state_, end_reason_);
   }
-  if (from_.reached == ResumePoint::Reached::kNothing) return StartPhase(0, 1);
+  if (from_.reached == ResumePoint::Reached::kNothing) return PlanNext();
   Resume();
+}
+
+void RunMachine::PlanNext() {
+  stage_ = Stage::kPlanning;
+  Do(action::PlanNext{!end_state_.empty()});
+}
+
+void RunMachine::On(const event::Planned& e) {
+  if (stage_ != Stage::kPlanning) return;
+  if (!e.error.empty()) {
+    Do(action::Note{"error", "", e.error});
+    Remember("failed", e.error);
+    return skip_cleanup_ ? EndRun() : PlanNext();
+  }
+  const bool may_return =
+      plan_.on_worker_loss == LossPolicy::kRetry && !lost_.empty() && end_state_.empty();
+  if (!e.next.has_value() || (members_.empty() && !may_return)) return EndRun();
+  // The run was told to end while this was being planned.
+  if (!end_state_.empty() && e.next->kind != PhaseKind::kCleanup) return AfterPhase();
+  current_ = *e.next;
+  StartOrRejoin(next_phase_, 1);
+}
+
+void RunMachine::EndRun() {
+  stage_ = Stage::kOver;
+  Do(action::EndRun{end_state_.empty() ? "done" : end_state_, end_reason_, degraded_});
 }
 
 // What the store knows of the last attempt says where to go on.
 void RunMachine::Resume() {
   // That a worker was lost may have been stored, and what followed from it not.
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
-  const bool nothing_missing = from_.reached == ResumePoint::Reached::kClosed &&
-                               !from_.closed_void && phase_ + 1 == plan_.phases.size();
+  const bool nothing_missing =
+      from_.reached == ResumePoint::Reached::kClosed && !from_.must_be_repeated && current_.last;
   const bool goes_on = plan_.on_worker_loss == LossPolicy::kRetry ||
                        (plan_.on_worker_loss == LossPolicy::kContinue && enough);
   if (!lost_.empty() && !goes_on && !nothing_missing) {
@@ -80,14 +109,14 @@ void RunMachine::Resume() {
     case ResumePoint::Reached::kNothing:
       return;
     case ResumePoint::Reached::kClosed:
-      if (from_.closed_void) void_reason_ = "repeated";
+      if (from_.must_be_repeated) repeat_reason_ = "repeated";
       return AfterPhase();
     case ResumePoint::Reached::kRecorded:
       // No T was in the store, so nobody has begun: whoever is armed is told to forget it.
       outstanding_ = members_;
       for (const auto& [worker, error] : from_.stored) outstanding_.erase(worker);
-      void_reason_ = "the controller was replaced before the start";
-      StopAll(void_reason_);
+      repeat_reason_ = "the controller was replaced before the start";
+      StopAll(repeat_reason_);
       return CheckComplete();
     case ResumePoint::Reached::kGone:
       gone_ = true;
@@ -98,16 +127,16 @@ void RunMachine::Resume() {
       }
       stage_ = Stage::kRunning;
       for (const auto& [worker, error] : from_.stored) {
-        if (!error.empty()) Broken(worker, "", error);
+        if (!error.empty()) WorkerFailed(worker, "", error);
       }
       if (stage_ == Stage::kRunning && !end_state_.empty()) StopAll(end_reason_);
       for (uint32_t worker : from_.members) {
         const bool missing = lost_.count(worker) != 0 && from_.stored.count(worker) == 0;
         if (missing && stage_ == Stage::kRunning && plan_.on_worker_loss == LossPolicy::kRetry) {
-          Void(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
+          RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
         }
       }
-      if (stage_ == Stage::kRunning) SetDeadline(plan_.phases[phase_].run_deadline_ns);
+      if (stage_ == Stage::kRunning) SetDeadline(current_.run_deadline_ns);
       return CheckComplete();
   }
 }
@@ -115,9 +144,11 @@ void RunMachine::Resume() {
 void RunMachine::StartPhase(uint32_t phase, uint32_t attempt) {
   phase_ = phase;
   attempt_ = attempt;
-  gone_ = false;
+  next_phase_ = phase + 1;
+  gone_ = ends_load_ = false;
+  end_of_load_.reset();
   lost_since_start_ = false;
-  void_reason_.clear();
+  repeat_reason_.clear();
   armed_.clear();
   unassigned_.clear();
   doing_.clear();
@@ -148,19 +179,19 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
   stage_ = Stage::kRejoining;
   Do(action::Note{
       "warning", "",
-      absl::StrCat("waiting for lost workers before phase ", plan_.phases[phase_].name,
+      absl::StrCat("waiting for lost workers before phase ", current_.name,
                    attempt_ > 1 ? " is begun again: " : " is begun: ", NamesOf(lost_))});
   SetDeadline(plan_.rejoin_ns);
 }
 
 void RunMachine::On(const event::PhaseRecorded&) {
   if (stage_ != Stage::kRecording) return;
-  if (!end_state_.empty() && plan_.phases[phase_].kind != PhaseKind::kCleanup) {
+  if (!end_state_.empty() && current_.kind != PhaseKind::kCleanup) {
     outstanding_.clear();
     return Close();
   }
   if (end_state_.empty() && plan_.on_worker_loss == LossPolicy::kRetry && lost_since_start_) {
-    void_reason_ = "a worker was lost before the phase was assigned";
+    repeat_reason_ = "a worker was lost before the phase was assigned";
     outstanding_.clear();
     return Close();
   }
@@ -190,16 +221,16 @@ void RunMachine::On(const event::GoCommitted&) {
   stage_ = Stage::kRunning;
   gone_ = true;
   Do(action::SendGo{Members()});
-  SetDeadline(plan_.phases[phase_].run_deadline_ns);
+  SetDeadline(current_.run_deadline_ns);
   CheckComplete();
 }
 
 // A worker's part of the phase failed.
-void RunMachine::Broken(uint32_t worker, const std::string& how, const std::string& error) {
+void RunMachine::WorkerFailed(uint32_t worker, const std::string& how, const std::string& error) {
   Do(action::Note{"error", plan_.hosts[worker],
-                  absl::StrCat("phase ", plan_.phases[phase_].name, how, ": ", error)});
-  const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name, how, " on ",
-                                          plan_.hosts[worker], ": ", error);
+                  absl::StrCat("phase ", current_.name, how, ": ", error)});
+  const std::string reason =
+      absl::StrCat("phase ", current_.name, how, " on ", plan_.hosts[worker], ": ", error);
   if (CleansAlone()) {
     Remember("failed", reason);
   } else {
@@ -210,14 +241,14 @@ void RunMachine::Broken(uint32_t worker, const std::string& how, const std::stri
 void RunMachine::On(const event::Failed& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   // What a worker says of a phase that is being given up anyway is no failure of the job.
-  if (void_reason_.empty()) Broken(e.worker, " failed", e.reason);
+  if (repeat_reason_.empty()) WorkerFailed(e.worker, " failed", e.reason);
   CheckComplete();
 }
 
 void RunMachine::On(const event::NotStarted& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   if (AtWork()) {
-    Void(absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: ", e.reason));
+    RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[e.worker], " did not start: ", e.reason));
   }
   CheckComplete();
 }
@@ -225,7 +256,7 @@ void RunMachine::On(const event::NotStarted& e) {
 void RunMachine::On(const event::ResultStored& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   delivered_.insert(e.worker);
-  if (!e.error.empty() && void_reason_.empty()) Broken(e.worker, "", e.error);
+  if (!e.error.empty() && repeat_reason_.empty()) WorkerFailed(e.worker, "", e.error);
   CheckComplete();
 }
 
@@ -239,7 +270,7 @@ void RunMachine::On(const event::Lost& e) {
   lost_.insert(e.worker);
   lost_since_start_ = true;
   std::string reason = absl::StrCat("worker on ", plan_.hosts[e.worker], " was lost in phase ",
-                                    plan_.phases[phase_].name, ": ", e.reason);
+                                    current_.name, ": ", e.reason);
   Do(action::Note{"error", plan_.hosts[e.worker], reason});
   Do(action::RecordLost{e.worker, e.reason});
   const bool retry = plan_.on_worker_loss == LossPolicy::kRetry;
@@ -248,10 +279,9 @@ void RunMachine::On(const event::Lost& e) {
   // Lost after the last phase's result was stored: nothing is missing.
   const bool all_delivered =
       stage_ == Stage::kClosing || (stage_ == Stage::kRunning && outstanding_.empty());
-  const bool owes_nothing =
-      !owed && void_reason_.empty() && all_delivered && phase_ + 1 == plan_.phases.size();
+  const bool owes_nothing = !owed && repeat_reason_.empty() && all_delivered && current_.last;
   if (retry && end_state_.empty()) {
-    if (AtWork() && owed) Void(reason);
+    if (AtWork() && owed) RepeatAttempt(reason);
   } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
     if (plan_.on_worker_loss == LossPolicy::kContinue) {
       absl::StrAppend(&reason, "; ", members_.size(), " are left, min_hosts is ",
@@ -296,8 +326,8 @@ void RunMachine::On(const event::Attached& e) {
     said_idle_.insert(e.worker);
     if (delivered_.count(e.worker) != 0) return CheckComplete();
   }
-  if (stage_ == Stage::kIdle || stage_ == Stage::kRejoining || stage_ == Stage::kRecording ||
-      stage_ == Stage::kClosing) {
+  if (stage_ == Stage::kIdle || stage_ == Stage::kPlanning || stage_ == Stage::kRejoining ||
+      stage_ == Stage::kRecording || stage_ == Stage::kClosing) {
     if (busy && !e.this_phase) Do(action::StopNow{{e.worker}, "another controller's phase"});
     return;
   }
@@ -312,16 +342,21 @@ void RunMachine::On(const event::Attached& e) {
     if (e.state == State::kIdle && !e.this_phase) Do(action::Assign{phase_, attempt_, {e.worker}});
   } else if (stage_ == Stage::kRunning) {
     if (e.state == State::kArmed && e.go_is_late) {
-      return Void(absl::StrCat("worker on ", plan_.hosts[e.worker],
-                               " did not start: the go was lost with its connection"));
+      return RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[e.worker],
+                                        " did not start: the go was lost with its connection"));
     }
-    if (e.state == State::kArmed) return Do(action::SendGo{{e.worker}});
+    if (e.state == State::kArmed) {
+      Do(action::SendGo{{e.worker}});
+      if (end_of_load_) Do(action::SendEndOfLoad{{e.worker}, *end_of_load_});
+      return;
+    }
     if (!busy && !e.this_phase) {
       return On(event::NotStarted{e.worker, "it does not know the phase"});
     }
+    if (end_of_load_) Do(action::SendEndOfLoad{{e.worker}, *end_of_load_});
   } else if (stage_ == Stage::kStopping) {
     if (busy) {
-      return Do(action::StopNow{{e.worker}, void_reason_.empty() ? end_reason_ : void_reason_});
+      return Do(action::StopNow{{e.worker}, repeat_reason_.empty() ? end_reason_ : repeat_reason_});
     }
     if (!e.this_phase) return On(event::Idle{e.worker, false, true});
   }
@@ -351,8 +386,20 @@ void RunMachine::On(const event::Stop& e) {
   CheckComplete();
 }
 
+void RunMachine::On(const event::EndLoad&) {
+  if (stage_ != Stage::kRunning || current_.kind != PhaseKind::kRun || ends_load_) return;
+  ends_load_ = true;
+  if (!end_of_load_) Do(action::CommitEndOfLoad{phase_, attempt_});
+}
+
+void RunMachine::On(const event::EndOfLoadCommitted& e) {
+  if (stage_ != Stage::kRunning || end_of_load_) return;
+  end_of_load_ = e.interval;
+  Do(action::SendEndOfLoad{Members(), e.interval});
+}
+
 bool RunMachine::CleansAlone() const {
-  return stage_ == Stage::kRunning && plan_.phases[phase_].kind == PhaseKind::kCleanup;
+  return stage_ == Stage::kRunning && current_.kind == PhaseKind::kCleanup;
 }
 
 void RunMachine::Remember(const std::string& state, const std::string& reason) {
@@ -372,25 +419,23 @@ void RunMachine::StopAll(const std::string& reason) {
 
 void RunMachine::EndAs(const std::string& state, const std::string& reason) {
   Remember(state, reason);
-  if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording) {
+  if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording ||
+      stage_ == Stage::kPlanning) {
     return;
   }
-  if (stage_ == Stage::kIdle) {
-    stage_ = Stage::kOver;
-    return Do(action::EndRun{end_state_, end_reason_, degraded_});
-  }
+  if (stage_ == Stage::kIdle) return EndRun();
   if (stage_ == Stage::kRejoining) return AfterPhase();
   StopAll(reason);
 }
 
-void RunMachine::Void(const std::string& reason) {
+void RunMachine::RepeatAttempt(const std::string& reason) {
   if (attempt_ >= kMaxAttempts) {
     return EndAs("aborted",
                  absl::StrCat(reason, " (attempt ", attempt_, " of ", kMaxAttempts, ")"));
   }
-  void_reason_ = reason;
+  repeat_reason_ = reason;
   Do(action::Note{"warning", "",
-                  absl::StrCat("phase ", plan_.phases[phase_].name, " is begun again: ", reason)});
+                  absl::StrCat("phase ", current_.name, " is begun again: ", reason)});
   StopAll(reason);
 }
 
@@ -410,7 +455,7 @@ void RunMachine::On(const event::Deadline& e) {
   std::set<uint32_t> missing = outstanding_;
   if (stage_ == Stage::kArming) {
     for (uint32_t worker : armed_) missing.erase(worker);
-    const std::string reason = absl::StrCat("phase ", plan_.phases[phase_].name,
+    const std::string reason = absl::StrCat("phase ", current_.name,
                                             ": not armed before the deadline: ", NamesOf(missing));
     if (!Cleans() || armed_.empty()) {
       EndAs("failed", reason);
@@ -430,8 +475,8 @@ void RunMachine::On(const event::Deadline& e) {
       CheckArmed();
     }
   } else if (stage_ == Stage::kRunning) {
-    EndAs("failed", absl::StrCat("phase ", plan_.phases[phase_].name,
-                                 ": no result before the deadline from ", NamesOf(missing)));
+    EndAs("failed", absl::StrCat("phase ", current_.name, ": no result before the deadline from ",
+                                 NamesOf(missing)));
   } else if (stage_ == Stage::kStopping) {
     Do(action::Note{"error", "", absl::StrCat("no answer to the stop from ", NamesOf(missing))});
     for (uint32_t worker : missing) {
@@ -474,9 +519,9 @@ void RunMachine::Close() {
   if (!end_state_.empty() && (stage_ == Stage::kStopping || stage_ == Stage::kRecording)) {
     state = end_state_;
     reason = end_reason_;
-  } else if (!void_reason_.empty()) {
+  } else if (!repeat_reason_.empty()) {
     state = "void";
-    reason = void_reason_;
+    reason = repeat_reason_;
   }
   stage_ = Stage::kClosing;
   ++token_;  // deadlines set so far mean nothing any more
@@ -489,23 +534,11 @@ void RunMachine::On(const event::PhaseClosed&) {
 
 void RunMachine::AfterPhase() {
   ++token_;
-  if (end_state_.empty() && !void_reason_.empty()) return StartOrRejoin(phase_, attempt_ + 1);
-  uint32_t next = phase_ + 1;
-  if (!end_state_.empty()) {
-    // What prepare made is removed also when the run did not go well, unless everything was to stop
-    // at once.
-    while (next < plan_.phases.size() &&
-           (skip_cleanup_ || plan_.phases[next].kind != PhaseKind::kCleanup)) {
-      ++next;
-    }
-  }
-  const bool may_return =
-      plan_.on_worker_loss == LossPolicy::kRetry && !lost_.empty() && end_state_.empty();
-  if (next < plan_.phases.size() && (!members_.empty() || may_return)) {
-    return StartOrRejoin(next, 1);
-  }
-  stage_ = Stage::kOver;
-  Do(action::EndRun{end_state_.empty() ? "done" : end_state_, end_reason_, degraded_});
+  if (end_state_.empty() && !repeat_reason_.empty()) return StartOrRejoin(phase_, attempt_ + 1);
+  // What prepare made is removed also when the run did not go well, unless everything was to stop
+  // at once.
+  if (!end_state_.empty() && skip_cleanup_) return EndRun();
+  PlanNext();
 }
 
 }  // namespace lockstep::controller

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <variant>
@@ -15,11 +16,13 @@ namespace lockstep::controller {
 // database; whoever owns it carries the actions out, in order, and reports what became of them as
 // events.
 //
-// A phase goes: record → assign → armed by all → commit go → send go → results stored from all →
-// close. Anything that fails leads to a stop of all workers, whose answers are waited for before
-// the phase is closed. A phase whose attempt came to nothing through no fault of the job (its
-// controller was replaced before the start, a go came too late, or a worker was lost under the
-// policy `retry`) is stopped the same way and begun again as another attempt.
+// A phase goes: plan → record → assign → armed by all → commit go → send go → results stored from
+// all → close. Which phase comes next may depend on what was measured, so it is asked for each time
+// (PlanNext), and planned outside by a pure function. Anything that fails leads to a stop of all
+// workers, whose answers are waited for before the phase is closed. A phase whose attempt came to
+// nothing through no fault of the job (its controller was replaced before the start, a go came too
+// late, or a worker was lost under the policy `retry`) is stopped the same way and begun again as
+// another attempt.
 
 enum class LossPolicy { kAbort, kContinue, kRetry };
 enum class PhaseKind { kPrepare, kRun, kCleanup };
@@ -29,10 +32,11 @@ struct PhasePlan {
   PhaseKind kind = PhaseKind::kRun;
   // From go to the last result, nanoseconds.
   int64_t run_deadline_ns = 0;
+  // No phase follows it, whatever it measures.
+  bool last = false;
 };
 
 struct RunPlan {
-  std::vector<PhasePlan> phases;
   std::vector<std::string> hosts;  // names of the workers' hosts, by worker index
   LossPolicy on_worker_loss = LossPolicy::kAbort;
   uint32_t min_hosts = 1;
@@ -51,7 +55,10 @@ struct ResumePoint {
   Reached reached = Reached::kNothing;
   uint32_t phase = 0;
   uint32_t attempt = 1;
-  bool closed_void = false;  // kClosed: the attempt is to be repeated
+  PhasePlan plan;                 // of that phase
+  bool must_be_repeated = false;  // kClosed: the attempt came to nothing
+  // kGone: the interval at whose end the load ends on all hosts, if that was decided.
+  std::optional<uint32_t> end_of_load;
   // kGone: workers whose result is stored, and its error
   std::map<uint32_t, std::string> stored;
   std::set<uint32_t> members;  // kGone: who took part in the attempt
@@ -64,6 +71,12 @@ struct ResumePoint {
 
 namespace event {
 struct Begin {};
+// In answer to PlanNext: the next phase, or none when there is no more. With an error the run has
+// failed.
+struct Planned {
+  std::optional<PhasePlan> next;
+  std::string error;
+};
 struct PhaseRecorded {};
 struct Armed {
   uint32_t worker;
@@ -124,17 +137,30 @@ struct Stop {
   std::string reason;
   bool now;
 };
+// The load that runs is to end before its time, at the end of one interval on all hosts; what it
+// measured counts, and the run goes on.
+struct EndLoad {};
+// That interval is in the store.
+struct EndOfLoadCommitted {
+  uint32_t interval;
+};
 struct Deadline {
   uint64_t token;
 };
 struct PhaseClosed {};
 }  // namespace event
-using Event = std::variant<event::Begin, event::PhaseRecorded, event::Armed, event::GoCommitted,
-                           event::Failed, event::NotStarted, event::ResultStored, event::Lost,
-                           event::Rejoined, event::Attached, event::Idle, event::Doing, event::Stop,
-                           event::Deadline, event::PhaseClosed>;
+using Event = std::variant<event::Begin, event::Planned, event::PhaseRecorded, event::Armed,
+                           event::GoCommitted, event::Failed, event::NotStarted,
+                           event::ResultStored, event::Lost, event::Rejoined, event::Attached,
+                           event::Idle, event::Doing, event::Stop, event::EndLoad,
+                           event::EndOfLoadCommitted, event::Deadline, event::PhaseClosed>;
 
 namespace action {
+// Plan the next phase, then report Planned. With `cleanup_only` the run is ending: what is left is
+// to clean up.
+struct PlanNext {
+  bool cleanup_only;
+};
 struct RecordPhase {
   uint32_t phase;
   uint32_t attempt;
@@ -154,6 +180,16 @@ struct CommitGo {
 struct SendGo {
   std::vector<uint32_t> workers;
 };
+// Choose the interval at whose end the load ends on all hosts, commit it to the store, then report
+// EndOfLoadCommitted.
+struct CommitEndOfLoad {
+  uint32_t phase;
+  uint32_t attempt;
+};
+struct SendEndOfLoad {
+  std::vector<uint32_t> workers;
+  uint32_t interval;
+};
 struct StopNow {
   std::vector<uint32_t> workers;
   std::string reason;
@@ -164,7 +200,7 @@ struct SetDeadline {
   uint64_t token;
   int64_t after_ns;
 };
-// `state`: done, void (another attempt follows), or how the run ends.
+// `state`: done, void (it came to nothing: another attempt follows), or how the run ends.
 struct ClosePhase {
   uint32_t phase;
   uint32_t attempt;
@@ -196,9 +232,10 @@ struct EndRun {
 };
 }  // namespace action
 using Action =
-    std::variant<action::RecordPhase, action::Assign, action::CommitGo, action::SendGo,
-                 action::StopNow, action::SetDeadline, action::ClosePhase, action::Note,
-                 action::RecordLost, action::RecordBack, action::RecordEnding, action::EndRun>;
+    std::variant<action::PlanNext, action::RecordPhase, action::Assign, action::CommitGo,
+                 action::SendGo, action::CommitEndOfLoad, action::SendEndOfLoad, action::StopNow,
+                 action::SetDeadline, action::ClosePhase, action::Note, action::RecordLost,
+                 action::RecordBack, action::RecordEnding, action::EndRun>;
 
 class RunMachine {
  public:
@@ -218,14 +255,18 @@ class RunMachine {
   // T is in the store, and may have been sent.
   bool gone() const { return gone_; }
   bool committing() const { return stage_ == Stage::kCommitting; }
+  // T is in the store, and nobody was told to stop.
+  bool running() const { return stage_ == Stage::kRunning; }
   // The deadline that runs is one for results, or for answers to a stop.
   bool awaits_results() const { return stage_ == Stage::kRunning || stage_ == Stage::kStopping; }
-  // idle, recording, arming, committing, running, stopping, closing, rejoining, over: for people.
+  // idle, planning, recording, arming, committing, running, stopping, closing, rejoining, over: for
+  // people.
   const char* stage() const;
 
  private:
   enum class Stage {
     kIdle,
+    kPlanning,
     kRecording,
     kArming,
     kCommitting,
@@ -237,6 +278,7 @@ class RunMachine {
   };
 
   void On(const event::Begin&);
+  void On(const event::Planned& e);
   void On(const event::PhaseRecorded&);
   void On(const event::Armed& e);
   void On(const event::GoCommitted&);
@@ -249,9 +291,12 @@ class RunMachine {
   void On(const event::Idle& e);
   void On(const event::Doing& e) { doing_[e.worker] = e.what; }
   void On(const event::Stop& e);
+  void On(const event::EndLoad&);
+  void On(const event::EndOfLoadCommitted& e);
   void On(const event::Deadline& e);
   void On(const event::PhaseClosed&);
 
+  void PlanNext();
   void StartPhase(uint32_t phase, uint32_t attempt);
   void StartOrRejoin(uint32_t phase, uint32_t attempt);
   void TakeBack(uint32_t worker);
@@ -262,20 +307,21 @@ class RunMachine {
   bool AwaitsIdle() const;
   // In a cleanup phase that runs, one worker's failure does not keep the others from cleaning up.
   bool CleansAlone() const;
-  bool Cleans() const { return AtWork() && plan_.phases[phase_].kind == PhaseKind::kCleanup; }
-  void Broken(uint32_t worker, const std::string& how, const std::string& error);
+  bool Cleans() const { return AtWork() && current_.kind == PhaseKind::kCleanup; }
+  void WorkerFailed(uint32_t worker, const std::string& how, const std::string& error);
   // How the run will end; the first reason stays.
   void Remember(const std::string& state, const std::string& reason);
   // The run ends as `state`: remembers it and stops what runs.
   void EndAs(const std::string& state, const std::string& reason);
   // This attempt comes to nothing, and another one follows.
-  void Void(const std::string& reason);
+  void RepeatAttempt(const std::string& reason);
   void StopAll(const std::string& reason);
   bool AtWork() const {
     return stage_ == Stage::kArming || stage_ == Stage::kCommitting || stage_ == Stage::kRunning;
   }
   void Close();
   void AfterPhase();
+  void EndRun();
   void SetDeadline(int64_t after_ns);
   std::string NamesOf(const std::set<uint32_t>& workers) const;
   std::vector<uint32_t> Members() const { return {members_.begin(), members_.end()}; }
@@ -290,7 +336,11 @@ class RunMachine {
   Stage stage_ = Stage::kIdle;
   uint32_t phase_ = 0;
   uint32_t attempt_ = 1;
+  PhasePlan current_;        // of that phase
+  uint32_t next_phase_ = 0;  // the number that the next planned phase gets
   bool gone_ = false;
+  bool ends_load_ = false;               // EndLoad came in this attempt
+  std::optional<uint32_t> end_of_load_;  // as the store has it
   std::set<uint32_t> members_;
   std::set<uint32_t> lost_;
   std::set<uint32_t> written_off_;  // lost workers that were waited for in vain
@@ -306,8 +356,8 @@ class RunMachine {
   uint64_t token_ = 0;
   bool degraded_ = false;
   bool skip_cleanup_ = false;
-  std::string void_reason_;  // empty unless this attempt is to be repeated
-  std::string end_state_;    // empty while all is well
+  std::string repeat_reason_;  // empty unless this attempt is to be repeated
+  std::string end_state_;      // empty while all is well
   std::string end_reason_;
   std::vector<Action> actions_;
 };

@@ -120,24 +120,9 @@ std::vector<std::string> DevicesToSample(const SettledRun& run,
   return devices;
 }
 
-// Of the workload over all its hosts; 0 for a closed loop.
-absl::StatusOr<double> RateOf(const SettledRun& run, const v1::Workload& workload) {
-  if (!workload.has_open_loop()) return 0;
-  const v1::OpenLoop& loop = workload.open_loop();
-  if (!loop.has_measured()) return loop.rate_per_second();
-  const auto found = run.measured_iops.find(loop.measured().phase());
-  if (found == run.measured_iops.end() || !(found->second > 0)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("workload ", workload.name(), ": phase ", loop.measured().phase(),
-                     " reached no IOPS that its rate could be a share of"));
-  }
-  return found->second * (loop.measured().share_ratio() == 0 ? 1 : loop.measured().share_ratio());
-}
-
-absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index,
+absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, uint32_t phase_index,
                              const std::vector<uint32_t>& members,
                              std::vector<v1::Assignment>* assignments) {
-  const v1::PhaseSpec& spec = run.job.phases(static_cast<int>(phase_index));
   const v1::RunPhase phase = LoadOf(run.job, spec);
   std::vector<PlanWorker> fleet;
   for (uint32_t member : members) fleet.push_back(run.workers[member]);
@@ -150,8 +135,7 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index,
           absl::StrCat("workload ", workload.name(), ": ", std::string(chosen.status().message())));
     }
     const uint64_t count = chosen->size();
-    const auto rate = RateOf(run, workload);
-    if (!rate.ok()) return rate.status();
+    const double rate = workload.open_loop().rate_per_second();  // 0 in a closed loop
     // The same job seed puts popular blocks in the same places in every phase.
     const uint64_t common_seed = common::DeriveSeed(run.seed, 1000000 + static_cast<uint64_t>(w));
     for (uint64_t i = 0; i < count; ++i) {
@@ -172,7 +156,7 @@ absl::Status AssignWorkloads(const SettledRun& run, uint32_t phase_index,
       out->set_seed(common::DeriveSeed(common::DeriveSeed(run.seed, phase_index * 1000 + w),
                                        members[(*chosen)[i]]));
       out->set_common_seed(common_seed);
-      out->set_rate_per_second(*rate / static_cast<double>(count));
+      out->set_rate_per_second(rate / static_cast<double>(count));
       out->set_max_iops(workload.max_iops() / static_cast<double>(count));
       out->set_max_throughput_bytes_per_second(workload.max_throughput_bytes_per_second() /
                                                static_cast<double>(count));
@@ -216,9 +200,9 @@ int64_t PhaseDeadlineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
 }
 
 absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run,
+                                                            const v1::PhaseSpec& phase,
                                                             uint32_t phase_index, uint32_t attempt,
                                                             const std::vector<uint32_t>& members) {
-  const v1::PhaseSpec& phase = run.job.phases(static_cast<int>(phase_index));
   const v1::RunPhase load = LoadOf(run.job, phase);
   const std::vector<uint32_t> targets = TargetsOf(run.job, phase);
   std::vector<v1::Assignment> assignments;
@@ -256,7 +240,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     assignments.push_back(std::move(out));
   }
   if (IsLoad(phase)) {
-    if (absl::Status status = AssignWorkloads(run, phase_index, members, &assignments);
+    if (absl::Status status = AssignWorkloads(run, phase, phase_index, members, &assignments);
         !status.ok()) {
       return status;
     }

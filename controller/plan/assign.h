@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -18,16 +17,14 @@ struct SettledRun {
   v1::JobSpec job;  // defaults filled in, valid
   uint64_t seed = 0;
   std::vector<PlanWorker> workers;  // by worker index, inspected
-  // IOPS that the phases so far have reached, by their names: what open loops of measured rate go
-  // by.
-  std::map<std::string, double> measured_iops;
 };
 
-// What each member of a phase is to do, in the order of `members` (worker indices). Slices, seeds
-// and shares of limits depend only on the arguments. A workload whose host selector matches no
-// member fails, and one whose rate is a share of what no phase has reached.
-absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run, uint32_t phase,
-                                                            uint32_t attempt,
+// What each member of a phase is to do, in the order of `members` (worker indices). `phase` is the
+// phase's number in the run, `spec` what it does (NextPhase). Slices, seeds and shares of limits
+// depend only on the arguments. A workload whose host selector matches no member fails.
+absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run,
+                                                            const v1::PhaseSpec& spec,
+                                                            uint32_t phase, uint32_t attempt,
                                                             const std::vector<uint32_t>& members);
 
 // How long a phase may last from T to the last I/O submitted, nanoseconds. Workers enforce it.

@@ -115,31 +115,4 @@ int64_t SmallestBlock(const v1::Workload& w) {
   return smallest;
 }
 
-void ExpandCurves(v1::JobSpec* job) {
-  google::protobuf::RepeatedPtrField<v1::PhaseSpec> phases;
-  for (const v1::PhaseSpec& phase : job->phases()) {
-    if (!phase.has_run() || !phase.run().has_curve()) {
-      *phases.Add() = phase;
-      continue;
-    }
-    for (double share : phase.run().curve().share_ratio()) {
-      v1::PhaseSpec* step = phases.Add();
-      *step = phase;
-      step->set_name(absl::StrFormat("%s %g %%", phase.name(), 100 * share));
-      step->mutable_run()->clear_curve();
-      for (v1::Workload& w : *step->mutable_run()->mutable_workloads()) {
-        if (!w.has_open_loop()) continue;
-        v1::OpenLoop* loop = w.mutable_open_loop();
-        if (loop->has_measured()) {
-          const double of = loop->measured().share_ratio();
-          loop->mutable_measured()->set_share_ratio((of == 0 ? 1 : of) * share);
-        } else {
-          loop->set_rate_per_second(loop->rate_per_second() * share);
-        }
-      }
-    }
-  }
-  job->mutable_phases()->Swap(&phases);
-}
-
 }  // namespace lockstep::controller

@@ -22,10 +22,6 @@ void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 int64_t LargestBlock(const v1::Workload& workload);
 int64_t SmallestBlock(const v1::Workload& workload);
 
-// Replaces each phase that has a curve by one phase for each of its shares. Call once, on a valid
-// job.
-void ExpandCurves(v1::JobSpec* job);
-
 // Index of the target of this name; -1 when there is none.
 int FindTarget(const v1::JobSpec& job, const std::string& name);
 

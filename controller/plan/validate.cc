@@ -8,6 +8,7 @@
 #include "common/limits.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/workload_rules.h"
 #include "proto/fields.h"
@@ -121,9 +122,9 @@ class Checker {
       CheckPhase(absl::StrCat("phases[", i, "]"), job_.phases(i));
       // A curve becomes a phase for each of its shares.
       if (!job_.phases(i).run().has_curve()) continue;
-      v1::JobSpec steps;
-      *steps.add_phases() = job_.phases(i);
-      ExpandCurves(&steps);
+      v1::JobSpec curve;
+      *curve.add_phases() = job_.phases(i);
+      const v1::JobSpec steps = WithoutCurves(curve);
       for (const v1::PhaseSpec& step : steps.phases()) {
         if (!names.insert(step.name()).second) {
           Add(absl::StrCat("phases[", i, "].run.curve.share"),

@@ -10,6 +10,7 @@
 #include "controller/analysis/describe.h"
 #include "controller/fleet/control_stream.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/next_phase.h"
 #include "controller/plan/validate.h"
 #include "controller/service/deliver_stream.h"
 #include "controller/service/reports.h"
@@ -50,9 +51,8 @@ grpc::Status Settle(v1::JobSpec* job) {
   if (const std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) {
     return Invalid(problems);
   }
-  ExpandCurves(job);
   // A curve makes phases, and shares make rates.
-  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) {
+  if (const std::vector<v1::Problem> beyond = CheckLimits(WithoutCurves(*job)); !beyond.empty()) {
     return Invalid(beyond);
   }
   return grpc::Status::OK;
@@ -174,7 +174,8 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
     parts_.coordinator->Plan(*job, [answer, job, reply](v1::PlanReply planned) {
       *reply = std::move(planned);
       for (const std::string& warning : Warnings(*job)) reply->add_warnings(warning);
-      for (const v1::PhaseSpec& phase : job->phases()) {
+      const v1::JobSpec steps = WithoutCurves(*job);
+      for (const v1::PhaseSpec& phase : steps.phases()) {
         v1::PlannedPhase* line = reply->add_phases();
         line->set_name(phase.name());
         line->set_kind(KindName(phase));
@@ -325,11 +326,16 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
           grpc::StatusCode::PERMISSION_DENIED,
           absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin stops it"));
     }
-    const std::string reason =
-        absl::StrCat("stopped by ", principal.name, request->now() ? " (now)" : "",
-                     request->reason().empty() ? "" : ": ", request->reason());
+    const std::string reason = absl::StrCat(
+        request->phase_only() ? "the phase is ended by " : "stopped by ", principal.name,
+        request->now() ? " (now)" : "", request->reason().empty() ? "" : ": ", request->reason());
     const auto state = Await<absl::StatusOr<std::string>>([&](auto done) {
-      parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done);
+      if (!request->phase_only()) {
+        return parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done);
+      }
+      parts_.coordinator->EndLoad(run.run_id(), reason, [done](const absl::Status& ended) {
+        done(ended.ok() ? absl::StatusOr<std::string>("ending phase") : ended);
+      });
     });
     if (!state.ok()) return ToGrpc(state.status());
     if (!state->ok()) return ToGrpc(state->status());

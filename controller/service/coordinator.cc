@@ -63,17 +63,25 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
 void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live) {
   const std::shared_ptr<void> working = options_.working(active.run.run_id);
   Know(active.run);
-  SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}, active.measured_iops};
+  SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}};
   for (const measure::RunWorker& worker : active.workers) {
     settled.workers.push_back({worker.hello, worker.inspection});
     if (!worker.lost) awaited_.insert(worker.worker_id);
   }
   holds_.Take(settled.run_id, settled.job, settled.workers);
-  if (StillLaysOut(settled.job, active.phase.phase)) {
+  if (StillLaysOut(settled.job, active.phase.job_phase)) {
     holds_.TakeSpace(settled.run_id, CheckFleet(settled.job, settled.workers, {}));
   }
   TakenOver from;
   from.point = PointOf(active);
+  from.step.spec = active.phase.spec;
+  from.step.job_phase = active.phase.job_phase;
+  from.step.step = active.phase.step;
+  for (const measure::PhaseRecord& ended : active.ended) {
+    if (ended.state == "void") continue;
+    from.results.push_back(
+        {ended.job_phase, ended.step, ended.name, ended.state == "done", ended.figures});
+  }
   from.go_ns = active.phase.go_ns;
   for (const measure::WorkerClock& clock : active.clocks) {
     from.clock_offsets[clock.worker_index] = clock.offset_ns;
@@ -461,6 +469,18 @@ void Coordinator::StopRun(const std::string& run_id, bool now, const std::string
     }
     active->second->Stop("cancelled", reason, now);
     done("stopping");
+  });
+}
+
+void Coordinator::EndLoad(const std::string& run_id, const std::string& reason,
+                          std::function<void(absl::Status)> done) {
+  Post([this, run_id, reason, done = std::move(done)] {
+    const auto active = active_.find(run_id);
+    if (active == active_.end()) {
+      return done(
+          absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not in progress")));
+    }
+    done(active->second->EndLoad(reason));
   });
 }
 

@@ -63,6 +63,9 @@ class Coordinator {
   void Abandon(const measure::RunRecord& run);
   void StopRun(const std::string& run_id, bool now, const std::string& reason,
                std::function<void(absl::StatusOr<std::string>)> done);
+  // Ends the load of the run's phase in progress, as RunActor::EndLoad().
+  void EndLoad(const std::string& run_id, const std::string& reason,
+               std::function<void(absl::Status)> done);
   // Inspects the targets on the workers that the job would take.
   void Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done);
   void Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream,

@@ -138,10 +138,10 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
   }
 }
 
-double IngestPipeline::MeasuredIops(const v1::PhaseId& phase) {
+v1::PhaseFigures IngestPipeline::Figures(const v1::PhaseId& phase) {
   std::lock_guard<std::mutex> lock(mutex_);
   const auto found = phases_.find(KeyOf(phase));
-  return found == phases_.end() ? 0 : found->second.live->series().MeasuredIops();
+  return found == phases_.end() ? v1::PhaseFigures() : found->second.live->series().Figures();
 }
 
 std::vector<measure::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {

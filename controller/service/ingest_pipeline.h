@@ -76,8 +76,8 @@ class IngestPipeline {
             const Earlier& earlier);
   void SetGo(const v1::PhaseId& phase, int64_t go_wall_ns);
   void WorkerLost(const v1::PhaseId& phase, uint32_t worker);
-  // I/Os per second that the phase's samples so far come to.
-  double MeasuredIops(const v1::PhaseId& phase);
+  // What the phase's samples so far come to.
+  v1::PhaseFigures Figures(const v1::PhaseId& phase);
   // No more samples of this phase; returns its roll-ups.
   std::vector<measure::Rollup> Close(const v1::PhaseId& phase);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/plan/loads.h"
+#include "controller/service/run_plan.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -21,7 +22,7 @@ void FillTo(uint32_t end, uint32_t worker, LivePhase* live) {
 // What is stored of the attempt in progress, of the workers that still take part.
 absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
                                                     const storage::ActiveRun& active) {
-  const v1::PhaseSpec& spec = active.run.job.phases(static_cast<int>(active.phase.phase));
+  const v1::PhaseSpec& spec = active.phase.spec;
   const int workloads = LoadOf(active.run.job, spec).workloads_size();
   std::map<uint32_t, std::string> hosts;
   for (const measure::RunWorker& worker : active.workers) {
@@ -70,7 +71,14 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
                   : state == "arming"  ? ResumePoint::Reached::kRecorded
                   : state == "running" ? ResumePoint::Reached::kGone
                                        : ResumePoint::Reached::kClosed;
-  point.closed_void = state == "void";
+  point.must_be_repeated = state == "void";
+  const v1::JobSpec& job = active.run.job;
+  point.plan = PlanOf(job, {active.phase.spec,
+                            active.phase.job_phase,
+                            active.phase.step,
+                            IsLast(job, active.phase.job_phase, active.phase.step),
+                            {}});
+  point.end_of_load = active.phase.end_of_load;
   if (point.reached == ResumePoint::Reached::kGone ||
       point.reached == ResumePoint::Reached::kRecorded) {
     point.stored = active.results;

@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "common/limits.h"
 #include "controller/plan/loads.h"
+#include "controller/service/run_plan.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -31,25 +32,6 @@ constexpr int64_t kGiveUpNs = 5000000000;
 // arrive.
 constexpr int64_t kAwayLookNs = 1000000000;
 constexpr int64_t kBackNs = 20000000000;
-
-RunPlan MakePlan(const SettledRun& run) {
-  RunPlan plan;
-  for (const v1::PhaseSpec& phase : run.job.phases()) {
-    const PhaseKind kind = phase.has_prepare()   ? PhaseKind::kPrepare
-                           : phase.has_cleanup() ? PhaseKind::kCleanup
-                                                 : PhaseKind::kRun;
-    plan.phases.push_back({phase.name(), kind, PhaseDeadlineNs(run.job, phase)});
-  }
-  for (const PlanWorker& worker : run.workers) plan.hosts.push_back(worker.hello.host().name());
-  plan.on_worker_loss = run.job.on_worker_loss() == v1::LOSS_POLICY_CONTINUE ? LossPolicy::kContinue
-                        : run.job.on_worker_loss() == v1::LOSS_POLICY_RETRY  ? LossPolicy::kRetry
-                                                                             : LossPolicy::kAbort;
-  plan.rejoin_ns = run.job.deadlines().rejoin_ns();
-  plan.min_hosts = run.job.min_hosts();
-  plan.arm_deadline_ns = run.job.deadlines().arm_ns();
-  plan.stop_deadline_ns = run.job.deadlines().drain_ns() + 10000000000;
-  return plan;
-}
 
 }  // namespace
 
@@ -80,7 +62,8 @@ RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices servi
     : run_(std::move(run)),
       services_(std::move(services)),
       ended_(std::move(ended)),
-      machine_(MakePlan(run_), point, services_.guards) {
+      phases_(static_cast<uint32_t>(WithoutCurves(run_.job).phases_size())),
+      machine_(PlanOf(run_), point, services_.guards) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
 }
 
@@ -91,6 +74,8 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
                                              std::function<void()> ended) {
   std::shared_ptr<RunActor> actor(
       new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
+  actor->step_ = std::move(from.step);
+  actor->results_ = std::move(from.results);
   for (const auto& [worker, offset] : from.clock_offsets) {
     actor->go_at_[worker] = from.go_ns + offset;
   }
@@ -220,7 +205,7 @@ void RunActor::PublishPhase(const std::string& state) {
   v1::WatchEvent event;
   v1::PhaseChange* change = event.mutable_phase();
   change->set_index(machine_.phase());
-  change->set_count(run_.job.phases_size());
+  change->set_count(std::max(phases_, machine_.phase() + 1));
   change->set_name(Spec().name());
   change->set_kind(KindName(Spec()));
   change->set_state(state);
@@ -266,15 +251,30 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
                          std::move(callbacks), earlier);
 }
 
+// What comes next follows from the job and from the steps that have ended.
+void RunActor::Carry(const action::PlanNext& a) {
+  auto next = NextPhase(run_.job, results_, a.cleanup_only);
+  if (!next.ok()) {
+    return Handle(event::Planned{std::nullopt, std::string(next.status().message())});
+  }
+  if (!next->has_value()) return Handle(event::Planned{});
+  step_ = **std::move(next);
+  for (const std::string& note : step_.notes) Carry(action::Note{"info", "", note});
+  Handle(event::Planned{PlanOf(run_.job, step_), ""});
+}
+
 void RunActor::Carry(const action::RecordPhase& a) {
   progress_.clear();
   events_ = 0;
-  if (!StillLaysOut(run_.job, a.phase)) services_.laid_out();
+  if (!StillLaysOut(run_.job, step_.job_phase)) services_.laid_out();
   measure::PhaseRecord record;
   record.phase = a.phase;
   record.attempt = a.attempt;
   record.name = Spec().name();
   record.kind = KindName(Spec());
+  record.spec = Spec();
+  record.job_phase = step_.job_phase;
+  record.step = step_.step;
   record.interval_ns = run_.job.interval_ns();
   const v1::RunPhase load = LoadOf(run_.job, Spec());
   record.ramp_ns = load.ramp_ns();
@@ -293,7 +293,7 @@ void RunActor::Carry(const action::Assign& a) {
     attempt_ = {a.phase, a.attempt};
     attempt_workers_ = a.workers;
   }
-  auto assignments = MakeAssignments(run_, a.phase, a.attempt, attempt_workers_);
+  auto assignments = MakeAssignments(run_, Spec(), a.phase, a.attempt, attempt_workers_);
   if (!assignments.ok()) {
     for (uint32_t worker : a.workers) {
       Handle(event::Failed{worker, std::string(assignments.status().message())});
@@ -403,15 +403,62 @@ void RunActor::OnDeadline(uint64_t token, bool was_away) {
 }
 
 void RunActor::Carry(const action::ClosePhase& a) {
-  const double measured = services_.ingest->MeasuredIops(Phase());
-  if (a.state == "done") run_.measured_iops[Spec().name()] = measured;
+  const v1::PhaseFigures figures = services_.ingest->Figures(Phase());
+  if (a.state != "void") {
+    results_.push_back({step_.job_phase, step_.step, Spec().name(), a.state == "done", figures});
+  }
   const std::vector<measure::Rollup> rollups = services_.ingest->Close(Phase());
   PublishPhase(a.state);
   Persist(
-      [store = services_.store, id = run_.run_id, a, rollups, measured] {
-        return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups, measured);
+      [store = services_.store, id = run_.run_id, a, rollups, figures] {
+        return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups, figures);
       },
       [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
+}
+
+absl::Status RunActor::EndLoad(const std::string& reason) {
+  if (!machine_.running() || !IsLoad(Spec())) {
+    return absl::FailedPreconditionError(absl::StrCat("no load is running in run ",
+                                                      run_.run_id.substr(0, 8), ": phase ",
+                                                      Spec().name(), " is ", machine_.stage()));
+  }
+  Carry(action::Note{"warning", "", reason});
+  Handle(event::EndLoad{});
+  return absl::OkStatus();
+}
+
+// The first interval whose end every worker can hear of before it comes.
+void RunActor::Carry(const action::CommitEndOfLoad& a) {
+  const int64_t now = services_.clock->MonotonicNs();
+  const int64_t interval_ns = run_.job.interval_ns();
+  int64_t begun = go_ns_;
+  int64_t slowest = 0;
+  for (uint32_t worker : machine_.members()) {
+    const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
+    if (!clock.known) continue;
+    slowest = std::max(slowest, clock.round_trip_ns);
+    // T of a controller before this one, by this one's clock.
+    if (go_ns_ == 0) begun = go_at_[worker] - clock.offset_ns;
+  }
+  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest +
+                       kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
+  const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - begun);
+  const auto interval = static_cast<uint32_t>(earliest / interval_ns);
+  Persist([store = services_.store, id = run_.run_id, a,
+           interval] { return store->CommitEndOfLoad(id, a.phase, a.attempt, interval); },
+          [self = shared_from_this(), a, interval] {
+            if (self->machine_.phase() != a.phase || self->machine_.attempt() != a.attempt) return;
+            self->Handle(event::EndOfLoadCommitted{interval});
+          });
+}
+
+void RunActor::Carry(const action::SendEndOfLoad& a) {
+  for (uint32_t worker : a.workers) {
+    v1::ControllerMessage message;
+    *message.mutable_stop_at()->mutable_phase() = Phase();
+    message.mutable_stop_at()->set_interval(a.interval);
+    Send(worker, std::move(message));
+  }
 }
 
 // How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.

@@ -9,6 +9,7 @@
 #include "controller/core/run_machine.h"
 #include "controller/fleet/fleet_link.h"
 #include "controller/plan/assign.h"
+#include "controller/plan/next_phase.h"
 #include "controller/service/ingest_pipeline.h"
 #include "controller/service/loop.h"
 #include "controller/service/watchers.h"
@@ -33,7 +34,8 @@ struct ActorServices {
   std::function<std::shared_ptr<void>()> working = [] { return nullptr; };
 };
 
-// Whether `phase` or one after it lays out files: prepares them, or creates them while it runs.
+// Whether this phase of the job or one after it lays out files: prepares them, or creates them
+// while it runs.
 bool StillLaysOut(const v1::JobSpec& job, uint32_t phase);
 
 // How long after the phase's go a worker that hears nothing any more may still be doing I/O,
@@ -45,6 +47,8 @@ int64_t HoldBeforeGoNs(const v1::JobSpec& job);
 // What another controller left of a run.
 struct TakenOver {
   ResumePoint point;
+  PhaseStep step;                             // its last one
+  std::vector<StepResult> results;            // of those that have ended
   int64_t go_ns = 0;                          // T by that controller's clock
   std::map<uint32_t, int64_t> clock_offsets;  // by worker: its clock minus that controller's
   IngestPipeline::Earlier earlier;            // of the last attempt
@@ -67,6 +71,9 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void OnLost(const std::string& worker_id, const std::string& reason);
   // `state`: cancelled or aborted.
   void Stop(const std::string& state, const std::string& reason, bool now);
+  // Ends the load that runs at the end of one interval on all hosts; the run goes on with its next
+  // phase. FAILED_PRECONDITION when none runs.
+  absl::Status EndLoad(const std::string& reason);
 
   const SettledRun& run() const { return run_; }
   const RunMachine& machine() const { return machine_; }
@@ -90,10 +97,13 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void ChooseGo(const action::CommitGo& a);
   bool IsCurrent(const v1::PhaseId& id) const;
   int64_t HoldNs(uint32_t worker) const;
+  void Carry(const action::PlanNext& a);
   void Carry(const action::RecordPhase& a);
   void Carry(const action::Assign& a);
   void Carry(const action::CommitGo& a);
   void Carry(const action::SendGo& a);
+  void Carry(const action::CommitEndOfLoad& a);
+  void Carry(const action::SendEndOfLoad& a);
   void Carry(const action::StopNow& a);
   void Carry(const action::SetDeadline& a);
   void OnDeadline(uint64_t token, bool was_away);
@@ -105,16 +115,19 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void Carry(const action::EndRun& a);
 
   v1::PhaseId Phase() const;
-  const v1::PhaseSpec& Spec() const { return run_.job.phases(static_cast<int>(machine_.phase())); }
+  const v1::PhaseSpec& Spec() const { return step_.spec; }
   void Send(uint32_t worker, v1::ControllerMessage message);
   void PublishPhase(const std::string& state);
   // A failed write ends the run, unless it is the write of its end.
   void Persist(std::function<absl::Status()> work, std::function<void()> then);
 
-  SettledRun run_;  // only measured_iops changes
+  const SettledRun run_;
   const ActorServices services_;
   const std::function<void()> ended_;
+  const uint32_t phases_;  // how many the run has, as far as the job says
   RunMachine machine_;
+  PhaseStep step_;                   // of the phase that it is in
+  std::vector<StepResult> results_;  // of those that have ended
   // phase and attempt (from 1) that were assigned last, and to whom
   std::pair<uint32_t, uint32_t> attempt_{0, 0};
   std::vector<uint32_t> attempt_workers_;

@@ -24,6 +24,7 @@ TEST(AddedAnalysisTest, ItIsAskedAfterThoseThatItReads) {
   measure::RunData data;
   data.run.job.add_phases()->mutable_run()->add_workloads()->set_name("w");
   measure::PhaseData phase;
+  phase.phase.spec = data.run.job.phases(0);
   for (uint32_t i = 0; i < 2; ++i) {
     measure::RunWorker worker;
     worker.worker_index = i;

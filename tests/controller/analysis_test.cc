@@ -114,6 +114,11 @@ v1::Report ReportOf(const Stored& stored) {
   return *report;
 }
 
+void SetSkewLimit(Stored* data, int64_t limit_ns) {
+  data->run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(limit_ns);
+  data->phases[0].phase.spec.mutable_run()->set_start_skew_limit_ns(limit_ns);
+}
+
 // Two workers on one kernel: three measured seconds, 100 and 300 reads a second.
 Stored TwoWorkers() {
   Stored data;
@@ -132,6 +137,7 @@ Stored TwoWorkers() {
   run->mutable_expect()->set_iops(390);
   run->mutable_expect()->set_p99_ns(1000000);
   measure::PhaseData phase;
+  phase.phase.spec = job.phases(0);
   phase.phase.kind = "run";
   phase.phase.state = "done";
   phase.phase.interval_ns = 1000000000;
@@ -266,6 +272,7 @@ TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
   data.run.job.add_phases()->mutable_cleanup();
   measure::PhaseData cleanup;
   cleanup.phase.phase = 1;
+  cleanup.phase.spec.mutable_cleanup();
   cleanup.phase.kind = "cleanup";
   cleanup.phase.state = "done";
   cleanup.workers.emplace_back();
@@ -281,6 +288,7 @@ TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
 TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {
   Stored data = TwoWorkers();
   data.phases[0].phase.phase = 7;
+  data.phases[0].phase.spec.Clear();
   EXPECT_EQ(ReportOf(data).phases(0).workers(), 2u);
 }
 
@@ -295,18 +303,18 @@ TEST(ReportTest, FiguresThatAreMadeUpSaySo) {
 
 TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
   Stored data = TwoWorkers();
-  data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(1000);
+  SetSkewLimit(&data, 1000);
   const v1::Report report = ReportOf(data);
   EXPECT_TRUE(report.phases(0).invalid());
   EXPECT_FALSE(report.expectations_held());
   EXPECT_EQ(report.run().expectations(), "2 of 3 held");
   // 2 µs ± 20 µs: within 5 µs, or not.
-  data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(5000);
+  SetSkewLimit(&data, 5000);
   const v1::Report unsure = ReportOf(data);
   EXPECT_FALSE(unsure.phases(0).invalid());
   EXPECT_TRUE(unsure.expectations_held());
   EXPECT_TRUE(absl::StrContains(absl::StrJoin(unsure.phases(0).remarks(), "\n"), "may be beyond"));
-  data.run.job.mutable_phases(0)->mutable_run()->set_start_skew_limit_ns(50000);
+  SetSkewLimit(&data, 50000);
   EXPECT_FALSE(
       absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "may be beyond"));
 }

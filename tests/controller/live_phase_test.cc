@@ -99,7 +99,7 @@ TEST(LivePhaseTest, ErrorsCountOnceAndSyncsNotAtAll) {
   const auto complete = phase.TakeComplete();
   ASSERT_EQ(complete.size(), 2u);
   EXPECT_DOUBLE_EQ(complete[0].iops(), 2);
-  EXPECT_DOUBLE_EQ(phase.series().MeasuredIops(), 1);
+  EXPECT_DOUBLE_EQ(phase.series().Figures().iops(), 1);
   v1::IntervalSample whole = respond(Sample(0, {100, 200}));
   whole.mutable_workloads(0)->mutable_operations(0)->set_errors(5);
   v1::PhaseResult result = ResultOf(whole);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "controller/plan/assign.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/validate.h"
 #include "gtest/gtest.h"
@@ -204,8 +205,8 @@ TEST(PlanTest, PreconditionAndVerifyAreLoadsOverEverything) {
   const v1::RunPhase verify = LoadOf(job, job.phases(4));
   EXPECT_EQ(verify.workloads(0).block_size_bytes(), 16384);  // what the workload wrote
   EXPECT_TRUE(verify.workloads(0).verify());
-  SettledRun run{"r", job, 7, {Worker("a")}, {}};
-  const auto assignments = MakeAssignments(run, 4, 1, {0});
+  SettledRun run{"r", job, 7, {Worker("a")}};
+  const auto assignments = MakeAssignments(run, run.job.phases(4), 4, 1, {0});
   ASSERT_TRUE(assignments.ok());
   EXPECT_TRUE((*assignments)[0].run().workloads(0).check_reads_only());
   EXPECT_TRUE((*assignments)[0].run().workloads(0).check_any_run());
@@ -223,15 +224,49 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
   curve->mutable_run()->add_workloads()->mutable_open_loop()->mutable_measured()->set_phase("run");
   FillDefaults(&job);
   ASSERT_TRUE(Validate(job).empty());
-  ExpandCurves(&job);
-  ASSERT_EQ(job.phases_size(), 6);
-  EXPECT_EQ(job.phases(3).name(), "curve 10 %");
-  SettledRun run{"r", job, 7, {Worker("a"), Worker("b")}, {}};
-  EXPECT_FALSE(MakeAssignments(run, 4, 1, {0, 1}).ok());  // nothing was measured
-  run.measured_iops["run"] = 1000;
-  const auto assignments = MakeAssignments(run, 4, 1, {0, 1});
-  ASSERT_TRUE(assignments.ok());
-  EXPECT_DOUBLE_EQ((*assignments)[1].run().workloads(0).rate_per_second(), 250);
+  EXPECT_EQ(WithoutCurves(job).phases_size(), 6);
+  EXPECT_EQ(WithoutCurves(job).phases(3).name(), "curve 10 %");
+  // The phases so far: prepare, run, cleanup.
+  std::vector<StepResult> results;
+  for (uint32_t p = 0; p < 3; ++p) {
+    const auto next = NextPhase(job, results, false);
+    ASSERT_TRUE(next.ok() && next->has_value());
+    EXPECT_EQ((*next)->job_phase, p);
+    EXPECT_FALSE((*next)->last);
+    results.push_back({p, 0, (*next)->spec.name(), true, {}});
+  }
+  EXPECT_FALSE(NextPhase(job, results, false).ok());  // nothing was measured
+  results[1].figures.set_iops(1000);
+  results[1].done = false;
+  EXPECT_FALSE(NextPhase(job, results, false).ok());  // not to its end
+  results[1].done = true;
+  const SettledRun run{"r", job, 7, {Worker("a"), Worker("b")}};
+  const double rates[] = {100, 500, 1000};
+  for (uint32_t step = 0; step < 3; ++step) {
+    const auto next = NextPhase(job, results, false);
+    ASSERT_TRUE(next.ok() && next->has_value()) << next.status();
+    EXPECT_EQ((*next)->job_phase, 3u);
+    EXPECT_EQ((*next)->step, step);
+    EXPECT_EQ((*next)->last, step == 2);
+    EXPECT_DOUBLE_EQ((*next)->spec.run().workloads(0).open_loop().rate_per_second(), rates[step]);
+    ASSERT_EQ((*next)->notes.size(), 1u);
+    const auto assignments = MakeAssignments(run, (*next)->spec, 3 + step, 1, {0, 1});
+    ASSERT_TRUE(assignments.ok());
+    EXPECT_DOUBLE_EQ((*assignments)[1].run().workloads(0).rate_per_second(), rates[step] / 2);
+    results.push_back({3, step, (*next)->spec.name(), true, {}});
+  }
+  EXPECT_FALSE(NextPhase(job, results, false)->has_value());
+}
+
+TEST(PlanTest, ARunThatEndsGoesOnWithCleanupAlone) {
+  v1::JobSpec job = Job();
+  ASSERT_TRUE(job.phases(2).has_cleanup());
+  FillDefaults(&job);
+  const auto next = NextPhase(job, {{0, 0, "prepare", false, {}}}, true);
+  ASSERT_TRUE(next.ok() && next->has_value());
+  EXPECT_TRUE((*next)->spec.has_cleanup());
+  EXPECT_FALSE(NextPhase(job, {{0, 0, "prepare", true, {}}, {2, 0, "cleanup", true, {}}}, true)
+                   ->has_value());
 }
 
 TEST(PlanTest, HostRanges) {
@@ -385,7 +420,7 @@ SettledRun Settled(v1::JobSpec job, int workers) {
 
 TEST(PlanTest, EachKernelAndDeviceIsSampledByOneWorker) {
   const SettledRun run = Settled(Job(), 4);
-  const auto assignments = *MakeAssignments(run, 1, 1, {0, 1, 2, 3});
+  const auto assignments = *MakeAssignments(run, run.job.phases(1), 1, 1, {0, 1, 2, 3});
   std::vector<int> devices, hosts;
   for (const auto& a : assignments) {
     devices.push_back(a.sample_devices_size());
@@ -412,7 +447,7 @@ TEST(PlanTest, ADeviceIsHeldByAWorkerThatWritesIt) {
   }
   FillDefaults(&job);
   const SettledRun settled = Settled(job, 3);
-  const auto a = *MakeAssignments(settled, 0, 1, {0, 1, 2});
+  const auto a = *MakeAssignments(settled, settled.job.phases(0), 0, 1, {0, 1, 2});
   EXPECT_FALSE(a[0].targets(0).written());
   EXPECT_FALSE(a[0].targets(0).held_by_peer());
   EXPECT_TRUE(a[1].targets(0).written());
@@ -428,7 +463,7 @@ TEST(PlanTest, SlicesOfASharedTargetTouchNoByteTwice) {
   job.mutable_phases()->DeleteSubrange(0, 1);
   const SettledRun run = Settled(job, 3);
   uint64_t end = 0;
-  const auto assignments = *MakeAssignments(run, 0, 1, {0, 1, 2});
+  const auto assignments = *MakeAssignments(run, run.job.phases(0), 0, 1, {0, 1, 2});
   for (const auto& a : assignments) {
     const v1::TargetAssignment& t = a.targets(0);
     EXPECT_GE(t.slice_begin_bytes(), end);
@@ -437,15 +472,17 @@ TEST(PlanTest, SlicesOfASharedTargetTouchNoByteTwice) {
   }
   EXPECT_LE(end, uint64_t{100} << 20);
   // A lost worker does not move the others.
-  const auto rest = *MakeAssignments(run, 0, 1, {0, 2});
+  const auto rest = *MakeAssignments(run, run.job.phases(0), 0, 1, {0, 2});
   EXPECT_EQ(rest[1].targets(0).slice_begin_bytes(),
-            (*MakeAssignments(run, 0, 1, {0, 1, 2}))[2].targets(0).slice_begin_bytes());
+            (*MakeAssignments(run, run.job.phases(0), 0, 1, {0, 1, 2}))[2]
+                .targets(0)
+                .slice_begin_bytes());
 }
 
 TEST(PlanTest, LimitsAreSharedOutExactlyAndSeedsDiffer) {
   v1::JobSpec job = Job();
   job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_operations(1001);
-  const auto assignments = *MakeAssignments(Settled(job, 4), 1, 1, {0, 1, 2, 3});
+  const auto assignments = *MakeAssignments(Settled(job, 4), job.phases(1), 1, 1, {0, 1, 2, 3});
   uint64_t sum = 0;
   std::set<uint64_t> seeds;
   for (const auto& a : assignments) {

@@ -1,5 +1,7 @@
 #include "controller/core/run_machine.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -11,9 +13,6 @@ namespace {
 
 RunPlan Plan(uint32_t workers, LossPolicy loss = LossPolicy::kAbort, uint32_t min_hosts = 1) {
   RunPlan plan;
-  plan.phases = {{"prepare", PhaseKind::kPrepare, 1000},
-                 {"mix", PhaseKind::kRun, 1000},
-                 {"cleanup", PhaseKind::kCleanup, 1000}};
   for (uint32_t i = 0; i < workers; ++i) plan.hosts.push_back("node" + std::to_string(i));
   plan.on_worker_loss = loss;
   plan.min_hosts = min_hosts;
@@ -21,6 +20,26 @@ RunPlan Plan(uint32_t workers, LossPolicy loss = LossPolicy::kAbort, uint32_t mi
   plan.stop_deadline_ns = 1000;
   return plan;
 }
+
+// A job of three phases, planned one after the other.
+class Planner {
+ public:
+  static PhasePlan Phase(size_t number) {
+    const PhasePlan phases[] = {{"prepare", PhaseKind::kPrepare, 1000, false},
+                                {"mix", PhaseKind::kRun, 1000, false},
+                                {"cleanup", PhaseKind::kCleanup, 1000, true}};
+    return phases[number];
+  }
+  explicit Planner(size_t next = 0) : next_(next) {}
+  event::Planned Answer(const action::PlanNext& asked) {
+    while (asked.cleanup_only && next_ < 2) ++next_;
+    if (next_ == 3) return {};
+    return {Phase(next_++), ""};
+  }
+
+ private:
+  size_t next_;
+};
 
 template <typename A>
 const A* Find(const std::vector<Action>& actions) {
@@ -34,10 +53,20 @@ const A* Find(const std::vector<Action>& actions) {
 class Driver {
  public:
   explicit Driver(RunPlan plan, ResumePoint from = {})
-      : machine_(std::move(plan), std::move(from)) {
+      : planner_(from.reached == ResumePoint::Reached::kNothing ? 0 : from.phase + 1),
+        machine_(std::move(plan), Planned(std::move(from))) {
     Do(event::Begin{});
   }
-  const std::vector<Action>& Do(const Event& event) { return last_ = machine_.Handle(event); }
+  // What it is told is to be done; the next phase is planned at once.
+  const std::vector<Action>& Do(const Event& event) {
+    last_ = machine_.Handle(event);
+    while (const auto* asked = Find<action::PlanNext>(last_)) {
+      const event::Planned planned = planner_.Answer(*asked);
+      last_.erase(last_.begin() + (IndexOf(asked)));
+      for (Action& action : machine_.Handle(planned)) last_.push_back(std::move(action));
+    }
+    return last_;
+  }
   void ToArming() { Do(event::PhaseRecorded{}); }
   void ToCommitting() {
     ToArming();
@@ -61,6 +90,17 @@ class Driver {
   const std::vector<Action>& last() const { return last_; }
 
  private:
+  static ResumePoint Planned(ResumePoint from) {
+    from.plan = Planner::Phase(from.phase);
+    return from;
+  }
+  ptrdiff_t IndexOf(const action::PlanNext* asked) const {
+    return std::find_if(
+               last_.begin(), last_.end(),
+               [&](const Action& a) { return std::get_if<action::PlanNext>(&a) == asked; }) -
+           last_.begin();
+  }
+  Planner planner_;
   RunMachine machine_;
   std::vector<Action> last_;
 };
@@ -251,7 +291,7 @@ TEST(RunMachineTest, RetryGoesOnWithoutAWorkerThatStaysAwayWhileEnoughAreLeft) {
       EXPECT_TRUE(Find<action::EndRun>(driver.last())->degraded);
     } else {
       // What prepare made stays with cleanup, which needs no quorum.
-      EXPECT_EQ(driver.machine().phase(), 2u);
+      EXPECT_EQ(driver.machine().phase(), 1u);
       driver.Complete();
       ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);
       EXPECT_EQ(Find<action::EndRun>(driver.last())->state, "aborted");
@@ -346,6 +386,72 @@ TEST(RunMachineTest, AWorkerThatIsBusyElsewhereIsStoppedBeforeItIsAssigned) {
   EXPECT_EQ(assign->workers, std::vector<uint32_t>{1});
 }
 
+// What comes next may depend on results: where it cannot be planned the run has failed, and still
+// cleans up.
+TEST(RunMachineTest, ARunWhoseNextPhaseCannotBePlannedFailsAndCleansUp) {
+  RunMachine machine(Plan(1));
+  ASSERT_NE(Find<action::PlanNext>(machine.Handle(event::Begin{})), nullptr);
+  const auto actions = machine.Handle(event::Planned{std::nullopt, "phase x reached no IOPS"});
+  const auto* asked = Find<action::PlanNext>(actions);
+  ASSERT_NE(asked, nullptr);
+  EXPECT_TRUE(asked->cleanup_only);
+  ASSERT_NE(Find<action::RecordEnding>(actions), nullptr);
+  EXPECT_EQ(Find<action::RecordEnding>(actions)->state, "failed");
+  const auto begun = machine.Handle(event::Planned{Planner::Phase(2), ""});
+  EXPECT_NE(Find<action::RecordPhase>(begun), nullptr);
+}
+
+TEST(RunMachineTest, AStopWhileAPhaseIsPlannedLeavesOnlyCleanup) {
+  RunMachine machine(Plan(1));
+  machine.Handle(event::Begin{});
+  machine.Handle(event::Stop{"cancelled", "stop", false});
+  const auto again = machine.Handle(event::Planned{Planner::Phase(1), ""});
+  ASSERT_NE(Find<action::PlanNext>(again), nullptr);
+  EXPECT_TRUE(Find<action::PlanNext>(again)->cleanup_only);
+  EXPECT_NE(Find<action::EndRun>(machine.Handle(event::Planned{})), nullptr);
+}
+
+TEST(RunMachineTest, ALoadEndsAtOneIntervalOnAllHostsOnceItIsInTheStore) {
+  Driver driver(Plan(2));
+  driver.Do(event::EndLoad{});  // nothing runs yet
+  EXPECT_TRUE(driver.last().empty());
+  driver.Complete();
+  driver.ToRunning();
+  const auto commit = driver.Do(event::EndLoad{});
+  ASSERT_NE(Find<action::CommitEndOfLoad>(commit), nullptr);
+  EXPECT_EQ(Find<action::SendEndOfLoad>(commit), nullptr);
+  EXPECT_TRUE(driver.Do(event::EndLoad{}).empty());  // once is enough
+  const auto* send = Find<action::SendEndOfLoad>(driver.Do(event::EndOfLoadCommitted{17}));
+  ASSERT_NE(send, nullptr);
+  EXPECT_EQ(send->interval, 17u);
+  EXPECT_EQ(send->workers, (std::vector<uint32_t>{0, 1}));
+  // One that was away when it was sent hears it when it is back.
+  const auto back =
+      driver.Do(event::Attached{1, event::Attached::State::kRunning, true, "", false, false});
+  ASSERT_NE(Find<action::SendEndOfLoad>(back), nullptr);
+  EXPECT_EQ(Find<action::SendEndOfLoad>(back)->workers, std::vector<uint32_t>{1});
+  // What was measured counts, and the run goes on.
+  driver.Deliver(0, "");
+  const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
+  ASSERT_NE(close, nullptr);
+  EXPECT_EQ(close->state, "done");
+  EXPECT_NE(Find<action::RecordPhase>(driver.Do(event::PhaseClosed{})), nullptr);
+}
+
+TEST(RunMachineTest, ASuccessorEndsTheLoadWhereItsPredecessorDecided) {
+  ResumePoint from;
+  from.reached = ResumePoint::Reached::kGone;
+  from.phase = 1;
+  from.members = {0, 1};
+  from.end_of_load = 5;
+  Driver driver(Plan(2), from);
+  EXPECT_EQ(Find<action::CommitEndOfLoad>(driver.Do(event::EndLoad{})), nullptr);
+  const auto back =
+      driver.Do(event::Attached{0, event::Attached::State::kRunning, true, "", false, false});
+  ASSERT_NE(Find<action::SendEndOfLoad>(back), nullptr);
+  EXPECT_EQ(Find<action::SendEndOfLoad>(back)->interval, 5u);
+}
+
 TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
   const int seeds = getenv("LOCKSTEP_LONG") != nullptr ? 200000 : 3000;
   for (int seed = 0; seed < seeds; ++seed) {
@@ -360,8 +466,12 @@ TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
     bool committed = false, recorded = false, closing = false;
     uint64_t token = 0;
     int ends = 0;
-    const auto handle = [&](const Event& event) {
+    Planner planner;
+    const std::function<void(const Event&)> handle = [&](const Event& event) {
       for (const Action& action : machine.Handle(event)) {
+        if (const auto* asked = std::get_if<action::PlanNext>(&action)) {
+          handle(planner.Answer(*asked));
+        }
         if (std::get_if<action::RecordPhase>(&action) != nullptr) {
           armed.clear();
           committed = false;

@@ -115,10 +115,10 @@ absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
     active.ending_state = run.ending_state;
     active.ending_reason = run.ending_reason;
     active.skip_cleanup = run.skip_cleanup;
-    for (const auto& [key, phase] : run.phases) {
-      if (phase.record.state == "done") {
-        active.measured_iops[phase.record.name] = phase.measured_iops;
-      }
+    std::map<uint32_t, const Phase*> last_attempts;
+    for (const auto& [key, phase] : run.phases) last_attempts[key.first] = &phase;
+    for (const auto& [number, phase] : last_attempts) {
+      if (phase->ended) active.ended.push_back(phase->record);
     }
     if (!run.phases.empty()) {
       const Phase& last = run.phases.rbegin()->second;
@@ -265,7 +265,8 @@ absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, ui
 
 absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                    const std::string& state, const std::string& reason,
-                                   const std::vector<measure::Rollup>&, double measured_iops) {
+                                   const std::vector<measure::Rollup>&,
+                                   const v1::PhaseFigures& figures) {
   return Change([&]() -> absl::Status {
     v1::PhaseId id;
     id.set_run_id(run_id);
@@ -277,7 +278,21 @@ absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, ui
     (*found)->ended = true;
     (*found)->record.state = state;
     (*found)->record.reason = reason;
-    (*found)->measured_iops = measured_iops;
+    (*found)->record.figures = figures;
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::CommitEndOfLoad(const std::string& run_id, uint32_t phase,
+                                          uint32_t attempt, uint32_t interval) {
+  return Change([&]() -> absl::Status {
+    v1::PhaseId id;
+    id.set_run_id(run_id);
+    id.set_phase(phase);
+    id.set_attempt(attempt);
+    auto found = FindPhase(id);
+    if (!found.ok()) return found.status();
+    if (!(*found)->record.end_of_load) (*found)->record.end_of_load = interval;
     return absl::OkStatus();
   });
 }

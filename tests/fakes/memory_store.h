@@ -18,7 +18,6 @@ struct MemoryDatabase {
     measure::PhaseRecord record;
     bool ended = false;
     int64_t go_wall_ns = 0;
-    double measured_iops = 0;
     std::vector<measure::WorkerClock> clocks;
     std::map<uint32_t, uint64_t> cursors;
     std::map<uint32_t, std::string> results;
@@ -90,7 +89,10 @@ class MemoryStore final : public Store {
                         const std::vector<measure::WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                         const std::string& state, const std::string& reason,
-                        const std::vector<measure::Rollup>& rollups, double measured_iops) override;
+                        const std::vector<measure::Rollup>& rollups,
+                        const v1::PhaseFigures& figures) override;
+  absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
+                               uint32_t interval) override;
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
   absl::Status ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
                              const TakeInterval& take) override;

@@ -4,7 +4,7 @@
 
 #include "controller/cli/job_file.h"
 #include "controller/plan/assign.h"
-#include "controller/plan/loads.h"
+#include "controller/plan/next_phase.h"
 #include "controller/plan/validate.h"
 #include "proto/fields.h"
 
@@ -25,6 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   controller::FillDefaults(&file.job);
   if (!controller::Validate(file.job).empty()) return 0;
   (void)controller::Warnings(file.job);
-  controller::ExpandCurves(&file.job);
+  (void)controller::WithoutCurves(file.job);
   return 0;
 }

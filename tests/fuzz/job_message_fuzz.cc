@@ -4,7 +4,7 @@
 #include <string>
 
 #include "controller/plan/assign.h"
-#include "controller/plan/loads.h"
+#include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/validate.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   controller::FillDefaults(&run.job);
   if (!controller::Validate(run.job).empty()) return 0;
   (void)controller::Warnings(run.job);
-  controller::ExpandCurves(&run.job);
+  run.job = controller::WithoutCurves(run.job);
   run.run_id = "00000000-0000-4000-8000-000000000000";
   run.seed = 1;
   for (int i = 0; i < 2; ++i) {
@@ -48,7 +48,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   (void)controller::Select(run.job.hosts(), run.workers);
   (void)controller::CheckFleet(run.job, run.workers, {});
   for (int p = 0; p < run.job.phases_size() && p < 20; ++p) {
-    const auto assignments = controller::MakeAssignments(run, p, 1, {0, 1});
+    const auto assignments = controller::MakeAssignments(run, run.job.phases(p), p, 1, {0, 1});
     if (!assignments.ok()) continue;
     for (const v1::Assignment& assignment : *assignments) {
       // What the controller lets pass, its own workers take.

@@ -59,6 +59,74 @@ class Controllers(unittest.TestCase):
             )
             whole(self, fleet, report, 8)
 
+    def test_a_controller_killed_between_two_planned_phases_goes_on_with_the_same_plan(self):
+        job = """name: planned
+targets: [{name: none, null: {latency: 1ms}}]
+phases:
+  - name: full
+    run: {duration: 2s, workloads: [{engine: null, queue_depth: 2}]}
+  - name: curve
+    run:
+      duration: 3s
+      curve: {share: [25%, 50%, 75%]}
+      workloads:
+        - {engine: null, queue_depth: 8, open_loop: {measured: {phase: full}, arrival: fixed}}
+"""
+        with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
+            running = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+            for step in ("curve 25 %", "curve 50 %"):
+                fleet.await_phase(step)
+                fleet.controller.send_signal(signal.SIGKILL)
+                fleet.controller.wait()
+                fleet.start_controller(listen=fleet.address)
+            out, err = running.communicate(timeout=90)
+            self.assertEqual(running.returncode, 0, err)
+            phases = json.loads(out)["phases"]
+            self.assertEqual(
+                [phase["name"] for phase in phases],
+                ["full", "curve 25 %", "curve 50 %", "curve 75 %"],
+            )
+            # Every step's rate is its share of the one figure that the store has of the first.
+            rows = fleet.sql(
+                "SELECT p.figures ->> 'iops', w.spec -> 'openLoop' ->> 'ratePerSecond' FROM "
+                "phases p LEFT JOIN workloads w USING (run_id, phase) WHERE run_id = last_run() "
+                "ORDER BY p.phase"
+            )
+            full = float(rows[0][0])
+            for share, (_, rate) in zip((0.25, 0.5, 0.75), rows[1:], strict=True):
+                self.assertAlmostEqual(float(rate), share * full, delta=1e-6 * full)
+            events = json.loads(out)["events"]
+            self.assertTrue(any("IOPS of phase full are" in e["message"] for e in events))
+
+    def test_a_load_is_ended_at_one_interval_on_all_hosts_and_the_run_goes_on(self):
+        with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="300s")
+            )
+            fleet.await_seconds(1)
+            done = fleet.lockstep("stop", "last", "--phase", "--reason", "enough")
+            self.assertEqual(done.status, 0, str(done))
+            # A controller that comes after it ends the load at the same interval.
+            fleet.controller.send_signal(signal.SIGKILL)
+            fleet.controller.wait()
+            fleet.start_controller(listen=fleet.address)
+            out, err = running.communicate(timeout=90)
+            self.assertEqual(running.returncode, 0, err)
+            report = json.loads(out)
+            self.assertEqual([p["state"] for p in report["phases"]], ["done"] * 3)
+            last = fleet.sql(
+                "SELECT worker_index, max(interval), (SELECT end_of_load FROM phases WHERE run_id "
+                "= last_run() AND name = 'mix') FROM interval_counters WHERE run_id = last_run() "
+                "AND interval_class = 2 GROUP BY 1"
+            )
+            self.assertEqual(len(last), 2)
+            for _, interval, decided in last:
+                self.assertEqual(interval, decided)
+            mix = report["phases"][1]
+            self.assertIn("ended by command after interval", " ".join(mix["remarks"]))
+            self.assertTrue(any("enough" in e["message"] for e in report["events"]))
+            whole(self, fleet, report, int(last[0][1]) + 1)
+
     def test_killed_again_and_again_at_any_time_it_still_ends(self):
         with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
             running = fleet.start_lockstep(

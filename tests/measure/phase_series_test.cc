@@ -138,7 +138,7 @@ TEST(PhaseSeriesTest, EachWorkersRateIsOverItsOwnTime) {
   PhaseSeries series(options);
   for (uint32_t k = 0; k < 4; ++k) ASSERT_TRUE(series.Add(0, Sample(k, 100)).ok());
   ASSERT_TRUE(series.Add(1, Sample(0, 50)).ok());
-  EXPECT_DOUBLE_EQ(series.MeasuredIops(), 150);
+  EXPECT_DOUBLE_EQ(series.Figures().iops(), 150);
 }
 
 }  // namespace

@@ -1,8 +1,10 @@
 #include "tests/simulation/nodes.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "measure/operation_stats.h"
 
 namespace lockstep::simulation {
 namespace {
@@ -294,6 +296,10 @@ void Controller::StopRun(const std::string& run_id, bool now) {
   coordinator_->StopRun(run_id, now, "a person", [](const absl::StatusOr<std::string>&) {});
 }
 
+void Controller::EndLoad(const std::string& run_id) {
+  coordinator_->EndLoad(run_id, "a person", [](const absl::Status&) {});
+}
+
 void Controller::OnHello(const std::shared_ptr<Connection>& c, const v1::Hello& hello) {
   Do(0, [this, c, hello] {
     if (c->open) fleet_->Hello(c, hello);
@@ -357,6 +363,8 @@ class Worker::Executor final : public worker::PhaseExecutor {
     busy_ = true;
     armed_ = stop_ = going_ = doing_io_ = false;
     interval_ = 0;
+    ends_after_.reset();
+    sums_ = measure::OperationStats();
     ++turn_;
     if (world->Chance(0.004)) {
       world->ExecutorFault(assignment.phase().run_id());
@@ -385,7 +393,14 @@ class Worker::Executor final : public worker::PhaseExecutor {
     After(std::max<int64_t>(0, wait), [this] { Begin(); });
     return absl::OkStatus();
   }
-  void StopAt(const v1::StopAt&) override {}
+  void StopAt(const v1::StopAt& stop) override {
+    if (owner_->obeys_old()) owner_->world_->Violation("an end of an older epoch was obeyed");
+    if (busy_ && stop.phase().phase() == assignment_.phase().phase() &&
+        stop.phase().attempt() == assignment_.phase().attempt()) {
+      ends_after_ = stop.interval();
+      owner_->world_->LoadIsToEnd(assignment_.phase(), stop.interval());
+    }
+  }
   void StopNow(const std::string& run_id) override {
     if (owner_->obeys_old()) owner_->world_->Violation("a stop of an older epoch was obeyed");
     if (!busy_ || stop_ || (!run_id.empty() && run_id != assignment_.phase().run_id())) return;
@@ -429,9 +444,11 @@ class Worker::Executor final : public worker::PhaseExecutor {
     After(std::max<int64_t>(0, owner_->clock_->ToWorld(end) - owner_->world_->now()), [this] {
       if (stop_) return;
       Sample();
-      if (assignment_.run().duration_ns() > 0 &&
-          interval_ * assignment_.interval_ns() >= assignment_.run().duration_ns()) {
-        return End(false);
+      const bool ends_early = ends_after_ && interval_ > *ends_after_;
+      if (ends_early ||
+          (assignment_.run().duration_ns() > 0 &&
+           interval_ * assignment_.interval_ns() >= assignment_.run().duration_ns())) {
+        return End(ends_early);
       }
       NextInterval();
     });
@@ -442,13 +459,34 @@ class Worker::Executor final : public worker::PhaseExecutor {
     sample.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
     sample.set_begin_ns(interval_ * assignment_.interval_ns());
     sample.set_end_ns((interval_ + 1) * assignment_.interval_ns());
-    sample.add_workloads()->add_thread_operations(owner_->world_->Draw(1 << 20));
+    v1::WorkloadSample* workload = sample.add_workloads();
+    workload->add_thread_operations(owner_->world_->Draw(1 << 20));
+    *workload->add_operations() = Operations();
     ++interval_;
     v1::DeliveryItem item;
     *item.mutable_interval() = sample;
     owner_->world_->Measured(owner_->number_, assignment_.phase(), item);
     owner_->protocol_->OnSample(assignment_.phase(), sample);
     owner_->Deliver();
+  }
+  // What an interval of the load comes to: the rate that was asked for, or some.
+  v1::OperationCounters Operations() {
+    double rate = 0;
+    for (const v1::WorkloadAssignment& w : assignment_.run().workloads()) {
+      rate += w.rate_per_second();
+    }
+    measure::OperationCounts counts;
+    counts.operations =
+        rate > 0 ? static_cast<uint64_t>(rate) + 1 : 100 + owner_->world_->Draw(100);
+    counts.bytes = 4096 * counts.operations;
+    counts.latency_sum_ns = 1000 * counts.operations;
+    counts.latency_min_ns = counts.latency_max_ns = 1000;
+    std::vector<uint32_t> latencies(common::kBucketCount, 0);
+    latencies[common::BucketOf(1000)] = static_cast<uint32_t>(counts.operations);
+    measure::OperationStats interval;
+    interval.Add(counts, {latencies.data(), nullptr, nullptr});
+    sums_.Add(interval);
+    return interval.Encode(v1::OPERATION_KIND_READ);
   }
   void Fail(const std::string& reason) {
     busy_ = false;
@@ -463,6 +501,9 @@ class Worker::Executor final : public worker::PhaseExecutor {
     v1::PhaseResult result;
     result.set_stopped_early(early);
     result.set_intervals(static_cast<uint32_t>(interval_));
+    if (!sums_.empty()) {
+      *result.add_workloads()->add_measured() = sums_.Encode(v1::OPERATION_KIND_READ);
+    }
     result.set_end_ns(owner_->clock_->MonotonicNs());
     v1::DeliveryItem item;
     *item.mutable_result() = result;
@@ -477,6 +518,8 @@ class Worker::Executor final : public worker::PhaseExecutor {
   bool busy_ = false, armed_ = false, going_ = false, stop_ = false, doing_io_ = false;
   int64_t at_ = 0;
   int64_t interval_ = 0;
+  std::optional<uint32_t> ends_after_;
+  measure::OperationStats sums_;
 };
 
 Worker::Worker(World* world, int number)

@@ -40,6 +40,7 @@ class Controller {
 
   void Submit(const measure::RunRecord& run);
   void StopRun(const std::string& run_id, bool now);
+  void EndLoad(const std::string& run_id);
 
   // --- From the network. ---
   void OnHello(const std::shared_ptr<Connection>& connection, const v1::Hello& hello);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "controller/plan/next_phase.h"
 #include "controller/plan/validate.h"
 #include "spdlog/spdlog.h"
 #include "tests/simulation/nodes.h"
@@ -181,6 +182,15 @@ void World::EndIo(int worker, const v1::PhaseId& phase) {
   at_work_.erase(worker);
 }
 
+void World::LoadIsToEnd(const v1::PhaseId& phase, uint32_t interval) {
+  const auto& run = database_.runs[phase.run_id()];
+  const auto found = run.phases.find({phase.phase(), phase.attempt()});
+  if (found == run.phases.end() || found->second.record.end_of_load != interval) {
+    Violation(absl::StrCat("the load of ", NameOf(phase), " is to end after interval ", interval,
+                           ", which is not what the store has"));
+  }
+}
+
 void World::Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item) {
   measured_[KeyOf(phase)][worker].push_back(Figures(item));
 }
@@ -236,6 +246,12 @@ void World::Submit(int number) {
                                           kSecond);
     phase->mutable_run()->add_workloads()->set_read_ratio(0.5);
   }
+  if (Chance(0.4)) {
+    v1::RunPhase* curve = job.add_phases()->mutable_run();
+    curve->set_duration_ns(Between(2, 4) * kSecond);
+    for (const double share : {0.5, 1.0}) curve->mutable_curve()->add_share_ratio(share);
+    curve->add_workloads()->mutable_open_loop()->mutable_measured()->set_phase("mix0");
+  }
   job.add_phases()->mutable_cleanup();
   job.mutable_deadlines()->set_arm_ns(12 * kSecond);
   job.mutable_deadlines()->set_drain_ns(2 * kSecond);
@@ -251,6 +267,7 @@ void World::Submit(int number) {
   Note(absl::StrCat("submit ", run.run_id.substr(0, 4), " on ", job.hosts().count(),
                     " workers, on loss ", job.on_worker_loss()));
   active->Submit(run);
+  if (Chance(0.3)) EndLoads(run.run_id);
   if (Chance(0.1)) {
     At(now_ + Between(0, 20 * kSecond), [this, id = run.run_id, at_once = Chance(0.5)] {
       Controller* controller =
@@ -262,6 +279,18 @@ void World::Submit(int number) {
       controller->StopRun(id, at_once);
     });
   }
+}
+
+void World::EndLoads(const std::string& run_id) {
+  At(now_ + Between(kSecond, 15 * kSecond), [this, run_id] {
+    Controller* controller =
+        active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
+    if (controller == nullptr || !controller->running() || controller->paused()) return;
+    Note(absl::StrCat("a person ends a load of ", run_id.substr(0, 4)));
+    Fault("load ended by a person");
+    controller->EndLoad(run_id);
+    if (Chance(0.5)) EndLoads(run_id);
+  });
 }
 
 // PostgreSQL's lock: when its holder is gone, or cannot be heard, another one takes over.
@@ -416,6 +445,48 @@ void World::CheckPolicy(const std::string& id, const storage::MemoryDatabase::Ru
   }
 }
 
+// Its phases are those that the job and the results ask for, one after the other, whoever planned
+// them.
+void World::CheckPlan(const std::string& id, const storage::MemoryDatabase::Run& run) {
+  std::vector<controller::StepResult> results;
+  std::map<uint32_t, const measure::PhaseRecord*> last_attempts;
+  for (const auto& [key, phase] : run.phases) {
+    const auto earlier = last_attempts.find(key.first);
+    if (earlier != last_attempts.end() && (earlier->second->job_phase != phase.record.job_phase ||
+                                           earlier->second->step != phase.record.step)) {
+      Violation(absl::StrCat("run ", id.substr(0, 4), ": attempts of phase ", key.first,
+                             " are of different steps"));
+    }
+    last_attempts[key.first] = &phase.record;
+  }
+  bool ending = false;
+  uint32_t due = 0;
+  for (const auto& [number, record] : last_attempts) {
+    auto next = controller::NextPhase(run.record.job, results, ending);
+    // How a run ends is not part of its phases: what is not the next one cleans up.
+    if (!next.ok() || !next->has_value() || (*next)->job_phase != record->job_phase) {
+      ending = true;
+      next = controller::NextPhase(run.record.job, results, true);
+    }
+    if (number != due++ || !next.ok() || !next->has_value() ||
+        (*next)->job_phase != record->job_phase || (*next)->step != record->step ||
+        (*next)->spec.SerializeAsString() != record->spec.SerializeAsString()) {
+      return Violation(absl::StrCat("run ", id.substr(0, 4), ": phase ", number, " (", record->name,
+                                    ") is not what comes next"));
+    }
+    // It came to nothing, and the run ended before it was begun again: a cleanup is tried once
+    // more.
+    if (record->state == "void") continue;
+    results.push_back(
+        {record->job_phase, record->step, record->name, record->state == "done", record->figures});
+  }
+  if (run.record.state != "done") return;
+  const auto more = controller::NextPhase(run.record.job, results, false);
+  if (ending || !more.ok() || more->has_value()) {
+    Violation(absl::StrCat("run ", id.substr(0, 4), " is done before its job is"));
+  }
+}
+
 Outcome World::Run() {
   const int count = static_cast<int>(Between(1, 4));
   for (int i = 0; i < 2; ++i) controllers.push_back(std::make_unique<Controller>(this, i));
@@ -469,13 +540,19 @@ Outcome World::Run() {
       Violation(absl::StrCat("run ", id.substr(0, 4), " does not end: it is ", state));
     }
     // A barrier is missed, rightly, where a worker or the way to it stood still for longer than its
-    // deadline.
+    // deadline; and one that stood still for the whole of a phase has measured nothing.
     const bool stood_still = outcome_.faults.count("worker stopped and continued") +
                                  outcome_.faults.count("partition") +
                                  outcome_.faults.count("controller stopped and continued") !=
                              0;
+    // So has one that a person stopped; the run may end otherwise where the store never heard of
+    // it.
+    const bool measured_nothing = (stood_still || stopped_.count(id) != 0) &&
+                                  run.record.outcome.find("reached no IOPS") != std::string::npos;
     const bool excused =
-        (stood_still && run.record.outcome.find("before the deadline") != std::string::npos) ||
+        measured_nothing ||
+        (stood_still && (run.record.outcome.find("before the deadline") != std::string::npos ||
+                         run.record.outcome.find("at its hard stop") != std::string::npos)) ||
         (run.workers.empty() || run.phases.empty() ? !given_up_.empty() : false);
     if (state == "failed" && blamed_.count(id) == 0 && !excused) {
       Violation(absl::StrCat("run ", id.substr(0, 4),
@@ -485,21 +562,15 @@ Outcome World::Run() {
       Violation(absl::StrCat("run ", id.substr(0, 4), " was cancelled by nobody"));
     }
     CheckPolicy(id, run);
+    CheckPlan(id, run);
     if (state != "done") continue;
-    std::map<uint32_t, bool> done;
     for (const auto& [key, phase] : run.phases) {
       if (phase.record.state != "done") continue;
-      done[key.first] = true;
       for (const auto& [index, cursor] : phase.cursors) {
         if (phase.results.count(index) == 0 && !run.record.degraded) {
           Violation(absl::StrCat("phase ", key.first, ".", key.second,
                                  " is done without the result of worker index ", index));
         }
-      }
-    }
-    for (int p = 0; p < run.record.job.phases_size(); ++p) {
-      if (!done[static_cast<uint32_t>(p)]) {
-        Violation(absl::StrCat("a run is done though its phase ", p, " is not"));
       }
     }
   }

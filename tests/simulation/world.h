@@ -99,6 +99,7 @@ class World {
                bool load);
   void EndIo(int worker, const v1::PhaseId& phase);
   void Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item);
+  void LoadIsToEnd(const v1::PhaseId& phase, uint32_t interval);
   void GivenUp(const std::string& worker_id);
   void ExecutorFault(const std::string& run_id) { blamed_.insert(run_id); }
   void CheckStore();
@@ -115,12 +116,14 @@ class World {
   }
   void CutOff(int worker, int64_t for_ns);
   void Submit(int number);
+  void EndLoads(const std::string& run_id);
   void ScheduleFaults();
   void Elect();
   // Some controller held it for lost, so that what it does in this attempt concerns nobody else any
   // more.
   bool IsLost(const v1::PhaseId& phase, int worker) const;
   void CheckPolicy(const std::string& id, const storage::MemoryDatabase::Run& run);
+  void CheckPlan(const std::string& id, const storage::MemoryDatabase::Run& run);
   int WorkerOf(const std::string& run_id, uint32_t index) const;
 
   const Settings settings_;

@@ -86,6 +86,10 @@ class StoreContract : public testing::TestWithParam<Kind> {
     record.kind = "run";
     record.interval_ns = 1000000000;
     record.ramp_ns = 2000000000;
+    record.spec.set_name(record.name);
+    record.spec.mutable_run()->set_duration_ns(77);
+    record.job_phase = phase + 3;
+    record.step = phase + 1;
     return record;
   }
   absl::Status Begin(const std::string& run, uint32_t phase, uint32_t attempt,
@@ -96,6 +100,11 @@ class StoreContract : public testing::TestWithParam<Kind> {
   }
   absl::Status Go(const std::string& run, uint32_t phase, uint32_t attempt) {
     return store_->CommitGo(run, phase, attempt, 123, kWall, {{0, 5, 6}, {1, 7, 8}, {2, 9, 10}});
+  }
+  static v1::PhaseFigures Figures(double iops) {
+    v1::PhaseFigures figures;
+    figures.set_iops(iops);
+    return figures;
   }
   static v1::PhaseId Id(const std::string& run, uint32_t phase, uint32_t attempt) {
     v1::PhaseId id;
@@ -172,7 +181,7 @@ TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
   EXPECT_EQ(store_->StartRun(run, workers_).code(), aborted);
   EXPECT_EQ(Begin(run, 0, 2).code(), aborted);
   EXPECT_EQ(Go(run, 0, 1).code(), aborted);
-  EXPECT_EQ(store_->EndPhase(run, 0, 1, "done", "", {}, 0).code(), aborted);
+  EXPECT_EQ(store_->EndPhase(run, 0, 1, "done", "", {}, {}).code(), aborted);
   EXPECT_EQ(store_->SetLost(run, 0, "gone", 1).code(), aborted);
   EXPECT_EQ(store_->SetBack(run, 0).code(), aborted);
   EXPECT_EQ(store_->ReleaseHold(workers_[0].worker_id).code(), aborted);
@@ -245,10 +254,10 @@ TEST_P(StoreContract, TheLastAttemptOfTheLastPhaseIsTheOneToGoOnWith) {
   const std::string run = Start();
   ASSERT_TRUE(Begin(run, 0, 1).ok());
   ASSERT_TRUE(Go(run, 0, 1).ok());
-  ASSERT_TRUE(store_->EndPhase(run, 0, 1, "done", "", {}, 1234.5).ok());
+  ASSERT_TRUE(store_->EndPhase(run, 0, 1, "done", "", {}, Figures(1234.5)).ok());
   ASSERT_TRUE(Begin(run, 1, 1).ok());
   ASSERT_TRUE(Go(run, 1, 1).ok());
-  ASSERT_TRUE(store_->EndPhase(run, 1, 1, "void", "node2 was lost", {}, 99).ok());
+  ASSERT_TRUE(store_->EndPhase(run, 1, 1, "void", "node2 was lost", {}, Figures(99)).ok());
   EXPECT_EQ(Active(run)->phase.state, "void");
   EXPECT_EQ(Active(run)->phase.reason, "node2 was lost");
   ASSERT_TRUE(Begin(run, 1, 2, {0, 1}).ok());
@@ -256,8 +265,25 @@ TEST_P(StoreContract, TheLastAttemptOfTheLastPhaseIsTheOneToGoOnWith) {
   EXPECT_EQ(active->phase.phase, 1u);
   EXPECT_EQ(active->phase.attempt, 2u);
   EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 0}}));
-  // Of what is done only: rates may be shares of it.
-  EXPECT_EQ(active->measured_iops, (std::map<std::string, double>{{"mix0", 1234.5}}));
+  // What has ended, as it was planned and with what it measured: the next phase may depend on it.
+  ASSERT_EQ(active->ended.size(), 1u);
+  EXPECT_EQ(active->ended[0].name, "mix0");
+  EXPECT_EQ(active->ended[0].state, "done");
+  EXPECT_DOUBLE_EQ(active->ended[0].figures.iops(), 1234.5);
+  EXPECT_EQ(active->ended[0].job_phase, 3u);
+  EXPECT_EQ(active->phase.spec.name(), "mix1");
+  EXPECT_EQ(active->phase.step, 2u);
+  EXPECT_EQ(active->phase.spec.run().duration_ns(), 77);
+}
+
+TEST_P(StoreContract, AnEndOfLoadIsDecidedOnce) {
+  const std::string run = Start();
+  ASSERT_TRUE(Begin(run, 0, 1).ok());
+  ASSERT_TRUE(Go(run, 0, 1).ok());
+  EXPECT_FALSE(Active(run)->phase.end_of_load.has_value());
+  ASSERT_TRUE(store_->CommitEndOfLoad(run, 0, 1, 12).ok());
+  ASSERT_TRUE(store_->CommitEndOfLoad(run, 0, 1, 14).ok());
+  EXPECT_EQ(Active(run)->phase.end_of_load, 12u);
 }
 
 TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {
@@ -284,7 +310,7 @@ TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {
   EXPECT_EQ(*store_->Cursor(Id(started, 0, 1), 0), 1u);
   EXPECT_EQ(Active(started)->phase.state, "running");
   EXPECT_TRUE(Go(started, 0, 1).ok());
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->EndPhase(started, 0, 1, "done", "", {}, 5).ok());
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->EndPhase(started, 0, 1, "done", "", {}, {}).ok());
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetLost(started, 0, "silent", 5).ok());
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetBack(started, 0).ok());
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetEnding(started, "aborted", "why", true).ok());

@@ -1,0 +1,109 @@
+#include "controller/plan/next_phase.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+#include "controller/plan/loads.h"
+
+namespace lockstep::controller {
+namespace {
+
+// How many steps a phase of the job has.
+uint32_t StepsOf(const v1::PhaseSpec& phase) {
+  return phase.run().has_curve() ? static_cast<uint32_t>(phase.run().curve().share_ratio_size())
+                                 : 1;
+}
+
+double ShareOf(const v1::MeasuredRate& measured) {
+  return measured.share_ratio() == 0 ? 1 : measured.share_ratio();
+}
+
+// The phase at one share of its rates.
+v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step) {
+  v1::PhaseSpec spec = phase;
+  if (!phase.run().has_curve()) return spec;
+  const double share = phase.run().curve().share_ratio(static_cast<int>(step));
+  spec.set_name(absl::StrFormat("%s %g %%", phase.name(), 100 * share));
+  spec.mutable_run()->clear_curve();
+  for (v1::Workload& w : *spec.mutable_run()->mutable_workloads()) {
+    if (!w.has_open_loop()) continue;
+    v1::OpenLoop* loop = w.mutable_open_loop();
+    if (loop->has_measured()) {
+      loop->mutable_measured()->set_share_ratio(ShareOf(loop->measured()) * share);
+    } else {
+      loop->set_rate_per_second(loop->rate_per_second() * share);
+    }
+  }
+  return spec;
+}
+
+// Makes figures of rates that are shares of what an earlier phase has reached.
+absl::Status TakeMeasuredRates(const std::vector<StepResult>& results, PhaseStep* step) {
+  for (v1::Workload& w : *step->spec.mutable_run()->mutable_workloads()) {
+    if (!w.open_loop().has_measured()) continue;
+    const v1::MeasuredRate measured = w.open_loop().measured();
+    const auto found = std::find_if(results.rbegin(), results.rend(), [&](const StepResult& r) {
+      return r.name == measured.phase() && r.done;
+    });
+    if (found == results.rend() || !(found->figures.iops() > 0)) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("phase ", step->spec.name(), ", workload ", w.name(), ": phase ",
+                       measured.phase(), " reached no IOPS that its rate could be a share of"));
+    }
+    const double rate = found->figures.iops() * ShareOf(measured);
+    w.mutable_open_loop()->set_rate_per_second(rate);
+    step->notes.push_back(absl::StrFormat(
+        "phase %s, workload %s: %g %% of the %s IOPS of phase %s are %s/s", step->spec.name(),
+        w.name(), 100 * ShareOf(measured), common::FormatCount(found->figures.iops()),
+        measured.phase(), common::FormatCount(rate)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
+                                                   const std::vector<StepResult>& results,
+                                                   bool cleanup_only) {
+  const auto phases = static_cast<uint32_t>(job.phases_size());
+  const auto spec_of = [&](uint32_t phase) { return job.phases(static_cast<int>(phase)); };
+  PhaseStep next;
+  if (!results.empty()) {
+    next.job_phase = results.back().job_phase;
+    next.step = results.back().step + 1;
+    if (next.job_phase >= phases || next.step >= StepsOf(spec_of(next.job_phase))) {
+      ++next.job_phase;
+      next.step = 0;
+    }
+  }
+  while (cleanup_only && next.job_phase < phases && !spec_of(next.job_phase).has_cleanup()) {
+    ++next.job_phase;
+    next.step = 0;
+  }
+  if (next.job_phase >= phases) return std::optional<PhaseStep>();
+  next.spec = AtStep(spec_of(next.job_phase), next.step);
+  next.last = IsLast(job, next.job_phase, next.step);
+  if (!next.spec.has_run()) return next;
+  if (absl::Status status = TakeMeasuredRates(results, &next); !status.ok()) return status;
+  return next;
+}
+
+bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step) {
+  const auto index = static_cast<int>(job_phase);
+  return index + 1 == job.phases_size() && step + 1 == StepsOf(job.phases(index));
+}
+
+v1::JobSpec WithoutCurves(const v1::JobSpec& job) {
+  v1::JobSpec steps = job;
+  steps.clear_phases();
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    for (uint32_t step = 0; step < StepsOf(phase); ++step) {
+      *steps.add_phases() = AtStep(phase, step);
+    }
+  }
+  return steps;
+}
+
+}  // namespace lockstep::controller

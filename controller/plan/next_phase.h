@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/job.pb.h"
+#include "proto/result.pb.h"
+
+namespace lockstep::controller {
+
+// One phase as it is run: a phase of the job, or one point of its curve.
+struct PhaseStep {
+  v1::PhaseSpec spec;      // without a curve; its rates are figures
+  uint32_t job_phase = 0;  // the phase of the job that it comes of
+  uint32_t step = 0;       // the point of its curve
+  bool last = false;       // nothing follows it, whatever it measures
+  // What was taken from results, in words.
+  std::vector<std::string> notes;
+};
+
+// What became of a step that has ended.
+struct StepResult {
+  uint32_t job_phase = 0;
+  uint32_t step = 0;
+  std::string name;
+  bool done = false;  // false: it ended early, and what it measured is no basis for another
+  v1::PhaseFigures figures;
+};
+
+// The step that follows those that have ended, in their order; none when the job is at its end.
+// With `cleanup_only`, the next one that cleans up. FAILED_PRECONDITION when a rate is a share of
+// what no phase has reached.
+//
+// Pure: the same job and the same results give the same step, so that a controller that takes a run
+// over goes on with the same plan.
+absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
+                                                   const std::vector<StepResult>& results,
+                                                   bool cleanup_only);
+
+// Whether nothing follows this step, whatever it measures.
+bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step);
+
+// The job with each phase that has a curve replaced by its steps, as far as they are known without
+// results: rates that are shares of a measured one stay shares.
+v1::JobSpec WithoutCurves(const v1::JobSpec& job);
+
+}  // namespace lockstep::controller
