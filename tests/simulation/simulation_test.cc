@@ -28,18 +28,18 @@ TEST(SimulationTest, TheSameSeedGivesTheSameHistory) {
   }
 }
 
-// Every guard is needed: without it some seed of the first thousand goes wrong.
+// Every guard is needed: without it some seed of the first ten thousand goes wrong.
 class GuardTest : public testing::TestWithParam<size_t> {};
 
-TEST_P(GuardTest, IsMissedWithinAThousandSeeds) {
-  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+TEST_P(GuardTest, IsMissedWithinTenThousandSeeds) {
+  for (uint64_t seed = 1; seed <= 10000; ++seed) {
     if (!Simulate({seed, common::Guards::Without(kGuards[GetParam()].guard), false})
              .violations.empty()) {
       return;
     }
   }
   ADD_FAILURE() << "a fleet without the guard " << kGuards[GetParam()].name
-                << " does no wrong in 1,000 seeds";
+                << " does no wrong in 10,000 seeds";
 }
 
 INSTANTIATE_TEST_SUITE_P(EachGuard, GuardTest, testing::Range<size_t>(0, std::size(kGuards)),
