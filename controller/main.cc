@@ -18,6 +18,7 @@
 #include "common/limits.h"
 #include "common/queue.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "common/tls.h"
 #include "common/version.h"
 #include "controller/service/controller_service.h"
@@ -46,7 +47,7 @@ struct Flags {
   common::TlsFiles tls;
   bool insecure = false;
   bool store_filesystem = false;
-  double lease_seconds = 10;
+  double lease_seconds = timing::kDefaultLeaseNs / 1e9;
   double spool_mib = 1024;
 };
 
@@ -348,7 +349,7 @@ int Serve(const Flags& flags, OpenedStore opened, const sigset_t& signals) {
                              static_cast<int>(limits::kStreamsOfAConnection));
   builder.SetResourceQuota(
       grpc::ResourceQuota("controller").Resize(static_cast<size_t>(limits::kGrpcBytes)));
-  // Workers' keepalives on idle connections (worker/agent/agent.cc) are no abuse.
+  // Workers' keepalives on idle connections (worker/link/agent.cc) are no abuse.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
   std::vector<int> ports(flags.listen.size(), 0);
   for (size_t i = 0; i < flags.listen.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "common/timing.h"
 #include "storage/pg.h"
 #include "storage/store.h"
 
@@ -23,9 +24,8 @@ class PgStore final : public Store {
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
     std::string description;      // "embedded PostgreSQL in /var/lib/lockstep/postgres"
     // What a change may take; the server gives a statement up after three quarters of it. Beyond
-    // that the store is away. Results that are late by this are not yet missed by the run
-    // (controller/plan/assign.h, PhaseDeadlineNs).
-    absl::Duration change_limit = absl::Seconds(16);
+    // that the store is away. Results that are late by this are not yet missed by the run.
+    absl::Duration change_limit = absl::Nanoseconds(timing::kStoreChangeNs);
   };
   // Connects and brings the schema up to date.
   static absl::StatusOr<std::unique_ptr<PgStore>> Open(Options options);

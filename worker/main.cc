@@ -17,10 +17,14 @@
 #include "google/protobuf/stubs/logging.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
-#include "worker/agent/agent.h"
+#include "worker/host/block_devices.h"
 #include "worker/host/facts.h"
 #include "worker/host/guard.h"
+#include "worker/host/inventory.h"
+#include "worker/link/agent.h"
+#include "worker/load/phase_runner.h"
 #include "worker/synthetic/fleet.h"
+#include "worker/targets/inspect.h"
 
 namespace {
 
@@ -107,7 +111,6 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
   options.worker_id = identity->worker_id;
   options.outbox = {flags.outbox_memory_mib << 20, flags.state_directory + "/outbox",
                     flags.outbox_disk_mib << 20};
-  options.mismatch_directory = flags.state_directory + "/mismatches";
   options.host = worker::ReadHostFacts(identity->host_id);
   if (!flags.name.empty()) options.host.set_name(flags.name);
   if (!common::IsHostName(options.host.name())) {
@@ -123,6 +126,23 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
     options.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
   return options;
+}
+
+worker::Agent::Parts PartsOf(const worker::Agent::Options& options, const Flags& flags,
+                             const worker::Guard* guard) {
+  worker::Agent::Parts parts;
+  const std::string host = options.host.name();
+  parts.make_executor = [=, mismatches = flags.state_directory +
+                                         "/mismatches"](worker::PhaseCallbacks callbacks) {
+    return std::make_unique<worker::PhaseRunner>(guard, &common::SystemClock(), host, mismatches,
+                                                 std::move(callbacks));
+  };
+  parts.inspect = [=](const v1::Inspect& inspect) {
+    return worker::InspectTargets(*guard, inspect, {host, inspect.worker_index()});
+  };
+  parts.list_devices = worker::ListBlockDevices;
+  parts.look_at_devices = [guard] { return worker::TakeInventory(*guard); };
+  return parts;
 }
 
 int Fail(const absl::Status& status) {
@@ -194,9 +214,11 @@ int main(int argc, char** argv) {
   if (!guard.ok()) return Fail(guard.status());
   auto options = MakeOptions(flags);
   if (!options.ok()) return Fail(options.status());
+  options->allow = guard->allow();
+  options->allow_expendable = guard->allow_expendable();
   if (flags.allow.empty()) spdlog::warn("--allow names nothing: every job will be refused here");
 
-  worker::Agent agent(*std::move(options), &*guard, &common::SystemClock());
+  worker::Agent agent(*options, PartsOf(*options, flags, &*guard), &common::SystemClock());
   OnSignal(signals, [&agent] { agent.Stop(); });
   const absl::Status status = agent.Run();
   return status.ok() ? 0 : Fail(status);

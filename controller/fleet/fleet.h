@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "common/clock.h"
+#include "common/timing.h"
 #include "controller/core/roster.h"
 #include "controller/fleet/fleet_link.h"
 
@@ -40,7 +41,7 @@ class Fleet final : public FleetLink {
   struct Options {
     uint64_t epoch = 0;
     std::string store_id;
-    int64_t lease_ns = 10000000000;
+    int64_t lease_ns = timing::kDefaultLeaseNs;
     std::vector<Binding> bindings = {};
   };
 

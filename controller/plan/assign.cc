@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/timing.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
@@ -193,10 +194,12 @@ int64_t HardStopNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   return run.duration_ns() == 0 ? kLongestPhaseNs : run.ramp_ns() + run.duration_ns();
 }
 
-int64_t GoWithinNs(const v1::JobSpec& job) { return job.deadlines().arm_ns() + 30 * kSecond; }
+int64_t GoWithinNs(const v1::JobSpec& job) {
+  return job.deadlines().arm_ns() + timing::kGoWithinNs;
+}
 
 int64_t PhaseDeadlineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
-  return HardStopNs(job, phase) + job.deadlines().drain_ns() + 20 * kSecond;
+  return HardStopNs(job, phase) + job.deadlines().drain_ns() + timing::kResultNs;
 }
 
 absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run,

@@ -5,18 +5,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/timing.h"
 #include "controller/plan/validate.h"
 #include "controller/service/reports.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
-namespace {
-
-// After the lease, workers of an inherited run have this long to dial again.
-constexpr int64_t kReturnNs = 10000000000;
-
-}  // namespace
-
 Coordinator::Coordinator(Options options)
     : options_(std::move(options)),
       inspections_(options_.loop),
@@ -49,7 +43,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
   }
   settling_ = !queue_.empty();
   if (active_.empty() && !settling_) return;
-  After(fleet_->lease_ns() + kReturnNs, [this] {
+  After(fleet_->lease_ns() + timing::kReturnNs, [this] {
     const std::set<std::string> missing = std::move(awaited_);
     awaited_.clear();
     for (const std::string& worker : missing) {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/timing.h"
 #include "controller/plan/loads.h"
 #include "controller/service/run_plan.h"
 #include "spdlog/spdlog.h"
@@ -26,8 +27,6 @@ constexpr int64_t kClockRetryNs = 50000000;
 constexpr int64_t kBurstNs = 60000000;
 // A go sent to a load less than this before T may come too late.
 constexpr int64_t kLateNs = 20000000;
-// Beyond its drain deadline a worker gives up after this (worker/agent/load.cc).
-constexpr int64_t kGiveUpNs = 5000000000;
 // How often it is looked whether the store is back, and how long what was kept meanwhile has to
 // arrive.
 constexpr int64_t kAwayLookNs = 1000000000;
@@ -48,13 +47,13 @@ bool StillLaysOut(const v1::JobSpec& job, uint32_t phase) {
 }
 
 int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
-  const int64_t longest = HardStopNs(job, phase) + job.deadlines().drain_ns() + kGiveUpNs;
+  const int64_t longest = HardStopNs(job, phase) + job.deadlines().drain_ns() + timing::kGivenUpNs;
   // A worker's clock may run slower than this one by the drift that is assumed.
   return longest + static_cast<int64_t>(ClockEstimator::kDriftBound * static_cast<double>(longest));
 }
 
 int64_t HoldBeforeGoNs(const v1::JobSpec& job) {
-  return GoWithinNs(job) + job.deadlines().drain_ns() + kGiveUpNs;
+  return GoWithinNs(job) + job.deadlines().drain_ns() + timing::kGivenUpNs;
 }
 
 RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices services,

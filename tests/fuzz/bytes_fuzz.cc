@@ -11,7 +11,7 @@
 #include "common/histogram.h"
 #include "storage/spool.h"
 #include "tests/fuzz/directory.h"
-#include "worker/agent/marks.h"
+#include "worker/targets/marks.h"
 #include "worker/workload/block_header.h"
 
 namespace {

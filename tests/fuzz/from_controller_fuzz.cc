@@ -9,10 +9,10 @@
 
 #include "common/clock.h"
 #include "tests/fuzz/directory.h"
-#include "worker/agent/inspect.h"
-#include "worker/agent/outbox.h"
-#include "worker/agent/phase_runner.h"
-#include "worker/agent/protocol.h"
+#include "worker/link/outbox.h"
+#include "worker/link/protocol.h"
+#include "worker/load/phase_runner.h"
+#include "worker/targets/inspect.h"
 
 namespace {
 

@@ -570,7 +570,11 @@ void Worker::Start() {
   connection_ = nullptr;
   attached_ = dialling_ = false;
   greeted_epoch_ = 0;
-  pause_ns_ = 200 * kMs;
+  worker::ConnectionKeeper::Options keeping;
+  keeping.controllers = 2;
+  keeping.first = static_cast<size_t>(world_->Draw(2));
+  keeping.random = [this] { return world_->Draw(~uint64_t{0}); };
+  keeper_ = std::make_unique<worker::ConnectionKeeper>(std::move(keeping));
   Do(world_->Between(0, 300 * kMs), [this] { Tick(); });
 }
 
@@ -612,12 +616,12 @@ void Worker::Tick() {
   if (connection_ == nullptr) {
     if (!dialling_) {
       dialling_ = true;
-      Do(pause_ns_ / 2 + world_->Between(0, pause_ns_), [this] { Dial(); });
-      pause_ns_ = std::min(2 * pause_ns_, 3 * kSecond);
+      Do(std::max<int64_t>(0, clock_->ToWorld(keeper_->dial_at_ns()) - world_->now()),
+         [this] { Dial(); });
     }
-  } else if (now - heard_ns_ > kLease) {
+  } else if (keeper_->IsSilent(now)) {
     Disconnect();
-  } else if (attached_) {
+  } else if (keeper_->TakeHeartbeat(now)) {
     v1::WorkerMessage heartbeat;
     heartbeat.mutable_heartbeat();
     Send(heartbeat);
@@ -625,7 +629,7 @@ void Worker::Tick() {
   Do(400 * kMs, [this] { Tick(); });
 }
 
-v1::Hello Worker::MakeHello() const {
+v1::Hello Worker::MakeHello() {
   v1::Hello hello;
   hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
   hello.set_worker_id(id_);
@@ -633,16 +637,17 @@ v1::Hello Worker::MakeHello() const {
   hello.mutable_host()->set_host_id(host_id_);
   hello.mutable_host()->set_name(absl::StrCat("node", number_));
   hello.mutable_host()->set_boot_id(absl::StrCat("boot", number_));
-  *hello.mutable_status() = protocol_->status();
+  *hello.mutable_status() = protocol_->Introduce();
   return hello;
 }
 
 void Worker::Dial() {
   dialling_ = false;
   if (connection_ != nullptr) return;
-  const int place = next_controller_++ % 2;
+  const int64_t now = clock_->MonotonicNs();
+  const int place = static_cast<int>(keeper_->Dial(now));
   Controller* controller = world_->Reachable(number_, place);
-  if (controller == nullptr) return;
+  if (controller == nullptr) return keeper_->Closed(now);
   auto c = std::make_shared<Connection>();
   c->worker = number_;
   c->controller = place;
@@ -651,9 +656,7 @@ void Worker::Dial() {
   c->base_delay = world_->Chance(0.1) ? world_->Between(0, 30 * kMs) : 0;
   connection_ = c;
   attached_ = false;
-  heard_ns_ = clock_->MonotonicNs();
   const v1::Hello hello = MakeHello();
-  hello_status_ = hello.status().SerializeAsString();
   world_->At(Arrival(world_, *c, &c->last_up), [world = world_, c, hello] {
     Controller* to = world->controllers[static_cast<size_t>(c->controller)].get();
     if (c->open && to->running() && to->life() == c->controller_life) to->OnHello(c, hello);
@@ -686,18 +689,14 @@ void Worker::Deliver() {
 void Worker::OnCommand(const std::shared_ptr<Connection>& c, const v1::ControllerMessage& message) {
   if (!alive() || c->worker_life != life_ || c != connection_) return;
   if (world_->now() < paused_until_) return Do(0, [this, c, message] { OnCommand(c, message); });
-  heard_ns_ = clock_->MonotonicNs();
+  keeper_->Heard(clock_->MonotonicNs());
   if (!attached_) {
     const absl::Status status = protocol_->OnFirst(message);
     if (!status.ok()) return Disconnect();
     greeted_epoch_ = std::max(greeted_epoch_, message.epoch());
     attached_ = true;
-    pause_ns_ = 200 * kMs;
-    if (protocol_->status().SerializeAsString() != hello_status_) {
-      v1::WorkerMessage news;
-      *news.mutable_status() = protocol_->status();
-      Send(news);
-    }
+    keeper_->Attached(clock_->MonotonicNs(), message.welcome().lease_ns());
+    protocol_->SayWhatChanged();
     outbox_->Rewind();
     return Deliver();
   }
@@ -717,6 +716,7 @@ void Worker::Disconnect() {
   const auto c = connection_;
   connection_ = nullptr;
   attached_ = false;
+  keeper_->Closed(clock_->MonotonicNs());
   if (c == nullptr || !c->open) return;
   // The other side hears of it, unless the way is cut.
   world_->In(world_->Between(100000, 5 * kMs), [world = world_, c] {
@@ -730,7 +730,10 @@ void Worker::Disconnect() {
 void Worker::OnClosed(const std::shared_ptr<Connection>& c) {
   if (!alive() || c != connection_) return;
   Do(0, [this, c] {
-    if (c == connection_) connection_ = nullptr, attached_ = false;
+    if (c != connection_) return;
+    connection_ = nullptr;
+    attached_ = false;
+    keeper_->Closed(clock_->MonotonicNs());
   });
 }
 

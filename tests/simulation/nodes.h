@@ -7,7 +7,8 @@
 #include "controller/core/roster.h"
 #include "controller/service/coordinator.h"
 #include "tests/simulation/world.h"
-#include "worker/agent/protocol.h"
+#include "worker/link/connection_keeper.h"
+#include "worker/link/protocol.h"
 
 namespace lockstep::simulation {
 
@@ -105,7 +106,7 @@ class Worker {
   void Send(const v1::WorkerMessage& message);
   void Deliver();
   void Disconnect();
-  v1::Hello MakeHello() const;
+  v1::Hello MakeHello();
 
   World* world_;
   const int number_;
@@ -120,12 +121,9 @@ class Worker {
   std::shared_ptr<Connection> connection_;
   bool attached_ = false;
   bool dialling_ = false;
-  int64_t heard_ns_ = 0;
-  int64_t pause_ns_ = 0;
-  int next_controller_ = 0;
+  std::unique_ptr<worker::ConnectionKeeper> keeper_;
   int64_t armed_since_ns_ = 0;
   uint64_t handling_epoch_ = 0, greeted_epoch_ = 0;
-  std::string hello_status_;
 };
 
 }  // namespace lockstep::simulation

@@ -1,10 +1,10 @@
-// Whom a worker obeys, when it gives up and what it says: worker/agent/protocol.h with an executor
+// Whom a worker obeys, when it gives up and what it says: worker/link/protocol.h with an executor
 // that does as it is told.
 
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "worker/agent/protocol.h"
+#include "worker/link/protocol.h"
 
 namespace lockstep::worker {
 namespace {

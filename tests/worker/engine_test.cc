@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "common/clock.h"
 #include "common/files.h"
 #include "gtest/gtest.h"
 #include "worker/engine/libaio_engine.h"
@@ -29,11 +30,24 @@ int64_t NowNs() {
 constexpr uint64_t kFileBytes = 1 << 20;
 
 struct Kind {
-  const char* name;
-  std::unique_ptr<IoEngine> (*make)();
+  std::string name;
+  std::string engine;
   bool unregistered = false;
   TaskWork task_work = TaskWork::kByRule;
 };
+
+// Every engine that is registered and needs storage, and variants.
+std::vector<Kind> Kinds() {
+  std::vector<Kind> kinds = {
+      {"io_uring_unregistered", "io_uring", true},
+      {"io_uring_cooperative", "io_uring", false, TaskWork::kCooperative},
+      {"io_uring_plain", "io_uring", false, TaskWork::kPlain},
+  };
+  for (const EngineEntry& entry : Engines()) {
+    if (entry.needs_storage) kinds.push_back({entry.name, entry.name});
+  }
+  return kinds;
+}
 
 class EngineContract : public testing::TestWithParam<Kind> {
  protected:
@@ -56,13 +70,14 @@ class EngineContract : public testing::TestWithParam<Kind> {
     setup.sync_mode = mode;
     setup.unregistered = GetParam().unregistered;
     setup.task_work = GetParam().task_work;
-    std::unique_ptr<IoEngine> engine = GetParam().make();
+    std::unique_ptr<IoEngine> engine =
+        FindEngine(GetParam().engine)->make({&common::SystemClock(), {}});
     const absl::Status opened = engine->Open(setup);
     EXPECT_TRUE(opened.ok()) << opened;
     return engine;
   }
 
-  bool Maps() const { return std::string(GetParam().name) == "mmap"; }
+  bool Maps() const { return GetParam().engine == "mmap"; }
 
   // All completions of these requests, by slot.
   std::vector<int32_t> DoAll(const std::vector<IoRequest>& requests) {
@@ -155,15 +170,16 @@ TEST_P(EngineContract, NothingToDoReturnsAtTheDeadline) {
   EXPECT_EQ(*count, 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, EngineContract,
-    testing::Values(Kind{"io_uring", NewUringEngine},
-                    Kind{"io_uring_unregistered", NewUringEngine, true},
-                    Kind{"io_uring_cooperative", NewUringEngine, false, TaskWork::kCooperative},
-                    Kind{"io_uring_plain", NewUringEngine, false, TaskWork::kPlain},
-                    Kind{"libaio", NewLibaioEngine}, Kind{"sync", NewSyncEngine},
-                    Kind{"preadv2", NewPreadv2Engine}, Kind{"mmap", NewMmapEngine}),
-    [](const auto& info) { return std::string(info.param.name); });
+INSTANTIATE_TEST_SUITE_P(All, EngineContract, testing::ValuesIn(Kinds()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(EngineRegistryTest, EveryEngineOfAJobIsRegistered) {
+  std::vector<std::string> names;
+  for (const EngineEntry& entry : Engines()) names.push_back(entry.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"io_uring", "libaio", "mmap", "null", "preadv2", "sync"}));
+  EXPECT_EQ(FindEngine("spdk"), nullptr);
+}
 
 EngineSetup SetupOf(std::vector<EngineFile> files, const IoBuffers* buffers, uint32_t depth) {
   EngineSetup setup;

@@ -1,6 +1,6 @@
 // What one I/O thread measures, in virtual time and against what must be true.
 
-#include "worker/agent/io_thread.h"
+#include "worker/load/io_thread.h"
 
 #include <fcntl.h>
 #include <unistd.h>

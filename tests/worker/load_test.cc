@@ -1,13 +1,13 @@
 // A worker's load on real files with real engines, without a controller.
 
-#include "worker/agent/load.h"
+#include "worker/load/load.h"
 
 #include <map>
 #include <thread>
 
 #include "common/histogram.h"
 #include "gtest/gtest.h"
-#include "worker/agent/prepare.h"
+#include "worker/targets/prepare.h"
 
 namespace lockstep::worker {
 namespace {

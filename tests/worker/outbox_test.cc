@@ -1,4 +1,4 @@
-#include "worker/agent/outbox.h"
+#include "worker/link/outbox.h"
 
 #include <unistd.h>
 

@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "worker/engine/blocking_ops.h"
+#include "worker/engine/registry.h"
 
 namespace lockstep::worker {
 namespace {
@@ -171,5 +172,12 @@ class LibaioEngine final : public IoEngine {
 }  // namespace
 
 std::unique_ptr<IoEngine> NewLibaioEngine() { return std::make_unique<LibaioEngine>(); }
+
+namespace {
+
+const RegisterEngine kLibaio({"libaio", false, true,
+                              [](const EngineContext&) { return NewLibaioEngine(); }});
+
+}  // namespace
 
 }  // namespace lockstep::worker

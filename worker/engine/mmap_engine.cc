@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "worker/engine/blocking_ops.h"
+#include "worker/engine/registry.h"
 
 namespace lockstep::worker {
 namespace {
@@ -123,5 +124,12 @@ class MmapEngine final : public IoEngine {
 }  // namespace
 
 std::unique_ptr<IoEngine> NewMmapEngine() { return std::make_unique<MmapEngine>(); }
+
+namespace {
+
+const RegisterEngine kMmap({"mmap", true, true,
+                            [](const EngineContext&) { return NewMmapEngine(); }});
+
+}  // namespace
 
 }  // namespace lockstep::worker

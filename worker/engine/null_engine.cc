@@ -89,4 +89,12 @@ std::unique_ptr<IoEngine> NewNullEngine(const NullScript& script, const common::
   return std::make_unique<NullEngine>(script, clock);
 }
 
+namespace {
+
+const RegisterEngine kNull({"null", false, false, [](const EngineContext& context) {
+                              return NewNullEngine(context.script, context.clock);
+                            }});
+
+}  // namespace
+
 }  // namespace lockstep::worker

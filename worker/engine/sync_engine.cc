@@ -7,6 +7,7 @@
 #include <cerrno>
 
 #include "worker/engine/blocking_ops.h"
+#include "worker/engine/registry.h"
 
 namespace lockstep::worker {
 namespace {
@@ -62,5 +63,14 @@ class SyncEngine final : public IoEngine {
 
 std::unique_ptr<IoEngine> NewSyncEngine() { return std::make_unique<SyncEngine<false>>(); }
 std::unique_ptr<IoEngine> NewPreadv2Engine() { return std::make_unique<SyncEngine<true>>(); }
+
+namespace {
+
+const RegisterEngine kSync({"sync", true, true,
+                            [](const EngineContext&) { return NewSyncEngine(); }});
+const RegisterEngine kPreadv2({"preadv2", true, true,
+                               [](const EngineContext&) { return NewPreadv2Engine(); }});
+
+}  // namespace
 
 }  // namespace lockstep::worker

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "worker/engine/blocking_ops.h"
+#include "worker/engine/registry.h"
 
 namespace lockstep::worker {
 namespace {
@@ -314,5 +315,12 @@ class UringEngine final : public IoEngine {
 }  // namespace
 
 std::unique_ptr<IoEngine> NewUringEngine() { return std::make_unique<UringEngine>(); }
+
+namespace {
+
+const RegisterEngine kUring({"io_uring", false, true,
+                             [](const EngineContext&) { return NewUringEngine(); }});
+
+}  // namespace
 
 }  // namespace lockstep::worker

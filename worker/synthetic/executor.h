@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "worker/agent/phase_executor.h"
+#include "worker/load/phase_executor.h"
 #include "worker/synthetic/latency_model.h"
 
 namespace lockstep::worker {

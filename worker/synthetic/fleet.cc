@@ -13,133 +13,26 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/ids.h"
-#include "common/limits.h"
+#include "common/timing.h"
 #include "common/version.h"
 #include "proto/worker.grpc.pb.h"
 #include "spdlog/spdlog.h"
-#include "worker/agent/protocol.h"
+#include "worker/link/connection_keeper.h"
+#include "worker/link/protocol.h"
+#include "worker/link/session.h"
 #include "worker/synthetic/executor.h"
+#include "worker/synthetic/queued_call.h"
+#include "worker/synthetic/timers.h"
 
 namespace lockstep::worker {
 namespace {
 
 constexpr int64_t kSecond = 1000000000;
-constexpr int64_t kFirstPauseNs = 200000000;
-constexpr int64_t kLongestPauseNs = 2 * kSecond;
-// Until Welcome says what the lease is.
-constexpr int64_t kFirstLeaseNs = 10 * kSecond;
 // What all members together may keep for a controller that is away, and batches of one that may
 // wait to be written.
 constexpr size_t kMemoryBytes = size_t{1} << 30;
 constexpr size_t kBatchesAhead = 4;
 constexpr int64_t kTickNs = 500000000;
-// Clock replies show that a worker lives; its own heartbeats need not be as frequent.
-constexpr int64_t kHeartbeatNs = 5 * kSecond;
-
-// Calls at instants of the clock, on one thread.
-class Timers {
- public:
-  explicit Timers(const common::Clock* clock) : clock_(clock), thread_([this] { Main(); }) {}
-  ~Timers() { Stop(); }
-  void At(int64_t at_ns, std::function<void()> call) {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      calls_.emplace(at_ns, std::move(call));
-    }
-    changed_.notify_one();
-  }
-  void Stop() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      stopping_ = true;
-    }
-    changed_.notify_one();
-    if (thread_.joinable()) thread_.join();
-  }
-
- private:
-  void Main() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    while (!stopping_) {
-      if (calls_.empty()) {
-        changed_.wait(lock);
-        continue;
-      }
-      const int64_t wait = calls_.begin()->first - clock_->MonotonicNs();
-      if (wait > 0) {
-        changed_.wait_for(lock, std::chrono::nanoseconds(wait));
-        continue;
-      }
-      auto call = std::move(calls_.begin()->second);
-      calls_.erase(calls_.begin());
-      lock.unlock();
-      call();
-      lock.lock();
-    }
-  }
-  const common::Clock* clock_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::multimap<int64_t, std::function<void()>> calls_;  // guarded by mutex_
-  bool stopping_ = false;                                // guarded by mutex_
-  std::thread thread_;
-};
-
-// A client's bidirectional stream whose messages up are queued. Owns itself from Begin() on: gRPC
-// calls OnDone() last.
-template <typename Up, typename Down>
-class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
- public:
-  using OnMessage = std::function<void(const Down&)>;
-  using OnEnd = std::function<void(const grpc::Status&)>;
-  QueuedCall(OnMessage message, OnEnd end) : message_(std::move(message)), end_(std::move(end)) {}
-  grpc::ClientContext* context() { return &context_; }
-  void Begin() {
-    // Writes come from other threads.
-    this->AddHold();
-    this->StartRead(&incoming_);
-    this->StartCall();
-  }
-  void Send(Up message) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (ended_) return;
-    outgoing_.push_back(std::move(message));
-    if (outgoing_.size() == 1) this->StartWrite(&outgoing_.front());
-  }
-  size_t waiting() const {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return outgoing_.size();
-  }
-  void End() {
-    {
-      std::lock_guard<std::mutex> lock(mutex_);
-      if (ended_) return;
-      ended_ = true;
-    }
-    context_.TryCancel();
-    this->RemoveHold();
-  }
-  void OnReadDone(bool ok) override {
-    if (!ok) return End();
-    message_(incoming_);
-    this->StartRead(&incoming_);
-  }
-  void OnWriteDone(bool ok) override {
-    std::lock_guard<std::mutex> lock(mutex_);
-    outgoing_.pop_front();
-    if (ok && !ended_ && !outgoing_.empty()) this->StartWrite(&outgoing_.front());
-  }
-  void OnDone(const grpc::Status& status) override { end_(status); }
-
- private:
-  const OnMessage message_;
-  const OnEnd end_;
-  grpc::ClientContext context_;
-  Down incoming_;
-  mutable std::mutex mutex_;
-  std::deque<Up> outgoing_;  // guarded by mutex_
-  bool ended_ = false;       // guarded by mutex_
-};
 using ControlCall = QueuedCall<v1::WorkerMessage, v1::ControllerMessage>;
 using DeliverCall = QueuedCall<v1::Delivery, v1::DeliveryAck>;
 
@@ -150,14 +43,13 @@ std::string StableUuid(uint64_t seed, uint64_t position) {
                          b >> 52, b & 0xffffffffffff);
 }
 
-std::shared_ptr<grpc::Channel> Dial(const std::string& address,
-                                    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
-  grpc::ChannelArguments arguments;
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
-  return grpc::CreateCustomChannel(address, credentials, arguments);
+ConnectionKeeper::Options KeeperOptions(size_t controllers, uint32_t number) {
+  ConnectionKeeper::Options options;
+  options.controllers = controllers;
+  options.first = number % controllers;
+  options.heartbeat_ns = timing::kSparseHeartbeatNs;
+  options.random = [] { return common::RandomSeed(); };
+  return options;
 }
 
 }  // namespace
@@ -220,7 +112,7 @@ class SyntheticFleet::Impl::Member
         seed_(std::hash<std::string>{}(fleet->options_.name)),
         instance_(common::NewUuid()),
         outbox_({std::max<size_t>(kMemoryBytes / fleet->options_.workers, 256 << 10), "", 0}),
-        next_controller_(number) {
+        keeper_(KeeperOptions(fleet->options_.controllers.size(), number)) {
     SyntheticExecutor::Ports executor;
     executor.at = [this](int64_t at, std::function<void()> call) {
       fleet_->timers_.At(at, std::move(call));
@@ -246,7 +138,7 @@ class SyntheticFleet::Impl::Member
     ports.outbox = &outbox_;
     ports.send = [this](const v1::WorkerMessage& message) {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (control_ != nullptr && welcomed_) control_->Send(message);
+      if (control_ != nullptr && keeper_.attached()) control_->Send(message);
     };
     ports.inspect = [this](const v1::Inspect& inspect) { Answer(inspect); };
     ports.now = [this] { return fleet_->clock_->MonotonicNs(); };
@@ -278,7 +170,7 @@ class SyntheticFleet::Impl::Member
     return absl::StrFormat("%s-%04u", fleet_->options_.name, number_ + 1);
   }
 
-  v1::WorkerMessage Hello() const {
+  v1::WorkerMessage Hello() {
     v1::WorkerMessage message;
     v1::Hello* hello = message.mutable_hello();
     hello->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
@@ -292,7 +184,7 @@ class SyntheticFleet::Impl::Member
     hello->mutable_host()->set_cpus(1);
     (*hello->mutable_labels())["synthetic"] = "yes";
     hello->add_allow("(synthetic: opens nothing)");
-    *hello->mutable_status() = protocol_->status();
+    *hello->mutable_status() = protocol_->Introduce();
     return message;
   }
 
@@ -315,17 +207,15 @@ class SyntheticFleet::Impl::Member
     inspection.set_synthetic(true);
     (*inspection.mutable_facts())["synthetic"] = "this worker does no I/O: its figures are made up";
     std::lock_guard<std::mutex> lock(mutex_);
-    if (control_ != nullptr && welcomed_) control_->Send(std::move(message));
+    if (control_ != nullptr && keeper_.attached()) control_->Send(std::move(message));
   }
 
   void DialNext() {
     std::lock_guard<std::mutex> lock(mutex_);
     if (over_ || control_ != nullptr) return;
-    address_ =
-        fleet_->options_.controllers[next_controller_++ % fleet_->options_.controllers.size()];
-    control_channel_ = Dial(address_, fleet_->options_.credentials);
+    address_ = fleet_->options_.controllers[keeper_.Dial(fleet_->clock_->MonotonicNs())];
+    control_channel_ = DialController(address_, fleet_->options_.credentials, false);
     control_stub_ = v1::WorkerService::NewStub(control_channel_);
-    welcomed_ = false;
     const auto self = shared_from_this();
     control_ = std::make_unique<ControlCall>(
         [self](const v1::ControllerMessage& m) { self->OnControl(m); },
@@ -333,17 +223,14 @@ class SyntheticFleet::Impl::Member
           self->fleet_->timers_.At(0, [self] { self->OnControlEnd(); });
         });
     control_stub_->async()->Control(control_->context(), control_.get());
-    v1::WorkerMessage hello = Hello();
-    hello_status_ = hello.hello().status().SerializeAsString();
-    heard_ns_ = fleet_->clock_->MonotonicNs();
     control_->Begin();
-    control_->Send(std::move(hello));
+    control_->Send(Hello());
   }
 
   void OnControl(const v1::ControllerMessage& message) {
     const int64_t received = fleet_->clock_->MonotonicNs();
-    heard_ns_ = received;
-    if (welcomed_) {
+    keeper_.Heard(received);
+    if (keeper_.attached()) {
       if (message.has_go()) fleet_->HeardGo(received);
       if (message.has_refused()) {
         return spdlog::warn("{} is sent away: {}", Name(), message.refused().reason());
@@ -361,24 +248,20 @@ class SyntheticFleet::Impl::Member
       std::lock_guard<std::mutex> lock(mutex_);
       return control_->End();
     }
-    lease_ns_ = message.welcome().lease_ns();
     ++fleet_->attached_;
-    pause_ns_ = kFirstPauseNs;
+    keeper_.Attached(received, message.welcome().lease_ns());
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      welcomed_ = true;
       session_ = message.welcome().session();
-      v1::WorkerMessage news;
-      *news.mutable_status() = protocol_->status();
-      if (news.status().SerializeAsString() != hello_status_) control_->Send(std::move(news));
       OpenDeliverLocked();
     }
+    protocol_->SayWhatChanged();
     Pump();
   }
 
   void OpenDeliverLocked() {
-    if (deliver_ != nullptr || over_ || !welcomed_) return;
-    deliver_channel_ = Dial(address_, fleet_->options_.credentials);
+    if (deliver_ != nullptr || over_ || !keeper_.attached()) return;
+    deliver_channel_ = DialController(address_, fleet_->options_.credentials, true);
     deliver_stub_ = v1::WorkerService::NewStub(deliver_channel_);
     const auto self = shared_from_this();
     deliver_ = std::make_unique<DeliverCall>(
@@ -417,28 +300,25 @@ class SyntheticFleet::Impl::Member
 
   void OnControlEnd() {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (welcomed_) --fleet_->attached_;
+    if (keeper_.attached()) --fleet_->attached_;
     control_.reset();
-    welcomed_ = false;
+    keeper_.Closed(fleet_->clock_->MonotonicNs());
     if (deliver_ != nullptr) deliver_->End();
     if (over_) return;
-    const auto jitter =
-        static_cast<int64_t>(common::RandomSeed() % static_cast<uint64_t>(pause_ns_));
-    fleet_->timers_.At(fleet_->clock_->MonotonicNs() + pause_ns_ / 2 + jitter,
-                       [self = shared_from_this()] { self->DialNext(); });
-    pause_ns_ = std::min(2 * pause_ns_, kLongestPauseNs);
+    fleet_->timers_.At(keeper_.dial_at_ns(), [self = shared_from_this()] { self->DialNext(); });
   }
 
   void OnDeliverEnd() {
     std::lock_guard<std::mutex> lock(mutex_);
     deliver_.reset();
-    fleet_->timers_.At(fleet_->clock_->MonotonicNs() + kFirstPauseNs, [self = shared_from_this()] {
-      {
-        std::lock_guard<std::mutex> again(self->mutex_);
-        self->OpenDeliverLocked();
-      }
-      self->Pump();
-    });
+    fleet_->timers_.At(fleet_->clock_->MonotonicNs() + timing::kFirstPauseNs,
+                       [self = shared_from_this()] {
+                         {
+                           std::lock_guard<std::mutex> again(self->mutex_);
+                           self->OpenDeliverLocked();
+                         }
+                         self->Pump();
+                       });
   }
 
   void Tick() {
@@ -447,11 +327,8 @@ class SyntheticFleet::Impl::Member
     {
       std::lock_guard<std::mutex> lock(mutex_);
       if (over_) return;
-      if (control_ != nullptr && now - heard_ns_ > (welcomed_ ? lease_ns_.load() : kFirstLeaseNs)) {
-        control_->End();
-      }
-      if (control_ != nullptr && welcomed_ && now - beat_ns_ > kHeartbeatNs) {
-        beat_ns_ = now;
+      if (control_ != nullptr && keeper_.IsSilent(now)) control_->End();
+      if (control_ != nullptr && keeper_.TakeHeartbeat(now)) {
         v1::WorkerMessage heartbeat;
         heartbeat.mutable_heartbeat()->set_epoch(protocol_->epoch());
         heartbeat.mutable_heartbeat()->set_wall_clock_ns(fleet_->clock_->WallNs());
@@ -474,14 +351,8 @@ class SyntheticFleet::Impl::Member
   std::unique_ptr<v1::WorkerService::Stub> control_stub_, deliver_stub_;
   std::unique_ptr<ControlCall> control_;  // guarded by mutex_
   std::unique_ptr<DeliverCall> deliver_;  // guarded by mutex_
-  std::atomic<bool> welcomed_{false};
-  std::atomic<int64_t> heard_ns_{0};
-  int64_t beat_ns_ = 0;
-  std::atomic<int64_t> lease_ns_{0};
-  std::string hello_status_;
-  std::string session_;  // guarded by mutex_
-  int64_t pause_ns_ = kFirstPauseNs;
-  uint32_t next_controller_;
+  std::string session_;                   // guarded by mutex_
+  ConnectionKeeper keeper_;
   bool over_ = false;  // guarded by mutex_
 };
 

@@ -12,7 +12,7 @@
 namespace lockstep::worker {
 
 // Many workers in one process, for rehearsing a fleet: each has an identity and two TCP connections
-// of its own and speaks the real protocol (worker/agent/protocol.h), but does no I/O: what it
+// of its own and speaks the real protocol (worker/link/protocol.h), but does no I/O: what it
 // "measures" comes from a LatencyModel. It never opens a target, and says so in its label
 // `synthetic` and its host's facts.
 class SyntheticFleet {

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+
+#include "common/limits.h"
+
+// Times on which two programs, or two parts of one, must agree, and the inequalities between them.
+// Nanoseconds.
+namespace lockstep::timing {
+
+inline constexpr int64_t kMs = 1000000;
+inline constexpr int64_t kSecond = 1000 * kMs;
+
+// --- A worker and its controller. ---
+// Either side gives the other one up after the lease; until Welcome has said what it is, a worker
+// goes by the first.
+inline constexpr int64_t kFirstLeaseNs = 10 * kSecond;
+inline constexpr int64_t kDefaultLeaseNs = 10 * kSecond;
+inline constexpr int64_t kHeartbeatNs = 1 * kSecond;
+// Of synthetic workers: replies to clock pings show that they live.
+inline constexpr int64_t kSparseHeartbeatNs = 5 * kSecond;
+static_assert(2 * kHeartbeatNs < kDefaultLeaseNs && kSparseHeartbeatNs < kDefaultLeaseNs);
+
+// A worker dials; between two rounds of all its controllers it pauses, longer each time.
+inline constexpr int64_t kConnectNs = 2 * kSecond;
+inline constexpr int64_t kFirstPauseNs = 200 * kMs;
+inline constexpr int64_t kLongestPauseNs = 2 * kSecond;
+// So long, after the lease, workers of an inherited run have to come back to a new controller:
+// longer than a round of two controllers takes, with its pause and jitter.
+inline constexpr int64_t kReturnNs = 10 * kSecond;
+static_assert(kReturnNs > 2 * kConnectNs + kLongestPauseNs * 3 / 2);
+
+// --- The end of a phase. ---
+// Beyond its drain deadline a worker waits so long for a thread that hangs …
+inline constexpr int64_t kHangGraceNs = 3 * kSecond;
+// … and the controller so long until it takes a silent worker's I/O for over.
+inline constexpr int64_t kGivenUpNs = 5 * kSecond;
+static_assert(kGivenUpNs > kHangGraceNs);
+
+// A change of the store may take so long; the server gives the statement up before.
+inline constexpr int64_t kStoreChangeNs = 16 * kSecond;
+static_assert(limits::kStatementNs < kStoreChangeNs);
+// Results have so long to arrive after the drain: one change of the store that hangs does not make
+// them late.
+inline constexpr int64_t kResultNs = 20 * kSecond;
+static_assert(kResultNs > kStoreChangeNs);
+// An armed worker waits for its go for the arming deadline and so long: the slowest of the others
+// may take the whole deadline, and T must reach the store.
+inline constexpr int64_t kGoWithinNs = 30 * kSecond;
+static_assert(kGoWithinNs > kStoreChangeNs);
+
+}  // namespace lockstep::timing

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "common/clock.h"
+#include "worker/engine/io_engine.h"
+
+namespace lockstep::worker {
+
+// How long I/Os of no storage take. All durations in nanoseconds.
+struct NullScript {
+  int64_t latency_ns = 0;
+  // From the first I/O on, a stall of `stall_ns` begins every `stall_every_ns` (0: never): what
+  // would complete during it completes at its end.
+  int64_t stall_every_ns = 0;
+  int64_t stall_ns = 0;
+};
+
+// What an engine is made for.
+struct EngineContext {
+  const common::Clock* clock = nullptr;  // outlives the engine
+  NullScript script;                     // of a target without storage
+};
+
+struct EngineEntry {
+  const char* name = "";  // as jobs write it
+  // Does one I/O after the other, whatever the queue depth.
+  bool one_at_a_time = false;
+  bool needs_storage = true;
+  std::unique_ptr<IoEngine> (*make)(const EngineContext& context) = nullptr;
+};
+
+// A file with an engine registers it by a constant of this type, and is found by its being linked.
+class RegisterEngine {
+ public:
+  explicit RegisterEngine(const EngineEntry& entry);
+};
+
+// All that are linked, by name.
+std::vector<EngineEntry> Engines();
+// Null when there is none of this name.
+const EngineEntry* FindEngine(std::string_view name);
+
+}  // namespace lockstep::worker

@@ -1,0 +1,226 @@
+#include "worker/link/agent.h"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "common/ids.h"
+#include "common/limits.h"
+#include "common/version.h"
+#include "proto/fields.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr size_t kMostListings = 16;
+// For the record; `lockstep devices` asks for all.
+constexpr int kDevicesInHello = 1000;
+constexpr int64_t kTickNs = 200000000;
+
+ConnectionKeeper::Options KeeperOptions(size_t controllers) {
+  ConnectionKeeper::Options options;
+  options.controllers = controllers;
+  options.random = [] { return common::RandomSeed(); };
+  return options;
+}
+
+}  // namespace
+
+Agent::Agent(Options options, Parts parts, const common::Clock* clock)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      clock_(clock),
+      instance_id_(common::NewUuid()),
+      outbox_(options_.outbox),
+      keeper_(KeeperOptions(options_.controllers.size())) {
+  Protocol::Ports ports;
+  ports.outbox = &outbox_;
+  ports.send = [this](const v1::WorkerMessage& message) { SendToSession(message); };
+  ports.inspect = [this](const v1::Inspect& inspect) { Inspect(inspect); };
+  ports.list_devices = [this](const v1::ListDevices& ask) { ListDevices(ask); };
+  ports.now = [this] { return clock_->MonotonicNs(); };
+  PhaseCallbacks callbacks;
+  callbacks.armed = [this](const v1::Armed& armed) { protocol_->OnArmed(armed); };
+  callbacks.failed = [this](const v1::PhaseFailed& failed) { protocol_->OnFailed(failed); };
+  callbacks.progress = [this](const v1::PhaseProgress& progress) {
+    protocol_->OnProgress(progress);
+  };
+  callbacks.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) {
+    protocol_->OnSample(phase, std::move(sample));
+  };
+  callbacks.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) {
+    protocol_->OnResult(phase, std::move(result));
+  };
+  callbacks.report = [this](const std::string& severity, const std::string& text) {
+    spdlog::warn("{}", text);
+    protocol_->OnReport(severity, text);
+  };
+  executor_ = parts_.make_executor(std::move(callbacks));
+  ports.executor = executor_.get();
+  protocol_ = std::make_unique<Protocol>(std::move(ports));
+}
+
+Agent::~Agent() = default;
+
+v1::Hello Agent::MakeHello() const {
+  v1::Hello hello;
+  hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+  hello.set_software_version(common::kSoftwareVersion);
+  hello.set_worker_id(options_.worker_id);
+  hello.set_instance_id(instance_id_);
+  *hello.mutable_host() = options_.host;
+  // No device is opened on the way to a connection.
+  for (v1::BlockDevice& device : parts_.list_devices()) {
+    if (hello.devices_size() < kDevicesInHello) *hello.add_devices() = std::move(device);
+  }
+  for (const auto& [key, value] : options_.labels) (*hello.mutable_labels())[key] = value;
+  for (const std::string& entry : options_.allow) hello.add_allow(entry);
+  for (const std::string& entry : options_.allow_expendable) hello.add_allow_expendable(entry);
+  return hello;
+}
+
+// On a thread of its own: looking at thousands of files on slow storage must not keep pings and
+// stops waiting.
+void Agent::Inspect(const v1::Inspect& inspect) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stopping_) return;
+  // Asked again, because the connection was lost in between.
+  for (const v1::Inspect& asked : inspections_) {
+    if (asked.run_id() == inspect.run_id()) return;
+  }
+  if (inspections_.size() >= static_cast<size_t>(limits::kInspectionsWaiting)) return;
+  inspections_.push_back(inspect);
+  stop_changed_.notify_all();
+}
+
+void Agent::ListDevices(const v1::ListDevices& ask) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (stopping_ || listings_.size() >= kMostListings) return;
+  listings_.push_back(ask.id());
+  stop_changed_.notify_all();
+}
+
+void Agent::ListMain() {
+  while (true) {
+    v1::WorkerMessage reply;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      stop_changed_.wait(lock, [this] { return stopping_ || !listings_.empty(); });
+      if (stopping_) return;
+      reply.mutable_devices()->set_id(listings_.front());
+      listings_.pop_front();
+    }
+    for (v1::BlockDevice& device : parts_.look_at_devices()) {
+      *reply.mutable_devices()->add_devices() = std::move(device);
+    }
+    SendToSession(reply);
+  }
+}
+
+void Agent::InspectMain() {
+  while (true) {
+    v1::Inspect inspect;
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      stop_changed_.wait(lock, [this] { return stopping_ || !inspections_.empty(); });
+      if (stopping_) return;
+      inspect = inspections_.front();
+    }
+    if (const std::string wrong = v1::FirstProblem(inspect); !wrong.empty()) {
+      spdlog::error("an inspection that is not one: {}", wrong);
+      std::lock_guard<std::mutex> lock(mutex_);
+      inspections_.pop_front();
+      continue;
+    }
+    v1::WorkerMessage reply;
+    *reply.mutable_inspection() = parts_.inspect(inspect);
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      inspections_.pop_front();
+    }
+    SendToSession(reply);
+  }
+}
+
+void Agent::SendToSession(v1::WorkerMessage message) {
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    session = session_;
+  }
+  if (session != nullptr) session->Send(message);
+}
+
+bool Agent::Sleep(int64_t nanoseconds) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  stop_changed_.wait_for(lock, std::chrono::nanoseconds(nanoseconds), [this] { return stopping_; });
+  return !stopping_;
+}
+
+bool Agent::Publish(std::shared_ptr<Session> session) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  session_ = std::move(session);
+  return !stopping_;
+}
+
+// What ends without a controller's word ends by this.
+void Agent::TickMain() {
+  while (Sleep(kTickNs)) protocol_->Tick();
+}
+
+absl::Status Agent::Run() {
+  std::thread tick([this] { TickMain(); });
+  std::thread inspect([this] { InspectMain(); });
+  std::thread list([this] { ListMain(); });
+  const absl::Status status = Serve();
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  stop_changed_.notify_all();
+  tick.join();
+  inspect.join();
+  list.join();
+  return status;
+}
+
+absl::Status Agent::Serve() {
+  std::string said;
+  while (true) {
+    if (!Sleep(keeper_.dial_at_ns() - clock_->MonotonicNs())) return absl::OkStatus();
+    Session::Ports ports;
+    ports.keeper = &keeper_;
+    ports.protocol = protocol_.get();
+    ports.outbox = &outbox_;
+    ports.clock = clock_;
+    ports.hello = [this] { return MakeHello(); };
+    ports.credentials = options_.credentials;
+    ports.tls = options_.tls;
+    ports.worker_id = options_.worker_id;
+    const size_t controller = keeper_.Dial(clock_->MonotonicNs());
+    const auto session =
+        std::make_shared<Session>(std::move(ports), options_.controllers[controller]);
+    if (!Publish(session)) return absl::OkStatus();
+    const absl::Status status = session->Serve();
+    keeper_.Closed(clock_->MonotonicNs());
+    if (!Publish(nullptr)) return absl::OkStatus();
+    if (absl::IsFailedPrecondition(status)) return status;
+    if (status.message() != said) spdlog::warn("{}; dialling again", std::string(status.message()));
+    said = std::string(status.message());
+  }
+}
+
+void Agent::Stop() {
+  executor_->StopNow("");
+  std::shared_ptr<Session> session;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+    session = session_;
+  }
+  stop_changed_.notify_all();
+  if (session != nullptr) session->Cancel();
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/clock.h"
+#include "grpcpp/grpcpp.h"
+#include "proto/worker.pb.h"
+#include "worker/link/connection_keeper.h"
+#include "worker/link/outbox.h"
+#include "worker/link/protocol.h"
+#include "worker/link/session.h"
+#include "worker/load/phase_executor.h"
+
+namespace lockstep::worker {
+
+// The worker on its connections: dials in, and lets the protocol talk over both streams. When the
+// controller is gone the phase goes on, what is measured is kept, and the agent dials again, each
+// of its controllers in turn.
+class Agent {
+ public:
+  struct Options {
+    std::vector<std::string> controllers;  // HOST:PORT, tried in turn
+    std::shared_ptr<grpc::ChannelCredentials> credentials;
+    bool tls = false;  // whether they are, for words about what went wrong
+    std::string worker_id;
+    v1::HostFacts host;
+    std::map<std::string, std::string> labels;
+    std::vector<std::string> allow, allow_expendable;
+    Outbox::Limits outbox;
+  };
+  // What this host does and knows. Calls may take long, and come from threads of the agent's own.
+  struct Parts {
+    std::function<std::unique_ptr<PhaseExecutor>(PhaseCallbacks)> make_executor;
+    std::function<v1::Inspection(const v1::Inspect&)> inspect;
+    // The block devices: as they stand in sysfs, without opening one; and with what is on them.
+    std::function<std::vector<v1::BlockDevice>()> list_devices, look_at_devices;
+  };
+
+  // `clock` outlives this.
+  Agent(Options options, Parts parts, const common::Clock* clock);
+  ~Agent();
+
+  // Serves until Stop(); returns OK then. FAILED_PRECONDITION when a controller refuses this worker
+  // for good, with its words.
+  absl::Status Run();
+  // From any thread, also from a signal-waiting one: ends I/O, drops the connection and lets Run()
+  // return.
+  void Stop();
+
+ private:
+  v1::Hello MakeHello() const;
+  bool Sleep(int64_t nanoseconds);
+  void Inspect(const v1::Inspect& inspect);
+  void InspectMain();
+  void ListDevices(const v1::ListDevices& ask);
+  void ListMain();
+  void SendToSession(v1::WorkerMessage message);
+  // From now on messages go to this session (or nowhere). False when the agent is stopping.
+  bool Publish(std::shared_ptr<Session> session);
+  absl::Status Serve();
+  void TickMain();
+
+  const Options options_;
+  const Parts parts_;
+  const common::Clock* clock_;
+  const std::string instance_id_;
+  Outbox outbox_;
+  ConnectionKeeper keeper_;
+  std::mutex mutex_;
+  std::condition_variable stop_changed_;
+  bool stopping_ = false;                // guarded by mutex_
+  std::deque<v1::Inspect> inspections_;  // guarded by mutex_; the first is being looked at
+  std::deque<uint64_t> listings_;        // guarded by mutex_; ids of questions about devices
+  std::shared_ptr<Session> session_;  // guarded by mutex_; the one that is being dialled or served
+  std::unique_ptr<Protocol> protocol_;
+  std::unique_ptr<PhaseExecutor> executor_;  // last: its threads use everything above
+};
+
+}  // namespace lockstep::worker

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include "common/timing.h"
+
+namespace lockstep::worker {
+
+// When a worker dials which controller, when it gives a silent one up, and when it says that it
+// lives. Every worker has one, whatever carries its streams: a process's own, each synthetic
+// worker's, the simulation's. Without clock, socket or thread of its own; thread-safe.
+//
+// It goes free → dialling → attached → free; every instant is of the worker's monotonic clock,
+// nanoseconds.
+class ConnectionKeeper {
+ public:
+  struct Options {
+    size_t controllers = 1;  // tried in turn
+    size_t first = 0;        // the one that is dialled first
+    int64_t heartbeat_ns = timing::kHeartbeatNs;
+    // Any 64 bits, for jitter: a fleet must not return in one instant.
+    std::function<uint64_t()> random = [] { return uint64_t{0}; };
+  };
+  explicit ConnectionKeeper(Options options) : options_(std::move(options)) {}
+
+  // Free: which controller to dial next, and when at the earliest.
+  int64_t dial_at_ns() const;
+  // Begins to dial; returns the index of the controller.
+  size_t Dial(int64_t now_ns);
+  // It has welcomed this worker; `lease_ns` is 0 when it says none.
+  void Attached(int64_t now_ns, int64_t lease_ns);
+  // Anything came from it.
+  void Heard(int64_t now_ns);
+  // The connection is over, or never came to be.
+  void Closed(int64_t now_ns);
+
+  // Whether a controller that is dialled, or attached to, has been silent for longer than its
+  // lease: the connection is to be ended.
+  bool IsSilent(int64_t now_ns) const;
+  bool attached() const;
+  // Whether a heartbeat is due now; then the next one is due a period later.
+  bool TakeHeartbeat(int64_t now_ns);
+
+ private:
+  enum class State { kFree, kDialling, kAttached };
+
+  const Options options_;
+  mutable std::mutex mutex_;
+  State state_ = State::kFree;                   // guarded by mutex_, as all below
+  size_t attempts_ = 0;                          // since the first
+  int64_t pause_ns_ = timing::kFirstPauseNs;     // after a round in which none was attached to
+  int64_t dial_at_ns_ = 0;
+  int64_t attached_ns_ = 0;
+  int64_t heard_ns_ = 0;
+  int64_t beat_ns_ = 0;
+  int64_t lease_ns_ = timing::kFirstLeaseNs;
+};
+
+}  // namespace lockstep::worker

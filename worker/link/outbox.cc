@@ -1,0 +1,176 @@
+#include "worker/link/outbox.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "spdlog/spdlog.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr size_t kBatchBytes = 60 * 1024;
+
+}  // namespace
+
+Outbox::Outbox() : Outbox(Limits()) {}
+
+Outbox::Outbox(Limits limits, common::Guards guards)
+    : limits_(std::move(limits)), guards_(guards) {}
+
+Outbox::~Outbox() {
+  if (file_.valid()) unlink(limits_.overflow_path.c_str());
+}
+
+Outbox::Entry* Outbox::FindLocked(const v1::PhaseId& phase) {
+  for (Entry& entry : entries_) {
+    if (entry.phase.run_id() == phase.run_id() && entry.phase.phase() == phase.phase() &&
+        entry.phase.attempt() == phase.attempt()) {
+      return &entry;
+    }
+  }
+  return nullptr;
+}
+
+bool Outbox::HasUnsentLocked() const {
+  return std::any_of(entries_.begin(), entries_.end(), [](const Entry& entry) {
+    return entry.sent < entry.first + entry.slots.size();
+  });
+}
+
+// False when it does not fit, or the disk does not take it: it stays in memory then.
+bool Outbox::WriteLocked(const v1::DeliveryItem& item, Slot* slot) {
+  if (limits_.overflow_path.empty()) return false;
+  if (!file_.valid()) {
+    file_ = common::FileDescriptor(
+        open(limits_.overflow_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!file_.valid()) return false;
+    spdlog::warn(
+        "samples that are not committed go to {} from now on: {} MiB of them are in memory",
+        limits_.overflow_path, memory_bytes_ >> 20);
+  }
+  const std::string bytes = item.SerializeAsString();
+  if (file_end_ + bytes.size() > limits_.overflow_bytes) return false;
+  if (pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(file_end_)) !=
+      static_cast<ssize_t>(bytes.size())) {
+    return false;
+  }
+  slot->offset = file_end_;
+  slot->size = bytes.size();
+  slot->item.reset();
+  file_end_ += bytes.size();
+  ++in_file_;
+  return true;
+}
+
+bool Outbox::ReadLocked(const Slot& slot, v1::DeliveryItem* item) const {
+  if (slot.item) {
+    *item = *slot.item;
+    return true;
+  }
+  std::string bytes(slot.size, 0);
+  return pread(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(slot.offset)) ==
+             static_cast<ssize_t>(bytes.size()) &&
+         item->ParseFromString(bytes);
+}
+
+void Outbox::PopLocked(Entry* entry) {
+  const Slot& slot = entry->slots.front();
+  if (slot.item) {
+    memory_bytes_ -= slot.size;
+  } else if (--in_file_ == 0) {
+    file_end_ = 0;
+    (void)!ftruncate(file_.get(), 0);
+  }
+  entry->slots.pop_front();
+  ++entry->first;
+}
+
+bool Outbox::Add(const v1::PhaseId& phase, v1::DeliveryItem item) {
+  bool fits = true;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    Entry* entry = FindLocked(phase);
+    if (entry == nullptr) {
+      // Phases before this one with nothing left are over.
+      entries_.remove_if([](const Entry& old) { return old.slots.empty(); });
+      entry = &entries_.emplace_back();
+      entry->phase = phase;
+    }
+    Slot slot;
+    slot.size = item.ByteSizeLong();
+    const bool in_memory = in_file_ == 0 && memory_bytes_ + slot.size <= limits_.memory_bytes;
+    if (in_memory || !WriteLocked(item, &slot)) {
+      fits = in_memory;
+      memory_bytes_ += slot.size;
+      slot.item = std::move(item);
+    }
+    entry->slots.push_back(std::move(slot));
+  }
+  changed_.notify_all();
+  return fits;
+}
+
+std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (wait_ms > 0) {
+    changed_.wait_for(lock, std::chrono::milliseconds(wait_ms),
+                      [this] { return HasUnsentLocked(); });
+  }
+  for (Entry& entry : entries_) {
+    const uint64_t end = entry.first + entry.slots.size();
+    if (entry.sent >= end) continue;
+    v1::DeliveryBatch batch;
+    *batch.mutable_phase() = entry.phase;
+    batch.set_first_sequence(entry.sent);
+    size_t bytes = 0;
+    while (entry.sent < end) {
+      const Slot& slot = entry.slots[entry.sent - entry.first];
+      bytes += slot.size + 8;
+      if (batch.items_size() != 0 && bytes > kBatchBytes) break;
+      if (!ReadLocked(slot, batch.add_items())) {
+        batch.mutable_items()->RemoveLast();
+        if (batch.items_size() != 0) return batch;
+        spdlog::critical("samples in {} cannot be read back", limits_.overflow_path);
+        if (wait_ms > 0) changed_.wait_for(lock, std::chrono::milliseconds(wait_ms));
+        return std::nullopt;
+      }
+      ++entry.sent;
+    }
+    if (!guards_.Pass(common::Guard::kKeepUncommitted, false)) return batch;
+    while (!entry.slots.empty()) PopLocked(&entry);
+    return batch;
+  }
+  return std::nullopt;
+}
+
+std::string Outbox::OnAck(const v1::DeliveryAck& ack) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Entry* entry = FindLocked(ack.phase());
+  if (entry == nullptr) return ack.refused();
+  if (ack.final()) {
+    while (!entry->slots.empty()) PopLocked(entry);
+    entry->sent = entry->first;
+  } else {
+    while (entry->first < ack.committed() && !entry->slots.empty()) PopLocked(entry);
+    entry->sent = ack.refused().empty() ? std::max(entry->sent, entry->first) : entry->first;
+  }
+  changed_.notify_all();
+  return ack.refused();
+}
+
+void Outbox::Rewind() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (Entry& entry : entries_) entry.sent = entry.first;
+}
+
+size_t Outbox::held() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  size_t items = 0;
+  for (const Entry& entry : entries_) items += entry.slots.size();
+  return items;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,343 @@
+#include "worker/link/protocol.h"
+
+#include "absl/strings/str_cat.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::worker {
+
+using common::Guard;
+using Status = v1::WorkerStatus;
+
+namespace {
+
+constexpr int64_t kSecond = 1000000000;
+// A phase is arming for longer than this, or draining: worth a word in the heartbeat.
+constexpr int64_t kLongNs = kSecond;
+
+bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
+  return a.run_id() == b.run_id() && a.phase() == b.phase() && a.attempt() == b.attempt();
+}
+
+}  // namespace
+
+v1::WorkerStatus Protocol::Introduce() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  introduced_ = status_.SerializeAsString();
+  return status_;
+}
+
+void Protocol::SayWhatChanged() {
+  v1::WorkerMessage news;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (status_.SerializeAsString() == introduced_) return;
+    *news.mutable_status() = status_;
+  }
+  ports_.send(news);
+}
+
+absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
+  if (message.has_refused()) {
+    const auto code = message.refused().retry() ? absl::StatusCode::kUnavailable
+                                                : absl::StatusCode::kFailedPrecondition;
+    return absl::Status(code, absl::StrCat("it refuses this worker: ", message.refused().reason()));
+  }
+  if (!message.has_welcome()) return absl::UnavailableError("its first message is no welcome");
+  std::lock_guard<std::mutex> lock(mutex_);
+  // Epochs of different stores do not compare.
+  if (message.welcome().store_id() != store_id_) epoch_ = 0;
+  store_id_ = message.welcome().store_id();
+  if (!ports_.guards.Pass(Guard::kEpochRefused, message.epoch() >= epoch_)) {
+    return absl::UnavailableError(
+        absl::StrCat("it (epoch ", message.epoch(), ") was replaced by one of epoch ", epoch_));
+  }
+  epoch_ = message.epoch();
+  return absl::OkStatus();
+}
+
+void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_ns) {
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!ports_.guards.Pass(Guard::kEpochRefused, message.epoch() >= epoch_)) {
+      lock.unlock();
+      return Event("warning", absl::StrCat("refused a command of the replaced controller of epoch ",
+                                           message.epoch()));
+    }
+    epoch_ = message.epoch();
+  }
+  switch (message.kind_case()) {
+    case v1::ControllerMessage::kClockPing: {
+      v1::WorkerMessage reply;
+      reply.mutable_clock_reply()->set_id(message.clock_ping().id());
+      reply.mutable_clock_reply()->set_received_ns(received_ns);
+      reply.mutable_clock_reply()->set_replied_ns(ports_.now());
+      return ports_.send(reply);
+    }
+    case v1::ControllerMessage::kInspect:
+      return ports_.inspect(message.inspect());
+    case v1::ControllerMessage::kListDevices:
+      return ports_.list_devices(message.list_devices());
+    case v1::ControllerMessage::kAssign:
+      return Assign(message.assign());
+    case v1::ControllerMessage::kGo:
+      return Go(message.go());
+    case v1::ControllerMessage::kStopAt:
+      return ports_.executor->StopAt(message.stop_at());
+    case v1::ControllerMessage::kStopNow:
+      return StopNow(message.stop_now());
+    case v1::ControllerMessage::kRelease:
+    case v1::ControllerMessage::kWelcome:
+    case v1::ControllerMessage::kRefused:
+    case v1::ControllerMessage::KIND_NOT_SET:
+      return;
+  }
+}
+
+void Protocol::Assign(const v1::Assignment& assignment) {
+  std::string refused;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // said twice, because a connection was lost in between
+    if (SamePhase(assignment.phase(), status_.phase())) return;
+    if (status_.state() != Status::IDLE) {
+      refused = absl::StrCat("still busy with phase ", status_.phase().phase(), " (attempt ",
+                             status_.phase().attempt(), ") of run ", status_.phase().run_id());
+    } else {
+      status_.set_state(Status::ARMING);
+      *status_.mutable_phase() = assignment.phase();
+      status_.clear_failed();
+      status_.clear_not_started();
+      since_ns_ = ports_.now();
+      go_within_ns_ = assignment.go_within_ns();
+      hard_stop_ns_ = assignment.hard_stop_ns();
+      load_ = assignment.has_run();
+      hard_stopped_ = overfull_ = false;
+      not_started_.clear();
+    }
+  }
+  if (refused.empty()) {
+    const absl::Status status = ports_.executor->Assign(assignment);
+    if (status.ok()) return;
+    v1::PhaseFailed failed;
+    *failed.mutable_phase() = assignment.phase();
+    failed.set_reason(std::string(status.message()));
+    return OnFailed(failed);
+  }
+  v1::WorkerMessage message;
+  *message.mutable_phase_failed()->mutable_phase() = assignment.phase();
+  message.mutable_phase_failed()->set_reason(refused);
+  ports_.send(message);
+}
+
+void Protocol::Go(const v1::Go& go) {
+  int64_t late = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    // Said twice, meant for another attempt, or given up meanwhile.
+    if (status_.state() != Status::ARMED || !SamePhase(go.phase(), status_.phase()) ||
+        !not_started_.empty()) {
+      return;
+    }
+    late = load_ ? ports_.now() - go.at_ns() : 0;
+    if (ports_.guards.Pass(Guard::kGoInTime, late <= 0)) {
+      late = 0;
+      status_.set_state(Status::RUNNING);
+      since_ns_ = ports_.now();
+      go_at_ns_ = go.at_ns();
+    }
+  }
+  if (late > 0) return GiveUp(absl::StrCat("the go came ", late / 1000, " us after T"));
+  const absl::Status status = ports_.executor->Go(go);
+  if (!status.ok()) Event("error", std::string(status.message()));
+}
+
+void Protocol::GiveUp(const std::string& reason) {
+  std::string run_id;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (status_.state() == Status::IDLE || status_.state() == Status::RUNNING ||
+        !not_started_.empty()) {
+      return;
+    }
+    not_started_ = reason;
+    run_id = status_.phase().run_id();
+  }
+  ports_.executor->StopNow(run_id);
+}
+
+void Protocol::StopNow(const v1::StopNow& stop) {
+  bool idle = false;
+  bool mine = false;
+  v1::WorkerMessage answer;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    idle = status_.state() == Status::IDLE;
+    if (idle) {
+      *answer.mutable_status() = status_;
+      *answer.mutable_status()->mutable_answers() = stop.phase();
+    } else {
+      answers_ = stop.phase();
+      owes_answer_ = true;
+      mine = stop.run_id() == status_.phase().run_id();
+    }
+  }
+  if (idle) return ports_.send(answer);
+  if (mine) ports_.executor->StopNow(stop.run_id());
+}
+
+void Protocol::Tick() {
+  const int64_t now = ports_.now();
+  bool unstarted = false;
+  std::string run_id;
+  std::string said;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const bool waiting = status_.state() == Status::ARMING || status_.state() == Status::ARMED;
+    unstarted = waiting && go_within_ns_ > 0 &&
+                !ports_.guards.Pass(Guard::kGoWithin, now - since_ns_ <= go_within_ns_);
+    if (status_.state() == Status::RUNNING && hard_stop_ns_ > 0 && !hard_stopped_ &&
+        !ports_.guards.Pass(Guard::kHardStop, now < go_at_ns_ + hard_stop_ns_)) {
+      hard_stopped_ = true;
+      run_id = status_.phase().run_id();
+      if (!load_) said = "the phase has reached its hard stop";
+    }
+    if (unstarted) said = absl::StrCat("no go came within ", go_within_ns_ / kSecond, " s");
+  }
+  if (unstarted) return GiveUp(said);
+  if (run_id.empty()) return;
+  ports_.executor->StopNow(run_id);
+  if (!said.empty()) Event("warning", said);
+}
+
+v1::WorkerMessage Protocol::EndPhaseLocked(const std::string& failed, bool not_started) {
+  status_.set_state(Status::IDLE);
+  status_.set_failed(failed);
+  status_.set_not_started(not_started);
+  v1::WorkerMessage message;
+  *message.mutable_status() = status_;
+  if (owes_answer_) *message.mutable_status()->mutable_answers() = answers_;
+  owes_answer_ = false;
+  return message;
+}
+
+void Protocol::OnArmed(const v1::Armed& armed) {
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (status_.state() != Status::ARMING || !SamePhase(armed.phase(), status_.phase())) return;
+    status_.set_state(Status::ARMED);
+  }
+  v1::WorkerMessage message;
+  *message.mutable_armed() = armed;
+  ports_.send(message);
+}
+
+void Protocol::OnFailed(const v1::PhaseFailed& failed) {
+  v1::WorkerMessage message;
+  *message.mutable_phase_failed() = failed;
+  v1::WorkerMessage over;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!not_started_.empty()) {
+      message.mutable_phase_failed()->set_reason(not_started_);
+      message.mutable_phase_failed()->set_not_started(true);
+    }
+    over = EndPhaseLocked(message.phase_failed().reason(), message.phase_failed().not_started());
+  }
+  spdlog::error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(),
+                message.phase_failed().reason());
+  ports_.send(message);
+  ports_.send(over);
+}
+
+void Protocol::OnProgress(const v1::PhaseProgress& progress) {
+  v1::WorkerMessage message;
+  *message.mutable_progress() = progress;
+  ports_.send(message);
+}
+
+void Protocol::OnSample(const v1::PhaseId& phase, v1::IntervalSample sample) {
+  v1::DeliveryItem item;
+  *item.mutable_interval() = std::move(sample);
+  if (ports_.outbox->Add(phase, std::move(item))) return;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (overfull_) return;
+    overfull_ = true;
+  }
+  ports_.executor->StopNow(phase.run_id());
+  Event("error",
+        "nothing more can be kept until the controller has committed what is here: the phase is "
+        "stopped");
+}
+
+void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
+  bool unstarted = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    unstarted = !not_started_.empty();
+    if (overfull_ && result.error().empty()) {
+      result.set_error("it was stopped because no more samples could be kept");
+    }
+    if (hard_stopped_ && !load_ && result.error().empty()) {
+      result.set_error(absl::StrCat("it was not done at its hard stop, ", hard_stop_ns_ / kSecond,
+                                    " s after T"));
+    }
+  }
+  if (unstarted) {
+    v1::PhaseFailed failed;
+    *failed.mutable_phase() = phase;
+    return OnFailed(failed);
+  }
+  v1::DeliveryItem item;
+  *item.mutable_result() = std::move(result);
+  (void)ports_.outbox->Add(phase, std::move(item));
+  v1::WorkerMessage over;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    over = EndPhaseLocked("", false);
+  }
+  ports_.send(over);
+}
+
+void Protocol::Event(const std::string& severity, const std::string& text) {
+  spdlog::warn("{}", text);
+  OnReport(severity, text);
+}
+
+void Protocol::OnReport(const std::string& severity, const std::string& text) {
+  v1::WorkerMessage message;
+  message.mutable_event()->set_severity(severity);
+  message.mutable_event()->set_message(text);
+  ports_.send(message);
+}
+
+v1::WorkerStatus Protocol::status() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return status_;
+}
+
+std::string Protocol::Activity() const {
+  std::string text;
+  int64_t since = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    const int64_t now = ports_.now();
+    if (status_.state() == Status::ARMING) {
+      text = "arming";
+      since = now - since_ns_;
+    } else if (status_.state() == Status::RUNNING && now > go_at_ns_ + hard_stop_ns_ + kLongNs) {
+      text = "draining";
+      since = now - go_at_ns_ - hard_stop_ns_;
+    }
+  }
+  if (since < kLongNs) return "";
+  const std::string detail = ports_.executor->activity();
+  return absl::StrCat(detail.empty() ? text : detail, " for ", since / kSecond, " s");
+}
+
+uint64_t Protocol::epoch() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return epoch_;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,93 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/guards.h"
+#include "proto/worker.pb.h"
+#include "worker/link/outbox.h"
+#include "worker/load/phase_executor.h"
+
+namespace lockstep::worker {
+
+// The worker's side of the protocol without sockets, threads or clocks: whom it obeys, what it is
+// doing, when it gives up, and what it has to say. A phase outlives the connection that commanded
+// it: it ends by itself, at the latest at its hard stop. Thread-safe.
+class Protocol {
+ public:
+  struct Ports {
+    PhaseExecutor* executor = nullptr;  // outlives this, as does the next
+    Outbox* outbox = nullptr;
+    // To the controller, if there is a connection; else it is dropped (what matters is in
+    // status()).
+    std::function<void(const v1::WorkerMessage&)> send;
+    // Answers with an Inspection by `send`, at once or later.
+    std::function<void(const v1::Inspect&)> inspect;
+    // Answers with a DeviceList by `send`, later; not where there are no devices.
+    std::function<void(const v1::ListDevices&)> list_devices = [](const v1::ListDevices&) {};
+    // This worker's monotonic clock, nanoseconds.
+    std::function<int64_t()> now;
+    common::Guards guards;
+  };
+  explicit Protocol(Ports ports) : ports_(std::move(ports)) {}
+
+  // What Hello says of what this worker is doing.
+  v1::WorkerStatus Introduce();
+  // After OnFirst(): what has changed since Introduce() went nowhere, and is said now.
+  void SayWhatChanged();
+  // A controller's first message, the answer to Hello. FAILED_PRECONDITION when this worker is
+  // refused for good, UNAVAILABLE when it should dial again, or another one.
+  absl::Status OnFirst(const v1::ControllerMessage& message);
+  void OnCommand(const v1::ControllerMessage& message, int64_t received_ns);
+  // Some five times a second, connected or not.
+  void Tick();
+
+  // --- From the executor. ---
+  void OnArmed(const v1::Armed& armed);
+  void OnFailed(const v1::PhaseFailed& failed);
+  void OnProgress(const v1::PhaseProgress& progress);
+  void OnSample(const v1::PhaseId& phase, v1::IntervalSample sample);
+  void OnResult(const v1::PhaseId& phase, v1::PhaseResult result);
+  void OnReport(const std::string& severity, const std::string& text);
+
+  v1::WorkerStatus status() const;
+  // For heartbeats: what keeps it so long; empty while it is idle, or running as it should.
+  std::string Activity() const;
+  uint64_t epoch() const;
+
+ private:
+  void Assign(const v1::Assignment& assignment);
+  void Go(const v1::Go& go);
+  void StopNow(const v1::StopNow& stop);
+  // The phase is not to begin any more.
+  void GiveUp(const std::string& reason);
+  // The phase is over; `answers` is what was asked meanwhile.
+  v1::WorkerMessage EndPhaseLocked(const std::string& failed, bool not_started);
+  void Event(const std::string& severity, const std::string& text);
+
+  const Ports ports_;
+  mutable std::mutex mutex_;
+  uint64_t epoch_ = 0;    // highest seen, of
+  std::string store_id_;  // this store
+  v1::WorkerStatus status_ = [] {
+    v1::WorkerStatus status;
+    status.set_state(v1::WorkerStatus::IDLE);
+    return status;
+  }();
+  std::string introduced_;  // the status that Hello had, encoded
+  int64_t since_ns_ = 0;    // when the state began
+  int64_t go_within_ns_ = 0;
+  int64_t hard_stop_ns_ = 0;  // after T
+  int64_t go_at_ns_ = 0;
+  bool load_ = false;
+  bool hard_stopped_ = false;
+  bool overfull_ = false;    // it was stopped because nothing more can be kept
+  std::string not_started_;  // why it is not to begin; empty otherwise
+  v1::PhaseId answers_;      // of the StopNow that is to be answered once it is idle
+  bool owes_answer_ = false;
+};
+
+}  // namespace lockstep::worker

@@ -1,0 +1,210 @@
+#include "worker/link/session.h"
+
+#include <chrono>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "common/dial.h"
+#include "common/limits.h"
+#include "common/timing.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr int kKeepaliveMs = 10000;
+constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr auto kReopen = std::chrono::milliseconds(200);
+
+}  // namespace
+
+std::shared_ptr<grpc::Channel> DialController(
+    const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
+    bool keepalive) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
+  arguments.SetMaxSendMessageSize(static_cast<int>(limits::kWorkerBytes));
+  if (keepalive) {
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+    arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
+    arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  }
+  return grpc::CreateCustomChannel(address, credentials, arguments);
+}
+
+// Control has the lease; samples may be long in coming.
+Session::Session(Ports ports, const std::string& address)
+    : ports_(std::move(ports)),
+      address_(address),
+      control_channel_(DialController(address, ports_.credentials, false)),
+      deliver_channel_(DialController(address, ports_.credentials, true)) {}
+
+absl::Status Session::Serve() {
+  if (!control_channel_->WaitForConnected(std::chrono::system_clock::now() +
+                                          std::chrono::nanoseconds(timing::kConnectNs))) {
+    return absl::UnavailableError(
+        absl::StrCat("the controller at ", address_, ": ",
+                     common::WhyNotConnected(control_channel_, address_, ports_.tls)));
+  }
+  auto stub = v1::WorkerService::NewStub(control_channel_);
+  ports_.keeper->Heard(ports_.clock->MonotonicNs());
+  stream_ = stub->Control(&control_context_);
+  std::thread heartbeat([this] { HeartbeatMain(); });
+  const absl::Status status = Converse();
+  Quit();
+  heartbeat.join();
+  const grpc::Status ended = stream_->Finish();
+  if (!status.ok() && !status.message().empty()) return status;
+  if (!welcomed_) {
+    return absl::UnavailableError(
+        absl::StrCat(address_, " gives no answer to Hello: ", ended.error_message()));
+  }
+  return absl::UnavailableError(
+      absl::StrCat("the controller at ", address_, " is gone: ", ended.error_message()));
+}
+
+void Session::Send(const v1::WorkerMessage& message) {
+  if (!welcomed_ || over_) return;
+  if (message.has_clock_reply()) return Write(message);
+  std::lock_guard<std::mutex> lock(queue_mutex_);
+  if (queue_.size() >= static_cast<size_t>(limits::kCommandsWaiting)) {
+    spdlog::warn("the controller at {} does not read what this worker says", address_);
+    return Cancel();
+  }
+  queue_.push_back(message);
+  queue_changed_.notify_one();
+}
+
+void Session::Cancel() {
+  control_context_.TryCancel();
+  Quit();
+}
+
+absl::Status Session::Converse() {
+  v1::WorkerMessage hello;
+  *hello.mutable_hello() = ports_.hello();
+  *hello.mutable_hello()->mutable_status() = ports_.protocol->Introduce();
+  Write(hello);
+  v1::ControllerMessage first;
+  if (!stream_->Read(&first)) return absl::UnavailableError("");  // the call's status says why
+  if (absl::Status status = ports_.protocol->OnFirst(first); !status.ok()) {
+    Cancel();
+    return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ",
+                                                    std::string(status.message())));
+  }
+  spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
+  session_ = first.welcome().session();
+  ports_.keeper->Attached(ports_.clock->MonotonicNs(), first.welcome().lease_ns());
+  welcomed_ = true;
+  std::thread writer([this] { WriteMain(); });
+  std::thread deliver([this] { DeliverMain(); });
+  ports_.protocol->SayWhatChanged();
+  v1::ControllerMessage message;
+  while (stream_->Read(&message)) {
+    const int64_t received = ports_.clock->MonotonicNs();
+    ports_.keeper->Heard(received);
+    if (message.has_refused()) {
+      spdlog::warn("the controller at {} ends this connection: {}", address_,
+                   message.refused().reason());
+      continue;
+    }
+    ports_.protocol->OnCommand(message, received);
+  }
+  Quit();
+  writer.join();
+  deliver.join();
+  return absl::OkStatus();
+}
+
+void Session::Quit() {
+  over_ = true;
+  queue_changed_.notify_one();
+  std::lock_guard<std::mutex> lock(deliver_mutex_);
+  if (deliver_context_ != nullptr) deliver_context_->TryCancel();
+}
+
+void Session::Write(const v1::WorkerMessage& message) {
+  std::lock_guard<std::mutex> lock(write_mutex_);
+  stream_->Write(message);
+}
+
+void Session::WriteMain() {
+  while (true) {
+    std::unique_lock<std::mutex> lock(queue_mutex_);
+    queue_changed_.wait_for(lock, std::chrono::milliseconds(200),
+                            [this] { return !queue_.empty() || over_; });
+    if (over_) return;
+    if (queue_.empty()) continue;
+    const v1::WorkerMessage message = std::move(queue_.front());
+    queue_.pop_front();
+    lock.unlock();
+    Write(message);
+  }
+}
+
+void Session::HeartbeatMain() {
+  while (!over_) {
+    const int64_t now = ports_.clock->MonotonicNs();
+    if (ports_.keeper->IsSilent(now)) {
+      spdlog::warn("the controller has been silent for longer than the lease");
+      return Cancel();
+    }
+    if (ports_.keeper->TakeHeartbeat(now)) {
+      v1::WorkerMessage message;
+      message.mutable_heartbeat()->set_epoch(ports_.protocol->epoch());
+      message.mutable_heartbeat()->set_activity(ports_.protocol->Activity());
+      message.mutable_heartbeat()->set_wall_clock_ns(ports_.clock->WallNs());
+      Send(message);
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+void Session::DeliverMain() {
+  auto stub = v1::WorkerService::NewStub(deliver_channel_);
+  while (!over_) {
+    DeliverOnce(stub.get());
+    if (!over_) std::this_thread::sleep_for(kReopen);
+  }
+}
+
+void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
+  grpc::ClientContext context;
+  {
+    std::lock_guard<std::mutex> lock(deliver_mutex_);
+    deliver_context_ = &context;
+  }
+  ports_.outbox->Rewind();
+  auto stream = stub->Deliver(&context);
+  v1::Delivery hello;
+  hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+  hello.mutable_hello()->set_worker_id(ports_.worker_id);
+  hello.mutable_hello()->set_session(session_);
+  stream->Write(hello);
+  std::atomic<bool> broken{false};
+  std::thread acknowledgements([&] {
+    v1::DeliveryAck ack;
+    while (stream->Read(&ack)) {
+      const std::string refused = ports_.outbox->OnAck(ack);
+      if (!refused.empty()) spdlog::warn("the controller did not take samples: {}", refused);
+    }
+    broken = true;
+  });
+  while (!over_ && !broken) {
+    auto batch = ports_.outbox->NextBatch();
+    if (!batch) continue;
+    v1::Delivery delivery;
+    *delivery.mutable_batch() = *std::move(batch);
+    if (!stream->Write(delivery)) break;
+  }
+  context.TryCancel();
+  acknowledgements.join();
+  stream->Finish();
+  std::lock_guard<std::mutex> lock(deliver_mutex_);
+  deliver_context_ = nullptr;
+}
+
+}  // namespace lockstep::worker

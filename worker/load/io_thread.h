@@ -1,0 +1,229 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "worker/engine/io_engine.h"
+#include "worker/load/placement.h"
+#include "worker/sampler/recorder.h"
+#include "worker/sampler/timeline.h"
+#include "worker/verify/block_checks.h"
+#include "worker/workload/access.h"
+#include "worker/workload/content.h"
+#include "worker/workload/schedule.h"
+
+namespace lockstep::worker {
+
+// When written data is made durable: a sync follows the completion of the writes that it is for.
+// Writes that complete together share one.
+struct SyncRule {
+  SyncMode mode = SyncMode::kFsync;
+  uint32_t every_writes = 0;  // 0: never
+  uint32_t every_ios = 0;     // 0: never; counts reads too, when anything was written
+  bool all_files = false;     // else the one written last
+  bool at_end = false;
+  bool any() const { return every_writes != 0 || every_ios != 0 || at_end; }
+};
+
+// One thread's part of a workload.
+struct IoThreadSetup {
+  std::function<std::unique_ptr<IoEngine>()> make_engine;
+  EngineSetup engine;              // without buffers; descriptors outlive the thread
+  std::vector<std::string> paths;  // of the engine's files
+  uint32_t max_batch = 1;          // I/Os per Exchange()
+  uint32_t wait = 1;               // completions waited for when the queue is full
+  ContentOptions content;
+  uint64_t seed = 0;         // of this thread's content
+  bool idle = false;         // its share of the limit is nothing
+  uint64_t quota = 0;        // I/Os; 0 is no limit
+  uint64_t quota_bytes = 0;  // 0 is no limit
+  std::optional<Schedule::Options> open_loop;
+  double max_iops = 0;  // of this thread; 0 is no limit
+  double max_bytes_per_second = 0;
+  int64_t think_ns = 0;  // pause after think_every I/Os
+  uint32_t think_every = 1;
+  SyncRule sync;
+  BlockChecks::Options checks;
+  uint64_t error_limit = 0;  // failed I/Os; 0 is no limit
+  Placement placement;
+  // how long I/Os in flight are waited for after the load's end
+  int64_t drain_ns = 0;
+  int64_t spin_ns = 0;  // how long before T the thread spins instead of sleeping
+};
+
+struct IoThreadOutcome {
+  int64_t first_io_ns = 0;  // first submission; 0 when there was none
+  int64_t last_io_ns = 0;   // last completion
+  int64_t cpu_ns = 0;
+  // Where the time between T and the end went; what is left is the thread's own.
+  int64_t io_ns = 0;    // in I/O: submitting, and waiting for completions
+  int64_t sync_ns = 0;  // with nothing but syncs in flight
+  int64_t think_ns = 0;
+  int64_t rate_ns = 0;
+  int64_t queue_full_ns = 0;  // part of io_ns in which no more could be submitted
+  uint64_t voluntary_switches = 0;
+  uint64_t involuntary_switches = 0;
+  uint64_t exchanges = 0;  // batches submitted
+  uint64_t submitted = 0;
+  uint64_t retries = 0;
+  // Open loop: due before the load's end, and of those never started; the longest that one waited
+  // for its start.
+  uint64_t due = 0;
+  uint64_t unstarted = 0;
+  int64_t longest_backlog_ns = 0;
+  std::string engine;
+  std::vector<std::string> notes;
+  std::string first_error;  // the first failed I/O, in words
+  std::string fatal;        // why the thread gave up; empty when it did not
+  // I/Os were still in flight at the end; their buffers are never reused
+  bool stuck = false;
+};
+
+// One I/O thread: keeps queue_depth I/Os in flight (closed loop) or starts them when they are due
+// (open loop), and records each. Arm() and Run() are called on the thread itself, everything else
+// from anywhere; outcome() and checks() after Run(). Between T and the end of the drain it does not
+// allocate, lock or log unless an I/O fails.
+//
+// One clock reading per Exchange(), when it returns, serves all the I/Os that completed in it and
+// all that are submitted by the next one. A recorded service time is therefore never less than the
+// true one; it is longer by what passed between the reading and the submission (completing and
+// filling one batch) and between the completion and the next reading.
+class IoThread {
+ public:
+  // `timeline` and `clock` outlive this.
+  IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
+           const common::Clock* clock);
+  ~IoThread();
+
+  absl::Status Arm();
+  void Run();
+  // Instead of Run(), when T will not come.
+  void Skip() { recorder_.Finish(0); }
+
+  Recorder& recorder() { return recorder_; }
+  const IoThreadOutcome& outcome() const { return outcome_; }
+  BlockChecks& checks() { return checks_; }
+  // Whether the thread has given up; its reason is in the outcome. From anywhere.
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+
+  struct InFlight {
+    std::string what;  // "read of 4096 bytes at offset 0 of /x"
+    std::string path;
+    int64_t age_ns = 0;
+  };
+  // The oldest I/O in flight if it is older than `limit_ns`. A diagnosis, not a measurement.
+  std::optional<InFlight> OldestInFlight(int64_t now_ns, int64_t limit_ns) const;
+
+ private:
+  struct alignas(128) Slot {
+    std::atomic<int64_t> submitted_ns{0};  // 0 when free
+    int64_t intended_ns = 0;
+    int64_t pause_ns = 0;       // of the thread, after this one
+    int64_t submission_ns = 0;  // how long the submission took
+    uint64_t sequence = 0;      // of a write; of a sync, the writes that it covers
+    BlockChecks::Ticket ticket;
+    uint32_t retries = 0;
+    IoRequest request;
+  };
+  enum class Waiting { kNothing, kThink, kRate, kBlock };
+
+  absl::Status MakeBuffers();
+  void CloseIntervals(int64_t now_ns) {
+    if (now_ns >= interval_end_ns_ || now_ns >= timeline_->load_end_ns()) CloseThrough(now_ns);
+  }
+  void CloseThrough(int64_t now_ns);
+  bool LoadGoesOn(int64_t now_ns) const {
+    return now_ns < timeline_->load_end_ns() && outcome_.fatal.empty() && !exhausted_;
+  }
+  int FillBatch(int64_t now_ns, bool load_goes_on);
+  bool MayStart(int64_t now_ns, int64_t* intended_ns);
+  uint32_t TakeSlot(int64_t now_ns, int64_t intended_ns);
+  int FillPlain(int64_t now_ns);
+  // False when the block that it would write is being written: it is held until that has completed.
+  bool StartIo(int64_t now_ns, int64_t intended_ns, int index);
+  void StartSync(int64_t now_ns, int index);
+  void FillContentOf(Slot* slot, int64_t now_ns);
+  void NoteSyncs(const IoRequest& request);
+  void QueueSync(uint16_t file);
+  void QueueAllSyncs(bool only_dirty);
+  uint64_t CompletedWrites() const;
+  void Complete(const IoCompletion& completion, int64_t now_ns);
+  void CompletePlain(int count, int64_t now_ns);
+  void Succeed(Slot* slot, int32_t result, int64_t now_ns);
+  bool Fail(Slot* slot, int error, int64_t now_ns);
+  void Account(int64_t from_ns, int64_t to_ns, bool waited_full);
+  void CountBacklog();
+  void GiveUpStuck(int64_t now_ns);
+  std::string Describe(const IoRequest& request) const;
+
+  const IoThreadSetup setup_;
+  const Timeline* timeline_;
+  const common::Clock* clock_;
+  Access access_;
+  Recorder recorder_;
+  BlockChecks checks_;
+  IoThreadOutcome outcome_;
+  std::unique_ptr<IoEngine> engine_;
+  std::unique_ptr<IoBuffers> buffers_;
+  uint32_t write_buffers_ = 0;      // first buffer for writes
+  uint32_t duplicate_buffers_ = 0;  // first of kDuplicateBlocks, when there are any
+  uint64_t duplicate_below_ = 0;
+  bool stamps_ = false;
+  // making the content takes so long that it must not count as service time
+  bool restamps_ = false;
+  Random content_random_;
+
+  std::vector<Slot> slots_;
+  // Slots without an I/O, the last one used first: its lines are still in the cache.
+  struct FreeSlots {
+    explicit FreeSlots(size_t most) : numbers(most) {}
+    bool empty() const { return count == 0; }
+    uint32_t Take() { return numbers[--count]; }
+    void Give(uint32_t number) { numbers[count++] = number; }
+    std::vector<uint32_t> numbers;
+    size_t count = 0;
+  };
+  FreeSlots free_;
+  std::vector<uint32_t> retry_;
+  std::vector<IoRequest> batch_;
+  std::vector<IoCompletion> completions_;
+  uint32_t in_flight_ = 0;
+  uint32_t syncs_in_flight_ = 0;
+  uint64_t started_ = 0;  // I/Os, without syncs
+  uint64_t left_ = 0;     // of the quota
+  uint64_t left_bytes_ = 0;
+  bool exhausted_ = false;
+  uint64_t errors_ = 0;
+  std::atomic<bool> failed_{false};
+  std::optional<Access::Next> held_;  // of which the block is being written by another I/O
+
+  std::optional<Schedule> schedule_;
+  Pacer pacer_;
+  bool gated_ = false;  // whether an I/O may have to wait for anything but a slot
+  // neither that, nor syncs, checks or content to be made: the short way through
+  bool plain_ = false;
+  int64_t interval_end_ns_ = 0;  // of the running interval, by the grid
+  int64_t pause_until_ns_ = 0;
+  uint32_t since_pause_ = 0;
+  Waiting waiting_ = Waiting::kNothing;
+  int64_t wake_ns_ = 0;
+
+  std::vector<uint16_t> syncs_;  // files to be synced, a ring of files.size() + 1
+  size_t syncs_begin_ = 0, syncs_end_ = 0;
+  std::vector<uint8_t> dirty_;   // by file: written since its last sync was queued
+  std::vector<uint8_t> queued_;  // by file: in syncs_
+  bool any_dirty_ = false;
+  uint32_t writes_since_sync_ = 0;
+  uint32_t ios_since_sync_ = 0;
+  bool final_sync_done_ = false;
+  uint64_t write_sequence_ = 0;
+  uint64_t durable_sequence_ = 0;
+  uint32_t sync_epoch_ = 0;
+};
+
+}  // namespace lockstep::worker

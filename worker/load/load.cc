@@ -1,0 +1,480 @@
+#include "worker/load/load.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "common/timing.h"
+#include "common/units.h"
+#include "proto/workload.h"
+#include "worker/load/workload_setup.h"
+
+namespace lockstep::worker {
+namespace {
+
+// How often threads are looked at for I/Os that are stuck.
+constexpr int64_t kStuckLookNs = 200000000;
+// How often it is looked whether devices that a peer holds are still held.
+constexpr int64_t kHoldLookNs = 500000000;
+// The host's counters are first read so long before T.
+constexpr int64_t kReadAheadNs = 4000000;
+constexpr int64_t kDefaultStuckNs = 10000000000;
+
+// What the kernel could give out without swapping; 0 when it does not say.
+double AvailableMemoryBytes() {
+  const std::string text = common::ReadTrimmed("/proc/meminfo");
+  const size_t at = text.find("MemAvailable:");
+  double available =
+      at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
+  // What this process's control groups (v2) leave of it, from the innermost up.
+  const std::string groups = common::ReadTrimmed("/proc/self/cgroup");
+  const size_t own = groups.find("0::/");
+  if (own == std::string::npos) return available;
+  for (std::string path = groups.substr(own + 3, groups.find('\n', own) - own - 3);;
+       path.resize(path.rfind('/'))) {
+    const std::string folder = "/sys/fs/cgroup" + path;
+    const std::string most = common::ReadTrimmed(folder + "/memory.max");
+    if (!most.empty() && most != "max") {
+      const double left =
+          std::strtod(most.c_str(), nullptr) -
+          std::strtod(common::ReadTrimmed(folder + "/memory.current").c_str(), nullptr);
+      available = std::min(available, std::max(1.0, left));
+    }
+    if (path.rfind('/') == std::string::npos) return available;
+  }
+}
+
+int64_t CpuNs(const timeval& time) {
+  return time.tv_sec * int64_t{1000000000} + time.tv_usec * int64_t{1000};
+}
+
+}  // namespace
+
+Load::Load(const v1::Assignment& assignment, Environment environment)
+    : assignment_(assignment),
+      environment_(std::move(environment)),
+      clock_(environment_.clock),
+      timeline_(assignment.interval_ns(), assignment.run().ramp_ns()) {}
+
+absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment,
+                                                 const RunIdentity& who, Environment environment) {
+  std::shared_ptr<Load> load(new Load(assignment, std::move(environment)));
+  if (absl::Status status = load->CheckRoom(); !status.ok()) return status;
+  for (const v1::WorkloadAssignment& workload : assignment.run().workloads()) {
+    if (absl::Status status = load->AddWorkload(workload, who); !status.ok()) return status;
+  }
+  return load;
+}
+
+absl::Status Load::CheckRoom() const {
+  // What a thread needs beside its I/O buffers: the recorder's ring, its stack, its slots.
+  constexpr double kThreadBytes = 1.5 * 1048576;
+  constexpr double kSlotBytes = 512;
+  // Of the memory that is available now, other programs keep this share.
+  constexpr double kLeaveShare = 0.25;
+  double threads = 0;
+  double bytes = 0;
+  for (const v1::WorkloadAssignment& assigned : assignment_.run().workloads()) {
+    const v1::Workload& w = assigned.workload();
+    double largest = static_cast<double>(w.block_size_bytes());
+    for (const v1::WeightedBlockSize& line : w.block_sizes()) {
+      largest = std::max({largest, static_cast<double>(line.block_size_bytes()),
+                          static_cast<double>(line.up_to_bytes())});
+    }
+    for (const v1::AccessLine& line : w.access()) {
+      largest = std::max({largest, static_cast<double>(line.block_size_bytes()),
+                          static_cast<double>(line.up_to_bytes())});
+    }
+    largest *= std::max<uint32_t>(1, w.merge());
+    const double buffers = (Reads(w) && Writes(w) ? 2.0 : 1.0) * w.queue_depth() +
+                           (w.content().duplicate_ratio() > 0 ? 16 : 0);
+    threads += w.threads();
+    bytes += w.threads() * (buffers * largest + kThreadBytes + kSlotBytes * w.queue_depth());
+  }
+  if (threads > static_cast<double>(limits::kThreadsOfAPhase)) {
+    return absl::ResourceExhaustedError(absl::StrCat("the phase has ", threads,
+                                                     " threads on this worker; the most is ",
+                                                     limits::kThreadsOfAPhase));
+  }
+  const double available = AvailableMemoryBytes();
+  if (available > 0 && bytes > (1 - kLeaveShare) * available) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the phase needs ", common::FormatSize(bytes), " of memory on this host for ",
+                     threads, " threads and their buffers; ", common::FormatSize(available),
+                     " are available, of which a quarter stays free. Fewer threads, a smaller "
+                     "queue_depth or block_size need less"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who) {
+  const v1::Workload& workload = assignment.workload();
+  auto part = std::make_unique<WorkloadPart>();
+  part->index = assignment.index();
+  part->stuck_after_ns =
+      workload.stuck_after_ns() != 0 ? workload.stuck_after_ns() : kDefaultStuckNs;
+  std::vector<v1::TargetAssignment> targets;
+  for (const v1::TargetAssignment& target : assignment_.targets()) {
+    const auto& names = workload.targets();
+    if (std::find(names.begin(), names.end(), target.target().name()) != names.end()) {
+      targets.push_back(target);
+    }
+  }
+  OpenOptions options;
+  options.write = Writes(workload);
+  options.direct = workload.direct();
+  options.create = workload.create();
+  const v1::Content& content = workload.content();
+  options.changes_content = workload.trim_ratio() > 0 || content.has_zeros() ||
+                            content.has_compressed_ratio() || content.duplicate_ratio() > 0;
+  options.flags = workload.write_through() == v1::WRITE_THROUGH_SYNC    ? O_SYNC
+                  : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC
+                                                                        : 0;
+  options.expendable.assign(assignment_.expendable().begin(), assignment_.expendable().end());
+  options.holds = &holds_;
+  auto opened = OpenAll(*environment_.guard, targets, who, options);
+  if (!opened.ok()) return opened.status();
+  part->targets = *std::move(opened);
+  if (Writes(workload)) {
+    for (const std::string& path : part->targets.paths) {
+      environment_.ledgers->Forget(path, workload.verify() ? workload.block_size_bytes() : 0);
+    }
+  }
+  WorkloadContext context;
+  context.assignment = &assignment_;
+  context.targets = &part->targets;
+  context.ledgers = environment_.ledgers;
+  context.shared_position = &part->shared_position;
+  context.timeline = &timeline_;
+  context.clock = clock_;
+  auto threads = MakeThreads(assignment, context);
+  if (!threads.ok()) {
+    return absl::Status(
+        threads.status().code(),
+        absl::StrCat("workload ", workload.name(), ": ", std::string(threads.status().message())));
+  }
+  part->threads = *std::move(threads);
+  part->reported_ns.resize(part->threads.size());
+  parts_.push_back(std::move(part));
+  return absl::OkStatus();
+}
+
+void Load::ThreadMain(IoThread* thread) {
+  pthread_setname_np(pthread_self(), "lockstep-io");
+  const absl::Status armed = thread->Arm();
+  bool started = false;
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    ++armed_;
+    if (!armed.ok() && arm_status_.ok()) arm_status_ = armed;
+    changed_.notify_all();
+    changed_.wait(lock,
+                  [this] { return state_ == State::kStarted || state_ == State::kCancelled; });
+    started = state_ == State::kStarted;
+  }
+  if (started) {
+    thread->Run();
+  } else {
+    thread->Skip();
+  }
+  std::lock_guard<std::mutex> lock(mutex_);
+  ++ended_;
+  changed_.notify_all();
+}
+
+absl::Status Load::Arm() {
+  absl::Status unstarted;
+  for (const auto& part : parts_) {
+    for (const auto& thread : part->threads) {
+      try {
+        threads_.emplace_back(
+            [self = shared_from_this(), raw = thread.get()] { self->ThreadMain(raw); });
+      } catch (const std::system_error& error) {
+        unstarted = absl::ResourceExhaustedError(absl::StrCat(
+            "thread ", threads_.size() + 1, " of the phase cannot be started: ", error.what(),
+            "; see the limits on processes of this user and of its cgroup"));
+        break;
+      }
+    }
+    if (!unstarted.ok()) break;
+  }
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return armed_ == threads_.size(); });
+  const absl::Status status = unstarted.ok() ? arm_status_ : unstarted;
+  if (!status.ok()) {
+    state_ = State::kCancelled;
+  } else if (state_ == State::kArming) {
+    state_ = State::kArmed;
+  }
+  lock.unlock();
+  changed_.notify_all();
+  if (!status.ok()) JoinThreads(true);
+  return status;
+}
+
+void Load::Start(int64_t go_ns) {
+  const v1::RunAssignment& run = assignment_.run();
+  const int64_t hard_stop_ns = assignment_.hard_stop_ns();
+  const int64_t load_ns = run.duration_ns() == 0
+                              ? hard_stop_ns
+                              : std::min(run.ramp_ns() + run.duration_ns(), hard_stop_ns);
+  // Without a workload of its own and without a common end there is nothing to wait for.
+  const bool idle = parts_.empty() && run.duration_ns() == 0;
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (state_ != State::kArmed) return;
+  timeline_.Begin(go_ns, idle ? 0 : load_ns);
+  state_ = State::kStarted;
+  changed_.notify_all();
+}
+
+void Load::StopNow() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (state_ == State::kStarted) {
+    const int64_t now = std::max(clock_->MonotonicNs(), timeline_.go_ns());
+    if (now < timeline_.load_end_ns()) stopped_early_ = true;
+    timeline_.EndAt(now);
+  } else {
+    stopped_early_ = true;
+    state_ = State::kCancelled;
+    changed_.notify_all();
+  }
+}
+
+void Load::StopAtEndOf(uint32_t interval) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (state_ != State::kStarted) return;
+  stopped_early_ = true;
+  timeline_.EndAt(timeline_.BeginOf(interval + 1));
+}
+
+void Load::JoinThreads(bool complete) {
+  for (std::thread& thread : threads_) {
+    if (complete) {
+      thread.join();
+    } else {
+      thread.detach();  // it holds a reference to this object
+    }
+  }
+  threads_.clear();
+}
+
+v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
+  std::vector<Collector::Source> sources;
+  for (const auto& part : parts_) {
+    for (size_t i = 0; i < part->threads.size(); ++i) {
+      sources.push_back({&part->threads[i]->recorder(), part->index});
+    }
+  }
+  Collector::Options options;
+  options.sample_devices.assign(assignment_.sample_devices().begin(),
+                                assignment_.sample_devices().end());
+  options.sample_host = assignment_.sample_host();
+  options.tick = [this] { ReportStuck(); };
+  Collector collector(&timeline_, clock_, std::move(sources), std::move(options), sink);
+
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    changed_.wait(lock,
+                  [this] { return state_ == State::kStarted || state_ == State::kCancelled; });
+    if (state_ == State::kCancelled) {
+      lock.unlock();
+      JoinThreads(true);
+      v1::PhaseResult result;
+      result.set_stopped_early(true);
+      return result;
+    }
+  }
+  rusage before = {};
+  getrusage(RUSAGE_SELF, &before);
+  // Nothing of ours runs before T: read then, the counters do not take the processor from threads
+  // that start.
+  clock_->SleepUntil(timeline_.go_ns() - kReadAheadNs);
+  collector.Begin();
+  const bool complete = collector.Run(
+      [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
+  JoinThreads(complete);
+  v1::PhaseResult result = MakeResult(&collector, complete);
+  rusage after = {};
+  getrusage(RUSAGE_SELF, &after);
+  result.set_cpu_user_ns(CpuNs(after.ru_utime) - CpuNs(before.ru_utime));
+  result.set_cpu_system_ns(CpuNs(after.ru_stime) - CpuNs(before.ru_stime));
+  return result;
+}
+
+v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
+  v1::PhaseResult result;
+  result.set_go_ns(timeline_.go_ns());
+  result.set_end_ns(clock_->MonotonicNs());
+  result.set_intervals(collector->intervals());
+  result.set_stopped_early(stopped_early_);
+  if (!hold_error_.empty()) result.set_error(hold_error_);
+  if (!complete) result.set_error(absl::StrCat("a thread hangs in an I/O: ", DescribeHang()));
+  std::vector<v1::WorkloadResult> workloads = collector->TakeResults();
+  size_t source = 0;
+  for (size_t p = 0; p < parts_.size(); ++p) {
+    const WorkloadPart& part = *parts_[p];
+    auto found = std::find_if(workloads.begin(), workloads.end(), [&](const v1::WorkloadResult& w) {
+      return w.workload() == part.index;
+    });
+    v1::WorkloadResult* workload = result.add_workloads();
+    if (found != workloads.end()) *workload = std::move(*found);
+    double batches = 0;
+    double full = 0;
+    int counted = 0;
+    for (size_t i = 0; i < part.threads.size(); ++i, ++source) {
+      if (!complete && !part.threads[i]->recorder().finished()) continue;
+      const IoThreadOutcome& outcome = part.threads[i]->outcome();
+      AddThread(part, i, collector->thread_sums()[source], &result, workload);
+      if (outcome.exchanges != 0) {
+        batches += static_cast<double>(outcome.submitted) / static_cast<double>(outcome.exchanges);
+      }
+      const int64_t alive = outcome.last_io_ns - outcome.first_io_ns;
+      if (alive > 0) {
+        full += static_cast<double>(outcome.queue_full_ns) / static_cast<double>(alive);
+      }
+      ++counted;
+    }
+    if (counted != 0) {
+      workload->set_average_batch(batches / counted);
+      workload->set_queue_full_ratio(std::min(1.0, full / counted));
+    }
+  }
+  return result;
+}
+
+void Load::AddThread(const WorkloadPart& part, size_t index, const measure::OperationCounts& sums,
+                     v1::PhaseResult* result, v1::WorkloadResult* workload) const {
+  IoThread& io = *part.threads[index];
+  const IoThreadOutcome& outcome = io.outcome();
+  if (result->error().empty()) result->set_error(outcome.fatal);
+  if (workload->first_error().empty()) workload->set_first_error(outcome.first_error);
+  workload->set_engine(outcome.engine);
+  for (const std::string& note : outcome.notes) {
+    if (std::find(workload->notes().begin(), workload->notes().end(), note) ==
+        workload->notes().end()) {
+      workload->add_notes(note);
+    }
+  }
+  workload->set_due(workload->due() + outcome.due);
+  workload->set_unstarted(workload->unstarted() + outcome.unstarted);
+  workload->set_longest_backlog_ns(
+      std::max(workload->longest_backlog_ns(), outcome.longest_backlog_ns));
+  workload->set_retries(workload->retries() + outcome.retries);
+  if (io.checks().reads() || io.checks().writes()) {
+    const v1::PhaseId& phase = assignment_.phase();
+    const std::string directory =
+        environment_.mismatch_directory.empty()
+            ? ""
+            : absl::StrCat(environment_.mismatch_directory, "/", phase.run_id(), "-phase",
+                           phase.phase(), "-attempt", phase.attempt());
+    io.checks().AddCounts(workload->mutable_verification());
+    io.checks().Save(directory, part.targets.paths, workload->mutable_verification());
+  }
+  if (outcome.first_io_ns != 0 &&
+      (result->first_io_ns() == 0 || outcome.first_io_ns < result->first_io_ns())) {
+    result->set_first_io_ns(outcome.first_io_ns);
+  }
+  result->set_last_io_ns(std::max(result->last_io_ns(), outcome.last_io_ns));
+  v1::ThreadResult* thread = result->add_threads();
+  thread->set_workload(part.index);
+  thread->set_thread(static_cast<uint32_t>(index));
+  thread->set_operations(sums.operations);
+  thread->set_bytes(sums.bytes);
+  thread->set_errors(sums.errors);
+  const int64_t begin = std::max(outcome.first_io_ns, timeline_.ramp_end_ns());
+  const int64_t end = std::min(outcome.last_io_ns, timeline_.load_end_ns());
+  thread->set_execution_time_ns(std::max<int64_t>(0, end - begin));
+  thread->set_cpu_time_ns(outcome.cpu_ns);
+  thread->set_wait_time_ns(outcome.io_ns);
+  thread->set_fsync_time_ns(outcome.sync_ns);
+  thread->set_think_time_ns(outcome.think_ns);
+  thread->set_rate_time_ns(outcome.rate_ns);
+  thread->set_voluntary_context_switches(outcome.voluntary_switches);
+  thread->set_involuntary_context_switches(outcome.involuntary_switches);
+}
+
+// While an I/O is stuck: once beyond the workload's limit, then whenever its age has doubled, and
+// when it has come back.
+void Load::ReportStuck() {
+  const int64_t now = clock_->MonotonicNs();
+  if (now - looked_ns_ < kStuckLookNs) return;
+  looked_ns_ = now;
+  // One that gave up ends the load for all: the phase has failed, and the others' I/O serves
+  // nothing any more.
+  const bool failed = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
+    return std::any_of(part->threads.begin(), part->threads.end(),
+                       [](const auto& thread) { return thread->failed(); });
+  });
+  if (failed) timeline_.EndAt(std::max(now, timeline_.go_ns()));
+  LookAfterHolds(now);
+  for (const auto& part : parts_) {
+    for (size_t i = 0; i < part->threads.size(); ++i) {
+      int64_t& reported = part->reported_ns[i];
+      const auto oldest = part->threads[i]->OldestInFlight(now, part->stuck_after_ns);
+      if (!oldest) {
+        if (reported != 0) {
+          environment_.report("warning",
+                              absl::StrCat("thread ", i, ": the I/O that was stuck has come back"));
+        }
+        reported = 0;
+      } else if (reported == 0 || oldest->age_ns >= 2 * reported) {
+        reported = oldest->age_ns;
+        environment_.report(
+            "warning", absl::StrCat("STUCK: thread ", i, ": ", oldest->what, " is in flight for ",
+                                    common::FormatDuration(static_cast<double>(oldest->age_ns))));
+      }
+    }
+  }
+}
+
+// A device that another worker of this kernel holds for all is held here when that one is gone;
+// where somebody else was faster, the load ends.
+void Load::LookAfterHolds(int64_t now_ns) {
+  if (now_ns - held_ns_ < kHoldLookNs || !hold_error_.empty()) return;
+  held_ns_ = now_ns;
+  const absl::Status status = holds_.LookAfter();
+  if (status.ok()) return;
+  hold_error_ = std::string(status.message());
+  timeline_.EndAt(std::max(now_ns, timeline_.go_ns()));
+}
+
+void Load::AddPlaces(v1::Armed* armed) const {
+  for (const auto& part : parts_) {
+    armed->mutable_file_places()->append(part->targets.file_places);
+    for (const v1::Place& place : part->targets.places) *armed->add_places() = place;
+  }
+}
+
+std::string Load::DescribeHang() const {
+  for (const auto& part : parts_) {
+    for (const auto& thread : part->threads) {
+      const auto oldest = thread->OldestInFlight(clock_->MonotonicNs(), 0);
+      if (oldest) {
+        return absl::StrCat(oldest->what, ", in flight for ",
+                            common::FormatDuration(static_cast<double>(oldest->age_ns)));
+      }
+    }
+  }
+  return "in none that is known";
+}
+
+std::vector<std::string> Load::notes() const {
+  std::set<std::string> notes;
+  for (const auto& part : parts_) {
+    for (const auto& thread : part->threads) {
+      notes.insert(thread->outcome().notes.begin(), thread->outcome().notes.end());
+    }
+  }
+  return {notes.begin(), notes.end()};
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,103 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "proto/worker.pb.h"
+#include "worker/host/guard.h"
+#include "worker/load/io_thread.h"
+#include "worker/sampler/collector.h"
+#include "worker/targets/targets.h"
+#include "worker/verify/block_ledger.h"
+
+namespace lockstep::worker {
+
+// The load of one run phase on this worker: every workload's threads, started together at T, and
+// the collector of what they measure. Make() → Arm() → Start() → Wait(). Owned by shared_ptr: a
+// thread whose I/O never returns keeps it alive, and with it every buffer that the kernel may still
+// write to.
+class Load : public std::enable_shared_from_this<Load> {
+ public:
+  struct Environment {
+    const Guard* guard = nullptr;
+    const common::Clock* clock = nullptr;
+    LedgerBook* ledgers = nullptr;
+    std::string mismatch_directory;  // where blocks that do not match are saved; empty for nowhere
+    // Called with severity and text while the load runs: an I/O that is stuck, or has come back.
+    std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
+                                                                            const std::string&) {};
+  };
+  // Opens the targets. Errors name path and remedy. What `environment` points to outlives the load.
+  static absl::StatusOr<std::shared_ptr<Load>> Make(const v1::Assignment& assignment,
+                                                    const RunIdentity& who,
+                                                    Environment environment);
+
+  // Starts the threads and waits until each holds all that it needs. After a failure nothing is
+  // left running.
+  absl::Status Arm();
+  // T, on this worker's monotonic clock.
+  void Start(int64_t go_ns);
+  // Ends the load at once, or at the end of an interval. From any thread; before Start() the load
+  // never begins.
+  void StopNow();
+  void StopAtEndOf(uint32_t interval);
+  // Until the load has ended and drained; samples go to `sink` meanwhile.
+  v1::PhaseResult Wait(const Collector::Sink& sink);
+  std::vector<std::string> notes() const;
+  // What it holds open for writing.
+  void AddPlaces(v1::Armed* armed) const;
+
+ private:
+  struct WorkloadPart {
+    uint32_t index = 0;
+    int64_t stuck_after_ns = 0;
+    OpenTargets targets;
+    std::atomic<uint64_t> shared_position{0};
+    std::vector<std::unique_ptr<IoThread>> threads;
+    // by thread: age of the stuck I/O when it was last reported; 0 when none is
+    std::vector<int64_t> reported_ns;
+  };
+  enum class State { kArming, kArmed, kStarted, kCancelled };
+
+  Load(const v1::Assignment& assignment, Environment environment);
+  absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who);
+  void ThreadMain(IoThread* thread);
+  // Whether the phase's threads and buffers fit this host, before any of them is made.
+  absl::Status CheckRoom() const;
+  void JoinThreads(bool complete);
+  void LookAfterHolds(int64_t now_ns);
+  void ReportStuck();
+  std::string DescribeHang() const;
+  v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
+  void AddThread(const WorkloadPart& part, size_t thread, const measure::OperationCounts& sums,
+                 v1::PhaseResult* result, v1::WorkloadResult* workload) const;
+
+  const v1::Assignment assignment_;
+  const Environment environment_;
+  const common::Clock* clock_;
+  int64_t looked_ns_ = 0;  // of ReportStuck()
+  Timeline timeline_;
+  DeviceHolds holds_;    // until the drain is over
+  int64_t held_ns_ = 0;  // when they were last looked after
+  std::string hold_error_;
+  std::vector<std::unique_ptr<WorkloadPart>> parts_;
+  std::vector<std::thread> threads_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_ = State::kArming;  // guarded by mutex_
+  size_t armed_ = 0;              // guarded by mutex_
+  size_t ended_ = 0;              // guarded by mutex_
+  absl::Status arm_status_;       // guarded by mutex_
+  std::atomic<bool> stopped_early_{false};
+};
+
+}  // namespace lockstep::worker

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::worker {
+
+// What an executor says, in the order armed → samples → result, or failed.
+struct PhaseCallbacks {
+  std::function<void(const v1::Armed&)> armed;
+  std::function<void(const v1::PhaseFailed&)> failed;
+  std::function<void(const v1::PhaseProgress&)> progress;
+  std::function<void(const v1::PhaseId&, v1::IntervalSample)> sample;
+  std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
+  // Severity and text, while a phase runs.
+  std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
+                                                                          const std::string&) {};
+};
+
+// Who carries out one assignment at a time: threads and devices, or a stand-in for them.
+// Thread-safe.
+class PhaseExecutor {
+ public:
+  virtual ~PhaseExecutor() = default;
+  // FAILED_PRECONDITION while another assignment runs.
+  virtual absl::Status Assign(const v1::Assignment& assignment) = 0;
+  // FAILED_PRECONDITION when `go` names another phase than the armed one.
+  virtual absl::Status Go(const v1::Go& go) = 0;
+  // Ends the load at the end of an interval.
+  virtual void StopAt(const v1::StopAt& stop) = 0;
+  // Ends what runs of this run (or of any, when empty); returns at once. Before go it answers with
+  // a result without I/O, or a failure.
+  virtual void StopNow(const std::string& run_id) = 0;
+  // What it is doing, in words; empty when there is nothing to say.
+  virtual std::string activity() const { return ""; }
+};
+
+}  // namespace lockstep::worker

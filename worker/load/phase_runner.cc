@@ -1,0 +1,231 @@
+#include "worker/load/phase_runner.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "proto/fields.h"
+#include "worker/targets/prepare.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr int64_t kProgressNs = 200000000;
+
+bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
+  return a.run_id() == b.run_id() && a.phase() == b.phase() && a.attempt() == b.attempt();
+}
+
+}  // namespace
+
+PhaseRunner::PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host,
+                         std::string mismatch_directory, PhaseCallbacks callbacks)
+    : guard_(guard),
+      clock_(clock),
+      host_(std::move(host)),
+      mismatch_directory_(std::move(mismatch_directory)),
+      callbacks_(std::move(callbacks)) {}
+
+PhaseRunner::~PhaseRunner() {
+  StopNow("");
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (const std::string wrong = v1::FirstProblem(assignment); !wrong.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("the assignment is not one: ", wrong));
+  }
+  if (busy_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("still busy with phase ", phase_.phase(), " of run ", phase_.run_id()));
+  }
+  if (thread_.joinable()) thread_.join();
+  phase_ = assignment.phase();
+  go_ns_ = 0;
+  stop_ = false;
+  busy_ = true;
+  try {
+    thread_ = std::thread([this, assignment] { Main(assignment); });
+  } catch (const std::system_error& error) {
+    busy_ = false;
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no thread can be started on this host: ", error.what()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PhaseRunner::Go(const v1::Go& go) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!busy_ || !SamePhase(go.phase(), phase_)) {
+    return absl::FailedPreconditionError(absl::StrCat("no phase ", go.phase().phase(), " of run ",
+                                                      go.phase().run_id(), " is armed"));
+  }
+  go_ns_ = go.at_ns();
+  changed_.notify_all();
+  return absl::OkStatus();
+}
+
+void PhaseRunner::StopAt(const v1::StopAt& stop) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (busy_ && SamePhase(stop.phase(), phase_) && load_ != nullptr) {
+    load_->StopAtEndOf(stop.interval());
+  }
+}
+
+void PhaseRunner::StopNow(const std::string& run_id) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!busy_ || (!run_id.empty() && run_id != phase_.run_id())) return;
+  stop_ = true;
+  if (load_ != nullptr) load_->StopNow();
+  changed_.notify_all();
+}
+
+bool PhaseRunner::AwaitGo() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  changed_.wait(lock, [this] { return go_ns_ != 0 || stop_; });
+  return !stop_;
+}
+
+void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
+  v1::PhaseFailed failed;
+  *failed.mutable_phase() = phase;
+  failed.set_reason(std::string(status.message()));
+  busy_ = false;
+  callbacks_.failed(failed);
+}
+
+void PhaseRunner::Main(v1::Assignment assignment) {
+  const RunIdentity who = {host_, assignment.worker_index()};
+  ledgers_.BeginRun(assignment.phase().run_id());
+  switch (assignment.kind_case()) {
+    case v1::Assignment::kRun:
+      return RunLoad(assignment, who);
+    case v1::Assignment::kPrepare:
+      return DoFiles(assignment,
+                     [&](v1::PhaseResult* result) { return Prepare(assignment, who, result); });
+    case v1::Assignment::kCleanup:
+      return DoFiles(assignment,
+                     [&](v1::PhaseResult* result) { return Cleanup(assignment, who, result); });
+    case v1::Assignment::KIND_NOT_SET:
+      return Fail(
+          assignment.phase(),
+          absl::InvalidArgumentError("an assignment of a kind that this worker does not know"));
+  }
+}
+
+void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& who) {
+  if (assignment.run().drop_caches()) {
+    doing_ = "dropping caches";
+    if (absl::Status status = DropCaches(); !status.ok()) return Fail(assignment.phase(), status);
+  }
+  Load::Environment environment;
+  environment.guard = guard_;
+  environment.clock = clock_;
+  environment.ledgers = &ledgers_;
+  environment.mismatch_directory = mismatch_directory_;
+  environment.report = callbacks_.report;
+  doing_ = "opening targets";
+  auto made = Load::Make(assignment, who, std::move(environment));
+  if (!made.ok()) return Fail(assignment.phase(), made.status());
+  const std::shared_ptr<Load> load = *made;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    load_ = load;
+    if (stop_) load->StopNow();
+  }
+  doing_ = "registering buffers and starting threads";
+  const absl::Status status = load->Arm();
+  if (!status.ok()) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    load_.reset();
+  }
+  if (!status.ok()) return Fail(assignment.phase(), status);
+  v1::Armed armed;
+  *armed.mutable_phase() = assignment.phase();
+  for (const std::string& note : load->notes()) armed.add_notes(note);
+  load->AddPlaces(&armed);
+  callbacks_.armed(armed);
+  doing_ = "running or draining the load";
+  if (AwaitGo()) load->Start(go_ns_);
+  v1::PhaseResult result = load->Wait(
+      [&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    load_.reset();
+  }
+  busy_ = false;
+  callbacks_.result(assignment.phase(), std::move(result));
+}
+
+absl::Status PhaseRunner::DropCaches() const {
+  sync();
+  const int fd = open("/proc/sys/vm/drop_caches", O_WRONLY | O_CLOEXEC);
+  const bool done = fd >= 0 && write(fd, "3", 1) == 1;
+  const int error = errno;
+  if (fd >= 0) close(fd);
+  if (done) return absl::OkStatus();
+  return absl::PermissionDeniedError(
+      absl::StrCat("drop_caches: /proc/sys/vm/drop_caches: ", strerror(error),
+                   "; the worker must be root of the host, or leave drop_caches out"));
+}
+
+void PhaseRunner::DoFiles(const v1::Assignment& assignment,
+                          const std::function<absl::Status(v1::PhaseResult*)>& work) {
+  v1::Armed armed;
+  *armed.mutable_phase() = assignment.phase();
+  callbacks_.armed(armed);
+  v1::PhaseResult result;
+  doing_ = "working on files";
+  if (AwaitGo()) {
+    clock_->SleepUntil(go_ns_);
+    result.set_go_ns(go_ns_);
+    const absl::Status status = work(&result);
+    if (!status.ok() && !stop_) return Fail(assignment.phase(), status);
+  }
+  result.set_stopped_early(stop_);
+  result.set_end_ns(clock_->MonotonicNs());
+  busy_ = false;
+  callbacks_.result(assignment.phase(), std::move(result));
+}
+
+absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIdentity& who,
+                                  v1::PhaseResult* result) {
+  std::atomic<int64_t> said_ns{0};
+  const auto progress = [&](uint64_t done, uint64_t total) {
+    // Several threads, and fast storage: a few words a second are enough.
+    const int64_t now = clock_->MonotonicNs();
+    int64_t before = said_ns;
+    if (done != total &&
+        (now - before < kProgressNs || !said_ns.compare_exchange_strong(before, now))) {
+      return;
+    }
+    v1::PhaseProgress report;
+    *report.mutable_phase() = assignment.phase();
+    report.set_done_bytes(done);
+    report.set_total_bytes(total);
+    callbacks_.progress(report);
+  };
+  const auto prepared = PrepareFiles(*guard_, assignment, who, stop_, progress);
+  if (!prepared.ok()) return prepared.status();
+  result->set_files_made(prepared->files_made);
+  result->set_files_reused(prepared->files_reused);
+  result->set_bytes_written(prepared->bytes_written);
+  return absl::OkStatus();
+}
+
+absl::Status PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
+                                  v1::PhaseResult* result) {
+  const int64_t until = go_ns_ + assignment.hard_stop_ns();
+  const auto removed = RemoveFiles(*guard_, assignment, who, [&] {
+    return assignment.hard_stop_ns() > 0 && clock_->MonotonicNs() >= until;
+  });
+  if (!removed.ok()) return removed.status();
+  result->set_files_removed(*removed);
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::worker

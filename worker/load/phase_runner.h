@@ -1,0 +1,69 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "common/clock.h"
+#include "proto/worker.pb.h"
+#include "worker/host/guard.h"
+#include "worker/load/load.h"
+#include "worker/load/phase_executor.h"
+#include "worker/targets/targets.h"
+#include "worker/verify/block_ledger.h"
+
+namespace lockstep::worker {
+
+// Carries out one assignment at a time on a thread of its own. Thread-safe; callbacks come from
+// that thread.
+class PhaseRunner final : public PhaseExecutor {
+ public:
+  // `guard` and `clock` outlive this. Blocks that do not match are saved under
+  // `mismatch_directory`.
+  PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host,
+              std::string mismatch_directory, PhaseCallbacks callbacks);
+  ~PhaseRunner() override;
+
+  absl::Status Assign(const v1::Assignment& assignment) override;
+  absl::Status Go(const v1::Go& go) override;
+  void StopAt(const v1::StopAt& stop) override;
+  void StopNow(const std::string& run_id) override;
+  std::string activity() const override { return doing_.load(); }
+
+ private:
+  void Main(v1::Assignment assignment);
+  void RunLoad(const v1::Assignment& assignment, const RunIdentity& who);
+  absl::Status DropCaches() const;
+  // Prepare and cleanup: armed at once, and at T on with `work`, which fills in what it did.
+  void DoFiles(const v1::Assignment& assignment,
+               const std::function<absl::Status(v1::PhaseResult*)>& work);
+  absl::Status Prepare(const v1::Assignment& assignment, const RunIdentity& who,
+                       v1::PhaseResult* result);
+  absl::Status Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
+                       v1::PhaseResult* result);
+  // Waits for Go(); false when stopped first.
+  bool AwaitGo();
+  void Fail(const v1::PhaseId& phase, const absl::Status& status);
+
+  const Guard* guard_;
+  const common::Clock* clock_;
+  const std::string host_;
+  const std::string mismatch_directory_;
+  LedgerBook ledgers_;
+  const PhaseCallbacks callbacks_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  v1::PhaseId phase_;           // guarded by mutex_
+  int64_t go_ns_ = 0;           // guarded by mutex_; 0 until Go()
+  std::shared_ptr<Load> load_;  // guarded by mutex_
+  std::thread thread_;          // guarded by mutex_
+  std::atomic<bool> stop_{false};
+  std::atomic<bool> busy_{false};
+  std::atomic<const char*> doing_{""};  // string literals
+};
+
+}  // namespace lockstep::worker

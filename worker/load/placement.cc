@@ -1,0 +1,41 @@
+#include "worker/load/placement.h"
+
+#include <linux/mempolicy.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace lockstep::worker {
+
+absl::Status PlaceThisThread(const Placement& placement) {
+  // An arrival is due to the microsecond; the default slack of sleeping threads is 50.
+  prctl(PR_SET_TIMERSLACK, 1);
+  if (placement.cpu >= 0) {
+    cpu_set_t cpus;
+    CPU_ZERO(&cpus);
+    CPU_SET(static_cast<size_t>(placement.cpu), &cpus);
+    if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "engine_options.cpus: processor ", placement.cpu, ": ", strerror(errno),
+          "; this worker may run on ", sysconf(_SC_NPROCESSORS_ONLN), " processors, from 0"));
+    }
+  }
+  if (placement.numa_node >= 0) {
+    const unsigned long nodes = 1ul << (placement.numa_node % 64);
+    if (placement.numa_node >= 63 || syscall(SYS_set_mempolicy, MPOL_BIND, &nodes, 64) != 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("engine_options.numa_node: memory of node ", placement.numa_node, ": ",
+                       placement.numa_node >= 63 ? "no such node" : strerror(errno),
+                       "; see /sys/devices/system/node"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "proto/worker.pb.h"
+#include "worker/load/io_thread.h"
+#include "worker/targets/targets.h"
+#include "worker/verify/block_ledger.h"
+
+namespace lockstep::worker {
+
+// From one workload of an assignment to what each of its threads does: the rules by which defaults
+// are chosen live here.
+struct WorkloadContext {
+  const v1::Assignment* assignment = nullptr;
+  const OpenTargets* targets = nullptr;  // outlive the threads
+  LedgerBook* ledgers = nullptr;
+  std::atomic<uint64_t>* shared_position = nullptr;
+  const Timeline* timeline = nullptr;
+  const common::Clock* clock = nullptr;
+};
+
+// One for each thread. INVALID_ARGUMENT, RESOURCE_EXHAUSTED with the field's name and the remedy.
+absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(
+    const v1::WorkloadAssignment& assignment, const WorkloadContext& context);
+
+}  // namespace lockstep::worker

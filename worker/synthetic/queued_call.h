@@ -1,0 +1,67 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <mutex>
+
+#include "grpcpp/grpcpp.h"
+
+namespace lockstep::worker {
+
+// A client's bidirectional stream whose messages up are queued. Owns itself from Begin() on: gRPC
+// calls OnDone() last.
+template <typename Up, typename Down>
+class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
+ public:
+  using OnMessage = std::function<void(const Down&)>;
+  using OnEnd = std::function<void(const grpc::Status&)>;
+  QueuedCall(OnMessage message, OnEnd end) : message_(std::move(message)), end_(std::move(end)) {}
+  grpc::ClientContext* context() { return &context_; }
+  void Begin() {
+    // Writes come from other threads.
+    this->AddHold();
+    this->StartRead(&incoming_);
+    this->StartCall();
+  }
+  void Send(Up message) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (ended_) return;
+    outgoing_.push_back(std::move(message));
+    if (outgoing_.size() == 1) this->StartWrite(&outgoing_.front());
+  }
+  size_t waiting() const {
+    std::lock_guard<std::mutex> lock(mutex_);
+    return outgoing_.size();
+  }
+  void End() {
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (ended_) return;
+      ended_ = true;
+    }
+    context_.TryCancel();
+    this->RemoveHold();
+  }
+  void OnReadDone(bool ok) override {
+    if (!ok) return End();
+    message_(incoming_);
+    this->StartRead(&incoming_);
+  }
+  void OnWriteDone(bool ok) override {
+    std::lock_guard<std::mutex> lock(mutex_);
+    outgoing_.pop_front();
+    if (ok && !ended_ && !outgoing_.empty()) this->StartWrite(&outgoing_.front());
+  }
+  void OnDone(const grpc::Status& status) override { end_(status); }
+
+ private:
+  const OnMessage message_;
+  const OnEnd end_;
+  grpc::ClientContext context_;
+  Down incoming_;
+  mutable std::mutex mutex_;
+  std::deque<Up> outgoing_;  // guarded by mutex_
+  bool ended_ = false;       // guarded by mutex_
+};
+
+}  // namespace lockstep::worker

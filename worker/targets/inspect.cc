@@ -1,0 +1,233 @@
+#include "worker/targets/inspect.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "common/units.h"
+#include "worker/host/block_devices.h"
+#include "worker/host/facts.h"
+#include "worker/host/places.h"
+#include "worker/host/time_limit.h"
+#include "worker/targets/marks.h"
+
+namespace lockstep::worker {
+namespace {
+
+std::string FileSystemName(int64_t type) {
+  switch (type) {
+    case 0xef53:
+      return "ext4";
+    case 0x58465342:
+      return "xfs";
+    case 0x01021994:
+      return "tmpfs";
+    case 0x9123683e:
+      return "btrfs";
+    case 0x6969:
+      return "nfs";
+    case 0x65735546:
+      return "fuse";
+    case 0x794c7630:
+      return "overlay";
+    default:
+      return absl::StrCat("type 0x", absl::Hex(type));
+  }
+}
+
+void DescribeDevice(dev_t number, v1::TargetInspection* found) {
+  const auto disk = WholeDiskOf(number);
+  if (!disk.ok()) return;  // tmpfs, overlay, NFS: no block device underneath
+  const auto device = DescribeBlockDevice(number);
+  found->set_device_name(*disk);
+  found->set_device_major(major(number));
+  found->set_device_minor(minor(number));
+  if (device.ok()) found->set_device_identity(device->identity());
+}
+
+bool Has(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// Of more files than this their own directory is remembered, not those above it.
+constexpr uint32_t kManyFiles = 1024;
+// Paths that are shown.
+constexpr int kPathsShown = 3;
+
+struct FileTotals {
+  FilePlaces places;
+  uint64_t missing_bytes = 0;
+  uint32_t overwritten = 0;
+  uint32_t made = 0;
+};
+
+absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_t index,
+                         const std::string& path, FileTotals* totals, v1::TargetInspection* found) {
+  const v1::FileTarget& file = request.targets(index).file();
+  const auto place = guard.Locate(path);
+  if (!place.ok()) return place.status();
+  if (found->paths_size() < kPathsShown) found->add_paths(place->path());
+  found->set_path_count(found->path_count() + 1);
+  const bool written = Has(request.written_targets(), index);
+  const bool prepared = Has(request.prepared_targets(), index);
+  auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  std::string rest;
+  auto nearest = guard.OpenNearest(*place, &rest);
+  if (nearest.ok()) totals->places.AddName(*nearest, rest, file.count() > kManyFiles);
+  if (fd.ok()) totals->places.AddFile(*fd);
+  if (absl::IsNotFound(fd.status())) {
+    if (!prepared) {
+      return absl::NotFoundError(
+          absl::StrCat(path, ": does not exist, and the job does not prepare it"));
+    }
+    if (!nearest.ok()) return nearest.status();
+    totals->missing_bytes += file.size_bytes();
+    ++totals->made;
+    return absl::OkStatus();
+  }
+  if (!fd.ok()) return fd.status();
+  struct stat facts;
+  if (fstat(fd->get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  if (!prepared && facts.st_size < file.size_bytes()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": has ", facts.st_size,
+                                                      " bytes, the job says ", file.size_bytes(),
+                                                      " and does not prepare it"));
+  }
+  if (!written && !prepared) return absl::OkStatus();
+  if (!guard.IsExpendableFile(*fd, {request.expendable().begin(), request.expendable().end()})) {
+    if (absl::Status status = CheckMadeByLockstep(guard, *place, *fd); !status.ok()) return status;
+  }
+  ++totals->overwritten;
+  // By what is allocated: a sparse file has still to be filled.
+  const int64_t allocated = std::min<int64_t>(file.size_bytes(), facts.st_blocks * int64_t{512});
+  totals->missing_bytes += static_cast<uint64_t>(file.size_bytes() - allocated);
+  return absl::OkStatus();
+}
+
+absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32_t index,
+                          const RunIdentity& who, v1::TargetInspection* found) {
+  const v1::FileTarget& file = request.targets(index).file();
+  FileTotals totals;
+  absl::Status status;
+  for (uint32_t i = 0; i < file.count() && status.ok(); ++i) {
+    status = InspectFile(guard, request, index, FilePath(file, i, who), &totals, found);
+  }
+  found->set_file_places(totals.places.bytes());
+  if (!status.ok()) return status;
+  const auto place = guard.Locate(FilePath(file, 0, who));
+  if (!place.ok()) return place.status();
+  auto nearest = guard.OpenNearest(*place);
+  if (!nearest.ok()) return nearest.status();
+  struct stat facts;
+  struct statfs space;
+  if (fstat(nearest->get(), &facts) != 0 || fstatfs(nearest->get(), &space) != 0) {
+    return common::ErrnoStatus(errno, place->path());
+  }
+  DescribeDevice(facts.st_dev, found);
+  found->set_filesystem(FileSystemName(space.f_type));
+  found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
+  found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
+  found->set_filesystem_bytes(static_cast<uint64_t>(space.f_blocks) *
+                              static_cast<uint64_t>(space.f_frsize));
+  const std::string source = NetworkSource(facts.st_dev);
+  found->set_filesystem_id(
+      !source.empty() ? "net:" + source
+                      : absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":",
+                                     major(facts.st_dev), ":", minor(facts.st_dev)));
+  found->set_missing_bytes(totals.missing_bytes);
+  if (totals.made != 0) {
+    found->set_would_write(absl::StrCat("makes ", totals.made,
+                                        totals.made == 1 ? " file" : " files", " of ",
+                                        common::FormatSize(file.size_bytes())));
+  }
+  if (totals.overwritten != 0) {
+    found->set_would_write(absl::StrCat(found->would_write(),
+                                        found->would_write().empty() ? "" : ", ", "overwrites ",
+                                        totals.overwritten, " made by Lockstep or expendable"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint32_t index,
+                           const RunIdentity& who, v1::TargetInspection* found) {
+  const v1::DeviceTarget& target = request.targets(index).device();
+  const std::string path = DevicePath(target, who);
+  const bool written = Has(request.written_targets(), index);
+  Guard::DeviceUse use;
+  use.identity = target.identity();
+  use.write = written;
+  use.expendable.assign(request.expendable().begin(), request.expendable().end());
+  std::vector<v1::Place> places;
+  const auto device = guard.CheckDevice(path, use, &places);
+  for (const v1::Place& place : places) *found->add_places() = place;
+  found->set_path_count(1);
+  if (!device.ok()) return device.status();
+  found->add_paths(device->path());
+  DescribeDevice(makedev(device->major_number(), device->minor_number()), found);
+  found->set_device_identity(device->identity());
+  found->set_disk_sequence(device->disk_sequence());
+  found->set_size_bytes(device->size_bytes());
+  if (static_cast<uint64_t>(target.size_bytes()) > device->size_bytes()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": has ", device->size_bytes(),
+                                                   " bytes, the job says ", target.size_bytes()));
+  }
+  if (written) {
+    const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device->size_bytes();
+    found->set_would_write(
+        absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ", device->path(),
+                     " (", device->identity().empty() ? "no identity" : device->identity(), ")"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* found) {
+  found->add_paths(target.device() == v1::NULL_DEVICE_ZERO ? "/dev/zero" : "nothing");
+  found->set_size_bytes(target.size_bytes());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request,
+                              const RunIdentity& who) {
+  v1::Inspection inspection;
+  inspection.set_run_id(request.run_id());
+  int64_t place_bytes = 0;
+  for (int i = 0; i < request.targets_size(); ++i) {
+    v1::TargetInspection* found = inspection.add_targets();
+    found->set_target(i);
+    absl::Status status;
+    if (request.targets(i).has_file()) {
+      // A file system that does not answer holds up nobody but who asks for it.
+      auto looked = std::make_shared<v1::TargetInspection>(*found);
+      status = WithinLimit("file system of " + FilePath(request.targets(i).file(), 0, who),
+                           limits::kInspectNs, [&guard, request, i, who, looked] {
+                             return InspectFiles(guard, request, i, who, looked.get());
+                           });
+      if (!absl::IsDeadlineExceeded(status)) *found = *looked;
+    } else {
+      status = request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found)
+                                             : InspectDevice(guard, request, i, who, found);
+    }
+    place_bytes += static_cast<int64_t>(found->file_places().size()) + 32 * found->places_size();
+    if (status.ok() && place_bytes > limits::kInspectionBytes) {
+      found->clear_file_places();
+      status = absl::ResourceExhaustedError(absl::StrCat(
+          "the files of the job, with the names of all directories above them, are more than ",
+          limits::kInspectionBytes,
+          " bytes of places; use fewer files, or lay them out nearer to the root"));
+    }
+    if (!status.ok()) found->set_refused(std::string(status.message()));
+  }
+  for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;
+  return inspection;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,448 @@
+#include "worker/targets/prepare.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "common/ids.h"
+#include "common/units.h"
+#include "worker/engine/buffers.h"
+#include "worker/targets/marks.h"
+#include "worker/workload/content.h"
+
+namespace lockstep::worker {
+namespace {
+
+using common::ErrnoStatus;
+using common::FileDescriptor;
+
+constexpr size_t kWriteBytes = 1 << 20;
+// What one thread writes before it takes the next part, of whichever file.
+constexpr uint64_t kPartBytes = 64 << 20;
+constexpr uint32_t kThreads = 8;
+
+std::string FillingOf(const v1::PreparePhase& phase) {
+  if (phase.fallocate_only()) return "reserved";
+  if (phase.content().has_zeros()) return "zeros";
+  return phase.content().has_compressed_ratio()
+             ? absl::StrCat("random compressed to ", phase.content().compressed_ratio())
+             : "random";
+}
+
+bool SameInode(const FileDescriptor& a, const FileDescriptor& b) {
+  struct stat one;
+  struct stat other;
+  return fstat(a.get(), &one) == 0 && fstat(b.get(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+// The mark beside a file that is gone; what else may have its name stays.
+void RemoveMark(const Guard& guard, const Guard::Place& place, const std::string& of) {
+  const auto mark = guard.Open(MarkPlace(place), O_PATH | O_NOFOLLOW);
+  if (!mark.ok()) return;
+  const auto says = ReadMark(guard, place);
+  if (!says || says->file != of) return;
+  (void)guard.RemoveIf(MarkPlace(place),
+                       [&](const FileDescriptor& found) { return SameInode(found, *mark); });
+}
+
+// One file to be laid out.
+struct Item {
+  Guard::Place place;
+  uint64_t size_bytes = 0;
+  bool reuse = false;
+  bool existed = false;  // before this prepare
+  bool foreign = false;  // and was not made by Lockstep: expendable, but never removed
+  bool touched = false;  // laid out by this prepare, whole or in part
+  std::string identity;  // of the file that existed, as it was looked at
+  Mark mark;
+  // While it is laid out.
+  std::mutex mutex;
+  std::shared_ptr<FileDescriptor> fd;  // guarded by mutex; open from the first part to the last
+  uint64_t parts_left = 0;             // guarded by mutex
+};
+
+class Preparation {
+ public:
+  Preparation(const Guard& guard, const v1::Assignment& assignment, const std::atomic<bool>& stop,
+              Progress progress)
+      : guard_(guard),
+        phase_(assignment.prepare()),
+        expendable_(assignment.expendable().begin(), assignment.expendable().end()),
+        stop_(stop),
+        progress_(std::move(progress)) {}
+
+  absl::Status Add(const std::string& path, uint64_t size_bytes) {
+    Item& item = items_.emplace_back();
+    auto place = guard_.Locate(path);
+    if (!place.ok()) return place.status();
+    item.place = *std::move(place);
+    item.size_bytes = size_bytes;
+    auto fd = guard_.Open(item.place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (fd.ok()) {
+      const auto mark = ReadMark(guard_, item.place);
+      struct stat facts;
+      if (fstat(fd->get(), &facts) != 0) return ErrnoStatus(errno, path);
+      const bool ours = mark && IsOf(*mark, *fd);
+      item.identity = IdentityOf(*fd);
+      item.existed = true;
+      item.foreign = !ours;
+      if (!ours && !guard_.IsExpendableFile(*fd, expendable_)) {
+        return CheckMadeByLockstep(guard_, item.place, *fd);
+      }
+      if (ours) item.mark = *mark;
+      item.reuse = ours && mark->filled == FillingOf(phase_) &&
+                   facts.st_size == static_cast<int64_t>(size_bytes);
+    } else if (!absl::IsNotFound(fd.status())) {
+      return fd.status();
+    }
+    if (item.reuse) return absl::OkStatus();
+    total_bytes_ += size_bytes;
+    for (uint64_t begin = 0; begin < size_bytes; begin += kPartBytes) {
+      parts_.push_back({&item, begin, std::min(kPartBytes, size_bytes - begin)});
+    }
+    item.parts_left = (size_bytes + kPartBytes - 1) / kPartBytes;
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<PrepareResult> Run() {
+    if (absl::Status status = CheckSpace(); !status.ok()) return status;
+    std::vector<std::thread> threads;
+    const size_t wanted = phase_.parallel() != 0 ? phase_.parallel() : kThreads;
+    for (size_t i = 0; i < std::min(wanted, parts_.size()); ++i) {
+      try {
+        threads.emplace_back([this] { Work(); });
+      } catch (const std::system_error& error) {
+        if (!threads.empty()) break;  // with fewer it takes longer
+        return absl::ResourceExhaustedError(
+            absl::StrCat("no thread can be started: ", error.what()));
+      }
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (status_.ok() && stop_) status_ = absl::CancelledError("prepare was stopped");
+    if (!status_.ok()) {
+      Undo();
+      return status_;
+    }
+    PrepareResult result;
+    for (const Item& item : items_) ++(item.reuse ? result.files_reused : result.files_made);
+    result.bytes_written = done_bytes_;
+    return result;
+  }
+
+ private:
+  struct Part {
+    Item* item;
+    uint64_t begin;
+    uint64_t length;
+  };
+
+  bool Over() const { return stop_ || failed_; }
+
+  void Work() {
+    std::unique_ptr<IoBuffers> buffer;
+    while (!Over()) {
+      const size_t next = next_++;
+      if (next >= parts_.size()) return;
+      const absl::Status status = LayOut(parts_[next], &buffer);
+      if (status.ok()) continue;
+      std::lock_guard<std::mutex> lock(mutex_);
+      if (status_.ok()) status_ = status;
+      failed_ = true;
+    }
+  }
+
+  absl::Status LayOut(const Part& part, std::unique_ptr<IoBuffers>* buffer) {
+    Item* item = part.item;
+    std::shared_ptr<FileDescriptor> fd;
+    {
+      std::lock_guard<std::mutex> lock(item->mutex);
+      if (!item->touched) {
+        if (absl::Status status = Begin(item); !status.ok()) return status;
+      }
+      fd = item->fd;
+    }
+    if (fd == nullptr) return absl::OkStatus();  // its beginning failed
+    absl::Status status = phase_.fallocate_only() ? Reserve(part, *fd) : Fill(part, *fd, buffer);
+    if (!status.ok() || Over()) return status;
+    std::lock_guard<std::mutex> lock(item->mutex);
+    if (--item->parts_left != 0) return absl::OkStatus();
+    if (fsync(fd->get()) != 0) return ErrnoStatus(errno, item->place.path());
+    item->fd = nullptr;
+    item->mark.filled = FillingOf(phase_);
+    return Note(*item);
+  }
+
+  // Makes the file, empty, and its mark.
+  absl::Status Begin(Item* item) {
+    auto directories = guard_.MakeParents(item->place);
+    if (!directories.ok()) return directories.status();
+    for (std::string& directory : *directories) {
+      item->mark.directories.push_back(std::move(directory));
+    }
+    // What was not there when it was looked at must not be there now.
+    auto fd = guard_.Open(
+        item->place, item->existed ? O_RDWR | O_NOFOLLOW : O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+        0666);
+    if (!fd.ok()) return fd.status();
+    const std::string identity = IdentityOf(*fd);
+    if (identity.empty()) {
+      if (!item->existed) {
+        (void)guard_.RemoveIf(item->place,
+                              [&](const FileDescriptor& found) { return SameInode(found, *fd); });
+      }
+      return absl::FailedPreconditionError(
+          absl::StrCat(item->place.path(),
+                       ": its file system gives files neither a birth time nor a handle, so that "
+                       "Lockstep could not know its own again; use another one"));
+    }
+    // The file that was looked at, on the very descriptor that is written to: another one that has
+    // its name now is not adopted.
+    if (item->existed && identity != item->identity) {
+      return absl::AbortedError(
+          absl::StrCat(item->place.path(),
+                       ": another file took this name after it was looked at; it was not touched"));
+    }
+    item->touched = true;
+    item->mark.file = identity;
+    item->mark.filled.clear();
+    if (absl::Status status = Note(*item); !status.ok()) return status;
+    if (ftruncate(fd->get(), static_cast<off_t>(item->size_bytes)) != 0) {
+      return ErrnoStatus(errno, item->place.path());
+    }
+    // Where the file system can, past the page cache: preparing must not push out what the host has
+    // cached.
+    if (item->size_bytes % 4096 == 0 && !phase_.fallocate_only()) {
+      fcntl(fd->get(), F_SETFL, fcntl(fd->get(), F_GETFL) | O_DIRECT);
+    }
+    item->fd = std::make_shared<FileDescriptor>(*std::move(fd));
+    return absl::OkStatus();
+  }
+
+  // A file that is somebody else's gets no mark: it stays theirs, and no cleanup removes it.
+  absl::Status Note(const Item& item) {
+    return item.foreign ? absl::OkStatus() : WriteMark(guard_, item.place, item.mark);
+  }
+
+  // All that is still to be written, against what each file system has.
+  absl::Status CheckSpace() {
+    struct Space {
+      uint64_t needed = 0;
+      uint64_t free = 0;
+      std::string first;
+    };
+    std::map<std::pair<int, int>, Space> spaces;
+    for (Item& item : items_) {
+      if (item.reuse) continue;
+      auto nearest = guard_.OpenNearest(item.place);
+      if (!nearest.ok()) return nearest.status();
+      struct statfs facts;
+      if (fstatfs(nearest->get(), &facts) != 0) return ErrnoStatus(errno, item.place.path());
+      Space& space = spaces[{facts.f_fsid.__val[0], facts.f_fsid.__val[1]}];
+      if (space.first.empty()) space.first = item.place.path();
+      space.needed += item.size_bytes;
+      space.free =
+          std::max<uint64_t>(space.free, static_cast<uint64_t>(facts.f_bavail) * facts.f_bsize);
+      struct stat own;
+      auto fd = guard_.Open(item.place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      if (fd.ok() && fstat(fd->get(), &own) == 0) {
+        space.needed -= std::min<uint64_t>(space.needed, uint64_t(own.st_blocks) * 512);
+      }
+    }
+    for (const auto& [id, space] : spaces) {
+      if (space.needed <= space.free) continue;
+      return absl::ResourceExhaustedError(absl::StrCat(
+          space.first, ": needs ", common::FormatSize(static_cast<double>(space.needed)),
+          " with all that is laid out beside it, its file system has ",
+          common::FormatSize(static_cast<double>(space.free)), " free"));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Reserve(const Part& part, const FileDescriptor& fd) {
+    const int error =
+        posix_fallocate(fd.get(), static_cast<off_t>(part.begin), static_cast<off_t>(part.length));
+    return error == 0 ? absl::OkStatus() : ErrnoStatus(error, part.item->place.path());
+  }
+
+  absl::Status Fill(const Part& part, const FileDescriptor& fd,
+                    std::unique_ptr<IoBuffers>* buffer) {
+    if (*buffer == nullptr) {
+      auto made = IoBuffers::Make(1, kWriteBytes);
+      if (!made.ok()) return made.status();
+      *buffer = *std::move(made);
+    }
+    const double compressed =
+        phase_.content().has_compressed_ratio() ? phase_.content().compressed_ratio() : 1;
+    const uint64_t seed = std::hash<std::string>()(part.item->mark.file);
+    uint64_t done_here = 0;
+    while (done_here < part.length && !Over()) {
+      const uint64_t at = part.begin + done_here;
+      const size_t length = std::min<uint64_t>(kWriteBytes, part.length - done_here);
+      if (!phase_.content().has_zeros()) {
+        FillContent((*buffer)->at(0), length, compressed, common::DeriveSeed(seed, at));
+      }
+      const ssize_t put = pwrite(fd.get(), (*buffer)->at(0), length, static_cast<off_t>(at));
+      if (put < 0 && errno == EINTR) continue;
+      if (put < 0 && errno == EINVAL && (fcntl(fd.get(), F_GETFL) & O_DIRECT) != 0) {
+        fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_DIRECT);
+        continue;
+      }
+      if (put < 0) {
+        return ErrnoStatus(errno, absl::StrCat(part.item->place.path(), " at offset ", at));
+      }
+      done_here += put;
+      const uint64_t before = done_bytes_.fetch_add(put);
+      if (before / (16 * kWriteBytes) != (before + put) / (16 * kWriteBytes) ||
+          before + put == total_bytes_) {
+        progress_(before + put, total_bytes_);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  void Undo() {
+    for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+      if (!item->touched || item->foreign) continue;
+      // Only what this prepare made: when it stood still for long, the path may be another run's.
+      const auto removed = guard_.RemoveIf(
+          item->place, [&](const FileDescriptor& found) { return IsOf(item->mark, found); });
+      if (removed.ok() && *removed) RemoveMark(guard_, item->place, item->mark.file);
+    }
+    for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+      auto& directories = item->mark.directories;
+      for (auto d = directories.rbegin(); d != directories.rend(); ++d) {
+        guard_.RemoveDirectoryIfEmpty(*d);
+      }
+    }
+  }
+
+  const Guard& guard_;
+  const v1::PreparePhase& phase_;
+  const std::vector<std::string> expendable_;
+  const std::atomic<bool>& stop_;
+  const Progress progress_;
+  std::deque<Item> items_;  // parts point to them
+  std::vector<Part> parts_;
+  uint64_t total_bytes_ = 0;
+  std::atomic<size_t> next_{0};
+  std::atomic<uint64_t> done_bytes_{0};
+  std::atomic<bool> failed_{false};
+  std::mutex mutex_;
+  absl::Status status_;  // the first failure; guarded by mutex_
+};
+
+// Calls `each` with every path of the worker's own files, until one fails.
+absl::Status ForEachOwnFile(const v1::Assignment& assignment, const RunIdentity& who,
+                            const std::function<absl::Status(const std::string&, uint64_t)>& each) {
+  for (const v1::TargetAssignment& target : assignment.targets()) {
+    if (!target.target().has_file()) continue;
+    const v1::FileTarget& file = target.target().file();
+    for (uint32_t i = target.first_file(); i < target.first_file() + target.file_count(); ++i) {
+      if (absl::Status status = each(FilePath(file, i, who), file.size_bytes()); !status.ok()) {
+        return status;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+                           const std::vector<std::string>& expendable) {
+  auto fd = guard.Open(place, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (fd.ok()) {
+    const absl::Status made = CheckMadeByLockstep(guard, place, *fd);
+    if (!made.ok() && !guard.IsExpendableFile(*fd, expendable)) return made;
+    if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
+    if (!made.ok()) return absl::OkStatus();
+    Mark mark = *ReadMark(guard, place);
+    mark.filled = "by a workload";
+    return WriteMark(guard, place, mark);
+  }
+  if (!absl::IsNotFound(fd.status())) return fd.status();
+  auto directories = guard.MakeParents(place);
+  if (!directories.ok()) return directories.status();
+  auto made = guard.Open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  if (!made.ok()) return made.status();
+  const std::string identity = IdentityOf(*made);
+  if (identity.empty()) {
+    (void)guard.RemoveIf(place,
+                         [&](const FileDescriptor& found) { return SameInode(found, *made); });
+    return absl::FailedPreconditionError(
+        absl::StrCat(place.path(),
+                     ": its file system gives files neither a birth time nor a handle, so that "
+                     "Lockstep could not know its own again; use another one"));
+  }
+  return WriteMark(guard, place, {identity, "by a workload", *directories});
+}
+
+absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment,
+                                           const RunIdentity& who, const std::atomic<bool>& stop,
+                                           const Progress& progress) {
+  Preparation preparation(guard, assignment, stop, progress);
+  const absl::Status status =
+      ForEachOwnFile(assignment, who, [&](const std::string& path, uint64_t size_bytes) {
+        return preparation.Add(path, size_bytes);
+      });
+  if (!status.ok()) return status;
+  return preparation.Run();
+}
+
+absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& assignment,
+                                     const RunIdentity& who,
+                                     const std::function<bool()>& too_late) {
+  uint64_t removed = 0;
+  std::vector<std::string> directories;
+  const absl::Status status =
+      ForEachOwnFile(assignment, who, [&](const std::string& path, uint64_t) -> absl::Status {
+        auto place = guard.Locate(path);
+        if (!place.ok()) return place.status();
+        auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+        if (absl::IsNotFound(fd.status())) return absl::OkStatus();
+        if (!fd.ok()) return fd.status();
+        // One that was expendable and is not ours is left where it is.
+        const std::vector<std::string> expendable(assignment.expendable().begin(),
+                                                  assignment.expendable().end());
+        const absl::Status made = CheckMadeByLockstep(guard, *place, *fd);
+        if (!made.ok()) return guard.IsExpendableFile(*fd, expendable) ? absl::OkStatus() : made;
+        if (too_late()) {
+          return absl::DeadlineExceededError(absl::StrCat(path,
+                                                          ": cleanup has reached its hard stop, ",
+                                                          removed, " files were removed before"));
+        }
+        const auto mark = ReadMark(guard, *place);
+        if (!mark) return absl::OkStatus();  // gone since
+        const auto gone =
+            guard.RemoveIf(*place, [&](const FileDescriptor& found) { return IsOf(*mark, found); });
+        if (!gone.ok()) return gone.status();
+        if (!*gone) {
+          return absl::AbortedError(absl::StrCat(
+              path, ": another file took this name after it was looked at; it was not removed"));
+        }
+        directories.insert(directories.end(), mark->directories.begin(), mark->directories.end());
+        ++removed;
+        RemoveMark(guard, *place, mark->file);
+        return absl::OkStatus();
+      });
+  std::sort(directories.begin(), directories.end(),
+            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
+  for (const std::string& directory : directories) guard.RemoveDirectoryIfEmpty(directory);
+  if (!status.ok()) return status;
+  return removed;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,151 @@
+#include "worker/verify/block_checks.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "absl/strings/str_cat.h"
+#include "common/ids.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::worker {
+
+uint64_t BlockChecks::ContentSeed(uint16_t file, uint64_t offset, uint32_t generation) const {
+  return common::DeriveSeed(common::DeriveSeed(options_.seed ^ options_.places[file], offset),
+                            generation);
+}
+
+bool BlockChecks::BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket) {
+  ticket->generation = options_.ledgers[file]->BeginWrite(offset / options_.block_size_bytes);
+  return ticket->generation != 0;
+}
+
+void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket,
+                       const Progress& progress, char* block) const {
+  BlockHeader header = options_.header;
+  header.length = options_.block_size_bytes;
+  header.place = options_.places[file];
+  header.offset = offset;
+  header.generation = ticket.generation;
+  header.sync_epoch = progress.sync_epoch;
+  header.sequence = progress.sequence;
+  header.durable_sequence = progress.durable_sequence;
+  header.written_ns = progress.now_ns;
+  header.content_seed = ContentSeed(file, offset, ticket.generation);
+  MakeBlock(header, block);
+}
+
+void BlockChecks::EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, bool succeeded) {
+  options_.ledgers[file]->EndWrite(offset / options_.block_size_bytes, ticket.generation,
+                                   succeeded);
+}
+
+void BlockChecks::BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const {
+  const auto& ledger = options_.ledgers[file];
+  ticket->state = ledger == nullptr ? 0 : ledger->Look(offset / options_.block_size_bytes);
+}
+
+void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block) {
+  const auto& ledger = options_.ledgers[file];
+  BlockExpectation expectation;
+  if (ledger != nullptr) {
+    // Being written before or after: either content may come. Never written by this run: nothing is
+    // promised.
+    const bool known = BlockLedger::IsKnown(ticket.state) &&
+                       ledger->Look(offset / options_.block_size_bytes) == ticket.state;
+    expectation.generation = BlockLedger::GenerationOf(ticket.state);
+    if (!known || (expectation.generation == 0 && !options_.any_run)) {
+      ++not_checkable_;
+      return;
+    }
+  }
+  expectation.run_high = options_.header.run_high;
+  expectation.run_low = options_.header.run_low;
+  expectation.any_run = options_.any_run && expectation.generation == 0;
+  expectation.any_place = expectation.any_run;
+  expectation.place = options_.places[file];
+  expectation.offset = offset;
+  expectation.length = options_.block_size_bytes;
+  const BlockFinding finding = CheckBlock(block, expectation);
+  if (finding.state == BlockState::kNeverWritten && options_.sparse &&
+      expectation.generation == 0) {
+    ++not_checkable_;
+    return;
+  }
+  ++checked_;
+  ++by_state_[static_cast<int>(finding.state)];
+  if (finding.state != BlockState::kGood && kept_.size() < kKept) {
+    Keep(finding, file, offset, expectation.generation, block);
+  }
+}
+
+void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offset,
+                       uint32_t generation, const char* block) {
+  Kept kept = {finding.state,
+               file,
+               offset,
+               finding.expected,
+               finding.found,
+               "",
+               std::string(block, options_.block_size_bytes)};
+  BlockHeader header;
+  memcpy(&header, block, sizeof header);
+  if (generation != 0) {  // what only the writer knew (sequence, time) stays zero
+    kept.expected_block.resize(options_.block_size_bytes);
+    Make(file, offset, {generation, 0}, {}, kept.expected_block.data());
+  } else if (finding.state == BlockState::kCorrupt && header.offset == offset &&
+             header.length == options_.block_size_bytes) {
+    kept.expected_block.resize(options_.block_size_bytes);
+    MakeBlock(header, kept.expected_block.data());
+  }
+  kept_.push_back(std::move(kept));
+}
+
+void BlockChecks::AddCounts(v1::Verification* out) const {
+  const auto count = [this](BlockState state) { return by_state_[static_cast<int>(state)]; };
+  out->set_checked(out->checked() + checked_);
+  out->set_not_checkable(out->not_checkable() + not_checkable_);
+  out->set_corrupt(out->corrupt() + count(BlockState::kCorrupt));
+  out->set_stale(out->stale() + count(BlockState::kStale));
+  out->set_misplaced(out->misplaced() + count(BlockState::kMisplaced));
+  out->set_torn(out->torn() + count(BlockState::kTorn));
+  out->set_never_written(out->never_written() + count(BlockState::kNeverWritten));
+}
+
+void BlockChecks::Save(const std::string& directory, const std::vector<std::string>& paths,
+                       v1::Verification* out) const {
+  for (const Kept& kept : kept_) {
+    if (out->mismatches_size() >= static_cast<int>(kKept)) return;
+    v1::Mismatch* mismatch = out->add_mismatches();
+    mismatch->set_verdict(static_cast<v1::BlockVerdict>(kept.state));
+    mismatch->set_path(paths[kept.file]);
+    mismatch->set_offset(kept.offset);
+    mismatch->set_length(options_.block_size_bytes);
+    mismatch->set_expected(kept.expected);
+    mismatch->set_found(kept.found);
+    if (directory.empty()) continue;
+    std::error_code ignored;
+    std::filesystem::create_directories(directory, ignored);
+    const auto save = [&](const std::string& bytes, const char* which) -> std::string {
+      if (bytes.empty()) return "";
+      const std::string path =
+          absl::StrCat(directory, "/", options_.header.thread, "-", out->mismatches_size(),
+                       "-offset", kept.offset, ".", which);
+      std::ofstream file(path, std::ios::binary | std::ios::trunc);
+      file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+      file.close();
+      if (!file) {
+        spdlog::warn("{}: a block that does not match could not be saved", path);
+        return "";
+      }
+      return path;
+    };
+    mismatch->set_expected_file(save(kept.expected_block, "expected"));
+    mismatch->set_found_file(save(kept.found_block, "found"));
+  }
+}
+static_assert(static_cast<int>(v1::BLOCK_VERDICT_NEVER_WRITTEN) ==
+              static_cast<int>(BlockState::kNeverWritten));
+static_assert(static_cast<int>(v1::BLOCK_VERDICT_CORRUPT) ==
+              static_cast<int>(BlockState::kCorrupt));
+
+}  // namespace lockstep::worker

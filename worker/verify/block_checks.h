@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/result.pb.h"
+#include "worker/verify/block_ledger.h"
+#include "worker/workload/block_header.h"
+
+namespace lockstep::worker {
+
+// Verification on one I/O thread: makes the blocks that are written and checks those that are read.
+// Belongs to that thread; allocates only for a block that is not what it should be.
+class BlockChecks {
+ public:
+  struct Options {
+    bool writes = false;  // blocks written carry a header
+    bool reads = false;   // blocks read are checked
+    bool any_run = false;
+    bool sparse = false;  // a block without a header is no mismatch
+    BlockHeader header;   // run, phase, worker, workload, thread
+    uint32_t block_size_bytes = 0;
+    std::vector<uint64_t> places;  // of each file, as PlaceOf() says
+    // of each file; null where nothing is known
+    std::vector<std::shared_ptr<BlockLedger>> ledgers;
+    uint64_t seed = 0;
+  };
+  // What is remembered of a block while its I/O is in flight.
+  struct Ticket {
+    uint32_t generation = 0;  // a write's
+    BlockLedger::State state = 0;
+  };
+  // How far the thread's writes were durable when a block was written.
+  struct Progress {
+    uint64_t sequence = 0;
+    uint64_t durable_sequence = 0;
+    uint32_t sync_epoch = 0;
+    int64_t now_ns = 0;
+  };
+
+  explicit BlockChecks(Options options) : options_(std::move(options)) {}
+  bool writes() const { return options_.writes; }
+  bool reads() const { return options_.reads; }
+
+  // Claims the block and makes it. False when another write has it: choose another.
+  bool BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket);
+  void Make(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress,
+            char* block) const;
+  void EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket, bool succeeded);
+  void BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const;
+  void EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block);
+
+  // Adds what was found, without the mismatches themselves.
+  void AddCounts(v1::Verification* out) const;
+  // Saves the first mismatches' blocks under `directory`, and describes them with paths[file].
+  void Save(const std::string& directory, const std::vector<std::string>& paths,
+            v1::Verification* out) const;
+
+ private:
+  static constexpr size_t kKept = 8;
+  struct Kept {
+    BlockState state;
+    uint16_t file;
+    uint64_t offset;
+    std::string expected, found;              // in words
+    std::string expected_block, found_block;  // bytes
+  };
+  uint64_t ContentSeed(uint16_t file, uint64_t offset, uint32_t generation) const;
+  void Keep(const BlockFinding& finding, uint16_t file, uint64_t offset, uint32_t generation,
+            const char* block);
+
+  const Options options_;
+  uint64_t checked_ = 0, not_checkable_ = 0;
+  uint64_t by_state_[6] = {};
+  std::vector<Kept> kept_;
+};
+
+}  // namespace lockstep::worker
