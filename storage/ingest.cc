@@ -2,18 +2,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/time.h"
 #include "common/histogram.h"
 #include "google/protobuf/util/json_util.h"
 #include "storage/pg_store.h"
+#include "storage/sql_values.h"
 
 namespace lockstep::storage {
 namespace {
-
-std::string Utc(int64_t wall_ns) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns),
-                          absl::UTCTimeZone());
-}
 
 // Moves every cursor, and finds out whether all were where they had to be.
 absl::Status MoveCursors(PgConnection* connection, const std::vector<IngestBatch>& batches) {
@@ -79,106 +74,101 @@ class Rows {
         .Add(batch.worker_index);
   }
 
+  static CopyRows& IntervalKey(CopyRows* rows, const v1::IntervalSample& sample) {
+    return rows->Add(sample.interval())
+        .Add(sample.interval_class())
+        .Add(sample.begin_ns())
+        .Add(sample.end_ns());
+  }
+
   absl::Status AddInterval(const IngestBatch& batch, const v1::IntervalSample& sample) {
     const std::string started = Utc(batch.go_wall_ns + sample.begin_ns());
     for (const v1::WorkloadSample& workload : sample.workloads()) {
       for (const v1::OperationCounters& c : workload.operations()) {
-        Key(&counters_.Add(started), batch)
-            .Add(workload.workload())
-            .Add(sample.interval())
-            .Add(sample.interval_class())
-            .Add(sample.begin_ns())
-            .Add(sample.end_ns())
-            .Add(c.kind())
-            .Add(c.operations())
-            .Add(c.bytes())
-            .Add(c.errors())
-            .Add(c.short_transfers())
-            .Add(c.latency_sum_ns())
-            .Add(c.latency_min_ns())
-            .Add(c.latency_max_ns())
-            .EndRow();
-        for (const v1::Histogram& h : c.histograms()) {
-          Key(&histograms_.Add(started), batch)
-              .Add(workload.workload())
-              .Add(sample.interval())
-              .Add(sample.interval_class())
-              .Add(c.kind())
-              .Add(h.metric())
-              .Add(h.scheme())
-              .AddBytes(h.buckets())
-              .EndRow();
-        }
+        AddCounters(batch, sample, started, workload.workload(), c);
       }
       // An interval without any I/O is a row of zeros, not a gap.
-      if (workload.operations().empty()) {
-        Key(&counters_.Add(started), batch)
-            .Add(workload.workload())
-            .Add(sample.interval())
-            .Add(sample.interval_class())
-            .Add(sample.begin_ns())
-            .Add(sample.end_ns())
-            .Add(v1::OPERATION_KIND_READ)
-            .Add(0)
-            .Add(0)
-            .Add(0)
-            .Add(0)
-            .Add(0)
-            .Add(0)
-            .Add(0)
-            .EndRow();
-      }
+      if (!workload.operations().empty()) continue;
+      v1::OperationCounters none;
+      none.set_kind(v1::OPERATION_KIND_READ);
+      AddCounters(batch, sample, started, workload.workload(), none);
     }
-    for (const v1::DeviceSample& d : sample.devices()) {
-      Key(&devices_.Add(started), batch)
-          .Add(sample.interval())
-          .Add(sample.interval_class())
-          .Add(sample.begin_ns())
-          .Add(sample.end_ns())
-          .Add(d.name())
-          .Add(d.reads())
-          .Add(d.read_merges())
-          .Add(d.read_bytes())
-          .Add(d.read_time_ms())
-          .Add(d.writes())
-          .Add(d.write_merges())
-          .Add(d.write_bytes())
-          .Add(d.write_time_ms())
-          .Add(d.discards())
-          .Add(d.discard_merges())
-          .Add(d.discard_bytes())
-          .Add(d.discard_time_ms())
-          .Add(d.flushes())
-          .Add(d.flush_time_ms())
-          .Add(d.busy_time_ms())
-          .Add(d.queue_time_ms())
-          .EndRow();
+    for (const v1::DeviceSample& device : sample.devices()) {
+      AddDevice(batch, sample, started, device);
     }
-    if (sample.has_host()) {
-      const v1::HostSample& h = sample.host();
-      Key(&hosts_.Add(started), batch)
-          .Add(sample.interval())
-          .Add(sample.interval_class())
-          .Add(sample.begin_ns())
-          .Add(sample.end_ns())
-          .Add(h.context_switches())
-          .Add(h.interrupts())
-          .Add(h.run_queue())
-          .Add(h.blocked())
-          .Add(h.user_ratio())
-          .Add(h.system_ratio())
-          .Add(h.idle_ratio())
-          .Add(h.iowait_ratio())
-          .Add(h.steal_ratio())
-          .Add(h.swap_in_pages())
-          .Add(h.swap_out_pages())
-          .Add(h.free_bytes())
-          .Add(h.cached_bytes())
-          .Add(h.dirty_bytes())
-          .Add(h.cpu_busy_ns())
-          .EndRow();
-    }
+    if (sample.has_host()) AddHost(batch, sample, started);
     return absl::OkStatus();
+  }
+
+  void AddCounters(const IngestBatch& batch, const v1::IntervalSample& sample,
+                   const std::string& started, uint32_t workload, const v1::OperationCounters& c) {
+    CopyRows& row = Key(&counters_.Add(started), batch).Add(workload);
+    IntervalKey(&row, sample)
+        .Add(c.kind())
+        .Add(c.operations())
+        .Add(c.bytes())
+        .Add(c.errors())
+        .Add(c.short_transfers())
+        .Add(c.latency_sum_ns())
+        .Add(c.latency_min_ns())
+        .Add(c.latency_max_ns())
+        .EndRow();
+    for (const v1::Histogram& h : c.histograms()) {
+      Key(&histograms_.Add(started), batch)
+          .Add(workload)
+          .Add(sample.interval())
+          .Add(sample.interval_class())
+          .Add(c.kind())
+          .Add(h.metric())
+          .Add(h.scheme())
+          .AddBytes(h.buckets())
+          .EndRow();
+    }
+  }
+
+  void AddDevice(const IngestBatch& batch, const v1::IntervalSample& sample,
+                 const std::string& started, const v1::DeviceSample& d) {
+    IntervalKey(&Key(&devices_.Add(started), batch), sample)
+        .Add(d.name())
+        .Add(d.reads())
+        .Add(d.read_merges())
+        .Add(d.read_bytes())
+        .Add(d.read_time_ms())
+        .Add(d.writes())
+        .Add(d.write_merges())
+        .Add(d.write_bytes())
+        .Add(d.write_time_ms())
+        .Add(d.discards())
+        .Add(d.discard_merges())
+        .Add(d.discard_bytes())
+        .Add(d.discard_time_ms())
+        .Add(d.flushes())
+        .Add(d.flush_time_ms())
+        .Add(d.busy_time_ms())
+        .Add(d.queue_time_ms())
+        .EndRow();
+  }
+
+  void AddHost(const IngestBatch& batch, const v1::IntervalSample& sample,
+               const std::string& started) {
+    const v1::HostSample& h = sample.host();
+    IntervalKey(&Key(&hosts_.Add(started), batch), sample)
+        .Add(h.context_switches())
+        .Add(h.interrupts())
+        .Add(h.run_queue())
+        .Add(h.blocked())
+        .Add(h.user_ratio())
+        .Add(h.system_ratio())
+        .Add(h.idle_ratio())
+        .Add(h.iowait_ratio())
+        .Add(h.steal_ratio())
+        .Add(h.swap_in_pages())
+        .Add(h.swap_out_pages())
+        .Add(h.free_bytes())
+        .Add(h.cached_bytes())
+        .Add(h.dirty_bytes())
+        .Add(h.cpu_busy_ns())
+        .EndRow();
   }
 
   absl::Status AddResult(const IngestBatch& batch, const v1::PhaseResult& result) {

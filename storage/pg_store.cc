@@ -13,12 +13,10 @@
 #include "spdlog/spdlog.h"
 #include "storage/ingest.h"
 #include "storage/migrate.h"
+#include "storage/sql_values.h"
 
 namespace lockstep::storage {
 namespace {
-
-// For what reads or writes as much as a run is long.
-constexpr absl::Duration kWholeRunLimit = absl::Minutes(30);
 
 // ABORTED unless the store's epoch is `epoch`; holds off a new one until the transaction ends.
 absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
@@ -31,47 +29,6 @@ absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
 }
 
 using google::protobuf::util::JsonStringToMessage;
-using google::protobuf::util::MessageToJsonString;
-
-std::string Json(const google::protobuf::Message& message) {
-  std::string json;
-  return MessageToJsonString(message, &json).ok() ? json : "{}";
-}
-
-template <typename Map>
-std::string JsonObject(const Map& map) {
-  v1::RunSummary holder;  // its labels are a string map, which protobuf quotes for us
-  for (const auto& [key, value] : map) (*holder.mutable_labels())[key] = value;
-  const std::string json = Json(holder);
-  return holder.labels().empty() ? "{}" : json.substr(10, json.size() - 11);  // {"labels":…}
-}
-
-std::string Utc(int64_t wall_ns) {
-  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns),
-                          absl::UTCTimeZone());
-}
-
-absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
-  std::string array = "[";
-  for (const v1::BlockDevice& device : hello.devices()) {
-    absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(device));
-  }
-  array += "]";
-  return connection
-      ->Query(
-          "INSERT INTO devices (boot_id, name, host_id, identity, size_bytes, model, scheduler, "
-          "rotational) "
-          "SELECT $1, d->>'name', $2::uuid, coalesce(d->>'identity', ''), "
-          "coalesce((d->>'sizeBytes')::bigint, 0), "
-          "coalesce(d->>'model', ''), coalesce(d->>'scheduler', ''), "
-          "coalesce((d->>'rotational')::boolean, false) "
-          "FROM jsonb_array_elements($3::jsonb) d "
-          "ON CONFLICT (boot_id, name) DO UPDATE SET identity = excluded.identity, size_bytes = "
-          "excluded.size_bytes, "
-          "scheduler = excluded.scheduler, last_seen = now()",
-          {hello.host().boot_id(), hello.host().host_id(), array})
-      .status();
-}
 
 }  // namespace
 
@@ -215,33 +172,6 @@ absl::StatusOr<std::string> PgStore::StoreId() {
   return rows->Text(0, 0);
 }
 
-absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
-  return Transaction([&](PgConnection* connection) -> absl::Status {
-    const v1::HostFacts& host = hello.host();
-    auto known = connection->Query(
-        "INSERT INTO hosts (host_id, name, kernel, os, cpu_model, cpus, memory_bytes) VALUES ($1, "
-        "$2, $3, $4, $5, $6, $7) "
-        "ON CONFLICT (host_id) DO UPDATE SET name = excluded.name, kernel = excluded.kernel, os = "
-        "excluded.os, "
-        "cpus = excluded.cpus, memory_bytes = excluded.memory_bytes, last_seen = now()",
-        {host.host_id(), host.name(), host.kernel(), host.os(), host.cpu_model(),
-         absl::StrCat(host.cpus()), absl::StrCat(host.memory_bytes())});
-    if (!known.ok()) return known.status();
-    auto worker = connection->Query(
-        "INSERT INTO workers (worker_id, host_id, boot_id, version, labels, certificate) VALUES "
-        "($1, $2, $3, $4, $5, $6) "
-        "ON CONFLICT (worker_id) DO UPDATE SET host_id = excluded.host_id, boot_id = "
-        "excluded.boot_id, "
-        "version = excluded.version, labels = excluded.labels, last_seen = now(), "
-        "certificate = CASE WHEN workers.certificate = '' THEN excluded.certificate ELSE "
-        "workers.certificate END",
-        {hello.worker_id(), host.host_id(), host.boot_id(), hello.software_version(),
-         JsonObject(hello.labels()), hello.certificate()});
-    if (!worker.ok()) return worker.status();
-    return RegisterDevices(connection, hello);
-  });
-}
-
 absl::StatusOr<std::vector<WorkerOwner>> PgStore::WorkerOwners() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
@@ -254,13 +184,6 @@ absl::StatusOr<std::vector<WorkerOwner>> PgStore::WorkerOwners() {
     owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2)});
   }
   return owners;
-}
-
-absl::Status PgStore::ForgetHost(const std::string& host) {
-  return Run(
-      "UPDATE workers w SET certificate = '' FROM hosts h WHERE h.host_id = w.host_id AND h.name = "
-      "$1",
-      {host});
 }
 
 void PgStore::GuardReader() {
@@ -436,144 +359,6 @@ absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& sev
   return Run(
       "INSERT INTO events (run_id, severity, host, message, at) VALUES ($1, $2, $3, $4, $5)",
       {run_id.empty() ? PgParam() : PgParam(run_id), severity, host, message, Utc(at_wall_ns)});
-}
-
-absl::Status PgStore::BeginPhase(const std::string& run_id, const measure::PhaseRecord& phase,
-                                 const std::vector<v1::Workload>& workloads,
-                                 const std::vector<uint32_t>& workers) {
-  return Transaction([&](PgConnection* connection) -> absl::Status {
-    auto begun = connection->Query(
-        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns, "
-        "spec, "
-        "job_phase, step) VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7, $8, $9, $10) "
-        "ON CONFLICT DO NOTHING",
-        {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt), phase.name, phase.kind,
-         absl::StrCat(phase.interval_ns), absl::StrCat(phase.ramp_ns), Json(phase.spec),
-         absl::StrCat(phase.job_phase), absl::StrCat(phase.step)});
-    if (!begun.ok()) return begun.status();
-    // done already, by a call whose answer was lost
-    if (begun->affected() == 0) return absl::OkStatus();
-    for (size_t i = 0; i < workloads.size(); ++i) {
-      auto added = connection->Query(
-          "INSERT INTO workloads (run_id, phase, workload, name, spec) VALUES ($1, $2, $3, $4, $5) "
-          "ON CONFLICT DO NOTHING",
-          {run_id, absl::StrCat(phase.phase), absl::StrCat(i), workloads[i].name(),
-           Json(workloads[i])});
-      if (!added.ok()) return added.status();
-    }
-    CopyRows cursors;
-    for (uint32_t worker : workers) {
-      cursors.Add(run_id)
-          .Add(phase.phase)
-          .Add(phase.attempt)
-          .Add(worker)
-          .Add(0)
-          .Add(0)
-          .Add(0)
-          .EndRow();
-    }
-    return connection->Copy(
-        "COPY cursors (run_id, phase, attempt, worker_index, sequence, clock_offset_ns, "
-        "clock_bound_ns) FROM STDIN",
-        cursors.rows());
-  });
-}
-
-absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt,
-                               int64_t go_ns, int64_t go_wall_ns,
-                               const std::vector<measure::WorkerClock>& clocks) {
-  return Transaction([&](PgConnection* connection) -> absl::Status {
-    const std::string at = Utc(go_wall_ns);
-    auto gone = connection->Query(
-        "UPDATE phases SET state = 'running', go_ns = $4, go_at = $5 WHERE run_id = $1 AND phase = "
-        "$2 AND attempt = $3",
-        {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(go_ns), at});
-    if (!gone.ok()) return gone.status();
-    std::vector<std::string> workers, offsets, bounds;
-    for (const measure::WorkerClock& clock : clocks) {
-      workers.push_back(absl::StrCat(clock.worker_index));
-      offsets.push_back(absl::StrCat(clock.offset_ns));
-      bounds.push_back(absl::StrCat(clock.bound_ns));
-    }
-    const auto list = [](const std::vector<std::string>& items) {
-      return absl::StrCat("{", absl::StrJoin(items, ","), "}");
-    };
-    auto kept = connection->Query(
-        "UPDATE cursors c SET clock_offset_ns = v.o, clock_bound_ns = v.b FROM unnest($4::int[], "
-        "$5::bigint[], $6::bigint[]) AS v(w, o, b) "
-        "WHERE c.run_id = $1 AND c.phase = $2 AND c.attempt = $3 AND c.worker_index = v.w",
-        {run_id, absl::StrCat(phase), absl::StrCat(attempt), list(workers), list(offsets),
-         list(bounds)});
-    if (!kept.ok()) return kept.status();
-    return EnsurePartitions(connection, go_wall_ns, go_wall_ns);
-  });
-}
-
-absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
-                               const std::string& state, const std::string& reason,
-                               const std::vector<measure::Rollup>& rollups,
-                               const v1::PhaseFigures& figures) {
-  return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
-    auto ended = connection->Query(
-        "UPDATE phases SET state = $4, reason = $5, figures = $6, ended_at = now() "
-        "WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND ended_at IS NULL",
-        {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason, Json(figures)});
-    if (!ended.ok()) return ended.status();
-    // done already, by a call whose answer was lost
-    if (ended->affected() == 0) return absl::OkStatus();
-    CopyRows rows;
-    for (const measure::Rollup& r : rollups) {
-      auto literal = HistogramLiteral(r.buckets);
-      if (!literal.ok()) return literal.status();
-      rows.Add(run_id)
-          .Add(phase)
-          .Add(attempt)
-          .Add(r.workload)
-          .Add(r.kind)
-          .Add(r.metric)
-          .Add(r.begin_ns)
-          .Add(r.operations)
-          .Add(r.bytes)
-          .Add(*literal)
-          .EndRow();
-    }
-    return rows.empty() ? absl::OkStatus()
-                        : connection->Copy("COPY latency_rollups FROM STDIN", rows.rows());
-  });
-}
-
-absl::Status PgStore::CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
-                                      uint32_t interval) {
-  return Run(
-      "UPDATE phases SET end_of_load = $4 WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND "
-      "end_of_load IS NULL",
-      {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(interval)});
-}
-
-absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {
-  // A run may outlive the month: what its samples need is there before they are.
-  int64_t first = std::numeric_limits<int64_t>::max();
-  int64_t last = 0;
-  for (const IngestBatch& batch : batches) {
-    for (const v1::DeliveryItem& item : batch.items) {
-      if (!item.has_interval()) continue;
-      first = std::min(first, batch.go_wall_ns + item.interval().begin_ns());
-      last = std::max(last, batch.go_wall_ns + item.interval().begin_ns());
-    }
-  }
-  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
-    if (last != 0) {
-      if (absl::Status made = EnsurePartitions(connection, first, last); !made.ok()) return made;
-    }
-    return IngestBatches(connection, batches);
-  });
-  if (!status.ok() || last == 0) return status;
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (months_.size() > 1000) months_.clear();
-  for (const int64_t at : {first, last}) {
-    months_.insert(absl::FormatTime("%Y-%m", absl::FromUnixNanos(at), absl::UTCTimeZone()));
-  }
-  return status;
 }
 
 absl::StatusOr<uint64_t> PgStore::Cursor(const v1::PhaseId& phase, uint32_t worker_index) {

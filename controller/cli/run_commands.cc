@@ -259,20 +259,24 @@ int SubmitAndFollow(const Context& context, const JobFile& file, const std::stri
   return Follow(context, *std::move(stub), run_id, format, Owner::kSubmitter);
 }
 
-void AddRunCommands(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
-  const auto with_file = [flags](CLI::App* command) {
-    command->add_option("FILE", flags->file, "The job file; - is standard input")->required();
-    command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
-        ->allow_extra_args(false);
-  };
-  const auto with_run = [flags](CLI::App* command) {
-    command->add_option("RUN", flags->run, "The run's id, the start of one, or last")
-        ->capture_default_str();
-  };
+namespace {
 
+using SharedFlags = std::shared_ptr<Flags>;
+
+void WithFile(CLI::App* command, const SharedFlags& flags) {
+  command->add_option("FILE", flags->file, "The job file; - is standard input")->required();
+  command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
+      ->allow_extra_args(false);
+}
+
+void WithRun(CLI::App* command, const SharedFlags& flags) {
+  command->add_option("RUN", flags->run, "The run's id, the start of one, or last")
+      ->capture_default_str();
+}
+
+void AddRun(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* run = app->add_subcommand("run", "Submit a job, watch it, print its report");
-  with_file(run);
+  WithFile(run, flags);
   AddFormat(run, flags.get(), {"text", "json", "csv"});
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
@@ -284,9 +288,11 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
     *status = file == nullptr ? kInvalidJob
                               : SubmitAndFollow(*context, *file, flags->owner, flags->format);
   });
+}
 
+void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* submit = app->add_subcommand("submit", "Submit a job and print the run's id");
-  with_file(submit);
+  WithFile(submit, flags);
   submit->footer("Example:\n  run=$(lockstep submit mixed.yaml) && lockstep watch $run");
   submit->callback([=] {
     const auto file = LoadJobFile(flags->file, flags->sets);
@@ -297,9 +303,11 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
     *status = SubmitJob(stub->get(), *file, flags->owner, &run_id);
     if (*status == kOk) std::cout << common::Printable(run_id) << "\n";
   });
+}
 
+void AddWatch(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* watch = app->add_subcommand("watch", "Follow a run to its end, then print its report");
-  with_run(watch);
+  WithRun(watch, flags);
   AddFormat(watch, flags.get(), {"text", "json", "csv"});
   watch->footer("Example:\n  lockstep watch last");
   watch->callback([=] {
@@ -308,10 +316,12 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
                   ? Follow(*context, *std::move(stub), flags->run, flags->format, Owner::kSpectator)
                   : Fail(stub.status());
   });
+}
 
+void AddStop(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* stop =
       app->add_subcommand("stop", "End a run: its load now, then what cleans up after it");
-  with_run(stop);
+  WithRun(stop, flags);
   stop->get_option("RUN")->description(
       "The run's id or the start of one; last is the one run that is queued or in progress");
   stop->add_flag("--now", flags->now, "Only the brake: nothing is run any more, not even clean-up");
@@ -322,9 +332,11 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
   stop->add_option("--reason", flags->reason, "Kept with the run");
   stop->footer("Example:\n  lockstep stop last --now --reason 'the SAN complains'");
   stop->callback([=] { *status = Stop(*context, *flags); });
+}
 
+void AddReport(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* report = app->add_subcommand("report", "Print a run's report");
-  with_run(report);
+  WithRun(report, flags);
   AddFormat(report, flags.get(), {"text", "json", "csv"});
   report->footer("Example:\n  lockstep report 3f2a --format csv");
   report->callback([=] {
@@ -332,22 +344,39 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status) {
     *status = stub.ok() ? PrintReport(*context, stub->get(), flags->run, flags->format)
                         : Fail(stub.status());
   });
+}
 
+void AddRerun(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* rerun =
       app->add_subcommand("rerun", "Submit the job of an earlier run again, and watch it");
-  with_run(rerun);
+  WithRun(rerun, flags);
   rerun->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
       ->allow_extra_args(false);
   AddFormat(rerun, flags.get(), {"text", "json", "csv"});
   rerun->footer("Example:\n  lockstep rerun last");
   rerun->callback([=] { *status = Rerun(*context, *flags); });
+}
 
+void AddPlan(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* plan = app->add_subcommand(
       "plan", "Show what a job would run where, and what it would write; writes nothing");
-  with_file(plan);
+  WithFile(plan, flags);
   AddFormat(plan, flags.get(), {"text", "json"});
   plan->footer("Example:\n  lockstep plan mixed.yaml");
   plan->callback([=] { *status = Plan(*context, *flags); });
+}
+
+}  // namespace
+
+void AddRunCommands(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  AddRun(app, context, status, flags);
+  AddSubmit(app, context, status, flags);
+  AddWatch(app, context, status, flags);
+  AddStop(app, context, status, flags);
+  AddReport(app, context, status, flags);
+  AddRerun(app, context, status, flags);
+  AddPlan(app, context, status, flags);
 }
 
 }  // namespace lockstep::cli

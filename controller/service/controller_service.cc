@@ -1,7 +1,5 @@
 #include "controller/service/controller_service.h"
 
-#include <future>
-
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/limits.h"
@@ -12,6 +10,7 @@
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/validate.h"
+#include "controller/service/await.h"
 #include "controller/service/deliver_stream.h"
 #include "controller/service/reports.h"
 #include "proto/fields.h"
@@ -20,16 +19,8 @@
 namespace lockstep::controller {
 namespace {
 
-// For the coordinator, which does nothing that takes long.
-constexpr auto kAnswerWait = std::chrono::seconds(10);
 constexpr auto kSubmitWait = std::chrono::nanoseconds(limits::kSubmitNs);
 constexpr auto kSubmitPause = std::chrono::milliseconds(250);
-
-grpc::Status ToGrpc(const absl::Status& status) {
-  return status.ok() ? grpc::Status::OK
-                     : grpc::Status(static_cast<grpc::StatusCode>(status.code()),
-                                    std::string(status.message()));
-}
 
 grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
   v1::Problems details;
@@ -64,18 +55,6 @@ grpc::Status InvalidField(const std::string& path, const std::string& message) {
   problem.set_path(path);
   problem.set_message(message);
   return Invalid({problem});
-}
-
-// What the coordinator's thread answers.
-template <typename T, typename Ask>
-absl::StatusOr<T> Await(const Ask& ask) {
-  auto promise = std::make_shared<std::promise<T>>();
-  auto answer = promise->get_future();
-  ask([promise](T value) { promise->set_value(std::move(value)); });
-  if (answer.wait_for(kAnswerWait) != std::future_status::ready) {
-    return absl::UnavailableError("the controller is shutting down");
-  }
-  return answer.get();
 }
 
 }  // namespace
@@ -232,85 +211,6 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
                              "too many calls wait for an answer; try again"));
   }
   return stream.get();
-}
-
-absl::StatusOr<std::vector<v1::RunSummary>> ControllerService::KnownRuns() const {
-  return Await<std::vector<v1::RunSummary>>([&](auto done) { parts_.coordinator->Runs(done); });
-}
-
-grpc::Status ControllerService::Resolve(const std::string& text, std::string* run_id) const {
-  if (text.empty()) {
-    return {grpc::StatusCode::INVALID_ARGUMENT,
-            "no run is named; write its id, the start of it, or `last`"};
-  }
-  const auto found = parts_.store->ResolveRun(text);
-  if (!found.ok()) return ToGrpc(found.status());
-  *run_id = *found;
-  return grpc::Status::OK;
-}
-
-namespace {
-
-std::string ListOf(const std::vector<v1::RunSummary>& runs) {
-  std::string list;
-  size_t listed = 0;
-  for (const v1::RunSummary& run : runs) {
-    if (++listed > 8) return absl::StrCat(list, ", … (", runs.size(), ")");
-    absl::StrAppend(&list, list.empty() ? "" : ", ", run.run_id().substr(0, 8), " (",
-                    run.job_name(), ", ", run.state(), ")");
-  }
-  return list;
-}
-
-}  // namespace
-
-// A run in progress is found without the store, which may be away. With no run, and no error, it is
-// none in progress.
-grpc::Status ControllerService::FindKnown(const std::string& text, v1::RunSummary* run) const {
-  auto known = KnownRuns();
-  if (!known.ok()) return ToGrpc(known.status());
-  std::vector<v1::RunSummary> matches;
-  for (v1::RunSummary& candidate : *known) {
-    if (candidate.run_id().rfind(text, 0) == 0) matches.push_back(std::move(candidate));
-  }
-  if (matches.size() > 1) {
-    return {grpc::StatusCode::INVALID_ARGUMENT,
-            absl::StrCat("several runs' ids begin with '", text, "': ", ListOf(matches))};
-  }
-  if (matches.size() == 1) *run = std::move(matches[0]);
-  return grpc::Status::OK;
-}
-
-grpc::Status ControllerService::FindStored(const std::string& text, v1::RunSummary* run) const {
-  std::string run_id;
-  if (const grpc::Status found = Resolve(text, &run_id); !found.ok()) return found;
-  const auto stored = parts_.store->GetRun(run_id);
-  if (!stored.ok()) return ToGrpc(stored.status());
-  run->set_run_id(run_id);
-  run->set_owner(stored->owner);
-  run->set_job_name(stored->job.name());
-  return grpc::Status::OK;
-}
-
-// `last` is the one run that there is to stop: where there are several, nobody guesses.
-grpc::Status ControllerService::FindStoppable(const std::string& text, v1::RunSummary* run) const {
-  if (text.empty()) {
-    return {grpc::StatusCode::INVALID_ARGUMENT,
-            "no run is named; write its id, the start of it, or `last`"};
-  }
-  if (text != "last") return FindKnown(text, run);
-  auto known = KnownRuns();
-  if (!known.ok()) return ToGrpc(known.status());
-  if (known->empty()) {
-    return {grpc::StatusCode::FAILED_PRECONDITION, "nothing is queued or in progress"};
-  }
-  if (known->size() > 1) {
-    return {
-        grpc::StatusCode::INVALID_ARGUMENT,
-        absl::StrCat("several runs are queued or in progress; write which one: ", ListOf(*known))};
-  }
-  *run = std::move((*known)[0]);
-  return grpc::Status::OK;
 }
 
 grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* context,

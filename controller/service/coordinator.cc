@@ -13,6 +13,7 @@
 namespace lockstep::controller {
 Coordinator::Coordinator(Options options)
     : options_(std::move(options)),
+      queue_(options_.working),
       inspections_(options_.loop),
       devices_(options_.loop),
       holds_(options_.store, options_.clock, options_.loop, options_.guards,
@@ -30,8 +31,8 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
   inspections_.Start(fleet);
   devices_.Start(fleet);
   for (measure::RunRecord& run : inheritance.queue) {
-    Know(run);
-    queue_.push_back(std::move(run));
+    Remember(run);
+    queue_.Add(std::move(run));
   }
   for (const storage::HeldPlaces& held : inheritance.held) {
     holds_.Inherit(
@@ -56,7 +57,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
 
 void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live) {
   const std::shared_ptr<void> working = options_.working(active.run.run_id);
-  Know(active.run);
+  Remember(active.run);
   SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}};
   for (const measure::RunWorker& worker : active.workers) {
     settled.workers.push_back({worker.hello, worker.inspection});
@@ -289,16 +290,15 @@ bool Coordinator::IsBusy(const std::string& worker_id) const {
 void Coordinator::Enqueue(measure::RunRecord run, std::function<void(uint32_t)> done) {
   Post([this, run = std::move(run), done = std::move(done)]() mutable {
     done(static_cast<uint32_t>(queue_.size()));
-    const bool queued = std::any_of(queue_.begin(), queue_.end(),
-                                    [&](const auto& other) { return other.run_id == run.run_id; });
-    if (queued || admission_.Has(run.run_id) || active_.count(run.run_id) != 0) return;
-    Know(run);
-    queue_.push_back(std::move(run));
+    if (queue_.Has(run.run_id) || admission_.Has(run.run_id) || active_.count(run.run_id) != 0)
+      return;
+    Remember(run);
+    queue_.Add(std::move(run));
     Schedule();
   });
 }
 
-void Coordinator::Know(const measure::RunRecord& run) {
+void Coordinator::Remember(const measure::RunRecord& run) {
   v1::RunSummary& known = known_[run.run_id];
   known.set_run_id(run.run_id);
   known.set_job_name(run.job.name());
@@ -320,45 +320,20 @@ void Coordinator::Abandon(const measure::RunRecord& run) {
 
 // Starts every queued run whose workers are attached and free, oldest first.
 void Coordinator::Schedule() {
-  if (shutting_down_) return;
-  if (queue_.empty()) return;
+  if (shutting_down_ || queue_.empty()) return;
   const std::vector<PlanWorker> attached = Attached();
   std::vector<PlanWorker> free;
   for (const PlanWorker& worker : attached) {
     if (!IsBusy(worker.hello.worker_id())) free.push_back(worker);
   }
-  for (auto run = queue_.begin(); run != queue_.end();) {
-    // Who "all" are is known once those that were attached to the last controller had time to come.
-    const std::shared_ptr<void> working = options_.working(run->run_id);
-    const bool of_whoever_is_there =
-        run->job.hosts().count() == 0 && run->job.hosts().names_size() == 0;
-    if (settling_ && of_whoever_is_there) {
-      ++run;
-      continue;
-    }
-    const auto chosen = Select(run->job.hosts(), free);
-    // With all workers asked for, those that are busy are waited for.
-    const auto of_all = Select(run->job.hosts(), attached);
-    if (!chosen.ok() || !of_all.ok() || chosen->size() != of_all->size()) {
-      ++run;
-      continue;
-    }
-    std::vector<PlanWorker> workers;
-    for (uint32_t index : *chosen) workers.push_back(free[index]);
-    for (const PlanWorker& taken : workers) {
-      free.erase(std::find_if(free.begin(), free.end(), [&](const PlanWorker& w) {
-        return w.hello.worker_id() == taken.hello.worker_id();
-      }));
-    }
-    measure::RunRecord next = std::move(*run);
-    run = queue_.erase(run);
-    admission_.Begin(std::move(next), std::move(workers));
+  for (RunQueue::Ready& ready : queue_.TakeReady(attached, std::move(free), settling_)) {
+    admission_.Begin(std::move(ready.run), std::move(ready.workers));
   }
 }
 
 // Another run has what it needs: it waits for that one's end, in its old place.
 void Coordinator::Requeue(measure::RunRecord run) {
-  queue_.push_front(std::move(run));
+  queue_.AddFirst(std::move(run));
   After(1000000000, [this] { Schedule(); });
 }
 
@@ -438,117 +413,6 @@ ActorServices Coordinator::Services(const std::string& run_id) {
     StopStranger(worker_id, run_id);  // until it says that it does nothing, comes back, or is gone
   };
   return services;
-}
-
-// -------------------------------------------------------------------------------------------------
-// the callers
-
-void Coordinator::StopRun(const std::string& run_id, bool now, const std::string& reason,
-                          std::function<void(absl::StatusOr<std::string>)> done) {
-  Post([this, run_id, now, reason, done = std::move(done)] {
-    const auto queued = std::find_if(queue_.begin(), queue_.end(),
-                                     [&](const auto& run) { return run.run_id == run_id; });
-    if (queued != queue_.end()) {
-      queue_.erase(queued);
-      Persist([store = options_.store, run_id,
-               reason] { return store->EndRun(run_id, "cancelled", reason, false); },
-              [this, run_id](const absl::Status&) { Finish(run_id); });
-      return done("cancelled");
-    }
-    if (admission_.Cancel(run_id, reason)) return done("stopping");
-    const auto active = active_.find(run_id);
-    if (active == active_.end()) {
-      return done(
-          absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
-    }
-    active->second->Stop("cancelled", reason, now);
-    done("stopping");
-  });
-}
-
-void Coordinator::EndLoad(const std::string& run_id, const std::string& reason,
-                          std::function<void(absl::Status)> done) {
-  Post([this, run_id, reason, done = std::move(done)] {
-    const auto active = active_.find(run_id);
-    if (active == active_.end()) {
-      return done(
-          absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not in progress")));
-    }
-    done(active->second->EndLoad(reason));
-  });
-}
-
-void Coordinator::Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done) {
-  Post([this, job = std::move(job), done = std::move(done)] {
-    const std::vector<PlanWorker> attached = Attached();
-    const auto chosen = Select(job.hosts(), attached);
-    if (!chosen.ok()) {
-      v1::PlanReply reply;
-      v1::Problem* problem = reply.add_problems();
-      problem->set_path("hosts");
-      problem->set_message(std::string(chosen.status().message()));
-      return done(reply);
-    }
-    std::vector<PlanWorker> workers;
-    for (uint32_t index : *chosen) workers.push_back(attached[index]);
-    admission_.Plan(job, std::move(workers), done);
-  });
-}
-
-void Coordinator::Devices(std::function<void(const v1::DevicesReply*)> done) {
-  Post([this, done = std::move(done)] {
-    if (!devices_.Ask([done](const v1::DevicesReply& reply) { done(&reply); })) done(nullptr);
-  });
-}
-
-void Coordinator::DropQuestions() {
-  inspections_.Drop();
-  devices_.Drop();
-}
-
-void Coordinator::Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream,
-                        v1::RunSummary summary) {
-  Post([this, run_id, stream, summary] {
-    v1::WatchEvent first;
-    *first.mutable_run() = summary;
-    const auto active = active_.find(run_id);
-    const bool queued = std::any_of(queue_.begin(), queue_.end(),
-                                    [&](const auto& run) { return run.run_id == run_id; });
-    if (active != active_.end()) first.mutable_run()->set_state("running");
-    stream->Send(std::make_shared<const v1::WatchEvent>(first));
-    if (active != active_.end() && active->second->last_change().has_phase()) {
-      stream->Send(std::make_shared<const v1::WatchEvent>(active->second->last_change()));
-    }
-    if (active == active_.end() && !queued && !admission_.Has(run_id) &&
-        summary.state() != "queued" && summary.state() != "running") {
-      return stream->End(grpc::Status::OK);
-    }
-  });
-}
-
-void Coordinator::Runs(std::function<void(std::vector<v1::RunSummary>)> done) {
-  Post([this, done = std::move(done)] {
-    std::vector<v1::RunSummary> runs;
-    for (const auto& [id, known] : known_) {
-      runs.push_back(known);
-      const auto active = active_.find(id);
-      runs.back().set_state(active == active_.end() ? "queued" : "running");
-      if (active != active_.end()) {
-        runs.back().set_hosts(static_cast<uint32_t>(active->second->run().workers.size()));
-      }
-    }
-    done(std::move(runs));
-  });
-}
-
-void Coordinator::Leases(std::function<void(std::map<std::string, std::string>)> done) {
-  Post([this, done = std::move(done)] {
-    std::map<std::string, std::string> leases = admission_.Leases();
-    for (const auto& [id, actor] : active_) {
-      for (const PlanWorker& worker : actor->run().workers) leases[worker.hello.worker_id()] = id;
-    }
-    done(leases);
-  });
 }
 
 }  // namespace lockstep::controller

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,6 +14,7 @@
 #include "controller/service/inspections.h"
 #include "controller/service/loop.h"
 #include "controller/service/run_actor.h"
+#include "controller/service/run_queue.h"
 #include "controller/service/target_holds.h"
 
 namespace lockstep::controller {
@@ -93,7 +93,8 @@ class Coordinator {
   void TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live);
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
-  void Know(const measure::RunRecord& run);
+  // For what is asked without the store.
+  void Remember(const measure::RunRecord& run);
   void HoldOpened(const std::string& worker_id, const v1::Armed& armed);
 
   std::vector<PlanWorker> Attached() const;
@@ -112,7 +113,7 @@ class Coordinator {
 
   // The deciding thread's own.
   std::map<std::string, v1::RunSummary> known_;  // of every run that waits or is in progress
-  std::deque<measure::RunRecord> queue_;
+  RunQueue queue_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
   Inspections inspections_;
   DeviceQuestions devices_;

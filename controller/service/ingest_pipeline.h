@@ -3,6 +3,7 @@
 #include <condition_variable>
 #include <deque>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -88,6 +89,7 @@ class IngestPipeline {
   v1::StoreState state() const;
 
  private:
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   using PhaseKey = std::tuple<std::string, uint32_t, uint32_t>;
   struct Feed {
     uint32_t worker_index = 0;

@@ -12,6 +12,7 @@
 #include "controller/plan/next_phase.h"
 #include "controller/service/ingest_pipeline.h"
 #include "controller/service/loop.h"
+#include "controller/service/run_plan.h"
 #include "controller/service/watchers.h"
 #include "storage/store.h"
 
@@ -33,16 +34,6 @@ struct ActorServices {
   // Marks the run as being worked on while what is returned lives (crash_marks.h).
   std::function<std::shared_ptr<void>()> working = [] { return nullptr; };
 };
-
-// Whether this phase of the job or one after it lays out files: prepares them, or creates them
-// while it runs.
-bool StillLaysOut(const v1::JobSpec& job, uint32_t phase);
-
-// How long after the phase's go a worker that hears nothing any more may still be doing I/O,
-// nanoseconds of the controller's clock.
-int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
-// How long one that was assigned a phase, and hears no go, may hold its targets, nanoseconds.
-int64_t HoldBeforeGoNs(const v1::JobSpec& job);
 
 // What another controller left of a run.
 struct TakenOver {

@@ -1,5 +1,10 @@
 #include "controller/service/run_plan.h"
 
+#include <algorithm>
+
+#include "common/timing.h"
+#include "controller/fleet/clock_estimator.h"
+
 namespace lockstep::controller {
 namespace {
 
@@ -26,6 +31,28 @@ PhasePlan PlanOf(const v1::JobSpec& job, const PhaseStep& step) {
                          : step.spec.has_cleanup() ? PhaseKind::kCleanup
                                                    : PhaseKind::kRun;
   return {step.spec.name(), kind, PhaseDeadlineNs(job, step.spec), step.last};
+}
+
+bool StillLaysOut(const v1::JobSpec& job, uint32_t phase) {
+  for (int i = static_cast<int>(phase); i < job.phases_size(); ++i) {
+    const v1::PhaseSpec& spec = job.phases(i);
+    if (spec.has_prepare()) return true;
+    const auto& workloads = spec.run().workloads();
+    if (std::any_of(workloads.begin(), workloads.end(), [](const auto& w) { return w.create(); })) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
+  const int64_t longest = HardStopNs(job, phase) + job.deadlines().drain_ns() + timing::kGivenUpNs;
+  // A worker's clock may run slower than this one by the drift that is assumed.
+  return longest + static_cast<int64_t>(ClockEstimator::kDriftBound * static_cast<double>(longest));
+}
+
+int64_t HoldBeforeGoNs(const v1::JobSpec& job) {
+  return GoWithinNs(job) + job.deadlines().drain_ns() + timing::kGivenUpNs;
 }
 
 }  // namespace lockstep::controller

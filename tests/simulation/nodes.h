@@ -25,6 +25,9 @@ struct Connection {
   bool attached = false;  // Hello was taken
 };
 
+// When a packet sent now arrives, after the one before it.
+int64_t Arrival(World* world, const Connection& connection, int64_t* last);
+
 // A controller process: everything that decides, on this world's time.
 class Controller {
  public:

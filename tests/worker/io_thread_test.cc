@@ -100,7 +100,7 @@ TEST(IoThreadTest, OpenLoopStallInflatesResponseTimeNotServiceTime) {
   SimulatedTime time;
   constexpr int kSeconds = 20;
   IoThreadSetup setup = SetupOf(kStalling, &time, 1);
-  setup.open_loop = FixedRate(1000);
+  setup.start.open_loop = FixedRate(1000);
   const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, kSeconds * kSecond);
   EXPECT_NEAR(static_cast<double>(outcome.reads.counts().operations), 1000 * kSeconds, 1);
   // Theory: one server, first come first served; what would complete in a stall completes at its
@@ -141,7 +141,7 @@ TEST(IoThreadTest, ClosedLoopHidesTheStallAndSaysServiceTime) {
 TEST(IoThreadTest, ABacklogThatCannotBeServedIsCountedAndWaitsInNoMemory) {
   SimulatedTime time;
   IoThreadSetup setup = SetupOf({100000, 0, 0}, &time, 1);
-  setup.open_loop = FixedRate(20000);
+  setup.start.open_loop = FixedRate(20000);
   const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond);
   EXPECT_NEAR(static_cast<double>(outcome.io.due), 200000, 2);
   EXPECT_NEAR(static_cast<double>(outcome.io.unstarted), 100000, 500);
@@ -152,7 +152,7 @@ TEST(IoThreadTest, TheThreadsTimeIsAccountedFor) {
   {
     SimulatedTime time;
     IoThreadSetup setup = SetupOf({1000000, 0, 0}, &time, 1);
-    setup.open_loop = FixedRate(250);
+    setup.start.open_loop = FixedRate(250);
     const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond);
     EXPECT_NEAR(static_cast<double>(outcome.io.rate_ns), 7.5 * kSecond, 0.1 * kSecond);
     EXPECT_NEAR(static_cast<double>(outcome.io.io_ns), 2.5 * kSecond, 0.1 * kSecond);
@@ -160,7 +160,7 @@ TEST(IoThreadTest, TheThreadsTimeIsAccountedFor) {
   {
     SimulatedTime time;
     IoThreadSetup setup = SetupOf({1000000, 0, 0}, &time, 1);
-    setup.think_ns = 3 * kMs;
+    setup.start.think_ns = 3 * kMs;
     const Outcome outcome = RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond);
     EXPECT_NEAR(static_cast<double>(outcome.reads.counts().operations), 2500, 3);
     EXPECT_NEAR(static_cast<double>(outcome.io.think_ns), 7.5 * kSecond, 0.1 * kSecond);
@@ -176,13 +176,13 @@ TEST(IoThreadTest, TheThreadsTimeIsAccountedFor) {
 TEST(IoThreadTest, ABrakeHoldsTheRateAndLimitsEndTheLoad) {
   SimulatedTime time;
   IoThreadSetup setup = SetupOf({1000, 0, 0}, &time, 4);
-  setup.max_iops = 500;
+  setup.start.max_iops = 500;
   EXPECT_NEAR(
       static_cast<double>(
           RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.counts().operations),
       5000, 10);
   setup = SetupOf({1000, 0, 0}, &time, 4);
-  setup.max_bytes_per_second = 4096 * 100;
+  setup.start.max_bytes_per_second = 4096 * 100;
   EXPECT_NEAR(
       static_cast<double>(
           RunFor(std::move(setup), RandomReads(), &time, 10 * kSecond).reads.counts().operations),
@@ -258,8 +258,8 @@ TEST(IoThreadTest, TwelveHoursNeedNoMoreMemoryThanAMinute) {
   const int64_t go = time.MonotonicNs() + kMs;
   timeline.Begin(go, kIntervals * kSecond);
   IoThreadSetup setup = SetupOf({50 * kMs, 0, 0}, &time, 1);
-  setup.open_loop = FixedRate(15);
-  setup.open_loop->poisson = true;
+  setup.start.open_loop = FixedRate(15);
+  setup.start.open_loop->poisson = true;
   IoThread thread(std::move(setup), RandomReads(0.5), &timeline, &time);
   uint64_t after_a_minute = 0;
   uint64_t operations = 0;
@@ -410,7 +410,7 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
     setup.paths = {path};
     setup.max_batch = 8;
     setup.drain_ns = kSecond;
-    if (variant == 1) setup.open_loop = FixedRate(20000);
+    if (variant == 1) setup.start.open_loop = FixedRate(20000);
     if (variant == 1) setup.sync.every_writes = 100;
     if (variant == 2) {
       setup.checks.reads = setup.checks.writes = true;

@@ -49,9 +49,9 @@ class ConnectionKeeper {
 
   const Options options_;
   mutable std::mutex mutex_;
-  State state_ = State::kFree;                   // guarded by mutex_, as all below
-  size_t attempts_ = 0;                          // since the first
-  int64_t pause_ns_ = timing::kFirstPauseNs;     // after a round in which none was attached to
+  State state_ = State::kFree;                // guarded by mutex_, as all below
+  size_t attempts_ = 0;                       // since the first
+  int64_t pause_ns_ = timing::kFirstPauseNs;  // after a round in which none was attached to
   int64_t dial_at_ns_ = 0;
   int64_t attached_ns_ = 0;
   int64_t heard_ns_ = 0;

@@ -14,8 +14,8 @@ namespace {
 
 // While draining, or with nothing else to wake it, a thread looks around this often.
 constexpr int64_t kLookNs = 100000000;
-// An I/O that the kernel asks to repeat is repeated so often, then it has failed.
-constexpr uint32_t kRetryLimit = 100;
+// Completions are waited for so long at the least, also where an interval is about to end.
+constexpr int64_t kShortestWaitNs = 1000000;
 // How long a thread with nothing in flight waits for a block that another thread is writing.
 constexpr int64_t kBlockNs = 20000;
 
@@ -34,23 +34,9 @@ rusage ThreadUsage() {
 Recorder::Options RecorderOptions(const IoThreadSetup& setup, const Access& access) {
   Recorder::Options options;
   options.kinds = {access.reads(), access.writes(), access.trims(), setup.sync.any()};
-  options.response = setup.open_loop.has_value();
+  options.response = setup.start.open_loop.has_value();
   options.submission = setup.engine.timed_submission;
   return options;
-}
-
-const char* Verb(IoKind kind) {
-  switch (kind) {
-    case IoKind::kRead:
-      return "read";
-    case IoKind::kWrite:
-      return "write";
-    case IoKind::kTrim:
-      return "trim";
-    case IoKind::kSync:
-      return "sync";
-  }
-  return "I/O";
 }
 
 }  // namespace
@@ -63,7 +49,7 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
       access_(std::move(access)),
       recorder_(RecorderOptions(setup_, access_)),
       checks_(setup_.checks),
-      content_random_(common::DeriveSeed(setup_.seed, 1)),
+      content_(setup_.content, setup_.seed),
       slots_(setup_.engine.queue_depth),
       free_(setup_.engine.queue_depth),
       batch_(setup_.engine.queue_depth),
@@ -72,12 +58,8 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
             : setup_.quota != 0 ? setup_.quota
                                 : ~uint64_t{0}),
       left_bytes_(setup_.quota_bytes != 0 ? setup_.quota_bytes : ~uint64_t{0}),
-      pacer_(setup_.max_iops, setup_.max_bytes_per_second),
-      syncs_(setup_.paths.size() + 1),
-      dirty_(setup_.paths.size()),
-      queued_(setup_.paths.size()) {
-  if (setup_.open_loop) schedule_.emplace(*setup_.open_loop);
-  gated_ = schedule_ || pacer_.active() || setup_.think_ns != 0;
+      gate_(setup_.start),
+      syncs_(setup_.sync, setup_.paths.size()) {
   retry_.reserve(slots_.size());
 }
 
@@ -91,34 +73,17 @@ IoThread::~IoThread() {
 // Reads and writes of a mix have buffers of their own, so that what is written stays what it was
 // made.
 absl::Status IoThread::MakeBuffers() {
-  const ContentOptions& content = setup_.content;
   const uint32_t depth = setup_.engine.queue_depth;
   const bool both = access_.reads() && access_.writes();
-  const bool duplicates =
-      access_.writes() && !content.zeros && !checks_.writes() && content.duplicate_ratio > 0;
+  const bool makes_content = access_.writes() && !checks_.writes();
   write_buffers_ = both ? depth : 0;
-  duplicate_buffers_ = write_buffers_ + depth;
-  auto buffers = IoBuffers::Make(duplicate_buffers_ + (duplicates ? kDuplicateBlocks : 0),
-                                 access_.largest_bytes(), setup_.placement.huge_pages);
+  auto buffers =
+      IoBuffers::Make(write_buffers_ + depth + (makes_content ? content_.extra_buffers() : 0),
+                      access_.largest_bytes(), setup_.placement.huge_pages);
   if (!buffers.ok()) return buffers.status();
   buffers_ = *std::move(buffers);
-  restamps_ = checks_.writes();
-  if (!access_.writes() || content.zeros || checks_.writes()) return absl::OkStatus();
-  for (uint32_t i = 0; i < depth; ++i) {
-    FillContent(buffers_->at(write_buffers_ + i), buffers_->bytes_each(), content.compressed_ratio,
-                common::DeriveSeed(setup_.seed, 1000 + i));
-  }
-  stamps_ = !content.fresh;
-  restamps_ = content.fresh;
-  if (!duplicates) return absl::OkStatus();
-  duplicate_below_ = content.duplicate_ratio >= 1
-                         ? ~uint64_t{0}
-                         : static_cast<uint64_t>(content.duplicate_ratio * 18446744073709551616.0);
-  // The same for all threads and workers: a copy is one wherever it is written.
-  for (uint32_t i = 0; i < kDuplicateBlocks; ++i) {
-    FillContent(buffers_->at(duplicate_buffers_ + i), buffers_->bytes_each(),
-                content.compressed_ratio, i);
-  }
+  if (makes_content) content_.Prepare(*buffers_, write_buffers_, depth);
+  restamps_ = checks_.writes() || content_.is_slow();
   return absl::OkStatus();
 }
 
@@ -144,26 +109,6 @@ void IoThread::CloseThrough(int64_t now_ns) {
   interval_end_ns_ = timeline_->BeginOf(recorder_.interval() + 1);
 }
 
-// Whether the next I/O may start now; if not, when it may and what it waits for.
-bool IoThread::MayStart(int64_t now_ns, int64_t* intended_ns) {
-  waiting_ = Waiting::kThink;
-  wake_ns_ = pause_until_ns_;
-  if (wake_ns_ > now_ns) return false;
-  waiting_ = Waiting::kRate;
-  if (schedule_) {
-    const int64_t due = schedule_->next_ns();
-    wake_ns_ = due == Schedule::kNever ? due : timeline_->go_ns() + due;
-    if (wake_ns_ > now_ns) return false;
-    *intended_ns = wake_ns_;
-    outcome_.longest_backlog_ns = std::max(outcome_.longest_backlog_ns, now_ns - wake_ns_);
-  } else if (pacer_.active()) {
-    wake_ns_ = pacer_.next_ns();
-    if (wake_ns_ > now_ns) return false;
-  }
-  waiting_ = Waiting::kNothing;
-  return true;
-}
-
 int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
   if (plain_ && load_goes_on && retry_.empty()) return FillPlain(now_ns);
   const int limit = static_cast<int>(setup_.max_batch);
@@ -174,7 +119,7 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
     retry_.pop_back();
   }
   while (count < limit && !free_.empty()) {
-    if (syncs_begin_ != syncs_end_) {
+    if (!syncs_.empty()) {
       StartSync(now_ns, count++);
       continue;
     }
@@ -183,7 +128,11 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
       break;
     }
     int64_t intended_ns = now_ns;
-    if (gated_ && !MayStart(now_ns, &intended_ns)) break;
+    if (!gate_.open() && !gate_.MayStart(now_ns, &intended_ns)) {
+      waiting_ = gate_.waits() == StartGate::Waits::kThink ? Waiting::kThink : Waiting::kRate;
+      wake_ns_ = gate_.wake_ns();
+      break;
+    }
     if (!StartIo(now_ns, intended_ns, count)) break;
     ++count;
   }
@@ -205,7 +154,7 @@ int IoThread::FillPlain(int64_t now_ns) {
     request.length = next.length;
     request.offset = next.offset;
     request.buffer = next.kind == IoKind::kWrite ? write_buffers_ + number : number;
-    if (stamps_ && next.kind == IoKind::kWrite) {
+    if (content_.stamps() && next.kind == IoKind::kWrite) {
       StampContent(buffers_->at(request.buffer), next.length, next.offset, ++write_sequence_);
     }
     slot.submitted_ns.store(now_ns, std::memory_order_release);
@@ -257,65 +206,17 @@ bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   ++started_;
   --left_;
   left_bytes_ -= std::min<uint64_t>(left_bytes_, request.length);
-  if (!gated_) return true;
-  if (schedule_) schedule_->Advance();
-  if (pacer_.active()) pacer_.Started(now_ns, request.length);
+  if (!gate_.open()) gate_.Started(now_ns, request.length);
   return true;
 }
 
 void IoThread::FillContentOf(Slot* slot, int64_t now_ns) {
   IoRequest& request = slot->request;
   slot->sequence = ++write_sequence_;
-  char* block = buffers_->at(request.buffer);
-  if (checks_.writes()) {
-    checks_.Make(request.file, request.offset, slot->ticket,
-                 {write_sequence_, durable_sequence_, sync_epoch_, now_ns}, block);
-  } else if (duplicate_below_ != 0 && content_random_.Next() < duplicate_below_) {
-    request.buffer =
-        duplicate_buffers_ + static_cast<uint32_t>(content_random_.Below(kDuplicateBlocks));
-  } else if (stamps_) {
-    StampContent(block, request.length, request.offset, write_sequence_);
-  } else if (setup_.content.fresh) {
-    FillContent(block, request.length, setup_.content.compressed_ratio,
-                common::DeriveSeed(setup_.seed, write_sequence_ + (uint64_t{1} << 32)));
-  }
-}
-
-// What this completed I/O means for the syncs that are due after it.
-void IoThread::NoteSyncs(const IoRequest& request) {
-  const SyncRule& rule = setup_.sync;
-  ++ios_since_sync_;
-  if (request.kind != IoKind::kRead) {
-    dirty_[request.file] = 1;
-    any_dirty_ = true;
-    ++writes_since_sync_;
-  }
-  const bool by_writes = rule.every_writes != 0 && writes_since_sync_ >= rule.every_writes;
-  const bool by_ios = rule.every_ios != 0 && any_dirty_ && ios_since_sync_ >= rule.every_ios;
-  if (!by_writes && !by_ios) return;
-  writes_since_sync_ = ios_since_sync_ = 0;
-  if (rule.all_files) return QueueAllSyncs(false);
-  QueueSync(
-      request.kind != IoKind::kRead
-          ? request.file
-          : static_cast<uint16_t>(std::find(dirty_.begin(), dirty_.end(), 1) - dirty_.begin()));
-  any_dirty_ = std::find(dirty_.begin(), dirty_.end(), 1) != dirty_.end();
-}
-
-// One that is queued and not yet submitted covers this write as well.
-void IoThread::QueueSync(uint16_t file) {
-  dirty_[file] = 0;
-  if (queued_[file] != 0) return;
-  queued_[file] = 1;
-  syncs_[syncs_end_] = file;
-  syncs_end_ = (syncs_end_ + 1) % syncs_.size();
-}
-
-void IoThread::QueueAllSyncs(bool only_dirty) {
-  for (size_t file = 0; file < dirty_.size(); ++file) {
-    if (!only_dirty || dirty_[file] != 0) QueueSync(static_cast<uint16_t>(file));
-  }
-  any_dirty_ = false;
+  if (!checks_.writes()) return content_.Fill(*buffers_, write_sequence_, &request);
+  checks_.Make(request.file, request.offset, slot->ticket,
+               {write_sequence_, durable_sequence_, sync_epoch_, now_ns},
+               buffers_->at(request.buffer));
 }
 
 // All of the thread's writes up to this one have completed.
@@ -335,26 +236,16 @@ void IoThread::StartSync(int64_t now_ns, int index) {
   Slot& slot = slots_[number];
   slot.pause_ns = 0;
   slot.request.kind = IoKind::kSync;
-  slot.request.file = syncs_[syncs_begin_];
+  slot.request.file = syncs_.Take();
   slot.request.length = 0;
   slot.request.offset = 0;
   slot.request.buffer = 0;
-  queued_[slot.request.file] = 0;
-  syncs_begin_ = (syncs_begin_ + 1) % syncs_.size();
   // Of several files, one sync alone makes nothing durable of the others.
-  slot.sequence = setup_.paths.size() == 1 && setup_.sync.mode != SyncMode::kSyncFileRange
-                      ? CompletedWrites()
-                      : 0;
+  slot.sequence = syncs_.covers_all() ? CompletedWrites() : 0;
   slot.submitted_ns.store(now_ns, std::memory_order_release);
   batch_[index] = slot.request;
   ++syncs_in_flight_;
   ++outcome_.submitted;
-}
-
-std::string IoThread::Describe(const IoRequest& request) const {
-  if (request.kind == IoKind::kSync) return absl::StrCat("sync of ", setup_.paths[request.file]);
-  return absl::StrCat(Verb(request.kind), " of ", request.length, " bytes at offset ",
-                      request.offset, " of ", setup_.paths[request.file]);
 }
 
 // Where completion is inline, all I/Os of a batch took equally long, and are recorded together.
@@ -389,7 +280,7 @@ void IoThread::CompletePlain(int count, int64_t now_ns) {
 void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
   const IoRequest& request = slot->request;
   const int64_t service = now_ns - slot->submitted_ns.load(std::memory_order_relaxed);
-  const int64_t latency = schedule_ ? now_ns - slot->intended_ns : service;
+  const int64_t latency = gate_.has_schedule() ? now_ns - slot->intended_ns : service;
   const bool moves = request.kind == IoKind::kRead || request.kind == IoKind::kWrite;
   const bool is_short = moves && static_cast<uint32_t>(result) < request.length;
   recorder_.RecordDone(request.kind, service, latency, moves ? result : request.length, is_short);
@@ -409,43 +300,6 @@ void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
   }
 }
 
-// False when the I/O is to be repeated.
-bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
-  const IoRequest& request = slot->request;
-  ErrorConsequence consequence = error == 0 ? ErrorConsequence::kCount : ConsequenceOf(error);
-  if (consequence == ErrorConsequence::kRetry) {
-    ++outcome_.retries;
-    if (++slot->retries <= kRetryLimit && now_ns <= timeline_->load_end_ns() + setup_.drain_ns) {
-      return false;
-    }
-    consequence = ErrorConsequence::kCount;
-  }
-  recorder_.RecordError(request.kind);
-  ++errors_;
-  const bool first = outcome_.first_error.empty();
-  const bool over_limit = setup_.error_limit != 0 && errors_ >= setup_.error_limit;
-  const bool stop =
-      (consequence == ErrorConsequence::kStop || over_limit) && outcome_.fatal.empty();
-  if (first || stop) {
-    const std::string words =
-        absl::StrCat(Describe(request), ": ",
-                     error == 0 ? "0 bytes: the target ends before this offset" : strerror(error));
-    if (first) outcome_.first_error = words;
-    if (stop) failed_.store(true, std::memory_order_release);
-    if (stop) {
-      outcome_.fatal =
-          consequence == ErrorConsequence::kStop
-              ? words
-              : absl::StrCat(errors_,
-                             " failed I/Os, the workload's error_limit; the last: ", words);
-    }
-  }
-  if (checks_.writes() && request.kind == IoKind::kWrite) {
-    checks_.EndWrite(request.file, request.offset, slot->ticket, false);
-  }
-  return true;
-}
-
 void IoThread::Complete(const IoCompletion& completion, int64_t now_ns) {
   Slot& slot = slots_[completion.slot];
   const IoKind kind = slot.request.kind;
@@ -456,56 +310,26 @@ void IoThread::Complete(const IoCompletion& completion, int64_t now_ns) {
     retry_.push_back(completion.slot);
     return;
   }
-  if (setup_.sync.any() && kind != IoKind::kSync && completion.result >= 0) NoteSyncs(slot.request);
+  if (setup_.sync.any() && kind != IoKind::kSync && completion.result >= 0) {
+    syncs_.Completed(slot.request);
+  }
   if (kind == IoKind::kSync) {
     --syncs_in_flight_;
-  } else if (setup_.think_ns != 0 && ++since_pause_ >= setup_.think_every) {
-    since_pause_ = 0;
-    pause_until_ns_ = now_ns + setup_.think_ns;
+  } else {
+    gate_.Completed(now_ns);
   }
-  if (slot.pause_ns != 0) {
-    gated_ = true;
-    pause_until_ns_ = std::max(pause_until_ns_, now_ns + slot.pause_ns);
-  }
+  if (slot.pause_ns != 0) gate_.Pause(now_ns + slot.pause_ns);
   slot.submitted_ns.store(0, std::memory_order_release);
   free_.Give(completion.slot);
 }
 
-std::optional<IoThread::InFlight> IoThread::OldestInFlight(int64_t now_ns, int64_t limit_ns) const {
-  const Slot* oldest = nullptr;
-  int64_t since = now_ns - limit_ns;
-  for (const Slot& slot : slots_) {
-    const int64_t submitted = slot.submitted_ns.load(std::memory_order_acquire);
-    if (submitted == 0 || submitted > since) continue;
-    since = submitted;
-    oldest = &slot;
-  }
-  if (oldest == nullptr) return std::nullopt;
-  const InFlight found = {Describe(oldest->request), setup_.paths[oldest->request.file],
-                          now_ns - since};
-  // It may have completed meanwhile, and the slot be another I/O's.
-  if (oldest->submitted_ns.load(std::memory_order_acquire) != since) return std::nullopt;
-  return found;
-}
-
-void IoThread::GiveUpStuck(int64_t now_ns) {
-  outcome_.stuck = true;
-  const auto oldest = OldestInFlight(now_ns, 0);
-  outcome_.fatal = absl::StrCat(in_flight_, " I/Os did not complete within the drain deadline",
-                                oldest ? absl::StrCat("; the oldest: ", oldest->what) : "");
-}
-
 // What was due and never started: the backlog that the storage, or the queue depth, did not serve.
 void IoThread::CountBacklog() {
-  if (!schedule_) return;
-  const int64_t end = timeline_->load_end_ns() - timeline_->go_ns();
-  outcome_.due = started_;
-  if (schedule_->next_ns() >= end || exhausted_) return;
-  // Drawing each of them one by one could take long; their expected number is as good.
-  outcome_.unstarted = static_cast<uint64_t>(
-      std::max(1.0, schedule_->Expected(end) - schedule_->Expected(schedule_->next_ns())));
-  outcome_.due = started_ + outcome_.unstarted;
-  outcome_.longest_backlog_ns = std::max(outcome_.longest_backlog_ns, end - schedule_->next_ns());
+  if (!gate_.has_schedule()) return;
+  const StartGate::Backlog backlog = gate_.BacklogAt(timeline_->load_end_ns(), exhausted_);
+  outcome_.unstarted = backlog.unstarted;
+  outcome_.due = started_ + backlog.unstarted;
+  outcome_.longest_backlog_ns = backlog.longest_ns;
 }
 
 void IoThread::Account(int64_t from_ns, int64_t to_ns, bool waited_full) {
@@ -522,82 +346,97 @@ void IoThread::Account(int64_t from_ns, int64_t to_ns, bool waited_full) {
   }
 }
 
+bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
+  const bool waits = load_goes_on && waiting_ != Waiting::kNothing;
+  if (!waits && setup_.sync.at_end && !final_sync_done_ && outcome_.fatal.empty()) {
+    final_sync_done_ = true;
+    syncs_.QueueWritten();
+    if (!syncs_.empty()) return true;
+  }
+  if (!waits) return false;
+  // A block that another thread writes is waited for like any.
+  clock_->SleepUntil(
+      std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), *now_ns + kLookNs}));
+  const int64_t woken = clock_->MonotonicNs();
+  Account(*now_ns, woken, false);
+  *now_ns = woken;
+  return true;
+}
+
+int IoThread::WaitFor(int count, bool load_goes_on) const {
+  // While slots are free there is more to submit: completions are taken, but not waited for.
+  const bool full = free_.empty();
+  if (full && load_goes_on) return static_cast<int>(std::min(setup_.wait, in_flight_));
+  const bool nothing_to_submit = count == 0 || waiting_ != Waiting::kNothing || !load_goes_on ||
+                                 left_ == 0 || left_bytes_ == 0;
+  return full || nothing_to_submit ? 1 : 0;
+}
+
+int64_t IoThread::DeadlineAt(int64_t now_ns) const {
+  const int64_t end = std::min(interval_end_ns_, timeline_->load_end_ns());
+  const int64_t deadline = std::min(now_ns + kLookNs, std::max(end, now_ns + kShortestWaitNs));
+  return waiting_ != Waiting::kNothing ? std::min(deadline, wake_ns_) : deadline;
+}
+
+void IoThread::StampSubmission(int count, int64_t now_ns) {
+  for (int i = 0; i < count; ++i) {
+    slots_[batch_[i].slot].submission_ns =
+        std::max<int64_t>(0, engine_->submitted_at_ns() - now_ns);
+  }
+}
+
+bool IoThread::Step(int64_t* now_ns) {
+  int64_t now = *now_ns;
+  CloseIntervals(now);
+  const bool load_goes_on = LoadGoesOn(now);
+  const int count = FillBatch(now, load_goes_on);
+  if (count == 0 && in_flight_ == 0) return StepIdle(load_goes_on, now_ns);
+  if (restamps_ && count != 0) {
+    now = clock_->MonotonicNs();
+    for (int i = 0; i < count; ++i) {
+      slots_[batch_[i].slot].submitted_ns.store(now, std::memory_order_release);
+    }
+  }
+  if (outcome_.first_io_ns == 0) outcome_.first_io_ns = now;
+  if (now > timeline_->load_end_ns() + setup_.drain_ns) {
+    GiveUpStuck(now);
+    return false;
+  }
+  in_flight_ += count;
+  const bool full = free_.empty();
+  const int wait_for = WaitFor(count, load_goes_on);
+  const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), wait_for,
+                                        DeadlineAt(now), absl::MakeSpan(completions_));
+  if (!reaped.ok()) {
+    outcome_.fatal = std::string(reaped.status().message());
+    outcome_.stuck = in_flight_ != 0;
+    return false;
+  }
+  const int64_t done = clock_->MonotonicNs();
+  if (setup_.engine.timed_submission) StampSubmission(count, now);
+  Account(now, done, full && wait_for != 0);
+  CloseIntervals(done);
+  if (plain_) {
+    CompletePlain(*reaped, done);
+  } else {
+    for (int i = 0; i < *reaped; ++i) Complete(completions_[i], done);
+  }
+  in_flight_ -= *reaped;
+  if (*reaped != 0) outcome_.last_io_ns = done;
+  *now_ns = done;
+  return true;
+}
+
 void IoThread::Run() {
   const int64_t cpu_before = ThreadCpuNs();
   const rusage usage_before = ThreadUsage();
   common::SleepThenSpinUntil(*clock_, timeline_->go_ns(), setup_.spin_ns);
-  pacer_.Begin(timeline_->go_ns());
-  int64_t now = clock_->MonotonicNs();
-  plain_ = !gated_ && !setup_.sync.any() && !checks_.writes() && !checks_.reads() && !restamps_ &&
-           duplicate_below_ == 0 && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
+  gate_.Begin(timeline_->go_ns());
+  plain_ = gate_.open() && !setup_.sync.any() && !checks_.writes() && !checks_.reads() &&
+           content_.is_plain() && !setup_.engine.timed_submission && setup_.quota_bytes == 0 &&
            !access_.trims() && !access_.pauses();
-  while (true) {
-    CloseIntervals(now);
-    const bool load_goes_on = LoadGoesOn(now);
-    int count = FillBatch(now, load_goes_on);
-    if (count == 0 && in_flight_ == 0) {
-      const bool waits = load_goes_on && waiting_ != Waiting::kNothing;
-      if (!waits && setup_.sync.at_end && !final_sync_done_ && outcome_.fatal.empty()) {
-        final_sync_done_ = true;
-        QueueAllSyncs(true);
-        if (syncs_begin_ != syncs_end_) continue;
-      }
-      if (!waits) break;
-      // A block that another thread writes is waited for like any.
-      clock_->SleepUntil(
-          std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), now + kLookNs}));
-      const int64_t woken = clock_->MonotonicNs();
-      Account(now, woken, false);
-      now = woken;
-      continue;
-    }
-    if (restamps_ && count != 0) {
-      now = clock_->MonotonicNs();
-      for (int i = 0; i < count; ++i) {
-        slots_[batch_[i].slot].submitted_ns.store(now, std::memory_order_release);
-      }
-    }
-    if (outcome_.first_io_ns == 0) outcome_.first_io_ns = now;
-    if (now > timeline_->load_end_ns() + setup_.drain_ns) {
-      GiveUpStuck(now);
-      break;
-    }
-    int64_t deadline =
-        std::min(now + kLookNs,
-                 std::max(std::min(interval_end_ns_, timeline_->load_end_ns()), now + 1000000));
-    if (waiting_ != Waiting::kNothing) deadline = std::min(deadline, wake_ns_);
-    in_flight_ += count;
-    // While slots are free there is more to submit: completions are taken, but not waited for.
-    const bool full = free_.empty();
-    const bool nothing_to_submit = count == 0 || waiting_ != Waiting::kNothing || !load_goes_on ||
-                                   left_ == 0 || left_bytes_ == 0;
-    const int wait_for = full && load_goes_on ? static_cast<int>(std::min(setup_.wait, in_flight_))
-                         : full || nothing_to_submit ? 1
-                                                     : 0;
-    const auto reaped = engine_->Exchange(absl::MakeConstSpan(batch_.data(), count), wait_for,
-                                          deadline, absl::MakeSpan(completions_));
-    if (!reaped.ok()) {
-      outcome_.fatal = std::string(reaped.status().message());
-      outcome_.stuck = in_flight_ != 0;
-      break;
-    }
-    const int64_t done = clock_->MonotonicNs();
-    if (setup_.engine.timed_submission) {
-      for (int i = 0; i < count; ++i) {
-        slots_[batch_[i].slot].submission_ns =
-            std::max<int64_t>(0, engine_->submitted_at_ns() - now);
-      }
-    }
-    Account(now, done, full && wait_for != 0);
-    CloseIntervals(done);
-    if (plain_) {
-      CompletePlain(*reaped, done);
-    } else {
-      for (int i = 0; i < *reaped; ++i) Complete(completions_[i], done);
-    }
-    in_flight_ -= *reaped;
-    if (*reaped != 0) outcome_.last_io_ns = done;
-    now = done;
+  int64_t now = clock_->MonotonicNs();
+  while (Step(&now)) {
   }
   CountBacklog();
   outcome_.cpu_ns = ThreadCpuNs() - cpu_before;

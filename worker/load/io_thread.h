@@ -9,26 +9,16 @@
 
 #include "common/clock.h"
 #include "worker/engine/io_engine.h"
+#include "worker/load/block_content.h"
 #include "worker/load/placement.h"
+#include "worker/load/start_gate.h"
+#include "worker/load/sync_queue.h"
 #include "worker/sampler/recorder.h"
 #include "worker/sampler/timeline.h"
 #include "worker/verify/block_checks.h"
 #include "worker/workload/access.h"
-#include "worker/workload/content.h"
-#include "worker/workload/schedule.h"
 
 namespace lockstep::worker {
-
-// When written data is made durable: a sync follows the completion of the writes that it is for.
-// Writes that complete together share one.
-struct SyncRule {
-  SyncMode mode = SyncMode::kFsync;
-  uint32_t every_writes = 0;  // 0: never
-  uint32_t every_ios = 0;     // 0: never; counts reads too, when anything was written
-  bool all_files = false;     // else the one written last
-  bool at_end = false;
-  bool any() const { return every_writes != 0 || every_ios != 0 || at_end; }
-};
 
 // One thread's part of a workload.
 struct IoThreadSetup {
@@ -42,11 +32,7 @@ struct IoThreadSetup {
   bool idle = false;         // its share of the limit is nothing
   uint64_t quota = 0;        // I/Os; 0 is no limit
   uint64_t quota_bytes = 0;  // 0 is no limit
-  std::optional<Schedule::Options> open_loop;
-  double max_iops = 0;  // of this thread; 0 is no limit
-  double max_bytes_per_second = 0;
-  int64_t think_ns = 0;  // pause after think_every I/Os
-  uint32_t think_every = 1;
+  StartGate::Options start;
   SyncRule sync;
   BlockChecks::Options checks;
   uint64_t error_limit = 0;  // failed I/Os; 0 is no limit
@@ -141,22 +127,27 @@ class IoThread {
     return now_ns < timeline_->load_end_ns() && outcome_.fatal.empty() && !exhausted_;
   }
   int FillBatch(int64_t now_ns, bool load_goes_on);
-  bool MayStart(int64_t now_ns, int64_t* intended_ns);
   uint32_t TakeSlot(int64_t now_ns, int64_t intended_ns);
   int FillPlain(int64_t now_ns);
   // False when the block that it would write is being written: it is held until that has completed.
   bool StartIo(int64_t now_ns, int64_t intended_ns, int index);
   void StartSync(int64_t now_ns, int index);
   void FillContentOf(Slot* slot, int64_t now_ns);
-  void NoteSyncs(const IoRequest& request);
-  void QueueSync(uint16_t file);
-  void QueueAllSyncs(bool only_dirty);
   uint64_t CompletedWrites() const;
   void Complete(const IoCompletion& completion, int64_t now_ns);
   void CompletePlain(int count, int64_t now_ns);
   void Succeed(Slot* slot, int32_t result, int64_t now_ns);
   bool Fail(Slot* slot, int error, int64_t now_ns);
   void Account(int64_t from_ns, int64_t to_ns, bool waited_full);
+  // One turn: submits what may start, waits for some of what is in flight, and records what has
+  // completed. False when the thread is done.
+  bool Step(int64_t* now_ns);
+  // The same with nothing in flight and nothing that may start.
+  bool StepIdle(bool load_goes_on, int64_t* now_ns);
+  // How many completions the next Exchange() waits for, after `count` requests.
+  int WaitFor(int count, bool load_goes_on) const;
+  int64_t DeadlineAt(int64_t now_ns) const;
+  void StampSubmission(int count, int64_t now_ns);
   void CountBacklog();
   void GiveUpStuck(int64_t now_ns);
   std::string Describe(const IoRequest& request) const;
@@ -170,13 +161,10 @@ class IoThread {
   IoThreadOutcome outcome_;
   std::unique_ptr<IoEngine> engine_;
   std::unique_ptr<IoBuffers> buffers_;
-  uint32_t write_buffers_ = 0;      // first buffer for writes
-  uint32_t duplicate_buffers_ = 0;  // first of kDuplicateBlocks, when there are any
-  uint64_t duplicate_below_ = 0;
-  bool stamps_ = false;
+  uint32_t write_buffers_ = 0;  // first buffer for writes
+  BlockContent content_;
   // making the content takes so long that it must not count as service time
   bool restamps_ = false;
-  Random content_random_;
 
   std::vector<Slot> slots_;
   // Slots without an I/O, the last one used first: its lines are still in the cache.
@@ -202,24 +190,14 @@ class IoThread {
   std::atomic<bool> failed_{false};
   std::optional<Access::Next> held_;  // of which the block is being written by another I/O
 
-  std::optional<Schedule> schedule_;
-  Pacer pacer_;
-  bool gated_ = false;  // whether an I/O may have to wait for anything but a slot
-  // neither that, nor syncs, checks or content to be made: the short way through
+  StartGate gate_;
+  // no gate, nor syncs, checks or content to be made: the short way through
   bool plain_ = false;
   int64_t interval_end_ns_ = 0;  // of the running interval, by the grid
-  int64_t pause_until_ns_ = 0;
-  uint32_t since_pause_ = 0;
   Waiting waiting_ = Waiting::kNothing;
   int64_t wake_ns_ = 0;
 
-  std::vector<uint16_t> syncs_;  // files to be synced, a ring of files.size() + 1
-  size_t syncs_begin_ = 0, syncs_end_ = 0;
-  std::vector<uint8_t> dirty_;   // by file: written since its last sync was queued
-  std::vector<uint8_t> queued_;  // by file: in syncs_
-  bool any_dirty_ = false;
-  uint32_t writes_since_sync_ = 0;
-  uint32_t ios_since_sync_ = 0;
+  SyncQueue syncs_;
   bool final_sync_done_ = false;
   uint64_t write_sequence_ = 0;
   uint64_t durable_sequence_ = 0;

@@ -214,113 +214,162 @@ bool IsOverlapped(const v1::Assignment& assignment, const v1::Workload& w) {
       });
 }
 
+// Makes the threads of one worker's part of a workload.
+class ThreadMaker {
+ public:
+  ThreadMaker(const v1::WorkloadAssignment& assignment, const WorkloadContext& context,
+              const EngineEntry& engine)
+      : assignment_(assignment),
+        context_(context),
+        engine_(engine),
+        w_(assignment.workload()),
+        threads_(w_.threads()),
+        members_(std::max<uint32_t>(1, assignment.members())),
+        overlapped_(IsOverlapped(*context.assignment, w_)) {}
+
+  absl::StatusOr<std::unique_ptr<IoThread>> Make(uint32_t thread) const {
+    auto access = MakeAccess(thread);
+    if (!access.ok()) return access.status();
+    IoThreadSetup setup;
+    ChooseEngine(&setup);
+    ChooseContent(thread, &setup);
+    ChooseLimits(thread, access->part_blocks(), &setup);
+    ChooseStarts(thread, &setup);
+    ChoosePlacement(thread, &setup);
+    auto checks = ChecksOf(assignment_, context_, thread);
+    if (!checks.ok()) return checks.status();
+    setup.checks = *std::move(checks);
+    return std::make_unique<IoThread>(std::move(setup), *std::move(access), context_.timeline,
+                                      context_.clock);
+  }
+
+ private:
+  absl::StatusOr<Access> MakeAccess(uint32_t thread) const {
+    const bool own_files = w_.files_per_thread();
+    // Hosts that shuffle one target together cover it once together.
+    const bool together = w_.pattern().has_shuffled() && overlapped_;
+    AccessOptions access;
+    access.lines = LinesOf(w_);
+    access.order = OrderOf(w_.pattern());
+    access.places = PlacesOf(w_.pattern());
+    access.file_order = w_.file_order() == v1::FILE_ORDER_ROUND_ROBIN ? FileOrder::kRoundRobin
+                        : w_.file_order() == v1::FILE_ORDER_RANDOM    ? FileOrder::kRandom
+                                                                      : FileOrder::kTogether;
+    access.merge = w_.merge();
+    access.seed = own_files ? common::DeriveSeed(assignment_.seed(), thread) : assignment_.seed();
+    // Popular blocks lie where they lie in every phase of the job.
+    access.common_seed = overlapped_ ? assignment_.common_seed()
+                                     : common::DeriveSeed(assignment_.common_seed(),
+                                                          context_.assignment->worker_index());
+    access.thread = together ? assignment_.member() * threads_ + thread : own_files ? 0 : thread;
+    access.threads = together ? members_ * threads_ : own_files ? 1 : threads_;
+    access.shared_position = context_.shared_position;
+    return Access::Make(ExtentsOf(*context_.targets, own_files, thread, threads_),
+                        std::move(access));
+  }
+
+  void ChooseEngine(IoThreadSetup* setup) const {
+    const OpenTargets& targets = *context_.targets;
+    setup->make_engine = [make = engine_.make,
+                          made_for = EngineContextOf(targets, context_.clock)] {
+      return make(made_for);
+    };
+    setup->engine = EngineSetupOf(w_, targets);
+    setup->paths = targets.paths;
+    const bool is_inline = !w_.direct() || targets.null_target.has_value() || targets.in_memory;
+    // A buffered read that misses the cache completes by itself: it must not wait for others.
+    ChooseBatch(w_, engine_, is_inline, is_inline && (w_.direct() || !Reads(w_)), setup);
+    setup->sync = {setup->engine.sync_mode, w_.fsync().every(), w_.fsync().every_ios(),
+                   w_.fsync().all_files(), w_.fsync().at_end()};
+  }
+
+  void ChooseContent(uint32_t thread, IoThreadSetup* setup) const {
+    const v1::Content& content = w_.content();
+    setup->content.zeros = content.has_zeros();
+    setup->content.fresh = content.random().fresh();
+    setup->content.compressed_ratio =
+        content.has_compressed_ratio() ? content.compressed_ratio() : 1;
+    setup->content.duplicate_ratio = content.duplicate_ratio();
+    setup->seed = common::DeriveSeed(assignment_.seed(), 5000 + thread);
+  }
+
+  void ChooseLimits(uint32_t thread, uint64_t part_blocks, IoThreadSetup* setup) const {
+    if (assignment_.operations() != 0) {
+      setup->quota = common::ShareOf(assignment_.operations(), thread, threads_);
+      setup->idle = setup->quota == 0;
+    }
+    if (assignment_.io_size_bytes() != 0) {
+      setup->quota_bytes =
+          std::max<uint64_t>(1, common::ShareOf(assignment_.io_size_bytes(), thread, threads_));
+    }
+    if (w_.passes() != 0) {
+      const uint64_t blocks = w_.passes() * part_blocks;
+      setup->quota = setup->quota == 0 ? blocks : std::min(setup->quota, blocks);
+    }
+    setup->error_limit = w_.error_limit() == 0 ? kDefaultErrorLimit : w_.error_limit();
+    setup->drain_ns = context_.assignment->drain_ns();
+  }
+
+  void ChooseStarts(uint32_t thread, IoThreadSetup* setup) const {
+    setup->start.max_iops = assignment_.max_iops() / threads_;
+    setup->start.max_bytes_per_second = assignment_.max_throughput_bytes_per_second() / threads_;
+    setup->start.think_ns = w_.think_time_ns();
+    setup->start.think_every = std::max<uint32_t>(1, w_.think_every());
+    if (!w_.has_open_loop()) return;
+    const v1::OpenLoop& from = w_.open_loop();
+    const v1::RunAssignment& run = context_.assignment->run();
+    Schedule::Options loop;
+    loop.rate_per_second = assignment_.rate_per_second() / threads_;
+    loop.poisson = from.arrival() != v1::ARRIVAL_FIXED;
+    // Threads of all hosts interleave.
+    loop.shift =
+        static_cast<double>(thread * members_ + assignment_.member()) / (members_ * threads_);
+    loop.ramp_to = from.has_ramp_to_ratio() ? from.ramp_to_ratio() : 1;
+    loop.ramp_ns = loop.ramp_to == 1 ? 0 : run.ramp_ns() + run.duration_ns();
+    loop.seed = common::DeriveSeed(assignment_.seed(), 9000 + thread);
+    setup->start.open_loop = loop;
+  }
+
+  void ChoosePlacement(uint32_t thread, IoThreadSetup* setup) const {
+    const v1::EngineOptions& options = w_.engine_options();
+    if (!options.cpus().empty()) {
+      setup->placement.cpu =
+          static_cast<int>(options.cpus(static_cast<int>(thread) % options.cpus_size()));
+    }
+    if (options.has_numa_node()) setup->placement.numa_node = static_cast<int>(options.numa_node());
+    setup->placement.huge_pages = options.huge_pages();
+    // Workers of one kernel share its processors.
+    const auto cpus = static_cast<uint32_t>(sysconf(_SC_NPROCESSORS_ONLN));
+    const uint32_t all = std::max(threads_, context_.assignment->run().kernel_threads());
+    setup->spin_ns = all <= cpus ? kSpinNs : 0;
+  }
+
+  const v1::WorkloadAssignment& assignment_;
+  const WorkloadContext& context_;
+  const EngineEntry& engine_;
+  const v1::Workload& w_;
+  const uint32_t threads_;
+  const uint32_t members_;  // hosts of the workload
+  const bool overlapped_;
+};
+
 }  // namespace
 
 absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(
     const v1::WorkloadAssignment& assignment, const WorkloadContext& context) {
   const v1::Workload& w = assignment.workload();
-  const OpenTargets& targets = *context.targets;
-  const uint32_t threads = w.threads();
-  const long cpus = sysconf(_SC_NPROCESSORS_ONLN);
-  const bool is_inline = !w.direct() || targets.null_target.has_value() || targets.in_memory;
-  // A buffered read that misses the cache completes by itself: it must not wait for others.
-  const bool waits_many = is_inline && (w.direct() || !Reads(w));
-  // Hosts that shuffle one target together cover it once together.
-  const bool together = w.pattern().has_shuffled() && IsOverlapped(*context.assignment, w);
   const EngineEntry* engine = FindEngine(NameOf(w.engine()));
   if (engine == nullptr) {
     return absl::UnimplementedError(absl::StrCat("engine ", NameOf(w.engine()), " (",
                                                  static_cast<int>(w.engine()),
                                                  ") is not one of this worker's"));
   }
-  const EngineContext made_for = EngineContextOf(targets, context.clock);
+  const ThreadMaker maker(assignment, context, *engine);
   std::vector<std::unique_ptr<IoThread>> made;
-  for (uint32_t i = 0; i < threads; ++i) {
-    const uint32_t fleet_thread = assignment.member() * threads + i;
-    const uint32_t fleet_threads = std::max<uint32_t>(1, assignment.members()) * threads;
-    AccessOptions access;
-    access.lines = LinesOf(w);
-    access.order = OrderOf(w.pattern());
-    access.places = PlacesOf(w.pattern());
-    access.file_order = w.file_order() == v1::FILE_ORDER_ROUND_ROBIN ? FileOrder::kRoundRobin
-                        : w.file_order() == v1::FILE_ORDER_RANDOM    ? FileOrder::kRandom
-                                                                     : FileOrder::kTogether;
-    access.merge = w.merge();
-    access.seed = assignment.seed();
-    // Popular blocks lie where they lie in every phase of the job.
-    access.common_seed =
-        IsOverlapped(*context.assignment, w)
-            ? assignment.common_seed()
-            : common::DeriveSeed(assignment.common_seed(), context.assignment->worker_index());
-    access.thread = together ? fleet_thread : w.files_per_thread() ? 0 : i;
-    access.threads = together ? fleet_threads : w.files_per_thread() ? 1 : threads;
-    if (w.files_per_thread()) access.seed = common::DeriveSeed(access.seed, i);
-    access.shared_position = context.shared_position;
-    auto own =
-        Access::Make(ExtentsOf(targets, w.files_per_thread(), i, threads), std::move(access));
-    if (!own.ok()) return own.status();
-
-    IoThreadSetup setup;
-    setup.make_engine = [make = engine->make, made_for] { return make(made_for); };
-    setup.engine = EngineSetupOf(w, targets);
-    setup.paths = targets.paths;
-    ChooseBatch(w, *engine, is_inline, waits_many, &setup);
-    setup.content.zeros = w.content().has_zeros();
-    setup.content.fresh = w.content().random().fresh();
-    setup.content.compressed_ratio =
-        w.content().has_compressed_ratio() ? w.content().compressed_ratio() : 1;
-    setup.content.duplicate_ratio = w.content().duplicate_ratio();
-    setup.seed = common::DeriveSeed(assignment.seed(), 5000 + i);
-    if (assignment.operations() != 0) {
-      setup.quota = common::ShareOf(assignment.operations(), i, threads);
-    }
-    setup.idle = assignment.operations() != 0 && setup.quota == 0;
-    if (assignment.io_size_bytes() != 0) {
-      setup.quota_bytes =
-          std::max<uint64_t>(1, common::ShareOf(assignment.io_size_bytes(), i, threads));
-    }
-    if (w.passes() != 0) {
-      const uint64_t blocks = w.passes() * own->part_blocks();
-      setup.quota = setup.quota == 0 ? blocks : std::min(setup.quota, blocks);
-    }
-    if (w.has_open_loop()) {
-      Schedule::Options loop;
-      loop.rate_per_second = assignment.rate_per_second() / threads;
-      loop.poisson = w.open_loop().arrival() != v1::ARRIVAL_FIXED;
-      loop.shift = static_cast<double>(i * std::max<uint32_t>(1, assignment.members()) +
-                                       assignment.member()) /
-                   fleet_threads;
-      loop.ramp_to = w.open_loop().has_ramp_to_ratio() ? w.open_loop().ramp_to_ratio() : 1;
-      loop.ramp_ns = loop.ramp_to == 1 ? 0
-                                       : context.assignment->run().ramp_ns() +
-                                             context.assignment->run().duration_ns();
-      loop.seed = common::DeriveSeed(assignment.seed(), 9000 + i);
-      setup.open_loop = loop;
-    }
-    setup.max_iops = assignment.max_iops() / threads;
-    setup.max_bytes_per_second = assignment.max_throughput_bytes_per_second() / threads;
-    setup.think_ns = w.think_time_ns();
-    setup.think_every = std::max<uint32_t>(1, w.think_every());
-    setup.sync = {setup.engine.sync_mode, w.fsync().every(), w.fsync().every_ios(),
-                  w.fsync().all_files(), w.fsync().at_end()};
-    auto checks = ChecksOf(assignment, context, i);
-    if (!checks.ok()) return checks.status();
-    setup.checks = *std::move(checks);
-    setup.error_limit = w.error_limit() == 0 ? kDefaultErrorLimit : w.error_limit();
-    const auto& own_cpus = w.engine_options().cpus();
-    if (!own_cpus.empty()) {
-      setup.placement.cpu = static_cast<int>(own_cpus.Get(static_cast<int>(i) % own_cpus.size()));
-    }
-    if (w.engine_options().has_numa_node()) {
-      setup.placement.numa_node = static_cast<int>(w.engine_options().numa_node());
-    }
-    setup.placement.huge_pages = w.engine_options().huge_pages();
-    setup.drain_ns = context.assignment->drain_ns();
-    // Workers of one kernel share its processors.
-    setup.spin_ns =
-        std::max<size_t>(threads, context.assignment->run().kernel_threads()) <= cpus ? kSpinNs : 0;
-    made.push_back(std::make_unique<IoThread>(std::move(setup), *std::move(own), context.timeline,
-                                              context.clock));
+  for (uint32_t i = 0; i < w.threads(); ++i) {
+    auto thread = maker.Make(i);
+    if (!thread.ok()) return thread.status();
+    made.push_back(*std::move(thread));
   }
   return made;
 }

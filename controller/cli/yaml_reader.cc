@@ -1,0 +1,401 @@
+#include "controller/cli/yaml_reader.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/limits.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "proto/fields.h"
+#include "proto/job.pb.h"
+#include "proto/units.pb.h"
+#include "yaml-cpp/eventhandler.h"
+#include "yaml-cpp/yaml.h"
+
+namespace lockstep::cli {
+namespace {
+
+using google::protobuf::Descriptor;
+using google::protobuf::EnumValueDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::OneofDescriptor;
+using google::protobuf::Reflection;
+
+size_t EditDistance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string EnumText(const EnumValueDescriptor& value) {
+  // SHARING_SLICED of the enum Sharing reads as `sliced`.
+  const std::string type = value.type()->name();
+  std::string prefix;
+  for (size_t i = 0; i < type.size(); ++i) {
+    if (i > 0 && absl::ascii_isupper(type[i])) prefix += '_';
+    prefix += absl::ascii_toupper(type[i]);
+  }
+  const std::string name = value.name();
+  return absl::AsciiStrToLower(name.rfind(prefix + "_", 0) == 0 ? name.substr(prefix.size() + 1)
+                                                                : name);
+}
+
+bool SetsUnit(const FieldDescriptor& field, v1::Unit unit) {
+  return field.options().GetExtension(v1::unit) == unit;
+}
+
+class Reader {
+ public:
+  explicit Reader(JobFile* file) : file_(file) {}
+
+  void Read(const YAML::Node& node, const std::string& path, Message* message) {
+    if (TooMuch(node)) return;
+    file_->lines[path] = LineOf(node);
+    if (node.IsNull()) return CheckRequired(node, path, *message);
+    if (node.IsScalar()) return ReadShorthand(node, path, message);
+    if (!node.IsMap()) {
+      return Error(node, path,
+                   "is a list; fields are expected here: " + FieldNames(*message->GetDescriptor()));
+    }
+    std::map<const OneofDescriptor*, std::string> chosen;
+    std::map<std::string, int> seen;
+    for (const auto& [name, value] : EntriesOf(node, path)) {
+      const std::string key = name.as<std::string>("");
+      const FieldDescriptor* field = Find(*message->GetDescriptor(), key);
+      const std::string here = path.empty() ? common::Printable(key, 100)
+                                            : absl::StrCat(path, ".", common::Printable(key, 100));
+      if (field == nullptr) {
+        Error(name, here, UnknownText(*message->GetDescriptor(), key));
+        continue;
+      }
+      if (++seen[field->name()] > 1) {
+        Error(name, here, "is given twice");
+        continue;
+      }
+      const OneofDescriptor* oneof = field->real_containing_oneof();
+      if (oneof != nullptr && !chosen.emplace(oneof, key).second) {
+        Error(
+            name, here,
+            absl::StrCat("cannot stand beside ", chosen[oneof], "; only one of them is possible"));
+        continue;
+      }
+      file_->lines[here] = name.Mark().line + 1;
+      ReadField(value, here, *field, message);
+    }
+    CheckRequired(node, path, *message);
+  }
+
+  static int LineOf(const YAML::Node& node) { return std::max(node.Mark().line + 1, 1); }
+
+ private:
+  using Entries = std::vector<std::pair<YAML::Node, YAML::Node>>;
+
+  void Error(const YAML::Node& node, const std::string& path, const std::string& text) {
+    constexpr size_t kMostErrors = 100;
+    if (file_->errors.size() >= kMostErrors) return;
+    file_->errors.push_back(common::PrintableLines(
+        absl::StrCat(file_->PlaceOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text)));
+  }
+
+  // Anchors let a short file stand for an endless one.
+  bool TooMuch(const YAML::Node& node) {
+    constexpr int kMostValues = 200000;
+    if (++values_ == kMostValues) {
+      Error(node, "", absl::StrCat("stands for more than ", kMostValues, " values"));
+    }
+    return values_ >= kMostValues;
+  }
+
+  // A map's own entries, then those of maps that it merges (`<<`) whose keys it has not itself.
+  Entries EntriesOf(const YAML::Node& node, const std::string& path, int depth = 0) {
+    constexpr int kDeepest = 16;
+    Entries entries;
+    Entries merged;
+    for (const auto& entry : node) {
+      if (TooMuch(entry.first)) break;
+      if (entry.first.as<std::string>("") != "<<") {
+        entries.emplace_back(entry.first, entry.second);
+        continue;
+      }
+      const YAML::Node from = entry.second;
+      const size_t count = from.IsSequence() ? from.size() : 1;
+      for (size_t i = 0; i < count && !TooMuch(entry.first); ++i) {
+        const YAML::Node one = from.IsSequence() ? from[i] : from;
+        if (!one.IsMap() || depth >= kDeepest) {
+          Error(entry.first, path, "<< takes a map, or a list of maps");
+          continue;
+        }
+        for (auto& more : EntriesOf(one, path, depth + 1)) merged.push_back(std::move(more));
+      }
+    }
+    std::set<std::string> own;
+    for (const auto& [name, value] : entries) own.insert(name.as<std::string>(""));
+    for (auto& [name, value] : merged) {
+      if (own.insert(name.as<std::string>("")).second) entries.emplace_back(name, value);
+    }
+    return entries;
+  }
+
+  static const FieldDescriptor* Find(const Descriptor& type, const std::string& key) {
+    for (int i = 0; i < type.field_count(); ++i) {
+      if (v1::JobFieldName(*type.field(i)) == key || type.field(i)->name() == key) {
+        return type.field(i);
+      }
+    }
+    return nullptr;
+  }
+
+  static std::string FieldNames(const Descriptor& type) {
+    std::vector<std::string> names;
+    for (int i = 0; i < type.field_count(); ++i) names.push_back(v1::JobFieldName(*type.field(i)));
+    return absl::StrJoin(names, ", ");
+  }
+
+  // With the nearest known name where there is one near enough, else all of them.
+  static std::string UnknownText(const Descriptor& type, const std::string& key) {
+    std::string nearest;
+    if (key.size() > 100) return absl::StrCat("is not a field; known here: ", FieldNames(type));
+    size_t least = 1 + key.size() / 2;
+    for (int i = 0; i < type.field_count(); ++i) {
+      const std::string name = v1::JobFieldName(*type.field(i));
+      const size_t distance = EditDistance(key, name);
+      if (distance >= least) continue;
+      least = distance;
+      nearest = name;
+    }
+    return nearest.empty() ? absl::StrCat("is not a field; known here: ", FieldNames(type))
+                           : absl::StrCat("is not a field; did you mean ", nearest, "?");
+  }
+
+  void CheckRequired(const YAML::Node& node, const std::string& path, const Message& message) {
+    const Reflection* reflection = message.GetReflection();
+    const Descriptor* type = message.GetDescriptor();
+    for (int i = 0; i < type->field_count(); ++i) {
+      const FieldDescriptor* field = type->field(i);
+      if (!field->options().GetExtension(v1::required)) continue;
+      const std::string here = path.empty() ? v1::JobFieldName(*field)
+                                            : absl::StrCat(path, ".", v1::JobFieldName(*field));
+      // A field that stands there and could not be read has its own error already.
+      const bool present = field->is_repeated() ? reflection->FieldSize(message, field) > 0
+                                                : reflection->HasField(message, field);
+      if (!present && file_->lines.count(here) == 0) {
+        Error(node, path, absl::StrCat(v1::JobFieldName(*field), " is missing"));
+      }
+    }
+  }
+
+  // `pattern: random`: the name of a choice that needs nothing more.
+  void ReadShorthand(const YAML::Node& node, const std::string& path, Message* message) {
+    const std::string text = common::Printable(node.Scalar(), 100);
+    const FieldDescriptor* field = Find(*message->GetDescriptor(), text);
+    if (field != nullptr && field->real_containing_oneof() != nullptr &&
+        field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      Message* chosen = message->GetReflection()->MutableMessage(message, field);
+      return CheckRequired(node, absl::StrCat(path, ".", text), *chosen);
+    }
+    std::vector<std::string> choices;
+    for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
+      const FieldDescriptor* choice = message->GetDescriptor()->field(i);
+      if (choice->real_containing_oneof() != nullptr) choices.push_back(choice->name());
+    }
+    Error(node, path,
+          absl::StrCat("'", text, "' is not ",
+                       choices.empty() ? absl::StrCat("expected here; fields are: ",
+                                                      FieldNames(*message->GetDescriptor()))
+                                       : absl::StrCat("one of ", absl::StrJoin(choices, ", "))));
+  }
+
+  void ReadField(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+                 Message* message) {
+    if (field.is_map()) return ReadMap(node, path, field, message);
+    if (!field.is_repeated()) return ReadValue(node, path, field, message);
+    if (!node.IsSequence()) {
+      // One item may stand without a list.
+      if (node.IsNull() || (node.IsMap() && field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE)) {
+        return Error(node, path, "is not a list");
+      }
+      return ReadValue(node, path + "[0]", field, message);
+    }
+    for (size_t i = 0; i < node.size(); ++i) {
+      ReadValue(node[i], absl::StrCat(path, "[", i, "]"), field, message);
+    }
+  }
+
+  void ReadMap(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+               Message* message) {
+    if (!node.IsMap()) return Error(node, path, "is not a list of KEY: VALUE");
+    for (const auto& [name, value] : EntriesOf(node, path)) {
+      if (!value.IsScalar()) {
+        Error(value, absl::StrCat(path, ".", common::Printable(name.as<std::string>(""), 100)),
+              "is not a text");
+        continue;
+      }
+      Message* item = message->GetReflection()->AddMessage(message, &field);
+      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("key"),
+                                       name.as<std::string>(""));
+      item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("value"),
+                                       value.Scalar());
+    }
+  }
+
+  void ReadValue(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+                 Message* message) {
+    const Reflection* reflection = message->GetReflection();
+    if (TooMuch(node)) return;
+    file_->lines[path] = LineOf(node);
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      return Read(node, path,
+                  field.is_repeated() ? reflection->AddMessage(message, &field)
+                                      : reflection->MutableMessage(message, &field));
+    }
+    // YAML reads `null` as no value; the engine of that name needs no quotes all the same.
+    if (node.IsNull() && field.enum_type() != nullptr &&
+        field.enum_type()->full_name() == "lockstep.v1.Engine") {
+      return reflection->SetEnumValue(message, &field, v1::ENGINE_NULL);
+    }
+    if (!node.IsScalar()) {
+      return Error(node, path, node.IsNull() ? "has no value" : "is not a single value");
+    }
+    const std::string text = node.Scalar();
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_STRING:
+        if (field.is_repeated()) return reflection->AddString(message, &field, text);
+        return reflection->SetString(message, &field, text);
+      case FieldDescriptor::CPPTYPE_BOOL: {
+        bool value = false;
+        if (!YAML::convert<bool>::decode(node, value)) {
+          return Error(node, path, absl::StrCat("'", text, "' is not true or false"));
+        }
+        return reflection->SetBool(message, &field, value);
+      }
+      case FieldDescriptor::CPPTYPE_ENUM:
+        return ReadEnum(node, path, field, message);
+      default:
+        return ReadNumber(node, path, field, message);
+    }
+  }
+
+  void ReadEnum(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+                Message* message) {
+    std::vector<std::string> names;
+    for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+      const EnumValueDescriptor* value = field.enum_type()->value(i);
+      if (value->number() == 0) continue;
+      names.push_back(EnumText(*value));
+      if (names.back() == absl::AsciiStrToLower(node.Scalar())) {
+        return message->GetReflection()->SetEnum(message, &field, value);
+      }
+    }
+    Error(node, path,
+          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not one of ",
+                       absl::StrJoin(names, ", ")));
+  }
+
+  absl::StatusOr<double> Parse(const FieldDescriptor& field, const std::string& text) {
+    const auto widen = [](const absl::StatusOr<int64_t>& parsed) -> absl::StatusOr<double> {
+      if (!parsed.ok()) return parsed.status();
+      return static_cast<double>(*parsed);
+    };
+    if (SetsUnit(field, v1::UNIT_BYTES)) return widen(common::ParseSize(text));
+    if (SetsUnit(field, v1::UNIT_DURATION_NS)) return widen(common::ParseDuration(text));
+    if (SetsUnit(field, v1::UNIT_RATIO)) return common::ParseRatio(text);
+    if (SetsUnit(field, v1::UNIT_BYTES_PER_SECOND)) {
+      return widen(common::ParseSize(text.size() > 2 && text.substr(text.size() - 2) == "/s"
+                                         ? text.substr(0, text.size() - 2)
+                                         : text));
+    }
+    return common::ParseCount(text);
+  }
+
+  std::string Show(const FieldDescriptor& field, double value) {
+    if (SetsUnit(field, v1::UNIT_BYTES)) return common::FormatSize(value);
+    if (SetsUnit(field, v1::UNIT_DURATION_NS)) return common::FormatDuration(value);
+    if (SetsUnit(field, v1::UNIT_RATIO)) return absl::StrFormat("%.4g%%", value * 100);
+    return absl::StrFormat("%.15g", value);
+  }
+
+  void ReadNumber(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
+                  Message* message) {
+    // Seeds use all 64 bits, which a double has not.
+    uint64_t exact = 0;
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64 &&
+        absl::SimpleAtoi(node.Scalar(), &exact)) {
+      return message->GetReflection()->SetUInt64(message, &field, exact);
+    }
+    const auto parsed = Parse(field, node.Scalar());
+    if (!parsed.ok()) return Error(node, path, std::string(parsed.status().message()));
+    const double value = *parsed;
+    const auto& options = field.options();
+    if (options.HasExtension(v1::min) && value < options.GetExtension(v1::min)) {
+      return Error(
+          node, path,
+          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too small; the least is ",
+                       Show(field, options.GetExtension(v1::min))));
+    }
+    if (options.HasExtension(v1::max) && value > options.GetExtension(v1::max)) {
+      return Error(
+          node, path,
+          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large; the most is ",
+                       Show(field, options.GetExtension(v1::max))));
+    }
+    const Reflection* reflection = message->GetReflection();
+    const bool list = field.is_repeated();
+    if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
+      return Error(node, path,
+                   absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is negative"));
+    }
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
+      return list ? reflection->AddDouble(message, &field, value)
+                  : reflection->SetDouble(message, &field, value);
+    }
+    if (value != std::floor(value)) {
+      return Error(
+          node, path,
+          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not a whole number"));
+    }
+    const double most = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ? 4294967295.0 : 9.2e18;
+    if (value > most) {
+      return Error(node, path,
+                   absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large"));
+    }
+    switch (field.cpp_type()) {
+      case FieldDescriptor::CPPTYPE_UINT32:
+        return list ? reflection->AddUInt32(message, &field, static_cast<uint32_t>(value))
+                    : reflection->SetUInt32(message, &field, static_cast<uint32_t>(value));
+      case FieldDescriptor::CPPTYPE_UINT64:
+        return reflection->SetUInt64(message, &field, static_cast<uint64_t>(value));
+      case FieldDescriptor::CPPTYPE_INT64:
+        return reflection->SetInt64(message, &field, static_cast<int64_t>(value));
+      default:
+        return Error(node, path, "cannot be set in a job file");
+    }
+  }
+
+  JobFile* file_;
+  int values_ = 0;
+};
+
+}  // namespace
+
+void ReadYaml(const YAML::Node& root, JobFile* file) { Reader(file).Read(root, "", &file->job); }
+
+}  // namespace lockstep::cli

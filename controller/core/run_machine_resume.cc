@@ -1,0 +1,57 @@
+// How a run goes on that another controller began.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "controller/core/run_machine.h"
+
+namespace lockstep::controller {
+
+// What the store knows of the last attempt says where to go on.
+void RunMachine::Resume() {
+  // That a worker was lost may have been stored, and what followed from it not.
+  const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
+  const bool nothing_missing =
+      from_.reached == ResumePoint::Reached::kClosed && !from_.must_be_repeated && current_.last;
+  const bool goes_on = plan_.on_worker_loss == LossPolicy::kRetry ||
+                       (plan_.on_worker_loss == LossPolicy::kContinue && enough);
+  if (!lost_.empty() && !goes_on && !nothing_missing) {
+    Remember("aborted", absl::StrCat("lost: ", NamesOf(lost_)));
+  }
+  switch (from_.reached) {
+    case ResumePoint::Reached::kNothing:
+      return;
+    case ResumePoint::Reached::kClosed:
+      if (from_.must_be_repeated) repeat_reason_ = "repeated";
+      return AfterPhase();
+    case ResumePoint::Reached::kRecorded:
+      // No T was in the store, so nobody has begun: whoever is armed is told to forget it.
+      outstanding_ = members_;
+      for (const auto& [worker, error] : from_.stored) outstanding_.erase(worker);
+      repeat_reason_ = "the controller was replaced before the start";
+      StopAll(repeat_reason_);
+      return CheckComplete();
+    case ResumePoint::Reached::kGone:
+      gone_ = true;
+      outstanding_ = members_;
+      for (const auto& [worker, error] : from_.stored) {
+        outstanding_.erase(worker);
+        if (members_.count(worker) != 0) delivered_.insert(worker);
+      }
+      stage_ = Stage::kRunning;
+      for (const auto& [worker, error] : from_.stored) {
+        if (!error.empty()) WorkerFailed(worker, "", error);
+      }
+      if (stage_ == Stage::kRunning && !end_state_.empty()) StopAll(end_reason_);
+      for (uint32_t worker : from_.members) {
+        const bool missing = lost_.count(worker) != 0 && from_.stored.count(worker) == 0;
+        if (missing && stage_ == Stage::kRunning && plan_.on_worker_loss == LossPolicy::kRetry) {
+          RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
+        }
+      }
+      if (stage_ == Stage::kRunning) SetDeadline(current_.run_deadline_ns);
+      return CheckComplete();
+  }
+}
+
+}  // namespace lockstep::controller

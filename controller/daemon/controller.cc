@@ -1,0 +1,141 @@
+#include "controller/daemon/controller.h"
+
+#include <chrono>
+#include <thread>
+
+#include "controller/service/inheritance.h"
+#include "controller/service/set_aside.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr auto kShutdownWait = std::chrono::seconds(8);
+
+}  // namespace
+
+// From its making on a store that hangs is waited for so long, and not longer.
+class Controller::StoreDeadline {
+ public:
+  explicit StoreDeadline(storage::PgStore* store)
+      : thread_([this, store] {
+          if (!over_.Pop(2 * kShutdownWait)) store->GiveUp();
+        }) {}
+  ~StoreDeadline() {
+    over_.Push(0);
+    thread_.join();
+  }
+
+ private:
+  common::Queue<int> over_;
+  std::thread thread_;
+};
+
+Controller::Controller(const Options& options, OpenedStore* opened, const common::Clock* clock)
+    : opened_(opened), clock_(clock), loop_(clock, EndThisController) {}
+
+Controller::~Controller() { loop_.Stop(); }
+
+absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Options& options,
+                                                              OpenedStore* opened,
+                                                              Election* election,
+                                                              const common::Clock* clock) {
+  std::unique_ptr<Controller> controller(new Controller(options, opened, clock));
+  if (absl::Status status = controller->Acquire(options, election); !status.ok()) return status;
+  if (absl::Status status = controller->GoOn(options, election); !status.ok()) return status;
+  return controller;
+}
+
+absl::Status Controller::Acquire(const Options& options, Election* election) {
+  storage::PgStore* store = opened_->store.get();
+  absl::Status status = election->WhileAway([&] {
+    auto epoch = store->AcquireEpoch(options.self);
+    if (epoch.ok()) epoch_ = *epoch;
+    return epoch.status();
+  });
+  if (!status.ok()) return status;
+  status = election->WhileAway([&] {
+    auto id = store->StoreId();
+    if (id.ok()) store_id_ = *id;
+    return id.status();
+  });
+  if (!status.ok()) return status;
+  // What is spooled is of one store.
+  auto spool = storage::FileSpool::Open(options.state_directory + "/spool/" + store_id_,
+                                        options.spool_bytes);
+  if (!spool.ok()) return spool.status();
+  spool_ = *std::move(spool);
+  auto marks = CrashMarks::Open(options.state_directory);
+  if (!marks.ok()) return marks.status();
+  marks_ = *std::move(marks);
+  return absl::OkStatus();
+}
+
+absl::Status Controller::GoOn(const Options& options, Election* election) {
+  storage::PgStore* store = opened_->store.get();
+  const auto working = [this](const std::string& run_id) { return marks_->WorkOn(run_id); };
+  coordinator_ = std::make_unique<Coordinator>(
+      Coordinator::Options{store, &watchers_, clock_, &loop_, {}, opened_->place, working});
+  IngestPipeline::Options pipeline;
+  pipeline.store = store;
+  pipeline.spool = spool_.get();
+  pipeline.clock = clock_;
+  pipeline.fenced = EndThisController;
+  pipeline.store_state = [this](bool away, const std::string& reason) {
+    coordinator_->OnStoreState(away, reason);
+  };
+  pipeline.spool_full = [this](const std::string& reason) { coordinator_->OnSpoolFull(reason); };
+  ingest_ = std::make_unique<IngestPipeline>(std::move(pipeline));
+  Inheritance inheritance;
+  std::vector<Fleet::Binding> bindings;
+  const std::function<absl::Status()> steps[] = {
+      [&] { return ingest_->Replay(); },
+      [&] {
+        auto owners = store->WorkerOwners();
+        if (!owners.ok()) return owners.status();
+        for (const storage::WorkerOwner& owner : *owners) {
+          bindings.push_back({owner.worker_id, owner.host, owner.certificate});
+        }
+        return absl::OkStatus();
+      },
+      [&] { return SetAside(store, marks_->crashes(), clock_); },
+      [&] {
+        auto inherited = Inherit(store);
+        if (inherited.ok()) inheritance = *std::move(inherited);
+        return inherited.status();
+      }};
+  for (const auto& step : steps) {
+    if (absl::Status status = election->WhileAway(step); !status.ok()) return status;
+  }
+  fleet_ = std::make_unique<Fleet>(
+      Fleet::Options{epoch_, store_id_, options.lease_ns, bindings}, clock_,
+      Fleet::Callbacks{
+          [this](const v1::Hello& hello) { coordinator_->OnAttached(hello); },
+          [this](const std::string& id, const v1::WorkerMessage& message) {
+            coordinator_->OnMessage(id, message);
+          },
+          [this](const std::string& id, const std::string& why) { coordinator_->OnLost(id, why); },
+          [this](const std::string& text) { coordinator_->OnIntruder(text); }});
+  coordinator_->Start(fleet_.get(), ingest_.get(), std::move(inheritance));
+  ingest_->StartThread();
+  loop_.Start();
+  return absl::OkStatus();
+}
+
+ServiceParts Controller::parts() {
+  return {epoch_,       opened_->store.get(), coordinator_.get(),
+          fleet_.get(), ingest_.get(),        &watchers_};
+}
+
+void Controller::Shutdown(const std::function<void()>& stop_listening) {
+  const StoreDeadline deadline(opened_->store.get());
+  common::Queue<int> ended;
+  coordinator_->Shutdown([&ended] { ended.Push(0); });
+  ended.Pop(kShutdownWait);
+  loop_.Stop();
+  coordinator_->DropQuestions();
+  stop_listening();
+  watchers_.Shutdown();
+  fleet_->Shutdown();
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/clock.h"
+#include "common/queue.h"
+#include "controller/daemon/election.h"
+#include "controller/daemon/open_store.h"
+#include "controller/fleet/fleet.h"
+#include "controller/service/controller_service.h"
+#include "controller/service/coordinator.h"
+#include "controller/service/crash_marks.h"
+#include "controller/service/ingest_pipeline.h"
+#include "controller/service/loop.h"
+#include "storage/spool.h"
+
+namespace lockstep::controller {
+
+// Everything that decides in an active controller, put together: the deciding thread, the
+// coordinator, the samples' way to the store, the workers.
+class Controller {
+ public:
+  struct Options {
+    std::string self;  // its name to other controllers
+    std::string state_directory;
+    int64_t lease_ns = 0;
+    uint64_t spool_bytes = 0;
+  };
+  // Acquires the epoch and goes on with what another controller left. All outlive this. CANCELLED
+  // when a signal came while the store was away.
+  static absl::StatusOr<std::unique_ptr<Controller>> Start(const Options& options,
+                                                           OpenedStore* opened, Election* election,
+                                                           const common::Clock* clock);
+  ~Controller();
+
+  ServiceParts parts();
+  uint64_t epoch() const { return epoch_; }
+  // Ends the runs in progress and tells those who watch; waits for a store that hangs for a while,
+  // not longer. `stop_listening` is called when nothing new is to come in.
+  void Shutdown(const std::function<void()>& stop_listening);
+
+ private:
+  class StoreDeadline;
+  Controller(const Options& options, OpenedStore* opened, const common::Clock* clock);
+  absl::Status Acquire(const Options& options, Election* election);
+  absl::Status GoOn(const Options& options, Election* election);
+
+  OpenedStore* const opened_;
+  const common::Clock* const clock_;
+  uint64_t epoch_ = 0;
+  std::string store_id_;
+  std::unique_ptr<storage::FileSpool> spool_;
+  std::unique_ptr<CrashMarks> marks_;
+  Watchers watchers_;
+  ThreadLoop loop_;
+  std::unique_ptr<Coordinator> coordinator_;
+  std::unique_ptr<IngestPipeline> ingest_;
+  std::unique_ptr<Fleet> fleet_;
+};
+
+}  // namespace lockstep::controller

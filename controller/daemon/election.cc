@@ -1,0 +1,73 @@
+#include "controller/daemon/election.h"
+
+#include <cstdlib>
+#include <ctime>
+
+#include "common/timing.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr int64_t kStandbyLookNs = 500 * timing::kMs;
+constexpr int64_t kRetryNs = timing::kSecond;
+// A server that was away loses everybody's lock: the controller that was active has the first try
+// when it is back.
+constexpr int64_t kFirstTryNs = 3 * timing::kSecond;
+
+}  // namespace
+
+Election::Election(const std::string& conninfo, const std::string& self, storage::PgStore* store,
+                   const sigset_t& signals)
+    : store_(store), signals_(signals), lock_(conninfo, "lockstep-controller " + self) {}
+
+bool Election::SignalWithin(int64_t pause_ns) const {
+  const timespec pause{pause_ns / timing::kSecond, pause_ns % timing::kSecond};
+  return sigtimedwait(&signals_, nullptr, &pause) > 0;
+}
+
+absl::Status Election::BecomeActive() {
+  const absl::Status cancelled = absl::CancelledError("a signal came");
+  for (bool said = false;; said = true) {
+    auto held = lock_.Hold();
+    if (!held.ok() && !said) return held.status();
+    if (held.ok() && *held) return absl::OkStatus();
+    if (!said) {
+      spdlog::info("standby: {} is active; this controller takes over when that one is gone",
+                   lock_.Holder());
+    }
+    if (held.ok()) {
+      if (SignalWithin(kStandbyLookNs)) return cancelled;
+      continue;
+    }
+    while (!lock_.Connect().ok()) {
+      if (SignalWithin(kRetryNs)) return cancelled;
+    }
+    if (SignalWithin(kFirstTryNs)) return cancelled;
+  }
+}
+
+absl::Status Election::WhileAway(const std::function<absl::Status()>& work) const {
+  while (true) {
+    const absl::Status status = work();
+    if (!storage::MayPass(status)) return status;
+    spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
+    if (SignalWithin(kRetryNs)) return absl::CancelledError("a signal came");
+  }
+}
+
+void Election::LookForSuccessor() {
+  const auto held = lock_.Hold();
+  // After a partition it may be this one's own old session that has the lock, for some seconds yet:
+  // the epoch knows.
+  if (held.ok() && !*held && absl::IsAborted(store_->StillActive())) {
+    EndThisController("another controller, " + lock_.Holder() + ", is active");
+  }
+}
+
+void EndThisController(const std::string& reason) {
+  spdlog::critical("{}: this one ends", reason);
+  std::_Exit(3);
+}
+
+}  // namespace lockstep::controller

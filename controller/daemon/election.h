@@ -1,0 +1,39 @@
+#pragma once
+
+#include <csignal>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "storage/active_lock.h"
+#include "storage/pg_store.h"
+
+namespace lockstep::controller {
+
+// Which of the controllers on one store is the active one: PostgreSQL's lock elects, the epoch
+// fences. `signals` are blocked in the whole process; one of them ends every wait.
+class Election {
+ public:
+  // `store` outlives this. `self` names this controller to the others.
+  Election(const std::string& conninfo, const std::string& self, storage::PgStore* store,
+           const sigset_t& signals);
+
+  // Waits until no other controller of this store is active. CANCELLED when a signal came.
+  absl::Status BecomeActive();
+  // Does `work` again and again while the store is away. CANCELLED when a signal came.
+  absl::Status WhileAway(const std::function<absl::Status()>& work) const;
+  // Every now and then, while active: ends the process when another one has taken over.
+  void LookForSuccessor();
+
+ private:
+  bool SignalWithin(int64_t pause_ns) const;
+
+  storage::PgStore* const store_;
+  const sigset_t signals_;
+  storage::ActiveLock lock_;
+};
+
+// At once: what was this controller's is another one's by now, and nothing may be tidied up.
+[[noreturn]] void EndThisController(const std::string& reason);
+
+}  // namespace lockstep::controller

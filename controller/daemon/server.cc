@@ -1,0 +1,78 @@
+#include "controller/daemon/server.h"
+
+#include <chrono>
+
+#include "common/limits.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr auto kLastAnswers = std::chrono::seconds(2);
+// Workers' keepalives on idle connections (worker/link/session.cc) are no abuse.
+constexpr int kPingsEveryMs = 5000;
+
+// What connections may cost, whoever they are.
+void SetLimits(grpc::ServerBuilder* builder) {
+  // A second controller on the port must fail, not share it.
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder->SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
+  builder->SetMaxSendMessageSize(static_cast<int>(limits::kReportBytes));
+  // Connections of nobody's do not stay, and what is being received has a limit in all.
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS,
+                              static_cast<int>(limits::kIdleConnectionMs));
+  builder->AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                              static_cast<int>(limits::kHelloNs / 1000000));
+  builder->AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                              static_cast<int>(limits::kStreamsOfAConnection));
+  builder->SetResourceQuota(
+      grpc::ResourceQuota("controller").Resize(static_cast<size_t>(limits::kGrpcBytes)));
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, kPingsEveryMs);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(const Options& options,
+                                                          const ServiceParts& parts) {
+  std::unique_ptr<Listener> listener(new Listener(parts));
+  if (absl::Status status = listener->Bind(options); !status.ok()) return status;
+  if (options.http.empty()) return listener;
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kReportBytes));
+  auto page = web::Server::Start(options.http, options.http_names,
+                                 listener->server_->InProcessChannel(arguments));
+  if (!page.ok()) return page.status();
+  listener->page_ = *std::move(page);
+  spdlog::info("web page at {}", listener->page_->url());
+  listener->addresses_ += "http " + listener->page_->url() + "\n";
+  return listener;
+}
+
+absl::Status Listener::Bind(const Options& options) {
+  grpc::ServerBuilder builder;
+  SetLimits(&builder);
+  std::vector<int> ports(options.listen.size(), 0);
+  for (size_t i = 0; i < ports.size(); ++i) {
+    builder.AddListeningPort(options.listen[i], options.credentials, &ports[i]);
+  }
+  builder.RegisterService(&service_);
+  builder.RegisterService(&gateway_);
+  server_ = builder.BuildAndStart();
+  for (size_t i = 0; i < ports.size(); ++i) {
+    const std::string& asked = options.listen[i];
+    const bool bound = server_ != nullptr && (ports[i] != 0 || asked.rfind("unix:", 0) == 0);
+    if (!bound) {
+      return absl::UnavailableError(
+          "cannot listen on " + asked +
+          "; is another controller running there? (lockstep status asks it)");
+    }
+    const std::string address = asked.substr(0, asked.rfind(':') + 1) + std::to_string(ports[i]);
+    spdlog::info("listening on {}{}", address, options.tls ? " (mutual TLS)" : " (plaintext)");
+    addresses_ += "listen " + address + "\n";
+  }
+  return absl::OkStatus();
+}
+
+void Listener::Shutdown() { server_->Shutdown(std::chrono::system_clock::now() + kLastAnswers); }
+
+}  // namespace lockstep::controller

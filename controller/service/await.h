@@ -1,0 +1,34 @@
+#pragma once
+
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "grpcpp/grpcpp.h"
+
+namespace lockstep::controller {
+
+inline grpc::Status ToGrpc(const absl::Status& status) {
+  return status.ok() ? grpc::Status::OK
+                     : grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                                    std::string(status.message()));
+}
+
+// What the coordinator's thread answers; it does nothing that takes long. UNAVAILABLE when it does
+// not any more.
+template <typename T, typename Ask>
+absl::StatusOr<T> Await(const Ask& ask) {
+  constexpr auto kAnswerWait = std::chrono::seconds(10);
+  auto promise = std::make_shared<std::promise<T>>();
+  auto answer = promise->get_future();
+  ask([promise](T value) { promise->set_value(std::move(value)); });
+  if (answer.wait_for(kAnswerWait) != std::future_status::ready) {
+    return absl::UnavailableError("the controller is shutting down");
+  }
+  return answer.get();
+}
+
+}  // namespace lockstep::controller

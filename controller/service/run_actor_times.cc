@@ -1,0 +1,116 @@
+// When a run's workers begin, and when their load ends: instants that every one of them can hear of
+// before they come.
+
+#include <algorithm>
+
+#include "controller/service/run_actor.h"
+
+namespace lockstep::controller {
+namespace {
+
+// T lies so far ahead that the message reaches the slowest worker: this, several of the longest
+// round trips of late, and what sending to so many takes.
+constexpr int64_t kLeastLeadNs = 250000000;
+constexpr int64_t kRoundTripsAhead = 4;
+constexpr int64_t kPerWorkerNs = 200000;
+// The share of that which must be left when T is on disk; else another one is chosen.
+constexpr int64_t kLatestShare = 2;
+// A store that was away for long does not make the next T lie far ahead.
+constexpr int64_t kLongestCommitNs = 1000000000;
+constexpr int64_t kClockRetryNs = 50000000;
+// A burst of pings goes before each go; its replies are waited for.
+constexpr int64_t kBurstNs = 60000000;
+
+}  // namespace
+
+void RunActor::Carry(const action::CommitGo& a) {
+  std::vector<std::string> ids;
+  for (uint32_t worker : a.workers) ids.push_back(run_.workers[worker].hello.worker_id());
+  services_.fleet->PingBurst(ids);
+  services_.loop->After(kBurstNs, [self = shared_from_this(), a] {
+    if (self->IsCommitting(a)) self->ChooseGo(a);
+  });
+}
+
+bool RunActor::IsCommitting(const action::CommitGo& a) const {
+  return machine_.committing() && machine_.phase() == a.phase && machine_.attempt() == a.attempt;
+}
+
+void RunActor::ChooseGo(const action::CommitGo& a) {
+  const int64_t now = services_.clock->MonotonicNs();
+  int64_t slowest = 0;
+  // not a.workers: one may have been lost while this waited
+  for (uint32_t worker : machine_.members()) {
+    const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
+    if (!clock.known) {  // attached a moment ago: the first replies are on their way
+      services_.loop->After(kClockRetryNs, [self = shared_from_this(), a] {
+        if (self->IsCommitting(a)) self->ChooseGo(a);
+      });
+      return;
+    }
+    slowest = std::max(slowest, clock.slowest_ns);
+  }
+  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest +
+                       kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
+  const int64_t go = now + lead + 2 * commit_ns_;
+  const int64_t wall = services_.clock->WallNs() + (go - now);
+  std::vector<measure::WorkerClock> clocks;
+  go_ns_ = go;
+  go_at_.clear();
+  for (uint32_t worker : machine_.members()) {
+    const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), go);
+    clocks.push_back({worker, clock.offset_ns, clock.bound_ns});
+    go_at_[worker] = go + clock.offset_ns;
+  }
+  services_.ingest->SetGo(Phase(), wall);
+  Persist([store = services_.store, id = run_.run_id, a, go, wall,
+           clocks] { return store->CommitGo(id, a.phase, a.attempt, go, wall, clocks); },
+          [self = shared_from_this(), a, go, lead, now] {
+            self->commit_ns_ =
+                std::min(kLongestCommitNs, self->services_.clock->MonotonicNs() - now);
+            if (!self->IsCommitting(a)) return;
+            // the store took too long
+            if (go - self->services_.clock->MonotonicNs() < lead / kLatestShare) {
+              return self->ChooseGo(a);
+            }
+            self->Handle(event::GoCommitted{});
+          });
+  // Without this guard it is sent before it is known to be on disk.
+  if (services_.guards.Pass(common::Guard::kGoOnDisk, false)) Handle(event::GoCommitted{});
+}
+
+// The first interval whose end every worker can hear of before it comes.
+void RunActor::Carry(const action::CommitEndOfLoad& a) {
+  const int64_t now = services_.clock->MonotonicNs();
+  const int64_t interval_ns = run_.job.interval_ns();
+  int64_t begun = go_ns_;
+  int64_t slowest = 0;
+  for (uint32_t worker : machine_.members()) {
+    const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
+    if (!clock.known) continue;
+    slowest = std::max(slowest, clock.round_trip_ns);
+    // T of a controller before this one, by this one's clock.
+    if (go_ns_ == 0) begun = go_at_[worker] - clock.offset_ns;
+  }
+  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest +
+                       kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
+  const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - begun);
+  const auto interval = static_cast<uint32_t>(earliest / interval_ns);
+  Persist([store = services_.store, id = run_.run_id, a,
+           interval] { return store->CommitEndOfLoad(id, a.phase, a.attempt, interval); },
+          [self = shared_from_this(), a, interval] {
+            if (self->machine_.phase() != a.phase || self->machine_.attempt() != a.attempt) return;
+            self->Handle(event::EndOfLoadCommitted{interval});
+          });
+}
+
+void RunActor::Carry(const action::SendEndOfLoad& a) {
+  for (uint32_t worker : a.workers) {
+    v1::ControllerMessage message;
+    *message.mutable_stop_at()->mutable_phase() = Phase();
+    message.mutable_stop_at()->set_interval(a.interval);
+    Send(worker, std::move(message));
+  }
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,25 @@
+#include "storage/sql_values.h"
+
+#include "google/protobuf/util/json_util.h"
+#include "proto/result.pb.h"
+
+namespace lockstep::storage {
+
+std::string Json(const google::protobuf::Message& message) {
+  std::string json;
+  return google::protobuf::util::MessageToJsonString(message, &json).ok() ? json : "{}";
+}
+
+std::string JsonObject(const google::protobuf::Map<std::string, std::string>& map) {
+  v1::RunSummary holder;  // its labels are a string map, which protobuf quotes for us
+  for (const auto& [key, value] : map) (*holder.mutable_labels())[key] = value;
+  const std::string json = Json(holder);
+  return holder.labels().empty() ? "{}" : json.substr(10, json.size() - 11);  // {"labels":…}
+}
+
+std::string Utc(int64_t wall_ns) {
+  return absl::FormatTime("%Y-%m-%d %H:%M:%E6S+00", absl::FromUnixNanos(wall_ns),
+                          absl::UTCTimeZone());
+}
+
+}  // namespace lockstep::storage

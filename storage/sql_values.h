@@ -1,0 +1,22 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+#include "google/protobuf/map.h"
+#include "google/protobuf/message.h"
+
+namespace lockstep::storage {
+
+// For what reads or writes as much as a run is long.
+inline constexpr absl::Duration kWholeRunLimit = absl::Minutes(30);
+
+// A message as a jsonb column takes it; {} for one that is not valid UTF-8.
+std::string Json(const google::protobuf::Message& message);
+// Texts by their names, as a jsonb column takes them.
+std::string JsonObject(const google::protobuf::Map<std::string, std::string>& map);
+// An instant, nanoseconds since 1970, as a timestamptz column takes it.
+std::string Utc(int64_t wall_ns);
+
+}  // namespace lockstep::storage

@@ -1,0 +1,321 @@
+// The guard's part about block devices: which may be opened, which may be written, and what holds
+// them while they are.
+
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/ids.h"
+#include "common/limits.h"
+#include "worker/host/block_devices.h"
+#include "worker/host/guard.h"
+#include "worker/host/places.h"
+#include "worker/host/reopen.h"
+#include "worker/host/time_limit.h"
+
+namespace lockstep::worker {
+
+using common::FileDescriptor;
+
+namespace {
+
+// Other workers look at devices at the same time, for a moment each: one refusal is not believed.
+constexpr int kHoldTries = 100;
+constexpr int kHoldPauseUs = 20000;
+
+bool Contains(const std::vector<std::string>& list, const std::string& item) {
+  return !item.empty() && std::find(list.begin(), list.end(), item) != list.end();
+}
+
+// A device that is mounted in any namespace, held by LVM, md or dm, or by another program that
+// asked for it alone, cannot be had.
+FileDescriptor Claim(const FileDescriptor& look) {
+  for (int attempt = 0; attempt < kHoldTries; ++attempt) {
+    FileDescriptor fd = Reopen(look, O_RDONLY | O_EXCL | O_NONBLOCK);
+    if (fd.valid() || errno != EBUSY) return fd;
+    usleep(static_cast<useconds_t>(kHoldPauseUs));
+  }
+  errno = EBUSY;
+  return {};
+}
+
+absl::Status InUse(const std::string& path) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(path,
+                   ": the kernel says it is in use (mounted in another namespace, or held by "
+                   "another program); never written"));
+}
+
+}  // namespace
+
+absl::Status DeviceHolds::Hold(const FileDescriptor& look, dev_t number, const std::string& path) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = held_.find(number);
+  if (found != held_.end() && found->second.hold.valid()) return absl::OkStatus();
+  FileDescriptor hold = Claim(look);
+  if (!hold.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
+  Held& held = held_[number];
+  held.path = path;
+  held.look = Reopen(look, O_PATH);
+  held.hold = std::move(hold);
+  return absl::OkStatus();
+}
+
+void DeviceHolds::Watch(const FileDescriptor& look, dev_t number, const std::string& path) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  Held& held = held_[number];
+  if (held.look.valid()) return;
+  held.path = path;
+  held.look = Reopen(look, O_PATH);
+}
+
+absl::Status DeviceHolds::LookAfter() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [number, held] : held_) {
+    if (held.hold.valid()) continue;
+    FileDescriptor hold = Reopen(held.look, O_RDONLY | O_EXCL | O_NONBLOCK);
+    if (hold.valid()) held.hold = std::move(hold);
+    // Between a peer's end and this moment somebody else may have come.
+    const auto name = NameOfNumber(number);
+    const std::string use = name.ok() ? UseOf(*name) : "gone";
+    if (!use.empty()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          held.path, ": ", use, " since the phase was armed; nothing more is written to it"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Guard::Look> Guard::LookAt(const std::string& path) {
+  Look look;
+  look.fd = FileDescriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!look.fd.valid()) return common::ErrnoStatus(errno, path);
+  struct stat facts;
+  if (fstat(look.fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  if (!S_ISBLK(facts.st_mode)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": not a block device; files are `file` targets"));
+  }
+  look.number = facts.st_rdev;
+  char real[PATH_MAX] = {};
+  if (readlink(absl::StrCat("/proc/self/fd/", look.fd.get()).c_str(), real, sizeof real - 1) > 0) {
+    look.real_path = real;
+  }
+  return look;
+}
+
+bool Guard::IsNamed(const std::string& real_path, const std::string& identity) const {
+  return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    if (entry.by_identity) return entry.text == identity;
+    const std::string real = RealPath(entry.text);
+    return !real.empty() && real != "/" &&
+           (real_path == real || real_path.rfind(real + "/", 0) == 0);
+  });
+}
+
+absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
+                                 const v1::BlockDevice& device) const {
+  std::string was;  // another device had the allowed name
+  for (const Entry& entry : entries_) {
+    if (entry.by_identity) {
+      if (entry.text == device.identity()) return absl::OkStatus();
+      continue;
+    }
+    const std::string real = RealPath(entry.text);
+    if (real.empty() || real == "/") continue;
+    const bool beneath = look.real_path.rfind(real + "/", 0) == 0;
+    if (!beneath && look.real_path != real) continue;
+    if (!entry.is_device) {
+      if (beneath) return absl::OkStatus();
+      continue;
+    }
+    // A loop device's identity is the inode of its image, and inodes are used again: it must be the
+    // same attachment, too.
+    const bool by_sequence = entry.identity.empty() || entry.identity.rfind("loop-file:", 0) == 0;
+    const bool same = entry.identity == device.identity() &&
+                      (!by_sequence || entry.disk_sequence == device.disk_sequence());
+    if (same) return absl::OkStatus();
+    was = absl::StrCat(
+        "--allow ", entry.text, " meant ", entry.identity.empty() ? "a device" : entry.identity,
+        " (attachment ", entry.disk_sequence, ") when this worker started; now ",
+        device.identity().empty() ? "another one" : device.identity(), " (attachment ",
+        device.disk_sequence(), ") has that name. Start the worker again if that is meant");
+  }
+  if (!was.empty()) return absl::PermissionDeniedError(absl::StrCat(path, ": ", was));
+  return NotAllowed(path);
+}
+
+absl::Status Guard::CheckFacts(const std::string& path, const v1::BlockDevice& device,
+                               const DeviceUse& use) const {
+  if (device.size_bytes() == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": the device has no size"));
+  }
+  if (!use.identity.empty() && use.identity != device.identity()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": its identity is '",
+                                                      device.identity(), "', the job requires '",
+                                                      use.identity, "'"));
+  }
+  const bool other =
+      (!use.inspected_identity.empty() && use.inspected_identity != device.identity()) ||
+      (use.inspected_sequence != 0 && use.inspected_sequence != device.disk_sequence());
+  if (other) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": another device is there than the one that was inspected: '",
+                     device.identity(), "' (attachment ", device.disk_sequence(), "), not '",
+                     use.inspected_identity, "' (attachment ", use.inspected_sequence, ")"));
+  }
+  if (!use.write) return absl::OkStatus();
+  if (device.read_only()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": the device is read-only"));
+  }
+  const std::string in_use = UseOf(device.name());
+  if (!in_use.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": ", in_use, "; a device in use is never written"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Guard::CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device,
+                               const DeviceUse& use) const {
+  const auto signature = SignatureOf(fd, path);
+  if (!signature.ok()) return signature.status();
+  if (signature->empty()) return absl::OkStatus();
+  const std::string& id = device.identity();
+  if (id.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": carries ", *signature, " and has no identity by which to declare it expendable"));
+  }
+  if (IsExpendable(id, use.expendable)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, ": carries ", *signature, "; to overwrite it, name '", id,
+      "' under the job's `expendable`", Contains(use.expendable, id) ? " (done)" : "",
+      " and in the worker's --allow-expendable", Contains(allow_expendable_, id) ? " (done)" : ""));
+}
+
+absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const DeviceUse& use,
+                                                   std::vector<v1::Place>* places) const {
+  struct Found {
+    v1::BlockDevice device;
+    std::vector<v1::Place> places;
+  };
+  auto found = std::make_shared<Found>();
+  // A copy of all that it uses: it may outlive this call, and this object.
+  const absl::Status status =
+      WithinLimit(path, limits::kProbeNs, [guard = *this, path, use, found]() -> absl::Status {
+        const auto look = LookAt(path);
+        if (!look.ok()) return look.status();
+        // Nothing is opened, not even to be looked at, before its name is known to be allowed.
+        if (!guard.IsNamed(look->real_path, IdentityOfNumber(look->number))) {
+          return guard.NotAllowed(path);
+        }
+        const FileDescriptor fd = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+        if (!fd.valid()) return common::ErrnoStatus(errno, path);
+        auto device = DescribeBlockDevice(look->number, fd.get());
+        if (!device.ok()) return device.status();
+        if (absl::Status allowed = guard.CheckAllowed(path, *look, *device); !allowed.ok()) {
+          return allowed;
+        }
+        found->device = *device;
+        found->places = DevicePlaces(look->number, fd.get());
+        if (absl::Status facts = guard.CheckFacts(path, *device, use); !facts.ok()) return facts;
+        if (!use.write) return absl::OkStatus();
+        const FileDescriptor claim = Claim(look->fd);
+        if (!claim.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
+        return guard.CheckBlank(path, claim.get(), *device, use);
+      });
+  if (absl::IsDeadlineExceeded(status)) return status;
+  if (places != nullptr) *places = found->places;
+  if (!status.ok()) return status;
+  return found->device;
+}
+
+absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, const DeviceUse& use,
+                                                      int flags, DeviceHolds* holds) const {
+  const auto look = LookAt(path);
+  if (!look.ok()) return look.status();
+  if (!IsNamed(look->real_path, IdentityOfNumber(look->number))) return NotAllowed(path);
+  OpenedDevice opened;
+  // Reading first: what is held and checked is what is opened for the load afterwards.
+  const FileDescriptor reading = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+  if (!reading.valid()) return common::ErrnoStatus(errno, path);
+  if (use.write && use.held_by_peer) holds->Watch(look->fd, look->number, path);
+  if (use.write && !use.held_by_peer) {
+    if (absl::Status held = holds->Hold(look->fd, look->number, path); !held.ok()) return held;
+  }
+  auto device = DescribeBlockDevice(look->number, reading.get());
+  if (!device.ok()) return device.status();
+  if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
+  if (absl::Status facts = CheckFacts(path, *device, use); !facts.ok()) return facts;
+  if (use.write) {
+    if (absl::Status blank = CheckBlank(path, reading.get(), *device, use); !blank.ok()) {
+      return blank;
+    }
+  }
+  opened.fd = Reopen(look->fd, flags);
+  if (!opened.fd.valid()) return common::ErrnoStatus(errno, path);
+  const auto again = DescribeBlockDevice(look->number, opened.fd.get());
+  if (!again.ok() || again->identity() != device->identity() ||
+      again->disk_sequence() != device->disk_sequence()) {
+    return absl::AbortedError(
+        absl::StrCat(path, ": another device appeared there while it was opened"));
+  }
+  opened.facts = *device;
+  opened.places = DevicePlaces(look->number, opened.fd.get());
+  return opened;
+}
+
+bool Guard::IsExpendable(const std::string& name, const std::vector<std::string>& by_job) const {
+  return Contains(by_job, name) && Contains(allow_expendable_, name);
+}
+
+bool Guard::IsExpendableFile(const FileDescriptor& fd,
+                             const std::vector<std::string>& by_job) const {
+  char real[PATH_MAX] = {};
+  return readlink(absl::StrCat("/proc/self/fd/", fd.get()).c_str(), real, sizeof real - 1) > 0 &&
+         IsExpendable(real, by_job);
+}
+
+bool Guard::Allows(const v1::BlockDevice& device) const {
+  Look look;
+  look.real_path = device.path();
+  return CheckAllowed(device.path(), look, device).ok();
+}
+
+absl::StatusOr<std::string> Guard::WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const {
+  auto found = std::make_shared<std::string>();
+  const absl::Status status =
+      WithinLimit(device.path(), limit_ns, [path = device.path(), found]() -> absl::Status {
+        const auto look = LookAt(path);
+        if (!look.ok()) return look.status();
+        // Held by somebody: a load, which reads of ours would disturb, or another program.
+        FileDescriptor claim = Reopen(look->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
+        if (!claim.valid() && errno == EBUSY) {
+          *found = "a hold by another program, or by a load that is running";
+          return absl::OkStatus();
+        }
+        if (!claim.valid()) return common::ErrnoStatus(errno, path);
+        // Not for as long as the reads may take: others may want to mount it, or to arm.
+        claim = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+        if (!claim.valid()) return common::ErrnoStatus(errno, path);
+        auto signature = SignatureOf(claim.get(), path);
+        if (!signature.ok()) return signature.status();
+        *found = *std::move(signature);
+        return absl::OkStatus();
+      });
+  if (!status.ok()) return status;
+  return *found;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,36 @@
+#include "worker/load/block_content.h"
+
+namespace lockstep::worker {
+
+void BlockContent::Prepare(const IoBuffers& buffers, uint32_t first, uint32_t depth) {
+  if (options_.zeros) return;
+  for (uint32_t i = 0; i < depth; ++i) {
+    FillContent(buffers.at(first + i), buffers.bytes_each(), options_.compressed_ratio,
+                common::DeriveSeed(seed_, 1000 + i));
+  }
+  fresh_ = options_.fresh;
+  stamps_ = !fresh_;
+  if (extra_buffers() == 0) return;
+  duplicates_ = first + depth;
+  duplicate_below_ = options_.duplicate_ratio >= 1
+                         ? ~uint64_t{0}
+                         : static_cast<uint64_t>(options_.duplicate_ratio * 18446744073709551616.0);
+  // The same for all threads and workers: a copy is one wherever it is written.
+  for (uint32_t i = 0; i < kDuplicateBlocks; ++i) {
+    FillContent(buffers.at(duplicates_ + i), buffers.bytes_each(), options_.compressed_ratio, i);
+  }
+}
+
+void BlockContent::Fill(const IoBuffers& buffers, uint64_t number, IoRequest* request) {
+  char* block = buffers.at(request->buffer);
+  if (duplicate_below_ != 0 && random_.Next() < duplicate_below_) {
+    request->buffer = duplicates_ + static_cast<uint32_t>(random_.Below(kDuplicateBlocks));
+  } else if (stamps_) {
+    StampContent(block, request->length, request->offset, number);
+  } else if (fresh_) {
+    FillContent(block, request->length, options_.compressed_ratio,
+                common::DeriveSeed(seed_, number + (uint64_t{1} << 32)));
+  }
+}
+
+}  // namespace lockstep::worker

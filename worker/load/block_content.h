@@ -1,0 +1,45 @@
+#pragma once
+
+#include <cstdint>
+
+#include "common/ids.h"
+#include "worker/engine/buffers.h"
+#include "worker/engine/io_engine.h"
+#include "worker/workload/content.h"
+#include "worker/workload/random.h"
+
+namespace lockstep::worker {
+
+// What one thread writes where blocks are not verified. Buffers hold content that is made once; a
+// write stamps its own, takes that of a copy, or makes new content, as the options say. Not
+// thread-safe.
+class BlockContent {
+ public:
+  BlockContent(const ContentOptions& options, uint64_t seed)
+      : options_(options), seed_(seed), random_(common::DeriveSeed(seed, 1)) {}
+
+  // How many buffers it needs beside one for each write.
+  uint32_t extra_buffers() const {
+    return !options_.zeros && options_.duplicate_ratio > 0 ? kDuplicateBlocks : 0;
+  }
+  // Fills the buffers [first, first + depth) of writes, and the extra ones after them.
+  void Prepare(const IoBuffers& buffers, uint32_t first, uint32_t depth);
+  // A write of these buffers, the thread's `number`-th: may choose another buffer.
+  void Fill(const IoBuffers& buffers, uint64_t number, IoRequest* request);
+  // Whether that takes so long that it must not count as service time.
+  bool is_slow() const { return fresh_; }
+  // Whether Fill() only stamps, or does nothing.
+  bool is_plain() const { return !fresh_ && duplicate_below_ == 0; }
+  bool stamps() const { return stamps_; }
+
+ private:
+  const ContentOptions options_;
+  const uint64_t seed_;
+  Random random_;
+  uint32_t duplicates_ = 0;       // the first buffer of kDuplicateBlocks
+  uint64_t duplicate_below_ = 0;  // a draw below this takes one of them
+  bool stamps_ = false;
+  bool fresh_ = false;
+};
+
+}  // namespace lockstep::worker

@@ -1,0 +1,97 @@
+// I/Os that fail, and I/Os that do not come back.
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "worker/load/io_thread.h"
+
+namespace lockstep::worker {
+namespace {
+
+// An I/O that the kernel asks to repeat is repeated so often, then it has failed.
+constexpr uint32_t kRetryLimit = 100;
+
+const char* Verb(IoKind kind) {
+  switch (kind) {
+    case IoKind::kRead:
+      return "read";
+    case IoKind::kWrite:
+      return "write";
+    case IoKind::kTrim:
+      return "trim";
+    case IoKind::kSync:
+      return "sync";
+  }
+  return "I/O";
+}
+
+}  // namespace
+
+std::string IoThread::Describe(const IoRequest& request) const {
+  if (request.kind == IoKind::kSync) return absl::StrCat("sync of ", setup_.paths[request.file]);
+  return absl::StrCat(Verb(request.kind), " of ", request.length, " bytes at offset ",
+                      request.offset, " of ", setup_.paths[request.file]);
+}
+
+// False when the I/O is to be repeated.
+bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
+  const IoRequest& request = slot->request;
+  ErrorConsequence consequence = error == 0 ? ErrorConsequence::kCount : ConsequenceOf(error);
+  if (consequence == ErrorConsequence::kRetry) {
+    ++outcome_.retries;
+    if (++slot->retries <= kRetryLimit && now_ns <= timeline_->load_end_ns() + setup_.drain_ns) {
+      return false;
+    }
+    consequence = ErrorConsequence::kCount;
+  }
+  recorder_.RecordError(request.kind);
+  ++errors_;
+  const bool first = outcome_.first_error.empty();
+  const bool over_limit = setup_.error_limit != 0 && errors_ >= setup_.error_limit;
+  const bool stop =
+      (consequence == ErrorConsequence::kStop || over_limit) && outcome_.fatal.empty();
+  if (first || stop) {
+    const std::string words =
+        absl::StrCat(Describe(request), ": ",
+                     error == 0 ? "0 bytes: the target ends before this offset" : strerror(error));
+    if (first) outcome_.first_error = words;
+    if (stop) failed_.store(true, std::memory_order_release);
+    if (stop) {
+      outcome_.fatal =
+          consequence == ErrorConsequence::kStop
+              ? words
+              : absl::StrCat(errors_,
+                             " failed I/Os, the workload's error_limit; the last: ", words);
+    }
+  }
+  if (checks_.writes() && request.kind == IoKind::kWrite) {
+    checks_.EndWrite(request.file, request.offset, slot->ticket, false);
+  }
+  return true;
+}
+
+std::optional<IoThread::InFlight> IoThread::OldestInFlight(int64_t now_ns, int64_t limit_ns) const {
+  const Slot* oldest = nullptr;
+  int64_t since = now_ns - limit_ns;
+  for (const Slot& slot : slots_) {
+    const int64_t submitted = slot.submitted_ns.load(std::memory_order_acquire);
+    if (submitted == 0 || submitted > since) continue;
+    since = submitted;
+    oldest = &slot;
+  }
+  if (oldest == nullptr) return std::nullopt;
+  const InFlight found = {Describe(oldest->request), setup_.paths[oldest->request.file],
+                          now_ns - since};
+  // It may have completed meanwhile, and the slot be another I/O's.
+  if (oldest->submitted_ns.load(std::memory_order_acquire) != since) return std::nullopt;
+  return found;
+}
+
+void IoThread::GiveUpStuck(int64_t now_ns) {
+  outcome_.stuck = true;
+  const auto oldest = OldestInFlight(now_ns, 0);
+  outcome_.fatal = absl::StrCat(in_flight_, " I/Os did not complete within the drain deadline",
+                                oldest ? absl::StrCat("; the oldest: ", oldest->what) : "");
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,36 @@
+#include "worker/load/start_gate.h"
+
+namespace lockstep::worker {
+
+bool StartGate::MayStart(int64_t now_ns, int64_t* intended_ns) {
+  waits_ = Waits::kThink;
+  wake_ns_ = pause_until_ns_;
+  if (wake_ns_ > now_ns) return false;
+  waits_ = Waits::kRate;
+  if (schedule_) {
+    const int64_t due = schedule_->next_ns();
+    wake_ns_ = due == Schedule::kNever ? due : go_ns_ + due;
+    if (wake_ns_ > now_ns) return false;
+    *intended_ns = wake_ns_;
+    longest_backlog_ns_ = std::max(longest_backlog_ns_, now_ns - wake_ns_);
+  } else if (pacer_.active()) {
+    wake_ns_ = pacer_.next_ns();
+    if (wake_ns_ > now_ns) return false;
+  }
+  waits_ = Waits::kNothing;
+  return true;
+}
+
+// Drawing each of them one by one could take long; their expected number is as good.
+StartGate::Backlog StartGate::BacklogAt(int64_t load_end_ns, bool exhausted) const {
+  Backlog backlog;
+  backlog.longest_ns = longest_backlog_ns_;
+  const int64_t end = load_end_ns - go_ns_;
+  if (!schedule_ || schedule_->next_ns() >= end || exhausted) return backlog;
+  backlog.unstarted = static_cast<uint64_t>(
+      std::max(1.0, schedule_->Expected(end) - schedule_->Expected(schedule_->next_ns())));
+  backlog.longest_ns = std::max(backlog.longest_ns, end - schedule_->next_ns());
+  return backlog;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "worker/workload/schedule.h"
+
+namespace lockstep::worker {
+
+// When one thread's next I/O may start, beside there being a free slot: its pauses, its schedule
+// (open loop), its brakes. Instants are of the monotonic clock, nanoseconds. Not thread-safe.
+class StartGate {
+ public:
+  enum class Waits { kNothing, kThink, kRate };
+  struct Options {
+    std::optional<Schedule::Options> open_loop;
+    double max_iops = 0;  // 0 is no limit, as the next
+    double max_bytes_per_second = 0;
+    int64_t think_ns = 0;  // pause after think_every I/Os
+    uint32_t think_every = 1;
+  };
+  explicit StartGate(const Options& options)
+      : options_(options), pacer_(options.max_iops, options.max_bytes_per_second) {
+    if (options.open_loop) schedule_.emplace(*options.open_loop);
+    open_ = !schedule_ && !pacer_.active() && options.think_ns == 0;
+  }
+
+  void Begin(int64_t go_ns) {
+    go_ns_ = go_ns;
+    pacer_.Begin(go_ns);
+  }
+  // Nothing ever has to wait here.
+  bool open() const { return open_; }
+  bool has_schedule() const { return schedule_.has_value(); }
+  // Whether an I/O may start now; if so, when it was due.
+  bool MayStart(int64_t now_ns, int64_t* intended_ns);
+  // If not: what for, and until when.
+  Waits waits() const { return waits_; }
+  int64_t wake_ns() const { return wake_ns_; }
+
+  void Started(int64_t now_ns, uint32_t bytes) {
+    if (schedule_) schedule_->Advance();
+    if (pacer_.active()) pacer_.Started(now_ns, bytes);
+  }
+  // An I/O that is no sync has completed.
+  void Completed(int64_t now_ns) {
+    if (options_.think_ns == 0 || ++since_pause_ < options_.think_every) return;
+    since_pause_ = 0;
+    pause_until_ns_ = now_ns + options_.think_ns;
+  }
+  // The workload asks for a pause after one I/O.
+  void Pause(int64_t until_ns) {
+    open_ = false;
+    pause_until_ns_ = std::max(pause_until_ns_, until_ns);
+  }
+
+  struct Backlog {
+    uint64_t unstarted = 0;  // due before the load's end, and never started
+    int64_t longest_ns = 0;  // the longest that one has waited for its start
+  };
+  // `exhausted`: there was nothing left to start.
+  Backlog BacklogAt(int64_t load_end_ns, bool exhausted) const;
+
+ private:
+  const Options options_;
+  std::optional<Schedule> schedule_;
+  Pacer pacer_;
+  bool open_ = true;
+  int64_t go_ns_ = 0;
+  int64_t pause_until_ns_ = 0;
+  uint32_t since_pause_ = 0;
+  Waits waits_ = Waits::kNothing;
+  int64_t wake_ns_ = 0;
+  int64_t longest_backlog_ns_ = 0;
+};
+
+}  // namespace lockstep::worker

@@ -1,0 +1,47 @@
+#include "worker/load/sync_queue.h"
+
+#include <algorithm>
+
+namespace lockstep::worker {
+
+uint16_t SyncQueue::Take() {
+  const uint16_t file = ring_[begin_];
+  begin_ = (begin_ + 1) % ring_.size();
+  queued_[file] = 0;
+  return file;
+}
+
+void SyncQueue::Completed(const IoRequest& request) {
+  ++ios_since_;
+  if (request.kind != IoKind::kRead) {
+    dirty_[request.file] = 1;
+    any_dirty_ = true;
+    ++writes_since_;
+  }
+  const bool by_writes = rule_.every_writes != 0 && writes_since_ >= rule_.every_writes;
+  const bool by_ios = rule_.every_ios != 0 && any_dirty_ && ios_since_ >= rule_.every_ios;
+  if (!by_writes && !by_ios) return;
+  writes_since_ = ios_since_ = 0;
+  if (rule_.all_files) return QueueAll(false);
+  const auto written = std::find(dirty_.begin(), dirty_.end(), 1) - dirty_.begin();
+  Queue(request.kind != IoKind::kRead ? request.file : static_cast<uint16_t>(written));
+  any_dirty_ = std::find(dirty_.begin(), dirty_.end(), 1) != dirty_.end();
+}
+
+// One that is queued and not yet submitted covers this write as well.
+void SyncQueue::Queue(uint16_t file) {
+  dirty_[file] = 0;
+  if (queued_[file] != 0) return;
+  queued_[file] = 1;
+  ring_[end_] = file;
+  end_ = (end_ + 1) % ring_.size();
+}
+
+void SyncQueue::QueueAll(bool only_dirty) {
+  for (size_t file = 0; file < dirty_.size(); ++file) {
+    if (!only_dirty || dirty_[file] != 0) Queue(static_cast<uint16_t>(file));
+  }
+  any_dirty_ = false;
+}
+
+}  // namespace lockstep::worker

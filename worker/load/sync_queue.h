@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "worker/engine/io_engine.h"
+
+namespace lockstep::worker {
+
+// When written data is made durable: a sync follows the completion of the writes that it is for.
+// Writes that complete together share one.
+struct SyncRule {
+  SyncMode mode = SyncMode::kFsync;
+  uint32_t every_writes = 0;  // 0: never
+  uint32_t every_ios = 0;     // 0: never; counts reads too, when anything was written
+  bool all_files = false;     // else the one written last
+  bool at_end = false;
+  bool any() const { return every_writes != 0 || every_ios != 0 || at_end; }
+};
+
+// The files that one thread is to sync, in order. Not thread-safe; allocates nothing after it was
+// made.
+class SyncQueue {
+ public:
+  SyncQueue(const SyncRule& rule, size_t files)
+      : rule_(rule), ring_(files + 1), dirty_(files), queued_(files) {}
+
+  const SyncRule& rule() const { return rule_; }
+  bool empty() const { return begin_ == end_; }
+  // The file that is synced next.
+  uint16_t Take();
+  // What this completed I/O means for the syncs that are due after it.
+  void Completed(const IoRequest& request);
+  // Every file that was written since its last sync was queued.
+  void QueueWritten() { QueueAll(true); }
+  // Whether one sync makes all earlier writes of the thread durable.
+  bool covers_all() const { return dirty_.size() == 1 && rule_.mode != SyncMode::kSyncFileRange; }
+
+ private:
+  void Queue(uint16_t file);
+  void QueueAll(bool only_dirty);
+
+  const SyncRule rule_;
+  std::vector<uint16_t> ring_;  // files to be synced
+  size_t begin_ = 0, end_ = 0;
+  std::vector<uint8_t> dirty_;   // by file: written since its last sync was queued
+  std::vector<uint8_t> queued_;  // by file: in the ring
+  bool any_dirty_ = false;
+  uint32_t writes_since_ = 0;
+  uint32_t ios_since_ = 0;
+};
+
+}  // namespace lockstep::worker
