@@ -122,6 +122,18 @@ absl::StatusOr<controller::Listener::Options> ListenerOptions(const Flags& flags
                                        flags.http_names};
 }
 
+// Waits until this controller is the active one, and takes over. CANCELLED when a signal came.
+absl::StatusOr<std::unique_ptr<controller::Controller>> Lead(const Flags& flags,
+                                                             const std::string& self,
+                                                             controller::OpenedStore* opened,
+                                                             controller::Election* election) {
+  if (absl::Status status = election->BecomeActive(); !status.ok()) return status;
+  return controller::Controller::Start(
+      {self, flags.state_directory, static_cast<int64_t>(flags.lease_seconds * 1e9),
+       static_cast<uint64_t>(flags.spool_mib * 1048576)},
+      opened, election, &common::SystemClock());
+}
+
 // From the open store to the signal that ends it.
 int Serve(const Flags& flags, controller::OpenedStore opened, const sigset_t& signals) {
   char host[256] = {};
@@ -130,22 +142,16 @@ int Serve(const Flags& flags, controller::OpenedStore opened, const sigset_t& si
   const auto listening = ListenerOptions(flags);
   if (!listening.ok()) return Fail(listening.status());
   controller::Election election(opened.conninfo, self, opened.store.get(), signals);
-  absl::Status status = election.BecomeActive();
-  absl::StatusOr<std::unique_ptr<controller::Controller>> active = status;
-  if (status.ok()) {
-    active = controller::Controller::Start(
-        {self, flags.state_directory, static_cast<int64_t>(flags.lease_seconds * 1e9),
-         static_cast<uint64_t>(flags.spool_mib * 1048576)},
-        &opened, &election, &common::SystemClock());
-  }
+  auto active = Lead(flags, self, &opened, &election);
   if (absl::IsCancelled(active.status())) return 0;
   if (!active.ok()) return Fail(active.status());
   auto listener = controller::Listener::Start(*listening, (*active)->parts());
   if (!listener.ok()) return Fail(listener.status());
   spdlog::info("store: {} (epoch {})", opened.store->Describe(), (*active)->epoch());
   if (!flags.ready_file.empty()) {
-    status = common::WriteFileAtomically(flags.ready_file, (*listener)->addresses());
-    if (!status.ok()) return Fail(status);
+    const absl::Status written =
+        common::WriteFileAtomically(flags.ready_file, (*listener)->addresses());
+    if (!written.ok()) return Fail(written);
   }
   const timespec pause{0, 300000000};
   for (int look = 1; sigtimedwait(&signals, nullptr, &pause) < 0; ++look) {
