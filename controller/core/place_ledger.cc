@@ -52,7 +52,7 @@ PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::ve
       }
       const auto lost = lost_.find(holder);
       if (over_.count(holder.first) == 0 || lost == lost_.end() ||
-          !guards_.Pass(common::Guard::kPlacesHeld, lost->second <= now_ns)) {
+          !safeguards_.Pass(common::Safeguard::kPlacesHeld, lost->second <= now_ns)) {
         return {holder.first, holder.second, i};
       }
       free.insert(holder);

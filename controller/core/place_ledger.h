@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/guards.h"
+#include "common/safeguards.h"
 
 namespace lockstep::controller {
 
@@ -25,7 +25,7 @@ struct Place {
 // controller's monotonic clock, nanoseconds.
 class PlaceLedger {
  public:
-  explicit PlaceLedger(common::Guards guards = {}) : guards_(guards) {}
+  explicit PlaceLedger(common::Safeguards safeguards = {}) : safeguards_(safeguards) {}
 
   // May be called again for the same run and worker: it holds these places too.
   void Hold(const std::string& run_id, const std::string& worker_id,
@@ -49,7 +49,7 @@ class PlaceLedger {
 
  private:
   using Holder = std::pair<std::string, std::string>;  // run and worker
-  common::Guards guards_;
+  common::Safeguards safeguards_;
   std::map<Holder, std::vector<Place>> places_;  // by thing, then begin
   // All of them in one list, by thing, so that a look costs what is looked for; made anew when what
   // is held has changed.

@@ -6,14 +6,14 @@
 
 namespace lockstep::controller {
 
-using common::Guard;
+using common::Safeguard;
 
-RunMachine::RunMachine(RunPlan plan, common::Guards guards)
-    : RunMachine(std::move(plan), ResumePoint(), guards) {}
+RunMachine::RunMachine(RunPlan plan, common::Safeguards safeguards)
+    : RunMachine(std::move(plan), ResumePoint(), safeguards) {}
 
-RunMachine::RunMachine(RunPlan plan, ResumePoint from, common::Guards guards)
+RunMachine::RunMachine(RunPlan plan, ResumePoint from, common::Safeguards safeguards)
     : plan_(std::move(plan)),
-      guards_(guards),
+      safeguards_(safeguards),
       from_(std::move(from)),
       phase_(from_.phase),
       attempt_(from_.attempt),
@@ -162,7 +162,7 @@ void RunMachine::On(const event::Armed& e) {
 
 void RunMachine::CheckArmed() {
   if (stage_ != Stage::kArming || members_.empty() || armed_.empty() ||
-      !guards_.Pass(Guard::kAllArmed, armed_ == members_)) {
+      !safeguards_.Pass(Safeguard::kAllArmed, armed_ == members_)) {
     return;
   }
   stage_ = Stage::kCommitting;
@@ -393,7 +393,7 @@ void RunMachine::RepeatAttempt(const std::string& reason) {
 }
 
 void RunMachine::On(const event::Deadline& e) {
-  if (!guards_.Pass(Guard::kCurrentDeadline, e.token == token_)) return;
+  if (!safeguards_.Pass(Safeguard::kCurrentDeadline, e.token == token_)) return;
   if (stage_ == Stage::kRejoining) {
     written_off_ = lost_;
     if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) {
@@ -454,7 +454,8 @@ void RunMachine::CheckComplete() {
     return;
   }
   const bool some_answered = outstanding_.size() < members_.size() && stage_ == Stage::kRunning;
-  if (!outstanding_.empty() && (!some_answered || !guards_.Pass(Guard::kAllAnswered, false))) {
+  if (!outstanding_.empty() &&
+      (!some_answered || !safeguards_.Pass(Safeguard::kAllAnswered, false))) {
     return;
   }
   if (AwaitsIdle()) return;

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "common/guards.h"
+#include "common/safeguards.h"
 
 namespace lockstep::controller {
 
@@ -239,9 +239,9 @@ using Action =
 
 class RunMachine {
  public:
-  explicit RunMachine(RunPlan plan, common::Guards guards = {});
+  explicit RunMachine(RunPlan plan, common::Safeguards safeguards = {});
   // Goes on, at Begin, with a run that another controller began.
-  RunMachine(RunPlan plan, ResumePoint from, common::Guards guards = {});
+  RunMachine(RunPlan plan, ResumePoint from, common::Safeguards safeguards = {});
 
   std::vector<Action> Handle(const Event& event);
 
@@ -331,7 +331,7 @@ class RunMachine {
   }
 
   const RunPlan plan_;
-  const common::Guards guards_;
+  const common::Safeguards safeguards_;
   const ResumePoint from_;
   Stage stage_ = Stage::kIdle;
   uint32_t phase_ = 0;

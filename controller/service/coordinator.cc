@@ -16,7 +16,7 @@ Coordinator::Coordinator(Options options)
       queue_(options_.working),
       inspections_(options_.loop),
       devices_(options_.loop),
-      holds_(options_.store, options_.clock, options_.loop, options_.guards,
+      holds_(options_.store, options_.clock, options_.loop, options_.safeguards,
              [this] { Post([this] { Schedule(); }); }),
       admission_({options_.store, options_.watchers, options_.clock, options_.loop,
                   options_.store_place, options_.working},
@@ -405,7 +405,7 @@ ActorServices Coordinator::Services(const std::string& run_id) {
   services.watchers = options_.watchers;
   services.clock = options_.clock;
   services.loop = options_.loop;
-  services.guards = options_.guards;
+  services.safeguards = options_.safeguards;
   services.working = [working = options_.working, run_id] { return working(run_id); };
   services.laid_out = [this, run_id] { holds_.SettleSpace(run_id); };
   services.lost = [this, run_id](const std::string& worker_id, int64_t hold_ns) {

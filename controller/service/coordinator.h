@@ -28,7 +28,7 @@ class Coordinator {
     Watchers* watchers = nullptr;
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;
-    common::Guards guards = {};
+    common::Safeguards safeguards = {};
     StorePlace store_place = {};  // of an embedded store
     // Marks a run as being worked on while what is returned lives (crash_marks.h).
     std::function<std::shared_ptr<void>(const std::string& run_id)> working =

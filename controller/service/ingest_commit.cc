@@ -9,7 +9,7 @@
 namespace lockstep::controller {
 namespace {
 
-using common::Guard;
+using common::Safeguard;
 
 constexpr size_t kGroup = 512;  // batches to a transaction
 constexpr size_t kGroupBytes = 16 << 20;
@@ -179,8 +179,9 @@ absl::Status IngestPipeline::SpoolQueue() {
       v1::DeliveryAck ack;
       *ack.mutable_phase() = batch.phase;
       ack.set_spooled(feed->spooled);
-      ack.set_committed(options_.guards.Pass(Guard::kCommittedAck, false) ? feed->spooled
-                                                                          : feed->committed);
+      ack.set_committed(options_.safeguards.Pass(Safeguard::kCommittedAck, false)
+                            ? feed->spooled
+                            : feed->committed);
       feed->acknowledge(ack);
     }
   }
@@ -251,7 +252,7 @@ absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
 // OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED
 // when this controller was replaced. `unsure`: some may be stored already.
 absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, bool unsure) {
-  const bool ask = unsure && !options_.guards.Pass(Guard::kAskCursor, false);
+  const bool ask = unsure && !options_.safeguards.Pass(Safeguard::kAskCursor, false);
   if (ask) {
     if (absl::Status status = Trim(&group); !status.ok()) return status;
   }

@@ -188,7 +188,7 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     taken.worker_index = feed.worker_index;
     taken.first_sequence = feed.received;
     taken.go_wall_ns = phase.go_wall_ns;
-    const uint64_t known = options_.guards.Pass(common::Guard::kInSequence, false)
+    const uint64_t known = options_.safeguards.Pass(common::Safeguard::kInSequence, false)
                                ? 0
                                : feed.received - batch.first_sequence();
     for (int i = static_cast<int>(std::min<uint64_t>(known, batch.items_size()));

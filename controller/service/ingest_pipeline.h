@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "common/clock.h"
-#include "common/guards.h"
+#include "common/safeguards.h"
 #include "controller/analysis/live_phase.h"
 #include "proto/controller.pb.h"
 #include "proto/worker.pb.h"
@@ -40,7 +40,7 @@ class IngestPipeline {
     storage::Store* store = nullptr;  // outlives this, as do the next two
     storage::Spool* spool = nullptr;
     const common::Clock* clock = nullptr;
-    common::Guards guards = {};
+    common::Safeguards safeguards = {};
     // Another controller has replaced this one.
     std::function<void(const std::string&)> fenced = [](const std::string&) {};
     // The store went away (with the reason) or came back; the spool is full, so that samples stay

@@ -28,7 +28,7 @@ RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices servi
       services_(std::move(services)),
       ended_(std::move(ended)),
       phases_(static_cast<uint32_t>(WithoutCurves(run_.job).phases_size())),
-      machine_(PlanOf(run_), point, services_.guards) {
+      machine_(PlanOf(run_), point, services_.safeguards) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
 }
 

@@ -26,7 +26,7 @@ struct ActorServices {
   Watchers* watchers;
   const common::Clock* clock;
   Loop* loop;
-  common::Guards guards;
+  common::Safeguards safeguards;
   // The worker was given up in this run: for so long it may still be doing I/O, nanoseconds.
   std::function<void(const std::string& worker_id, int64_t hold_ns)> lost;
   // No phase that lays out files is left.

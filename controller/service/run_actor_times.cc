@@ -76,7 +76,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
             self->Handle(event::GoCommitted{});
           });
   // Without this guard it is sent before it is known to be on disk.
-  if (services_.guards.Pass(common::Guard::kGoOnDisk, false)) Handle(event::GoCommitted{});
+  if (services_.safeguards.Pass(common::Safeguard::kGoOnDisk, false)) Handle(event::GoCommitted{});
 }
 
 // The first interval whose end every worker can hear of before it comes.

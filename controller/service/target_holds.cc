@@ -32,8 +32,8 @@ Written WrittenPlaces(const v1::JobSpec& job, const v1::Inspection& inspection) 
 }  // namespace
 
 TargetHolds::TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop,
-                         common::Guards guards, std::function<void()> freed)
-    : store_(store), clock_(clock), loop_(loop), freed_(std::move(freed)), places_(guards) {}
+                         common::Safeguards safeguards, std::function<void()> freed)
+    : store_(store), clock_(clock), loop_(loop), freed_(std::move(freed)), places_(safeguards) {}
 
 std::optional<TargetHolds::Conflict> TargetHolds::FindWritten(
     const std::string& run_id, const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {

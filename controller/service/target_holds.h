@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "common/guards.h"
+#include "common/safeguards.h"
 #include "controller/core/place_ledger.h"
 #include "controller/core/space_ledger.h"
 #include "controller/plan/selection.h"
@@ -23,8 +23,8 @@ namespace lockstep::controller {
 class TargetHolds {
  public:
   // `freed` is called when something has become free. The pointers outlive this.
-  TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop, common::Guards guards,
-              std::function<void()> freed);
+  TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop,
+              common::Safeguards safeguards, std::function<void()> freed);
 
   // What keeps a job from these workers, for now.
   struct Conflict {

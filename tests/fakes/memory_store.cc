@@ -15,7 +15,7 @@ absl::Status MemoryStore::Change(const std::function<absl::Status()>& body) {
   const Fate fate = fate_(true);
   if (fate == Fate::kAway) return absl::UnavailableError("the database is away");
   std::lock_guard<std::mutex> lock(db_->mutex);
-  if (epoch_ != 0 && !guards_.Pass(common::Guard::kEpochFence, db_->epoch == epoch_)) {
+  if (epoch_ != 0 && !safeguards_.Pass(common::Safeguard::kEpochFence, db_->epoch == epoch_)) {
     return absl::AbortedError(
         absl::StrCat("this controller (epoch ", epoch_, ") was replaced by epoch ", db_->epoch));
   }

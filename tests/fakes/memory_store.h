@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "common/guards.h"
+#include "common/safeguards.h"
 #include "storage/store.h"
 
 namespace lockstep::storage {
@@ -49,8 +49,8 @@ struct MemoryDatabase {
 class MemoryStore final : public Store {
  public:
   enum class Fate { kDone, kAway, kDoneButAnswerLost, kDoneLater };
-  explicit MemoryStore(MemoryDatabase* database, common::Guards guards = {})
-      : db_(database), guards_(guards) {}
+  explicit MemoryStore(MemoryDatabase* database, common::Safeguards safeguards = {})
+      : db_(database), safeguards_(safeguards) {}
   // Asked before each call; `changing` for those that change something.
   void set_fate(std::function<Fate(bool changing)> fate) { fate_ = std::move(fate); }
 
@@ -121,7 +121,7 @@ class MemoryStore final : public Store {
   absl::StatusOr<Phase*> FindPhase(const v1::PhaseId& id);
 
   MemoryDatabase* db_;
-  const common::Guards guards_;
+  const common::Safeguards safeguards_;
   std::function<Fate(bool)> fate_ = [](bool) { return Fate::kDone; };
   uint64_t epoch_ = 0;
   bool is_late_ = false;  // the change under way has the fate kDoneLater

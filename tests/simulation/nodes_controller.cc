@@ -209,7 +209,7 @@ void Controller::Do(int64_t after_ns, std::function<void()> call) {
 bool Controller::Start() {
   ++life_;
   paused_until_ = 0;
-  store_ = std::make_unique<storage::MemoryStore>(&world_->database(), world_->guards());
+  store_ = std::make_unique<storage::MemoryStore>(&world_->database(), world_->safeguards());
   store_->set_fate([this](bool changing) { return world_->StoreFate(place_, changing); });
   const auto epoch = store_->AcquireEpoch("simulated");
   if (!epoch.ok()) return false;
@@ -222,7 +222,7 @@ bool Controller::Start() {
   options.store = store_.get();
   options.spool = &world_->spools[place_];
   options.clock = clock_.get();
-  options.guards = world_->guards();
+  options.safeguards = world_->safeguards();
   options.fenced = [this](const std::string&) {
     world_->Note(absl::StrCat("controller ", place_, " is fenced by its samples"));
     world_->In(0, [this, life = life_] {
@@ -246,7 +246,7 @@ bool Controller::Start() {
     return false;
   }
   coordinator_ = std::make_unique<controller::Coordinator>(controller::Coordinator::Options{
-      store_.get(), &watchers_, clock_.get(), loop_.get(), world_->guards(), ""});
+      store_.get(), &watchers_, clock_.get(), loop_.get(), world_->safeguards(), ""});
   world_->Note(absl::StrCat("controller ", place_, " is active with epoch ", epoch_));
   coordinator_->Start(fleet_.get(), ingest_.get(), *std::move(inheritance));
   Do(kSecond, [this] { fleet_->Tick(); });

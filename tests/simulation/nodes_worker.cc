@@ -208,7 +208,7 @@ void Worker::Start() {
   ++life_;
   instance_ = world_->Uuid();
   paused_until_ = 0;
-  outbox_ = std::make_unique<worker::Outbox>(worker::Outbox::Limits(), world_->guards());
+  outbox_ = std::make_unique<worker::Outbox>(worker::Outbox::Limits(), world_->safeguards());
   executor_ = std::make_unique<Executor>(this);
   worker::Protocol::Ports ports;
   ports.executor = executor_.get();
@@ -231,7 +231,7 @@ void Worker::Start() {
     if (attached_) Send(message);
   };
   ports.now = [this] { return clock_->MonotonicNs(); };
-  ports.guards = world_->guards();
+  ports.safeguards = world_->safeguards();
   protocol_ = std::make_unique<worker::Protocol>(std::move(ports));
   connection_ = nullptr;
   attached_ = dialling_ = false;

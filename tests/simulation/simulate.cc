@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "CLI/CLI.hpp"
-#include "tests/simulation/guard_names.h"
+#include "tests/simulation/safeguard_names.h"
 #include "tests/simulation/world.h"
 
 namespace {
@@ -35,13 +35,13 @@ void Print(uint64_t seed, const simulation::Outcome& outcome, const std::string&
 }
 
 // A share of the seeds; the counts go to `out` as text. 1 when a violation was found.
-int RunShare(const Flags& flags, const common::Guards& guards, int share, int out) {
+int RunShare(const Flags& flags, const common::Safeguards& safeguards, int share, int out) {
   std::map<std::string, uint64_t> counts;
   int found = 0;
   for (uint64_t i = static_cast<uint64_t>(share); i < flags.seeds;
        i += static_cast<uint64_t>(flags.jobs)) {
     const uint64_t seed = flags.first + i;
-    const simulation::Outcome outcome = simulation::Simulate({seed, guards, false});
+    const simulation::Outcome outcome = simulation::Simulate({seed, safeguards, false});
     ++counts["seeds"];
     counts["events"] += outcome.events;
     for (const auto& [state, runs] : outcome.ended) {
@@ -73,24 +73,24 @@ int main(int argc, char** argv) {
   app.add_option("--first", flags.first, "The first of them")->capture_default_str();
   app.add_option("--seed", flags.seed, "One seed, with its whole history");
   app.add_option("--without", flags.without,
-                 "Leaves one guard out: a violation should be found then. Guards: " +
-                     simulation::GuardNames());
+                 "Leaves one safeguard out: a violation should be found then. Safeguards: " +
+                     simulation::SafeguardNames());
   app.add_option("--jobs", flags.jobs, "Processes")
       ->capture_default_str()
       ->check(CLI::Range(1, 256));
   app.add_option("--print", flags.print, "How many violating seeds each process shows")
       ->capture_default_str();
   CLI11_PARSE(app, argc, argv);
-  const auto guard = simulation::GuardOf(flags.without);
-  if (!guard) {
-    std::cerr << "no guard is named " << flags.without << "; there are " << simulation::GuardNames()
-              << "\n";
+  const auto safeguard = simulation::SafeguardOf(flags.without);
+  if (!safeguard) {
+    std::cerr << "no safeguard is named " << flags.without << "; there are "
+              << simulation::SafeguardNames() << "\n";
     return 2;
   }
-  const common::Guards guards = common::Guards::Without(*guard);
+  const common::Safeguards safeguards = common::Safeguards::Without(*safeguard);
   if (flags.seed >= 0) {
     const simulation::Outcome outcome =
-        simulation::Simulate({static_cast<uint64_t>(flags.seed), guards, true});
+        simulation::Simulate({static_cast<uint64_t>(flags.seed), safeguards, true});
     Print(static_cast<uint64_t>(flags.seed), outcome, flags.without);
     std::printf("history %016lx after %lu events\n", outcome.history, outcome.events);
     return outcome.violations.empty() ? 0 : 1;
@@ -101,7 +101,7 @@ int main(int argc, char** argv) {
   std::vector<pid_t> children;
   for (int share = 0; share < flags.jobs; ++share) {
     const pid_t child = fork();
-    if (child == 0) _exit(RunShare(flags, guards, share, pipes[1]));
+    if (child == 0) _exit(RunShare(flags, safeguards, share, pipes[1]));
     children.push_back(child);
   }
   close(pipes[1]);

@@ -1,7 +1,7 @@
 // A few hundred seeds in every test run; tools/simulate does as many as one likes.
 
 #include "gtest/gtest.h"
-#include "tests/simulation/guard_names.h"
+#include "tests/simulation/safeguard_names.h"
 #include "tests/simulation/world.h"
 
 namespace lockstep::simulation {
@@ -28,23 +28,23 @@ TEST(SimulationTest, TheSameSeedGivesTheSameHistory) {
   }
 }
 
-// Every guard is needed: without it some seed of the first ten thousand goes wrong.
-class GuardTest : public testing::TestWithParam<size_t> {};
+// Every safeguard is needed: without it some seed of the first ten thousand goes wrong.
+class SafeguardTest : public testing::TestWithParam<size_t> {};
 
-TEST_P(GuardTest, IsMissedWithinTenThousandSeeds) {
+TEST_P(SafeguardTest, IsMissedWithinTenThousandSeeds) {
   for (uint64_t seed = 1; seed <= 10000; ++seed) {
-    if (!Simulate({seed, common::Guards::Without(kGuards[GetParam()].guard), false})
+    if (!Simulate({seed, common::Safeguards::Without(kSafeguards[GetParam()].safeguard), false})
              .violations.empty()) {
       return;
     }
   }
-  ADD_FAILURE() << "a fleet without the guard " << kGuards[GetParam()].name
+  ADD_FAILURE() << "a fleet without the safeguard " << kSafeguards[GetParam()].name
                 << " does no wrong in 10,000 seeds";
 }
 
-INSTANTIATE_TEST_SUITE_P(EachGuard, GuardTest, testing::Range<size_t>(0, std::size(kGuards)),
-                         [](const auto& info) {
-                           std::string name = kGuards[info.param].name;
+INSTANTIATE_TEST_SUITE_P(EachSafeguard, SafeguardTest,
+                         testing::Range<size_t>(0, std::size(kSafeguards)), [](const auto& info) {
+                           std::string name = kSafeguards[info.param].name;
                            for (char& c : name) c = c == '-' ? '_' : c;
                            return name;
                          });

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/clock.h"
-#include "common/guards.h"
+#include "common/safeguards.h"
 #include "proto/worker.pb.h"
 #include "tests/fakes/memory_spool.h"
 #include "tests/fakes/memory_store.h"
@@ -46,7 +46,7 @@ class NodeClock final : public common::Clock {
 
 struct Settings {
   uint64_t seed = 1;
-  common::Guards guards;
+  common::Safeguards safeguards;
   bool print = false;  // the history, as it happens
 };
 
@@ -83,7 +83,7 @@ class World {
   // --- History and invariants. ---
   void Note(const std::string& text);
   void Violation(const std::string& text);
-  const common::Guards& guards() const { return settings_.guards; }
+  const common::Safeguards& safeguards() const { return settings_.safeguards; }
 
   // --- What nodes see. ---
   storage::MemoryDatabase& database() { return database_; }

@@ -17,8 +17,8 @@ constexpr size_t kBatchBytes = 60 * 1024;
 
 Outbox::Outbox() : Outbox(Limits()) {}
 
-Outbox::Outbox(Limits limits, common::Guards guards)
-    : limits_(std::move(limits)), guards_(guards) {}
+Outbox::Outbox(Limits limits, common::Safeguards safeguards)
+    : limits_(std::move(limits)), safeguards_(safeguards) {}
 
 Outbox::~Outbox() {
   if (file_.valid()) unlink(limits_.overflow_path.c_str());
@@ -139,7 +139,7 @@ std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
       }
       ++entry.sent;
     }
-    if (!guards_.Pass(common::Guard::kKeepUncommitted, false)) return batch;
+    if (!safeguards_.Pass(common::Safeguard::kKeepUncommitted, false)) return batch;
     while (!entry.slots.empty()) PopLocked(&entry);
     return batch;
   }

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/files.h"
-#include "common/guards.h"
+#include "common/safeguards.h"
 #include "proto/worker.pb.h"
 
 namespace lockstep::worker {
@@ -26,7 +26,7 @@ class Outbox {
     uint64_t overflow_bytes = uint64_t{4} << 30;
   };
   Outbox();
-  explicit Outbox(Limits limits, common::Guards guards = {});
+  explicit Outbox(Limits limits, common::Safeguards safeguards = {});
   ~Outbox();
 
   // Takes an item in any case: what was measured is not thrown away. False when the limits are
@@ -62,7 +62,7 @@ class Outbox {
   void PopLocked(Entry* entry);
 
   const Limits limits_;
-  const common::Guards guards_;
+  const common::Safeguards safeguards_;
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::list<Entry> entries_;

@@ -5,7 +5,7 @@
 
 namespace lockstep::worker {
 
-using common::Guard;
+using common::Safeguard;
 using Status = v1::WorkerStatus;
 
 namespace {
@@ -47,7 +47,7 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
   // Epochs of different stores do not compare.
   if (message.welcome().store_id() != store_id_) epoch_ = 0;
   store_id_ = message.welcome().store_id();
-  if (!ports_.guards.Pass(Guard::kEpochRefused, message.epoch() >= epoch_)) {
+  if (!ports_.safeguards.Pass(Safeguard::kEpochRefused, message.epoch() >= epoch_)) {
     return absl::UnavailableError(
         absl::StrCat("it (epoch ", message.epoch(), ") was replaced by one of epoch ", epoch_));
   }
@@ -58,7 +58,7 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
 void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_ns) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
-    if (!ports_.guards.Pass(Guard::kEpochRefused, message.epoch() >= epoch_)) {
+    if (!ports_.safeguards.Pass(Safeguard::kEpochRefused, message.epoch() >= epoch_)) {
       lock.unlock();
       return Event("warning", absl::StrCat("refused a command of the replaced controller of epoch ",
                                            message.epoch()));
@@ -139,7 +139,7 @@ void Protocol::Go(const v1::Go& go) {
       return;
     }
     late = load_ ? ports_.now() - go.at_ns() : 0;
-    if (ports_.guards.Pass(Guard::kGoInTime, late <= 0)) {
+    if (ports_.safeguards.Pass(Safeguard::kGoInTime, late <= 0)) {
       late = 0;
       status_.set_state(Status::RUNNING);
       since_ns_ = ports_.now();
@@ -194,9 +194,9 @@ void Protocol::Tick() {
     std::lock_guard<std::mutex> lock(mutex_);
     const bool waiting = status_.state() == Status::ARMING || status_.state() == Status::ARMED;
     unstarted = waiting && go_within_ns_ > 0 &&
-                !ports_.guards.Pass(Guard::kGoWithin, now - since_ns_ <= go_within_ns_);
+                !ports_.safeguards.Pass(Safeguard::kGoWithin, now - since_ns_ <= go_within_ns_);
     if (status_.state() == Status::RUNNING && hard_stop_ns_ > 0 && !hard_stopped_ &&
-        !ports_.guards.Pass(Guard::kHardStop, now < go_at_ns_ + hard_stop_ns_)) {
+        !ports_.safeguards.Pass(Safeguard::kHardStop, now < go_at_ns_ + hard_stop_ns_)) {
       hard_stopped_ = true;
       run_id = status_.phase().run_id();
       if (!load_) said = "the phase has reached its hard stop";

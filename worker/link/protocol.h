@@ -6,7 +6,7 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "common/guards.h"
+#include "common/safeguards.h"
 #include "proto/worker.pb.h"
 #include "worker/link/outbox.h"
 #include "worker/load/phase_executor.h"
@@ -30,7 +30,7 @@ class Protocol {
     std::function<void(const v1::ListDevices&)> list_devices = [](const v1::ListDevices&) {};
     // This worker's monotonic clock, nanoseconds.
     std::function<int64_t()> now;
-    common::Guards guards;
+    common::Safeguards safeguards;
   };
   explicit Protocol(Ports ports) : ports_(std::move(ports)) {}
 

@@ -110,15 +110,15 @@ class Preparation {
     }
     if (item.reuse) return absl::OkStatus();
     total_bytes_ += size_bytes;
-    for (uint64_t begin = 0; begin < size_bytes; begin += kPartBytes) {
-      parts_.push_back({&item, begin, std::min(kPartBytes, size_bytes - begin)});
-    }
-    item.parts_left = (size_bytes + kPartBytes - 1) / kPartBytes;
     return absl::OkStatus();
   }
 
   absl::StatusOr<PrepareResult> Run() {
     if (absl::Status status = CheckSpace(); !status.ok()) return status;
+    // Only what fits on a file system is divided: a size that nothing holds costs no memory.
+    for (Item& item : items_) {
+      if (!item.reuse) Divide(&item);
+    }
     std::vector<std::thread> threads;
     const size_t wanted = phase_.parallel() != 0 ? phase_.parallel() : kThreads;
     for (size_t i = 0; i < std::min(wanted, parts_.size()); ++i) {
@@ -148,6 +148,13 @@ class Preparation {
     uint64_t begin;
     uint64_t length;
   };
+
+  void Divide(Item* item) {
+    for (uint64_t begin = 0; begin < item->size_bytes; begin += kPartBytes) {
+      parts_.push_back({item, begin, std::min(kPartBytes, item->size_bytes - begin)});
+    }
+    item->parts_left = (item->size_bytes + kPartBytes - 1) / kPartBytes;
+  }
 
   bool Over() const { return stop_ || failed_; }
 

@@ -5,7 +5,7 @@ namespace lockstep::common {
 // The checks that keep a run sound, by name, so that the simulation can leave one out and show that
 // it is needed (docs/protocol.md says what each protects). Programs use a complete set, and have no
 // way to ask for another.
-enum class Guard {
+enum class Safeguard {
   kNone,
   // Controller, state machine.
   kAllArmed,         // go only when every member is armed
@@ -27,21 +27,23 @@ enum class Guard {
   kKeepUncommitted,  // samples are kept until they are committed
 };
 
-class Guards {
+class Safeguards {
  public:
   // All of them.
-  Guards() = default;
+  Safeguards() = default;
   // For simulations.
-  static Guards Without(Guard guard) {
-    Guards guards;
-    guards.removed_ = guard;
-    return guards;
+  static Safeguards Without(Safeguard safeguard) {
+    Safeguards safeguards;
+    safeguards.removed_ = safeguard;
+    return safeguards;
   }
-  // Whether `condition` holds, or the guard that asks for it was left out.
-  bool Pass(Guard guard, bool condition) const { return condition || removed_ == guard; }
+  // Whether `condition` holds, or the safeguard that asks for it was left out.
+  bool Pass(Safeguard safeguard, bool condition) const {
+    return condition || removed_ == safeguard;
+  }
 
  private:
-  Guard removed_ = Guard::kNone;
+  Safeguard removed_ = Safeguard::kNone;
 };
 
 }  // namespace lockstep::common
