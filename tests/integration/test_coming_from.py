@@ -95,7 +95,10 @@ class ComingFrom(FleetTest):
                     self.assertIn("fsync", kinds)
                 if "trim: 100%" in fragment:
                     self.assertEqual(kinds, {"trim"})
-                if "read: 50%" in fragment or "read: 60%" in fragment or "read: 70%" in fragment:
+                # In a short phase on a busy disk a few I/Os may be all of one kind.
+                enough = phase["total"]["operations"] >= 20
+                mixed = any(f"read: {share}%" in fragment for share in (50, 60, 70))
+                if mixed and enough:
                     self.assertLessEqual({"read", "write"}, kinds)
         self.assertEqual(os.listdir(self.fleet.data), [])
 
