@@ -38,12 +38,6 @@ class Queue {
     return TakeLocked();
   }
 
-  // The next item, without waiting.
-  std::optional<T> TryPop() {
-    std::lock_guard<std::mutex> lock(mutex_);
-    return TakeLocked();
-  }
-
   // No more items come in; Pop() gives out what is there.
   void Close() {
     {

@@ -6,6 +6,7 @@
 #include "controller/plan/loads.h"
 
 namespace lockstep::controller {
+
 PhaseView::PhaseView(const measure::RunData& data, const measure::PhaseData& phase,
                      const measure::PhaseSeries& series)
     : data_(data), phase_(phase), series_(series), load_(LoadOf(data.run.job, phase.phase.spec)) {}

@@ -19,7 +19,8 @@
 namespace lockstep::controller {
 
 // Everything that decides in an active controller, put together: the deciding thread, the
-// coordinator, the samples' way to the store, the workers.
+// coordinator, the samples' way to the store, the workers. Start(), parts() and Shutdown() are
+// called by one thread; the parts it hands out are thread-safe.
 class Controller {
  public:
   struct Options {
@@ -28,8 +29,8 @@ class Controller {
     int64_t lease_ns = 0;
     uint64_t spool_bytes = 0;
   };
-  // Acquires the epoch and goes on with what another controller left. All outlive this. CANCELLED
-  // when a signal came while the store was away.
+  // Acquires the epoch and goes on with what another controller left. `opened` and `clock` outlive
+  // the result; `election` is used only here. CANCELLED when a signal came while the store was away.
   static absl::StatusOr<std::unique_ptr<Controller>> Start(const Options& options,
                                                            OpenedStore* opened, Election* election,
                                                            const common::Clock* clock);

@@ -11,7 +11,7 @@
 namespace lockstep::controller {
 
 // Which of the controllers on one store is the active one: PostgreSQL's lock elects, the epoch
-// fences. `signals` are blocked in the whole process; one of them ends every wait.
+// fences. `signals` are blocked in the whole process; one of them ends every wait. Not thread-safe.
 class Election {
  public:
   // `store` outlives this. `self` names this controller to the others.
@@ -22,7 +22,8 @@ class Election {
   absl::Status BecomeActive();
   // Does `work` again and again while the store is away. CANCELLED when a signal came.
   absl::Status WhileAway(const std::function<absl::Status()>& work) const;
-  // Every now and then, while active: ends the process when another one has taken over.
+  // Asks the store whether this controller still holds the lock; called a few times a second while
+  // active. Ends the process when another controller has taken over.
   void LookForSuccessor();
 
  private:

@@ -23,7 +23,7 @@ namespace lockstep::worker {
 
 // The worker on its connections: dials in, and lets the protocol talk over both streams. When the
 // controller is gone the phase goes on, what is measured is kept, and the agent dials again, each
-// of its controllers in turn.
+// of its controllers in turn. One thread constructs it and calls Run() once; Stop() is thread-safe.
 class Agent {
  public:
   struct Options {

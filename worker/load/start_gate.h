@@ -33,9 +33,9 @@ class StartGate {
   // Nothing ever has to wait here.
   bool open() const { return open_; }
   bool has_schedule() const { return schedule_.has_value(); }
-  // Whether an I/O may start now; if so, when it was due.
+  // Whether an I/O may start now. If so, `*intended_ns` is the instant at which it was due.
   bool MayStart(int64_t now_ns, int64_t* intended_ns);
-  // If not: what for, and until when.
+  // After MayStart() said no: what it waits for, and until when.
   Waits waits() const { return waits_; }
   int64_t wake_ns() const { return wake_ns_; }
 
@@ -43,7 +43,7 @@ class StartGate {
     if (schedule_) schedule_->Advance();
     if (pacer_.active()) pacer_.Started(now_ns, bytes);
   }
-  // An I/O that is no sync has completed.
+  // An I/O has completed. Not called for syncs.
   void Completed(int64_t now_ns) {
     if (options_.think_ns == 0 || ++since_pause_ < options_.think_every) return;
     since_pause_ = 0;
