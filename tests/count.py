@@ -1,5 +1,7 @@
-"""Adds up the test cases of Bazel's test.xml files and of the integration tests; prints `N passed,
-N failed`.
+"""Adds up the test cases of Bazel's test.xml files and of the integration tests; prints what failed
+and why, then `N passed, N failed`.
+
+What failed stands at the end, where it is found also when the beginning of the output is lost.
 """
 
 import argparse
@@ -27,11 +29,24 @@ def xml_files(events: str):
             yield event["id"]["testResult"]["label"], event["testResult"]["status"], path
 
 
-def count_xml(path: str):
+# Of one failure's text, so many characters from its end are shown.
+SHOWN = 3000
+
+
+def show(name: str, why: str) -> None:
+    why = why.strip()
+    shown = why if len(why) <= SHOWN else "…" + why[-SHOWN:]
+    print(f"FAILED {name}\n{shown}\n")
+
+
+def count_xml(label: str, path: str):
     passed = failed = skipped = 0
     for case in ElementTree.parse(path).getroot().iter("testcase"):
-        if case.find("failure") is not None or case.find("error") is not None:
+        failures = [*case.iter("failure"), *case.iter("error")]
+        if failures:
             failed += 1
+            name = f"{label} {case.get('classname')}.{case.get('name')}"
+            show(name, "\n".join(failure.get("message") or "" for failure in failures))
         elif case.find("skipped") is not None or case.get("result") == "skipped":
             skipped += 1
         else:
@@ -49,11 +64,13 @@ def main() -> int:
     options = parser.parse_args()
     passed = skipped = 0
     failed = 0 if options.lint == "passed" else 1
+    if failed:
+        show("tools/lint", "see its output at the beginning")
     for label, status, path in xml_files(options.events):
-        counts = count_xml(path) if os.path.exists(path) else (0, 0, 0)
+        counts = count_xml(label, path) if os.path.exists(path) else (0, 0, 0)
         # A target that broke off before it could say how.
         if status not in ("PASSED", "FLAKY") and counts[1] == 0:
-            print(f"{label}: {status}")
+            show(label, status)
             counts = (counts[0], counts[1] + 1, counts[2])
         passed, failed, skipped = (
             a + b for a, b in zip((passed, failed, skipped), counts, strict=False)
@@ -61,6 +78,8 @@ def main() -> int:
     if os.path.exists(options.integration):
         with open(options.integration, encoding="utf-8") as text:
             results = json.load(text)
+        for name, why in results["failures"]:
+            show(name, why)
         passed, failed, skipped = (
             passed + results["passed"],
             failed + results["failed"],

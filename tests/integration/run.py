@@ -1,4 +1,5 @@
-"""Runs the integration tests side by side and writes how many passed, failed and were skipped.
+"""Runs the integration tests side by side and writes how many passed, failed and were skipped,
+and of those that failed the names and why.
 
 Most of a test's time is waiting, so several run at once, each with its own directories, ports and
 namespaces. Tests of a class that share a fleet stay together; the others go one by one.
@@ -62,9 +63,18 @@ def run_here(ids, results):
     for case, reason in result.skipped:
         print(f"skipped {case.id()}: {reason}")
     skipped = len(result.skipped)
+    failures = [[case.id(), why] for case, why in result.failures + result.errors]
+    failures += [
+        [case.id(), "passed where a failure is expected"] for case in result.unexpectedSuccesses
+    ]
     with open(results, "w", encoding="utf-8") as out:
         json.dump(
-            {"passed": result.testsRun - failed - skipped, "failed": failed, "skipped": skipped},
+            {
+                "passed": result.testsRun - failed - skipped,
+                "failed": failed,
+                "skipped": skipped,
+                "failures": failures,
+            },
             out,
         )
     return 0 if failed == 0 else 1
@@ -74,7 +84,7 @@ class SideBySide:
     """Groups in processes of their own, so many at once."""
 
     def __init__(self):
-        self.totals = {"passed": 0, "failed": 0, "skipped": 0}
+        self.totals = {"passed": 0, "failed": 0, "skipped": 0, "failures": []}
         self.lock = threading.Lock()
         self.processes = set()
         self.ending = False
@@ -111,7 +121,12 @@ class SideBySide:
             said = process.communicate()[0].decode(errors="replace")
             self.processes.discard(process)
             # A process that ended before it could say how has failed in all its tests.
-            counts = {"passed": 0, "failed": len(ids), "skipped": 0}
+            counts = {
+                "passed": 0,
+                "failed": len(ids),
+                "skipped": 0,
+                "failures": [[name, f"ended with {process.returncode}"] for name in ids],
+            }
             if os.path.exists(results):
                 with open(results, encoding="utf-8") as text:
                     counts = json.load(text)
