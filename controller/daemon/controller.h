@@ -30,7 +30,8 @@ class Controller {
     uint64_t spool_bytes = 0;
   };
   // Acquires the epoch and goes on with what another controller left. `opened` and `clock` outlive
-  // the result; `election` is used only here. CANCELLED when a signal came while the store was away.
+  // the result; `election` is used only here. CANCELLED when a signal came while the store was
+  // away.
   static absl::StatusOr<std::unique_ptr<Controller>> Start(const Options& options,
                                                            OpenedStore* opened, Election* election,
                                                            const common::Clock* clock);
