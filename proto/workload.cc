@@ -6,16 +6,14 @@ namespace lockstep::v1 {
 
 bool Reads(const Workload& w) {
   if (w.access().empty()) return w.read_ratio() > 0;
-  return std::any_of(w.access().begin(), w.access().end(), [](const AccessLine& line) {
-    return !line.has_read_ratio() || line.read_ratio() > 0;
-  });
+  return std::any_of(w.access().begin(), w.access().end(),
+                     [](const AccessLine& line) { return line.read_ratio() > 0; });
 }
 
 bool Writes(const Workload& w) {
   if (w.access().empty()) return w.read_ratio() < 1;
-  return std::any_of(w.access().begin(), w.access().end(), [](const AccessLine& line) {
-    return line.has_read_ratio() && line.read_ratio() < 1;
-  });
+  return std::any_of(w.access().begin(), w.access().end(),
+                     [](const AccessLine& line) { return line.read_ratio() < 1; });
 }
 
 bool Trims(const Workload& w) {

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "common/limits.h"
 #include "google/protobuf/util/json_util.h"
+#include "proto/defaults.h"
 #include "spdlog/spdlog.h"
 #include "storage/ingest.h"
 #include "storage/migrate.h"
@@ -66,7 +67,7 @@ absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
   for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
     // Where the server is, and nothing that is the controller's own.
     static const std::set<std::string> kPlace = {"host", "hostaddr", "port", "dbname", "sslmode"};
-    if (option->val == nullptr || kPlace.count(option->keyword) == 0) continue;
+    if (option->val == nullptr || !kPlace.contains(option->keyword)) continue;
     absl::StrAppend(&reader, " ", option->keyword, "='",
                     absl::StrReplaceAll(option->val, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   }
@@ -204,7 +205,7 @@ absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_n
   {
     std::lock_guard<std::mutex> lock(mutex_);
     // The months between two that are there were made with them, or are not this run's.
-    if (months_.count(first) != 0 && months_.count(last) != 0) return absl::OkStatus();
+    if (months_.contains(first) && months_.contains(last)) return absl::OkStatus();
   }
   return connection->Query("SELECT ensure_partitions($1, $2)", {Utc(first_ns), Utc(last_ns)})
       .status();
@@ -241,6 +242,7 @@ absl::StatusOr<std::vector<measure::RunRecord>> PgStore::Queue() {
   for (int i = 0; i < rows->rows(); ++i) {
     auto run = ReadRunRecord(*rows, i);
     if (!run.ok()) return run.status();
+    v1::FillDefaults(&run->job);  // of a job that an older version took
     queue.push_back(*std::move(run));
   }
   return queue;

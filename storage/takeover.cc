@@ -3,6 +3,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "proto/defaults.h"
 #include "storage/pg_store.h"
 
 namespace lockstep::storage {
@@ -89,6 +90,7 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
     auto run = ReadRunRecord(*rows, i);
     if (!run.ok()) return run.status();
     active.run = *std::move(run);
+    v1::FillDefaults(&active.run.job);  // of a job that an older version took
     active.ending_state = rows->Text(i, 11);
     active.ending_reason = rows->Text(i, 12);
     active.skip_cleanup = rows->Bool(i, 13);

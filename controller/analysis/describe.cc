@@ -18,9 +18,9 @@ std::string Pattern(const v1::Workload& w) {
     case v1::Pattern::kSequential:
       return p.sequential().shared() ? "sequential (shared position)" : "sequential";
     case v1::Pattern::kZipf:
-      return absl::StrFormat("zipf %.3g", p.zipf().theta() == 0 ? 0.99 : p.zipf().theta());
+      return absl::StrFormat("zipf %.3g", p.zipf().theta());
     case v1::Pattern::kPareto:
-      return absl::StrFormat("pareto %.3g", p.pareto().h() == 0 ? 0.2 : p.pareto().h());
+      return absl::StrFormat("pareto %.3g", p.pareto().h());
     case v1::Pattern::kNormal:
       return "normal";
     case v1::Pattern::kHotZones:
@@ -30,7 +30,7 @@ std::string Pattern(const v1::Workload& w) {
     default:
       break;
   }
-  if (w.has_random_ratio() && w.random_ratio() < 1) {
+  if (w.random_ratio() < 1) {
     return absl::StrFormat("%.4g %% random", 100 * w.random_ratio());
   }
   return "random";
@@ -67,14 +67,12 @@ std::string Load(const v1::Workload& w) {
     const v1::OpenLoop& loop = w.open_loop();
     const std::string rate =
         loop.has_measured()
-            ? absl::StrFormat(
-                  "%.4g %% of phase %s",
-                  100 * (loop.measured().share_ratio() == 0 ? 1 : loop.measured().share_ratio()),
-                  loop.measured().phase())
+            ? absl::StrFormat("%.4g %% of phase %s", 100 * loop.measured().share_ratio(),
+                              loop.measured().phase())
             : absl::StrCat(common::FormatCount(loop.rate_per_second()), "/s");
     return absl::StrCat(", open loop ", rate,
                         loop.arrival() == v1::ARRIVAL_FIXED ? " (fixed gaps)" : " (poisson)",
-                        loop.has_ramp_to_ratio()
+                        loop.ramp_to_ratio() != 1
                             ? absl::StrFormat(" changing to %.4g %%", 100 * loop.ramp_to_ratio())
                             : "");
   }

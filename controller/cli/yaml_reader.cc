@@ -1,21 +1,14 @@
 #include "controller/cli/yaml_reader.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 #include <set>
-#include <sstream>
 #include <utility>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/limits.h"
 #include "common/text.h"
-#include "common/units.h"
+#include "proto/field_text.h"
 #include "proto/fields.h"
 #include "proto/job.pb.h"
 #include "proto/units.pb.h"
@@ -26,7 +19,6 @@ namespace lockstep::cli {
 namespace {
 
 using google::protobuf::Descriptor;
-using google::protobuf::EnumValueDescriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::OneofDescriptor;
@@ -44,23 +36,6 @@ size_t EditDistance(const std::string& a, const std::string& b) {
     }
   }
   return row[b.size()];
-}
-
-std::string EnumText(const EnumValueDescriptor& value) {
-  // SHARING_SLICED of the enum Sharing reads as `sliced`.
-  const std::string type = value.type()->name();
-  std::string prefix;
-  for (size_t i = 0; i < type.size(); ++i) {
-    if (i > 0 && absl::ascii_isupper(type[i])) prefix += '_';
-    prefix += absl::ascii_toupper(type[i]);
-  }
-  const std::string name = value.name();
-  return absl::AsciiStrToLower(name.rfind(prefix + "_", 0) == 0 ? name.substr(prefix.size() + 1)
-                                                                : name);
-}
-
-bool SetsUnit(const FieldDescriptor& field, v1::Unit unit) {
-  return field.options().GetExtension(v1::unit) == unit;
 }
 
 class Reader {
@@ -197,7 +172,7 @@ class Reader {
       // A field that stands there and could not be read has its own error already.
       const bool present = field->is_repeated() ? reflection->FieldSize(message, field) > 0
                                                 : reflection->HasField(message, field);
-      if (!present && file_->lines.count(here) == 0) {
+      if (!present && !file_->lines.contains(here)) {
         Error(node, path, absl::StrCat(v1::JobFieldName(*field), " is missing"));
       }
     }
@@ -206,11 +181,10 @@ class Reader {
   // `pattern: random`: the name of a choice that needs nothing more.
   void ReadShorthand(const YAML::Node& node, const std::string& path, Message* message) {
     const std::string text = common::Printable(node.Scalar(), 100);
-    const FieldDescriptor* field = Find(*message->GetDescriptor(), text);
-    if (field != nullptr && field->real_containing_oneof() != nullptr &&
-        field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      Message* chosen = message->GetReflection()->MutableMessage(message, field);
-      return CheckRequired(node, absl::StrCat(path, ".", text), *chosen);
+    if (v1::ChooseFromText(node.Scalar(), message).ok()) {
+      const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(node.Scalar());
+      return CheckRequired(node, absl::StrCat(path, ".", text),
+                           message->GetReflection()->GetMessage(*message, field));
     }
     std::vector<std::string> choices;
     for (int i = 0; i < message->GetDescriptor()->field_count(); ++i) {
@@ -275,119 +249,15 @@ class Reader {
     if (!node.IsScalar()) {
       return Error(node, path, node.IsNull() ? "has no value" : "is not a single value");
     }
-    const std::string text = node.Scalar();
-    switch (field.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_STRING:
-        if (field.is_repeated()) return reflection->AddString(message, &field, text);
-        return reflection->SetString(message, &field, text);
-      case FieldDescriptor::CPPTYPE_BOOL: {
-        bool value = false;
-        if (!YAML::convert<bool>::decode(node, value)) {
-          return Error(node, path, absl::StrCat("'", text, "' is not true or false"));
-        }
-        return reflection->SetBool(message, &field, value);
-      }
-      case FieldDescriptor::CPPTYPE_ENUM:
-        return ReadEnum(node, path, field, message);
-      default:
-        return ReadNumber(node, path, field, message);
+    std::string text = node.Scalar();
+    // YAML's other words for true and false.
+    bool truth = false;
+    if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL &&
+        YAML::convert<bool>::decode(node, truth)) {
+      text = truth ? "true" : "false";
     }
-  }
-
-  void ReadEnum(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
-                Message* message) {
-    std::vector<std::string> names;
-    for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-      const EnumValueDescriptor* value = field.enum_type()->value(i);
-      if (value->number() == 0) continue;
-      names.push_back(EnumText(*value));
-      if (names.back() == absl::AsciiStrToLower(node.Scalar())) {
-        return message->GetReflection()->SetEnum(message, &field, value);
-      }
-    }
-    Error(node, path,
-          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not one of ",
-                       absl::StrJoin(names, ", ")));
-  }
-
-  absl::StatusOr<double> Parse(const FieldDescriptor& field, const std::string& text) {
-    const auto widen = [](const absl::StatusOr<int64_t>& parsed) -> absl::StatusOr<double> {
-      if (!parsed.ok()) return parsed.status();
-      return static_cast<double>(*parsed);
-    };
-    if (SetsUnit(field, v1::UNIT_BYTES)) return widen(common::ParseSize(text));
-    if (SetsUnit(field, v1::UNIT_DURATION_NS)) return widen(common::ParseDuration(text));
-    if (SetsUnit(field, v1::UNIT_RATIO)) return common::ParseRatio(text);
-    if (SetsUnit(field, v1::UNIT_BYTES_PER_SECOND)) {
-      return widen(common::ParseSize(text.size() > 2 && text.substr(text.size() - 2) == "/s"
-                                         ? text.substr(0, text.size() - 2)
-                                         : text));
-    }
-    return common::ParseCount(text);
-  }
-
-  std::string Show(const FieldDescriptor& field, double value) {
-    if (SetsUnit(field, v1::UNIT_BYTES)) return common::FormatSize(value);
-    if (SetsUnit(field, v1::UNIT_DURATION_NS)) return common::FormatDuration(value);
-    if (SetsUnit(field, v1::UNIT_RATIO)) return absl::StrFormat("%.4g%%", value * 100);
-    return absl::StrFormat("%.15g", value);
-  }
-
-  void ReadNumber(const YAML::Node& node, const std::string& path, const FieldDescriptor& field,
-                  Message* message) {
-    // Seeds use all 64 bits, which a double has not.
-    uint64_t exact = 0;
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64 &&
-        absl::SimpleAtoi(node.Scalar(), &exact)) {
-      return message->GetReflection()->SetUInt64(message, &field, exact);
-    }
-    const auto parsed = Parse(field, node.Scalar());
-    if (!parsed.ok()) return Error(node, path, std::string(parsed.status().message()));
-    const double value = *parsed;
-    const auto& options = field.options();
-    if (options.HasExtension(v1::min) && value < options.GetExtension(v1::min)) {
-      return Error(
-          node, path,
-          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too small; the least is ",
-                       Show(field, options.GetExtension(v1::min))));
-    }
-    if (options.HasExtension(v1::max) && value > options.GetExtension(v1::max)) {
-      return Error(
-          node, path,
-          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large; the most is ",
-                       Show(field, options.GetExtension(v1::max))));
-    }
-    const Reflection* reflection = message->GetReflection();
-    const bool list = field.is_repeated();
-    if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) {
-      return Error(node, path,
-                   absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is negative"));
-    }
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) {
-      return list ? reflection->AddDouble(message, &field, value)
-                  : reflection->SetDouble(message, &field, value);
-    }
-    if (value != std::floor(value)) {
-      return Error(
-          node, path,
-          absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is not a whole number"));
-    }
-    const double most = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ? 4294967295.0 : 9.2e18;
-    if (value > most) {
-      return Error(node, path,
-                   absl::StrCat("'", common::Printable(node.Scalar(), 100), "' is too large"));
-    }
-    switch (field.cpp_type()) {
-      case FieldDescriptor::CPPTYPE_UINT32:
-        return list ? reflection->AddUInt32(message, &field, static_cast<uint32_t>(value))
-                    : reflection->SetUInt32(message, &field, static_cast<uint32_t>(value));
-      case FieldDescriptor::CPPTYPE_UINT64:
-        return reflection->SetUInt64(message, &field, static_cast<uint64_t>(value));
-      case FieldDescriptor::CPPTYPE_INT64:
-        return reflection->SetInt64(message, &field, static_cast<int64_t>(value));
-      default:
-        return Error(node, path, "cannot be set in a job file");
-    }
+    const absl::Status set = v1::SetFromText(field, text, message);
+    if (!set.ok()) Error(node, path, std::string(set.message()));
   }
 
   JobFile* file_;

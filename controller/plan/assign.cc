@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kSecond = 1000000000;
 // A phase that ends by bytes or operations alone ends after this at the latest.
-constexpr int64_t kLongestPhaseNs = 7 * 24 * 3600 * kSecond;
+constexpr int64_t kLongestPhaseNs = int64_t{7} * 24 * 3600 * kSecond;
 constexpr uint64_t kSliceAlignment = 1 << 20;
 
 uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_t index) {

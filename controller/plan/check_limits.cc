@@ -68,7 +68,7 @@ class LimitChecker {
     int64_t workloads = 0;
     for (int p = 0; p < job_.phases_size(); ++p) {
       const v1::RunPhase& run = job_.phases(p).run();
-      workloads += run.workloads_size() * std::max(1, run.curve().share_ratio_size());
+      workloads += int64_t{run.workloads_size()} * std::max(1, run.curve().share_ratio_size());
       int64_t threads = 0;
       int64_t in_flight = 0;
       for (const v1::Workload& w : run.workloads()) {

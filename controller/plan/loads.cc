@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_format.h"
+#include "proto/defaults.h"
 
 namespace lockstep::controller {
 
@@ -40,55 +41,56 @@ void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload) {
   if (workload->targets().empty() && job.targets_size() == 1) {
     workload->add_targets(job.targets(0).name());
   }
-  if (workload->threads() == 0) workload->set_threads(1);
-  if (workload->queue_depth() == 0) workload->set_queue_depth(1);
-  if (workload->block_size_bytes() == 0 && workload->block_sizes().empty() &&
-      workload->access().empty()) {
-    workload->set_block_size_bytes(4096);
-  }
-  if (workload->pattern().kind_case() == v1::Pattern::KIND_NOT_SET) {
-    workload->mutable_pattern()->mutable_random();
-  }
-  if (!workload->has_read_ratio()) workload->set_read_ratio(1);
-  if (!workload->has_direct()) workload->set_direct(true);
-  if (workload->engine() == v1::ENGINE_UNSPECIFIED) workload->set_engine(v1::ENGINE_IO_URING);
-  if (workload->load_case() == v1::Workload::LOAD_NOT_SET) workload->mutable_closed_loop();
+  v1::FillDefaults(workload);
 }
 
-v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
-  if (phase.has_run()) return phase.run();
-  v1::RunPhase load;
-  if (!IsLoad(phase)) return load;
-  v1::Workload* w = load.add_workloads();
-  w->set_passes(1);
-  if (phase.has_precondition()) {
-    const v1::PreconditionPhase& from = phase.precondition();
-    w->set_name("precondition");
-    *w->mutable_targets() = from.targets();
-    w->set_passes(std::max<uint32_t>(1, from.passes()));
-    w->set_block_size_bytes(from.block_size_bytes() != 0 ? from.block_size_bytes() : 1 << 20);
-    w->set_queue_depth(from.queue_depth() != 0 ? from.queue_depth() : 32);
-    if (from.random()) {
-      w->mutable_pattern()->mutable_shuffled();
-    } else {
-      w->mutable_pattern()->mutable_sequential();
-    }
-    *w->mutable_content() = from.content();
-    w->set_read_ratio(0);
-    w->set_verify(from.verify());
-    w->set_direct(!from.has_direct() || from.direct());
+namespace {
+
+v1::Workload PreconditionLoad(v1::PreconditionPhase from) {
+  v1::FillDefaults(&from);
+  v1::Workload w;
+  w.set_name("precondition");
+  *w.mutable_targets() = from.targets();
+  w.set_passes(from.passes());
+  w.set_block_size_bytes(from.block_size_bytes());
+  w.set_queue_depth(from.queue_depth());
+  if (from.random()) {
+    w.mutable_pattern()->mutable_shuffled();
   } else {
-    const v1::VerifyPhase& from = phase.verify();
-    w->set_name("verify");
-    *w->mutable_targets() = from.targets();
-    w->set_block_size_bytes(from.block_size_bytes());
-    w->set_queue_depth(from.queue_depth() != 0 ? from.queue_depth() : 32);
-    w->mutable_pattern()->mutable_sequential();
-    w->set_read_ratio(1);
-    w->set_verify(true);
-    w->set_direct(!from.has_direct() || from.direct());
+    w.mutable_pattern()->mutable_sequential();
   }
-  FillWorkload(job, 0, w);
+  *w.mutable_content() = from.content();
+  w.set_read_ratio(0);
+  w.set_verify(from.verify());
+  w.set_direct(from.direct());
+  return w;
+}
+
+v1::Workload VerifyLoad(v1::VerifyPhase from) {
+  v1::FillDefaults(&from);
+  v1::Workload w;
+  w.set_name("verify");
+  *w.mutable_targets() = from.targets();
+  w.set_passes(1);
+  w.set_block_size_bytes(from.block_size_bytes());
+  w.set_queue_depth(from.queue_depth());
+  w.mutable_pattern()->mutable_sequential();
+  w.set_read_ratio(1);
+  w.set_verify(true);
+  w.set_direct(from.direct());
+  return w;
+}
+
+}  // namespace
+
+v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
+  v1::RunPhase load;
+  if (phase.has_run()) load = phase.run();
+  if (phase.has_precondition()) *load.add_workloads() = PreconditionLoad(phase.precondition());
+  if (phase.has_verify()) *load.add_workloads() = VerifyLoad(phase.verify());
+  for (int i = 0; i < load.workloads_size(); ++i) {
+    FillWorkload(job, i, load.mutable_workloads(i));
+  }
   return load;
 }
 

@@ -16,10 +16,6 @@ uint32_t StepsOf(const v1::PhaseSpec& phase) {
                                  : 1;
 }
 
-double ShareOf(const v1::MeasuredRate& measured) {
-  return measured.share_ratio() == 0 ? 1 : measured.share_ratio();
-}
-
 // The phase at one share of its rates.
 v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step) {
   v1::PhaseSpec spec = phase;
@@ -31,7 +27,7 @@ v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step) {
     if (!w.has_open_loop()) continue;
     v1::OpenLoop* loop = w.mutable_open_loop();
     if (loop->has_measured()) {
-      loop->mutable_measured()->set_share_ratio(ShareOf(loop->measured()) * share);
+      loop->mutable_measured()->set_share_ratio(loop->measured().share_ratio() * share);
     } else {
       loop->set_rate_per_second(loop->rate_per_second() * share);
     }
@@ -52,11 +48,11 @@ absl::Status TakeMeasuredRates(const std::vector<StepResult>& results, PhaseStep
           absl::StrCat("phase ", step->spec.name(), ", workload ", w.name(), ": phase ",
                        measured.phase(), " reached no IOPS that its rate could be a share of"));
     }
-    const double rate = found->figures.iops() * ShareOf(measured);
+    const double rate = found->figures.iops() * measured.share_ratio();
     w.mutable_open_loop()->set_rate_per_second(rate);
     step->notes.push_back(absl::StrFormat(
         "phase %s, workload %s: %g %% of the %s IOPS of phase %s are %s/s", step->spec.name(),
-        w.name(), 100 * ShareOf(measured), common::FormatCount(found->figures.iops()),
+        w.name(), 100 * measured.share_ratio(), common::FormatCount(found->figures.iops()),
         measured.phase(), common::FormatCount(rate)));
   }
   return absl::OkStatus();

@@ -117,7 +117,7 @@ absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector,
   std::set<std::string> found;
   for (uint32_t i = 0; i < workers.size(); ++i) {
     const v1::Hello& hello = workers[i].hello;
-    if (!wanted.empty() && wanted.count(hello.host().name()) == 0) continue;
+    if (!wanted.empty() && !wanted.contains(hello.host().name())) continue;
     const bool labelled =
         std::all_of(selector.labels().begin(), selector.labels().end(), [&](const auto& label) {
           const auto has = hello.labels().find(label.first);

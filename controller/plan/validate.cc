@@ -11,6 +11,7 @@
 #include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/workload_rules.h"
+#include "proto/defaults.h"
 #include "proto/fields.h"
 #include "proto/workload.h"
 
@@ -18,6 +19,8 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kSecond = 1000000000;
+// What a verify phase takes where the job does not write the blocks itself (proto/job.proto).
+constexpr int64_t kUnknownBlock = 4096;
 
 // The phases' lists of targets, whatever the kind.
 const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::PhaseSpec& phase) {
@@ -38,26 +41,22 @@ const google::protobuf::RepeatedPtrField<std::string>* TargetNames(const v1::Pha
 // Block sizes of the targets that loads so far write with headers, by name.
 using VerifiedBlocks = std::map<std::string, int64_t>;
 
+// The phase's defaults are filled in.
 void NoteVerified(const v1::JobSpec& job, const v1::PhaseSpec& phase, VerifiedBlocks* blocks) {
-  const auto note = [&](const auto& names, int64_t size, int64_t default_size) {
-    for (const std::string& name : names) (*blocks)[name] = size != 0 ? size : default_size;
+  const auto note = [&](const auto& names, int64_t size) {
+    for (const std::string& name : names) (*blocks)[name] = size;
   };
   if (phase.has_precondition() && phase.precondition().verify()) {
-    if (phase.precondition().targets().empty()) {
+    const v1::PreconditionPhase& precondition = phase.precondition();
+    if (precondition.targets().empty()) {
       for (const v1::Target& target : job.targets()) {
-        (*blocks)[target.name()] = phase.precondition().block_size_bytes() != 0
-                                       ? phase.precondition().block_size_bytes()
-                                       : 1 << 20;
+        (*blocks)[target.name()] = precondition.block_size_bytes();
       }
     }
-    note(phase.precondition().targets(), phase.precondition().block_size_bytes(), 1 << 20);
+    note(precondition.targets(), precondition.block_size_bytes());
   }
   for (const v1::Workload& w : phase.run().workloads()) {
-    if (!w.verify() || !Writes(w)) continue;
-    if (w.targets().empty() && job.targets_size() == 1) {
-      (*blocks)[job.targets(0).name()] = w.block_size_bytes() != 0 ? w.block_size_bytes() : 4096;
-    }
-    note(w.targets(), w.block_size_bytes(), 4096);
+    if (w.verify() && Writes(w)) note(w.targets(), w.block_size_bytes());
   }
 }
 
@@ -67,7 +66,7 @@ void FillTargets(const v1::JobSpec& job, const VerifiedBlocks& verified, v1::Pha
   for (const v1::Target& target : job.targets()) {
     const bool wanted =
         phase->has_verify()
-            ? !target.has_null() && (verified.empty() || verified.count(target.name()) != 0)
+            ? !target.has_null() && (verified.empty() || verified.contains(target.name()))
         : phase->has_precondition() ? !target.has_null()
                                     : target.has_file();
     if (wanted) *names->Add() = target.name();
@@ -81,9 +80,10 @@ void FillVerify(const VerifiedBlocks& so_far, v1::VerifyPhase* verify) {
   std::set<int64_t> sizes;
   for (const std::string& target : verify->targets()) {
     const auto known = so_far.find(target);
-    sizes.insert(known != so_far.end() ? known->second : 4096);
+    sizes.insert(known != so_far.end() ? known->second : kUnknownBlock);
   }
-  if (sizes.size() <= 1) verify->set_block_size_bytes(sizes.empty() ? 4096 : *sizes.begin());
+  if (sizes.size() > 1) return;
+  verify->set_block_size_bytes(sizes.empty() ? kUnknownBlock : *sizes.begin());
 }
 
 // Phases without a name are called by their kind, with a number where there are several.
@@ -241,7 +241,7 @@ class Checker {
           "duplicate and fresh are for workloads; a precondition phase writes such content");
     }
     if (phase.has_prepare() && phase.prepare().content().has_zeros() &&
-        phase.prepare().content().has_compressed_ratio()) {
+        phase.prepare().content().compressed_ratio() != 1) {
       Add(path + ".prepare.content",
           "zeros compress completely; give compressed with random content");
     }
@@ -296,30 +296,13 @@ class Checker {
 
 }  // namespace
 
-void FillDefaults(v1::JobSpec* job) {
-  if (job->interval_ns() == 0) job->set_interval_ns(kSecond);
-  if (job->on_worker_loss() == v1::LOSS_POLICY_UNSPECIFIED) {
-    job->set_on_worker_loss(v1::LOSS_POLICY_ABORT);
-  }
-  if (job->min_hosts() == 0) job->set_min_hosts(1);
-  v1::Deadlines* deadlines = job->mutable_deadlines();
-  if (deadlines->arm_ns() == 0) deadlines->set_arm_ns(60 * kSecond);
-  if (deadlines->drain_ns() == 0) deadlines->set_drain_ns(60 * kSecond);
-  if (deadlines->prepare_ns() == 0) deadlines->set_prepare_ns(3600 * kSecond);
-  if (deadlines->rejoin_ns() == 0) deadlines->set_rejoin_ns(60 * kSecond);
+void FillJob(v1::JobSpec* job) {
+  v1::FillDefaults(job);
   for (v1::Target& target : *job->mutable_targets()) {
-    if (target.has_file() && target.file().count() == 0) target.mutable_file()->set_count(1);
-    if (target.sharing() == v1::SHARING_UNSPECIFIED) {
-      target.set_sharing(target.has_file()   ? v1::SHARING_PRIVATE
-                         : target.has_null() ? v1::SHARING_OVERLAPPED
-                                             : v1::SHARING_SLICED);
-    }
-    if (target.has_null() && target.null().size_bytes() == 0) {
-      target.mutable_null()->set_size_bytes(1 << 30);
-    }
-    if (target.has_null() && target.null().device() == v1::NULL_DEVICE_UNSPECIFIED) {
-      target.mutable_null()->set_device(v1::NULL_DEVICE_NOP);
-    }
+    if (target.sharing() != v1::SHARING_UNSPECIFIED) continue;
+    target.set_sharing(target.has_file()   ? v1::SHARING_PRIVATE
+                       : target.has_null() ? v1::SHARING_OVERLAPPED
+                                           : v1::SHARING_SLICED);
   }
   FillNames(job);
   VerifiedBlocks verified;

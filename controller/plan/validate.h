@@ -13,9 +13,9 @@ namespace lockstep::controller {
 // with a job that came from outside; what passes can be worked with.
 std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job);
 
-// Fills in what a job leaves out, as proto/job.proto says: names, default targets, block size,
-// depth, deadlines, interval. Idempotent.
-void FillDefaults(v1::JobSpec* job);
+// Fills in what a job leaves out: the defaults of proto/job.proto, and those that are a rule there
+// (names, targets, sharing, the block size of a verify phase). Idempotent.
+void FillJob(v1::JobSpec* job);
 
 // Everything that is wrong with a job whose defaults are filled in, with field paths as a job file
 // writes them ("phases[1].run.workloads[0].block_size"); empty when it can be run by this version.

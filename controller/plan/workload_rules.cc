@@ -146,15 +146,14 @@ class Rules {
       }
     }
     if (!w_.access().empty() &&
-        (w_.read_ratio() != 1 || w_.trim_ratio() != 0 || w_.has_random_ratio())) {
+        (w_.read_ratio() != 1 || w_.trim_ratio() != 0 || w_.random_ratio() != 1)) {
       add_(".access", "gives each line its own read and random shares; leave the workload's out");
     }
     if (w_.merge() > 1024) add_(".merge", "must be at most 1024");
     if (w_.merge() > 1 && (!w_.access().empty() || !w_.block_sizes().empty())) {
       add_(".merge", "needs one block size");
     }
-    const bool neighbours =
-        w_.pattern().has_sequential() || (w_.has_random_ratio() && w_.random_ratio() < 1);
+    const bool neighbours = w_.pattern().has_sequential() || w_.random_ratio() < 1;
     if (w_.merge() > 1 && !neighbours) {
       add_(".merge",
            "joins neighbouring I/Os, and a random pattern has none: it needs the pattern "
@@ -177,8 +176,7 @@ class Rules {
     if (p.sequential().shared() && (!one_size || w_.merge() > 1)) {
       add_(".pattern", "a shared sequential position needs one block size, and no merging");
     }
-    if (w_.has_random_ratio() && w_.random_ratio() < 1 &&
-        (p.has_sequential() || p.has_shuffled())) {
+    if (w_.random_ratio() < 1 && (p.has_sequential() || p.has_shuffled())) {
       add_(".random", "mixes sequential I/Os into a random pattern; this one is not");
     }
     if (p.has_zipf() && p.zipf().theta() != 0 &&
@@ -309,7 +307,7 @@ class Rules {
         add_(".open_loop.rate", "must be above 0");
       }
       if (loop.has_measured()) CheckMeasured(loop.measured());
-      if (loop.has_ramp_to_ratio() && run_.duration_ns() == 0) {
+      if (loop.ramp_to_ratio() != 1 && run_.duration_ns() == 0) {
         add_(".open_loop.ramp_to", "needs a duration to change over");
       }
       if (w_.max_iops() > 0 || w_.max_throughput_bytes_per_second() > 0) {
@@ -354,7 +352,7 @@ class Rules {
       add_(".trim", "is a share of what is not read; set read below 100%");
     }
     if (w_.content().has_zeros() &&
-        (w_.content().has_compressed_ratio() || w_.content().duplicate_ratio() > 0)) {
+        (w_.content().compressed_ratio() != 1 || w_.content().duplicate_ratio() > 0)) {
       add_(".content",
            "zeros compress and deduplicate completely; give the shares with random content");
     }
@@ -375,7 +373,7 @@ class Rules {
     }
     if (Trims(w_)) add_(".verify", "trimmed blocks have no content that could be checked");
     if (w_.content().kind_case() != v1::Content::KIND_NOT_SET ||
-        w_.content().has_compressed_ratio() || w_.content().duplicate_ratio() > 0) {
+        w_.content().compressed_ratio() != 1 || w_.content().duplicate_ratio() > 0) {
       add_(".content", "verify makes the content of blocks itself; leave content out");
     }
     for (int i = 0; i < w_.targets_size(); ++i) {

@@ -38,7 +38,7 @@ grpc::Status Settle(v1::JobSpec* job) {
   if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) {
     return Invalid(beyond);
   }
-  FillDefaults(job);
+  FillJob(job);
   if (const std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) {
     return Invalid(problems);
   }

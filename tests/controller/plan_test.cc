@@ -33,7 +33,7 @@ v1::JobSpec Job() {
   run->set_duration_ns(10000000000);
   run->add_workloads()->set_read_ratio(0.5);
   job.add_phases()->mutable_cleanup();
-  FillDefaults(&job);
+  FillJob(&job);
   return job;
 }
 
@@ -52,7 +52,7 @@ TEST(PlanTest, DefaultsMakeAShortJobWhole) {
 }
 
 std::vector<std::string> ProblemsOf(v1::JobSpec job) {
-  FillDefaults(&job);
+  FillJob(&job);
   std::vector<std::string> list;
   for (const v1::Problem& problem : Validate(job)) {
     list.push_back(problem.path() + ": " + problem.message());
@@ -197,7 +197,7 @@ TEST(PlanTest, PreconditionAndVerifyAreLoadsOverEverything) {
   job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_block_size_bytes(16384);
   job.add_phases()->mutable_precondition()->set_passes(3);
   job.add_phases()->mutable_verify()->set_any_run(true);
-  FillDefaults(&job);
+  FillJob(&job);
   EXPECT_TRUE(Validate(job).empty());
   const v1::RunPhase precondition = LoadOf(job, job.phases(3));
   EXPECT_EQ(precondition.workloads(0).passes(), 3u);
@@ -222,7 +222,7 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
   }
   curve->mutable_run()->set_duration_ns(1000000000);
   curve->mutable_run()->add_workloads()->mutable_open_loop()->mutable_measured()->set_phase("run");
-  FillDefaults(&job);
+  FillJob(&job);
   ASSERT_TRUE(Validate(job).empty());
   EXPECT_EQ(WithoutCurves(job).phases_size(), 6);
   EXPECT_EQ(WithoutCurves(job).phases(3).name(), "curve 10 %");
@@ -261,7 +261,7 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
 TEST(PlanTest, ARunThatEndsGoesOnWithCleanupAlone) {
   v1::JobSpec job = Job();
   ASSERT_TRUE(job.phases(2).has_cleanup());
-  FillDefaults(&job);
+  FillJob(&job);
   const auto next = NextPhase(job, {{0, 0, "prepare", false, {}}}, true);
   ASSERT_TRUE(next.ok() && next->has_value());
   EXPECT_TRUE((*next)->spec.has_cleanup());
@@ -384,7 +384,7 @@ TEST(PlanTest, PhasesHaveNamesOfTheirOwn) {
   v1::JobSpec job = Job();
   job.clear_phases();
   for (int i = 0; i < 3; ++i) *job.add_phases()->mutable_run() = Job().phases(1).run();
-  FillDefaults(&job);
+  FillJob(&job);
   EXPECT_EQ(job.phases(0).name(), "run");
   EXPECT_EQ(job.phases(1).name(), "run 2");
   EXPECT_EQ(job.phases(2).name(), "run 3");
@@ -445,7 +445,7 @@ TEST(PlanTest, ADeviceIsHeldByAWorkerThatWritesIt) {
     w->mutable_hosts()->add_names(host);
     w->set_read_ratio(host == std::string("node0") ? 1 : 0);
   }
-  FillDefaults(&job);
+  FillJob(&job);
   const SettledRun settled = Settled(job, 3);
   const auto a = *MakeAssignments(settled, settled.job.phases(0), 0, 1, {0, 1, 2});
   EXPECT_FALSE(a[0].targets(0).written());
@@ -513,7 +513,7 @@ TEST(PlanTest, OneThingUnderTwoNamesIsRefused) {
   partition->set_name("partition");
   partition->mutable_device()->set_path("/dev/sda1");
   job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->add_targets("partition");
-  FillDefaults(&job);
+  FillJob(&job);
   SettledRun run = Settled(job, 1);
   v1::TargetInspection* second = run.workers[0].inspection.add_targets();
   second->set_target(1);

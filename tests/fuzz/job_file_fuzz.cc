@@ -22,7 +22,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   cli::JobFile file = cli::ParseJobFile("fuzz.yaml", source, sets);
   (void)controller::ExpandHostNames(text, 1000);
   if (!file.errors.empty() || !controller::CheckLimits(file.job).empty()) return 0;
-  controller::FillDefaults(&file.job);
+  controller::FillJob(&file.job);
   if (!controller::Validate(file.job).empty()) return 0;
   (void)controller::Warnings(file.job);
   (void)controller::WithoutCurves(file.job);

@@ -27,7 +27,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   v1::JobSpec shown = run.job;
   v1::CleanTexts(&shown);
   if (!controller::CheckLimits(run.job).empty()) return 0;
-  controller::FillDefaults(&run.job);
+  controller::FillJob(&run.job);
   if (!controller::Validate(run.job).empty()) return 0;
   (void)controller::Warnings(run.job);
   run.job = controller::WithoutCurves(run.job);

@@ -262,7 +262,7 @@ void World::Submit(int number) {
   if (job.on_worker_loss() != v1::LOSS_POLICY_ABORT) {
     job.set_min_hosts(static_cast<uint32_t>(Between(1, job.hosts().count())));
   }
-  controller::FillDefaults(&job);
+  controller::FillJob(&job);
   run.state = "queued";
   Note(absl::StrCat("submit ", run.run_id.substr(0, 4), " on ", job.hosts().count(),
                     " workers, on loss ", job.on_worker_loss()));

@@ -15,6 +15,7 @@
 #include "common/limits.h"
 #include "common/timing.h"
 #include "common/units.h"
+#include "proto/defaults.h"
 #include "proto/workload.h"
 #include "worker/load/workload_setup.h"
 
@@ -27,7 +28,11 @@ constexpr int64_t kStuckLookNs = 200000000;
 constexpr int64_t kHoldLookNs = 500000000;
 // The host's counters are first read so long before T.
 constexpr int64_t kReadAheadNs = 4000000;
-constexpr int64_t kDefaultStuckNs = 10000000000;
+
+v1::Assignment Filled(v1::Assignment assignment) {
+  v1::FillDefaults(&assignment);
+  return assignment;
+}
 
 // What the kernel could give out without swapping; 0 when it does not say.
 double AvailableMemoryBytes() {
@@ -60,7 +65,7 @@ int64_t CpuNs(const timeval& time) {
 }  // namespace
 
 Load::Load(const v1::Assignment& assignment, Environment environment)
-    : assignment_(assignment),
+    : assignment_(Filled(assignment)),
       environment_(std::move(environment)),
       clock_(environment_.clock),
       timeline_(assignment.interval_ns(), assignment.run().ramp_ns()) {}
@@ -69,7 +74,7 @@ absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignmen
                                                  const RunIdentity& who, Environment environment) {
   std::shared_ptr<Load> load(new Load(assignment, std::move(environment)));
   if (absl::Status status = load->CheckRoom(); !status.ok()) return status;
-  for (const v1::WorkloadAssignment& workload : assignment.run().workloads()) {
+  for (const v1::WorkloadAssignment& workload : load->assignment_.run().workloads()) {
     if (absl::Status status = load->AddWorkload(workload, who); !status.ok()) return status;
   }
   return load;
@@ -120,8 +125,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   const v1::Workload& workload = assignment.workload();
   auto part = std::make_unique<WorkloadPart>();
   part->index = assignment.index();
-  part->stuck_after_ns =
-      workload.stuck_after_ns() != 0 ? workload.stuck_after_ns() : kDefaultStuckNs;
+  part->stuck_after_ns = workload.stuck_after_ns();
   std::vector<v1::TargetAssignment> targets;
   for (const v1::TargetAssignment& target : assignment_.targets()) {
     const auto& names = workload.targets();
@@ -135,7 +139,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   options.create = workload.create();
   const v1::Content& content = workload.content();
   options.changes_content = workload.trim_ratio() > 0 || content.has_zeros() ||
-                            content.has_compressed_ratio() || content.duplicate_ratio() > 0;
+                            content.compressed_ratio() < 1 || content.duplicate_ratio() > 0;
   options.flags = workload.write_through() == v1::WRITE_THROUGH_SYNC    ? O_SYNC
                   : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC
                                                                         : 0;

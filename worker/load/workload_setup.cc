@@ -23,7 +23,6 @@ constexpr int64_t kSpinNs = 100000;
 // own cost counts. docs/performance.md has the figures.
 constexpr uint32_t kDirectBatch = 8;
 constexpr uint32_t kInlineBatch = 32;
-constexpr uint64_t kDefaultErrorLimit = 1000;
 
 AccessLine LineOf(const v1::Workload& w, uint32_t size, uint32_t up_to, double weight) {
   AccessLine line;
@@ -32,19 +31,18 @@ AccessLine LineOf(const v1::Workload& w, uint32_t size, uint32_t up_to, double w
   line.weight = weight;
   line.read_ratio = w.read_ratio();
   line.trim_ratio = w.trim_ratio();
-  line.random_ratio = w.has_random_ratio() ? w.random_ratio() : 1;
+  line.random_ratio = w.random_ratio();
   return line;
 }
 
 std::vector<AccessLine> LinesOf(const v1::Workload& w) {
   std::vector<AccessLine> lines;
   for (const v1::AccessLine& from : w.access()) {
-    AccessLine line =
-        LineOf(w, static_cast<uint32_t>(from.block_size_bytes()),
-               static_cast<uint32_t>(from.up_to_bytes()), from.has_weight() ? from.weight() : 1);
-    line.read_ratio = from.has_read_ratio() ? from.read_ratio() : 1;
+    AccessLine line = LineOf(w, static_cast<uint32_t>(from.block_size_bytes()),
+                             static_cast<uint32_t>(from.up_to_bytes()), from.weight());
+    line.read_ratio = from.read_ratio();
     line.trim_ratio = 0;
-    line.random_ratio = from.has_random_ratio() ? from.random_ratio() : 1;
+    line.random_ratio = from.random_ratio();
     line.align_bytes = static_cast<uint32_t>(from.align_bytes());
     line.delay_ns = from.delay_ns();
     line.burst = from.burst();
@@ -52,8 +50,7 @@ std::vector<AccessLine> LinesOf(const v1::Workload& w) {
   }
   for (const v1::WeightedBlockSize& from : w.block_sizes()) {
     lines.push_back(LineOf(w, static_cast<uint32_t>(from.block_size_bytes()),
-                           static_cast<uint32_t>(from.up_to_bytes()),
-                           from.has_weight() ? from.weight() : 1));
+                           static_cast<uint32_t>(from.up_to_bytes()), from.weight()));
   }
   if (lines.empty()) lines.push_back(LineOf(w, static_cast<uint32_t>(w.block_size_bytes()), 0, 1));
   // Lines of several sizes begin at multiples of the smallest, unless the job says otherwise.
@@ -70,16 +67,11 @@ std::vector<AccessLine> LinesOf(const v1::Workload& w) {
 Places PlacesOf(const v1::Pattern& pattern) {
   switch (pattern.kind_case()) {
     case v1::Pattern::kZipf:
-      return ZipfPlaces{pattern.zipf().theta() == 0 ? 0.99 : pattern.zipf().theta(),
-                        pattern.zipf().clustered()};
+      return ZipfPlaces{pattern.zipf().theta(), pattern.zipf().clustered()};
     case v1::Pattern::kPareto:
-      return ParetoPlaces{pattern.pareto().h() == 0 ? 0.2 : pattern.pareto().h(),
-                          pattern.pareto().clustered()};
-    case v1::Pattern::kNormal: {
-      const v1::Normal& normal = pattern.normal();
-      return NormalPlaces{normal.deviation_ratio() == 0 ? 0.1 : normal.deviation_ratio(),
-                          normal.has_center_ratio() ? normal.center_ratio() : 0.5};
-    }
+      return ParetoPlaces{pattern.pareto().h(), pattern.pareto().clustered()};
+    case v1::Pattern::kNormal:
+      return NormalPlaces{pattern.normal().deviation_ratio(), pattern.normal().center_ratio()};
     case v1::Pattern::kHotZones: {
       ZonedPlaces zoned;
       for (const v1::HotZone& zone : pattern.hot_zones().zones()) {
@@ -101,7 +93,6 @@ Order OrderOf(const v1::Pattern& pattern) {
 
 // ENGINE_IO_URING is io_uring.
 std::string NameOf(v1::Engine engine) {
-  if (engine == v1::ENGINE_UNSPECIFIED) engine = v1::ENGINE_IO_URING;
   const std::string& name = v1::Engine_Name(engine);
   return absl::AsciiStrToLower(absl::StripPrefix(name, "ENGINE_"));
 }
@@ -287,8 +278,7 @@ class ThreadMaker {
     const v1::Content& content = w_.content();
     setup->content.zeros = content.has_zeros();
     setup->content.fresh = content.random().fresh();
-    setup->content.compressed_ratio =
-        content.has_compressed_ratio() ? content.compressed_ratio() : 1;
+    setup->content.compressed_ratio = content.compressed_ratio();
     setup->content.duplicate_ratio = content.duplicate_ratio();
     setup->seed = common::DeriveSeed(assignment_.seed(), 5000 + thread);
   }
@@ -306,7 +296,7 @@ class ThreadMaker {
       const uint64_t blocks = w_.passes() * part_blocks;
       setup->quota = setup->quota == 0 ? blocks : std::min(setup->quota, blocks);
     }
-    setup->error_limit = w_.error_limit() == 0 ? kDefaultErrorLimit : w_.error_limit();
+    setup->error_limit = w_.error_limit();
     setup->drain_ns = context_.assignment->drain_ns();
   }
 
@@ -314,7 +304,7 @@ class ThreadMaker {
     setup->start.max_iops = assignment_.max_iops() / threads_;
     setup->start.max_bytes_per_second = assignment_.max_throughput_bytes_per_second() / threads_;
     setup->start.think_ns = w_.think_time_ns();
-    setup->start.think_every = std::max<uint32_t>(1, w_.think_every());
+    setup->start.think_every = w_.think_every();
     if (!w_.has_open_loop()) return;
     const v1::OpenLoop& from = w_.open_loop();
     const v1::RunAssignment& run = context_.assignment->run();
@@ -324,7 +314,7 @@ class ThreadMaker {
     // Threads of all hosts interleave.
     loop.shift =
         static_cast<double>(thread * members_ + assignment_.member()) / (members_ * threads_);
-    loop.ramp_to = from.has_ramp_to_ratio() ? from.ramp_to_ratio() : 1;
+    loop.ramp_to = from.ramp_to_ratio();
     loop.ramp_ns = loop.ramp_to == 1 ? 0 : run.ramp_ns() + run.duration_ns();
     loop.seed = common::DeriveSeed(assignment_.seed(), 9000 + thread);
     setup->start.open_loop = loop;

@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/units.h"
+#include "proto/defaults.h"
 #include "worker/engine/buffers.h"
 #include "worker/targets/marks.h"
 #include "worker/workload/content.h"
@@ -31,12 +32,16 @@ using common::FileDescriptor;
 constexpr size_t kWriteBytes = 1 << 20;
 // What one thread writes before it takes the next part, of whichever file.
 constexpr uint64_t kPartBytes = 64 << 20;
-constexpr uint32_t kThreads = 8;
+
+v1::PreparePhase Filled(v1::PreparePhase phase) {
+  v1::FillDefaults(&phase);
+  return phase;
+}
 
 std::string FillingOf(const v1::PreparePhase& phase) {
   if (phase.fallocate_only()) return "reserved";
   if (phase.content().has_zeros()) return "zeros";
-  return phase.content().has_compressed_ratio()
+  return phase.content().compressed_ratio() < 1
              ? absl::StrCat("random compressed to ", phase.content().compressed_ratio())
              : "random";
 }
@@ -79,7 +84,7 @@ class Preparation {
   Preparation(const Guard& guard, const v1::Assignment& assignment, const std::atomic<bool>& stop,
               Progress progress)
       : guard_(guard),
-        phase_(assignment.prepare()),
+        phase_(Filled(assignment.prepare())),
         expendable_(assignment.expendable().begin(), assignment.expendable().end()),
         stop_(stop),
         progress_(std::move(progress)) {}
@@ -120,7 +125,7 @@ class Preparation {
       if (!item.reuse) Divide(&item);
     }
     std::vector<std::thread> threads;
-    const size_t wanted = phase_.parallel() != 0 ? phase_.parallel() : kThreads;
+    const size_t wanted = phase_.parallel();
     for (size_t i = 0; i < std::min(wanted, parts_.size()); ++i) {
       try {
         threads.emplace_back([this] { Work(); });
@@ -291,8 +296,7 @@ class Preparation {
       if (!made.ok()) return made.status();
       *buffer = *std::move(made);
     }
-    const double compressed =
-        phase_.content().has_compressed_ratio() ? phase_.content().compressed_ratio() : 1;
+    const double compressed = phase_.content().compressed_ratio();
     const uint64_t seed = std::hash<std::string>()(part.item->mark.file);
     uint64_t done_here = 0;
     while (done_here < part.length && !Over()) {
@@ -337,7 +341,7 @@ class Preparation {
   }
 
   const Guard& guard_;
-  const v1::PreparePhase& phase_;
+  const v1::PreparePhase phase_;
   const std::vector<std::string> expendable_;
   const std::atomic<bool>& stop_;
   const Progress progress_;

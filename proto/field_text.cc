@@ -1,0 +1,170 @@
+#include "proto/field_text.h"
+
+#include <cmath>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "proto/units.pb.h"
+
+namespace lockstep::v1 {
+namespace {
+
+using google::protobuf::EnumValueDescriptor;
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+absl::StatusOr<double> Widened(const absl::StatusOr<int64_t>& parsed) {
+  if (!parsed.ok()) return parsed.status();
+  return static_cast<double>(*parsed);
+}
+
+absl::StatusOr<double> ParseNumber(Unit kind, const std::string& text) {
+  switch (kind) {
+    case UNIT_BYTES:
+      return Widened(common::ParseSize(text));
+    case UNIT_DURATION_NS:
+      return Widened(common::ParseDuration(text));
+    case UNIT_RATIO:
+      return common::ParseRatio(text);
+    case UNIT_BYTES_PER_SECOND:
+      return Widened(common::ParseSize(std::string(absl::StripSuffix(text, "/s"))));
+    default:
+      return common::ParseCount(text);
+  }
+}
+
+std::string Show(Unit kind, double value) {
+  switch (kind) {
+    case UNIT_BYTES:
+      return common::FormatSize(value);
+    case UNIT_DURATION_NS:
+      return common::FormatDuration(value);
+    case UNIT_RATIO:
+      return absl::StrFormat("%.4g%%", value * 100);
+    default:
+      return absl::StrFormat("%.15g", value);
+  }
+}
+
+absl::Status SetEnum(const FieldDescriptor& field, const std::string& text, Message* message) {
+  std::vector<std::string> names;
+  for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+    const EnumValueDescriptor* value = field.enum_type()->value(i);
+    if (value->number() == 0) continue;
+    names.push_back(EnumText(*value));
+    if (names.back() != absl::AsciiStrToLower(text)) continue;
+    message->GetReflection()->SetEnum(message, &field, value);
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 100),
+                                                 "' is not one of ", absl::StrJoin(names, ", ")));
+}
+
+// What is wrong with a number for this field, after "'TEXT' "; empty when nothing is.
+std::string WrongNumber(const FieldDescriptor& field, double value) {
+  const auto& options = field.options();
+  const Unit kind = options.GetExtension(unit);
+  if (options.HasExtension(min) && value < options.GetExtension(min)) {
+    return absl::StrCat("is too small; the least is ", Show(kind, options.GetExtension(min)));
+  }
+  if (options.HasExtension(max) && value > options.GetExtension(max)) {
+    return absl::StrCat("is too large; the most is ", Show(kind, options.GetExtension(max)));
+  }
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return "";
+  if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return "is negative";
+  if (value != std::floor(value)) return "is not a whole number";
+  const double most = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ? 4294967295.0 : 9.2e18;
+  return value > most ? "is too large" : "";
+}
+
+absl::Status SetNumber(const FieldDescriptor& field, const std::string& text, Message* message) {
+  const Reflection* reflection = message->GetReflection();
+  const bool list = field.is_repeated();
+  // Seeds use all 64 bits, which a double has not.
+  uint64_t exact = 0;
+  if (field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64 && absl::SimpleAtoi(text, &exact)) {
+    reflection->SetUInt64(message, &field, exact);
+    return absl::OkStatus();
+  }
+  const auto parsed = ParseNumber(field.options().GetExtension(unit), text);
+  if (!parsed.ok()) return parsed.status();
+  const double value = *parsed;
+  if (const std::string wrong = WrongNumber(field, value); !wrong.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 100), "' ", wrong));
+  }
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      list ? reflection->AddDouble(message, &field, value)
+           : reflection->SetDouble(message, &field, value);
+      break;
+    case FieldDescriptor::CPPTYPE_UINT32:
+      list ? reflection->AddUInt32(message, &field, static_cast<uint32_t>(value))
+           : reflection->SetUInt32(message, &field, static_cast<uint32_t>(value));
+      break;
+    case FieldDescriptor::CPPTYPE_UINT64:
+      reflection->SetUInt64(message, &field, static_cast<uint64_t>(value));
+      break;
+    case FieldDescriptor::CPPTYPE_INT64:
+      reflection->SetInt64(message, &field, static_cast<int64_t>(value));
+      break;
+    default:
+      return absl::InvalidArgumentError("cannot be set in a job file");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::string EnumText(const EnumValueDescriptor& value) {
+  const std::string& type = value.type()->name();
+  std::string prefix;
+  for (size_t i = 0; i < type.size(); ++i) {
+    if (i > 0 && absl::ascii_isupper(type[i])) prefix += '_';
+    prefix += absl::ascii_toupper(type[i]);
+  }
+  return absl::AsciiStrToLower(absl::StripPrefix(value.name(), prefix + "_"));
+}
+
+absl::Status SetFromText(const FieldDescriptor& field, const std::string& text, Message* message) {
+  const Reflection* reflection = message->GetReflection();
+  switch (field.cpp_type()) {
+    case FieldDescriptor::CPPTYPE_STRING:
+      field.is_repeated() ? reflection->AddString(message, &field, text)
+                          : reflection->SetString(message, &field, text);
+      return absl::OkStatus();
+    case FieldDescriptor::CPPTYPE_BOOL:
+      if (text != "true" && text != "false") {
+        return absl::InvalidArgumentError(
+            absl::StrCat("'", common::Printable(text, 100), "' is not true or false"));
+      }
+      reflection->SetBool(message, &field, text == "true");
+      return absl::OkStatus();
+    case FieldDescriptor::CPPTYPE_ENUM:
+      return SetEnum(field, text, message);
+    default:
+      return SetNumber(field, text, message);
+  }
+}
+
+absl::Status ChooseFromText(const std::string& text, Message* message) {
+  const FieldDescriptor* field = message->GetDescriptor()->FindFieldByName(text);
+  if (field == nullptr || field->real_containing_oneof() == nullptr ||
+      field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) {
+    return absl::NotFoundError(
+        absl::StrCat("'", common::Printable(text, 100), "' is not one of the choices"));
+  }
+  message->GetReflection()->MutableMessage(message, field);
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::v1
