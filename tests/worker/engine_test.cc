@@ -269,7 +269,10 @@ TEST(UringEngineTest, BuffersThatMayNotBeLockedAreUsedUnregisteredWithANote) {
     while (count.ok() && *count == 0) {
       count = engine->Exchange({}, 1, NowNs() + 5000000000, absl::MakeSpan(out));
     }
-    _exit(noted && count.ok() && *count == 1 && out[0].result == 1 << 20 ? 0 : 6);
+    if (!noted) _exit(6);
+    if (!count.ok() || *count != 1) _exit(7);
+    // /dev/zero stops early when the thread has other work, as completions of a ring are.
+    _exit(out[0].result > 0 ? 0 : 8);
   }
   int status = 0;
   ASSERT_EQ(waitpid(child, &status, 0), child);

@@ -73,7 +73,9 @@ TEST(OutboxTest, BatchesStayBelow64KiBUnlessOneItemIsLarger) {
   while (const auto batch = outbox.NextBatch()) {
     EXPECT_EQ(batch->first_sequence(), next);
     next += batch->items_size();
-    if (batch->items_size() > 1) EXPECT_LE(batch->ByteSizeLong(), 65536u);
+    if (batch->items_size() > 1) {
+      EXPECT_LE(batch->ByteSizeLong(), 65536u);
+    }
   }
   EXPECT_EQ(next, 40u);
 }

@@ -82,7 +82,7 @@ TEST(BlockSpaceTest, WholeBlocksOfSlicesOneAfterTheOther) {
 }
 
 TEST(BlockSpaceTest, PlacesFromWhichALongIoFitsAreFewerThanBlocks) {
-  const auto space = BlockSpace::Make({{0, 0, 4096 * 10}}, 4096 * 3, 4096);
+  const auto space = BlockSpace::Make({{0, 0, 40960}}, 12288, 4096);
   ASSERT_TRUE(space.ok());
   EXPECT_EQ(space->blocks(), 8u);
   EXPECT_EQ(space->At(7).offset, 4096u * 7);
@@ -101,7 +101,9 @@ TEST(AccessTest, SequentialThreadsCoverTheSpaceOnceEach) {
     uint64_t last = 0;
     for (uint64_t i = 0; i < mine; ++i) {
       const uint64_t offset = access.Take().offset;
-      if (i > 0) EXPECT_EQ(offset, last + 4096);
+      if (i > 0) {
+        EXPECT_EQ(offset, last + 4096);
+      }
       last = offset;
       seen.insert(offset);
     }
@@ -137,7 +139,7 @@ TEST(AccessTest, RandomOffsetsAreUniform) {
   Access access = Make(OneFile(kCells), Options(Order::kRandom, 1, 42));
   std::vector<double> counts(kCells);
   for (int i = 0; i < kDraws; ++i) ++counts[access.Take().offset / kBlock];
-  ExpectFits(counts, std::vector<double>(kCells, kDraws / kCells));
+  ExpectFits(counts, std::vector<double>(kCells, 1.0 * kDraws / kCells));
 }
 
 // Both shares of a mix, random and sequential; reads, writes and trims against their shares.
@@ -189,7 +191,9 @@ TEST(AccessTest, ShuffledTouchesEachBlockExactlyOncePerRound) {
       }
     }
     for (int count : seen) ASSERT_EQ(count, 1);
-    if (round == 1) EXPECT_NE(order, first);
+    if (round == 1) {
+      EXPECT_NE(order, first);
+    }
     first = order;
   }
   // Neighbours in the order are no neighbours in the target.
@@ -239,7 +243,9 @@ TEST(AccessTest, SequentialIoOfSeveralSizesGoesOnWhereTheLastEnded) {
   uint16_t file = 0;
   for (int i = 0; i < 1000; ++i) {
     const Access::Next next = access.Take();
-    if (next.file == file && next.offset != 0) EXPECT_EQ(next.offset, end);
+    if (next.file == file && next.offset != 0) {
+      EXPECT_EQ(next.offset, end);
+    }
     EXPECT_LE(next.offset + next.length, 65536u);
     file = next.file;
     end = next.offset + next.length;
@@ -416,7 +422,7 @@ TEST(ScheduleTest, PoissonGapsAreExponential) {
     lag_product += (gap - 1) * (previous - 1);
     previous = gap;
   }
-  ExpectFits(counts, std::vector<double>(kCells, kGaps / kCells));
+  ExpectFits(counts, std::vector<double>(kCells, 1.0 * kGaps / kCells));
   // and each independent of the one before
   EXPECT_LT(std::abs(lag_product / kGaps), 4 / std::sqrt(kGaps));
   EXPECT_NEAR(static_cast<double>(last) / 1e9, kGaps / 10000.0, 0.1);
@@ -441,7 +447,9 @@ TEST(ScheduleTest, ARampIsTheIntegralOfItsRate) {
     EXPECT_NEAR(first_half, 5000 * (3 + to) / 4, 2);
     EXPECT_NEAR(schedule.Expected(options.ramp_ns), 10000 * (1 + to) / 2, 1e-6);
     schedule.Advance();
-    if (to == 0) EXPECT_EQ(schedule.next_ns(), Schedule::kNever);
+    if (to == 0) {
+      EXPECT_EQ(schedule.next_ns(), Schedule::kNever);
+    }
   }
 }
 
