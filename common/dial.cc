@@ -49,7 +49,7 @@ std::string Probe(const std::string& address) {
       }
     }
     if (error == 0) return "";
-    why = error == ECONNREFUSED ? "nobody listens there" : strerror(error);
+    why = error == ECONNREFUSED ? "nobody listens there" : ErrnoText(error);
   }
   return why;
 }

@@ -7,14 +7,17 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
 namespace lockstep::common {
 
+std::string ErrnoText(int error) { return std::generic_category().message(error); }
+
 absl::Status ErrnoStatus(int error, const std::string& what) {
-  const std::string message = absl::StrCat(what, ": ", strerror(error));
+  const std::string message = absl::StrCat(what, ": ", ErrnoText(error));
   switch (error) {
     case ENOENT:
     case ENODEV:

@@ -38,5 +38,7 @@ std::string DefaultStateDirectory();
 
 // The status of a failed system call: `what: strerror`, with a code by errno.
 absl::Status ErrnoStatus(int error, const std::string& what);
+// The system's words for an errno: "No such file or directory". Unlike strerror() for every thread.
+std::string ErrnoText(int error);
 
 }  // namespace lockstep::common

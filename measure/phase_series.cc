@@ -282,7 +282,7 @@ absl::Status PhaseSeries::CheckResult(uint32_t worker, const v1::PhaseResult& re
   return absl::OkStatus();
 }
 
-MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) {
+MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) const {
   MergedInterval merged;
   merged.interval = interval;
   merged.interval_class = pending.interval_class;
@@ -350,7 +350,7 @@ std::vector<MergedInterval> PhaseSeries::TakeComplete() {
     const auto first = pending_.begin();
     const bool whole =
         std::all_of(options_.workers.begin(), options_.workers.end(), [&](uint32_t worker) {
-          return absent_.count(worker) != 0 || first->second.parts.count(worker) != 0;
+          return absent_.contains(worker) || first->second.parts.contains(worker);
         });
     if (!whole && pending_.size() <= static_cast<size_t>(limits::kIntervalsAhead)) break;
     taken_ = first->first + 1;

@@ -165,7 +165,7 @@ class PhaseSeries {
   void AddUp(const v1::IntervalSample& sample, const std::vector<Decoded>& operations,
              WorkerSeries* series);
   void AddPoint(double rate, WorkerSeries* series);
-  MergedInterval Merge(uint32_t interval, const Pending& pending);
+  MergedInterval Merge(uint32_t interval, const Pending& pending) const;
   void ExtendWindow(const Pending& pending);
 
   const Options options_;

@@ -1,9 +1,7 @@
 #include "storage/embedded.h"
 
 #include <fcntl.h>
-#include <glob.h>
 #include <grp.h>
-#include <pwd.h>
 #include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -14,11 +12,14 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <optional>
 #include <sstream>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "common/users.h"
 #include "spdlog/spdlog.h"
 #include "storage/pg.h"
 
@@ -42,27 +43,27 @@ int MajorOf(const std::string& binaries) {
 // The installed PostgreSQL of this major version, or the newest one when 0. Empty when there is
 // none.
 std::string FindBinaries(int major) {
-  glob_t found = {};
   std::string best;
-  if (glob("/usr/lib/postgresql/*/bin", 0, nullptr, &found) == 0) {
-    for (size_t i = 0; i < found.gl_pathc; ++i) {
-      const std::string path = found.gl_pathv[i];
-      if (access((path + "/postgres").c_str(), X_OK) != 0 ||
-          access((path + "/initdb").c_str(), X_OK) != 0) {
-        continue;
-      }
-      const int here = MajorOf(path);
-      if (major != 0 ? here == major
-                     : here >= kOldestMajor && (best.empty() || here > MajorOf(best))) {
-        best = path;
-      }
+  std::error_code none;
+  for (const auto& version : std::filesystem::directory_iterator("/usr/lib/postgresql", none)) {
+    const std::string path = version.path().string() + "/bin";
+    if (access((path + "/postgres").c_str(), X_OK) != 0 ||
+        access((path + "/initdb").c_str(), X_OK) != 0) {
+      continue;
+    }
+    const int here = MajorOf(path);
+    if (major != 0 ? here == major
+                   : here >= kOldestMajor && (best.empty() || here > MajorOf(best))) {
+      best = path;
     }
   }
-  globfree(&found);
   return best;
 }
 
-const passwd* ServerUser() { return geteuid() == 0 ? getpwnam("postgres") : nullptr; }
+// PostgreSQL does not run as root.
+std::optional<common::User> ServerUser() {
+  return geteuid() == 0 ? common::FindUser("postgres") : std::nullopt;
+}
 
 // Everything that a child needs, made before the fork: this process has threads, so that between
 // fork and exec only system calls may be made.
@@ -72,13 +73,13 @@ class Program {
       : words_(std::move(words)), log_path_(log_path) {
     for (std::string& word : words_) arguments_.push_back(word.data());
     arguments_.push_back(nullptr);
-    if (const passwd* user = ServerUser()) {
+    if (const auto user = ServerUser()) {
       becomes_ = true;
-      uid_ = user->pw_uid;
-      gid_ = user->pw_gid;
+      uid_ = user->uid;
+      gid_ = user->gid;
       int count = 64;
       groups_.resize(static_cast<size_t>(count));
-      if (getgrouplist(user->pw_name, gid_, groups_.data(), &count) < 0) count = 0;
+      if (getgrouplist(user->name.c_str(), gid_, groups_.data(), &count) < 0) count = 0;
       groups_.resize(static_cast<size_t>(count));
     }
     // Messages in English, and nothing of the caller's settings for libpq.
@@ -115,7 +116,7 @@ class Program {
     syscall(SYS_close_range, 3, ~0U, 0);
     sigset_t none;
     sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, nullptr);
+    pthread_sigmask(SIG_SETMASK, &none, nullptr);
     if (chdir("/") != 0) _exit(126);
     execve(arguments_[0], arguments_.data(), environment_.data());
     _exit(127);
@@ -173,8 +174,8 @@ absl::StatusOr<FileDescriptor> OwnDirectory(int parent, const std::string& name,
     }
     return ErrnoStatus(errno, path);
   }
-  if (const passwd* user = ServerUser()) {
-    if (fchown(directory.get(), user->pw_uid, user->pw_gid) != 0) return ErrnoStatus(errno, path);
+  if (const auto user = ServerUser()) {
+    if (fchown(directory.get(), user->uid, user->gid) != 0) return ErrnoStatus(errno, path);
   }
   if (fchmod(directory.get(), mode) != 0) return ErrnoStatus(errno, path);
   return directory;
@@ -207,32 +208,8 @@ absl::Status VersionMismatch(const std::string& data, const std::string& has,
       ".old -D ", data, " -b /usr/lib/postgresql/", has, "/bin -B ", newest));
 }
 
-}  // namespace
-
-std::string EmbeddedPostgres::conninfo() const {
-  return absl::StrCat("host=", directory_,
-                      "/run port=5432 user=lockstep dbname=lockstep connect_timeout=5");
-}
-
-std::string EmbeddedPostgres::reader_conninfo() const {
-  return absl::StrCat("host=", directory_, "/run port=5432 user=lockstep_reader dbname=lockstep ",
-                      kReaderOptions);
-}
-
-absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
-    const std::string& directory) {
-  const std::string newest = FindBinaries(0);
-  if (newest.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("no PostgreSQL of version ", kOldestMajor,
-                     " or newer under /usr/lib/postgresql; run tools/install-deps, or give --store "
-                     "postgresql://…"));
-  }
-  if (geteuid() == 0 && ServerUser() == nullptr) {
-    return absl::FailedPreconditionError(
-        "PostgreSQL does not run as root and there is no user postgres; give --store "
-        "postgresql://…");
-  }
+// Makes the store's directories where they are missing, and takes the lock that one controller has.
+absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
   if (directory.size() + 4 > kSocketPathLimit) {
     return absl::InvalidArgumentError(
         absl::StrCat(directory, ": too long for a socket's path; give a shorter --state-dir"));
@@ -261,8 +238,38 @@ absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
   if (const auto run = OwnDirectory(own->get(), "run", directory + "/run", 0700); !run.ok()) {
     return run.status();
   }
+  return lock;
+}
 
-  std::unique_ptr<EmbeddedPostgres> server(new EmbeddedPostgres(directory, std::move(lock)));
+}  // namespace
+
+std::string EmbeddedPostgres::conninfo() const {
+  return absl::StrCat("host=", directory_,
+                      "/run port=5432 user=lockstep dbname=lockstep connect_timeout=5");
+}
+
+std::string EmbeddedPostgres::reader_conninfo() const {
+  return absl::StrCat("host=", directory_, "/run port=5432 user=lockstep_reader dbname=lockstep ",
+                      kReaderOptions);
+}
+
+absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> EmbeddedPostgres::Start(
+    const std::string& directory) {
+  const std::string newest = FindBinaries(0);
+  if (newest.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("no PostgreSQL of version ", kOldestMajor,
+                     " or newer under /usr/lib/postgresql; run tools/install-deps, or give --store "
+                     "postgresql://…"));
+  }
+  if (geteuid() == 0 && !ServerUser()) {
+    return absl::FailedPreconditionError(
+        "PostgreSQL does not run as root and there is no user postgres; give --store "
+        "postgresql://…");
+  }
+  auto lock = ClaimDirectory(directory);
+  if (!lock.ok()) return lock.status();
+  std::unique_ptr<EmbeddedPostgres> server(new EmbeddedPostgres(directory, *std::move(lock)));
   const std::string data = directory + "/data";
   std::string binaries = newest;
   if (access((data + "/PG_VERSION").c_str(), F_OK) == 0) {

@@ -100,7 +100,7 @@ const char* TypeOf(const std::string& name) {
 
 class Server::Impl {
  public:
-  Impl(const std::vector<std::string>& names, std::shared_ptr<grpc::Channel> channel)
+  Impl(const std::vector<std::string>& names, const std::shared_ptr<grpc::Channel>& channel)
       : names_(names.begin(), names.end()), stub_(v1::Controller::NewStub(channel)) {
     char host[256] = {};
     if (gethostname(host, sizeof host - 1) == 0) names_.insert(host);
@@ -158,7 +158,7 @@ class Server::Impl {
     const std::string host = common::HostOf(has_port ? host_header : host_header + ":80");
     in6_addr address;
     return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
-           inet_pton(AF_INET6, host.c_str(), &address) == 1 || names_.count(host) != 0;
+           inet_pton(AF_INET6, host.c_str(), &address) == 1 || names_.contains(host);
   }
 
   void AddRoutes() {
@@ -298,10 +298,10 @@ Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Server::~Server() = default;
 const std::string& Server::url() const { return impl_->url(); }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(const std::string& address,
-                                                      const std::vector<std::string>& names,
-                                                      std::shared_ptr<grpc::Channel> channel) {
-  auto impl = std::make_unique<Impl>(names, std::move(channel));
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(
+    const std::string& address, const std::vector<std::string>& names,
+    const std::shared_ptr<grpc::Channel>& channel) {
+  auto impl = std::make_unique<Impl>(names, channel);
   if (absl::Status status = impl->Start(address); !status.ok()) return status;
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }

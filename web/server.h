@@ -25,9 +25,9 @@ class Server {
  public:
   // Listens on HOST:PORT and asks the controller through `channel`. UNAVAILABLE when the port is
   // taken.
-  static absl::StatusOr<std::unique_ptr<Server>> Start(const std::string& address,
-                                                       const std::vector<std::string>& names,
-                                                       std::shared_ptr<grpc::Channel> channel);
+  static absl::StatusOr<std::unique_ptr<Server>> Start(
+      const std::string& address, const std::vector<std::string>& names,
+      const std::shared_ptr<grpc::Channel>& channel);
   ~Server();
   // http://HOST:PORT/
   const std::string& url() const;

@@ -1,6 +1,5 @@
 #include "controller/cli/client.h"
 
-#include <pwd.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/users.h"
 
 namespace lockstep::cli {
 
@@ -119,8 +119,8 @@ int PrintProblems(const JobFile& file, const grpc::Status& status) {
 }
 
 std::string UserName() {
-  const passwd* entry = getpwuid(geteuid());
-  return entry != nullptr ? entry->pw_name : absl::StrCat("uid-", geteuid());
+  const auto user = common::FindUser(geteuid());
+  return user ? user->name : absl::StrCat("uid-", geteuid());
 }
 
 }  // namespace lockstep::cli

@@ -26,7 +26,8 @@ std::string FindBinary(const std::string& name) {
   std::string folder(self);
   folder = folder.substr(0, folder.rfind('/'));
   for (const std::string& path :
-       {folder + "/" + name, folder + "/../" + name, folder + "/../../worker/" + name}) {
+       {absl::StrCat(folder, "/", name), absl::StrCat(folder, "/../", name),
+        absl::StrCat(folder, "/../../worker/", name)}) {
     if (access(path.c_str(), X_OK) == 0) return path;
   }
   return "";
@@ -44,7 +45,7 @@ void Detach(const std::string& log) {
   setpgid(0, 0);
   sigset_t none;
   sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  pthread_sigmask(SIG_SETMASK, &none, nullptr);
   if (log.empty()) return;
   const int fd = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (fd < 0) return;

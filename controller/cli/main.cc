@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/str_cat.h"
 #include "common/version.h"
 #include "controller/cli/commands.h"
 
@@ -17,9 +18,9 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   }
   for (int i = 1; i < argc; ++i) {
     const std::string word(argv[i]);
-    if (word.rfind("-", 0) != 0) {
-      return "'" + word + "' is no command; there are: " + names +
-             ". lockstep COMMAND --help tells more";
+    if (word.rfind('-', 0) != 0) {
+      return absl::StrCat("'", word, "' is no command; there are: ", names,
+                          ". lockstep COMMAND --help tells more");
     }
     // Options before the command have a value each, but for the flags.
     if (word.find('=') == std::string::npos && word != "--no-color" &&

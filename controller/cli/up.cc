@@ -33,7 +33,7 @@ int Up(Flags flags) {
   sigset_t signals;
   sigemptyset(&signals);
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, number);
-  sigprocmask(SIG_BLOCK, &signals, nullptr);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   LocalFleet::Options& options = flags.fleet;
   options.worker_names = WorkerNames(options.workers);
   if (flags.no_web) options.http.clear();

@@ -47,11 +47,11 @@ PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::ve
     for (; entry != index_.end() && entry->thing == wanted.thing; ++entry) {
       const Holder& holder = *entry->holder;
       if (holder.first == run_id || entry->begin >= wanted.end || wanted.begin >= entry->end ||
-          free.count(holder) != 0) {
+          free.contains(holder)) {
         continue;
       }
       const auto lost = lost_.find(holder);
-      if (over_.count(holder.first) == 0 || lost == lost_.end() ||
+      if (!over_.contains(holder.first) || lost == lost_.end() ||
           !safeguards_.Pass(common::Safeguard::kPlacesHeld, lost->second <= now_ns)) {
         return {holder.first, holder.second, i};
       }
@@ -73,7 +73,7 @@ void PlaceLedger::Confirm(const std::string& worker_id) {
       ++lost;
       continue;
     }
-    if (over_.count(lost->first.first) != 0) changed_ = places_.erase(lost->first) > 0 || changed_;
+    if (over_.contains(lost->first.first)) changed_ = places_.erase(lost->first) > 0 || changed_;
     lost = lost_.erase(lost);
   }
 }
@@ -94,7 +94,7 @@ int64_t PlaceLedger::End(const std::string& run_id) {
   changed_ = true;
   for (auto held = places_.lower_bound({run_id, ""});
        held != places_.end() && held->first.first == run_id;) {
-    held = lost_.count(held->first) == 0 ? places_.erase(held) : std::next(held);
+    held = !lost_.contains(held->first) ? places_.erase(held) : std::next(held);
   }
   if (last == 0) over_.erase(run_id);
   return last;

@@ -51,7 +51,7 @@ class Roster {
   // Whether Expire() would find somebody.
   bool IsDue(int64_t now_ns) const;
 
-  bool Has(const std::string& worker_id) const { return members_.count(worker_id) != 0; }
+  bool Has(const std::string& worker_id) const { return members_.contains(worker_id); }
   bool IsConnected(const std::string& worker_id) const;
   int64_t lease_ns() const { return lease_ns_; }
   size_t size() const { return members_.size(); }

@@ -26,7 +26,7 @@ RunMachine::RunMachine(RunPlan plan, ResumePoint from, common::Safeguards safegu
       end_state_(from_.end_state),
       end_reason_(from_.end_reason) {
   for (uint32_t i = 0; i < plan_.hosts.size(); ++i) {
-    if (lost_.count(i) == 0) members_.insert(i);
+    if (!lost_.contains(i)) members_.insert(i);
   }
 }
 
@@ -121,7 +121,7 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
   returned_.clear();
   // Who did not come back in time once is not waited for again.
   const bool missing = std::any_of(lost_.begin(), lost_.end(), [this](uint32_t worker) {
-    return written_off_.count(worker) == 0;
+    return !written_off_.contains(worker);
   });
   if (plan_.on_worker_loss != LossPolicy::kRetry || !missing || !end_state_.empty()) {
     return StartPhase(phase, attempt);
@@ -155,7 +155,7 @@ void RunMachine::On(const event::PhaseRecorded&) {
 }
 
 void RunMachine::On(const event::Armed& e) {
-  if (stage_ != Stage::kArming || members_.count(e.worker) == 0) return;
+  if (stage_ != Stage::kArming || !members_.contains(e.worker)) return;
   armed_.insert(e.worker);
   CheckArmed();
 }
@@ -252,7 +252,7 @@ void RunMachine::On(const event::Lost& e) {
 }
 
 void RunMachine::On(const event::Rejoined& e) {
-  if (plan_.on_worker_loss != LossPolicy::kRetry || lost_.count(e.worker) == 0 ||
+  if (plan_.on_worker_loss != LossPolicy::kRetry || !lost_.contains(e.worker) ||
       !end_state_.empty()) {
     return;
   }
@@ -271,13 +271,13 @@ void RunMachine::TakeBack(uint32_t worker) {
 
 void RunMachine::On(const event::Attached& e) {
   using State = event::Attached::State;
-  if (members_.count(e.worker) == 0) return;
+  if (!members_.contains(e.worker)) return;
   const bool busy = e.state != State::kIdle;
   // One that has delivered, and does nothing, is done with the phase, whether it remembers it or
   // not.
-  if (!busy && (e.this_phase || delivered_.count(e.worker) != 0)) {
+  if (!busy && (e.this_phase || delivered_.contains(e.worker))) {
     said_idle_.insert(e.worker);
-    if (delivered_.count(e.worker) != 0) return CheckComplete();
+    if (delivered_.contains(e.worker)) return CheckComplete();
   }
   if (stage_ == Stage::kIdle || stage_ == Stage::kPlanning || stage_ == Stage::kRejoining ||
       stage_ == Stage::kRecording || stage_ == Stage::kClosing) {
@@ -464,7 +464,7 @@ void RunMachine::CheckComplete() {
 
 bool RunMachine::AwaitsIdle() const {
   return std::any_of(delivered_.begin(), delivered_.end(),
-                     [this](uint32_t worker) { return said_idle_.count(worker) == 0; });
+                     [this](uint32_t worker) { return !said_idle_.contains(worker); });
 }
 
 void RunMachine::Close() {

@@ -36,7 +36,7 @@ void RunMachine::Resume() {
       outstanding_ = members_;
       for (const auto& [worker, error] : from_.stored) {
         outstanding_.erase(worker);
-        if (members_.count(worker) != 0) delivered_.insert(worker);
+        if (members_.contains(worker)) delivered_.insert(worker);
       }
       stage_ = Stage::kRunning;
       for (const auto& [worker, error] : from_.stored) {
@@ -44,7 +44,7 @@ void RunMachine::Resume() {
       }
       if (stage_ == Stage::kRunning && !end_state_.empty()) StopAll(end_reason_);
       for (uint32_t worker : from_.members) {
-        const bool missing = lost_.count(worker) != 0 && from_.stored.count(worker) == 0;
+        const bool missing = lost_.contains(worker) && !from_.stored.contains(worker);
         if (missing && stage_ == Stage::kRunning && plan_.on_worker_loss == LossPolicy::kRetry) {
           RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[worker], " was lost"));
         }

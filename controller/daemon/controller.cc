@@ -100,8 +100,9 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
       [&] { return SetAside(store, marks_->crashes(), clock_); },
       [&] {
         auto inherited = Inherit(store);
-        if (inherited.ok()) inheritance = *std::move(inherited);
-        return inherited.status();
+        if (!inherited.ok()) return inherited.status();
+        inheritance = *std::move(inherited);
+        return absl::OkStatus();
       }};
   for (const auto& step : steps) {
     if (absl::Status status = election->WhileAway(step); !status.ok()) return status;

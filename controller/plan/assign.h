@@ -19,12 +19,12 @@ struct SettledRun {
   std::vector<PlanWorker> workers;  // by worker index, inspected
 };
 
-// What each member of a phase is to do, in the order of `members` (worker indices). `phase` is the
-// phase's number in the run, `spec` what it does (NextPhase). Slices, seeds and shares of limits
+// What each member of a phase is to do, in the order of `members` (worker indices). `phase` is what
+// it does (NextPhase), `phase_index` its number in the run. Slices, seeds and shares of limits
 // depend only on the arguments. A workload whose host selector matches no member fails.
 absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& run,
-                                                            const v1::PhaseSpec& spec,
-                                                            uint32_t phase, uint32_t attempt,
+                                                            const v1::PhaseSpec& phase,
+                                                            uint32_t phase_index, uint32_t attempt,
                                                             const std::vector<uint32_t>& members);
 
 // How long a phase may last from T to the last I/O submitted, nanoseconds. Workers enforce it.

@@ -51,7 +51,7 @@ class Admission {
   // Ends a run before it has started. False when it is not being admitted.
   bool Cancel(const std::string& run_id, const std::string& reason);
   void OnLost(const std::string& worker_id, const std::string& reason);
-  bool Has(const std::string& run_id) const { return starting_.count(run_id) != 0; }
+  bool Has(const std::string& run_id) const { return starting_.contains(run_id); }
   bool Uses(const std::string& worker_id) const;
   // Worker id → run id, of all that are being admitted.
   std::map<std::string, std::string> Leases() const;

@@ -279,7 +279,7 @@ absl::Status Coordinator::CanEverRun(const v1::JobSpec& job) const {
 }
 
 bool Coordinator::IsBusy(const std::string& worker_id) const {
-  if (strangers_.count(worker_id) != 0 || admission_.Uses(worker_id)) return true;
+  if (strangers_.contains(worker_id) || admission_.Uses(worker_id)) return true;
   return std::any_of(active_.begin(), active_.end(),
                      [&](const auto& active) { return active.second->Uses(worker_id); });
 }
@@ -290,7 +290,7 @@ bool Coordinator::IsBusy(const std::string& worker_id) const {
 void Coordinator::Enqueue(measure::RunRecord run, std::function<void(uint32_t)> done) {
   Post([this, run = std::move(run), done = std::move(done)]() mutable {
     done(static_cast<uint32_t>(queue_.size()));
-    if (queue_.Has(run.run_id) || admission_.Has(run.run_id) || active_.count(run.run_id) != 0)
+    if (queue_.Has(run.run_id) || admission_.Has(run.run_id) || active_.contains(run.run_id))
       return;
     Remember(run);
     queue_.Add(std::move(run));

@@ -68,8 +68,8 @@ class Coordinator {
                std::function<void(absl::Status)> done);
   // Inspects the targets on the workers that the job would take.
   void Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done);
-  void Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream,
-             v1::RunSummary summary);
+  void Watch(const std::string& run_id, const std::shared_ptr<WatchStream>& stream,
+             const v1::RunSummary& summary);
   // The runs that wait or are in progress, as far as they are known without the store: id, job,
   // owner, state, hosts.
   void Runs(std::function<void(std::vector<v1::RunSummary>)> done);
@@ -83,11 +83,12 @@ class Coordinator {
   absl::Status CanEverRun(const v1::JobSpec& job) const;
 
  private:
-  void Post(std::function<void()> call) { options_.loop->Post(std::move(call)); }
-  void After(int64_t after_ns, std::function<void()> call) {
+  void Post(std::function<void()> call) const { options_.loop->Post(std::move(call)); }
+  void After(int64_t after_ns, std::function<void()> call) const {
     options_.loop->After(after_ns, std::move(call));
   }
-  void Persist(std::function<absl::Status()> work, std::function<void(const absl::Status&)> then) {
+  void Persist(std::function<absl::Status()> work,
+               std::function<void(const absl::Status&)> then) const {
     options_.loop->Persist(std::move(work), std::move(then));
   }
   void TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live);

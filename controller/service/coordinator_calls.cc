@@ -67,8 +67,8 @@ void Coordinator::DropQuestions() {
   devices_.Drop();
 }
 
-void Coordinator::Watch(const std::string& run_id, std::shared_ptr<WatchStream> stream,
-                        v1::RunSummary summary) {
+void Coordinator::Watch(const std::string& run_id, const std::shared_ptr<WatchStream>& stream,
+                        const v1::RunSummary& summary) {
   Post([this, run_id, stream, summary] {
     v1::WatchEvent first;
     *first.mutable_run() = summary;

@@ -71,7 +71,7 @@ CrashMarks::~CrashMarks() {
 
 std::shared_ptr<void> CrashMarks::WorkOn(const std::string& run_id) {
   std::lock_guard<std::mutex> lock(mutex_);
-  const auto free = std::find(taken_.begin(), taken_.end(), false);
+  auto* const free = std::find(taken_.begin(), taken_.end(), false);
   // not marked: nothing worse
   if (free == taken_.end() || run_id.size() >= kSlotBytes) return nullptr;
   *free = true;

@@ -116,7 +116,7 @@ class IngestPipeline {
   void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final,
               const Acknowledge& acknowledge);
   absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item);
-  Feed* FindFeedLocked(const v1::PhaseId& phase, uint32_t worker_index, Phase** in);
+  Feed* FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index, Phase** in);
   std::vector<storage::IngestBatch> TakeGroup();
   absl::Status Commit(std::vector<storage::IngestBatch> group, bool unsure);
   absl::Status Trim(std::vector<storage::IngestBatch>* group);

@@ -37,7 +37,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
   const absl::Status read =
       store->ReadIntervals(phase, storage::IntervalDetail::kLatencies,
                            [&](uint32_t worker, const v1::IntervalSample& sample) {
-                             if (hosts.count(worker) == 0) return absl::OkStatus();
+                             if (!hosts.contains(worker)) return absl::OkStatus();
                              FillTo(sample.interval(), worker, live.get());
                              const absl::Status added = live->Add(worker, sample);
                              if (!added.ok()) {
@@ -50,7 +50,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
   if (!read.ok()) return read;
   for (const auto& [worker, host] : hosts) {
     const auto cursor = active.cursors.find(worker);
-    if (active.results.count(worker) != 0) {
+    if (active.results.contains(worker)) {
       live->Leave(worker);
     } else if (cursor != active.cursors.end()) {
       FillTo(static_cast<uint32_t>(cursor->second), worker, live.get());

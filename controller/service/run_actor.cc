@@ -82,7 +82,7 @@ void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& 
   const auto found = index_.find(worker_id);
   if (found == index_.end()) return;
   const uint32_t worker = found->second;
-  if (machine_.lost().count(worker) != 0) {
+  if (machine_.lost().contains(worker)) {
     if (status.state() == v1::WorkerStatus::IDLE) return Handle(event::Rejoined{worker});
     return Carry(action::StopNow{{worker}, "this worker was given up"});
   }
@@ -116,7 +116,7 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
     }
     Handle(event::Failed{worker, message.phase_failed().reason()});
   } else if (message.has_status() && message.status().state() == v1::WorkerStatus::IDLE) {
-    if (machine_.lost().count(worker) != 0) return Handle(event::Rejoined{worker});
+    if (machine_.lost().contains(worker)) return Handle(event::Rejoined{worker});
     Handle(event::Idle{worker, IsCurrent(message.status().phase()),
                        IsCurrent(message.status().answers())});
   } else if (message.has_status()) {

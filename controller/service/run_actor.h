@@ -72,9 +72,9 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   const v1::WatchEvent& last_change() const { return last_change_; }
   // Whether the worker was given up in this run, and may return.
   bool IsLost(const std::string& worker_id) const {
-    return Uses(worker_id) && machine_.lost().count(index_.at(worker_id)) != 0;
+    return Uses(worker_id) && machine_.lost().contains(index_.at(worker_id));
   }
-  bool Uses(const std::string& worker_id) const { return index_.count(worker_id) != 0; }
+  bool Uses(const std::string& worker_id) const { return index_.contains(worker_id); }
   // Whether this is the phase and attempt that it is in.
   bool IsAt(const v1::PhaseId& phase) const { return IsCurrent(phase); }
 

@@ -138,87 +138,76 @@ struct Absurd {
   std::function<void(Message*, const FieldDescriptor*)> set;
 };
 
-std::vector<Absurd> AbsurdValues(const FieldDescriptor* field) {
-  std::vector<Absurd> values;
-  const auto* r = field->is_repeated() ? "repeated" : nullptr;
-  const auto number = [&](const std::string& what, auto set, auto add) {
-    values.push_back(
-        {what, [set, add, r](Message* m, const FieldDescriptor* f) { r ? add(m, f) : set(m, f); }});
+using Set = std::function<void(Message*, const FieldDescriptor*)>;
+
+// A value of a field, or one more item of it where it is a list.
+template <typename Value>
+Set Setter(void (google::protobuf::Reflection::*set)(Message*, const FieldDescriptor*, Value) const,
+           void (google::protobuf::Reflection::*add)(Message*, const FieldDescriptor*, Value) const,
+           std::decay_t<Value> value) {
+  return [set, add, value](Message* message, const FieldDescriptor* field) {
+    (message->GetReflection()->*(field->is_repeated() ? add : set))(message, field, value);
   };
-  switch (field->cpp_type()) {
-    case FieldDescriptor::CPPTYPE_DOUBLE:
-      for (double v :
-           {std::numeric_limits<double>::quiet_NaN(), std::numeric_limits<double>::infinity(),
-            -std::numeric_limits<double>::infinity(), -1.0, 1e300}) {
-        number(
-            std::to_string(v).substr(0, 12),
-            [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetDouble(m, f, v); },
-            [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddDouble(m, f, v); });
-      }
-      break;
-    case FieldDescriptor::CPPTYPE_INT64:
-      for (int64_t v : {int64_t{-1}, std::numeric_limits<int64_t>::min(),
-                        std::numeric_limits<int64_t>::max()}) {
-        number(
-            std::to_string(v),
-            [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetInt64(m, f, v); },
-            [v](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddInt64(m, f, v); });
-      }
-      break;
-    case FieldDescriptor::CPPTYPE_UINT32:
-      number(
-          "4294967295",
-          [](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetUInt32(m, f, ~0u); },
-          [](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddUInt32(m, f, ~0u); });
-      break;
-    case FieldDescriptor::CPPTYPE_UINT64:
-      number(
-          "18446744073709551615",
-          [](Message* m, const FieldDescriptor* f) { m->GetReflection()->SetUInt64(m, f, ~0ull); },
-          [](Message* m, const FieldDescriptor* f) { m->GetReflection()->AddUInt64(m, f, ~0ull); });
-      break;
-    case FieldDescriptor::CPPTYPE_ENUM:
-      for (int v : {99, -1}) {
-        number(
-            "enum " + std::to_string(v),
-            [v](Message* m, const FieldDescriptor* f) {
-              m->GetReflection()->SetEnumValue(m, f, v);
-            },
-            [v](Message* m, const FieldDescriptor* f) {
-              m->GetReflection()->AddEnumValue(m, f, v);
-            });
-      }
-      break;
-    case FieldDescriptor::CPPTYPE_STRING:
-      for (const auto& [what, v] :
-           std::map<std::string, std::string>{{"900 kB", std::string(900000, 'x')},
+}
+
+std::vector<Absurd> AbsurdTexts(const FieldDescriptor* field) {
+  using google::protobuf::Reflection;
+  std::map<std::string, std::string> texts = {{"900 kB", std::string(900000, 'x')},
                                               {"escape", "a\x1b]0;owned\a"},
-                                              {"NUL", std::string("a\0b", 3)},
-                                              {"range", "x[4294967295-4294967295]"},
-                                              {"product", "x[0-65535][0-65535]"}}) {
-        const bool range = what == "range" || what == "product";
-        if (range && field->name() != "names") continue;
-        number(
-            what,
-            [v = v](Message* m, const FieldDescriptor* f) {
-              m->GetReflection()->SetString(m, f, v);
-            },
-            [v = v](Message* m, const FieldDescriptor* f) {
-              m->GetReflection()->AddString(m, f, v);
-            });
-      }
-      if (field->is_repeated()) {
-        values.push_back({"100,000 of them", [](Message* m, const FieldDescriptor* f) {
-                            for (int i = 0; i < 100000; ++i) {
-                              m->GetReflection()->AddString(m, f, "n" + std::to_string(i));
-                            }
-                          }});
-      }
-      break;
-    default:
-      break;
+                                              {"NUL", std::string("a\0b", 3)}};
+  if (field->name() == "names") {
+    texts["range"] = "x[4294967295-4294967295]";
+    texts["product"] = "x[0-65535][0-65535]";
+  }
+  std::vector<Absurd> values;
+  for (const auto& [what, text] : texts) {
+    values.push_back({what, Setter(&Reflection::SetString, &Reflection::AddString, text)});
+  }
+  if (field->is_repeated()) {
+    values.push_back({"100,000 of them", [](Message* m, const FieldDescriptor* f) {
+                        for (int i = 0; i < 100000; ++i) {
+                          m->GetReflection()->AddString(m, f, "n" + std::to_string(i));
+                        }
+                      }});
   }
   return values;
+}
+
+std::vector<Absurd> AbsurdValues(const FieldDescriptor* field) {
+  using google::protobuf::Reflection;
+  using Double = std::numeric_limits<double>;
+  using Int64 = std::numeric_limits<int64_t>;
+  std::vector<Absurd> values;
+  switch (field->cpp_type()) {
+    case FieldDescriptor::CPPTYPE_DOUBLE:
+      for (const double v :
+           {Double::quiet_NaN(), Double::infinity(), -Double::infinity(), -1.0, 1e300}) {
+        values.push_back({std::to_string(v).substr(0, 12),
+                          Setter(&Reflection::SetDouble, &Reflection::AddDouble, v)});
+      }
+      return values;
+    case FieldDescriptor::CPPTYPE_INT64:
+      for (const int64_t v : {int64_t{-1}, Int64::min(), Int64::max()}) {
+        values.push_back(
+            {std::to_string(v), Setter(&Reflection::SetInt64, &Reflection::AddInt64, v)});
+      }
+      return values;
+    case FieldDescriptor::CPPTYPE_UINT32:
+      return {{"4294967295", Setter(&Reflection::SetUInt32, &Reflection::AddUInt32, ~0u)}};
+    case FieldDescriptor::CPPTYPE_UINT64:
+      return {
+          {"18446744073709551615", Setter(&Reflection::SetUInt64, &Reflection::AddUInt64, ~0ull)}};
+    case FieldDescriptor::CPPTYPE_ENUM:
+      for (const int v : {99, -1}) {
+        values.push_back({"enum " + std::to_string(v),
+                          Setter(&Reflection::SetEnumValue, &Reflection::AddEnumValue, v)});
+      }
+      return values;
+    case FieldDescriptor::CPPTYPE_STRING:
+      return AbsurdTexts(field);
+    default:
+      return values;
+  }
 }
 
 // Calls `visit` for every leaf that a message of this type can have: the steps to it, and the leaf.

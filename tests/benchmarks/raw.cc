@@ -52,7 +52,7 @@ double Now() {
 void Check(bool good, const char* what) {
   if (good) return;
   perror(what);
-  exit(1);
+  _exit(1);
 }
 
 uint64_t RunUring(const Work& w, double end) {
@@ -124,7 +124,7 @@ uint64_t RunLibaio(const Work& w, double end) {
       for (; count < w.batch && !free.empty(); ++count) {
         const unsigned slot = free.back();
         free.pop_back();
-        const long long offset = static_cast<long long>(NextBlock(w.blocks) * w.block);
+        const int64_t offset = static_cast<int64_t>(NextBlock(w.blocks) * w.block);
         w.write ? io_prep_pwrite(&blocks[slot], w.file, w.buffers + slot * w.block, w.block, offset)
                 : io_prep_pread(&blocks[slot], w.file, w.buffers + slot * w.block, w.block, offset);
         blocks[slot].data = reinterpret_cast<void*>(static_cast<uintptr_t>(slot));

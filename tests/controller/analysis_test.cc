@@ -153,7 +153,7 @@ Stored TwoWorkers() {
     part.has_result = true;
     part.clock = {i, i == 0 ? 1000000 : 5000000, 10000};
     part.result.set_go_ns(100000000 + part.clock.offset_ns);
-    part.result.set_first_io_ns(part.result.go_ns() + 2000 * (i + 1));
+    part.result.set_first_io_ns(part.result.go_ns() + 2000 * (int64_t{i} + 1));
     part.result.set_last_io_ns(part.result.go_ns() + 3000000000);
     const uint64_t rate = i == 0 ? 100 : 300;
     std::vector<uint64_t> latencies;
@@ -169,7 +169,7 @@ Stored TwoWorkers() {
         v1::DeviceSample* d = interval.add_devices();
         d->set_name("sda");
         d->set_reads(400);
-        d->set_read_bytes(400 * 4096);
+        d->set_read_bytes(uint64_t{400} * 4096);
         interval.mutable_host()->set_context_switches(800);
       }
       latencies.insert(latencies.end(), rate, 500000);

@@ -505,7 +505,7 @@ TEST(RunMachineTest, RandomHistoriesKeepTheInvariantsAndEnd) {
           break;
         case 2:
         case 3:
-          if (lost.count(worker) == 0 && std::string(machine.stage()) == "arming") {
+          if (!lost.contains(worker) && std::string(machine.stage()) == "arming") {
             armed.insert(worker);
             handle(event::Armed{worker});
           }

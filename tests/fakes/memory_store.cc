@@ -302,7 +302,7 @@ absl::Status MemoryStore::Ingest(const std::vector<IngestBatch>& batches) {
     db_->earlier_cursors.clear();  // it waits for what is under way
     for (const IngestBatch& batch : batches) {
       auto phase = FindPhase(batch.phase);
-      if (!phase.ok() || (*phase)->cursors.count(batch.worker_index) == 0 ||
+      if (!phase.ok() || !(*phase)->cursors.contains(batch.worker_index) ||
           (*phase)->cursors[batch.worker_index] != batch.first_sequence) {
         return absl::FailedPreconditionError(
             "a worker's samples do not continue where the last ones ended");
@@ -356,7 +356,7 @@ absl::StatusOr<uint64_t> MemoryStore::Cursor(const v1::PhaseId& id, uint32_t wor
   std::lock_guard<std::mutex> lock(db_->mutex);
   auto phase = FindPhase(id);
   if (!phase.ok()) return phase.status();
-  if ((*phase)->cursors.count(worker_index) == 0) {
+  if (!(*phase)->cursors.contains(worker_index)) {
     return absl::NotFoundError("no such phase of this worker");
   }
   const auto earlier = db_->earlier_cursors.find(KeyOf(id, worker_index));
@@ -365,7 +365,7 @@ absl::StatusOr<uint64_t> MemoryStore::Cursor(const v1::PhaseId& id, uint32_t wor
 
 absl::StatusOr<std::string> MemoryStore::ResolveRun(const std::string& text) {
   std::lock_guard<std::mutex> lock(db_->mutex);
-  if (db_->runs.count(text) != 0) return text;
+  if (db_->runs.contains(text)) return text;
   return absl::NotFoundError("no such run");
 }
 

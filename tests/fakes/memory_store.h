@@ -81,7 +81,7 @@ class MemoryStore final : public Store {
   absl::Status AddEvent(const std::string& run_id, const std::string& severity,
                         const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
-  absl::Status BeginPhase(const std::string& run_id, const measure::PhaseRecord& phase,
+  absl::Status BeginPhase(const std::string& run_id, const measure::PhaseRecord& record,
                           const std::vector<v1::Workload>& workloads,
                           const std::vector<uint32_t>& workers) override;
   absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt, int64_t go_ns,
@@ -94,9 +94,9 @@ class MemoryStore final : public Store {
   absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                uint32_t interval) override;
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
-  absl::Status ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
+  absl::Status ReadIntervals(const v1::PhaseId& id, IntervalDetail detail,
                              const TakeInterval& take) override;
-  absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
+  absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& id, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;
   absl::StatusOr<measure::RunData> LoadRun(const std::string&) override {

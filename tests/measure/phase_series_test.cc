@@ -49,7 +49,7 @@ TEST(PhaseSeriesTest, TheWindowIsOfTheIntervalsThatAllComparedMeasuredFromEndToE
   PhaseSeries series = Stored({0, 1, 2}, {0, 1});
   for (uint32_t k = 0; k < 4; ++k) {
     for (uint32_t worker : {0, 1, 2}) {
-      v1::IntervalSample sample = Sample(k, 100 * (worker + 1), false);
+      v1::IntervalSample sample = Sample(k, uint64_t{100} * (worker + 1), false);
       if (k == 0 && worker == 0) sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
       if (k == 3 && worker == 1) sample.set_end_ns(3 * kSecond + kSecond / 2);  // it was done
       if (k >= 1 && worker == 2) continue;                                      // it was lost

@@ -76,7 +76,7 @@ class Controller::SimFleet final : public controller::FleetLink {
   }
   void PingBurst(const std::vector<std::string>& ids) override {
     for (const std::string& id : ids) {
-      for (int i = 0; i < 3; ++i) owner_->Do(i * 4 * kMs, [this, id] { Ping(id); });
+      for (int i = 0; i < 3; ++i) owner_->Do(int64_t{4} * i * kMs, [this, id] { Ping(id); });
     }
   }
   controller::ClockEstimator::Estimate ClockAt(const std::string& worker_id,
@@ -246,7 +246,7 @@ bool Controller::Start() {
     return false;
   }
   coordinator_ = std::make_unique<controller::Coordinator>(controller::Coordinator::Options{
-      store_.get(), &watchers_, clock_.get(), loop_.get(), world_->safeguards(), ""});
+      store_.get(), &watchers_, clock_.get(), loop_.get(), world_->safeguards(), {}});
   world_->Note(absl::StrCat("controller ", place_, " is active with epoch ", epoch_));
   coordinator_->Start(fleet_.get(), ingest_.get(), *std::move(inheritance));
   Do(kSecond, [this] { fleet_->Tick(); });

@@ -12,7 +12,6 @@ namespace {
 
 constexpr int64_t kMs = 1000000;
 constexpr int64_t kSecond = 1000 * kMs;
-constexpr int64_t kLease = 5 * kSecond;
 
 }  // namespace
 

@@ -88,7 +88,7 @@ class World {
   // --- What nodes see. ---
   storage::MemoryDatabase& database() { return database_; }
   storage::MemoryStore::Fate StoreFate(int controller, bool changing);
-  Controller* Reachable(int worker, int controller);
+  Controller* Reachable(int worker, int place);
   // Which one holds the lock; -1 when none does.
   int ActiveController() const { return active_; }
   void Fault(const std::string& kind) { ++outcome_.faults[kind]; }
@@ -118,10 +118,22 @@ class World {
   void Submit(int number);
   void EndLoads(const std::string& run_id);
   void ScheduleFaults();
+  // The faults; each takes a worker and a place of controllers, and uses what it needs.
+  void KillWorker(size_t worker, int place);
+  void PauseWorker(size_t worker, int place);
+  void KillController(size_t worker, int place);
+  void PauseController(size_t worker, int place);
+  void Partition(size_t worker, int place);
+  void ResetConnection(size_t worker, int place);
+  void SendAgain(size_t worker, int place);
+  void StoreAway(size_t worker, int place);
   void Elect();
   // Some controller held it for lost, so that what it does in this attempt concerns nobody else any
   // more.
   bool IsLost(const v1::PhaseId& phase, int worker) const;
+  void CheckAtWork();
+  bool IsExcused(const std::string& id, const storage::MemoryDatabase::Run& run) const;
+  void CheckEnd(const std::string& id, const storage::MemoryDatabase::Run& run);
   void CheckPolicy(const std::string& id, const storage::MemoryDatabase::Run& run);
   void CheckPlan(const std::string& id, const storage::MemoryDatabase::Run& run);
   int WorkerOf(const std::string& run_id, uint32_t index) const;

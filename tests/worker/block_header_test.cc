@@ -19,7 +19,7 @@ BlockHeader Header(uint32_t generation, uint64_t offset = 8192) {
   header.place = PlaceOf("/data/file");
   header.offset = offset;
   header.generation = generation;
-  header.content_seed = generation * 77 + offset;
+  header.content_seed = uint64_t{generation} * 77 + offset;
   return header;
 }
 
@@ -69,7 +69,7 @@ TEST(BlockHeaderTest, EachFaultIsToldFromTheOthers) {
 
 TEST(BlockHeaderTest, EveryFlippedBitIsSeen) {
   const std::string good = Block(Header(5));
-  for (size_t bit = 0; bit < kLength * 8; bit += 37) {
+  for (size_t bit = 0; bit < size_t{kLength} * 8; bit += 37) {
     std::string bad = good;
     bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ (1 << bit % 8));
     EXPECT_NE(StateOf(bad, Expectation(5)), BlockState::kGood) << bit;
@@ -94,7 +94,7 @@ TEST(BlockHeaderTest, ABlockCanBeMadeAgainFromItsHeader) {
 }
 
 TEST(ContentTest, CompressibleContentHasItsShareOfZeros) {
-  std::string block(64 * 1024, 'x');
+  std::string block(size_t{64} * 1024, 'x');
   FillContent(block.data(), block.size(), 0.3, 5);
   const auto zeros = static_cast<double>(std::count(block.begin(), block.end(), '\0'));
   EXPECT_NEAR(zeros / static_cast<double>(block.size()), 0.7, 0.01);

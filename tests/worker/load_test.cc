@@ -120,8 +120,8 @@ TEST_F(LoadTest, ByTimeTheGridIsKeptAndTheSumsAgree) {
   ASSERT_GE(samples_.size(), 7u);
   for (uint32_t k = 0; k < 7; ++k) {
     EXPECT_EQ(samples_[k].interval(), k);
-    EXPECT_EQ(samples_[k].begin_ns(), k * 100 * kMs);
-    EXPECT_EQ(samples_[k].end_ns(), std::min<int64_t>((k + 1) * 100 * kMs, 650 * kMs));
+    EXPECT_EQ(samples_[k].begin_ns(), int64_t{k} * 100 * kMs);
+    EXPECT_EQ(samples_[k].end_ns(), std::min<int64_t>((int64_t{k} + 1) * 100 * kMs, 650 * kMs));
     EXPECT_EQ(samples_[k].interval_class(),
               k < 2 ? v1::INTERVAL_CLASS_RAMP : v1::INTERVAL_CLASS_MEASURED);
   }
@@ -181,7 +181,7 @@ TEST_F(LoadTest, CancelledBeforeGoItDoesNoIo) {
   ASSERT_TRUE(load.ok());
   ASSERT_TRUE((*load)->Arm().ok());
   (*load)->StopNow();
-  const v1::PhaseResult result = (*load)->Wait([](v1::IntervalSample) { FAIL(); });
+  const v1::PhaseResult result = (*load)->Wait([](const v1::IntervalSample&) { FAIL(); });
   EXPECT_TRUE(result.stopped_early());
   EXPECT_EQ(result.first_io_ns(), 0);
 }

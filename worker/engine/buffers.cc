@@ -33,9 +33,10 @@ absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_
   }
   void* base = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, flags, -1, 0);
   if (base == MAP_FAILED && huge_pages) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "huge_pages: ", mapped >> 20, " MiB of huge pages for a thread's I/O buffers: ",
-        strerror(errno), "; reserve them with sysctl vm.nr_hugepages, or leave huge_pages out"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("huge_pages: ", mapped >> 20,
+                     " MiB of huge pages for a thread's I/O buffers: ", common::ErrnoText(errno),
+                     "; reserve them with sysctl vm.nr_hugepages, or leave huge_pages out"));
   }
   if (base == MAP_FAILED) {
     return common::ErrnoStatus(errno, absl::StrCat("I/O buffers of ", mapped, " bytes"));

@@ -8,6 +8,7 @@
 #include <ctime>
 
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
 #include "worker/engine/blocking_ops.h"
 #include "worker/engine/registry.h"
 
@@ -42,7 +43,7 @@ class LibaioEngine final : public IoEngine {
     const int error = -io_setup(static_cast<int>(setup.queue_depth), &context_);
     if (error != 0) {
       return absl::UnavailableError(
-          absl::StrCat("io_setup(", setup.queue_depth, "): ", strerror(error),
+          absl::StrCat("io_setup(", setup.queue_depth, "): ", common::ErrnoText(error),
                        error == EAGAIN ? "; raise /proc/sys/fs/aio-max-nr" : ""));
     }
     blocks_.resize(setup.queue_depth);
@@ -76,7 +77,7 @@ class LibaioEngine final : public IoEngine {
     const int found = io_getevents(context_, std::min(min_complete - count, room), room,
                                    events_.data(), &timeout);
     if (found < 0 && found != -EINTR) {
-      return absl::InternalError(absl::StrCat("io_getevents: ", strerror(-found)));
+      return absl::InternalError(absl::StrCat("io_getevents: ", common::ErrnoText(-found)));
     }
     for (int i = 0; i < found; ++i) completions[count++] = Completion(events_[i]);
     return count;

@@ -10,6 +10,7 @@
 #include <mutex>
 
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
 #include "worker/engine/blocking_ops.h"
 #include "worker/engine/registry.h"
 
@@ -75,7 +76,7 @@ class MmapEngine final : public IoEngine {
       }
       if (base == MAP_FAILED) {
         return absl::UnavailableError(absl::StrCat("file ", i, " of the workload: mmap of ", length,
-                                                   " bytes: ", strerror(errno)));
+                                                   " bytes: ", common::ErrnoText(errno)));
       }
       mappings_.push_back({static_cast<char*>(base), length});
     }

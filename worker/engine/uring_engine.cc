@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/files.h"
 #include "worker/engine/blocking_ops.h"
 #include "worker/engine/registry.h"
 
@@ -48,13 +49,13 @@ class UringEngine final : public IoEngine {
     done_.reserve(setup.queue_depth);
     const int error = CreateRing();
     if (error != 0) {
-      return absl::UnavailableError(
-          absl::StrCat("io_uring_setup(", setup.queue_depth, " entries): ", strerror(error),
-                       error == EPERM || error == ENOSYS
-                           ? "; io_uring is disabled here (see /proc/sys/kernel/io_uring_disabled "
-                             "and the container's seccomp "
-                             "profile), use engine: sync"
-                           : ""));
+      return absl::UnavailableError(absl::StrCat(
+          "io_uring_setup(", setup.queue_depth, " entries): ", common::ErrnoText(error),
+          error == EPERM || error == ENOSYS
+              ? "; io_uring is disabled here (see /proc/sys/kernel/io_uring_disabled "
+                "and the container's seccomp "
+                "profile), use engine: sync"
+              : ""));
     }
     open_ = true;
     // spares a look-up per call where the kernel has it (5.18)
@@ -93,7 +94,7 @@ class UringEngine final : public IoEngine {
     return error == 0 || error == EINTR || error == ETIME || error == EAGAIN || error == EBUSY;
   }
   static absl::Status Broken(int error) {
-    return absl::InternalError(absl::StrCat("io_uring_enter: ", strerror(error)));
+    return absl::InternalError(absl::StrCat("io_uring_enter: ", common::ErrnoText(error)));
   }
 
   // 0 or the errno of the last try. Deferred task work costs a wake-up per completion that another
@@ -153,7 +154,8 @@ class UringEngine final : public IoEngine {
     if (registered_files_) {
       features_.push_back("registered files");
     } else {
-      notes_.push_back(absl::StrCat("io_uring: files are not registered: ", strerror(error)));
+      notes_.push_back(
+          absl::StrCat("io_uring: files are not registered: ", common::ErrnoText(error)));
     }
   }
 
@@ -169,7 +171,7 @@ class UringEngine final : public IoEngine {
     } else {
       notes_.push_back(absl::StrCat(
           "io_uring: ", vectors.size(), " buffers of ", setup_.buffers->bytes_each(),
-          " bytes are not registered: ", strerror(error),
+          " bytes are not registered: ", common::ErrnoText(error),
           error == ENOMEM
               ? " (the limit of locked memory, ulimit -l, is too low); I/O goes on without"
               : ""));
@@ -190,11 +192,11 @@ class UringEngine final : public IoEngine {
                                 absl::MakeSpan(done));
     if (!count.ok()) return count.status();
     if (*count == 1 && done[0].result >= 0) return absl::OkStatus();
-    return absl::UnimplementedError(
-        absl::StrCat("completion_polling: ",
-                     *count == 0 ? "a polled read did not complete" : strerror(-done[0].result),
-                     "; the device has no polled queues (nvme.poll_queues=N gives NVMe some), or "
-                     "the I/O is not direct"));
+    return absl::UnimplementedError(absl::StrCat(
+        "completion_polling: ",
+        *count == 0 ? "a polled read did not complete" : common::ErrnoText(-done[0].result),
+        "; the device has no polled queues (nvme.poll_queues=N gives NVMe some), or "
+        "the I/O is not direct"));
   }
 
   void Fill(const IoRequest& request) {
@@ -236,7 +238,7 @@ class UringEngine final : public IoEngine {
     io_uring_sqe_set_data64(sqe, request.slot | (nothing_ ? uint64_t{request.length} << 32 : 0));
   }
 
-  void FillSync(io_uring_sqe* sqe, int file) {
+  void FillSync(io_uring_sqe* sqe, int file) const {
     if (setup_.sync_mode == SyncMode::kSyncFileRange) {
       io_uring_prep_sync_file_range(
           sqe, file, 0, 0,
@@ -248,7 +250,8 @@ class UringEngine final : public IoEngine {
     if (registered_files_) sqe->flags |= IOSQE_FIXED_FILE;
   }
 
-  void FillTrim(io_uring_sqe* sqe, int file, const EngineFile& target, const IoRequest& request) {
+  void FillTrim(io_uring_sqe* sqe, int file, const EngineFile& target,
+                const IoRequest& request) const {
     if (target.kind == EngineFile::Kind::kBlockDevice) {
       io_uring_prep_rw(IORING_OP_URING_CMD, sqe, file,
                        reinterpret_cast<const void*>(request.offset), 0, 0);

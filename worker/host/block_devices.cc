@@ -131,7 +131,7 @@ std::string MountOf(const std::string& name) {
   for (const auto& line : absl::StrSplit(ReadTrimmed("/proc/swaps"), '\n')) {
     const std::string path(line.substr(0, line.find(' ')));
     struct stat facts;
-    if (path.rfind("/", 0) == 0 && stat(path.c_str(), &facts) == 0 && S_ISBLK(facts.st_mode) &&
+    if (path.rfind('/', 0) == 0 && stat(path.c_str(), &facts) == 0 && S_ISBLK(facts.st_mode) &&
         facts.st_rdev == number) {
       return "in use as swap";
     }

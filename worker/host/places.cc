@@ -83,7 +83,7 @@ std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
     if (!(fields >> id >> parent >> of) || of != number) continue;
     while (fields >> word && word != "-") {
     }
-    if (fields >> type >> source && kTypes.count(type) != 0) return source;
+    if (fields >> type >> source && kTypes.contains(type)) return source;
   }
   return "";
 }

@@ -43,7 +43,7 @@ absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
                          std::function<absl::Status()> work) {
   {
     std::lock_guard<std::mutex> lock(AllHanging().mutex);
-    if (AllHanging().overdue.count(what) != 0) {
+    if (AllHanging().overdue.contains(what)) {
       return absl::DeadlineExceededError(absl::StrCat(what, ": still does not answer"));
     }
   }

@@ -143,7 +143,7 @@ void Agent::InspectMain() {
   }
 }
 
-void Agent::SendToSession(v1::WorkerMessage message) {
+void Agent::SendToSession(const v1::WorkerMessage& message) {
   std::shared_ptr<Session> session;
   {
     std::lock_guard<std::mutex> lock(mutex_);

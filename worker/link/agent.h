@@ -62,7 +62,7 @@ class Agent {
   void InspectMain();
   void ListDevices(const v1::ListDevices& ask);
   void ListMain();
-  void SendToSession(v1::WorkerMessage message);
+  void SendToSession(const v1::WorkerMessage& message);
   // From now on messages go to this session (or nowhere). False when the agent is stopping.
   bool Publish(std::shared_ptr<Session> session);
   absl::Status Serve();

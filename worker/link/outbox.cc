@@ -11,7 +11,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr size_t kBatchBytes = 60 * 1024;
+constexpr size_t kBatchBytes = size_t{60} * 1024;
 
 }  // namespace
 

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
 #include "worker/load/io_thread.h"
 
 namespace lockstep::worker {
@@ -51,9 +52,9 @@ bool IoThread::Fail(Slot* slot, int error, int64_t now_ns) {
   const bool stop =
       (consequence == ErrorConsequence::kStop || over_limit) && outcome_.fatal.empty();
   if (first || stop) {
-    const std::string words =
-        absl::StrCat(Describe(request), ": ",
-                     error == 0 ? "0 bytes: the target ends before this offset" : strerror(error));
+    const std::string words = absl::StrCat(
+        Describe(request), ": ",
+        error == 0 ? "0 bytes: the target ends before this offset" : common::ErrnoText(error));
     if (first) outcome_.first_error = words;
     if (stop) failed_.store(true, std::memory_order_release);
     if (stop) {

@@ -77,7 +77,7 @@ class Load : public std::enable_shared_from_this<Load> {
   void ReportStuck();
   std::string DescribeHang() const;
   v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
-  void AddThread(const WorkloadPart& part, size_t thread, const measure::OperationCounts& sums,
+  void AddThread(const WorkloadPart& part, size_t index, const measure::OperationCounts& sums,
                  v1::PhaseResult* result, v1::WorkloadResult* workload) const;
 
   const v1::Assignment assignment_;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
 #include "proto/fields.h"
 #include "worker/targets/prepare.h"
 
@@ -169,7 +170,7 @@ absl::Status PhaseRunner::DropCaches() const {
   if (fd >= 0) close(fd);
   if (done) return absl::OkStatus();
   return absl::PermissionDeniedError(
-      absl::StrCat("drop_caches: /proc/sys/vm/drop_caches: ", strerror(error),
+      absl::StrCat("drop_caches: /proc/sys/vm/drop_caches: ", common::ErrnoText(error),
                    "; the worker must be root of the host, or leave drop_caches out"));
 }
 

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
 
 namespace lockstep::worker {
 
@@ -22,7 +23,7 @@ absl::Status PlaceThisThread(const Placement& placement) {
     CPU_SET(static_cast<size_t>(placement.cpu), &cpus);
     if (sched_setaffinity(0, sizeof cpus, &cpus) != 0) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "engine_options.cpus: processor ", placement.cpu, ": ", strerror(errno),
+          "engine_options.cpus: processor ", placement.cpu, ": ", common::ErrnoText(errno),
           "; this worker may run on ", sysconf(_SC_NPROCESSORS_ONLN), " processors, from 0"));
     }
   }
@@ -31,7 +32,7 @@ absl::Status PlaceThisThread(const Placement& placement) {
     if (placement.numa_node >= 63 || syscall(SYS_set_mempolicy, MPOL_BIND, &nodes, 64) != 0) {
       return absl::InvalidArgumentError(
           absl::StrCat("engine_options.numa_node: memory of node ", placement.numa_node, ": ",
-                       placement.numa_node >= 63 ? "no such node" : strerror(errno),
+                       placement.numa_node >= 63 ? "no such node" : common::ErrnoText(errno),
                        "; see /sys/devices/system/node"));
     }
   }

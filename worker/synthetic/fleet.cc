@@ -175,7 +175,7 @@ class SyntheticFleet::Impl::Member
     v1::Hello* hello = message.mutable_hello();
     hello->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     hello->set_software_version(common::kSoftwareVersion);
-    hello->set_worker_id(StableUuid(seed_, 2 * number_));
+    hello->set_worker_id(StableUuid(seed_, uint64_t{2} * number_));
     hello->set_instance_id(instance_);
     hello->mutable_host()->set_host_id(StableUuid(seed_, 2 * number_ + 1));
     hello->mutable_host()->set_name(Name());
@@ -280,7 +280,7 @@ class SyntheticFleet::Impl::Member
     deliver_->Begin();
     v1::Delivery hello;
     hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
-    hello.mutable_hello()->set_worker_id(StableUuid(seed_, 2 * number_));
+    hello.mutable_hello()->set_worker_id(StableUuid(seed_, uint64_t{2} * number_));
     hello.mutable_hello()->set_session(session_);
     deliver_->Send(std::move(hello));
   }

@@ -216,7 +216,8 @@ v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request,
       status = request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found)
                                              : InspectDevice(guard, request, i, who, found);
     }
-    place_bytes += static_cast<int64_t>(found->file_places().size()) + 32 * found->places_size();
+    place_bytes +=
+        static_cast<int64_t>(found->file_places().size()) + int64_t{32} * found->places_size();
     if (status.ok() && place_bytes > limits::kInspectionBytes) {
       found->clear_file_places();
       status = absl::ResourceExhaustedError(absl::StrCat(

@@ -1,6 +1,7 @@
 #include "worker/workload/content.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "common/ids.h"
@@ -32,7 +33,8 @@ void FillContent(char* block, size_t length, double compressed_ratio, uint64_t s
   if (compressed_ratio >= 1) return FillRandom(block, length, seed);
   for (size_t at = 0; at < length; at += kContentUnit) {
     const size_t unit = std::min(kContentUnit, length - at);
-    const size_t random = static_cast<size_t>(static_cast<double>(unit) * compressed_ratio + 0.5);
+    const size_t random =
+        static_cast<size_t>(std::llround(static_cast<double>(unit) * compressed_ratio));
     FillRandom(block + at, random, common::DeriveSeed(seed, at));
     memset(block + at + random, 0, unit - random);
   }

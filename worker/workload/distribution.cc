@@ -137,7 +137,7 @@ class ZonedDistribution final : public Distribution {
           std::min(static_cast<uint64_t>(begin * static_cast<double>(size)), size - 1);
       begin += zone.size;
       const uint64_t end =
-          std::min(static_cast<uint64_t>(begin * static_cast<double>(size) + 0.5), size);
+          std::min(static_cast<uint64_t>(std::llround(begin * static_cast<double>(size))), size);
       zones_.push_back({draws, first, std::max(end, first + 1) - first});
     }
   }
