@@ -45,7 +45,7 @@ absl::Status ErrnoStatus(int error, const std::string& what) {
 FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
   if (this != &other) {
     if (fd_ >= 0) close(fd_);
-    fd_ = other.Release();
+    fd_ = std::exchange(other.fd_, -1);
   }
   return *this;
 }
@@ -53,8 +53,6 @@ FileDescriptor& FileDescriptor::operator=(FileDescriptor&& other) noexcept {
 FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) close(fd_);
 }
-
-int FileDescriptor::Release() { return std::exchange(fd_, -1); }
 
 absl::StatusOr<std::string> ReadFile(const std::string& path) {
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));

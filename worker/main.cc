@@ -99,12 +99,14 @@ absl::StatusOr<std::shared_ptr<grpc::ChannelCredentials>> Credentials(const Flag
   return common::ClientCredentials(flags.tls);
 }
 
-absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags) {
+// `identity` keeps the state directory locked.
+absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags, worker::Identity* identity) {
   worker::Agent::Options options;
   auto credentials = Credentials(flags);
   if (!credentials.ok()) return credentials.status();
-  auto identity = worker::LoadIdentity(flags.state_directory);
-  if (!identity.ok()) return identity.status();
+  auto loaded = worker::LoadIdentity(flags.state_directory);
+  if (!loaded.ok()) return loaded.status();
+  *identity = *std::move(loaded);
   options.controllers = flags.controllers;
   options.credentials = *credentials;
   options.tls = flags.tls.any();
@@ -212,7 +214,8 @@ int main(int argc, char** argv) {
   if (flags.simulate > 0) return Rehearse(flags, signals);
   auto guard = worker::Guard::Make(flags.allow, flags.allow_expendable);
   if (!guard.ok()) return Fail(guard.status());
-  auto options = MakeOptions(flags);
+  worker::Identity identity;
+  auto options = MakeOptions(flags, &identity);
   if (!options.ok()) return Fail(options.status());
   options->allow = guard->allow();
   options->allow_expendable = guard->allow_expendable();

@@ -125,8 +125,9 @@ class Worker::Executor final : public worker::PhaseExecutor {
     sample.set_begin_ns(interval_ * assignment_.interval_ns());
     sample.set_end_ns((interval_ + 1) * assignment_.interval_ns());
     v1::WorkloadSample* workload = sample.add_workloads();
-    workload->add_thread_operations(owner_->world_->Draw(1 << 20));
-    *workload->add_operations() = Operations();
+    v1::OperationCounters* counters = workload->add_operations();
+    *counters = Operations();
+    counters->set_latency_sum_ns(owner_->world_->Draw(1 << 20));  // no two samples are the same
     ++interval_;
     v1::DeliveryItem item;
     *item.mutable_interval() = sample;

@@ -38,7 +38,9 @@ class MemoryEngine final : public IoEngine {
   std::vector<char> bytes_;
 };
 
-const RegisterEngine kMemory({"memory", true, true, [](const EngineContext&) {
+const RegisterEngine kMemory({.name = "memory",
+                              .one_at_a_time = true,
+                              .make = [](const EngineContext&) {
                                 return std::unique_ptr<IoEngine>(new MemoryEngine);
                               }});
 
@@ -47,7 +49,7 @@ TEST(AddedEngineTest, AThreadRunsOnItByItsName) {
   ASSERT_NE(entry, nullptr);
   IoThreadSetup setup;
   setup.make_engine = [entry] { return entry->make({&common::SystemClock(), {}}); };
-  setup.engine.files = {{-1, EngineFile::Kind::kNothing, 1 << 20}};
+  setup.engine.files = {{NoStorage{}, 1 << 20}};
   setup.engine.queue_depth = 4;
   setup.paths = {"memory"};
   setup.max_batch = 4;

@@ -36,7 +36,7 @@ struct Kind {
   TaskWork task_work = TaskWork::kByRule;
 };
 
-// Every engine that is registered and needs storage, and variants.
+// Every engine that is registered and does I/O on files, and variants.
 std::vector<Kind> Kinds() {
   std::vector<Kind> kinds = {
       {"io_uring_unregistered", "io_uring", true},
@@ -44,7 +44,7 @@ std::vector<Kind> Kinds() {
       {"io_uring_plain", "io_uring", false, TaskWork::kPlain},
   };
   for (const EngineEntry& entry : Engines()) {
-    if (entry.needs_storage) kinds.push_back({entry.name, entry.name});
+    if (entry.reaches({OpenFile{0}, 1})) kinds.push_back({entry.name, entry.name});
   }
   return kinds;
 }
@@ -64,7 +64,7 @@ class EngineContract : public testing::TestWithParam<Kind> {
 
   std::unique_ptr<IoEngine> Open(int descriptor, SyncMode mode) {
     EngineSetup setup;
-    setup.files = {{descriptor, EngineFile::Kind::kFile, kFileBytes}};
+    setup.files = {{OpenFile{descriptor}, kFileBytes}};
     setup.buffers = buffers_.get();
     setup.queue_depth = kDepth;
     setup.sync_mode = mode;
@@ -192,8 +192,7 @@ EngineSetup SetupOf(std::vector<EngineFile> files, const IoBuffers* buffers, uin
 TEST(UringEngineTest, ATargetWithoutStorageMovesWhatWasAskedFor) {
   auto buffers = *IoBuffers::Make(2, 4096);
   auto engine = NewUringEngine();
-  ASSERT_TRUE(
-      engine->Open(SetupOf({{-1, EngineFile::Kind::kNothing, 4096}}, buffers.get(), 2)).ok());
+  ASSERT_TRUE(engine->Open(SetupOf({{NoStorage{}, 4096}}, buffers.get(), 2)).ok());
   std::vector<IoCompletion> out(2);
   const std::vector<IoRequest> requests = {{IoKind::kRead, 0, 0, 0, 4096, 0},
                                            {IoKind::kWrite, 0, 1, 1, 512, 0}};
@@ -209,8 +208,7 @@ TEST(UringEngineTest, WhatTheHostCannotPollIsRefusedWithTheReason) {
   common::FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
   ASSERT_EQ(ftruncate(file.get(), kFileBytes), 0);
   auto buffers = *IoBuffers::Make(1, 4096);
-  EngineSetup setup =
-      SetupOf({{file.get(), EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 1);
+  EngineSetup setup = SetupOf({{OpenFile{file.get()}, kFileBytes}}, buffers.get(), 1);
   setup.completion_polling = true;
   const absl::Status status = NewUringEngine()->Open(setup);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
@@ -224,8 +222,7 @@ TEST(UringEngineTest, AKernelThreadSubmitsWhenAsked) {
   common::FileDescriptor file(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
   ASSERT_EQ(ftruncate(file.get(), kFileBytes), 0);
   auto buffers = *IoBuffers::Make(1, 4096);
-  EngineSetup setup =
-      SetupOf({{file.get(), EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 1);
+  EngineSetup setup = SetupOf({{OpenFile{file.get()}, kFileBytes}}, buffers.get(), 1);
   setup.submission_polling = true;
   auto engine = NewUringEngine();
   ASSERT_TRUE(engine->Open(setup).ok());
@@ -254,7 +251,7 @@ TEST(UringEngineTest, BuffersThatMayNotBeLockedAreUsedUnregisteredWithANote) {
     const int zero = open("/dev/zero", O_RDWR);
     auto engine = NewUringEngine();
     const absl::Status opened =
-        engine->Open(SetupOf({{zero, EngineFile::Kind::kFile, kFileBytes}}, buffers.get(), 16));
+        engine->Open(SetupOf({{OpenFile{zero}, kFileBytes}}, buffers.get(), 16));
     if (!opened.ok()) {
       fprintf(stderr, "%s\n", std::string(opened.message()).c_str());
       _exit(5);
@@ -301,7 +298,7 @@ class StepClock final : public common::Clock {
 TEST(NullEngineTest, CompletesByTheScriptAndStallsWhenItSays) {
   const StepClock clock;
   auto engine = NewNullEngine({1000, 10000, 4000}, &clock);
-  ASSERT_TRUE(engine->Open(SetupOf({{-1, EngineFile::Kind::kNothing, 4096}}, nullptr, 2)).ok());
+  ASSERT_TRUE(engine->Open(SetupOf({{NoStorage{}, 4096}}, nullptr, 2)).ok());
   std::vector<IoCompletion> out(2);
   // The first stall begins with the first I/O and ends after 4000.
   std::vector<IoRequest> one = {{IoKind::kRead, 0, 0, 0, 4096, 0}};
@@ -322,9 +319,7 @@ TEST(UringEngineTest, ReturnsAtTheDeadlineWhileAReadHangsAndReapsItLater) {
   ASSERT_EQ(pipe(pipe_ends), 0);
   auto buffers = *IoBuffers::Make(1, 4096);
   auto engine = NewUringEngine();
-  ASSERT_TRUE(
-      engine->Open(SetupOf({{pipe_ends[0], EngineFile::Kind::kFile, 4096}}, buffers.get(), 1))
-          .ok());
+  ASSERT_TRUE(engine->Open(SetupOf({{OpenFile{pipe_ends[0]}, 4096}}, buffers.get(), 1)).ok());
   std::vector<IoCompletion> out(1);
   const std::vector<IoRequest> requests = {{IoKind::kRead, 0, 0, 0, 4096, ~uint64_t{0}}};
   auto count = engine->Exchange(requests, 1, NowNs() + 20000000, absl::MakeSpan(out));

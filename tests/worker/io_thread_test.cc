@@ -51,7 +51,7 @@ Access RandomReads(double read_ratio = 1) {
 IoThreadSetup SetupOf(const NullScript& script, const common::Clock* clock, uint32_t depth) {
   IoThreadSetup setup;
   setup.make_engine = [script, clock] { return NewNullEngine(script, clock); };
-  setup.engine.files = {{-1, EngineFile::Kind::kNothing, 1 << 20}};
+  setup.engine.files = {{NoStorage{}, 1 << 20}};
   setup.engine.queue_depth = depth;
   setup.paths = {"nothing"};
   setup.max_batch = std::max<uint32_t>(1, depth / 2);
@@ -405,7 +405,7 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
     }
     IoThreadSetup setup;
     setup.make_engine = [] { return std::make_unique<WatchedEngine>(); };
-    setup.engine.files = {{file, EngineFile::Kind::kFile, 1 << 20}};
+    setup.engine.files = {{OpenFile{file}, 1 << 20}};
     setup.engine.queue_depth = 16;
     setup.engine.buffered_writes = true;
     setup.engine.timed_submission = variant == 1;

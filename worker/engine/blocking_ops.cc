@@ -22,27 +22,25 @@ int64_t MonotonicNowNs() {
 }
 
 int32_t SyncNow(const EngineFile& file, SyncMode mode) {
-  if (file.kind == EngineFile::Kind::kNothing) return 0;
   switch (mode) {
     case SyncMode::kFsync:
-      return ResultOf(fsync(file.descriptor));
+      return ResultOf(fsync(file.descriptor()));
     case SyncMode::kFdatasync:
-      return ResultOf(fdatasync(file.descriptor));
+      return ResultOf(fdatasync(file.descriptor()));
     case SyncMode::kSyncFileRange:
       break;
   }
   return ResultOf(sync_file_range(
-      file.descriptor, 0, 0,
+      file.descriptor(), 0, 0,
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
 }
 
 int32_t TrimNow(const EngineFile& file, uint64_t offset, uint32_t length) {
-  if (file.kind == EngineFile::Kind::kNothing) return 0;
-  if (file.kind == EngineFile::Kind::kBlockDevice) {
+  if (file.is_block_device()) {
     uint64_t range[2] = {offset, length};
-    return ResultOf(ioctl(file.descriptor, BLKDISCARD, range));
+    return ResultOf(ioctl(file.descriptor(), BLKDISCARD, range));
   }
-  return ResultOf(fallocate(file.descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+  return ResultOf(fallocate(file.descriptor(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                             static_cast<off_t>(offset), length));
 }
 

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "worker/engine/buffers.h"
+#include "worker/engine/engine_file.h"
 #include "worker/workload/io_kind.h"
 
 namespace lockstep::worker {
@@ -25,14 +26,6 @@ struct IoRequest {
 struct IoCompletion {
   uint32_t slot = 0;
   int32_t result = 0;  // bytes moved, 0 for trims and syncs, or -errno
-};
-
-struct EngineFile {
-  // kNothing: a target without storage, no descriptor
-  enum class Kind { kFile, kBlockDevice, kNothing };
-  int descriptor = -1;
-  Kind kind = Kind::kFile;
-  uint64_t size_bytes = 0;  // how far I/O may reach
 };
 
 // How io_uring's completions reach the thread.

@@ -98,11 +98,11 @@ class LibaioEngine final : public IoEngine {
     iocb* block = &blocks_[request.slot];
     switch (request.kind) {
       case IoKind::kRead:
-        io_prep_pread(block, file.descriptor, setup_.buffers->at(request.buffer), request.length,
+        io_prep_pread(block, file.descriptor(), setup_.buffers->at(request.buffer), request.length,
                       static_cast<long long>(request.offset));
         break;
       case IoKind::kWrite:
-        io_prep_pwrite(block, file.descriptor, setup_.buffers->at(request.buffer), request.length,
+        io_prep_pwrite(block, file.descriptor(), setup_.buffers->at(request.buffer), request.length,
                        static_cast<long long>(request.offset));
         break;
       case IoKind::kTrim:
@@ -114,9 +114,9 @@ class LibaioEngine final : public IoEngine {
           return;
         }
         if (setup_.sync_mode == SyncMode::kFsync) {
-          io_prep_fsync(block, file.descriptor);
+          io_prep_fsync(block, file.descriptor());
         } else {
-          io_prep_fdsync(block, file.descriptor);
+          io_prep_fdsync(block, file.descriptor());
         }
         break;
     }
@@ -176,8 +176,8 @@ std::unique_ptr<IoEngine> NewLibaioEngine() { return std::make_unique<LibaioEngi
 
 namespace {
 
-const RegisterEngine kLibaio({"libaio", false, true,
-                              [](const EngineContext&) { return NewLibaioEngine(); }});
+const RegisterEngine kLibaio({.name = "libaio",
+                              .make = [](const EngineContext&) { return NewLibaioEngine(); }});
 
 }  // namespace
 

@@ -70,9 +70,9 @@ class MmapEngine final : public IoEngine {
     for (size_t i = 0; i < setup.files.size(); ++i) {
       const size_t length = setup.files[i].size_bytes;
       void* base =
-          mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, setup.files[i].descriptor, 0);
+          mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, setup.files[i].descriptor(), 0);
       if (base == MAP_FAILED && errno == EACCES) {
-        base = mmap(nullptr, length, PROT_READ, MAP_SHARED, setup.files[i].descriptor, 0);
+        base = mmap(nullptr, length, PROT_READ, MAP_SHARED, setup.files[i].descriptor(), 0);
       }
       if (base == MAP_FAILED) {
         return absl::UnavailableError(absl::StrCat("file ", i, " of the workload: mmap of ", length,
@@ -128,8 +128,9 @@ std::unique_ptr<IoEngine> NewMmapEngine() { return std::make_unique<MmapEngine>(
 
 namespace {
 
-const RegisterEngine kMmap({"mmap", true, true,
-                            [](const EngineContext&) { return NewMmapEngine(); }});
+const RegisterEngine kMmap({.name = "mmap",
+                            .one_at_a_time = true,
+                            .make = [](const EngineContext&) { return NewMmapEngine(); }});
 
 }  // namespace
 

@@ -91,9 +91,12 @@ std::unique_ptr<IoEngine> NewNullEngine(const NullScript& script, const common::
 
 namespace {
 
-const RegisterEngine kNull({"null", false, false, [](const EngineContext& context) {
-                              return NewNullEngine(context.script, context.clock);
-                            }});
+const RegisterEngine kNull({.name = "null",
+                            .reaches = [](const EngineFile& file) { return !file.has_storage(); },
+                            .make =
+                                [](const EngineContext& context) {
+                                  return NewNullEngine(context.script, context.clock);
+                                }});
 
 }  // namespace
 

@@ -29,7 +29,10 @@ struct EngineEntry {
   const char* name = "";  // as jobs write it
   // Does one I/O after the other, whatever the queue depth.
   bool one_at_a_time = false;
-  bool needs_storage = true;
+  // Which files it can do I/O on: by default those behind a descriptor.
+  bool (*reaches)(const EngineFile& file) = [](const EngineFile& file) {
+    return file.descriptor() >= 0;
+  };
   std::unique_ptr<IoEngine> (*make)(const EngineContext& context) = nullptr;
 };
 

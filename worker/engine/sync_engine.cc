@@ -45,13 +45,13 @@ class SyncEngine final : public IoEngine {
     ssize_t result;
     if constexpr (kVectored) {
       const iovec vector = {buffer, request.length};
-      result = syscall(request.kind == IoKind::kRead ? SYS_preadv2 : SYS_pwritev2, file.descriptor,
-                       &vector, 1ul, offset, 0ul, 0ul);
+      result = syscall(request.kind == IoKind::kRead ? SYS_preadv2 : SYS_pwritev2,
+                       file.descriptor(), &vector, 1ul, offset, 0ul, 0ul);
     } else {
       // Not by pread(3): in a program of several threads the C library prepares for cancellation,
       // which costs 30 ns a call.
-      result = syscall(request.kind == IoKind::kRead ? SYS_pread64 : SYS_pwrite64, file.descriptor,
-                       buffer, size_t{request.length}, offset);
+      result = syscall(request.kind == IoKind::kRead ? SYS_pread64 : SYS_pwrite64,
+                       file.descriptor(), buffer, size_t{request.length}, offset);
     }
     return result < 0 ? -errno : static_cast<int32_t>(result);
   }
@@ -66,10 +66,12 @@ std::unique_ptr<IoEngine> NewPreadv2Engine() { return std::make_unique<SyncEngin
 
 namespace {
 
-const RegisterEngine kSync({"sync", true, true,
-                            [](const EngineContext&) { return NewSyncEngine(); }});
-const RegisterEngine kPreadv2({"preadv2", true, true,
-                               [](const EngineContext&) { return NewPreadv2Engine(); }});
+const RegisterEngine kSync({.name = "sync",
+                            .one_at_a_time = true,
+                            .make = [](const EngineContext&) { return NewSyncEngine(); }});
+const RegisterEngine kPreadv2({.name = "preadv2",
+                               .one_at_a_time = true,
+                               .make = [](const EngineContext&) { return NewPreadv2Engine(); }});
 
 }  // namespace
 

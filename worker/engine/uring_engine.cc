@@ -42,9 +42,8 @@ class UringEngine final : public IoEngine {
 
   absl::Status Open(const EngineSetup& setup) override {
     setup_ = setup;
-    nothing_ = std::all_of(setup.files.begin(), setup.files.end(), [](const EngineFile& f) {
-      return f.kind == EngineFile::Kind::kNothing;
-    });
+    nothing_ = std::all_of(setup.files.begin(), setup.files.end(),
+                           [](const EngineFile& f) { return !f.has_storage(); });
     ring_discards_ = KernelIsAtLeast(6, 12);
     done_.reserve(setup.queue_depth);
     const int error = CreateRing();
@@ -148,7 +147,7 @@ class UringEngine final : public IoEngine {
 
   void RegisterFiles() {
     std::vector<int> descriptors;
-    for (const EngineFile& file : setup_.files) descriptors.push_back(file.descriptor);
+    for (const EngineFile& file : setup_.files) descriptors.push_back(file.descriptor());
     const int error = -io_uring_register_files(&ring_, descriptors.data(), descriptors.size());
     registered_files_ = error == 0;
     if (registered_files_) {
@@ -201,15 +200,14 @@ class UringEngine final : public IoEngine {
 
   void Fill(const IoRequest& request) {
     const EngineFile& target = setup_.files[request.file];
-    if (request.kind == IoKind::kTrim && target.kind == EngineFile::Kind::kBlockDevice &&
-        !ring_discards_) {
+    if (request.kind == IoKind::kTrim && target.is_block_device() && !ring_discards_) {
       // no ring command for it here
       done_.push_back({request.slot, TrimNow(target, request.offset, request.length)});
       return;
     }
     io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
-    const int file = registered_files_ ? request.file : target.descriptor;
-    if (nothing_ || target.kind == EngineFile::Kind::kNothing) {
+    const int file = registered_files_ ? request.file : target.descriptor();
+    if (!target.has_storage()) {
       io_uring_prep_nop(sqe);
     } else if (request.kind == IoKind::kRead) {
       char* buffer = setup_.buffers->at(request.buffer);
@@ -252,7 +250,7 @@ class UringEngine final : public IoEngine {
 
   void FillTrim(io_uring_sqe* sqe, int file, const EngineFile& target,
                 const IoRequest& request) const {
-    if (target.kind == EngineFile::Kind::kBlockDevice) {
+    if (target.is_block_device()) {
       io_uring_prep_rw(IORING_OP_URING_CMD, sqe, file,
                        reinterpret_cast<const void*>(request.offset), 0, 0);
       sqe->cmd_op = kRingDiscard;
@@ -321,8 +319,10 @@ std::unique_ptr<IoEngine> NewUringEngine() { return std::make_unique<UringEngine
 
 namespace {
 
-const RegisterEngine kUring({"io_uring", false, true,
-                             [](const EngineContext&) { return NewUringEngine(); }});
+const RegisterEngine kUring(
+    {.name = "io_uring",
+     .reaches = [](const EngineFile& f) { return !f.has_storage() || f.descriptor() >= 0; },
+     .make = [](const EngineContext&) { return NewUringEngine(); }});
 
 }  // namespace
 

@@ -60,8 +60,8 @@ absl::StatusOr<Identity> LoadIdentity(const std::string& state_directory) {
         absl::StrCat(state_directory,
                      ": another worker uses this state directory; give --state-dir another one"));
   }
-  lock.Release();  // held until the process ends
   Identity identity;
+  identity.lock = std::move(lock);
   auto worker_id = LoadOrMakeId(state_directory + "/worker-id");
   if (!worker_id.ok()) return worker_id.status();
   auto host_id = LoadOrMakeId(state_directory + "/host-id");

@@ -4,16 +4,18 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/files.h"
 #include "proto/worker.pb.h"
 
 namespace lockstep::worker {
 
 // Who this worker is, kept in `state_directory` (made when missing): worker_id and host_id are
-// UUIDs that stay the same from start to start. The directory stays locked against a second worker
-// until the process ends.
+// UUIDs that stay the same from start to start. The directory is locked against a second worker
+// while this lives.
 struct Identity {
   std::string worker_id;
   std::string host_id;
+  common::FileDescriptor lock;  // keeps other workers from the state directory while this lives
 };
 absl::StatusOr<Identity> LoadIdentity(const std::string& state_directory);
 

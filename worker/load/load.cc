@@ -149,7 +149,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);
   if (Writes(workload)) {
-    for (const std::string& path : part->targets.paths) {
+    for (const std::string& path : part->targets.paths()) {
       environment_.ledgers->Forget(path, workload.verify() ? workload.block_size_bytes() : 0);
     }
   }
@@ -381,7 +381,7 @@ void Load::AddThread(const WorkloadPart& part, size_t index, const measure::Oper
             : absl::StrCat(environment_.mismatch_directory, "/", phase.run_id(), "-phase",
                            phase.phase(), "-attempt", phase.attempt());
     io.checks().AddCounts(workload->mutable_verification());
-    io.checks().Save(directory, part.targets.paths, workload->mutable_verification());
+    io.checks().Save(directory, part.targets.paths(), workload->mutable_verification());
   }
   if (outcome.first_io_ns != 0 &&
       (result->first_io_ns() == 0 || outcome.first_io_ns < result->first_io_ns())) {

@@ -174,9 +174,9 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   checks.header.worker = context.assignment->worker_index();
   checks.header.workload = static_cast<uint16_t>(assignment.index());
   checks.header.thread = static_cast<uint16_t>(thread);
-  for (size_t i = 0; i < context.targets->paths.size(); ++i) {
-    checks.places.push_back(PlaceOf(context.targets->paths[i]));
-    auto ledger = context.ledgers->Find(context.targets->paths[i], context.targets->sizes[i],
+  for (const OpenedFile& file : context.targets->files) {
+    checks.places.push_back(PlaceOf(file.path));
+    auto ledger = context.ledgers->Find(file.path, file.engine_file.size_bytes,
                                         checks.block_size_bytes, checks.writes);
     if (!ledger.ok()) return ledger.status();
     checks.ledgers.push_back(*std::move(ledger));
@@ -266,7 +266,7 @@ class ThreadMaker {
       return make(made_for);
     };
     setup->engine = EngineSetupOf(w_, targets);
-    setup->paths = targets.paths;
+    setup->paths = targets.paths();
     const bool is_inline = !w_.direct() || targets.null_target.has_value() || targets.in_memory;
     // A buffered read that misses the cache completes by itself: it must not wait for others.
     ChooseBatch(w_, engine_, is_inline, is_inline && (w_.direct() || !Reads(w_)), setup);
@@ -353,6 +353,11 @@ absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(
     return absl::UnimplementedError(absl::StrCat("engine ", NameOf(w.engine()), " (",
                                                  static_cast<int>(w.engine()),
                                                  ") is not one of this worker's"));
+  }
+  for (const OpenedFile& file : context.targets->files) {
+    if (engine->reaches(file.engine_file)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("engine ", engine->name, " does no I/O on ", file.path));
   }
   const ThreadMaker maker(assignment, context, *engine);
   std::vector<std::unique_ptr<IoThread>> made;

@@ -111,14 +111,12 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
   return true;
 }
 
-// Everything that the source handed over up to this interval; returns its operations.
-uint64_t Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
+// Everything that the source handed over up to this interval.
+void Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
                              StatsByKind* into) {
   Recorder* recorder = sources_[source].recorder;
-  uint64_t operations = 0;
   const auto count = [&](int kind, const measure::OperationCounts& counts) {
     if (static_cast<IoKind>(kind) == IoKind::kSync) return;  // syncs are no I/Os
-    operations += counts.operations;
     if (interval_class == v1::INTERVAL_CLASS_MEASURED) thread_sums_[source].Add(counts);
   };
   for (int kind = 0; kind < kIoKinds; ++kind) {
@@ -135,7 +133,6 @@ uint64_t Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass
     }
     recorder->Pop();
   }
-  return operations;
 }
 
 void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& reading) {
@@ -148,17 +145,14 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   sample.set_end_ns(std::max(end_ns, begin) - timeline_->go_ns());
 
   Sums sums;
-  std::map<uint32_t, std::vector<uint64_t>> by_thread;
   for (size_t i = 0; i < sources_.size(); ++i) {
-    const uint32_t workload = sources_[i].workload;
-    by_thread[workload].push_back(TakeFrom(i, interval, sample.interval_class(), &sums[workload]));
+    TakeFrom(i, interval, sample.interval_class(), &sums[sources_[i].workload]);
   }
   Sums& totals = totals_[sample.interval_class()];
   for (const auto& [workload, stats] : sums) {
     v1::WorkloadSample* out = sample.add_workloads();
     out->set_workload(workload);
     ToProto(stats, out->mutable_operations());
-    for (uint64_t operations : by_thread[workload]) out->add_thread_operations(operations);
     for (int kind = 0; kind < kIoKinds; ++kind) totals[workload][kind].Add(stats[kind]);
   }
   for (const auto& [name, device] : reading.devices) {

@@ -63,7 +63,7 @@ class Collector {
   void Sleep(uint32_t interval, int64_t until_ns);
   void TakeLate(uint32_t interval);
   bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns);
-  uint64_t TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
+  void TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
                     StatsByKind* into);
   void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
   v1::IntervalClass ClassOf(uint32_t interval) const;

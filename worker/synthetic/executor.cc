@@ -94,7 +94,6 @@ v1::IntervalSample SyntheticExecutor::Measure() {
   for (const v1::WorkloadAssignment& workload : assignment_.run().workloads()) {
     v1::WorkloadSample* out = sample.add_workloads();
     out->set_workload(workload.index());
-    uint64_t all = 0;
     for (const v1::OperationKind kind : KindsOf(workload.workload())) {
       const auto index = static_cast<uint32_t>(position_++ % model_->size());
       const LatencyModel::Second& second = model_->At(index);
@@ -111,9 +110,7 @@ v1::IntervalSample SyntheticExecutor::Measure() {
       histogram->set_metric(v1::METRIC_SERVICE_TIME);
       histogram->set_scheme(common::kHistogramScheme);
       histogram->set_buckets(second.encoded);
-      all += second.operations;
     }
-    out->add_thread_operations(all);
   }
   return sample;
 }

@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "common/files.h"
 #include "proto/worker.pb.h"
-#include "worker/engine/io_engine.h"
+#include "worker/engine/engine_file.h"
 #include "worker/host/guard.h"
 #include "worker/workload/block_space.h"
 
@@ -24,12 +24,16 @@ std::string FilePath(const v1::FileTarget& target, uint32_t file, const RunIdent
 // The device's path on this host.
 std::string DevicePath(const v1::DeviceTarget& target, const RunIdentity& who);
 
-// The descriptors of the targets that one workload uses, and the bytes of them that it may touch.
+// One file, device or stand-in of a target, and what keeps it open.
+struct OpenedFile {
+  common::FileDescriptor descriptor;  // invalid where the engine's way is another one
+  EngineFile engine_file;
+  std::string path;  // as messages name it
+};
+
+// What the targets of one workload are opened to, and the bytes of it that the workload may touch.
 struct OpenTargets {
-  std::vector<common::FileDescriptor> files;  // invalid for a target without storage
-  std::vector<EngineFile::Kind> kinds;        // of each
-  std::vector<std::string> paths;
-  std::vector<uint64_t> sizes;  // bytes
+  std::vector<OpenedFile> files;
   std::vector<BlockSpace::Extent> extents;
   // all are devices in memory (zram, ram, pmem): I/O completes in the call
   bool in_memory = false;
@@ -37,6 +41,7 @@ struct OpenTargets {
   std::string file_places;                    // of what is written: as TargetInspection says places
   std::vector<v1::Place> places;
   std::vector<EngineFile> engine_files() const;
+  std::vector<std::string> paths() const;
 };
 
 // How a workload opens its targets.

@@ -1,0 +1,53 @@
+// Device targets: block devices that the guard lets through.
+#include <fcntl.h>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "worker/targets/openers.h"
+
+namespace lockstep::worker {
+namespace {
+
+Guard::DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) {
+  Guard::DeviceUse use;
+  use.identity = target.target().device().identity();
+  use.write = options.write;
+  use.expendable = options.expendable;
+  use.inspected_identity = target.device_identity();
+  use.inspected_sequence = target.disk_sequence();
+  use.held_by_peer = target.held_by_peer();
+  return use;
+}
+
+bool IsInMemory(const std::string& name) {
+  return absl::StartsWith(name, "zram") || absl::StartsWith(name, "ram") ||
+         absl::StartsWith(name, "pmem");
+}
+
+}  // namespace
+
+absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssignment& target,
+                              OpenTargets* open) {
+  const OpenOptions& options = context.options;
+  const v1::DeviceTarget& device = target.target().device();
+  const std::string path = DevicePath(device, context.who);
+  const int flags =
+      (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
+  auto opened = context.guard.OpenDevice(path, UseOf(target, options), flags, options.holds);
+  if (!opened.ok()) return opened.status();
+  const uint64_t has = opened->facts.size_bytes();
+  const uint64_t wanted = device.size_bytes();
+  if (wanted > has) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": has ", has, " bytes, the job says ", wanted));
+  }
+  if (options.write) {
+    open->places.insert(open->places.end(), opened->places.begin(), opened->places.end());
+  }
+  open->in_memory = IsInMemory(opened->facts.name()) && (open->files.empty() || open->in_memory);
+  const EngineFile engine_file = {OpenBlockDevice{opened->fd.get()}, wanted != 0 ? wanted : has};
+  AddOpened(target, 0, {std::move(opened->fd), engine_file, path}, open);
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,82 @@
+// File targets: regular files that a prepare phase lays out.
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "worker/host/places.h"
+#include "worker/targets/marks.h"
+#include "worker/targets/openers.h"
+#include "worker/targets/prepare.h"
+
+namespace lockstep::worker {
+namespace {
+
+absl::Status CheckWritable(const Guard& guard, const Guard::Place& place,
+                           const common::FileDescriptor& fd, const OpenOptions& options) {
+  if (guard.IsExpendableFile(fd, options.expendable)) return absl::OkStatus();
+  return CheckMadeByLockstep(guard, place, fd);
+}
+
+absl::StatusOr<common::FileDescriptor> Open(const Guard& guard, const std::string& path,
+                                            int64_t size_bytes, const OpenOptions& options) {
+  const auto place = guard.Locate(path);
+  if (!place.ok()) return place.status();
+  if (options.create) {
+    if (absl::Status status = MakeEmptyFile(guard, *place, options.expendable); !status.ok()) {
+      return status;
+    }
+  }
+  const int flags =
+      (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
+  auto fd = guard.Open(*place, flags | (options.write ? O_NOFOLLOW : 0));
+  if (!fd.ok()) {
+    if (absl::IsNotFound(fd.status())) {
+      return absl::NotFoundError(
+          absl::StrCat(fd.status().message(), "; a prepare phase before this one makes it"));
+    }
+    if (options.direct && absl::IsInvalidArgument(fd.status())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": its file system does not support O_DIRECT; set direct: false"));
+    }
+    return fd.status();
+  }
+  struct stat facts;
+  if (fstat(fd->get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  if (!options.create && facts.st_size < size_bytes) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": has ", facts.st_size,
+                                                      " bytes, the job says ", size_bytes,
+                                                      "; a prepare phase lays it out"));
+  }
+  if (options.write) {
+    if (absl::Status status = CheckWritable(guard, *place, *fd, options); !status.ok()) {
+      return status;
+    }
+  }
+  if (options.write && options.changes_content) {
+    if (absl::Status status = NoteChanged(guard, *place); !status.ok()) return status;
+  }
+  return fd;
+}
+
+}  // namespace
+
+absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignment& target,
+                            OpenTargets* open) {
+  const v1::FileTarget& file = target.target().file();
+  const auto size = static_cast<uint64_t>(file.size_bytes());
+  FilePlaces places;
+  for (uint32_t i = 0; i < file.count(); ++i) {
+    const std::string path = FilePath(file, i, context.who);
+    auto fd = Open(context.guard, path, file.size_bytes(), context.options);
+    if (!fd.ok()) return fd.status();
+    if (context.options.write) places.AddFile(*fd);
+    const EngineFile engine_file = {OpenFile{fd->get()}, size};
+    AddOpened(target, i * size, {*std::move(fd), engine_file, path}, open);
+    open->in_memory = false;
+  }
+  open->file_places += places.bytes();
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::worker

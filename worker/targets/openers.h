@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "proto/worker.pb.h"
+#include "worker/host/guard.h"
+#include "worker/targets/targets.h"
+
+namespace lockstep::worker {
+
+// How targets of one kind are opened: each adds what it opened to `open`. Errors name the path and
+// the remedy. targets.cc finds the opener by the target's kind.
+
+struct OpenContext {
+  const Guard& guard;
+  const RunIdentity& who;
+  const OpenOptions& options;
+};
+
+absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignment& target,
+                            OpenTargets* open);
+absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssignment& target,
+                              OpenTargets* open);
+absl::Status OpenNullTarget(const OpenContext& context, const v1::TargetAssignment& target,
+                            OpenTargets* open);
+
+// Adds a file of `size` bytes that begins at `base` within the target, of which the workload may
+// touch what lies in the target's slice.
+void AddOpened(const v1::TargetAssignment& target, uint64_t base, OpenedFile file,
+               OpenTargets* open);
+
+}  // namespace lockstep::worker
