@@ -13,7 +13,7 @@ def _sources(rule):
     ]
 
 def _flags(ctx, context):
-    flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts
+    flags = ["-Wthread-safety"] + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts
     flags += getattr(ctx.rule.attr, "copts", [])
     flags += ["-D" + define for define in context.defines.to_list()]
     flags += ["-D" + define for define in context.local_defines.to_list()]

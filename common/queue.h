@@ -1,10 +1,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <optional>
+
+#include "common/mutex.h"
 
 namespace lockstep::common {
 
@@ -16,54 +16,58 @@ class Queue {
   // False, and `item` dropped, once closed.
   bool Push(T item) {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(&mutex_);
       if (closed_) return false;
       items_.push_back(std::move(item));
     }
-    arrived_.notify_one();
+    arrived_.NotifyOne();
     return true;
   }
 
   // The next item; nothing when `timeout` has passed, or when closed and empty.
   std::optional<T> Pop(std::chrono::nanoseconds timeout) {
-    std::unique_lock<std::mutex> lock(mutex_);
-    arrived_.wait_for(lock, timeout, [this] { return !items_.empty() || closed_; });
+    MutexLock lock(&mutex_);
+    arrived_.WaitFor(&lock, timeout, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !items_.empty() || closed_;
+    });
     return TakeLocked();
   }
 
   // The next item; nothing when closed and empty.
   std::optional<T> Pop() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    arrived_.wait(lock, [this] { return !items_.empty() || closed_; });
+    MutexLock lock(&mutex_);
+    arrived_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return !items_.empty() || closed_;
+    });
     return TakeLocked();
   }
 
   // No more items come in; Pop() gives out what is there.
   void Close() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      MutexLock lock(&mutex_);
       closed_ = true;
     }
-    arrived_.notify_all();
+    arrived_.NotifyAll();
   }
 
   bool closed() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    MutexLock lock(&mutex_);
     return closed_;
   }
 
  private:
-  std::optional<T> TakeLocked() {
+  std::optional<T> TakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (items_.empty()) return std::nullopt;
     std::optional<T> item(std::move(items_.front()));
     items_.pop_front();
     return item;
   }
 
-  mutable std::mutex mutex_;
-  std::condition_variable arrived_;
-  std::deque<T> items_;
-  bool closed_ = false;
+  mutable Mutex mutex_;
+  Condition arrived_;
+  std::deque<T> items_ ABSL_GUARDED_BY(mutex_);
+  bool closed_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace lockstep::common

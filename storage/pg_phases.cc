@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "common/mutex.h"
 #include "storage/ingest.h"
 #include "storage/pg_store.h"
 #include "storage/sql_values.h"
@@ -141,7 +142,7 @@ absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {
     return IngestBatches(connection, batches);
   });
   if (!status.ok() || last == 0) return status;
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (months_.size() > 1000) months_.clear();
   for (const int64_t at : {first, last}) {
     months_.insert(absl::FormatTime("%Y-%m", absl::FromUnixNanos(at), absl::UTCTimeZone()));

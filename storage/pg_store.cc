@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/time/time.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/defaults.h"
 #include "spdlog/spdlog.h"
@@ -40,7 +41,7 @@ class PgStore::Lease {
   Lease(Lease&&) = default;
   ~Lease() {
     if (connection_ == nullptr) return;
-    std::lock_guard<std::mutex> lock(store_->mutex_);
+    common::MutexLock lock(&store_->mutex_);
     store_->silent_ = !connection_->healthy();
     if (is_probe_) store_->probing_ = false;
     if (store_->silent_) store_->idle_.clear();  // the server is gone for them too
@@ -105,7 +106,7 @@ absl::StatusOr<PgStore::Lease> PgStore::Connect(absl::Duration limit) {
   const Patience patience{limit, &given_up_};
   bool is_probe = false;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (silent_ && probing_) return absl::UnavailableError("PostgreSQL does not answer");
     is_probe = probing_ = silent_;
     if (!idle_.empty()) {
@@ -117,7 +118,7 @@ absl::StatusOr<PgStore::Lease> PgStore::Connect(absl::Duration limit) {
   }
   auto opened = PgConnection::Open(options_.conninfo, patience);
   if (opened.ok()) return Lease(this, *std::move(opened), is_probe);
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   silent_ = true;
   if (is_probe) probing_ = false;
   return opened.status();
@@ -203,7 +204,7 @@ absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_n
   const std::string first = month(first_ns);
   const std::string last = month(last_ns);
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     // The months between two that are there were made with them, or are not this run's.
     if (months_.contains(first) && months_.contains(last)) return absl::OkStatus();
   }

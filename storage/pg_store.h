@@ -3,11 +3,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "common/mutex.h"
 #include "common/timing.h"
 #include "storage/pg.h"
 #include "storage/store.h"
@@ -106,14 +106,14 @@ class PgStore final : public Store {
   const Options options_;
   std::atomic<uint64_t> epoch_{0};
   std::atomic<bool> given_up_{false};
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<PgConnection>> idle_;  // guarded by mutex_
-  // "2026-11" whose partitions are known to be there; guarded by mutex_
-  std::set<std::string> months_;
+  common::Mutex mutex_;
+  std::vector<std::unique_ptr<PgConnection>> idle_ ABSL_GUARDED_BY(mutex_);
+  // "2026-11" whose partitions are known to be there
+  std::set<std::string> months_ ABSL_GUARDED_BY(mutex_);
   // While the server does not answer, one call at a time finds out whether it does again; the
   // others fail at once.
-  bool silent_ = false;   // guarded by mutex_
-  bool probing_ = false;  // guarded by mutex_
+  bool silent_ ABSL_GUARDED_BY(mutex_) = false;
+  bool probing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 // The reading role's connection string for a server's own: same place, user lockstep_reader, no

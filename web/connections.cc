@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "common/limits.h"
+#include "common/mutex.h"
 
 namespace lockstep::web {
 namespace {
@@ -15,8 +16,10 @@ constexpr size_t kMostWaiting = 64;
 }  // namespace
 
 void Connections::enqueue(std::function<void()> serve) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return waiting_.size() < kMostWaiting || stopping_; });
+  common::MutexLock lock(&mutex_);
+  changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return waiting_.size() < kMostWaiting || stopping_;
+  });
   waiting_.push_back(std::move(serve));
   if (idle_ < static_cast<int>(waiting_.size()) && threads_ < limits::kPageThreads && !stopping_) {
     try {
@@ -26,34 +29,35 @@ void Connections::enqueue(std::function<void()> serve) {
       // The threads that there are serve it later.
     }
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Connections::Main() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   while (true) {
     ++idle_;
-    const bool woken =
-        changed_.wait_for(lock, kIdle, [this] { return !waiting_.empty() || stopping_; });
+    const bool woken = changed_.WaitFor(
+        &lock, kIdle,
+        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return !waiting_.empty() || stopping_; });
     --idle_;
     if (waiting_.empty() && (stopping_ || !woken)) break;
     if (waiting_.empty()) continue;
     const std::function<void()> serve = std::move(waiting_.front());
     waiting_.pop_front();
-    changed_.notify_all();
-    lock.unlock();
+    changed_.NotifyAll();
+    lock.Unlock();
     serve();
-    lock.lock();
+    lock.Lock();
   }
   --threads_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Connections::shutdown() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   stopping_ = true;
-  changed_.notify_all();
-  changed_.wait(lock, [this] { return threads_ == 0; });
+  changed_.NotifyAll();
+  changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return threads_ == 0; });
 }
 
 }  // namespace lockstep::web

@@ -1,10 +1,9 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
-#include <mutex>
 
+#include "common/mutex.h"
 #include "httplib.h"
 
 namespace lockstep::web {
@@ -22,9 +21,9 @@ class Connections final : public httplib::TaskQueue {
  private:
   void Main();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> waiting_;  // guarded by mutex_, as are the next
+  common::Mutex mutex_;
+  common::Condition changed_;
+  std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);  // , as are the next
   int threads_ = 0;
   int idle_ = 0;
   bool stopping_ = false;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace lockstep::web {
@@ -24,26 +25,28 @@ void EventStream::OnReadDone(bool ok) {
   options.always_print_primitive_fields = true;
   std::string json;
   if (google::protobuf::util::MessageToJsonString(incoming_, &json, options).ok()) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     // A browser that does not read loses the oldest.
     if (waiting_.size() >= static_cast<size_t>(limits::kWatchQueue)) waiting_.pop_front();
     waiting_.push_back(std::move(json));
-    changed_.notify_one();
+    changed_.NotifyOne();
   }
   StartRead(&incoming_);
 }
 
 void EventStream::OnDone(const grpc::Status& status) {
   const std::shared_ptr<EventStream> keep = std::move(self_);
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   over_ = true;
   status_ = status;
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 std::optional<std::string> EventStream::Next(std::chrono::milliseconds timeout) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait_for(lock, timeout, [this] { return !waiting_.empty() || over_; });
+  common::MutexLock lock(&mutex_);
+  changed_.WaitFor(&lock, timeout, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+    return !waiting_.empty() || over_;
+  });
   if (waiting_.empty()) return over_ ? std::nullopt : std::optional<std::string>("");
   std::string event = std::move(waiting_.front());
   waiting_.pop_front();
@@ -51,7 +54,7 @@ std::optional<std::string> EventStream::Next(std::chrono::milliseconds timeout) 
 }
 
 grpc::Status EventStream::status() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   return status_;
 }
 

@@ -1,12 +1,11 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "common/mutex.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/controller.grpc.pb.h"
 
@@ -35,11 +34,11 @@ class EventStream final : public grpc::ClientReadReactor<v1::WatchEvent> {
   v1::WatchRequest request_;
   v1::WatchEvent incoming_;
   std::shared_ptr<EventStream> self_;  // until OnDone()
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::string> waiting_;  // guarded by mutex_
-  bool over_ = false;                // guarded by mutex_
-  grpc::Status status_;              // guarded by mutex_
+  mutable common::Mutex mutex_;
+  common::Condition changed_;
+  std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
+  grpc::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace lockstep::web

@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "common/limits.h"
+#include "common/mutex.h"
 
 namespace lockstep::web {
 namespace {
@@ -120,7 +121,7 @@ class PageServer::Connection final : public httplib::Stream {
 bool PageServer::process_and_close_socket(socket_t fd) {
   bool serve = false;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     serve = !closing_ && open_.insert(fd).second;
   }
   Connection connection(fd);
@@ -140,7 +141,7 @@ bool PageServer::process_and_close_socket(socket_t fd) {
     }
     if (closed || strange) break;
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   open_.erase(fd);
   shutdown(fd, SHUT_RDWR);
   close(fd);
@@ -152,7 +153,7 @@ bool PageServer::WidenBacklog() const {
 }
 
 void PageServer::CloseAll() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   closing_ = true;
   for (socket_t fd : open_) shutdown(fd, SHUT_RDWR);
 }

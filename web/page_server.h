@@ -1,9 +1,9 @@
 #pragma once
 
 #include <functional>
-#include <mutex>
 #include <set>
 
+#include "common/mutex.h"
 #include "httplib.h"
 
 namespace lockstep::web {
@@ -24,9 +24,9 @@ class PageServer final : public httplib::Server {
   class Connection;
   bool process_and_close_socket(socket_t fd) override;
 
-  std::mutex mutex_;
-  std::set<socket_t> open_;  // guarded by mutex_
-  bool closing_ = false;     // guarded by mutex_
+  common::Mutex mutex_;
+  std::set<socket_t> open_ ABSL_GUARDED_BY(mutex_);
+  bool closing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace lockstep::web

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <mutex>
 #include <set>
 #include <thread>
 
@@ -13,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "common/address.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "google/protobuf/util/json_util.h"
 #include "grpcpp/grpcpp.h"
 #include "httplib.h"
@@ -139,7 +139,7 @@ class Server::Impl {
 
   ~Impl() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       stopping_ = true;
       for (const auto& stream : streams_) stream->Cancel();
     }
@@ -253,7 +253,7 @@ class Server::Impl {
   void StreamEvents(const std::string& run_id, httplib::Response* response) {
     std::shared_ptr<EventStream> stream;
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       if (stopping_) return SendWords(503, "the controller is shutting down", response);
       if (streams_.size() >= static_cast<size_t>(limits::kPageStreams)) {
         return SendWords(429,
@@ -279,7 +279,7 @@ class Server::Impl {
         },
         [this, stream](bool) {
           stream->Cancel();
-          std::lock_guard<std::mutex> lock(mutex_);
+          common::MutexLock lock(&mutex_);
           streams_.erase(stream);
         });
   }
@@ -289,9 +289,9 @@ class Server::Impl {
   PageServer server_;
   std::string url_;
   std::thread thread_;
-  std::mutex mutex_;
-  bool stopping_ = false;                           // guarded by mutex_
-  std::set<std::shared_ptr<EventStream>> streams_;  // guarded by mutex_
+  common::Mutex mutex_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::set<std::shared_ptr<EventStream>> streams_ ABSL_GUARDED_BY(mutex_);
 };
 
 Server::Server(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -9,13 +9,13 @@
 #include <chrono>
 #include <csignal>
 #include <iostream>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/mutex.h"
 #include "common/text.h"
 #include "common/units.h"
 #include "proto/fields.h"
@@ -28,23 +28,23 @@ class Printer {
   explicit Printer(bool colour) : colour_(colour), terminal_(isatty(2) != 0) {}
 
   void Print(const v1::WatchEvent& event) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     constexpr size_t kMostHeld = 10000;
     if (!held_) return PrintNow(event);
     if (waiting_.size() < kMostHeld) waiting_.push_back(event);
   }
   void EndLine() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     EndLineNow();
   }
   // While a question stands on the terminal nothing else is written there.
   void Hold() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     EndLineNow();
     held_ = true;
   }
   void Resume() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     held_ = false;
     for (const v1::WatchEvent& event : waiting_) PrintNow(event);
     waiting_.clear();
@@ -110,7 +110,7 @@ class Printer {
 
   const bool colour_;
   const bool terminal_;
-  std::mutex mutex_;  // of all that follows
+  common::Mutex mutex_;  // of all that follows
   bool held_ = false;
   std::vector<v1::WatchEvent> waiting_;
   bool pending_ = false;

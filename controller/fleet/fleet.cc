@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "controller/fleet/control_stream.h"
 #include "spdlog/spdlog.h"
 
@@ -40,18 +41,18 @@ Fleet::Fleet(Options options, const common::Clock* clock, Callbacks callbacks)
 
 Fleet::~Fleet() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
 }
 
 absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
-  std::lock_guard<std::mutex> one_at_a_time(callback_mutex_);
+  common::MutexLock one_at_a_time(&callback_mutex_);
   Roster::Admission admission;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (stopping_) return absl::UnavailableError("the controller is shutting down");
     const int64_t now = clock_->MonotonicNs();
     auto admitted =
@@ -86,7 +87,7 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     member.budget_at_ns = now;
     bursting_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (admission.replaced_process) {
     callbacks_.lost(hello.worker_id(), "its process ended; another one has taken its place");
   }
@@ -97,7 +98,7 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
 bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
                       const v1::WorkerMessage& message, int64_t received_ns) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     const auto found = members_.find(worker_id);
     if (found == members_.end() || found->second.stream != stream) return false;
     Member& member = found->second;
@@ -136,13 +137,13 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
     }
     if (message.has_heartbeat() && message.heartbeat().activity().empty()) return true;
   }
-  std::lock_guard<std::mutex> one_at_a_time(callback_mutex_);
+  common::MutexLock one_at_a_time(&callback_mutex_);
   callbacks_.message(worker_id, message);
   return true;
 }
 
 void Fleet::Detach(const std::string& worker_id, ControlStream* stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = members_.find(worker_id);
   if (found == members_.end() || found->second.stream != stream) return;
   found->second.stream = nullptr;
@@ -151,7 +152,7 @@ void Fleet::Detach(const std::string& worker_id, ControlStream* stream) {
 }
 
 bool Fleet::Send(const std::string& worker_id, v1::ControllerMessage message) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = members_.find(worker_id);
   if (found == members_.end() || found->second.stream == nullptr) return false;
   found->second.stream->Command(std::move(message));
@@ -160,7 +161,7 @@ bool Fleet::Send(const std::string& worker_id, v1::ControllerMessage message) {
 
 void Fleet::PingBurst(const std::vector<std::string>& worker_ids) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     // Of a large fleet each gets fewer, so that the burst itself does not become the delay that it
     // measures.
     const int burst = std::clamp(
@@ -171,54 +172,54 @@ void Fleet::PingBurst(const std::vector<std::string>& worker_ids) {
     }
     bursting_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 ClockEstimator::Estimate Fleet::ClockAt(const std::string& worker_id, int64_t at_ns) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = members_.find(worker_id);
   return found == members_.end() ? ClockEstimator::Estimate() : found->second.estimator.At(at_ns);
 }
 
 int64_t Fleet::WallDifferenceNs(const std::string& worker_id) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = members_.find(worker_id);
   return found == members_.end() ? 0 : found->second.wall_difference_ns;
 }
 
 bool Fleet::IsAttached(const std::string& worker_id) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   return roster_.Has(worker_id);
 }
 
 bool Fleet::MayDeliver(const std::string& worker_id, const std::string& certificate,
                        const std::string& session) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = members_.find(worker_id);
   return found != members_.end() && found->second.hello.certificate() == certificate &&
          !session.empty() && found->second.session == session;
 }
 
 uint32_t Fleet::Forget(const std::string& host_name) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   return roster_.Forget(host_name);
 }
 
 bool Fleet::AddStranger(ControlStream* stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (stopping_ || strangers_.size() >= static_cast<size_t>(limits::kUnwelcomed)) return false;
   strangers_[stream] = clock_->MonotonicNs();
   return true;
 }
 
 void Fleet::RemoveStranger(ControlStream* stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   strangers_.erase(stream);
 }
 
 std::vector<v1::AttachedWorker> Fleet::List() const {
   std::vector<v1::AttachedWorker> list;
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   for (const auto& [id, member] : members_) {
     v1::AttachedWorker worker;
     *worker.mutable_hello() = member.hello;
@@ -240,7 +241,7 @@ std::vector<v1::AttachedWorker> Fleet::List() const {
 
 std::vector<v1::Hello> Fleet::Hellos() const {
   std::vector<v1::Hello> hellos;
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   for (const auto& [id, member] : members_) {
     if (member.stream != nullptr) hellos.push_back(member.hello);
   }
@@ -259,7 +260,7 @@ void Fleet::PingLocked(Member* member, int64_t now_ns) {
 }
 
 void Fleet::Main() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   int64_t last = clock_->MonotonicNs();
   while (!stopping_) {
     const int64_t now = clock_->MonotonicNs();
@@ -281,30 +282,30 @@ void Fleet::Main() {
     if (roster_.IsDue(now)) {
       // Whoever returns between the roster's word and the callback must not be said to be lost
       // after it was said to be attached.
-      lock.unlock();
-      std::lock_guard<std::mutex> one_at_a_time(callback_mutex_);
-      lock.lock();
+      lock.Unlock();
+      common::MutexLock one_at_a_time(&callback_mutex_);
+      lock.Lock();
       const std::vector<Roster::Expired> expired = roster_.Expire(clock_->MonotonicNs());
       for (const Roster::Expired& gone : expired) {
         Member& member = members_[gone.worker_id];
         if (member.stream != nullptr) member.stream->End(gone.reason);
         members_.erase(gone.worker_id);
       }
-      lock.unlock();
+      lock.Unlock();
       for (const Roster::Expired& gone : expired) callbacks_.lost(gone.worker_id, gone.reason);
-      lock.lock();
+      lock.Lock();
     }
-    changed_.wait_for(lock, std::chrono::nanoseconds(bursting_ ? kBurstNs : kLookNs));
+    changed_.WaitFor(&lock, std::chrono::nanoseconds(bursting_ ? kBurstNs : kLookNs));
   }
 }
 
 void Fleet::Shutdown() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   stopping_ = true;
   for (auto& [id, member] : members_) {
     if (member.stream != nullptr) member.stream->End("the controller is shutting down");
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 }  // namespace lockstep::controller

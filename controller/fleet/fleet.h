@@ -1,16 +1,15 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "common/timing.h"
 #include "controller/core/roster.h"
 #include "controller/fleet/fleet_link.h"
@@ -95,22 +94,22 @@ class Fleet final : public FleetLink {
     double budget = 0;  // messages that it may send now
     int64_t budget_at_ns = 0;
   };
-  void PingLocked(Member* member, int64_t now_ns);
+  void PingLocked(Member* member, int64_t now_ns) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Main();
 
   const Options options_;
   const common::Clock* clock_;
   const Callbacks callbacks_;
-  mutable std::mutex mutex_;
-  std::mutex callback_mutex_;  // taken before mutex_
-  std::condition_variable changed_;
-  Roster roster_;                          // guarded by mutex_
-  std::map<std::string, Member> members_;  // by worker id; guarded by mutex_
-  // since when they are here, without Hello; guarded by mutex_
-  std::map<ControlStream*, int64_t> strangers_;
-  uint64_t next_ping_ = 1;  // guarded by mutex_
-  bool bursting_ = false;   // guarded by mutex_
-  bool stopping_ = false;   // guarded by mutex_
+  mutable common::Mutex mutex_;
+  common::Mutex callback_mutex_ ABSL_ACQUIRED_BEFORE(mutex_);
+  common::Condition changed_;
+  Roster roster_ ABSL_GUARDED_BY(mutex_);
+  std::map<std::string, Member> members_ ABSL_GUARDED_BY(mutex_);  // by worker id
+  // since when they are here, without Hello
+  std::map<ControlStream*, int64_t> strangers_ ABSL_GUARDED_BY(mutex_);
+  uint64_t next_ping_ ABSL_GUARDED_BY(mutex_) = 1;
+  bool bursting_ ABSL_GUARDED_BY(mutex_) = false;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/ids.h"
+#include "common/mutex.h"
 
 namespace lockstep::controller {
 namespace {
@@ -70,7 +71,7 @@ CrashMarks::~CrashMarks() {
 }
 
 std::shared_ptr<void> CrashMarks::WorkOn(const std::string& run_id) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   auto* const free = std::find(taken_.begin(), taken_.end(), false);
   // not marked: nothing worse
   if (free == taken_.end() || run_id.size() >= kSlotBytes) return nullptr;
@@ -78,7 +79,7 @@ std::shared_ptr<void> CrashMarks::WorkOn(const std::string& run_id) {
   const auto slot = static_cast<size_t>(free - taken_.begin());
   memcpy(slots_ + slot * kSlotBytes, run_id.c_str(), run_id.size() + 1);
   return std::shared_ptr<void>(slots_, [this, slot](void*) {
-    std::lock_guard<std::mutex> done(mutex_);
+    common::MutexLock done(&mutex_);
     slots_[slot * kSlotBytes] = 0;
     taken_[slot] = false;
   });

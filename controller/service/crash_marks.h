@@ -4,10 +4,10 @@
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/mutex.h"
 
 namespace lockstep::controller {
 
@@ -33,8 +33,8 @@ class CrashMarks {
 
   char* const slots_;
   const std::map<std::string, int> crashes_;
-  std::mutex mutex_;
-  std::array<bool, kSlots> taken_ = {};  // guarded by mutex_
+  common::Mutex mutex_;
+  std::array<bool, kSlots> taken_ ABSL_GUARDED_BY(mutex_) = {};
 };
 
 }  // namespace lockstep::controller

@@ -1,6 +1,7 @@
 #include "controller/service/deliver_stream.h"
 
 #include "common/limits.h"
+#include "common/mutex.h"
 
 namespace lockstep::controller {
 
@@ -33,12 +34,12 @@ void DeliverStream::OnReadDone(bool ok) {
       return FinishNow(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the session is over"));
     }
     {
-      std::lock_guard<std::mutex> lock(flow_mutex_);
+      common::MutexLock lock(&flow_mutex_);
       ++unanswered_;
     }
     ingest_->Deliver(worker_id_, incoming_.batch(),
                      [stream = self_](const v1::DeliveryAck& ack) { stream->OnAck(ack); });
-    std::lock_guard<std::mutex> lock(flow_mutex_);
+    common::MutexLock lock(&flow_mutex_);
     paused_ = unanswered_ >= static_cast<size_t>(limits::kUnansweredBatches);
     if (!paused_) ReadNext(&incoming_);
     return;
@@ -52,7 +53,7 @@ void DeliverStream::OnReadDone(bool ok) {
 // One answer speaks for all batches before it: they are committed, or spooled, in order.
 void DeliverStream::OnAck(const v1::DeliveryAck& ack) {
   Send(ack);
-  std::lock_guard<std::mutex> lock(flow_mutex_);
+  common::MutexLock lock(&flow_mutex_);
   unanswered_ = 0;
   if (paused_) ReadNext(&incoming_);
   paused_ = false;

@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "common/mutex.h"
 #include "controller/fleet/fleet.h"
 #include "controller/fleet/queued_stream.h"
 #include "controller/service/ingest_pipeline.h"
@@ -31,9 +32,9 @@ class DeliverStream final : public QueuedStream<v1::Delivery, v1::DeliveryAck> {
   std::string session_;
   v1::Delivery incoming_;
   std::string worker_id_;
-  std::mutex flow_mutex_;
-  size_t unanswered_ = 0;  // batches read since the last answer; guarded by flow_mutex_
-  bool paused_ = false;    // no read is under way; guarded by flow_mutex_
+  common::Mutex flow_mutex_;
+  size_t unanswered_ ABSL_GUARDED_BY(flow_mutex_) = 0;  // batches read since the last answer
+  bool paused_ ABSL_GUARDED_BY(flow_mutex_) = false;    // no read is under way
   std::shared_ptr<DeliverStream> self_;
 };
 

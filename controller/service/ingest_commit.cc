@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/mutex.h"
 #include "controller/service/ingest_pipeline.h"
 #include "spdlog/spdlog.h"
 
@@ -54,7 +55,7 @@ uint64_t EndOf(const storage::IngestBatch& batch) {
 
 // The oldest batches, one per worker and phase, so that each cursor moves once.
 std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   std::vector<storage::IngestBatch> group;
   std::map<std::pair<PhaseKey, uint32_t>, size_t> taken;
   std::map<size_t, size_t> sizes;
@@ -84,10 +85,14 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
 
 int64_t IngestPipeline::Pump() {
   const auto pending = [this] {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     return !queue_.empty();
   };
-  while (!away_) {
+  const auto away = [this] {
+    common::MutexLock lock(&mutex_);
+    return away_;
+  };
+  while (!away()) {
     std::vector<storage::IngestBatch> group = TakeGroup();
     if (group.empty()) return kNever;
     const absl::Status status = Commit(group, false);
@@ -109,7 +114,7 @@ int64_t IngestPipeline::Pump() {
     std::vector<storage::IngestBatch> group = TakeGroup();
     status = Commit(group, true);
     if (!status.ok()) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
                     std::make_move_iterator(group.end()));
     }
@@ -121,7 +126,7 @@ int64_t IngestPipeline::Pump() {
     return kNever;
   }
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!storage::MayPass(status) && away_reason_ != status.message()) {
       spdlog::error("the spool cannot be committed: {}", std::string(status.message()));
     }
@@ -135,7 +140,7 @@ absl::Status IngestPipeline::Replay() { return CommitSpooled(); }
 
 void IngestPipeline::GoAway(const absl::Status& status, std::vector<storage::IngestBatch> group) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
                   std::make_move_iterator(group.end()));
     away_ = true;
@@ -149,7 +154,7 @@ void IngestPipeline::GoAway(const absl::Status& status, std::vector<storage::Ing
 
 void IngestPipeline::ComeBack() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     away_ = false;
     away_reason_.clear();
   }
@@ -164,7 +169,7 @@ absl::Status IngestPipeline::SpoolQueue() {
     std::vector<std::string> records;
     for (const storage::IngestBatch& batch : group) records.push_back(ToRecord(batch));
     const absl::Status status = options_.spool->Append(records);
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!status.ok()) {
       queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
                     std::make_move_iterator(group.end()));
@@ -217,7 +222,7 @@ absl::Status IngestPipeline::CommitSpooled() {
     }
     if (absl::Status status = Commit(std::move(group), true); !status.ok()) return status;
     if (absl::Status status = options_.spool->Drop(taken); !status.ok()) return status;
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     spooled_bytes_ = options_.spool->bytes();
   }
   return absl::OkStatus();
@@ -296,7 +301,7 @@ IngestPipeline::Feed* IngestPipeline::FindFeedLocked(const v1::PhaseId& id, uint
 void IngestPipeline::Rejected(const storage::IngestBatch& batch, const absl::Status& status) {
   spdlog::error("the store refuses samples of worker {}: {}", batch.worker_index,
                 std::string(status.message()));
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   Phase* phase = nullptr;
   Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
   if (feed == nullptr) return;
@@ -308,7 +313,7 @@ void IngestPipeline::Rejected(const storage::IngestBatch& batch, const absl::Sta
 }
 
 void IngestPipeline::Committed(const storage::IngestBatch& batch) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   Phase* phase = nullptr;
   Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
   if (feed == nullptr) return;  // given up meanwhile

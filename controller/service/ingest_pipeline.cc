@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -12,10 +13,10 @@ IngestPipeline::IngestPipeline(Options options) : options_(std::move(options)) {
 
 IngestPipeline::~IngestPipeline() {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -23,13 +24,15 @@ void IngestPipeline::StartThread() {
   thread_ = std::thread([this] {
     while (true) {
       const int64_t again = Pump();
-      std::unique_lock<std::mutex> lock(mutex_);
-      const auto due = [this] { return stopping_ || (!queue_.empty() && !full_); };
+      common::MutexLock lock(&mutex_);
+      const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || (!queue_.empty() && !full_);
+      };
       if (again == kNever) {
-        changed_.wait(lock, due);
+        changed_.Wait(&lock, due);
       } else {
-        changed_.wait_for(
-            lock,
+        changed_.WaitFor(
+            &lock,
             std::chrono::nanoseconds(std::max<int64_t>(0, again - options_.clock->MonotonicNs())),
             due);
       }
@@ -42,7 +45,7 @@ void IngestPipeline::Open(const v1::PhaseId& phase,
                           const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
                           uint32_t workloads, const v1::AbortIf& abort_if, PhaseCallbacks callbacks,
                           const Earlier& earlier) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   Phase& opened = phases_[KeyOf(phase)];
   std::map<uint32_t, std::string> hosts;
   for (const auto& [id, worker] : workers) {
@@ -68,13 +71,13 @@ void IngestPipeline::Open(const v1::PhaseId& phase,
 }
 
 void IngestPipeline::SetGo(const v1::PhaseId& phase, int64_t go_wall_ns) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found != phases_.end()) found->second.go_wall_ns = go_wall_ns;
 }
 
 void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return;
   // What it may still deliver is refused: a result of a worker that was given up would pass for a
@@ -91,13 +94,13 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
 }
 
 v1::PhaseFigures IngestPipeline::Figures(const v1::PhaseId& phase) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = phases_.find(KeyOf(phase));
   return found == phases_.end() ? v1::PhaseFigures() : found->second.live->series().Figures();
 }
 
 std::vector<measure::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return {};
   std::vector<measure::Rollup> rollups = found->second.live->series().Rollups();
@@ -107,7 +110,7 @@ std::vector<measure::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {
 }
 
 v1::StoreState IngestPipeline::state() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   v1::StoreState state;
   state.set_away(away_);
   if (away_) {
@@ -156,7 +159,7 @@ absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::Deli
 void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch,
                              const Acknowledge& acknowledge) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     const auto found = phases_.find(KeyOf(batch.phase()));
     if (found == phases_.end()) {
       return Refuse(batch.phase(), nullptr,
@@ -217,7 +220,7 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     }
     queue_.push_back(std::move(taken));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   options_.work();
 }
 

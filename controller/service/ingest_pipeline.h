@@ -1,17 +1,16 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <limits>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "common/safeguards.h"
 #include "controller/analysis/live_phase.h"
 #include "proto/controller.pb.h"
@@ -115,8 +114,10 @@ class IngestPipeline {
   void LetGo(const v1::PhaseId& phase, const Feed& feed);
   void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final,
               const Acknowledge& acknowledge);
-  absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item);
-  Feed* FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index, Phase** in);
+  absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  Feed* FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index, Phase** in)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   std::vector<storage::IngestBatch> TakeGroup();
   absl::Status Commit(std::vector<storage::IngestBatch> group, bool unsure);
   absl::Status Trim(std::vector<storage::IngestBatch>* group);
@@ -128,16 +129,16 @@ class IngestPipeline {
   void ComeBack();
 
   const Options options_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<PhaseKey, Phase> phases_;        // guarded by mutex_
-  std::deque<storage::IngestBatch> queue_;  // guarded by mutex_
-  bool stopping_ = false;                   // guarded by mutex_
-  bool away_ = false;                       // guarded by mutex_; changed by Pump() alone
-  int64_t away_since_ns_ = 0;               // guarded by mutex_
-  std::string away_reason_;                 // guarded by mutex_
-  uint64_t spooled_bytes_ = 0;              // guarded by mutex_
-  bool full_ = false;                       // Pump()'s own, as the next
+  mutable common::Mutex mutex_;
+  common::Condition changed_;
+  std::map<PhaseKey, Phase> phases_ ABSL_GUARDED_BY(mutex_);
+  std::deque<storage::IngestBatch> queue_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  bool away_ ABSL_GUARDED_BY(mutex_) = false;  // changed by Pump() alone
+  int64_t away_since_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string away_reason_ ABSL_GUARDED_BY(mutex_);
+  uint64_t spooled_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool full_ = false;  // Pump()'s own, as the next
   int64_t next_try_ns_ = 0;
   std::thread thread_;
 };

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "common/mutex.h"
 #include "spdlog/spdlog.h"
 #include "storage/store.h"
 
@@ -21,10 +22,10 @@ void ThreadLoop::Start() {
 void ThreadLoop::Stop() {
   if (!thread_.joinable()) return;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
   store_stopping_ = true;
   store_queue_.Close();
@@ -34,27 +35,27 @@ void ThreadLoop::Stop() {
   // Whoever waits for what is not done any more is let go.
   decltype(calls_) calls;
   decltype(timers_) timers;
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   calls.swap(calls_);
   timers.swap(timers_);
 }
 
 void ThreadLoop::Post(std::function<void()> call) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (stopping_) return;  // the caller lets go of it, and so of whoever waits for it
     calls_.push_back(std::move(call));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void ThreadLoop::After(int64_t after_ns, std::function<void()> call) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (stopping_) return;
     timers_.emplace(clock_->MonotonicNs() + after_ns, std::move(call));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void ThreadLoop::Persist(std::function<absl::Status()> work,
@@ -87,7 +88,7 @@ void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
 }
 
 void ThreadLoop::Main() {
-  std::unique_lock<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   while (!stopping_) {
     std::function<void()> call;
     const int64_t now = clock_->MonotonicNs();
@@ -99,16 +100,16 @@ void ThreadLoop::Main() {
       call = std::move(calls_.front());
       calls_.pop_front();
     } else if (timers_.empty()) {
-      changed_.wait(lock);
+      changed_.Wait(&lock);
       continue;
     } else {
-      changed_.wait_for(lock, std::chrono::nanoseconds(timers_.begin()->first - now));
+      changed_.WaitFor(&lock, std::chrono::nanoseconds(timers_.begin()->first - now));
       continue;
     }
-    lock.unlock();
+    lock.Unlock();
     call();
     call = nullptr;
-    lock.lock();
+    lock.Lock();
   }
 }
 

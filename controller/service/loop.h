@@ -1,15 +1,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "absl/status/status.h"
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "common/queue.h"
 
 namespace lockstep::controller {
@@ -62,11 +61,11 @@ class ThreadLoop final : public Loop {
 
   common::Queue<Work> store_queue_;
   common::Queue<Work> apart_queue_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> calls_;               // guarded by mutex_
-  std::multimap<int64_t, std::function<void()>> timers_;  // guarded by mutex_; by due time
-  bool stopping_ = false;                                 // guarded by mutex_
+  common::Mutex mutex_;
+  common::Condition changed_;
+  std::deque<std::function<void()>> calls_ ABSL_GUARDED_BY(mutex_);
+  std::multimap<int64_t, std::function<void()>> timers_ ABSL_GUARDED_BY(mutex_);  // by due time
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::atomic<bool> store_stopping_{false};
   std::thread thread_;
   std::thread store_thread_;

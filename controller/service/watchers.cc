@@ -1,6 +1,7 @@
 #include "controller/service/watchers.h"
 
 #include "common/limits.h"
+#include "common/mutex.h"
 
 namespace lockstep::controller {
 namespace {
@@ -10,7 +11,7 @@ constexpr auto kQueueLimit = static_cast<size_t>(limits::kWatchQueue);
 }  // namespace
 
 void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = streams_.find(run_id);
   if (found == streams_.end()) return;
   const auto shared = std::make_shared<const v1::WatchEvent>(event);
@@ -20,7 +21,7 @@ void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
 void Watchers::Close(const std::string& run_id, const v1::RunSummary& summary) {
   auto last = std::make_shared<v1::WatchEvent>();
   *last->mutable_run() = summary;
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = streams_.find(run_id);
   if (found == streams_.end()) return;
   for (WatchStream* stream : found->second) {
@@ -30,12 +31,12 @@ void Watchers::Close(const std::string& run_id, const v1::RunSummary& summary) {
 }
 
 void Watchers::Add(const std::string& run_id, WatchStream* stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   streams_[run_id].insert(stream);
 }
 
 void Watchers::Remove(const std::string& run_id, WatchStream* stream) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = streams_.find(run_id);
   if (found == streams_.end()) return;
   found->second.erase(stream);
@@ -43,7 +44,7 @@ void Watchers::Remove(const std::string& run_id, WatchStream* stream) {
 }
 
 void Watchers::Shutdown() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   for (auto& [run_id, streams] : streams_) {
     for (WatchStream* stream : streams) {
       stream->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down"));
@@ -59,20 +60,20 @@ std::shared_ptr<WatchStream> WatchStream::Make(Watchers* watchers) {
 
 void WatchStream::Attach(const std::string& run_id) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     run_id_ = run_id;
   }
   watchers_->Add(run_id, this);
   bool done = false;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     done = done_;
   }
   if (done) watchers_->Remove(run_id, this);  // the caller had gone already
 }
 
 void WatchStream::Send(std::shared_ptr<const v1::WatchEvent> event) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (ending_ || finished_) return;
   if (queue_.size() > kQueueLimit && (event->has_interval() || event->has_progress())) return;
   if (queue_.size() > 2 * kQueueLimit) {
@@ -92,7 +93,7 @@ void WatchStream::FinishLocked() {
 }
 
 void WatchStream::End(const grpc::Status& status) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (ending_) return;
   ending_ = true;
   status_ = status;
@@ -100,7 +101,7 @@ void WatchStream::End(const grpc::Status& status) {
 }
 
 void WatchStream::OnWriteDone(bool ok) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   queue_.pop_front();
   if (finished_) return;
   if (!ok) return FinishLocked();
@@ -109,14 +110,14 @@ void WatchStream::OnWriteDone(bool ok) {
 }
 
 void WatchStream::OnCancel() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   FinishLocked();
 }
 
 void WatchStream::OnDone() {
   std::string run_id;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     run_id = run_id_;
     done_ = true;
   }

@@ -4,10 +4,10 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "common/mutex.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/controller.grpc.pb.h"
 
@@ -31,8 +31,8 @@ class Watchers {
   void Count(int change) { count_ += change; }
 
  private:
-  std::mutex mutex_;
-  std::map<std::string, std::set<WatchStream*>> streams_;  // guarded by mutex_
+  common::Mutex mutex_;
+  std::map<std::string, std::set<WatchStream*>> streams_ ABSL_GUARDED_BY(mutex_);
   std::atomic<size_t> count_{0};
 };
 
@@ -54,18 +54,18 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
 
  private:
   explicit WatchStream(Watchers* watchers) : watchers_(watchers) { watchers_->Count(1); }
-  void FinishLocked();
+  void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Watchers* watchers_;
   std::shared_ptr<WatchStream> self_;
-  std::mutex mutex_;
-  std::string run_id_;  // guarded by mutex_
-  // guarded by mutex_; the front one is being written
-  std::deque<std::shared_ptr<const v1::WatchEvent>> queue_;
-  bool ending_ = false;    // guarded by mutex_
-  bool finished_ = false;  // guarded by mutex_
-  bool done_ = false;      // guarded by mutex_; gRPC has let go of it
-  grpc::Status status_;    // guarded by mutex_
+  common::Mutex mutex_;
+  std::string run_id_ ABSL_GUARDED_BY(mutex_);
+  // the front one is being written
+  std::deque<std::shared_ptr<const v1::WatchEvent>> queue_ ABSL_GUARDED_BY(mutex_);
+  bool ending_ ABSL_GUARDED_BY(mutex_) = false;
+  bool finished_ ABSL_GUARDED_BY(mutex_) = false;
+  bool done_ ABSL_GUARDED_BY(mutex_) = false;  // gRPC has let go of it
+  grpc::Status status_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace lockstep::controller

@@ -3,12 +3,12 @@
 
 import {
   get,
-  type EventLine,
-  type Operation,
-  type Phase,
+  type EventReport,
+  type HistoryReply,
+  type OperationReport,
+  type PhaseReport,
   type Report,
-  type RunSummary,
-  type Status,
+  type StatusReply,
   type WatchEvent,
 } from "./api";
 import { HostChart } from "./charts";
@@ -26,7 +26,7 @@ function state(run: { state: string; degraded?: boolean }): HTMLElement {
 }
 
 async function showRuns(): Promise<void> {
-  const { runs } = await get<{ runs: RunSummary[] }>("/api/runs?limit=100");
+  const { runs } = await get<HistoryReply>("/api/runs?limit=100");
   main.replaceChildren(element("h1", {}, "Runs"));
   if (runs.length === 0)
     main.append(element("p", { class: "muted" }, "None yet. Submit one: lockstep run FILE"));
@@ -62,12 +62,12 @@ async function showRuns(): Promise<void> {
   main.append(list);
 }
 
-function percentile(operation: Operation, percent: number): string {
+function percentile(operation: OperationReport, percent: number): string {
   const found = operation.percentiles.find((p) => p.percent === percent);
   return found ? latency(found.latencyNs) : "";
 }
 
-function operations(phase: Phase): HTMLElement {
+function operations(phase: PhaseReport): HTMLElement {
   const rows = phase.workloads.flatMap((workload) =>
     workload.operations.map((o) => [
       workload.name,
@@ -95,7 +95,7 @@ function operations(phase: Phase): HTMLElement {
   );
 }
 
-function hosts(phase: Phase): HTMLElement {
+function hosts(phase: PhaseReport): HTMLElement {
   return table(
     [
       { title: "host" },
@@ -111,7 +111,7 @@ function hosts(phase: Phase): HTMLElement {
   );
 }
 
-function showPhase(phase: Phase): void {
+function showPhase(phase: PhaseReport): void {
   main.append(
     element(
       "h2",
@@ -196,7 +196,7 @@ function showPhase(phase: Phase): void {
   }
 }
 
-function eventLine(event: EventLine): HTMLElement {
+function eventLine(event: EventReport): HTMLElement {
   return element(
     "p",
     { class: event.severity === "error" ? "error" : "muted" },
@@ -206,17 +206,18 @@ function eventLine(event: EventLine): HTMLElement {
 
 async function showReport(id: string): Promise<void> {
   const report = await get<Report>(`/api/runs/${id}/report`);
-  main.replaceChildren(element("h1", {}, report.run.jobName, " ", state(report.run)));
+  const run = report.run;
+  if (!run) throw new Error(`run ${id}: the report says nothing of it`);
+  main.replaceChildren(element("h1", {}, run.jobName, " ", state(run)));
   main.append(
     element(
       "p",
       { class: "muted" },
-      `${report.run.runId}, by ${report.run.owner}, ${report.run.submittedAt}, ` +
-        `${report.run.hosts} hosts`,
+      `${run.runId}, by ${run.owner}, ${run.submittedAt}, ${run.hosts} hosts`,
     ),
   );
   if (report.description) main.append(element("p", {}, report.description));
-  if (report.run.outcome) main.append(element("p", { class: "error" }, report.run.outcome));
+  if (run.outcome) main.append(element("p", { class: "error" }, run.outcome));
   report.phases.forEach(showPhase);
   if (report.events.length > 0)
     main.append(element("h2", {}, "Events"), ...report.events.map(eventLine));
@@ -296,7 +297,7 @@ async function route(): Promise<void> {
   try {
     if (!found) return await showRuns();
     const report = await get<Report>(`/api/runs/${found[1]}/report`);
-    if (report.run.state === "running" || report.run.state === "queued")
+    if (report.run?.state === "running" || report.run?.state === "queued")
       return showLive(report.run.runId, report.run.jobName);
     await showReport(found[1]);
   } catch (error) {
@@ -305,7 +306,7 @@ async function route(): Promise<void> {
 }
 
 async function showStatus(): Promise<void> {
-  const status = await get<Status>("/api/status");
+  const status = await get<StatusReply>("/api/status");
   (document.getElementById("status") as HTMLElement).textContent =
     `${status.workers.length} workers attached, store: ${status.store}, version ${status.version}`;
 }

@@ -5,12 +5,12 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/files.h"
+#include "common/mutex.h"
 #include "proto/worker.pb.h"
 
 namespace lockstep::worker {
@@ -34,8 +34,8 @@ class DeviceHolds {
     common::FileDescriptor look;  // O_PATH
     common::FileDescriptor hold;  // invalid while a peer holds it
   };
-  std::mutex mutex_;
-  std::map<dev_t, Held> held_;  // guarded by mutex_
+  common::Mutex mutex_;
+  std::map<dev_t, Held> held_ ABSL_GUARDED_BY(mutex_);
 };
 
 // The only way by which a worker opens what a job names. It opens nothing outside its allow-list,

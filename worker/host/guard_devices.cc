@@ -18,6 +18,7 @@
 #include "absl/strings/str_split.h"
 #include "common/ids.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/guard.h"
 #include "worker/host/places.h"
@@ -60,7 +61,7 @@ absl::Status InUse(const std::string& path) {
 }  // namespace
 
 absl::Status DeviceHolds::Hold(const FileDescriptor& look, dev_t number, const std::string& path) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto found = held_.find(number);
   if (found != held_.end() && found->second.hold.valid()) return absl::OkStatus();
   FileDescriptor hold = Claim(look);
@@ -73,7 +74,7 @@ absl::Status DeviceHolds::Hold(const FileDescriptor& look, dev_t number, const s
 }
 
 void DeviceHolds::Watch(const FileDescriptor& look, dev_t number, const std::string& path) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   Held& held = held_[number];
   if (held.look.valid()) return;
   held.path = path;
@@ -81,7 +82,7 @@ void DeviceHolds::Watch(const FileDescriptor& look, dev_t number, const std::str
 }
 
 absl::Status DeviceHolds::LookAfter() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   for (auto& [number, held] : held_) {
     if (held.hold.valid()) continue;
     FileDescriptor hold = Reopen(held.look, O_RDONLY | O_EXCL | O_NONBLOCK);

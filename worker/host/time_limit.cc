@@ -1,22 +1,21 @@
 #include "worker/host/time_limit.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <system_error>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
+#include "common/mutex.h"
 
 namespace lockstep::worker {
 namespace {
 
 // What is being done now, of all callers. Never destroyed: threads that hang may outlive main().
 struct Hanging {
-  std::mutex mutex;
-  std::multiset<std::string> overdue;  // guarded by mutex
+  common::Mutex mutex;
+  std::multiset<std::string> overdue ABSL_GUARDED_BY(mutex);
 };
 
 Hanging& AllHanging() {
@@ -25,9 +24,9 @@ Hanging& AllHanging() {
 }
 
 struct Attempt {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool done = false;  // guarded by mutex, as are the next
+  common::Mutex mutex;
+  common::Condition changed;
+  bool done ABSL_GUARDED_BY(mutex) = false;  // , as are the next
   bool given_up = false;
   absl::Status status;
 };
@@ -42,7 +41,7 @@ absl::Status Late(const std::string& what, int64_t limit_ns) {
 absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
                          std::function<absl::Status()> work) {
   {
-    std::lock_guard<std::mutex> lock(AllHanging().mutex);
+    common::MutexLock lock(&AllHanging().mutex);
     if (AllHanging().overdue.contains(what)) {
       return absl::DeadlineExceededError(absl::StrCat(what, ": still does not answer"));
     }
@@ -51,25 +50,26 @@ absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
   try {
     std::thread([attempt, what, work = std::move(work)] {
       const absl::Status status = work();
-      std::lock_guard<std::mutex> lock(attempt->mutex);
+      common::MutexLock lock(&attempt->mutex);
       attempt->status = status;
       attempt->done = true;
-      attempt->changed.notify_all();
+      attempt->changed.NotifyAll();
       if (!attempt->given_up) return;
-      std::lock_guard<std::mutex> all(AllHanging().mutex);
+      common::MutexLock all(&AllHanging().mutex);
       AllHanging().overdue.erase(AllHanging().overdue.find(what));
     }).detach();
   } catch (const std::system_error& error) {
     return absl::ResourceExhaustedError(
         absl::StrCat(what, ": no thread can be started: ", error.what()));
   }
-  std::unique_lock<std::mutex> lock(attempt->mutex);
-  if (attempt->changed.wait_for(lock, std::chrono::nanoseconds(limit_ns),
-                                [&] { return attempt->done; })) {
+  common::MutexLock lock(&attempt->mutex);
+  if (attempt->changed.WaitFor(
+          &lock, std::chrono::nanoseconds(limit_ns),
+          [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(attempt->mutex) { return attempt->done; })) {
     return attempt->status;
   }
   attempt->given_up = true;
-  std::lock_guard<std::mutex> all(AllHanging().mutex);
+  common::MutexLock all(&AllHanging().mutex);
   AllHanging().overdue.insert(what);
   return Late(what, limit_ns);
 }

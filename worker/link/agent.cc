@@ -6,6 +6,7 @@
 
 #include "common/ids.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "common/version.h"
 #include "proto/fields.h"
 #include "spdlog/spdlog.h"
@@ -83,7 +84,7 @@ v1::Hello Agent::MakeHello() const {
 // On a thread of its own: looking at thousands of files on slow storage must not keep pings and
 // stops waiting.
 void Agent::Inspect(const v1::Inspect& inspect) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (stopping_) return;
   // Asked again, because the connection was lost in between.
   for (const v1::Inspect& asked : inspections_) {
@@ -91,22 +92,24 @@ void Agent::Inspect(const v1::Inspect& inspect) {
   }
   if (inspections_.size() >= static_cast<size_t>(limits::kInspectionsWaiting)) return;
   inspections_.push_back(inspect);
-  stop_changed_.notify_all();
+  stop_changed_.NotifyAll();
 }
 
 void Agent::ListDevices(const v1::ListDevices& ask) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (stopping_ || listings_.size() >= kMostListings) return;
   listings_.push_back(ask.id());
-  stop_changed_.notify_all();
+  stop_changed_.NotifyAll();
 }
 
 void Agent::ListMain() {
   while (true) {
     v1::WorkerMessage reply;
     {
-      std::unique_lock<std::mutex> lock(mutex_);
-      stop_changed_.wait(lock, [this] { return stopping_ || !listings_.empty(); });
+      common::MutexLock lock(&mutex_);
+      stop_changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || !listings_.empty();
+      });
       if (stopping_) return;
       reply.mutable_devices()->set_id(listings_.front());
       listings_.pop_front();
@@ -122,21 +125,23 @@ void Agent::InspectMain() {
   while (true) {
     v1::Inspect inspect;
     {
-      std::unique_lock<std::mutex> lock(mutex_);
-      stop_changed_.wait(lock, [this] { return stopping_ || !inspections_.empty(); });
+      common::MutexLock lock(&mutex_);
+      stop_changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || !inspections_.empty();
+      });
       if (stopping_) return;
       inspect = inspections_.front();
     }
     if (const std::string wrong = v1::FirstProblem(inspect); !wrong.empty()) {
       spdlog::error("an inspection that is not one: {}", wrong);
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       inspections_.pop_front();
       continue;
     }
     v1::WorkerMessage reply;
     *reply.mutable_inspection() = parts_.inspect(inspect);
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       inspections_.pop_front();
     }
     SendToSession(reply);
@@ -146,20 +151,21 @@ void Agent::InspectMain() {
 void Agent::SendToSession(const v1::WorkerMessage& message) {
   std::shared_ptr<Session> session;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     session = session_;
   }
   if (session != nullptr) session->Send(message);
 }
 
 bool Agent::Sleep(int64_t nanoseconds) {
-  std::unique_lock<std::mutex> lock(mutex_);
-  stop_changed_.wait_for(lock, std::chrono::nanoseconds(nanoseconds), [this] { return stopping_; });
+  common::MutexLock lock(&mutex_);
+  stop_changed_.WaitFor(&lock, std::chrono::nanoseconds(nanoseconds),
+                        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stopping_; });
   return !stopping_;
 }
 
 bool Agent::Publish(std::shared_ptr<Session> session) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   session_ = std::move(session);
   return !stopping_;
 }
@@ -175,10 +181,10 @@ absl::Status Agent::Run() {
   std::thread list([this] { ListMain(); });
   const absl::Status status = Serve();
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     stopping_ = true;
   }
-  stop_changed_.notify_all();
+  stop_changed_.NotifyAll();
   tick.join();
   inspect.join();
   list.join();
@@ -215,11 +221,11 @@ void Agent::Stop() {
   executor_->StopNow("");
   std::shared_ptr<Session> session;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     stopping_ = true;
     session = session_;
   }
-  stop_changed_.notify_all();
+  stop_changed_.NotifyAll();
   if (session != nullptr) session->Cancel();
 }
 

@@ -1,16 +1,15 @@
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/worker.pb.h"
 #include "worker/link/connection_keeper.h"
@@ -74,12 +73,13 @@ class Agent {
   const std::string instance_id_;
   Outbox outbox_;
   ConnectionKeeper keeper_;
-  std::mutex mutex_;
-  std::condition_variable stop_changed_;
-  bool stopping_ = false;                // guarded by mutex_
-  std::deque<v1::Inspect> inspections_;  // guarded by mutex_; the first is being looked at
-  std::deque<uint64_t> listings_;        // guarded by mutex_; ids of questions about devices
-  std::shared_ptr<Session> session_;  // guarded by mutex_; the one that is being dialled or served
+  common::Mutex mutex_;
+  common::Condition stop_changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::deque<v1::Inspect> inspections_ ABSL_GUARDED_BY(mutex_);  // the first is being looked at
+  std::deque<uint64_t> listings_ ABSL_GUARDED_BY(mutex_);        // ids of questions about devices
+  std::shared_ptr<Session> session_
+      ABSL_GUARDED_BY(mutex_);  // the one that is being dialled or served
   std::unique_ptr<Protocol> protocol_;
   std::unique_ptr<PhaseExecutor> executor_;  // last: its threads use everything above
 };

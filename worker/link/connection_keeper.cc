@@ -2,15 +2,17 @@
 
 #include <algorithm>
 
+#include "common/mutex.h"
+
 namespace lockstep::worker {
 
 int64_t ConnectionKeeper::dial_at_ns() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   return dial_at_ns_;
 }
 
 size_t ConnectionKeeper::Dial(int64_t now_ns) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   state_ = State::kDialling;
   heard_ns_ = now_ns;
   lease_ns_ = timing::kFirstLeaseNs;  // until Welcome says what it is
@@ -18,19 +20,19 @@ size_t ConnectionKeeper::Dial(int64_t now_ns) {
 }
 
 void ConnectionKeeper::Attached(int64_t now_ns, int64_t lease_ns) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   state_ = State::kAttached;
   attached_ns_ = heard_ns_ = beat_ns_ = now_ns;
   if (lease_ns > 0) lease_ns_ = lease_ns;
 }
 
 void ConnectionKeeper::Heard(int64_t now_ns) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   heard_ns_ = std::max(heard_ns_, now_ns);
 }
 
 void ConnectionKeeper::Closed(int64_t now_ns) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (state_ == State::kFree) return;
   // One that welcomes and drops it at once is no reason to dial as fast as it drops.
   const bool served =
@@ -46,17 +48,17 @@ void ConnectionKeeper::Closed(int64_t now_ns) {
 }
 
 bool ConnectionKeeper::IsSilent(int64_t now_ns) const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   return state_ != State::kFree && now_ns - heard_ns_ > lease_ns_;
 }
 
 bool ConnectionKeeper::attached() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   return state_ == State::kAttached;
 }
 
 bool ConnectionKeeper::TakeHeartbeat(int64_t now_ns) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (state_ != State::kAttached || now_ns - beat_ns_ < options_.heartbeat_ns) return false;
   beat_ns_ = now_ns;
   return true;

@@ -3,8 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 
+#include "common/mutex.h"
 #include "common/timing.h"
 
 namespace lockstep::worker {
@@ -48,15 +48,16 @@ class ConnectionKeeper {
   enum class State { kFree, kDialling, kAttached };
 
   const Options options_;
-  mutable std::mutex mutex_;
-  State state_ = State::kFree;                // guarded by mutex_, as all below
-  size_t attempts_ = 0;                       // since the first
-  int64_t pause_ns_ = timing::kFirstPauseNs;  // after a round in which none was attached to
-  int64_t dial_at_ns_ = 0;
-  int64_t attached_ns_ = 0;
-  int64_t heard_ns_ = 0;
-  int64_t beat_ns_ = 0;
-  int64_t lease_ns_ = timing::kFirstLeaseNs;
+  mutable common::Mutex mutex_;
+  State state_ ABSL_GUARDED_BY(mutex_) = State::kFree;
+  size_t attempts_ ABSL_GUARDED_BY(mutex_) = 0;  // since the first
+  int64_t pause_ns_ ABSL_GUARDED_BY(mutex_) =
+      timing::kFirstPauseNs;  // after a round in which none was attached to
+  int64_t dial_at_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t attached_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t heard_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t beat_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t lease_ns_ ABSL_GUARDED_BY(mutex_) = timing::kFirstLeaseNs;
 };
 
 }  // namespace lockstep::worker

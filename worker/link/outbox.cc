@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "common/mutex.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
@@ -91,7 +92,7 @@ void Outbox::PopLocked(Entry* entry) {
 bool Outbox::Add(const v1::PhaseId& phase, v1::DeliveryItem item) {
   bool fits = true;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     Entry* entry = FindLocked(phase);
     if (entry == nullptr) {
       // Phases before this one with nothing left are over.
@@ -109,15 +110,15 @@ bool Outbox::Add(const v1::PhaseId& phase, v1::DeliveryItem item) {
     }
     entry->slots.push_back(std::move(slot));
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return fits;
 }
 
 std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
-  std::unique_lock<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (wait_ms > 0) {
-    changed_.wait_for(lock, std::chrono::milliseconds(wait_ms),
-                      [this] { return HasUnsentLocked(); });
+    changed_.WaitFor(&lock, std::chrono::milliseconds(wait_ms),
+                     [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return HasUnsentLocked(); });
   }
   for (Entry& entry : entries_) {
     const uint64_t end = entry.first + entry.slots.size();
@@ -134,7 +135,7 @@ std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
         batch.mutable_items()->RemoveLast();
         if (batch.items_size() != 0) return batch;
         spdlog::critical("samples in {} cannot be read back", limits_.overflow_path);
-        if (wait_ms > 0) changed_.wait_for(lock, std::chrono::milliseconds(wait_ms));
+        if (wait_ms > 0) changed_.WaitFor(&lock, std::chrono::milliseconds(wait_ms));
         return std::nullopt;
       }
       ++entry.sent;
@@ -147,7 +148,7 @@ std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
 }
 
 std::string Outbox::OnAck(const v1::DeliveryAck& ack) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   Entry* entry = FindLocked(ack.phase());
   if (entry == nullptr) return ack.refused();
   if (ack.final()) {
@@ -157,17 +158,17 @@ std::string Outbox::OnAck(const v1::DeliveryAck& ack) {
     while (entry->first < ack.committed() && !entry->slots.empty()) PopLocked(entry);
     entry->sent = ack.refused().empty() ? std::max(entry->sent, entry->first) : entry->first;
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   return ack.refused();
 }
 
 void Outbox::Rewind() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   for (Entry& entry : entries_) entry.sent = entry.first;
 }
 
 size_t Outbox::held() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   size_t items = 0;
   for (const Entry& entry : entries_) items += entry.slots.size();
   return items;

@@ -1,14 +1,13 @@
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <list>
-#include <mutex>
 #include <optional>
 #include <string>
 
 #include "common/files.h"
+#include "common/mutex.h"
 #include "common/safeguards.h"
 #include "proto/worker.pb.h"
 
@@ -55,21 +54,22 @@ class Outbox {
     uint64_t sent = 0;   // sequence after the last one handed out
     std::deque<Slot> slots;
   };
-  Entry* FindLocked(const v1::PhaseId& phase);
-  bool HasUnsentLocked() const;
-  bool WriteLocked(const v1::DeliveryItem& item, Slot* slot);
-  bool ReadLocked(const Slot& slot, v1::DeliveryItem* item) const;
-  void PopLocked(Entry* entry);
+  Entry* FindLocked(const v1::PhaseId& phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool HasUnsentLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool WriteLocked(const v1::DeliveryItem& item, Slot* slot) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  bool ReadLocked(const Slot& slot, v1::DeliveryItem* item) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void PopLocked(Entry* entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Limits limits_;
   const common::Safeguards safeguards_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::list<Entry> entries_;
-  size_t memory_bytes_ = 0;
-  common::FileDescriptor file_;
-  uint64_t file_end_ = 0;
-  size_t in_file_ = 0;  // slots
+  mutable common::Mutex mutex_;
+  common::Condition changed_;
+  std::list<Entry> entries_ ABSL_GUARDED_BY(mutex_);
+  size_t memory_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
+  common::FileDescriptor file_ ABSL_GUARDED_BY(mutex_);
+  uint64_t file_end_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t in_file_ ABSL_GUARDED_BY(mutex_) = 0;  // slots
 };
 
 }  // namespace lockstep::worker

@@ -1,6 +1,7 @@
 #include "worker/link/protocol.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/mutex.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
@@ -21,7 +22,7 @@ bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
 }  // namespace
 
 v1::WorkerStatus Protocol::Introduce() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   introduced_ = status_.SerializeAsString();
   return status_;
 }
@@ -29,7 +30,7 @@ v1::WorkerStatus Protocol::Introduce() {
 void Protocol::SayWhatChanged() {
   v1::WorkerMessage news;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (status_.SerializeAsString() == introduced_) return;
     *news.mutable_status() = status_;
   }
@@ -43,7 +44,7 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
     return absl::Status(code, absl::StrCat("it refuses this worker: ", message.refused().reason()));
   }
   if (!message.has_welcome()) return absl::UnavailableError("its first message is no welcome");
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   // Epochs of different stores do not compare.
   if (message.welcome().store_id() != store_id_) epoch_ = 0;
   store_id_ = message.welcome().store_id();
@@ -57,9 +58,9 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
 
 void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_ns) {
   {
-    std::unique_lock<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!ports_.safeguards.Pass(Safeguard::kEpochRefused, message.epoch() >= epoch_)) {
-      lock.unlock();
+      lock.Unlock();
       return Event("warning", absl::StrCat("refused a command of the replaced controller of epoch ",
                                            message.epoch()));
     }
@@ -96,7 +97,7 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
 void Protocol::Assign(const v1::Assignment& assignment) {
   std::string refused;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     // said twice, because a connection was lost in between
     if (SamePhase(assignment.phase(), status_.phase())) return;
     if (status_.state() != Status::IDLE) {
@@ -132,7 +133,7 @@ void Protocol::Assign(const v1::Assignment& assignment) {
 void Protocol::Go(const v1::Go& go) {
   int64_t late = 0;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     // Said twice, meant for another attempt, or given up meanwhile.
     if (status_.state() != Status::ARMED || !SamePhase(go.phase(), status_.phase()) ||
         !not_started_.empty()) {
@@ -154,7 +155,7 @@ void Protocol::Go(const v1::Go& go) {
 void Protocol::GiveUp(const std::string& reason) {
   std::string run_id;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (status_.state() == Status::IDLE || status_.state() == Status::RUNNING ||
         !not_started_.empty()) {
       return;
@@ -170,7 +171,7 @@ void Protocol::StopNow(const v1::StopNow& stop) {
   bool mine = false;
   v1::WorkerMessage answer;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     idle = status_.state() == Status::IDLE;
     if (idle) {
       *answer.mutable_status() = status_;
@@ -191,7 +192,7 @@ void Protocol::Tick() {
   std::string run_id;
   std::string said;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     const bool waiting = status_.state() == Status::ARMING || status_.state() == Status::ARMED;
     unstarted = waiting && go_within_ns_ > 0 &&
                 !ports_.safeguards.Pass(Safeguard::kGoWithin, now - since_ns_ <= go_within_ns_);
@@ -222,7 +223,7 @@ v1::WorkerMessage Protocol::EndPhaseLocked(const std::string& failed, bool not_s
 
 void Protocol::OnArmed(const v1::Armed& armed) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (status_.state() != Status::ARMING || !SamePhase(armed.phase(), status_.phase())) return;
     status_.set_state(Status::ARMED);
   }
@@ -236,7 +237,7 @@ void Protocol::OnFailed(const v1::PhaseFailed& failed) {
   *message.mutable_phase_failed() = failed;
   v1::WorkerMessage over;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!not_started_.empty()) {
       message.mutable_phase_failed()->set_reason(not_started_);
       message.mutable_phase_failed()->set_not_started(true);
@@ -260,7 +261,7 @@ void Protocol::OnSample(const v1::PhaseId& phase, v1::IntervalSample sample) {
   *item.mutable_interval() = std::move(sample);
   if (ports_.outbox->Add(phase, std::move(item))) return;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (overfull_) return;
     overfull_ = true;
   }
@@ -273,7 +274,7 @@ void Protocol::OnSample(const v1::PhaseId& phase, v1::IntervalSample sample) {
 void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
   bool unstarted = false;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     unstarted = !not_started_.empty();
     if (overfull_ && result.error().empty()) {
       result.set_error("it was stopped because no more samples could be kept");
@@ -293,7 +294,7 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
   (void)ports_.outbox->Add(phase, std::move(item));
   v1::WorkerMessage over;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     over = EndPhaseLocked("", false);
   }
   ports_.send(over);
@@ -312,7 +313,7 @@ void Protocol::OnReport(const std::string& severity, const std::string& text) {
 }
 
 v1::WorkerStatus Protocol::status() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   return status_;
 }
 
@@ -320,7 +321,7 @@ std::string Protocol::Activity() const {
   std::string text;
   int64_t since = 0;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     const int64_t now = ports_.now();
     if (status_.state() == Status::ARMING) {
       text = "arming";
@@ -336,7 +337,7 @@ std::string Protocol::Activity() const {
 }
 
 uint64_t Protocol::epoch() const {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   return epoch_;
 }
 

@@ -2,10 +2,10 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/mutex.h"
 #include "common/safeguards.h"
 #include "proto/worker.pb.h"
 #include "worker/link/outbox.h"
@@ -65,29 +65,32 @@ class Protocol {
   // The phase is not to begin any more.
   void GiveUp(const std::string& reason);
   // The phase is over; `answers` is what was asked meanwhile.
-  v1::WorkerMessage EndPhaseLocked(const std::string& failed, bool not_started);
+  v1::WorkerMessage EndPhaseLocked(const std::string& failed, bool not_started)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Event(const std::string& severity, const std::string& text);
 
   const Ports ports_;
-  mutable std::mutex mutex_;
-  uint64_t epoch_ = 0;    // highest seen, of
-  std::string store_id_;  // this store
-  v1::WorkerStatus status_ = [] {
+  mutable common::Mutex mutex_;
+  uint64_t epoch_ ABSL_GUARDED_BY(mutex_) = 0;    // highest seen, of
+  std::string store_id_ ABSL_GUARDED_BY(mutex_);  // this store
+  v1::WorkerStatus status_ ABSL_GUARDED_BY(mutex_) = [] {
     v1::WorkerStatus status;
     status.set_state(v1::WorkerStatus::IDLE);
     return status;
   }();
-  std::string introduced_;  // the status that Hello had, encoded
-  int64_t since_ns_ = 0;    // when the state began
-  int64_t go_within_ns_ = 0;
-  int64_t hard_stop_ns_ = 0;  // after T
-  int64_t go_at_ns_ = 0;
-  bool load_ = false;
-  bool hard_stopped_ = false;
-  bool overfull_ = false;    // it was stopped because nothing more can be kept
-  std::string not_started_;  // why it is not to begin; empty otherwise
-  v1::PhaseId answers_;      // of the StopNow that is to be answered once it is idle
-  bool owes_answer_ = false;
+  std::string introduced_ ABSL_GUARDED_BY(mutex_);  // the status that Hello had, encoded
+  int64_t since_ns_ ABSL_GUARDED_BY(mutex_) = 0;    // when the state began
+  int64_t go_within_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t hard_stop_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // after T
+  int64_t go_at_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool load_ ABSL_GUARDED_BY(mutex_) = false;
+  bool hard_stopped_ ABSL_GUARDED_BY(mutex_) = false;
+  bool overfull_ ABSL_GUARDED_BY(mutex_) =
+      false;  // it was stopped because nothing more can be kept
+  std::string not_started_ ABSL_GUARDED_BY(mutex_);  // why it is not to begin; empty otherwise
+  v1::PhaseId answers_
+      ABSL_GUARDED_BY(mutex_);  // of the StopNow that is to be answered once it is idle
+  bool owes_answer_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace lockstep::worker

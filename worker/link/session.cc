@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/dial.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "common/timing.h"
 #include "spdlog/spdlog.h"
 
@@ -69,13 +70,13 @@ absl::Status Session::Serve() {
 void Session::Send(const v1::WorkerMessage& message) {
   if (!welcomed_ || over_) return;
   if (message.has_clock_reply()) return Write(message);
-  std::lock_guard<std::mutex> lock(queue_mutex_);
+  common::MutexLock lock(&queue_mutex_);
   if (queue_.size() >= static_cast<size_t>(limits::kCommandsWaiting)) {
     spdlog::warn("the controller at {} does not read what this worker says", address_);
     return Cancel();
   }
   queue_.push_back(message);
-  queue_changed_.notify_one();
+  queue_changed_.NotifyOne();
 }
 
 void Session::Cancel() {
@@ -121,26 +122,27 @@ absl::Status Session::Converse() {
 
 void Session::Quit() {
   over_ = true;
-  queue_changed_.notify_one();
-  std::lock_guard<std::mutex> lock(deliver_mutex_);
+  queue_changed_.NotifyOne();
+  common::MutexLock lock(&deliver_mutex_);
   if (deliver_context_ != nullptr) deliver_context_->TryCancel();
 }
 
 void Session::Write(const v1::WorkerMessage& message) {
-  std::lock_guard<std::mutex> lock(write_mutex_);
+  common::MutexLock lock(&write_mutex_);
   stream_->Write(message);
 }
 
 void Session::WriteMain() {
   while (true) {
-    std::unique_lock<std::mutex> lock(queue_mutex_);
-    queue_changed_.wait_for(lock, std::chrono::milliseconds(200),
-                            [this] { return !queue_.empty() || over_; });
+    common::MutexLock lock(&queue_mutex_);
+    queue_changed_.WaitFor(
+        &lock, std::chrono::milliseconds(200),
+        [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) { return !queue_.empty() || over_; });
     if (over_) return;
     if (queue_.empty()) continue;
     const v1::WorkerMessage message = std::move(queue_.front());
     queue_.pop_front();
-    lock.unlock();
+    lock.Unlock();
     Write(message);
   }
 }
@@ -174,7 +176,7 @@ void Session::DeliverMain() {
 void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
   grpc::ClientContext context;
   {
-    std::lock_guard<std::mutex> lock(deliver_mutex_);
+    common::MutexLock lock(&deliver_mutex_);
     deliver_context_ = &context;
   }
   ports_.outbox->Rewind();
@@ -203,7 +205,7 @@ void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
   context.TryCancel();
   acknowledgements.join();
   stream->Finish();
-  std::lock_guard<std::mutex> lock(deliver_mutex_);
+  common::MutexLock lock(&deliver_mutex_);
   deliver_context_ = nullptr;
 }
 

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/worker.grpc.pb.h"
 #include "worker/link/connection_keeper.h"
@@ -69,15 +68,15 @@ class Session {
   std::shared_ptr<grpc::Channel> deliver_channel_;
   grpc::ClientContext control_context_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::WorkerMessage, v1::ControllerMessage>> stream_;
-  std::mutex write_mutex_;  // of stream_'s writing side
-  std::mutex queue_mutex_;
-  std::condition_variable queue_changed_;
-  std::deque<v1::WorkerMessage> queue_;  // guarded by queue_mutex_
+  common::Mutex write_mutex_;  // of stream_'s writing side
+  common::Mutex queue_mutex_;
+  common::Condition queue_changed_;
+  std::deque<v1::WorkerMessage> queue_ ABSL_GUARDED_BY(queue_mutex_);
   // from Welcome; before the threads that use it begin
   std::string session_;
   std::atomic<bool> welcomed_{false};
-  std::mutex deliver_mutex_;
-  grpc::ClientContext* deliver_context_ = nullptr;  // guarded by deliver_mutex_
+  common::Mutex deliver_mutex_;
+  grpc::ClientContext* deliver_context_ ABSL_GUARDED_BY(deliver_mutex_) = nullptr;
   std::atomic<bool> over_{false};
 };
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "common/timing.h"
 #include "common/units.h"
 #include "proto/defaults.h"
@@ -177,12 +178,13 @@ void Load::ThreadMain(IoThread* thread) {
   const absl::Status armed = thread->Arm();
   bool started = false;
   {
-    std::unique_lock<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     ++armed_;
     if (!armed.ok() && arm_status_.ok()) arm_status_ = armed;
-    changed_.notify_all();
-    changed_.wait(lock,
-                  [this] { return state_ == State::kStarted || state_ == State::kCancelled; });
+    changed_.NotifyAll();
+    changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return state_ == State::kStarted || state_ == State::kCancelled;
+    });
     started = state_ == State::kStarted;
   }
   if (started) {
@@ -190,9 +192,9 @@ void Load::ThreadMain(IoThread* thread) {
   } else {
     thread->Skip();
   }
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   ++ended_;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 absl::Status Load::Arm() {
@@ -211,16 +213,17 @@ absl::Status Load::Arm() {
     }
     if (!unstarted.ok()) break;
   }
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return armed_ == threads_.size(); });
+  common::MutexLock lock(&mutex_);
+  changed_.Wait(
+      &lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return armed_ == threads_.size(); });
   const absl::Status status = unstarted.ok() ? arm_status_ : unstarted;
   if (!status.ok()) {
     state_ = State::kCancelled;
   } else if (state_ == State::kArming) {
     state_ = State::kArmed;
   }
-  lock.unlock();
-  changed_.notify_all();
+  lock.Unlock();
+  changed_.NotifyAll();
   if (!status.ok()) JoinThreads(true);
   return status;
 }
@@ -233,15 +236,15 @@ void Load::Start(int64_t go_ns) {
                               : std::min(run.ramp_ns() + run.duration_ns(), hard_stop_ns);
   // Without a workload of its own and without a common end there is nothing to wait for.
   const bool idle = parts_.empty() && run.duration_ns() == 0;
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (state_ != State::kArmed) return;
   timeline_.Begin(go_ns, idle ? 0 : load_ns);
   state_ = State::kStarted;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void Load::StopNow() {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (state_ == State::kStarted) {
     const int64_t now = std::max(clock_->MonotonicNs(), timeline_.go_ns());
     if (now < timeline_.load_end_ns()) stopped_early_ = true;
@@ -249,12 +252,12 @@ void Load::StopNow() {
   } else {
     stopped_early_ = true;
     state_ = State::kCancelled;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 }
 
 void Load::StopAtEndOf(uint32_t interval) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (state_ != State::kStarted) return;
   stopped_early_ = true;
   timeline_.EndAt(timeline_.BeginOf(interval + 1));
@@ -286,11 +289,12 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   Collector collector(&timeline_, clock_, std::move(sources), std::move(options), sink);
 
   {
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock,
-                  [this] { return state_ == State::kStarted || state_ == State::kCancelled; });
+    common::MutexLock lock(&mutex_);
+    changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return state_ == State::kStarted || state_ == State::kCancelled;
+    });
     if (state_ == State::kCancelled) {
-      lock.unlock();
+      lock.Unlock();
       JoinThreads(true);
       v1::PhaseResult result;
       result.set_stopped_early(true);

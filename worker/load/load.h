@@ -1,16 +1,15 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "proto/worker.pb.h"
 #include "worker/host/guard.h"
 #include "worker/load/io_thread.h"
@@ -91,12 +90,12 @@ class Load : public std::enable_shared_from_this<Load> {
   std::vector<std::unique_ptr<WorkloadPart>> parts_;
   std::vector<std::thread> threads_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  State state_ = State::kArming;  // guarded by mutex_
-  size_t armed_ = 0;              // guarded by mutex_
-  size_t ended_ = 0;              // guarded by mutex_
-  absl::Status arm_status_;       // guarded by mutex_
+  common::Mutex mutex_;
+  common::Condition changed_;
+  State state_ ABSL_GUARDED_BY(mutex_) = State::kArming;
+  size_t armed_ ABSL_GUARDED_BY(mutex_) = 0;
+  size_t ended_ ABSL_GUARDED_BY(mutex_) = 0;
+  absl::Status arm_status_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> stopped_early_{false};
 };
 

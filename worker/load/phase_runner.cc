@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/mutex.h"
 #include "proto/fields.h"
 #include "worker/targets/prepare.h"
 
@@ -36,7 +37,7 @@ PhaseRunner::~PhaseRunner() {
 }
 
 absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (const std::string wrong = v1::FirstProblem(assignment); !wrong.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("the assignment is not one: ", wrong));
   }
@@ -60,35 +61,37 @@ absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
 }
 
 absl::Status PhaseRunner::Go(const v1::Go& go) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (!busy_ || !SamePhase(go.phase(), phase_)) {
     return absl::FailedPreconditionError(absl::StrCat("no phase ", go.phase().phase(), " of run ",
                                                       go.phase().run_id(), " is armed"));
   }
   go_ns_ = go.at_ns();
-  changed_.notify_all();
+  changed_.NotifyAll();
   return absl::OkStatus();
 }
 
 void PhaseRunner::StopAt(const v1::StopAt& stop) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (busy_ && SamePhase(stop.phase(), phase_) && load_ != nullptr) {
     load_->StopAtEndOf(stop.interval());
   }
 }
 
 void PhaseRunner::StopNow(const std::string& run_id) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (!busy_ || (!run_id.empty() && run_id != phase_.run_id())) return;
   stop_ = true;
   if (load_ != nullptr) load_->StopNow();
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
-bool PhaseRunner::AwaitGo() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return go_ns_ != 0 || stop_; });
-  return !stop_;
+std::optional<int64_t> PhaseRunner::AwaitGo() {
+  common::MutexLock lock(&mutex_);
+  changed_.Wait(&lock,
+                [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return go_ns_ != 0 || stop_; });
+  if (stop_) return std::nullopt;
+  return go_ns_;
 }
 
 void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
@@ -134,14 +137,14 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   if (!made.ok()) return Fail(assignment.phase(), made.status());
   const std::shared_ptr<Load> load = *made;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     load_ = load;
     if (stop_) load->StopNow();
   }
   doing_ = "registering buffers and starting threads";
   const absl::Status status = load->Arm();
   if (!status.ok()) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     load_.reset();
   }
   if (!status.ok()) return Fail(assignment.phase(), status);
@@ -151,11 +154,11 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   load->AddPlaces(&armed);
   callbacks_.armed(armed);
   doing_ = "running or draining the load";
-  if (AwaitGo()) load->Start(go_ns_);
+  if (const auto go_ns = AwaitGo()) load->Start(*go_ns);
   v1::PhaseResult result = load->Wait(
       [&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     load_.reset();
   }
   busy_ = false;
@@ -181,9 +184,9 @@ void PhaseRunner::DoFiles(const v1::Assignment& assignment,
   callbacks_.armed(armed);
   v1::PhaseResult result;
   doing_ = "working on files";
-  if (AwaitGo()) {
-    clock_->SleepUntil(go_ns_);
-    result.set_go_ns(go_ns_);
+  if (const auto go_ns = AwaitGo()) {
+    clock_->SleepUntil(*go_ns);
+    result.set_go_ns(*go_ns);
     const absl::Status status = work(&result);
     if (!status.ok() && !stop_) return Fail(assignment.phase(), status);
   }
@@ -220,7 +223,7 @@ absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIde
 
 absl::Status PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
                                   v1::PhaseResult* result) {
-  const int64_t until = go_ns_ + assignment.hard_stop_ns();
+  const int64_t until = result->go_ns() + assignment.hard_stop_ns();
   const auto removed = RemoveFiles(*guard_, assignment, who, [&] {
     return assignment.hard_stop_ns() > 0 && clock_->MonotonicNs() >= until;
   });

@@ -3,11 +3,12 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "proto/worker.pb.h"
 #include "worker/host/guard.h"
 #include "worker/load/load.h"
@@ -44,8 +45,8 @@ class PhaseRunner final : public PhaseExecutor {
                        v1::PhaseResult* result);
   absl::Status Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
                        v1::PhaseResult* result);
-  // Waits for Go(); false when stopped first.
-  bool AwaitGo();
+  // Waits for Go() and returns T; nothing when stopped first.
+  std::optional<int64_t> AwaitGo();
   void Fail(const v1::PhaseId& phase, const absl::Status& status);
 
   const Guard* guard_;
@@ -55,12 +56,12 @@ class PhaseRunner final : public PhaseExecutor {
   LedgerBook ledgers_;
   const PhaseCallbacks callbacks_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  v1::PhaseId phase_;           // guarded by mutex_
-  int64_t go_ns_ = 0;           // guarded by mutex_; 0 until Go()
-  std::shared_ptr<Load> load_;  // guarded by mutex_
-  std::thread thread_;          // guarded by mutex_
+  common::Mutex mutex_;
+  common::Condition changed_;
+  v1::PhaseId phase_ ABSL_GUARDED_BY(mutex_);
+  int64_t go_ns_ ABSL_GUARDED_BY(mutex_) = 0;  // 0 until Go()
+  std::shared_ptr<Load> load_ ABSL_GUARDED_BY(mutex_);
+  std::thread thread_ ABSL_GUARDED_BY(mutex_);
   std::atomic<bool> stop_{false};
   std::atomic<bool> busy_{false};
   std::atomic<const char*> doing_{""};  // string literals

@@ -113,7 +113,7 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
 
 // Everything that the source handed over up to this interval.
 void Collector::TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
-                             StatsByKind* into) {
+                         StatsByKind* into) {
   Recorder* recorder = sources_[source].recorder;
   const auto count = [&](int kind, const measure::OperationCounts& counts) {
     if (static_cast<IoKind>(kind) == IoKind::kSync) return;  // syncs are no I/Os

@@ -64,7 +64,7 @@ class Collector {
   void TakeLate(uint32_t interval);
   bool WaitFor(uint32_t interval, const std::function<int64_t()>& give_up_ns);
   void TakeFrom(size_t source, uint32_t interval, v1::IntervalClass interval_class,
-                    StatsByKind* into);
+                StatsByKind* into);
   void Emit(uint32_t interval, int64_t end_ns, const HostReading& reading);
   v1::IntervalClass ClassOf(uint32_t interval) const;
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "common/mutex.h"
+
 namespace lockstep::worker {
 namespace {
 
@@ -17,7 +19,7 @@ std::vector<v1::OperationKind> KindsOf(const v1::Workload& workload) {
 
 absl::Status SyntheticExecutor::Assign(const v1::Assignment& assignment) {
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (busy_) return absl::FailedPreconditionError("busy");
     busy_ = true;
     ++turn_;
@@ -35,7 +37,7 @@ absl::Status SyntheticExecutor::Assign(const v1::Assignment& assignment) {
 absl::Status SyntheticExecutor::Go(const v1::Go& go) {
   uint64_t turn = 0;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!busy_ || go_ns_ != 0) return absl::FailedPreconditionError("no phase is armed");
     go_ns_ = go.at_ns();
     turn = turn_;
@@ -56,7 +58,7 @@ void SyntheticExecutor::Schedule(uint64_t turn) {
   int64_t at = 0;
   bool over = false;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!busy_ || turn != turn_) return;
     over = interval_ * assignment_.interval_ns() >= LoadEndLocked();
     at = go_ns_ + (over ? std::max<int64_t>(LoadEndLocked(), 0)
@@ -72,7 +74,7 @@ void SyntheticExecutor::OnInterval(uint64_t turn) {
   v1::PhaseId phase;
   v1::IntervalSample sample;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!busy_ || turn != turn_) return;
     phase = assignment_.phase();
     sample = Measure();
@@ -82,7 +84,7 @@ void SyntheticExecutor::OnInterval(uint64_t turn) {
   Schedule(turn);
 }
 
-// One interval; guarded by mutex_.
+// One interval.
 v1::IntervalSample SyntheticExecutor::Measure() {
   v1::IntervalSample sample;
   sample.set_interval(interval_);
@@ -119,7 +121,7 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
   v1::PhaseId phase;
   v1::PhaseResult result;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!busy_ || turn != turn_) return;
     busy_ = false;
     ++turn_;
@@ -173,14 +175,14 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
 }
 
 void SyntheticExecutor::StopAt(const v1::StopAt& stop) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (busy_) stop_at_ = (stop.interval() + 1) * assignment_.interval_ns();
 }
 
 void SyntheticExecutor::StopNow(const std::string& run_id) {
   uint64_t turn = 0;
   {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (!busy_ || (!run_id.empty() && run_id != assignment_.phase().run_id())) return;
     turn = turn_;
   }

@@ -2,10 +2,10 @@
 
 #include <functional>
 #include <map>
-#include <mutex>
 #include <vector>
 
 #include "common/clock.h"
+#include "common/mutex.h"
 #include "worker/load/phase_executor.h"
 #include "worker/synthetic/latency_model.h"
 
@@ -41,21 +41,21 @@ class SyntheticExecutor final : public PhaseExecutor {
   void Schedule(uint64_t turn);
   void OnInterval(uint64_t turn);
   void Finish(uint64_t turn, bool early);
-  v1::IntervalSample Measure();
-  int64_t LoadEndLocked() const;
+  v1::IntervalSample Measure() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  int64_t LoadEndLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Ports ports_;
   const LatencyModel* model_;
-  std::mutex mutex_;
-  uint64_t position_;  // in the model; guarded by mutex_, as is the rest
-  uint64_t turn_ = 0;  // of the assignment that is in progress
-  bool busy_ = false;
-  v1::Assignment assignment_;
-  int64_t go_ns_ = 0;
-  int64_t stop_at_ = 0;  // from T; 0: at its own end
-  uint32_t interval_ = 0;
+  common::Mutex mutex_;
+  uint64_t position_ ABSL_GUARDED_BY(mutex_);  // in the model
+  uint64_t turn_ ABSL_GUARDED_BY(mutex_) = 0;  // of the assignment that is in progress
+  bool busy_ ABSL_GUARDED_BY(mutex_) = false;
+  v1::Assignment assignment_ ABSL_GUARDED_BY(mutex_);
+  int64_t go_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  int64_t stop_at_ ABSL_GUARDED_BY(mutex_) = 0;  // from T; 0: at its own end
+  uint32_t interval_ ABSL_GUARDED_BY(mutex_) = 0;
   // workload and kind → seconds of the model, ramp and measured
-  std::map<std::pair<uint32_t, int>, std::vector<uint32_t>> taken_;
+  std::map<std::pair<uint32_t, int>, std::vector<uint32_t>> taken_ ABSL_GUARDED_BY(mutex_);
 };
 
 }  // namespace lockstep::worker

@@ -4,15 +4,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/ids.h"
+#include "common/mutex.h"
 #include "common/timing.h"
 #include "common/version.h"
 #include "proto/worker.grpc.pb.h"
@@ -65,27 +64,27 @@ class SyntheticFleet::Impl {
 
   absl::Status Run();
   void Stop() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     stopping_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
   void Refused(const absl::Status& status) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     refused_ = status;
     stopping_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   const Options options_;
   const common::Clock* clock_;
   std::vector<std::unique_ptr<LatencyModel>> models_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool stopping_ = false;  // guarded by mutex_
-  absl::Status refused_;   // guarded by mutex_
+  common::Mutex mutex_;
+  common::Condition changed_;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  absl::Status refused_ ABSL_GUARDED_BY(mutex_);
   // When each worker heard its go: of the phase that is beginning.
   void HeardGo(int64_t at_ns) {
-    std::lock_guard<std::mutex> lock(go_mutex_);
+    common::MutexLock lock(&go_mutex_);
     if (go_count_ == 0 || at_ns - last_go_ns_ > 2 * kSecond) go_count_ = 0, first_go_ns_ = at_ns;
     last_go_ns_ = at_ns;
     if (++go_count_ == options_.workers) {
@@ -93,8 +92,8 @@ class SyntheticFleet::Impl {
                    static_cast<double>(last_go_ns_ - first_go_ns_) / 1e6);
     }
   }
-  std::mutex go_mutex_;
-  uint32_t go_count_ = 0;  // guarded by go_mutex_, as are the next
+  common::Mutex go_mutex_;
+  uint32_t go_count_ ABSL_GUARDED_BY(go_mutex_) = 0;  // , as are the next
   int64_t first_go_ns_ = 0, last_go_ns_ = 0;
   std::atomic<uint32_t> attached_{0};
   class Member;
@@ -137,7 +136,7 @@ class SyntheticFleet::Impl::Member
     ports.executor = executor_.get();
     ports.outbox = &outbox_;
     ports.send = [this](const v1::WorkerMessage& message) {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       if (control_ != nullptr && keeper_.attached()) control_->Send(message);
     };
     ports.inspect = [this](const v1::Inspect& inspect) { Answer(inspect); };
@@ -155,13 +154,13 @@ class SyntheticFleet::Impl::Member
   }
 
   void Drop() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     over_ = true;
     if (control_ != nullptr) control_->End();
     if (deliver_ != nullptr) deliver_->End();
   }
   bool Idle() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     return control_ == nullptr && deliver_ == nullptr;
   }
 
@@ -206,12 +205,12 @@ class SyntheticFleet::Impl::Member
     }
     inspection.set_synthetic(true);
     (*inspection.mutable_facts())["synthetic"] = "this worker does no I/O: its figures are made up";
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (control_ != nullptr && keeper_.attached()) control_->Send(std::move(message));
   }
 
   void DialNext() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (over_ || control_ != nullptr) return;
     address_ = fleet_->options_.controllers[keeper_.Dial(fleet_->clock_->MonotonicNs())];
     control_channel_ = DialController(address_, fleet_->options_.credentials, false);
@@ -245,13 +244,13 @@ class SyntheticFleet::Impl::Member
             absl::StrCat("the controller at ", address_, ": ", std::string(status.message()))));
       }
       spdlog::warn("{}: {}", Name(), std::string(status.message()));
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       return control_->End();
     }
     ++fleet_->attached_;
     keeper_.Attached(received, message.welcome().lease_ns());
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       session_ = message.welcome().session();
       OpenDeliverLocked();
     }
@@ -259,7 +258,7 @@ class SyntheticFleet::Impl::Member
     Pump();
   }
 
-  void OpenDeliverLocked() {
+  void OpenDeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (deliver_ != nullptr || over_ || !keeper_.attached()) return;
     deliver_channel_ = DialController(address_, fleet_->options_.credentials, true);
     deliver_stub_ = v1::WorkerService::NewStub(deliver_channel_);
@@ -287,7 +286,7 @@ class SyntheticFleet::Impl::Member
 
   // What is not delivered yet goes up.
   void Pump() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (deliver_ == nullptr) return;
     while (deliver_->waiting() < kBatchesAhead) {  // an acknowledgement brings the next
       auto batch = outbox_.NextBatch(0);
@@ -299,7 +298,7 @@ class SyntheticFleet::Impl::Member
   }
 
   void OnControlEnd() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (keeper_.attached()) --fleet_->attached_;
     control_.reset();
     keeper_.Closed(fleet_->clock_->MonotonicNs());
@@ -309,12 +308,12 @@ class SyntheticFleet::Impl::Member
   }
 
   void OnDeliverEnd() {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     deliver_.reset();
     fleet_->timers_.At(fleet_->clock_->MonotonicNs() + timing::kFirstPauseNs,
                        [self = shared_from_this()] {
                          {
-                           std::lock_guard<std::mutex> again(self->mutex_);
+                           common::MutexLock again(&self->mutex_);
                            self->OpenDeliverLocked();
                          }
                          self->Pump();
@@ -325,7 +324,7 @@ class SyntheticFleet::Impl::Member
     protocol_->Tick();
     const int64_t now = fleet_->clock_->MonotonicNs();
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       if (over_) return;
       if (control_ != nullptr && keeper_.IsSilent(now)) control_->End();
       if (control_ != nullptr && keeper_.TakeHeartbeat(now)) {
@@ -345,15 +344,15 @@ class SyntheticFleet::Impl::Member
   Outbox outbox_;
   std::unique_ptr<SyntheticExecutor> executor_;
   std::unique_ptr<Protocol> protocol_;
-  std::mutex mutex_;
+  common::Mutex mutex_;
   std::string address_;
   std::shared_ptr<grpc::Channel> control_channel_, deliver_channel_;
   std::unique_ptr<v1::WorkerService::Stub> control_stub_, deliver_stub_;
-  std::unique_ptr<ControlCall> control_;  // guarded by mutex_
-  std::unique_ptr<DeliverCall> deliver_;  // guarded by mutex_
-  std::string session_;                   // guarded by mutex_
+  std::unique_ptr<ControlCall> control_ ABSL_GUARDED_BY(mutex_);
+  std::unique_ptr<DeliverCall> deliver_ ABSL_GUARDED_BY(mutex_);
+  std::string session_ ABSL_GUARDED_BY(mutex_);
   ConnectionKeeper keeper_;
-  bool over_ = false;  // guarded by mutex_
+  bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 absl::Status SyntheticFleet::Impl::Run() {
@@ -373,16 +372,16 @@ absl::Status SyntheticFleet::Impl::Run() {
   }
   for (const auto& member : members_) member->Begin();
   uint32_t said = 0;
-  std::unique_lock<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   while (!stopping_) {
-    changed_.wait_for(lock, std::chrono::seconds(1));
+    changed_.WaitFor(&lock, std::chrono::seconds(1));
     const uint32_t attached = attached_;
     if (attached != said) {
       spdlog::info("{} of {} synthetic workers are attached", attached, options_.workers);
     }
     said = attached;
   }
-  lock.unlock();
+  lock.Unlock();
   for (const auto& member : members_) member->Drop();
   for (int i = 0; i < 200 && !std::all_of(members_.begin(), members_.end(),
                                           [](const auto& member) { return member->Idle(); });
@@ -390,6 +389,7 @@ absl::Status SyntheticFleet::Impl::Run() {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   timers_.Stop();
+  lock.Lock();
   return refused_;
 }
 

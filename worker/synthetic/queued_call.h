@@ -2,8 +2,8 @@
 
 #include <deque>
 #include <functional>
-#include <mutex>
 
+#include "common/mutex.h"
 #include "grpcpp/grpcpp.h"
 
 namespace lockstep::worker {
@@ -24,18 +24,18 @@ class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
     this->StartCall();
   }
   void Send(Up message) {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     if (ended_) return;
     outgoing_.push_back(std::move(message));
     if (outgoing_.size() == 1) this->StartWrite(&outgoing_.front());
   }
   size_t waiting() const {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     return outgoing_.size();
   }
   void End() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       if (ended_) return;
       ended_ = true;
     }
@@ -48,7 +48,7 @@ class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
     this->StartRead(&incoming_);
   }
   void OnWriteDone(bool ok) override {
-    std::lock_guard<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     outgoing_.pop_front();
     if (ok && !ended_ && !outgoing_.empty()) this->StartWrite(&outgoing_.front());
   }
@@ -59,9 +59,9 @@ class QueuedCall : public grpc::ClientBidiReactor<Up, Down> {
   const OnEnd end_;
   grpc::ClientContext context_;
   Down incoming_;
-  mutable std::mutex mutex_;
-  std::deque<Up> outgoing_;  // guarded by mutex_
-  bool ended_ = false;       // guarded by mutex_
+  mutable common::Mutex mutex_;
+  std::deque<Up> outgoing_ ABSL_GUARDED_BY(mutex_);
+  bool ended_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace lockstep::worker

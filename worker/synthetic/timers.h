@@ -1,14 +1,13 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <thread>
 
 #include "common/clock.h"
+#include "common/mutex.h"
 
 namespace lockstep::worker {
 
@@ -19,45 +18,45 @@ class Timers {
   ~Timers() { Stop(); }
   void At(int64_t at_ns, std::function<void()> call) {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       calls_.emplace(at_ns, std::move(call));
     }
-    changed_.notify_one();
+    changed_.NotifyOne();
   }
   void Stop() {
     {
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       stopping_ = true;
     }
-    changed_.notify_one();
+    changed_.NotifyOne();
     if (thread_.joinable()) thread_.join();
   }
 
  private:
   void Main() {
-    std::unique_lock<std::mutex> lock(mutex_);
+    common::MutexLock lock(&mutex_);
     while (!stopping_) {
       if (calls_.empty()) {
-        changed_.wait(lock);
+        changed_.Wait(&lock);
         continue;
       }
       const int64_t wait = calls_.begin()->first - clock_->MonotonicNs();
       if (wait > 0) {
-        changed_.wait_for(lock, std::chrono::nanoseconds(wait));
+        changed_.WaitFor(&lock, std::chrono::nanoseconds(wait));
         continue;
       }
       auto call = std::move(calls_.begin()->second);
       calls_.erase(calls_.begin());
-      lock.unlock();
+      lock.Unlock();
       call();
-      lock.lock();
+      lock.Lock();
     }
   }
   const common::Clock* clock_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::multimap<int64_t, std::function<void()>> calls_;  // guarded by mutex_
-  bool stopping_ = false;                                // guarded by mutex_
+  common::Mutex mutex_;
+  common::Condition changed_;
+  std::multimap<int64_t, std::function<void()>> calls_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

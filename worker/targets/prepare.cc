@@ -10,13 +10,13 @@
 #include <cstring>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/mutex.h"
 #include "common/units.h"
 #include "proto/defaults.h"
 #include "worker/engine/buffers.h"
@@ -74,9 +74,10 @@ struct Item {
   std::string identity;  // of the file that existed, as it was looked at
   Mark mark;
   // While it is laid out.
-  std::mutex mutex;
-  std::shared_ptr<FileDescriptor> fd;  // guarded by mutex; open from the first part to the last
-  uint64_t parts_left = 0;             // guarded by mutex
+  common::Mutex mutex;
+  // open from the first part to the last
+  std::shared_ptr<FileDescriptor> fd ABSL_GUARDED_BY(mutex);
+  uint64_t parts_left ABSL_GUARDED_BY(mutex) = 0;
 };
 
 class Preparation {
@@ -136,10 +137,9 @@ class Preparation {
       }
     }
     for (std::thread& thread : threads) thread.join();
-    if (status_.ok() && stop_) status_ = absl::CancelledError("prepare was stopped");
-    if (!status_.ok()) {
+    if (absl::Status status = Outcome(); !status.ok()) {
       Undo();
-      return status_;
+      return status;
     }
     PrepareResult result;
     for (const Item& item : items_) ++(item.reuse ? result.files_reused : result.files_made);
@@ -158,7 +158,14 @@ class Preparation {
     for (uint64_t begin = 0; begin < item->size_bytes; begin += kPartBytes) {
       parts_.push_back({item, begin, std::min(kPartBytes, item->size_bytes - begin)});
     }
+    common::MutexLock lock(&item->mutex);
     item->parts_left = (item->size_bytes + kPartBytes - 1) / kPartBytes;
+  }
+
+  // Of all threads, after they have ended.
+  absl::Status Outcome() {
+    common::MutexLock lock(&mutex_);
+    return status_.ok() && stop_ ? absl::CancelledError("prepare was stopped") : status_;
   }
 
   bool Over() const { return stop_ || failed_; }
@@ -170,7 +177,7 @@ class Preparation {
       if (next >= parts_.size()) return;
       const absl::Status status = LayOut(parts_[next], &buffer);
       if (status.ok()) continue;
-      std::lock_guard<std::mutex> lock(mutex_);
+      common::MutexLock lock(&mutex_);
       if (status_.ok()) status_ = status;
       failed_ = true;
     }
@@ -180,7 +187,7 @@ class Preparation {
     Item* item = part.item;
     std::shared_ptr<FileDescriptor> fd;
     {
-      std::lock_guard<std::mutex> lock(item->mutex);
+      common::MutexLock lock(&item->mutex);
       if (!item->touched) {
         if (absl::Status status = Begin(item); !status.ok()) return status;
       }
@@ -189,7 +196,7 @@ class Preparation {
     if (fd == nullptr) return absl::OkStatus();  // its beginning failed
     absl::Status status = phase_.fallocate_only() ? Reserve(part, *fd) : Fill(part, *fd, buffer);
     if (!status.ok() || Over()) return status;
-    std::lock_guard<std::mutex> lock(item->mutex);
+    common::MutexLock lock(&item->mutex);
     if (--item->parts_left != 0) return absl::OkStatus();
     if (fsync(fd->get()) != 0) return ErrnoStatus(errno, item->place.path());
     item->fd = nullptr;
@@ -198,7 +205,7 @@ class Preparation {
   }
 
   // Makes the file, empty, and its mark.
-  absl::Status Begin(Item* item) {
+  absl::Status Begin(Item* item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(item->mutex) {
     auto directories = guard_.MakeParents(item->place);
     if (!directories.ok()) return directories.status();
     for (std::string& directory : *directories) {
@@ -351,8 +358,8 @@ class Preparation {
   std::atomic<size_t> next_{0};
   std::atomic<uint64_t> done_bytes_{0};
   std::atomic<bool> failed_{false};
-  std::mutex mutex_;
-  absl::Status status_;  // the first failure; guarded by mutex_
+  common::Mutex mutex_;
+  absl::Status status_ ABSL_GUARDED_BY(mutex_);  // the first failure
 };
 
 // Calls `each` with every path of the worker's own files, until one fails.

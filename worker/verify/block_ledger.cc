@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/mutex.h"
 #include "common/units.h"
 
 namespace lockstep::worker {
@@ -27,7 +28,7 @@ absl::StatusOr<std::shared_ptr<BlockLedger>> BlockLedger::Make(uint64_t blocks) 
 BlockLedger::~BlockLedger() { munmap(cells_, blocks_ * sizeof(State)); }
 
 void LedgerBook::BeginRun(const std::string& run_id) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   if (run_id == run_id_) return;
   run_id_ = run_id;
   ledgers_.clear();
@@ -35,7 +36,7 @@ void LedgerBook::BeginRun(const std::string& run_id) {
 }
 
 void LedgerBook::Forget(const std::string& path, uint64_t but_block_size_bytes) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   for (auto ledger = ledgers_.begin(); ledger != ledgers_.end();) {
     const bool stale = ledger->first.first == path && ledger->first.second != but_block_size_bytes;
     if (stale) bytes_ -= ledger->second->blocks() * sizeof(BlockLedger::State);
@@ -47,7 +48,7 @@ absl::StatusOr<std::shared_ptr<BlockLedger>> LedgerBook::Find(const std::string&
                                                               uint64_t size_bytes,
                                                               uint64_t block_size_bytes,
                                                               bool make) {
-  std::lock_guard<std::mutex> lock(mutex_);
+  common::MutexLock lock(&mutex_);
   const auto key = std::pair(path, block_size_bytes);
   const auto found = ledgers_.find(key);
   if (found != ledgers_.end()) return found->second;

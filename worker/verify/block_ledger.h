@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/mutex.h"
 
 namespace lockstep::worker {
 
@@ -71,11 +71,12 @@ class LedgerBook {
                                                     uint64_t block_size_bytes, bool make);
 
  private:
-  std::mutex mutex_;
-  std::string run_id_;  // guarded by mutex_
-  // by path and block size; guarded by mutex_
-  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers_;
-  uint64_t bytes_ = 0;  // guarded by mutex_
+  common::Mutex mutex_;
+  std::string run_id_ ABSL_GUARDED_BY(mutex_);
+  // by path and block size
+  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers_
+      ABSL_GUARDED_BY(mutex_);
+  uint64_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace lockstep::worker
