@@ -142,7 +142,7 @@ worker::Agent::Parts PartsOf(const worker::Agent::Options& options, const Flags&
   parts.inspect = [=](const v1::Inspect& inspect) {
     return worker::InspectTargets(*guard, inspect, {host, inspect.worker_index()});
   };
-  parts.list_devices = worker::ListBlockDevices;
+  parts.list_devices = [] { return worker::ThisKernel().List(); };
   parts.look_at_devices = [guard] { return worker::TakeInventory(*guard); };
   return parts;
 }

@@ -118,6 +118,18 @@ int PrintProblems(const JobFile& file, const grpc::Status& status) {
   return kInvalidJob;
 }
 
+bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<bool()>& over) {
+  constexpr int kTries = 300;
+  constexpr useconds_t kPauseMicroseconds = 50000;
+  for (int i = 0; i < kTries && !over(); ++i) {
+    grpc::ClientContext call;
+    v1::StatusReply reply;
+    if (stub->Status(&call, {}, &reply).ok() && reply.workers_size() >= count) return true;
+    usleep(kPauseMicroseconds);
+  }
+  return false;
+}
+
 std::string UserName() {
   const auto user = common::FindUser(geteuid());
   return user ? user->name : absl::StrCat("uid-", geteuid());

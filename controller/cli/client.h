@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -49,6 +50,10 @@ std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<
 // The controller's problems with a job, at their lines, to stderr. Returns kInvalidJob, or kError
 // for other failures.
 int PrintProblems(const JobFile& file, const grpc::Status& status);
+
+// Waits until so many workers are attached, a quarter of a minute at most. `over` ends it earlier.
+// False when they are not.
+bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<bool()>& over);
 
 // The user's name, for the record.
 std::string UserName();

@@ -15,7 +15,7 @@ namespace lockstep::cli {
 void AddRunCommands(CLI::App* app, const Context* context, int* status);
 // status, history, hosts, devices
 void AddListingCommands(CLI::App* app, const Context* context, int* status);
-void AddUpCommand(CLI::App* app, int* status);
+void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);

@@ -101,15 +101,8 @@ int RunDemo(const Context& caller, const Flags& flags) {
   context.controller = (*fleet)->address();
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
-  for (int tries = 0;; ++tries) {
-    grpc::ClientContext call;
-    v1::StatusReply reply;
-    if ((*stub)->Status(&call, {}, &reply).ok() && reply.workers_size() == flags.workers) break;
-    if (tries > 300) {
-      return Fail(
-          absl::StrCat("the workers do not attach; see the logs in ", flags.state_directory));
-    }
-    usleep(50000);
+  if (!AwaitWorkers(stub->get(), flags.workers, [&] { return (*fleet)->Ended() != 0; })) {
+    return Fail(absl::StrCat("the workers do not attach; see the logs in ", flags.state_directory));
   }
   const JobFile file = ParseJobFile("demo.yaml", DemoJob((*scratch)->path(), flags.workers), {});
   for (const std::string& error : file.errors) std::cerr << error << "\n";

@@ -61,7 +61,7 @@ int main(int argc, char** argv) {
       "machine\n  lockstep up --allow /mnt/san       # everything on this machine\n"
       "  lockstep run job.yaml              # submit, watch, report\n  lockstep COMMAND --help     "
       "       # each command has examples");
-  cli::AddUpCommand(&app, &status);
+  cli::AddUpCommand(&app, &context, &status);
   cli::AddRunCommands(&app, &context, &status);
   cli::AddListingCommands(&app, &context, &status);
   cli::AddSqlCommand(&app, &context, &status);

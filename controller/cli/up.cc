@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "controller/cli/client.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/local_fleet.h"
 
@@ -29,7 +30,7 @@ std::vector<std::string> WorkerNames(int count) {
   return names;
 }
 
-int Up(Flags flags) {
+int Up(Context context, Flags flags) {
   sigset_t signals;
   sigemptyset(&signals);
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, number);
@@ -46,6 +47,13 @@ int Up(Flags flags) {
   }
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
+  context.controller = (*fleet)->address();
+  context.tls = {};
+  // Who reads that it is up, and submits, finds the workers there. One that ends is spoken of
+  // below.
+  if (auto stub = context.Connect(); stub.ok()) {
+    AwaitWorkers(stub->get(), options.workers, [&] { return (*fleet)->Ended() != 0; });
+  }
   std::cout << "controller at " << (*fleet)->address();
   if (!(*fleet)->http_url().empty()) std::cout << ", web page at " << (*fleet)->http_url();
   std::cout << "\n"
@@ -69,7 +77,7 @@ int Up(Flags flags) {
 
 }  // namespace
 
-void AddUpCommand(CLI::App* app, int* status) {
+void AddUpCommand(CLI::App* app, const Context* context, int* status) {
   const auto flags = std::make_shared<Flags>();
   LocalFleet::Options& options = flags->fleet;
   options.state_directory = common::DefaultStateDirectory();
@@ -97,7 +105,7 @@ void AddUpCommand(CLI::App* app, int* status) {
                  "Where the store and the workers' identities live")
       ->capture_default_str();
   up->footer("Example:\n  lockstep up --workers 4 --allow /mnt/san");
-  up->callback([=] { *status = Up(*flags); });
+  up->callback([=] { *status = Up(*context, *flags); });
 }
 
 }  // namespace lockstep::cli

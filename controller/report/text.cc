@@ -29,7 +29,7 @@ std::string Plural(double count, const char* noun) {
 }
 
 // `text` broken at blanks to the width, each line begun with `indent`.
-std::string Broken(const std::string& text, const std::string& indent, const std::string& first,
+std::string WrapAt(const std::string& text, const std::string& indent, const std::string& first,
                    size_t width) {
   std::string out;
   std::string line = first;
@@ -68,7 +68,7 @@ class Renderer {
   std::string Dim(const std::string& text) const { return Colour(text, "2"); }
   std::string Wrapped(const std::string& text, const std::string& indent,
                       const std::string& first) const {
-    return Broken(text, indent, first, width_);
+    return WrapAt(text, indent, first, width_);
   }
   template <typename... Parts>
   void Line(const Parts&... parts) {

@@ -61,7 +61,7 @@ class IoEngine {
   // Hands `requests` to the kernel and waits until `min_complete` I/Os have completed or
   // CLOCK_MONOTONIC has reached `deadline_ns`, then fills `completions` (as long as the queue
   // depth) with all that have. Returns how many; fails only when the engine itself cannot go on,
-  // never for a failed I/O. REQUIRES: requests in flight, these included, have distinct slots.
+  // never for a failed I/O. Requests in flight, these included, have distinct slots.
   virtual absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
                                        int64_t deadline_ns,
                                        absl::Span<IoCompletion> completions) = 0;

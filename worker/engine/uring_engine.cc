@@ -71,12 +71,12 @@ class UringEngine final : public IoEngine {
     for (const IoRequest& request : requests) Fill(request);
     if (setup_.timed_submission) {
       const int result = io_uring_submit(&ring_);
-      if (result < 0 && !Passes(-result)) return Broken(-result);
+      if (result < 0 && !Passes(-result)) return RingError(-result);
       submitted_at_ns_ = MonotonicNowNs();
     }
     while (true) {
       const int error = Enter(done_.empty() ? min_complete : 0, deadline_ns);
-      if (!Passes(error)) return Broken(error);
+      if (!Passes(error)) return RingError(error);
       // After EINTR and the like, what was not taken is still in the queue.
       const bool all_taken = setup_.submission_polling || io_uring_sq_ready(&ring_) == 0;
       const int reaped = Reap(completions);
@@ -92,7 +92,7 @@ class UringEngine final : public IoEngine {
   static bool Passes(int error) {
     return error == 0 || error == EINTR || error == ETIME || error == EAGAIN || error == EBUSY;
   }
-  static absl::Status Broken(int error) {
+  static absl::Status RingError(int error) {
     return absl::InternalError(absl::StrCat("io_uring_enter: ", common::ErrnoText(error)));
   }
 

@@ -12,6 +12,7 @@
 #include "common/files.h"
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
+#include "worker/host/device_use.h"
 
 namespace lockstep::worker {
 
@@ -81,16 +82,6 @@ class Guard {
   // Removes a directory if it is empty; says nothing when it is not.
   void RemoveDirectoryIfEmpty(const std::string& path) const;
 
-  // What a job wants with a device.
-  struct DeviceUse {
-    std::string identity;  // that it must have; empty for any
-    bool write = false;
-    std::vector<std::string> expendable;  // by the job
-    // What was inspected: another device is refused. Empty and 0 when not known.
-    std::string inspected_identity;
-    uint64_t inspected_sequence = 0;
-    bool held_by_peer = false;  // another worker of this kernel holds it for the phase
-  };
   // Looks at the device at `path` as `use` would open it, and lets go of it again. `places`, when
   // given, gets its bytes even where it is refused. DEADLINE_EXCEEDED when the device does not
   // answer.
@@ -141,8 +132,6 @@ class Guard {
   bool IsNamed(const std::string& real_path, const std::string& identity) const;
   absl::Status CheckAllowed(const std::string& path, const Look& look,
                             const v1::BlockDevice& device) const;
-  absl::Status CheckFacts(const std::string& path, const v1::BlockDevice& device,
-                          const DeviceUse& use) const;
   absl::Status CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device,
                           const DeviceUse& use) const;
   absl::Status NotAllowed(const std::string& path) const;

@@ -20,6 +20,7 @@
 #include "common/limits.h"
 #include "common/mutex.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/device_use.h"
 #include "worker/host/guard.h"
 #include "worker/host/places.h"
 #include "worker/host/reopen.h"
@@ -88,8 +89,8 @@ absl::Status DeviceHolds::LookAfter() {
     FileDescriptor hold = Reopen(held.look, O_RDONLY | O_EXCL | O_NONBLOCK);
     if (hold.valid()) held.hold = std::move(hold);
     // Between a peer's end and this moment somebody else may have come.
-    const auto name = NameOfNumber(number);
-    const std::string use = name.ok() ? UseOf(*name) : "gone";
+    const auto name = ThisKernel().NameOf(number);
+    const std::string use = name.ok() ? ThisKernel().UseOf(*name) : "gone";
     if (!use.empty()) {
       return absl::FailedPreconditionError(absl::StrCat(
           held.path, ": ", use, " since the phase was armed; nothing more is written to it"));
@@ -157,37 +158,6 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
   return NotAllowed(path);
 }
 
-absl::Status Guard::CheckFacts(const std::string& path, const v1::BlockDevice& device,
-                               const DeviceUse& use) const {
-  if (device.size_bytes() == 0) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": the device has no size"));
-  }
-  if (!use.identity.empty() && use.identity != device.identity()) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": its identity is '",
-                                                      device.identity(), "', the job requires '",
-                                                      use.identity, "'"));
-  }
-  const bool other =
-      (!use.inspected_identity.empty() && use.inspected_identity != device.identity()) ||
-      (use.inspected_sequence != 0 && use.inspected_sequence != device.disk_sequence());
-  if (other) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": another device is there than the one that was inspected: '",
-                     device.identity(), "' (attachment ", device.disk_sequence(), "), not '",
-                     use.inspected_identity, "' (attachment ", use.inspected_sequence, ")"));
-  }
-  if (!use.write) return absl::OkStatus();
-  if (device.read_only()) {
-    return absl::FailedPreconditionError(absl::StrCat(path, ": the device is read-only"));
-  }
-  const std::string in_use = UseOf(device.name());
-  if (!in_use.empty()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(path, ": ", in_use, "; a device in use is never written"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status Guard::CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device,
                                const DeviceUse& use) const {
   const auto signature = SignatureOf(fd, path);
@@ -230,7 +200,7 @@ absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, cons
         }
         found->device = *device;
         found->places = DevicePlaces(look->number, fd.get());
-        if (absl::Status facts = guard.CheckFacts(path, *device, use); !facts.ok()) return facts;
+        if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
         if (!use.write) return absl::OkStatus();
         const FileDescriptor claim = Claim(look->fd);
         if (!claim.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
@@ -258,7 +228,7 @@ absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, c
   auto device = DescribeBlockDevice(look->number, reading.get());
   if (!device.ok()) return device.status();
   if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
-  if (absl::Status facts = CheckFacts(path, *device, use); !facts.ok()) return facts;
+  if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
   if (use.write) {
     if (absl::Status blank = CheckBlank(path, reading.get(), *device, use); !blank.ok()) {
       return blank;

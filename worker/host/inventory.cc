@@ -10,7 +10,7 @@ namespace lockstep::worker {
 
 std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
   const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kProbeNs);
-  std::vector<v1::BlockDevice> devices = ListBlockDevices();
+  std::vector<v1::BlockDevice> devices = ThisKernel().List();
   if (devices.size() > static_cast<size_t>(limits::kDevicesOfAHost)) {
     devices.resize(static_cast<size_t>(limits::kDevicesOfAHost));
   }

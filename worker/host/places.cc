@@ -39,7 +39,7 @@ v1::Place MakePlace(const std::string& thing, uint64_t begin, uint64_t end) {
 void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth,
                std::vector<v1::Place>* places) {
   if (depth > kDeepest) return;
-  const BlockDeviceParts parts = PartsOf(name);
+  const BlockDeviceParts parts = ThisKernel().PartsOf(name);
   if (!parts.parent.empty()) {
     const uint64_t size = parts.size_bytes;
     return AddDevice(parts.parent, -1, parts.start_bytes + begin,
@@ -62,7 +62,7 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
                                 backing.offset + begin, to));
     return;
   }
-  const std::string identity = IdentityOfDevice(name);
+  const std::string identity = ThisKernel().IdentityOf(name);
   places->push_back(MakePlace(
       identity.empty()
           ? absl::StrCat("disk:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", name)
@@ -176,7 +176,7 @@ void FilePlaces::AddName(const common::FileDescriptor& directory, const std::str
 
 std::vector<v1::Place> DevicePlaces(dev_t number, int fd) {
   std::vector<v1::Place> places;
-  const auto name = NameOfNumber(number);
+  const auto name = ThisKernel().NameOf(number);
   if (name.ok()) AddDevice(*name, fd, 0, 0, 0, &places);
   return places;
 }

@@ -160,7 +160,7 @@ absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint3
   const v1::DeviceTarget& target = request.targets(index).device();
   const std::string path = DevicePath(target, who);
   const bool written = Has(request.written_targets(), index);
-  Guard::DeviceUse use;
+  DeviceUse use;
   use.identity = target.identity();
   use.write = written;
   use.expendable.assign(request.expendable().begin(), request.expendable().end());

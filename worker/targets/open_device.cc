@@ -8,8 +8,8 @@
 namespace lockstep::worker {
 namespace {
 
-Guard::DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) {
-  Guard::DeviceUse use;
+DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) {
+  DeviceUse use;
   use.identity = target.target().device().identity();
   use.write = options.write;
   use.expendable = options.expendable;

@@ -4,6 +4,7 @@
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -62,6 +63,7 @@ std::string Describe(const BlockHeader& h) {
 uint64_t PlaceOf(const std::string& path) { return XXH3_64bits(path.data(), path.size()); }
 
 void MakeBlock(const BlockHeader& header, char* block) {
+  assert(header.length % kSector == 0 && header.length >= kSmallestVerifiableBlock);
   FillContent(block, header.length, 1, header.content_seed);
   for (size_t sector = 0; sector < header.length / kSector; ++sector) {
     const SectorMark mark = {header.generation, PlaceMark(header, sector)};

@@ -42,8 +42,8 @@ inline constexpr size_t kSmallestVerifiableBlock = 512;
 // Names a target in headers.
 uint64_t PlaceOf(const std::string& path);
 
-// Makes the whole block: content, sector marks, and header with its checksums. REQUIRES:
-// header.length is a multiple of 512.
+// Makes the whole block: content, sector marks, and header with its checksums. header.length is a
+// multiple of 512.
 void MakeBlock(const BlockHeader& header, char* block);
 
 // What a block read from a place should hold.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <vector>
 
@@ -43,8 +44,9 @@ class BlockSpace {
   uint64_t blocks() const { return blocks_; }
   uint64_t align_bytes() const { return align_; }
   const std::vector<Run>& runs() const { return runs_; }
-  // REQUIRES: block < blocks().
+  // `block` < blocks().
   Place At(uint64_t block) const {
+    assert(block < blocks_);
     if (per_run_ == 0) return Search(block);
     if (runs_.size() == 1) return {runs_[0].file, runs_[0].offset + block * align_};
     const uint64_t run = block / per_run_;

@@ -1,6 +1,7 @@
 #include "worker/workload/distribution.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 
 namespace lockstep::worker {
@@ -161,6 +162,7 @@ class ZonedDistribution final : public Distribution {
 }  // namespace
 
 std::unique_ptr<Distribution> MakeDistribution(const Places& places, uint64_t size, uint64_t seed) {
+  assert(size > 0);
   struct Maker {
     uint64_t size;
     uint64_t seed;

@@ -41,8 +41,8 @@ class Distribution {
   virtual uint64_t Draw(Random* random) const = 0;
 };
 
-// Scattered popular blocks lie where `seed` puts them. REQUIRES: size > 0, and parameters in their
-// ranges.
+// Scattered popular blocks lie where `seed` puts them. `size` > 0; parameters lie in the ranges of
+// proto/job.proto.
 std::unique_ptr<Distribution> MakeDistribution(const Places& places, uint64_t size, uint64_t seed);
 
 }  // namespace lockstep::worker

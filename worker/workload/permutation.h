@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 
 #include "common/ids.h"
@@ -12,8 +13,9 @@ namespace lockstep::worker {
 // 2002). Equal keys give equal orders. Immutable; thread-safe.
 class Permutation {
  public:
-  // REQUIRES: size > 0.
+  // Of `size` > 0 values.
   Permutation(uint64_t size, uint64_t key) : size_(size) {
+    assert(size > 0);
     int bits = 2;
     while (bits < 64 && (size - 1) >> bits != 0) bits += 2;
     half_ = bits / 2;
@@ -21,8 +23,9 @@ class Permutation {
     for (int round = 0; round < kRounds; ++round) keys_[round] = common::DeriveSeed(key, round);
   }
 
-  // REQUIRES: index < size. Every value below size is that of exactly one index.
+  // `index` < size. Every value below size is that of exactly one index.
   uint64_t At(uint64_t index) const {
+    assert(index < size_);
     do {
       index = Once(index);
     } while (index >= size_);

@@ -1,0 +1,251 @@
+"""What the documents tell people to type and to write is typed and written here.
+
+Every block between fences has a language, and a test that runs it. The queries are run by
+test_cli.py, the tables for those who come from fio and sysbench by test_coming_from.py.
+"""
+
+import glob
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+import unittest
+
+from fleet import BIN, ROOT, Fleet, FleetTest, needs_root, stop, wait_for
+
+# Which test runs the blocks of this language in this document; `text` is nothing to run.
+RUN_BY = {
+    ("README.md", "sh"): "Readme, Flags",
+    ("README.md", "yaml"): "Readme",
+    ("docs/coming-from-sysbench.md", "yaml"): "Jobs",
+    ("docs/contributing.md", "sh"): "Contributing",
+    ("docs/contributing.md", "cpp"): "Contributing",
+    ("docs/engine.md", "yaml"): "Jobs",
+    ("docs/operations.md", "sh"): "Certificates, Flags",
+    ("docs/operations.md", "ini"): "Flags",
+    ("docs/sql.md", "sql"): "test_cli",
+}
+DOCUMENTS = ["README.md", *sorted(glob.glob("docs/*.md", root_dir=ROOT))]
+
+
+def text_of(document):
+    with open(os.path.join(ROOT, document), encoding="utf-8") as text:
+        return text.read()
+
+
+def blocks(document, language):
+    return re.findall(rf"^```{language}\n(.*?)^```", text_of(document), re.DOTALL | re.MULTILINE)
+
+
+def commands(block):
+    """The lines of a shell block, those that go on joined, without comments."""
+    lines = block.replace("\\\n", " ").splitlines()
+    return [line.split("  #")[0].strip() for line in lines if line and not line.startswith("#")]
+
+
+def small(job, data):
+    """A document's job in a test's directory, with a test's sizes and times."""
+    job = job.replace("/mnt/test", data).replace("4GiB", "4MiB").replace("16MiB", "1MiB")
+    job = re.sub(r"ramp: \d+s", "ramp: 1s", re.sub(r"duration: \d+s", "duration: 1s", job))
+    return re.sub(r"expect: \{.*\}", "expect: {iops: 1, p99: 50s}", job)
+
+
+class Blocks(unittest.TestCase):
+    def test_each_is_run_by_a_test(self):
+        for document in DOCUMENTS:
+            fences = re.findall(r"^```(.*)$", text_of(document), re.MULTILINE)
+            for language in fences[::2]:
+                with self.subTest(document=document, language=language):
+                    self.assertTrue(language == "text" or (document, language) in RUN_BY)
+
+
+class Readme(unittest.TestCase):
+    def test_its_commands_in_their_order(self):
+        session = blocks("README.md", "sh")
+        up = next(block for block in session if " up " in block)
+        then = commands(next(block for block in session if " history" in block))
+        self.assertEqual(len(then), 4)
+        with Fleet(0) as fleet:
+            here = fleet.directory
+            os.symlink(BIN, here + "/bin")
+            with open(here + "/mixed.yaml", "w", encoding="utf-8") as job:
+                job.write(small(blocks("README.md", "yaml")[0], fleet.data))
+                job.write("store_filesystem: true\n")  # here store and targets share a disk
+            (line,) = commands(up)
+            words = shlex.split(line.replace("/mnt/test", fleet.data).replace("bin/", BIN + "/"))
+            own = ["--listen", "127.0.0.1:0", "--no-web", "--state-dir", here + "/up"]
+            process = fleet.spawn("up", [*words, *own, "--allow-store-filesystem"])
+            try:
+                wait_for("it to be up", lambda: "Ctrl-C here ends" in fleet.log("up"), 60)
+                address = re.search(r"127\.0\.0\.1:[1-9]\d+", fleet.log("up")).group(0)
+                said = {}
+                for command in then:
+                    done = subprocess.run(
+                        ["bash", "-c", command],
+                        cwd=here,
+                        env={**os.environ, "LOCKSTEP_CONTROLLER": address, "NO_COLOR": "1"},
+                        capture_output=True,
+                        text=True,
+                        timeout=120,
+                        check=False,
+                    )
+                    self.assertEqual(done.returncode, 0, f"{command}\n{done.stderr}")
+                    said[command.split()[1]] = done.stdout
+            finally:
+                stop(process, signal.SIGINT)
+        self.assertIn("makes 1 file of 4 MiB", said["plan"])
+        self.assertIn("mixed", said["history"])
+        self.assertIn("read", said["sql"])
+
+
+@needs_root
+class Jobs(FleetTest):
+    workers = 1
+
+    def test_the_jobs_that_documents_show_run(self):
+        target = f'targets: [{{name: t, file: {{path: "{self.fleet.data}/f", size: 4MiB}}}}]\n'
+        jobs = [
+            *blocks("docs/coming-from-sysbench.md", "yaml"),
+            *(f"name: part\n{target}{part}" for part in blocks("docs/engine.md", "yaml")),
+        ]
+        self.assertEqual(len(jobs), 2)
+        for job in jobs:
+            job = small(job, self.fleet.data).replace("count: 128", "count: 4")
+            self.ok(self.fleet.run_job(job, timeout=300))
+
+
+class Certificates(unittest.TestCase):
+    def test_the_commands_make_certificates_of_one_authority(self):
+        (block,) = [b for b in blocks("docs/operations.md", "sh") if "openssl" in b]
+        with tempfile.TemporaryDirectory() as here:
+            subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", block],
+                cwd=here,
+                check=True,
+                capture_output=True,
+            )
+            for name, role in (("controller", "admin"), ("node1", "worker"), ("anna", "submitter")):
+                shown = subprocess.run(
+                    ["openssl", "x509", "-in", f"{name}.pem", "-noout", "-subject", "-ext"]
+                    + ["subjectAltName"],
+                    cwd=here,
+                    check=True,
+                    capture_output=True,
+                    text=True,
+                ).stdout
+                self.assertIn(f"CN = {name}", shown)
+                self.assertIn(f"DNS:{role}.role.lockstep", shown)
+                subprocess.run(
+                    ["openssl", "verify", "-CAfile", "ca.pem", f"{name}.pem"],
+                    cwd=here,
+                    check=True,
+                    capture_output=True,
+                )
+
+
+class Flags(unittest.TestCase):
+    def help_of(self, program):
+        """What it says of its options, with those of all its commands."""
+
+        def ask(*words):
+            return subprocess.run(
+                [f"{BIN}/{program}", *words, "--help"], capture_output=True, text=True, check=True
+            ).stdout
+
+        text = ask()
+        if program == "lockstep":
+            for command in re.findall(r"^  (\w+) ", text.split("ubcommands:")[1], re.MULTILINE):
+                text += ask(command)
+        return set(re.findall(r"--[a-z][a-z-]*", text))
+
+    def test_programs_have_the_options_of_the_commands(self):
+        for document in ("README.md", "docs/operations.md"):
+            text = "\n".join(blocks(document, "sh") + blocks(document, "ini"))
+            for command in re.findall(
+                r"^(?:ExecStart=)?(?:bin/|/usr/local/bin/)?(lockstep\S*)(.*)$",
+                text.replace("\\\n", " "),
+                re.MULTILINE,
+            ):
+                program, words = command
+                for flag in re.findall(r"(--[a-z][a-z-]*)", words):
+                    with self.subTest(document=document, program=program):
+                        self.assertIn(flag, self.help_of(program))
+
+    def test_every_option_that_a_document_names_exists(self):
+        known = set()
+        for program in ("lockstep", "lockstep-controller", "lockstep-worker"):
+            known |= self.help_of(program)
+        for tool in os.listdir(f"{ROOT}/tools"):
+            if os.path.isfile(f"{ROOT}/tools/{tool}"):
+                with open(f"{ROOT}/tools/{tool}", encoding="utf-8") as source:
+                    known |= set(re.findall(r"--[a-z][a-z-]*", source.read()))
+        with open(f"{ROOT}/tests/simulation/simulate.cc", encoding="utf-8") as source:
+            known |= set(re.findall(r"--[a-z][a-z-]*", source.read()))
+        others = {
+            "--client",  # fio's
+            "--test_filter",
+            "--test_output",
+        }
+        for document in DOCUMENTS:
+            text = re.sub(r"^```.*?^```", "", text_of(document), flags=re.DOTALL | re.MULTILINE)
+            for quoted in re.findall(r"`([^`]+)`", text):
+                # A command line of another program, or a row of the tables for its users.
+                if re.match(r"(fio|sysbench|bazel|openssl|psql)\b", quoted):
+                    continue
+                if document.startswith("docs/coming-from"):
+                    continue
+                for flag in re.findall(r"(?:^|\s)(--[a-z][a-z_-]*)", quoted):
+                    with self.subTest(document=document, quoted=quoted):
+                        self.assertIn(flag, known | others)
+
+
+class Contributing(unittest.TestCase):
+    def run_line(self, *words, timeout=600):
+        return subprocess.run(
+            words, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False
+        )
+
+    def test_its_commands(self):
+        lines = [c for block in blocks("docs/contributing.md", "sh") for c in commands(block)]
+        for line in lines:
+            words = shlex.split(line)
+            with self.subTest(line=line):
+                if words[0].startswith("tools/"):  # a test of everything is none of these
+                    self.assertTrue(os.access(f"{ROOT}/{words[0]}", os.X_OK))
+                    continue
+                with tempfile.TemporaryDirectory() as here:
+                    if words[:2] == ["python3", "tests/integration/run.py"]:
+                        words[2:2] = ["--results", here + "/results.json"]
+                    done = self.run_line(*words)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                said = done.stdout + done.stderr
+                if "--test_filter" in line:
+                    self.assertRegex(said, r"\[  PASSED  \] [1-9]")
+                elif words[0] == "python3":
+                    self.assertRegex(said, r"Ran [1-9]")
+
+    def test_its_code_compiles(self):
+        generated = self.run_line("bazel", "info", "bazel-bin").stdout.strip()
+        analysis, engine = blocks("docs/contributing.md", "cpp")
+        engine = f"""#include "worker/engine/registry.h"
+#include "worker/engine/sync_engine.h"
+namespace lockstep::worker {{
+{engine}
+}}
+"""
+        bodies = {analysis: "{}", engine: "{ return NewSyncEngine(); }"}
+        with tempfile.TemporaryDirectory() as here:
+            for code, body in bodies.items():
+                self.assertIn("{ … }", code)
+                with open(here + "/part.cc", "w", encoding="utf-8") as out:
+                    out.write(code.replace("{ … }", body))
+                words = ["-std=c++20", "-fsyntax-only", "-w", f"-I{ROOT}", f"-I{generated}"]
+                done = self.run_line(shutil.which("g++"), *words, here + "/part.cc")
+                self.assertEqual(done.returncode, 0, done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

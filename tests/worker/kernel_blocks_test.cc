@@ -1,0 +1,202 @@
+#include "worker/host/kernel_blocks.h"
+
+#include <sys/sysmacros.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "worker/host/device_use.h"
+
+namespace lockstep::worker {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A sysfs and a proc of their own: the disk sda with two partitions, as the kernel lays them out.
+class KernelBlocksTest : public ::testing::Test {
+ protected:
+  KernelBlocksTest()
+      : root_(fs::path(getenv("TEST_TMPDIR")) /
+              ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
+    fs::create_directories(root_);
+    Write("proc/self/mountinfo", "");
+    Write("proc/swaps", "Filename Type Size Used Priority\n");
+    Write("proc/sys/kernel/random/boot_id", "b007\n");
+    AddDisk("sda", 8, 0, 2000);
+    Write("sys/devices/sda/wwid", "naa.600 01\n");
+    Write("sys/devices/sda/device/model", "Array LUN   \n");
+    Write("sys/devices/sda/queue/scheduler", "none [mq-deadline] kyber\n");
+    AddPartition("sda", 1, 100, 500);
+    AddPartition("sda", 2, 600, 700);
+  }
+
+  void Write(const std::string& path, const std::string& text) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path) << text;
+  }
+
+  void AddDisk(const std::string& name, int major_number, int minor_number, int sectors) {
+    const std::string folder = "sys/devices/" + name;
+    Write(folder + "/dev",
+          std::to_string(major_number) + ":" + std::to_string(minor_number) + "\n");
+    Write(folder + "/size", std::to_string(sectors) + "\n");
+    Write(folder + "/ro", "0\n");
+    Write(folder + "/diskseq", "7\n");
+    Write(folder + "/queue/logical_block_size", "512\n");
+    Write(folder + "/queue/rotational", "1\n");
+    Link(folder, name, major_number, minor_number);
+  }
+
+  void AddPartition(const std::string& disk, int number, int start, int sectors) {
+    const std::string name = disk + std::to_string(number);
+    const std::string folder = "sys/devices/" + disk + "/" + name;
+    Write(folder + "/dev", "8:" + std::to_string(number) + "\n");
+    Write(folder + "/size", std::to_string(sectors) + "\n");
+    Write(folder + "/start", std::to_string(start) + "\n");
+    Write(folder + "/partition", std::to_string(number) + "\n");
+    Link(folder, name, 8, number);
+  }
+
+  void Link(const std::string& folder, const std::string& name, int major_number,
+            int minor_number) {
+    fs::create_directories(root_ / "sys/class/block");
+    fs::create_directories(root_ / "sys/dev/block");
+    fs::create_symlink(root_ / folder, root_ / "sys/class/block" / name);
+    fs::create_symlink(root_ / folder,
+                       root_ / "sys/dev/block" /
+                           (std::to_string(major_number) + ":" + std::to_string(minor_number)));
+  }
+
+  void Mount(const std::string& number, const std::string& where) {
+    Write("proc/self/mountinfo",
+          "30 1 " + number + " / " + where + " rw,relatime - ext4 /dev/none rw\n");
+  }
+
+  KernelBlocks blocks() const { return KernelBlocks(root_.string()); }
+
+  const fs::path root_;
+};
+
+TEST_F(KernelBlocksTest, DescribesADiskAndItsPartitions) {
+  const v1::BlockDevice disk = blocks().Describe("sda");
+  EXPECT_EQ(disk.path(), "/dev/sda");
+  EXPECT_EQ(disk.major_number(), 8u);
+  EXPECT_EQ(disk.size_bytes(), 2000u * 512);
+  EXPECT_EQ(disk.logical_block_bytes(), 512u);
+  EXPECT_EQ(disk.scheduler(), "mq-deadline");
+  EXPECT_EQ(disk.model(), "Array LUN");
+  EXPECT_EQ(disk.identity(), "naa.600_01");
+  EXPECT_EQ(disk.disk_sequence(), 7u);
+  EXPECT_TRUE(disk.rotational());
+  EXPECT_EQ(disk.in_use(), "");
+  const v1::BlockDevice part = blocks().Describe("sda2");
+  EXPECT_EQ(part.identity(), "naa.600_01-part2");
+  EXPECT_EQ(part.disk_sequence(), 7u) << "the disk's";
+  EXPECT_EQ(part.scheduler(), "mq-deadline") << "the disk's";
+  EXPECT_EQ(blocks().WholeDiskOf("sda2"), "sda");
+  const BlockDeviceParts place = blocks().PartsOf("sda2");
+  EXPECT_EQ(place.parent, "sda");
+  EXPECT_EQ(place.start_bytes, 600u * 512);
+  EXPECT_EQ(place.size_bytes, 700u * 512);
+}
+
+TEST_F(KernelBlocksTest, ListsWhatHasASizeAndFindsNumbers) {
+  AddDisk("loop0", 7, 0, 0);
+  std::vector<std::string> names;
+  for (const v1::BlockDevice& device : blocks().List()) names.push_back(device.name());
+  EXPECT_EQ(names, (std::vector<std::string>{"sda", "sda1", "sda2"}));
+  EXPECT_EQ(*blocks().NameOf(makedev(8, 2)), "sda2");
+  EXPECT_EQ(blocks().NameOf(makedev(9, 2)).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(KernelBlocksTest, AMountedPartitionIsAUseOfItsDiskButNotOfItsSibling) {
+  Mount("8:1", "/data");
+  EXPECT_EQ(blocks().UseOf("sda1"), "mounted on /data");
+  EXPECT_EQ(blocks().UseOf("sda"), "its partition sda1 is mounted on /data");
+  EXPECT_EQ(blocks().UseOf("sda2"), "");
+}
+
+TEST_F(KernelBlocksTest, AMountedDiskIsAUseOfItsPartitions) {
+  Mount("8:0", "/whole");
+  EXPECT_EQ(blocks().UseOf("sda2"), "on sda, which is mounted on /whole");
+}
+
+TEST_F(KernelBlocksTest, AHolderIsAUse) {
+  Write("sys/devices/sda/sda1/holders/dm-0/x", "");
+  AddDisk("dm-0", 253, 0, 400);
+  Write("sys/devices/dm-0/dm/uuid", "LVM-abc\n");
+  Write("sys/devices/dm-0/slaves/sda1/x", "");
+  EXPECT_EQ(blocks().UseOf("sda1"), "held by dm-0 (LVM, md or multipath)");
+  EXPECT_EQ(blocks().UseOf("sda"), "its partition sda1 is held by dm-0 (LVM, md or multipath)");
+  EXPECT_EQ(blocks().IdentityOf("dm-0"), "LVM-abc");
+  EXPECT_EQ(blocks().PartsOf("dm-0").underneath, std::vector<std::string>{"sda1"});
+}
+
+TEST_F(KernelBlocksTest, IdentitiesAreTheMostPreciseThatTheKernelHas) {
+  AddDisk("nvme0n1", 259, 0, 100);
+  EXPECT_EQ(blocks().IdentityOf("nvme0n1"), "");
+  Write("sys/devices/nvme0n1/device/serial", "S1");
+  EXPECT_EQ(blocks().IdentityOf("nvme0n1"), "S1");
+  Write("sys/devices/nvme0n1/nguid", "aa-bb");
+  EXPECT_EQ(blocks().IdentityOf("nvme0n1"), "aa-bb");
+  Write("sys/devices/nvme0n1/wwid", "uuid.1");
+  EXPECT_EQ(blocks().IdentityOf("nvme0n1"), "uuid.1");
+  AddDisk("zram0", 252, 0, 100);
+  EXPECT_EQ(blocks().IdentityOf("zram0"), "zram:b007:zram0") << "of this boot";
+  AddDisk("loop1", 7, 1, 100);
+  EXPECT_EQ(blocks().IdentityOf("loop1"), "") << "its file is gone";
+}
+
+TEST_F(KernelBlocksTest, ADeviceInUseIsReadButNeverWritten) {
+  Mount("8:1", "/data");
+  DeviceUse use;
+  EXPECT_TRUE(CheckDeviceFacts("/dev/sda", blocks().Describe("sda"), use).ok());
+  use.write = true;
+  const absl::Status refused = CheckDeviceFacts("/dev/sda", blocks().Describe("sda"), use);
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(refused.message(),
+            "/dev/sda: its partition sda1 is mounted on /data; a device in use is never written");
+  use.expendable = {"naa.600_01"};
+  EXPECT_FALSE(CheckDeviceFacts("/dev/sda", blocks().Describe("sda"), use).ok())
+      << "whatever the job says";
+  EXPECT_TRUE(CheckDeviceFacts("/dev/sda2", blocks().Describe("sda2"), use).ok());
+}
+
+TEST_F(KernelBlocksTest, AnotherDeviceThanTheOneThatIsMeantIsRefused) {
+  const v1::BlockDevice disk = blocks().Describe("sda");
+  const auto says = [&](const DeviceUse& use) {
+    return std::string(CheckDeviceFacts("/dev/sda", disk, use).message());
+  };
+  DeviceUse use;
+  use.identity = "naa.9";
+  EXPECT_NE(says(use).find("its identity is 'naa.600_01', the job requires 'naa.9'"),
+            std::string::npos);
+  use.identity = "naa.600_01";
+  EXPECT_EQ(says(use), "");
+  use.inspected_identity = "naa.9";
+  EXPECT_NE(says(use).find("another device is there than the one that was inspected"),
+            std::string::npos);
+  use.inspected_identity = disk.identity();
+  use.inspected_sequence = 8;
+  EXPECT_NE(says(use).find("(attachment 7)"), std::string::npos) << "the same name, attached anew";
+  use.inspected_sequence = 7;
+  EXPECT_EQ(says(use), "");
+}
+
+TEST_F(KernelBlocksTest, NothingIsWrittenToWhatIsReadOnlyOrHasNoSize) {
+  Write("sys/devices/sda/ro", "1\n");
+  DeviceUse use;
+  use.write = true;
+  EXPECT_NE(CheckDeviceFacts("/dev/sda", blocks().Describe("sda"), use).message().find("read-only"),
+            std::string::npos);
+  Write("sys/devices/sda/size", "0\n");
+  use.write = false;
+  EXPECT_NE(CheckDeviceFacts("/dev/sda", blocks().Describe("sda"), use).message().find("no size"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::worker

@@ -1,0 +1,37 @@
+#include "worker/host/device_use.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace lockstep::worker {
+
+absl::Status CheckDeviceFacts(const std::string& path, const v1::BlockDevice& device,
+                              const DeviceUse& use) {
+  if (device.size_bytes() == 0) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": the device has no size"));
+  }
+  if (!use.identity.empty() && use.identity != device.identity()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": its identity is '",
+                                                      device.identity(), "', the job requires '",
+                                                      use.identity, "'"));
+  }
+  const bool other =
+      (!use.inspected_identity.empty() && use.inspected_identity != device.identity()) ||
+      (use.inspected_sequence != 0 && use.inspected_sequence != device.disk_sequence());
+  if (other) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": another device is there than the one that was inspected: '",
+                     device.identity(), "' (attachment ", device.disk_sequence(), "), not '",
+                     use.inspected_identity, "' (attachment ", use.inspected_sequence, ")"));
+  }
+  if (!use.write) return absl::OkStatus();
+  if (device.read_only()) {
+    return absl::FailedPreconditionError(absl::StrCat(path, ": the device is read-only"));
+  }
+  if (!device.in_use().empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": ", device.in_use(), "; a device in use is never written"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,224 @@
+#include "worker/host/kernel_blocks.h"
+
+#include <dirent.h>
+#include <libmount/libmount.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+#include <cstdlib>
+#include <memory>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+
+namespace lockstep::worker {
+namespace {
+
+using common::ReadTrimmed;
+
+constexpr uint64_t kSector = 512;
+
+std::vector<std::string> EntriesOf(const std::string& folder) {
+  std::vector<std::string> names;
+  DIR* stream = opendir(folder.c_str());
+  if (stream == nullptr) return names;
+  while (const dirent* entry = readdir(stream)) {
+    if (entry->d_name[0] != '.') names.push_back(entry->d_name);
+  }
+  closedir(stream);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+uint64_t NumberIn(const std::string& text) { return strtoull(text.c_str(), nullptr, 10); }
+
+// "none [mq-deadline] kyber": the one in brackets.
+std::string Chosen(const std::string& text) {
+  const size_t open = text.find('[');
+  if (open == std::string::npos) return text;
+  return text.substr(open + 1, text.find(']') - open - 1);
+}
+
+}  // namespace
+
+std::string KernelBlocks::Folder(const std::string& name) const {
+  return absl::StrCat(root_, "/sys/class/block/", name);
+}
+
+std::string KernelBlocks::Read(const std::string& name, const std::string& file) const {
+  return ReadTrimmed(absl::StrCat(Folder(name), "/", file));
+}
+
+bool KernelBlocks::IsPartition(const std::string& name) const {
+  return access((Folder(name) + "/partition").c_str(), F_OK) == 0;
+}
+
+std::string KernelBlocks::ParentOf(const std::string& partition) const {
+  char resolved[PATH_MAX];
+  if (realpath((Folder(partition) + "/..").c_str(), resolved) == nullptr) return partition;
+  const std::string path(resolved);
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::vector<std::string> KernelBlocks::PartitionsOf(const std::string& disk) const {
+  std::vector<std::string> partitions;
+  for (const std::string& entry : EntriesOf(Folder(disk))) {
+    if (access(absl::StrCat(Folder(disk), "/", entry, "/partition").c_str(), F_OK) == 0) {
+      partitions.push_back(entry);
+    }
+  }
+  return partitions;
+}
+
+dev_t KernelBlocks::NumberOf(const std::string& name) const {
+  const std::vector<std::string> parts = absl::StrSplit(Read(name, "dev"), ':');
+  if (parts.size() != 2) return 0;
+  return makedev(atoi(parts[0].c_str()), atoi(parts[1].c_str()));
+}
+
+std::string KernelBlocks::LoopIdentity(dev_t device, uint64_t inode) {
+  return absl::StrCat("loop-file:", major(device), ":", minor(device), ":", inode);
+}
+
+std::string KernelBlocks::IdentityOf(const std::string& name) const {
+  if (IsPartition(name)) {
+    const std::string parent = IdentityOf(ParentOf(name));
+    return parent.empty() ? "" : absl::StrCat(parent, "-part", Read(name, "partition"));
+  }
+  if (absl::StartsWith(name, "loop")) {
+    const std::string backing = Read(name, "loop/backing_file");
+    struct stat facts;
+    if (backing.empty() || stat(backing.c_str(), &facts) != 0) return "";
+    return LoopIdentity(facts.st_dev, facts.st_ino);
+  }
+  if (absl::StartsWith(name, "zram")) {
+    return absl::StrCat("zram:", ReadTrimmed(root_ + "/proc/sys/kernel/random/boot_id"), ":", name);
+  }
+  for (const char* file :
+       {"wwid", "device/wwid", "nguid", "eui", "serial", "device/serial", "dm/uuid", "md/uuid"}) {
+    std::string value = Read(name, file);
+    std::replace(value.begin(), value.end(), ' ', '_');
+    if (!value.empty()) return value;
+  }
+  return "";
+}
+
+std::string KernelBlocks::MountOf(const std::string& name) const {
+  const dev_t number = NumberOf(name);
+  std::unique_ptr<libmnt_table, void (*)(libmnt_table*)> mounts(
+      mnt_new_table_from_file((root_ + "/proc/self/mountinfo").c_str()), mnt_unref_table);
+  if (mounts != nullptr) {
+    if (libmnt_fs* found = mnt_table_find_devno(mounts.get(), number, MNT_ITER_FORWARD)) {
+      return absl::StrCat("mounted on ", mnt_fs_get_target(found));
+    }
+    // btrfs and overlays mount under numbers of their own: compare the sources too.
+    libmnt_iter* walk = mnt_new_iter(MNT_ITER_FORWARD);
+    libmnt_fs* entry = nullptr;
+    std::string target;
+    while (target.empty() && mnt_table_next_fs(mounts.get(), walk, &entry) == 0) {
+      const char* source = mnt_fs_get_srcpath(entry);
+      struct stat facts;
+      if (source != nullptr && source[0] == '/' && stat(source, &facts) == 0 &&
+          S_ISBLK(facts.st_mode) && facts.st_rdev == number) {
+        target = mnt_fs_get_target(entry);
+      }
+    }
+    mnt_free_iter(walk);
+    if (!target.empty()) return absl::StrCat("mounted on ", target);
+  }
+  for (const auto& line : absl::StrSplit(ReadTrimmed(root_ + "/proc/swaps"), '\n')) {
+    const std::string path(line.substr(0, line.find(' ')));
+    struct stat facts;
+    if (path.rfind('/', 0) == 0 && stat(path.c_str(), &facts) == 0 && S_ISBLK(facts.st_mode) &&
+        facts.st_rdev == number) {
+      return "in use as swap";
+    }
+  }
+  return "";
+}
+
+std::string KernelBlocks::DirectUseOf(const std::string& name) const {
+  std::string use = MountOf(name);
+  if (!use.empty()) return use;
+  const std::vector<std::string> holders = EntriesOf(Folder(name) + "/holders");
+  if (!holders.empty()) return absl::StrCat("held by ", holders[0], " (LVM, md or multipath)");
+  return "";
+}
+
+std::string KernelBlocks::UseOf(const std::string& name) const {
+  std::string use = DirectUseOf(name);
+  if (!use.empty()) return use;
+  if (IsPartition(name)) {
+    const std::string disk = ParentOf(name);
+    use = DirectUseOf(disk);
+    return use.empty() ? "" : absl::StrCat("on ", disk, ", which is ", use);
+  }
+  for (const std::string& partition : PartitionsOf(name)) {
+    use = DirectUseOf(partition);
+    if (!use.empty()) return absl::StrCat("its partition ", partition, " is ", use);
+  }
+  return "";
+}
+
+v1::BlockDevice KernelBlocks::Describe(const std::string& name) const {
+  v1::BlockDevice device;
+  device.set_name(name);
+  device.set_path("/dev/" + name);
+  const dev_t number = NumberOf(name);
+  device.set_major_number(major(number));
+  device.set_minor_number(minor(number));
+  device.set_size_bytes(NumberIn(Read(name, "size")) * kSector);
+  const std::string disk = WholeDiskOf(name);
+  device.set_logical_block_bytes(
+      static_cast<uint32_t>(NumberIn(Read(disk, "queue/logical_block_size"))));
+  device.set_scheduler(Chosen(Read(disk, "queue/scheduler")));
+  device.set_rotational(Read(disk, "queue/rotational") == "1");
+  device.set_read_only(Read(name, "ro") == "1");
+  device.set_model(Read(disk, "device/model"));
+  device.set_identity(IdentityOf(name));
+  device.set_disk_sequence(NumberIn(Read(disk, "diskseq")));
+  device.set_in_use(UseOf(name));
+  return device;
+}
+
+std::vector<v1::BlockDevice> KernelBlocks::List() const {
+  std::vector<v1::BlockDevice> devices;
+  for (const std::string& name : EntriesOf(root_ + "/sys/class/block")) {
+    if (Read(name, "size") != "0") devices.push_back(Describe(name));
+  }
+  return devices;
+}
+
+absl::StatusOr<std::string> KernelBlocks::NameOf(dev_t number) const {
+  char resolved[PATH_MAX];
+  const std::string link =
+      absl::StrCat(root_, "/sys/dev/block/", major(number), ":", minor(number));
+  if (realpath(link.c_str(), resolved) == nullptr) {
+    return absl::NotFoundError(
+        absl::StrCat("block device ", major(number), ":", minor(number), " does not exist"));
+  }
+  const std::string path(resolved);
+  return path.substr(path.rfind('/') + 1);
+}
+
+BlockDeviceParts KernelBlocks::PartsOf(const std::string& name) const {
+  BlockDeviceParts parts;
+  parts.size_bytes = NumberIn(Read(name, "size")) * kSector;
+  if (IsPartition(name)) {
+    parts.parent = ParentOf(name);
+    parts.start_bytes = NumberIn(Read(name, "start")) * kSector;
+  }
+  parts.underneath = EntriesOf(Folder(name) + "/slaves");
+  return parts;
+}
+
+std::string KernelBlocks::WholeDiskOf(const std::string& name) const {
+  return IsPartition(name) ? ParentOf(name) : name;
+}
+
+}  // namespace lockstep::worker

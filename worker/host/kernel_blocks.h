@@ -1,0 +1,62 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::worker {
+
+// What a device is a part of, or is made of.
+struct BlockDeviceParts {
+  std::string parent;        // the disk of a partition
+  uint64_t start_bytes = 0;  // in it
+  uint64_t size_bytes = 0;
+  std::vector<std::string> underneath;  // of a mapped device (dm, md)
+};
+
+// What the kernel says of block devices: sysfs, the mounts and the swaps (sysfs(5),
+// proc_pid_mountinfo(5)). No device is opened. `root` is where /sys and /proc are looked for: tests
+// have their own. Immutable; thread-safe.
+class KernelBlocks {
+ public:
+  explicit KernelBlocks(std::string root = "") : root_(std::move(root)) {}
+
+  // All with a size, whole disks and partitions, by name.
+  std::vector<v1::BlockDevice> List() const;
+  // Of a name that exists.
+  v1::BlockDevice Describe(const std::string& name) const;
+  // The kernel's name of the device with this number: sda1. NOT_FOUND when there is none.
+  absl::StatusOr<std::string> NameOf(dev_t number) const;
+  // As BlockDevice::identity; empty when it has none.
+  std::string IdentityOf(const std::string& name) const;
+  BlockDeviceParts PartsOf(const std::string& name) const;
+  // The whole disk of a partition, or the device itself.
+  std::string WholeDiskOf(const std::string& name) const;
+  // Why a device must never be written: "mounted on /data", "in use as swap", "held by dm-0 (LVM,
+  // md or multipath)". Looks at the device, its partitions and the disk that it is a partition of.
+  // Empty when nothing uses it.
+  std::string UseOf(const std::string& name) const;
+
+  // A loop device's identity is that of its file.
+  static std::string LoopIdentity(dev_t device, uint64_t inode);
+
+ private:
+  std::string Folder(const std::string& name) const;
+  // A file of the device's folder, without white space at its ends; empty where there is none.
+  std::string Read(const std::string& name, const std::string& file) const;
+  bool IsPartition(const std::string& name) const;
+  std::string ParentOf(const std::string& partition) const;
+  std::vector<std::string> PartitionsOf(const std::string& disk) const;
+  dev_t NumberOf(const std::string& name) const;
+  // Where the device itself, not its partitions, is mounted or swapped on.
+  std::string MountOf(const std::string& name) const;
+  std::string DirectUseOf(const std::string& name) const;
+
+  const std::string root_;
+};
+
+}  // namespace lockstep::worker
