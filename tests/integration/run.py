@@ -20,7 +20,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 # So many groups at once for each processor.
-GROUPS_PER_CPU = 2
+GROUPS_PER_CPU = 3
 ENDED = 128 + signal.SIGTERM
 
 
