@@ -23,10 +23,10 @@ class Connections final : public httplib::TaskQueue {
 
   common::Mutex mutex_;
   common::Condition changed_;
-  std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);  // , as are the next
-  int threads_ = 0;
-  int idle_ = 0;
-  bool stopping_ = false;
+  std::deque<std::function<void()>> waiting_ ABSL_GUARDED_BY(mutex_);
+  int threads_ ABSL_GUARDED_BY(mutex_) = 0;
+  int idle_ ABSL_GUARDED_BY(mutex_) = 0;
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace lockstep::web

@@ -51,13 +51,13 @@ class Printer {
   }
 
  private:
-  void PrintNow(const v1::WatchEvent& event) {
+  void PrintNow(const v1::WatchEvent& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (event.has_phase()) return PrintPhase(event.phase());
     if (event.has_interval()) return PrintInterval(event.interval());
     if (event.has_progress()) return PrintProgress(event.progress());
     if (event.has_event()) PrintEvent(event.event());
   }
-  void EndLineNow() {
+  void EndLineNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (pending_) std::cerr << "\n";
     pending_ = false;
   }
@@ -65,7 +65,7 @@ class Printer {
     return colour_ ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text;
   }
 
-  void PrintPhase(const v1::PhaseChange& phase) {
+  void PrintPhase(const v1::PhaseChange& phase) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (phase.state() == shown_state_ && phase.index() == shown_phase_) return;
     shown_state_ = phase.state();
     shown_phase_ = phase.index();
@@ -79,7 +79,7 @@ class Printer {
               << ": " << phase.state() << expected << "\n";
   }
 
-  void PrintInterval(const v1::FleetInterval& interval) {
+  void PrintInterval(const v1::FleetInterval& interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     EndLineNow();
     if (interval.interval_class() == "drain") return;  // a fraction of a second: no rate for people
     const bool counted = interval.interval_class() == "measured";
@@ -91,7 +91,7 @@ class Printer {
         interval.errors() > 0 ? absl::StrFormat("  %.0f errors", interval.errors()) : "");
   }
 
-  void PrintProgress(const v1::ProgressUpdate& progress) {
+  void PrintProgress(const v1::ProgressUpdate& progress) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (!terminal_ || progress.total_bytes() <= 0) return;
     std::cerr << absl::StrFormat(
         "\r  %3.0f %%  %s of %s   ", 100 * progress.done_bytes() / progress.total_bytes(),
@@ -99,7 +99,7 @@ class Printer {
     pending_ = true;
   }
 
-  void PrintEvent(const v1::EventReport& event) {
+  void PrintEvent(const v1::EventReport& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
     if (event.severity() == "info") return;
     EndLineNow();
     std::cerr << Paint(absl::StrCat("  ", event.severity(), event.host().empty() ? "" : " on ",
@@ -110,12 +110,12 @@ class Printer {
 
   const bool colour_;
   const bool terminal_;
-  common::Mutex mutex_;  // of all that follows
-  bool held_ = false;
-  std::vector<v1::WatchEvent> waiting_;
-  bool pending_ = false;
-  std::string shown_state_;
-  uint32_t shown_phase_ = 0;
+  common::Mutex mutex_;
+  bool held_ ABSL_GUARDED_BY(mutex_) = false;
+  std::vector<v1::WatchEvent> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool pending_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string shown_state_ ABSL_GUARDED_BY(mutex_);
+  uint32_t shown_phase_ ABSL_GUARDED_BY(mutex_) = 0;
 };
 
 int interrupt_pipe = -1;  // where the handlers write; a signal's handler can reach nothing else

@@ -1,6 +1,8 @@
 """What the documents tell people to type and to write is typed and written here.
 
-Every block between fences has a language, and a test that runs it. The queries are run by
+Every block between fences has a language, and a test. What would set up a machine (the programs
+with certificates and other hosts' names, systemd, tools/*) is looked at only: whether its options
+and tools exist. The queries are run by
 test_cli.py, the tables for those who come from fio and sysbench by test_coming_from.py.
 """
 
@@ -160,6 +162,15 @@ class Flags(unittest.TestCase):
             for command in re.findall(r"^  (\w+) ", text.split("ubcommands:")[1], re.MULTILINE):
                 text += ask(command)
         return set(re.findall(r"--[a-z][a-z-]*", text))
+
+    def test_the_tools_that_blocks_name_exist(self):
+        found = 0
+        for document in DOCUMENTS:
+            for command in commands("\n".join(blocks(document, "sh"))):
+                if command.startswith("tools/"):
+                    found += 1
+                    self.assertTrue(os.access(f"{ROOT}/{command.split()[0]}", os.X_OK), command)
+        self.assertGreaterEqual(found, 6)
 
     def test_programs_have_the_options_of_the_commands(self):
         for document in ("README.md", "docs/operations.md"):

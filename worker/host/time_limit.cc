@@ -26,9 +26,9 @@ Hanging& AllHanging() {
 struct Attempt {
   common::Mutex mutex;
   common::Condition changed;
-  bool done ABSL_GUARDED_BY(mutex) = false;  // , as are the next
-  bool given_up = false;
-  absl::Status status;
+  bool done ABSL_GUARDED_BY(mutex) = false;
+  bool given_up ABSL_GUARDED_BY(mutex) = false;
+  absl::Status status ABSL_GUARDED_BY(mutex);
 };
 
 absl::Status Late(const std::string& what, int64_t limit_ns) {

@@ -93,8 +93,9 @@ class SyntheticFleet::Impl {
     }
   }
   common::Mutex go_mutex_;
-  uint32_t go_count_ ABSL_GUARDED_BY(go_mutex_) = 0;  // , as are the next
-  int64_t first_go_ns_ = 0, last_go_ns_ = 0;
+  uint32_t go_count_ ABSL_GUARDED_BY(go_mutex_) = 0;
+  int64_t first_go_ns_ ABSL_GUARDED_BY(go_mutex_) = 0;
+  int64_t last_go_ns_ ABSL_GUARDED_BY(go_mutex_) = 0;
   std::atomic<uint32_t> attached_{0};
   class Member;
   std::vector<std::shared_ptr<Member>> members_;
