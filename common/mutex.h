@@ -19,9 +19,6 @@ class MutexLock;
 
 class ABSL_LOCKABLE Mutex {
  public:
-  // For a lambda that a function under the lock calls: says so to the analysis, does nothing.
-  void AssertHeld() const ABSL_ASSERT_EXCLUSIVE_LOCK() {}
-
  private:
   friend class MutexLock;
   std::mutex mutex_;
@@ -43,7 +40,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-// Waits give the lock back meanwhile. A predicate is called under the lock.
+// Thread-safe. Waits give the lock back meanwhile. A predicate is called under the lock; its lambda
+// says ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_).
 class Condition {
  public:
   void NotifyOne() { condition_.notify_one(); }
