@@ -383,21 +383,24 @@ class Files(unittest.TestCase):
             call("mount", "-t", "tmpfs", "-o", "size=1600m", "tmpfs", small)
             try:
                 job = (
-                    f"name: fill\nhosts: {{names: [NODE]}}\ntargets: "
-                    f"[{{name: f, file: {{path: '{small}/{{host}}', size: 1GiB}}}}]\nphases: "
-                    "[prepare: ]\n"
+                    "name: fill\nhosts: {names: [NODE]}\ntargets:\n"
+                    f"  - {{name: f, file: {{path: '{small}/{{host}}', size: 1GiB}}}}\n"
+                    "  - {name: nothing, null: {latency: 1ms}}\nphases:\n"
+                    "WAIT  - prepare: {targets: [f]}\n"
                 )
-                # On a busy machine the first may be through before the second is looked at: then
-                # once more.
-                for _ in range(10):
-                    first = fleet.start_lockstep("run", "-", stdin=job.replace("NODE", "node1"))
-                    wait_for(
-                        "the first to begin",
-                        lambda: fleet.sql(
-                            "SELECT 1 FROM runs WHERE state <> 'queued' AND run_id = last_run()"
-                        ),
+                wait = (
+                    "  - name: wait\n    run: {duration: 8s, workloads: "
+                    "[{targets: [nothing], engine: 'null'}]}\n"
+                )
+                # On a machine that needs more than 8 s to submit the second: once more.
+                for _ in range(5):
+                    first = fleet.start_lockstep(
+                        "run", "-", stdin=job.replace("NODE", "node1").replace("WAIT", wait)
                     )
-                    second = fleet.start_lockstep("run", "-", stdin=job.replace("NODE", "node2"))
+                    fleet.await_phase("wait")
+                    second = fleet.start_lockstep(
+                        "run", "-", stdin=job.replace("NODE", "node2").replace("WAIT", "")
+                    )
                     out, err = second.communicate(timeout=120)
                     self.assertEqual(second.returncode, 3, out + err)
                     said = " ".join((out + err).split())
