@@ -132,9 +132,4 @@ bool Roster::IsDue(int64_t now_ns) const {
   });
 }
 
-bool Roster::IsConnected(const std::string& worker_id) const {
-  const auto found = members_.find(worker_id);
-  return found != members_.end() && found->second.connected;
-}
-
 }  // namespace lockstep::controller

@@ -52,7 +52,6 @@ class Roster {
   bool IsDue(int64_t now_ns) const;
 
   bool Has(const std::string& worker_id) const { return members_.contains(worker_id); }
-  bool IsConnected(const std::string& worker_id) const;
   int64_t lease_ns() const { return lease_ns_; }
   size_t size() const { return members_.size(); }
 

@@ -257,6 +257,8 @@ class RunMachine {
   bool committing() const { return stage_ == Stage::kCommitting; }
   // T is in the store, and nobody was told to stop.
   bool running() const { return stage_ == Stage::kRunning; }
+  // The interval after which the load of the phase in progress ends, as the store has it.
+  std::optional<uint32_t> end_of_load() const { return end_of_load_; }
   // The deadline that runs is one for results, or for answers to a stop.
   bool awaits_results() const { return stage_ == Stage::kRunning || stage_ == Stage::kStopping; }
   // idle, planning, recording, arming, committing, running, stopping, closing, rejoining, over: for

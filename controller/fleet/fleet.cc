@@ -187,11 +187,6 @@ int64_t Fleet::WallDifferenceNs(const std::string& worker_id) const {
   return found == members_.end() ? 0 : found->second.wall_difference_ns;
 }
 
-bool Fleet::IsAttached(const std::string& worker_id) const {
-  common::MutexLock lock(&mutex_);
-  return roster_.Has(worker_id);
-}
-
 bool Fleet::MayDeliver(const std::string& worker_id, const std::string& certificate,
                        const std::string& session) const {
   common::MutexLock lock(&mutex_);

@@ -54,8 +54,6 @@ class Fleet final : public FleetLink {
   std::vector<v1::Hello> Hellos() const override;
   int64_t WallDifferenceNs(const std::string& worker_id) const override;
   int64_t lease_ns() const override { return options_.lease_ns; }
-  // Attached, with a connection or waited for.
-  bool IsAttached(const std::string& worker_id) const;
   // Whether samples that come in this worker's name are its own: it is attached, the certificate is
   // the one that it attached with, and `session` the word that it was given then.
   bool MayDeliver(const std::string& worker_id, const std::string& certificate,

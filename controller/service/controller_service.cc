@@ -247,7 +247,9 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
   const auto answer = std::make_shared<Answer>(call);
   const grpc::Status busy(grpc::StatusCode::RESOURCE_EXHAUSTED,
                           "too many calls wait for an answer; try again");
-  const bool taken = quick_.Run([this, request, end, answer, busy] {
+  // The end of a phase is answered once the store has it: apart from what ends runs.
+  CallPool& pool = request->phase_only() ? ask_ : quick_;
+  const bool taken = pool.Run([this, request, end, answer, busy] {
     v1::RunSummary run;
     if (const grpc::Status found = FindStoppable(request->run_id(), &run); !found.ok()) {
       return answer->Give(found);

@@ -35,7 +35,7 @@ void Coordinator::EndLoad(const std::string& run_id, const std::string& reason,
       return done(
           absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not in progress")));
     }
-    done(active->second->EndLoad(reason));
+    active->second->EndLoad(reason, done);
   });
 }
 

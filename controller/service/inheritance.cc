@@ -19,34 +19,49 @@ void FillTo(uint32_t end, uint32_t worker, LivePhase* live) {
   }
 }
 
-// What is stored of the attempt in progress, of the workers that still take part.
+// What is stored of the attempt in progress: of the workers that still take part, and what those
+// gave that were lost in it.
 absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
                                                     const storage::ActiveRun& active) {
   const v1::PhaseSpec& spec = active.phase.spec;
   const int workloads = LoadOf(active.run.job, spec).workloads_size();
   std::map<uint32_t, std::string> hosts;
+  std::map<uint32_t, uint32_t> last_of_lost;  // by worker: the number of its intervals
   for (const measure::RunWorker& worker : active.workers) {
-    if (!worker.lost) hosts[worker.worker_index] = worker.host;
+    const auto cursor = active.cursors.find(worker.worker_index);
+    if (worker.lost && cursor == active.cursors.end()) continue;  // before this attempt
+    hosts[worker.worker_index] = worker.host;
+    if (!worker.lost) continue;
+    const bool finished = active.results.contains(worker.worker_index);  // its result is an item
+    last_of_lost[worker.worker_index] = static_cast<uint32_t>(cursor->second) - (finished ? 1 : 0);
   }
   const auto live = std::make_shared<LivePhase>(
       active.phase.phase, hosts, static_cast<uint32_t>(workloads), spec.run().abort_if());
+  for (const auto& [worker, count] : last_of_lost) {
+    if (count == 0) live->Leave(worker);
+  }
   v1::PhaseId phase;
   phase.set_run_id(active.run.run_id);
   phase.set_phase(active.phase.phase);
   phase.set_attempt(active.phase.attempt);
-  const absl::Status read =
-      store->ReadIntervals(phase, storage::IntervalDetail::kLatencies,
-                           [&](uint32_t worker, const v1::IntervalSample& sample) {
-                             if (!hosts.contains(worker)) return absl::OkStatus();
-                             FillTo(sample.interval(), worker, live.get());
-                             const absl::Status added = live->Add(worker, sample);
-                             if (!added.ok()) {
-                               spdlog::error("a stored sample of worker {} cannot be read: {}",
-                                             worker, std::string(added.message()));
-                             }
-                             (void)live->TakeComplete();
-                             return absl::OkStatus();
-                           });
+  const absl::Status read = store->ReadIntervals(
+      phase, storage::IntervalDetail::kLatencies,
+      [&](uint32_t worker, const v1::IntervalSample& sample) {
+        if (!hosts.contains(worker)) return absl::OkStatus();
+        FillTo(sample.interval(), worker, live.get());
+        const absl::Status added = live->Add(worker, sample);
+        if (!added.ok()) {
+          spdlog::error("a stored sample of worker {} cannot be read: {}", worker,
+                        std::string(added.message()));
+        }
+        // The others' intervals do not wait for a lost worker.
+        const auto last = last_of_lost.find(worker);
+        if (last != last_of_lost.end() && sample.interval() + 1 >= last->second) {
+          live->Leave(worker);
+        }
+        (void)live->TakeComplete();
+        return absl::OkStatus();
+      });
   if (!read.ok()) return read;
   for (const auto& [worker, host] : hosts) {
     const auto cursor = active.cursors.find(worker);
@@ -54,6 +69,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
       live->Leave(worker);
     } else if (cursor != active.cursors.end()) {
       FillTo(static_cast<uint32_t>(cursor->second), worker, live.get());
+      if (last_of_lost.contains(worker)) live->Leave(worker);
     }
   }
   (void)live->TakeComplete();

@@ -325,17 +325,6 @@ void RunActor::Carry(const action::ClosePhase& a) {
       [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
 }
 
-absl::Status RunActor::EndLoad(const std::string& reason) {
-  if (!machine_.running() || !IsLoad(Spec())) {
-    return absl::FailedPreconditionError(absl::StrCat("no load is running in run ",
-                                                      run_.run_id.substr(0, 8), ": phase ",
-                                                      Spec().name(), " is ", machine_.stage()));
-  }
-  Carry(action::Note{"warning", "", reason});
-  Handle(event::EndLoad{});
-  return absl::OkStatus();
-}
-
 // How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.
 int64_t RunActor::HoldNs(uint32_t worker) const {
   if (!machine_.gone()) return HoldBeforeGoNs(run_.job);
@@ -384,11 +373,6 @@ void RunActor::Carry(const action::Note& a) {
 }
 
 void RunActor::Carry(const action::EndRun& a) {
-  for (const auto& [id, index] : index_) {
-    v1::ControllerMessage message;
-    message.mutable_release()->set_run_id(run_.run_id);
-    services_.fleet->Send(id, std::move(message));
-  }
   services_.loop->Persist([store = services_.store, id = run_.run_id,
                            a] { return store->EndRun(id, a.state, a.outcome, a.degraded); },
                           [self = shared_from_this()](const absl::Status& status) {

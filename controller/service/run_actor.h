@@ -3,7 +3,9 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "common/clock.h"
 #include "controller/core/run_machine.h"
@@ -63,11 +65,11 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // `state`: cancelled or aborted.
   void Stop(const std::string& state, const std::string& reason, bool now);
   // Ends the load that runs at the end of one interval on all hosts; the run goes on with its next
-  // phase. FAILED_PRECONDITION when none runs.
-  absl::Status EndLoad(const std::string& reason);
+  // phase. Answers once that is in the store, so that whoever takes the run over ends it there too.
+  // FAILED_PRECONDITION when no load runs, UNAVAILABLE when the store has not taken it in time.
+  void EndLoad(const std::string& reason, std::function<void(const absl::Status&)> done);
 
   const SettledRun& run() const { return run_; }
-  const RunMachine& machine() const { return machine_; }
   // The last change, for those who begin to watch in the middle.
   const v1::WatchEvent& last_change() const { return last_change_; }
   // Whether the worker was given up in this run, and may return.
@@ -86,6 +88,9 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // Whether the machine still waits for this.
   bool IsCommitting(const action::CommitGo& a) const;
   void ChooseGo(const action::CommitGo& a);
+  // T by this controller's clock; nothing while no clock of those who know T is known.
+  std::optional<int64_t> Began() const;
+  void AnswerEndLoad(const absl::Status& status);
   bool IsCurrent(const v1::PhaseId& id) const;
   int64_t HoldNs(uint32_t worker) const;
   void Carry(const action::PlanNext& a);
@@ -127,6 +132,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   int64_t commit_ns_ = 0;              // how long the last T took to reach the disk
   std::map<uint32_t, int64_t> go_at_;  // by worker: T on its own clock
   int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
+  // Who asked for the load's end and waits for its answer. Each answers once.
+  std::vector<std::shared_ptr<std::function<void(const absl::Status&)>>> end_load_callers_;
   v1::WatchEvent last_change_;
   int64_t events_ = 0;  // that workers reported in this phase
 };

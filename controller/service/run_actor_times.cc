@@ -2,7 +2,10 @@
 // before they come.
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "controller/plan/loads.h"
 #include "controller/service/run_actor.h"
 
 namespace lockstep::controller {
@@ -18,6 +21,9 @@ constexpr int64_t kLatestShare = 2;
 // A store that was away for long does not make the next T lie far ahead.
 constexpr int64_t kLongestCommitNs = 1000000000;
 constexpr int64_t kClockRetryNs = 50000000;
+// Who ends a load is answered within this, by as many as ask at once.
+constexpr int64_t kEndLoadAnswerNs = 8000000000;
+constexpr size_t kMostEndLoadCallers = 100;
 // A burst of pings goes before each go; its replies are waited for.
 constexpr int64_t kBurstNs = 60000000;
 
@@ -79,28 +85,74 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   if (services_.safeguards.Pass(common::Safeguard::kGoOnDisk, false)) Handle(event::GoCommitted{});
 }
 
+void RunActor::EndLoad(const std::string& reason, std::function<void(const absl::Status&)> done) {
+  if (!machine_.running() || !IsLoad(Spec())) {
+    return done(absl::FailedPreconditionError(
+        absl::StrCat("no load is running in run ", run_.run_id.substr(0, 8), ": phase ",
+                     Spec().name(), " is ", machine_.stage())));
+  }
+  if (machine_.end_of_load()) return done(absl::OkStatus());
+  if (end_load_callers_.size() >= kMostEndLoadCallers) {
+    return done(absl::ResourceExhaustedError("too many callers wait for the end of this phase"));
+  }
+  const auto caller = std::make_shared<std::function<void(const absl::Status&)>>(
+      [done](const absl::Status& status) { done(status); });
+  end_load_callers_.push_back(caller);
+  services_.loop->After(kEndLoadAnswerNs, [self = shared_from_this(), caller] {
+    if (std::erase(self->end_load_callers_, caller) == 0) return;
+    (*caller)(absl::UnavailableError(
+        "the store has not taken the end of the phase yet; the load ends once it has"));
+  });
+  Carry(action::Note{"warning", "", reason});
+  Handle(event::EndLoad{});
+}
+
+void RunActor::AnswerEndLoad(const absl::Status& status) {
+  for (const auto& caller : std::exchange(end_load_callers_, {})) (*caller)(status);
+}
+
+std::optional<int64_t> RunActor::Began() const {
+  if (go_ns_ != 0) return go_ns_;
+  const int64_t now = services_.clock->MonotonicNs();
+  for (uint32_t worker : machine_.members()) {
+    const auto at = go_at_.find(worker);
+    const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
+    if (at != go_at_.end() && clock.known) return at->second - clock.offset_ns;
+  }
+  return std::nullopt;
+}
+
 // The first interval whose end every worker can hear of before it comes.
 void RunActor::Carry(const action::CommitEndOfLoad& a) {
+  const auto ended = [](const RunActor& self, const action::CommitEndOfLoad& of) {
+    return !self.machine_.running() || self.machine_.phase() != of.phase ||
+           self.machine_.attempt() != of.attempt;
+  };
+  const absl::Status over = absl::FailedPreconditionError("the phase has ended already");
+  const std::optional<int64_t> began = Began();
+  if (!began) {  // a controller before this one chose T, and no worker has come back yet
+    services_.loop->After(kClockRetryNs, [self = shared_from_this(), a, ended, over] {
+      if (ended(*self, a)) return self->AnswerEndLoad(over);
+      self->Carry(a);
+    });
+    return;
+  }
   const int64_t now = services_.clock->MonotonicNs();
-  const int64_t interval_ns = run_.job.interval_ns();
-  int64_t begun = go_ns_;
   int64_t slowest = 0;
   for (uint32_t worker : machine_.members()) {
     const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
-    if (!clock.known) continue;
-    slowest = std::max(slowest, clock.round_trip_ns);
-    // T of a controller before this one, by this one's clock.
-    if (go_ns_ == 0) begun = go_at_[worker] - clock.offset_ns;
+    if (clock.known) slowest = std::max(slowest, clock.round_trip_ns);
   }
   const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest +
                        kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
-  const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - begun);
-  const auto interval = static_cast<uint32_t>(earliest / interval_ns);
+  const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - *began);
+  const auto interval = static_cast<uint32_t>(earliest / run_.job.interval_ns());
   Persist([store = services_.store, id = run_.run_id, a,
            interval] { return store->CommitEndOfLoad(id, a.phase, a.attempt, interval); },
-          [self = shared_from_this(), a, interval] {
-            if (self->machine_.phase() != a.phase || self->machine_.attempt() != a.attempt) return;
+          [self = shared_from_this(), a, interval, ended, over] {
+            if (ended(*self, a)) return self->AnswerEndLoad(over);
             self->Handle(event::EndOfLoadCommitted{interval});
+            self->AnswerEndLoad(absl::OkStatus());
           });
 }
 

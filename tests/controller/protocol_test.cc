@@ -102,7 +102,13 @@ class ProtocolTest : public testing::Test {
   }
   bool Reach(const int* counter, int value) {
     std::unique_lock<std::mutex> lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(10), [&] { return *counter >= value; });
+    return changed_.wait_for(lock, std::chrono::seconds(60), [&] { return *counter >= value; });
+  }
+  // With a connection, or waited for.
+  bool IsAttached(const std::string& worker_id) const {
+    const std::vector<v1::Hello> hellos = fleet_.Hellos();
+    return std::any_of(hellos.begin(), hellos.end(),
+                       [&](const v1::Hello& hello) { return hello.worker_id() == worker_id; });
   }
 
   static v1::WorkerMessage Hello(const std::string& host,
@@ -198,7 +204,7 @@ TEST_F(ProtocolTest, AttachedTwiceOrUnderATakenNameIsRefusedAndTheFirstStays) {
             std::string::npos);
   EXPECT_NE(Say(Hello("node1")).refused().reason().find("start this one with --name"),
             std::string::npos);
-  EXPECT_TRUE(fleet_.IsAttached(id));
+  EXPECT_TRUE(IsAttached(id));
   v1::WorkerMessage armed;
   armed.mutable_armed();
   call->Write(armed);
@@ -206,9 +212,9 @@ TEST_F(ProtocolTest, AttachedTwiceOrUnderATakenNameIsRefusedAndTheFirstStays) {
   context.TryCancel();
   call->Finish();
   // It is waited for, and lost after the lease.
-  EXPECT_TRUE(fleet_.IsAttached(id));
+  EXPECT_TRUE(IsAttached(id));
   EXPECT_TRUE(Reach(&lost_, 1));
-  EXPECT_FALSE(fleet_.IsAttached(id));
+  EXPECT_FALSE(IsAttached(id));
 }
 
 TEST_F(ProtocolTest, PingsGiveAClockWithABoundThatHoldsTheTruth) {
@@ -228,7 +234,7 @@ TEST_F(ProtocolTest, PingsGiveAClockWithABoundThatHoldsTheTruth) {
     ++replies;
   }
   ClockEstimator::Estimate clock;
-  for (int i = 0; i < 200 && !clock.known; ++i) {
+  for (int i = 0; i < 6000 && !clock.known; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     clock = fleet_.ClockAt(id, common::SystemClock().MonotonicNs());
   }
@@ -415,7 +421,7 @@ TEST_F(DeliverTest, FloodingIsHeldBack) {
   while (committed < 400 && deliver_->Read(&ack)) committed = std::max(committed, ack.committed());
   EXPECT_EQ(committed, 400u);
   EXPECT_EQ(*store_.Cursor(Phase(), 0), 400u);
-  EXPECT_TRUE(fleet_.IsAttached(id_));
+  EXPECT_TRUE(IsAttached(id_));
 }
 
 TEST_F(ProtocolTest, AWorkerThatFloodsIsSentAwayWithWords) {

@@ -295,7 +295,9 @@ void Controller::StopRun(const std::string& run_id, bool now) {
 }
 
 void Controller::EndLoad(const std::string& run_id) {
-  coordinator_->EndLoad(run_id, "a person", [](const absl::Status&) {});
+  coordinator_->EndLoad(run_id, "a person", [this, run_id](const absl::Status& status) {
+    if (status.ok()) world_->LoadEndAnswered(run_id);
+  });
 }
 
 void Controller::OnHello(const std::shared_ptr<Connection>& c, const v1::Hello& hello) {

@@ -63,7 +63,9 @@ class Worker::Executor final : public worker::PhaseExecutor {
     if (busy_ && stop.phase().phase() == assignment_.phase().phase() &&
         stop.phase().attempt() == assignment_.phase().attempt()) {
       ends_after_ = stop.interval();
-      owner_->world_->LoadIsToEnd(assignment_.phase(), stop.interval());
+      const int64_t end = at_ + (stop.interval() + 1) * assignment_.interval_ns();
+      owner_->world_->LoadIsToEnd(assignment_.phase(), stop.interval(),
+                                  owner_->clock_->ToWorld(end));
     }
   }
   void StopNow(const std::string& run_id) override {

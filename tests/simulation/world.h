@@ -99,7 +99,10 @@ class World {
                bool load);
   void EndIo(int worker, const v1::PhaseId& phase);
   void Measured(int worker, const v1::PhaseId& phase, const v1::DeliveryItem& item);
-  void LoadIsToEnd(const v1::PhaseId& phase, uint32_t interval);
+  // `end_ns`: of that interval, in the world's time.
+  void LoadIsToEnd(const v1::PhaseId& phase, uint32_t interval, int64_t end_ns);
+  // A person was told that the load of the run's phase ends.
+  void LoadEndAnswered(const std::string& run_id);
   void GivenUp(const std::string& worker_id);
   void ExecutorFault(const std::string& run_id) { blamed_.insert(run_id); }
   void CheckStore();

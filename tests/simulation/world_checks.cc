@@ -14,6 +14,8 @@ constexpr int64_t kMs = 1000000;
 constexpr int64_t kSecond = 1000 * kMs;
 // How late a load may begin by its own clock: what a thread's wake-up may take here.
 constexpr int64_t kLate = 30 * kMs;
+// How far ahead a load's end may be chosen.
+constexpr int64_t kSoon = 20 * kSecond;
 
 std::string NameOf(const v1::PhaseId& phase) {
   return absl::StrCat(phase.run_id().substr(0, 4), "/", phase.phase(), ".", phase.attempt());
@@ -93,12 +95,25 @@ void World::EndIo(int worker, const v1::PhaseId& phase) {
   at_work_.erase(worker);
 }
 
-void World::LoadIsToEnd(const v1::PhaseId& phase, uint32_t interval) {
+void World::LoadIsToEnd(const v1::PhaseId& phase, uint32_t interval, int64_t end_ns) {
   const auto& run = database_.runs[phase.run_id()];
   const auto found = run.phases.find({phase.phase(), phase.attempt()});
   if (found == run.phases.end() || found->second.record.end_of_load != interval) {
     Violation(absl::StrCat("the load of ", NameOf(phase), " is to end after interval ", interval,
                            ", which is not what the store has"));
+  }
+  if (end_ns > now_ + kSoon) {
+    Violation(absl::StrCat("the load of ", NameOf(phase), " is to end after interval ", interval,
+                           ", ", (end_ns - now_) / kSecond, " s from now"));
+  }
+}
+
+void World::LoadEndAnswered(const std::string& run_id) {
+  const auto& phases = database_.runs[run_id].phases;
+  if (std::none_of(phases.begin(), phases.end(),
+                   [](const auto& phase) { return phase.second.record.end_of_load.has_value(); })) {
+    Violation(absl::StrCat("a person was told that a load of run ", run_id.substr(0, 4),
+                           " ends, and the store does not have it"));
   }
 }
 

@@ -15,10 +15,6 @@ constexpr int64_t kSecond = 1000000000;
 // A phase is arming for longer than this, or draining: worth a word in the heartbeat.
 constexpr int64_t kLongNs = kSecond;
 
-bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
-  return a.run_id() == b.run_id() && a.phase() == b.phase() && a.attempt() == b.attempt();
-}
-
 }  // namespace
 
 v1::WorkerStatus Protocol::Introduce() {
@@ -86,7 +82,6 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
       return ports_.executor->StopAt(message.stop_at());
     case v1::ControllerMessage::kStopNow:
       return StopNow(message.stop_now());
-    case v1::ControllerMessage::kRelease:
     case v1::ControllerMessage::kWelcome:
     case v1::ControllerMessage::kRefused:
     case v1::ControllerMessage::KIND_NOT_SET:

@@ -239,6 +239,7 @@ void Load::Start(int64_t go_ns) {
   common::MutexLock lock(&mutex_);
   if (state_ != State::kArmed) return;
   timeline_.Begin(go_ns, idle ? 0 : load_ns);
+  if (last_interval_) EndAfterLocked(*last_interval_);
   state_ = State::kStarted;
   changed_.NotifyAll();
 }
@@ -258,9 +259,14 @@ void Load::StopNow() {
 
 void Load::StopAtEndOf(uint32_t interval) {
   common::MutexLock lock(&mutex_);
-  if (state_ != State::kStarted) return;
-  stopped_early_ = true;
-  timeline_.EndAt(timeline_.BeginOf(interval + 1));
+  last_interval_ = interval;
+  if (state_ == State::kStarted) EndAfterLocked(interval);
+}
+
+void Load::EndAfterLocked(uint32_t interval) {
+  const int64_t end = timeline_.BeginOf(interval + 1);
+  if (end < timeline_.load_end_ns()) stopped_early_ = true;
+  timeline_.EndAt(end);
 }
 
 void Load::JoinThreads(bool complete) {

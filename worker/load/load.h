@@ -3,6 +3,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,9 +45,10 @@ class Load : public std::enable_shared_from_this<Load> {
   absl::Status Arm();
   // T, on this worker's monotonic clock.
   void Start(int64_t go_ns);
-  // Ends the load at once, or at the end of an interval. From any thread; before Start() the load
-  // never begins.
+  // Ends the load at once; before Start() it never begins. From any thread.
   void StopNow();
+  // Ends the load at the end of an interval, unless it ends before; also told before Start(). From
+  // any thread.
   void StopAtEndOf(uint32_t interval);
   // Until the load has ended and drained; samples go to `sink` meanwhile.
   v1::PhaseResult Wait(const Collector::Sink& sink);
@@ -71,6 +73,7 @@ class Load : public std::enable_shared_from_this<Load> {
   void ThreadMain(IoThread* thread);
   // Whether the phase's threads and buffers fit this host, before any of them is made.
   absl::Status CheckRoom() const;
+  void EndAfterLocked(uint32_t interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinThreads(bool complete);
   void LookAfterHolds(int64_t now_ns);
   void ReportStuck();
@@ -96,6 +99,7 @@ class Load : public std::enable_shared_from_this<Load> {
   size_t armed_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t ended_ ABSL_GUARDED_BY(mutex_) = 0;
   absl::Status arm_status_ ABSL_GUARDED_BY(mutex_);
+  std::optional<uint32_t> last_interval_ ABSL_GUARDED_BY(mutex_);  // that StopAtEndOf() said
   std::atomic<bool> stopped_early_{false};
 };
 

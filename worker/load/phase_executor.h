@@ -20,6 +20,10 @@ struct PhaseCallbacks {
                                                                           const std::string&) {};
 };
 
+inline bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
+  return a.run_id() == b.run_id() && a.phase() == b.phase() && a.attempt() == b.attempt();
+}
+
 // Who carries out one assignment at a time: threads and devices, or a stand-in for them.
 // Thread-safe.
 class PhaseExecutor {

@@ -17,10 +17,6 @@ namespace {
 
 constexpr int64_t kProgressNs = 200000000;
 
-bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {
-  return a.run_id() == b.run_id() && a.phase() == b.phase() && a.attempt() == b.attempt();
-}
-
 }  // namespace
 
 PhaseRunner::PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host,
