@@ -17,6 +17,9 @@ namespace lockstep::measure {
 inline constexpr int kMetrics = 3;
 inline constexpr int IndexOf(v1::Metric metric) { return static_cast<int>(metric) - 1; }
 
+// Whether it counts among the I/Os: a sync does not.
+inline constexpr bool IsIo(v1::OperationKind kind) { return kind != v1::OPERATION_KIND_FSYNC; }
+
 // Counters of one operation kind. The latencies are response times in an open loop, else service
 // times; nanoseconds.
 struct OperationCounts {

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::measure {
 namespace {
@@ -18,8 +19,6 @@ constexpr int64_t kSameNs = 2000000;
 constexpr size_t kMostGaps = 1000;
 
 double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
-
-bool IsIo(v1::OperationKind kind) { return kind != v1::OPERATION_KIND_FSYNC; }
 
 // Figures that no host has; empty when all are possible.
 std::string WrongNumber(const v1::IntervalSample& sample) {
@@ -251,13 +250,8 @@ absl::Status PhaseSeries::CheckResult(uint32_t worker, const v1::PhaseResult& re
   std::map<OperationKey, const OperationStats*> expected;
   for (const auto& [key, stats] : Of(worker).sums) expected[key] = &stats;
   for (const v1::WorkloadResult& workload : result.workloads()) {
-    const std::pair<v1::IntervalClass,
-                    const google::protobuf::RepeatedPtrField<v1::OperationCounters>*>
-        classes[] = {{v1::INTERVAL_CLASS_RAMP, &workload.ramp()},
-                     {v1::INTERVAL_CLASS_MEASURED, &workload.measured()},
-                     {v1::INTERVAL_CLASS_DRAIN, &workload.drain()}};
-    for (const auto& [interval_class, list] : classes) {
-      for (const v1::OperationCounters& counters : *list) {
+    for (const v1::IntervalClass interval_class : kIntervalClasses) {
+      for (const v1::OperationCounters& counters : CountersOf(workload, interval_class)) {
         const auto delta = OperationDelta::Decode(counters);
         if (!delta.ok()) return delta.status();
         const auto sum = expected.find({workload.workload(), interval_class, counters.kind()});

@@ -22,6 +22,11 @@ std::string ClassName(v1::IntervalClass interval_class);
 struct IoSums {
   uint64_t operations = 0;
   uint64_t bytes = 0;
+
+  void Add(const IoSums& other) {
+    operations += other.operations;
+    bytes += other.bytes;
+  }
 };
 
 // A class of intervals of one workload and operation kind.

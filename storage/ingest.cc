@@ -4,6 +4,7 @@
 #include "absl/strings/str_join.h"
 #include "common/histogram.h"
 #include "google/protobuf/util/json_util.h"
+#include "measure/result_stats.h"
 #include "storage/pg_store.h"
 #include "storage/sql_values.h"
 
@@ -175,12 +176,8 @@ class Rows {
     v1::PhaseResult rest = result;
     rest.clear_threads();
     for (v1::WorkloadResult& workload : *rest.mutable_workloads()) {
-      for (auto* list :
-           {workload.mutable_ramp(), workload.mutable_measured(), workload.mutable_drain()}) {
-        const v1::IntervalClass interval_class =
-            list == workload.mutable_ramp()       ? v1::INTERVAL_CLASS_RAMP
-            : list == workload.mutable_measured() ? v1::INTERVAL_CLASS_MEASURED
-                                                  : v1::INTERVAL_CLASS_DRAIN;
+      for (const v1::IntervalClass interval_class : measure::kIntervalClasses) {
+        measure::CountersList* list = measure::MutableCountersOf(&workload, interval_class);
         for (const v1::OperationCounters& c : *list) {
           for (const v1::Histogram& h : c.histograms()) {
             const auto literal = HistogramLiteral(h.buckets());

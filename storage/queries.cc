@@ -8,6 +8,7 @@
 #include "common/histogram.h"
 #include "common/limits.h"
 #include "google/protobuf/util/json_util.h"
+#include "measure/result_stats.h"
 #include "storage/pg_store.h"
 
 namespace lockstep::storage {
@@ -152,9 +153,8 @@ class Loader {
         if (w.workload() == rows->Int(i, 2)) workload = &w;
       }
       if (workload == nullptr) continue;
-      auto* list = rows->Int(i, 3) == v1::INTERVAL_CLASS_RAMP    ? workload->mutable_ramp()
-                   : rows->Int(i, 3) == v1::INTERVAL_CLASS_DRAIN ? workload->mutable_drain()
-                                                                 : workload->mutable_measured();
+      measure::CountersList* list =
+          measure::MutableCountersOf(workload, static_cast<v1::IntervalClass>(rows->Int(i, 3)));
       const auto kind = static_cast<v1::OperationKind>(rows->Int(i, 4));
       if (list->empty() || list->rbegin()->kind() != kind) {
         v1::OperationCounters* c = list->Add();

@@ -7,6 +7,7 @@
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/cross_check.h"
 #include "controller/plan/loads.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
@@ -43,16 +44,10 @@ void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::s
       if (SmallestBlock(workload) == LargestBlock(workload)) {
         blocks.insert(static_cast<double>(LargestBlock(workload)));
       }
-      for (const auto* list : {&result.ramp(), &result.measured(), &result.drain()}) {
-        for (const v1::OperationCounters& c : *list) {
-          if (c.kind() == v1::OPERATION_KIND_READ) {
-            input->engine_read_bytes += static_cast<double>(c.bytes());
-          }
-          if (c.kind() == v1::OPERATION_KIND_WRITE) {
-            input->engine_write_bytes += static_cast<double>(c.bytes());
-          }
-        }
-      }
+      input->engine_read_bytes +=
+          static_cast<double>(measure::CountsOf(result, v1::OPERATION_KIND_READ).bytes);
+      input->engine_write_bytes +=
+          static_cast<double>(measure::CountsOf(result, v1::OPERATION_KIND_WRITE).bytes);
     }
     if (sees) out->add_hosts(self->host);
   }

@@ -4,22 +4,10 @@
 #include <vector>
 
 #include "controller/analysis/analysis.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
-
-// Latencies of all I/Os that the worker measured, from its result.
-measure::OperationStats IosOfResult(const v1::PhaseResult& result) {
-  measure::OperationStats ios;
-  for (const v1::WorkloadResult& workload : result.workloads()) {
-    for (const v1::OperationCounters& counters : workload.measured()) {
-      if (counters.kind() == v1::OPERATION_KIND_FSYNC) continue;
-      const auto delta = measure::OperationDelta::Decode(counters);
-      if (delta.ok()) ios.Add(*delta);  // checked when it came in
-    }
-  }
-  return ios;
-}
 
 void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::HostReport* host) {
   const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
@@ -35,7 +23,11 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
     host->set_iops(static_cast<double>(sums.operations) / seconds);
     host->set_bytes_per_second(static_cast<double>(sums.bytes) / seconds);
   }
-  const measure::OperationStats ios = IosOfResult(worker.result);
+  measure::StatsOfKinds kinds;
+  for (const v1::WorkloadResult& result : worker.result.workloads()) {
+    measure::AddMeasured(result, &kinds);
+  }
+  const measure::OperationStats ios = measure::Ios(kinds);
   host->set_p50_ns(ios.Percentile(50));
   host->set_p99_ns(ios.Percentile(99));
   host->set_errors(static_cast<double>(ios.counts().errors));

@@ -74,9 +74,7 @@ Done DoneOf(const measure::PhaseData& phase) {
 measure::IoSums IosOf(const std::map<measure::WorkloadKind, measure::IoSums>& sums) {
   measure::IoSums ios;
   for (const auto& [key, sum] : sums) {
-    if (key.second == v1::OPERATION_KIND_FSYNC) continue;
-    ios.operations += sum.operations;
-    ios.bytes += sum.bytes;
+    if (measure::IsIo(key.second)) ios.Add(sum);
   }
   return ios;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controller/analysis/analysis.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
@@ -30,18 +31,6 @@ void AddThread(const PhaseView& view, uint32_t worker, const v1::ThreadResult& t
   thread->set_cpu_ratio(static_cast<double>(t.cpu_time_ns()) / alive);
 }
 
-double AllIos(const v1::PhaseResult& result) {
-  double operations = 0;
-  for (const v1::WorkloadResult& workload : result.workloads()) {
-    for (const auto* list : {&workload.ramp(), &workload.measured(), &workload.drain()}) {
-      for (const v1::OperationCounters& c : *list) {
-        if (c.kind() != v1::OPERATION_KIND_FSYNC) operations += static_cast<double>(c.operations());
-      }
-    }
-  }
-  return operations;
-}
-
 void AddThreads(const PhaseView& view, v1::PhaseReport* report) {
   double user = 0;
   double system = 0;
@@ -49,7 +38,9 @@ void AddThreads(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     user += static_cast<double>(worker.result.cpu_user_ns());
     system += static_cast<double>(worker.result.cpu_system_ns());
-    operations += AllIos(worker.result);
+    for (const v1::WorkloadResult& result : worker.result.workloads()) {
+      operations += static_cast<double>(measure::IosOf(result).operations);
+    }
     for (const v1::ThreadResult& thread : worker.result.threads()) {
       AddThread(view, worker.worker_index, thread, report->add_threads());
     }

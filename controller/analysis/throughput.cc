@@ -6,22 +6,17 @@
 
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/latency.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
 
-using Kinds = std::map<v1::OperationKind, measure::OperationStats>;
-
 // Of one workload, from the workers' results.
-Kinds MeasuredOf(const PhaseView& view, uint32_t workload) {
-  Kinds kinds;
+measure::StatsOfKinds MeasuredOf(const PhaseView& view, uint32_t workload) {
+  measure::StatsOfKinds kinds;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
-      if (result.workload() != workload) continue;
-      for (const v1::OperationCounters& counters : result.measured()) {
-        const auto delta = measure::OperationDelta::Decode(counters);
-        if (delta.ok()) kinds[counters.kind()].Add(*delta);  // checked when it came in
-      }
+      if (result.workload() == workload) measure::AddMeasured(result, &kinds);
     }
   }
   return kinds;
@@ -41,8 +36,7 @@ Rates RatesOf(const PhaseView& view) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     if (!worker.has_result) continue;
     for (const auto& [key, sums] : view.InWindow(worker.worker_index)) {
-      rates.sums[key].operations += sums.operations;
-      rates.sums[key].bytes += sums.bytes;
+      rates.sums[key].Add(sums);
     }
     if (window.intervals != 0) continue;
     for (const auto& [workload, end] : view.series().Of(worker.worker_index).last_io_seconds) {
@@ -75,15 +69,13 @@ void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
         *out->add_submission_latencies() =
             WithRate(ReportOfMetric(stats, v1::METRIC_SUBMISSION_LATENCY, name), sums, seconds);
       }
-      if (kind == v1::OPERATION_KIND_FSYNC) continue;  // no I/O
+      if (!measure::IsIo(kind)) continue;
       total.Add(stats);
-      total_sums.operations += sums.operations;
-      total_sums.bytes += sums.bytes;
+      total_sums.Add(sums);
     }
     *out->mutable_total() = WithRate(ReportOf(total, "total"), total_sums, seconds);
     everything.Add(total);
-    all.operations += total_sums.operations;
-    all.bytes += total_sums.bytes;
+    all.Add(total_sums);
   }
   *report->mutable_total() = WithRate(ReportOf(everything, "total"), all, view.window_seconds());
 }

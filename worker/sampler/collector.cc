@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/files.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::worker {
 namespace {
@@ -206,10 +207,7 @@ std::vector<v1::WorkloadResult> Collector::TakeResults() {
   for (const Source& source : sources_) results[source.workload].set_workload(source.workload);
   for (const auto& [interval_class, sums] : totals_) {
     for (const auto& [workload, stats] : sums) {
-      v1::WorkloadResult& result = results[workload];
-      ToProto(stats, interval_class == v1::INTERVAL_CLASS_RAMP    ? result.mutable_ramp()
-                     : interval_class == v1::INTERVAL_CLASS_DRAIN ? result.mutable_drain()
-                                                                  : result.mutable_measured());
+      ToProto(stats, measure::MutableCountersOf(&results[workload], interval_class));
     }
   }
   std::vector<v1::WorkloadResult> list;

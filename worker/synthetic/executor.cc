@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/mutex.h"
+#include "measure/result_stats.h"
 
 namespace lockstep::worker {
 namespace {
@@ -101,20 +102,33 @@ v1::IntervalSample SyntheticExecutor::Measure() {
       const LatencyModel::Second& second = model_->At(index);
       taken_[{workload.index(), static_cast<int>(kind)}].push_back(index);
       v1::OperationCounters* counters = out->add_operations();
+      *counters = second.counters;
       counters->set_kind(kind);
-      counters->set_operations(second.operations);
-      counters->set_bytes(second.operations *
+      counters->set_bytes(second.counters.operations() *
                           static_cast<uint64_t>(workload.workload().block_size_bytes()));
-      counters->set_latency_sum_ns(second.latency_sum_ns);
-      counters->set_latency_min_ns(second.latency_min_ns);
-      counters->set_latency_max_ns(second.latency_max_ns);
-      v1::Histogram* histogram = counters->add_histograms();
-      histogram->set_metric(v1::METRIC_SERVICE_TIME);
-      histogram->set_scheme(common::kHistogramScheme);
-      histogram->set_buckets(second.encoded);
     }
   }
   return sample;
+}
+
+void SyntheticExecutor::AddSums(const v1::WorkloadAssignment& workload, size_t ramp,
+                                v1::WorkloadResult* out) {
+  for (const v1::OperationKind kind : KindsOf(workload.workload())) {
+    measure::OperationStats in_ramp;
+    measure::OperationStats measured;
+    const std::vector<uint32_t>& taken = taken_[{workload.index(), static_cast<int>(kind)}];
+    for (size_t i = 0; i < taken.size(); ++i) {
+      (i < ramp ? in_ramp : measured).Add(model_->At(taken[i]).stats);
+    }
+    const auto add = [&](const measure::OperationStats& stats, measure::CountersList* list) {
+      if (stats.empty()) return;
+      *list->Add() = stats.Encode(kind);
+      list->rbegin()->set_bytes(stats.counts().operations *
+                                static_cast<uint64_t>(workload.workload().block_size_bytes()));
+    };
+    add(in_ramp, out->mutable_ramp());
+    add(measured, out->mutable_measured());
+  }
 }
 
 void SyntheticExecutor::Finish(uint64_t turn, bool early) {
@@ -139,35 +153,7 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
         v1::WorkloadResult* out = result.add_workloads();
         out->set_workload(workload.index());
         out->set_engine("synthetic");
-        for (const v1::OperationKind kind : KindsOf(workload.workload())) {
-          const std::vector<uint32_t>& taken = taken_[{workload.index(), static_cast<int>(kind)}];
-          for (const bool in_ramp : {true, false}) {
-            Sums sums;
-            for (size_t i = in_ramp ? 0 : ramp;
-                 i < (in_ramp ? std::min(ramp, taken.size()) : taken.size()); ++i) {
-              const LatencyModel::Second& second = model_->At(taken[i]);
-              sums.histogram.Merge(second.histogram);
-              sums.operations += second.operations;
-              sums.bytes +=
-                  second.operations * static_cast<uint64_t>(workload.workload().block_size_bytes());
-              sums.latency_sum_ns += second.latency_sum_ns;
-              sums.latency_min_ns = std::min(sums.latency_min_ns, second.latency_min_ns);
-              sums.latency_max_ns = std::max(sums.latency_max_ns, second.latency_max_ns);
-            }
-            if (sums.operations == 0) continue;
-            v1::OperationCounters* counters = in_ramp ? out->add_ramp() : out->add_measured();
-            counters->set_kind(kind);
-            counters->set_operations(sums.operations);
-            counters->set_bytes(sums.bytes);
-            counters->set_latency_sum_ns(sums.latency_sum_ns);
-            counters->set_latency_min_ns(sums.latency_min_ns);
-            counters->set_latency_max_ns(sums.latency_max_ns);
-            v1::Histogram* histogram = counters->add_histograms();
-            histogram->set_metric(v1::METRIC_SERVICE_TIME);
-            histogram->set_scheme(common::kHistogramScheme);
-            histogram->set_buckets(sums.histogram.Encode());
-          }
-        }
+        AddSums(workload, ramp, out);
       }
     }
   }
@@ -176,7 +162,8 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
 
 void SyntheticExecutor::StopAt(const v1::StopAt& stop) {
   common::MutexLock lock(&mutex_);
-  if (busy_) stop_at_ = (stop.interval() + 1) * assignment_.interval_ns();
+  if (!busy_ || !SamePhase(stop.phase(), assignment_.phase())) return;
+  stop_at_ = (stop.interval() + 1) * assignment_.interval_ns();
 }
 
 void SyntheticExecutor::StopNow(const std::string& run_id) {

@@ -33,14 +33,12 @@ class SyntheticExecutor final : public PhaseExecutor {
   void StopNow(const std::string& run_id) override;
 
  private:
-  struct Sums {
-    common::Histogram histogram;
-    uint64_t operations = 0, bytes = 0, latency_sum_ns = 0, latency_min_ns = ~uint64_t{0},
-             latency_max_ns = 0;
-  };
   void Schedule(uint64_t turn);
   void OnInterval(uint64_t turn);
   void Finish(uint64_t turn, bool early);
+  // What a workload came to, whose first `ramp` intervals are its ramp.
+  void AddSums(const v1::WorkloadAssignment& workload, size_t ramp, v1::WorkloadResult* out)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   v1::IntervalSample Measure() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   int64_t LoadEndLocked() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 

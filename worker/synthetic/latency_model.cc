@@ -19,22 +19,25 @@ LatencyModel::LatencyModel(uint64_t iops, uint64_t seed) : iops_(iops) {
   std::lognormal_distribution<double> tail(std::log(4e6), 0.9);
   std::uniform_real_distribution<double> which;
   for (size_t i = 0; i < kSeconds; ++i) {
-    Second second;
-    second.operations =
+    const auto operations =
         static_cast<uint64_t>(static_cast<double>(iops) * (0.97 + 0.06 * which(random)));
-    second.latency_min_ns = ~uint64_t{0};
-    for (uint64_t k = 0; k < second.operations; ++k) {
+    common::Histogram histogram;
+    measure::OperationCounts counts;
+    for (uint64_t k = 0; k < operations; ++k) {
       const double path = which(random);
       const auto ns = static_cast<uint64_t>(path < 0.72    ? fast(random)
                                             : path < 0.985 ? slow(random)
                                                            : tail(random));
-      second.histogram.Record(ns);
-      second.latency_sum_ns += ns;
-      second.latency_min_ns = std::min(second.latency_min_ns, ns);
-      second.latency_max_ns = std::max(second.latency_max_ns, ns);
+      histogram.Record(ns);
+      counts.Add({1, 0, 0, 0, ns, ns, ns});
     }
-    if (second.operations == 0) second.latency_min_ns = 0;
-    second.encoded = second.histogram.Encode();
+    measure::OperationDelta delta;
+    delta.counts = counts;
+    delta.histograms[measure::IndexOf(v1::METRIC_SERVICE_TIME)] =
+        *common::DecodeBuckets(histogram.Encode());
+    Second second;
+    second.stats.Add(delta);
+    second.counters = second.stats.Encode(v1::OPERATION_KIND_READ);
     seconds_.push_back(std::move(second));
   }
 }

@@ -1,10 +1,9 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "common/histogram.h"
+#include "measure/operation_stats.h"
 
 namespace lockstep::worker {
 
@@ -14,11 +13,10 @@ namespace lockstep::worker {
 // one after the other, and its result is the sum of those that it took. Immutable; thread-safe.
 class LatencyModel {
  public:
+  // Kind and bytes are the workload's to say.
   struct Second {
-    uint64_t operations = 0;
-    uint64_t latency_sum_ns = 0, latency_min_ns = 0, latency_max_ns = 0;
-    common::Histogram histogram;
-    std::string encoded;
+    v1::OperationCounters counters;
+    measure::OperationStats stats;
   };
   LatencyModel(uint64_t iops, uint64_t seed);
   const Second& At(size_t index) const { return seconds_[index % seconds_.size()]; }
