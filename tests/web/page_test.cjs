@@ -47,6 +47,22 @@ async function main() {
     for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "Start skew", "done"])
       assert.ok(text.includes(part), `the report shows ${part}`);
     await page.waitForSelector(".chart canvas");
+    // Where a point stands for several intervals, the seconds are still those of the phase.
+    const seconds = async () => {
+      const label = await page.locator(".chart").first().getAttribute("aria-label");
+      return Number(/0 to ([0-9.]+) s/.exec(label)[1]);
+    };
+    const plain = await seconds();
+    assert.ok(plain >= 1, `the chart reaches ${plain} s`);
+    await page.route("**/report", async (route) => {
+      const answer = await route.fetch();
+      const report = await answer.json();
+      for (const phase of report.phases) phase.intervalsPerPoint = 3;
+      await route.fulfill({ response: answer, json: report });
+    });
+    await page.reload();
+    await page.waitForSelector(".chart canvas");
+    assert.strictEqual(await seconds(), 3 * plain);
     await page.screenshot({ path: path.join(directory, "report.png"), fullPage: true });
     assert.deepStrictEqual(errors, []);
     console.log("page: ok");

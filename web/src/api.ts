@@ -2,7 +2,14 @@
 // (web/BUILD). 64-bit whole numbers are texts there.
 
 export type { FleetInterval, HistoryReply, StatusReply, WatchEvent } from "./proto/controller";
-export type { EventReport, OperationReport, PhaseReport, Report, RunSummary } from "./proto/result";
+export type {
+  EventReport,
+  OperationReport,
+  PhaseReport,
+  Report,
+  RunSummary,
+  VerificationReport,
+} from "./proto/report";
 
 export async function get<T>(path: string): Promise<T> {
   const answer = await fetch(path);

@@ -16,7 +16,7 @@ export class HostChart {
   private readonly lines = new Map<string, [number, number][]>();
 
   constructor(
-    parent: HTMLElement,
+    private readonly parent: HTMLElement,
     private readonly title: string,
     private readonly show: (value: number) => string,
     private readonly log = false,
@@ -34,6 +34,10 @@ export class HostChart {
   }
 
   draw(): void {
+    const ends = [...this.lines.values()].map((line) => line[line.length - 1][0]);
+    const until = Math.max(0, ...ends).toFixed(1);
+    this.parent.setAttribute("role", "img");
+    this.parent.setAttribute("aria-label", `${this.title}, 0 to ${until} s`);
     const muted = getComputedStyle(document.body).getPropertyValue("--muted");
     this.chart.setOption(
       {

@@ -37,6 +37,14 @@ export function element(
   return made;
 }
 
+export function state(run: { state: string; degraded?: boolean }): HTMLElement {
+  return element(
+    "span",
+    { class: `state-${run.state}` },
+    run.state + (run.degraded ? " (degraded)" : ""),
+  );
+}
+
 export interface Column {
   title: string;
   numeric?: boolean;

@@ -1,29 +1,13 @@
 // The page: the list of runs, one run live, one run's report. The part after # in the address says
 // which.
 
-import {
-  get,
-  type EventReport,
-  type HistoryReply,
-  type OperationReport,
-  type PhaseReport,
-  type Report,
-  type StatusReply,
-  type WatchEvent,
-} from "./api";
+import { get, type HistoryReply, type Report, type StatusReply, type WatchEvent } from "./api";
 import { HostChart } from "./charts";
-import { count, element, latency, table, throughput } from "./format";
+import { count, element, latency, state, table, throughput } from "./format";
+import { eventLine, phaseSection } from "./report";
 
 const main = document.getElementById("main") as HTMLElement;
 let live: EventSource | undefined;
-
-function state(run: { state: string; degraded?: boolean }): HTMLElement {
-  return element(
-    "span",
-    { class: `state-${run.state}` },
-    run.state + (run.degraded ? " (degraded)" : ""),
-  );
-}
 
 async function showRuns(): Promise<void> {
   const { runs } = await get<HistoryReply>("/api/runs?limit=100");
@@ -62,148 +46,6 @@ async function showRuns(): Promise<void> {
   main.append(list);
 }
 
-function percentile(operation: OperationReport, percent: number): string {
-  const found = operation.percentiles.find((p) => p.percent === percent);
-  return found ? latency(found.latencyNs) : "";
-}
-
-function operations(phase: PhaseReport): HTMLElement {
-  const rows = phase.workloads.flatMap((workload) =>
-    workload.operations.map((o) => [
-      workload.name,
-      o.kind,
-      count(o.iops),
-      throughput(o.bytesPerSecond),
-      latency(o.latencyAvgNs),
-      percentile(o, 50),
-      percentile(o, 99),
-      percentile(o, 99.9),
-      latency(o.latencyMaxNs),
-      count(o.errors),
-    ]),
-  );
-  return table(
-    [
-      { title: "workload" },
-      { title: "operation" },
-      ...["IOPS", "throughput", "avg", "p50", "p99", "p99.9", "max", "errors"].map((title) => ({
-        title,
-        numeric: true,
-      })),
-    ],
-    rows,
-  );
-}
-
-function hosts(phase: PhaseReport): HTMLElement {
-  return table(
-    [
-      { title: "host" },
-      ...["IOPS", "throughput", "p50", "p99"].map((title) => ({ title, numeric: true })),
-    ],
-    phase.hosts.map((h) => [
-      h.host + (h.lost ? " (lost)" : ""),
-      count(h.iops),
-      throughput(h.bytesPerSecond),
-      latency(h.p50Ns),
-      latency(h.p99Ns),
-    ]),
-  );
-}
-
-function showPhase(phase: PhaseReport): void {
-  main.append(
-    element(
-      "h2",
-      {},
-      `${phase.name} `,
-      element("span", { class: "muted" }, `${phase.kind}, ${phase.durationSeconds.toFixed(1)} s, `),
-      state(phase),
-    ),
-  );
-  for (const remark of phase.remarks) main.append(element("div", { class: "remark" }, remark));
-  if (phase.workloads.length === 0) {
-    main.append(
-      element(
-        "p",
-        {},
-        `${count(phase.filesMade)} files made, ${count(phase.filesReused)} kept, ` +
-          `${count(phase.filesRemoved)} removed`,
-      ),
-    );
-    return;
-  }
-  for (const workload of phase.workloads) {
-    main.append(
-      element("p", { class: "muted" }, `${workload.name}: ${workload.summary}; ${workload.engine}`),
-    );
-    if (workload.limitedBy)
-      main.append(
-        element("p", {}, `Limited by: ${workload.limitedBy} (${workload.limitedBecause})`),
-      );
-    if (workload.verification) {
-      const v = workload.verification;
-      main.append(
-        element(
-          "p",
-          { class: v.mismatches > 0 ? "error" : "state-done" },
-          `${count(v.checked)} blocks verified, ` +
-            (v.mismatches > 0 ? `mismatches: ${v.byVerdict}` : "all as written"),
-        ),
-      );
-    }
-  }
-  main.append(operations(phase));
-  const box = element("div", { class: "chart" });
-  main.append(box);
-  const chart = new HostChart(box, "IOPS per host", count);
-  for (const host of phase.hosts)
-    host.iopsByInterval.forEach((iops, i) =>
-      chart.add(host.host, (i + 1) * phase.intervalSeconds, iops),
-    );
-  chart.draw();
-  main.append(hosts(phase));
-  const fairness = phase.fairness
-    .map((f) => `${f.of}: Jain ${f.jain.toFixed(4)}, max/min ${f.maxOverMin.toFixed(2)}`)
-    .join("; ");
-  main.append(
-    element(
-      "p",
-      {},
-      `Fairness of ${fairness}. ` +
-        `Start skew ${latency(phase.startSkewNs)} ± ${latency(phase.startSkewBoundNs)}.`,
-    ),
-  );
-  for (const device of phase.devices) {
-    if (device.crossCheck)
-      main.append(
-        element(
-          "p",
-          {},
-          `${device.name}: ${device.crossCheck.verdict.toLowerCase().replace("_", " ")}: ` +
-            device.crossCheck.reason,
-        ),
-      );
-  }
-  for (const e of phase.expectations) {
-    main.append(
-      element(
-        "p",
-        { class: e.held ? "state-done" : "error" },
-        `${e.held ? "held" : "NOT held"}: ${e.text} (found ${e.found})`,
-      ),
-    );
-  }
-}
-
-function eventLine(event: EventReport): HTMLElement {
-  return element(
-    "p",
-    { class: event.severity === "error" ? "error" : "muted" },
-    `${event.at} ${event.host} ${event.message}`,
-  );
-}
-
 async function showReport(id: string): Promise<void> {
   const report = await get<Report>(`/api/runs/${id}/report`);
   const run = report.run;
@@ -218,7 +60,7 @@ async function showReport(id: string): Promise<void> {
   );
   if (report.description) main.append(element("p", {}, report.description));
   if (run.outcome) main.append(element("p", { class: "error" }, run.outcome));
-  report.phases.forEach(showPhase);
+  for (const phase of report.phases) main.append(...phaseSection(phase));
   if (report.events.length > 0)
     main.append(element("h2", {}, "Events"), ...report.events.map(eventLine));
 }
