@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "proto/controller.pb.h"
+#include "proto/job.pb.h"
+#include "proto/report.pb.h"
 #include "proto/result.pb.h"
 #include "proto/worker.pb.h"
 

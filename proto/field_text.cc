@@ -43,19 +43,6 @@ absl::StatusOr<double> ParseNumber(Unit kind, const std::string& text) {
   }
 }
 
-std::string Show(Unit kind, double value) {
-  switch (kind) {
-    case UNIT_BYTES:
-      return common::FormatSize(value);
-    case UNIT_DURATION_NS:
-      return common::FormatDuration(value);
-    case UNIT_RATIO:
-      return absl::StrFormat("%.4g%%", value * 100);
-    default:
-      return absl::StrFormat("%.15g", value);
-  }
-}
-
 absl::Status SetEnum(const FieldDescriptor& field, const std::string& text, Message* message) {
   std::vector<std::string> names;
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {
@@ -73,12 +60,12 @@ absl::Status SetEnum(const FieldDescriptor& field, const std::string& text, Mess
 // What is wrong with a number for this field, after "'TEXT' "; empty when nothing is.
 std::string WrongNumber(const FieldDescriptor& field, double value) {
   const auto& options = field.options();
-  const Unit kind = options.GetExtension(unit);
   if (options.HasExtension(min) && value < options.GetExtension(min)) {
-    return absl::StrCat("is too small; the least is ", Show(kind, options.GetExtension(min)));
+    return absl::StrCat("is too small; the least is ",
+                        NumberText(field, options.GetExtension(min)));
   }
   if (options.HasExtension(max) && value > options.GetExtension(max)) {
-    return absl::StrCat("is too large; the most is ", Show(kind, options.GetExtension(max)));
+    return absl::StrCat("is too large; the most is ", NumberText(field, options.GetExtension(max)));
   }
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return "";
   if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return "is negative";
@@ -133,6 +120,19 @@ std::string EnumText(const EnumValueDescriptor& value) {
     prefix += absl::ascii_toupper(type[i]);
   }
   return absl::AsciiStrToLower(absl::StripPrefix(value.name(), prefix + "_"));
+}
+
+std::string NumberText(const FieldDescriptor& field, double value) {
+  switch (field.options().GetExtension(unit)) {
+    case UNIT_BYTES:
+      return common::FormatSize(value);
+    case UNIT_DURATION_NS:
+      return common::FormatDuration(value);
+    case UNIT_RATIO:
+      return absl::StrFormat("%.10g%%", value * 100);
+    default:
+      return absl::StrFormat("%.15g", value);
+  }
 }
 
 absl::Status SetFromText(const FieldDescriptor& field, const std::string& text, Message* message) {

@@ -13,6 +13,9 @@ namespace lockstep::v1 {
 // SHARING_SLICED of the enum Sharing is `sliced`.
 std::string EnumText(const google::protobuf::EnumValueDescriptor& value);
 
+// A number of the field with its unit: 8 MiB, 10s, 25%, 7.
+std::string NumberText(const google::protobuf::FieldDescriptor& field, double value);
+
 // Sets a field that is no message from its text, or adds an item where it is a list: numbers with
 // their unit, as proto/units.proto says, enums by name, `true` and `false`. INVALID_ARGUMENT says
 // what is wrong with the text: "'9MiB' is too large; the most is 8 MiB".

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
-#include "common/units.h"
+#include "proto/field_text.h"
 #include "proto/units.pb.h"
 
 namespace lockstep::v1 {
@@ -29,19 +29,6 @@ uint32_t LengthLimit(const FieldDescriptor& field) {
 uint32_t CountLimit(const FieldDescriptor& field) {
   return field.options().HasExtension(max_count) ? field.options().GetExtension(max_count)
                                                  : kCountLimit;
-}
-
-std::string Show(const FieldDescriptor& field, double value) {
-  switch (field.options().GetExtension(unit)) {
-    case UNIT_BYTES:
-      return common::FormatSize(value);
-    case UNIT_DURATION_NS:
-      return common::FormatDuration(value);
-    case UNIT_RATIO:
-      return absl::StrCat(100 * value, "%");
-    default:
-      return absl::StrCat(value);
-  }
 }
 
 class Checker {
@@ -107,8 +94,8 @@ class Checker {
     const Unit kind = options.GetExtension(unit);
     const bool is_amount = kind != UNIT_UNSPECIFIED;
     if (options.HasExtension(min) && value < options.GetExtension(min)) {
-      return Add(path, absl::StrCat(Show(field, value), " is too small; the least is ",
-                                    Show(field, options.GetExtension(min))));
+      return Add(path, absl::StrCat(NumberText(field, value), " is too small; the least is ",
+                                    NumberText(field, options.GetExtension(min))));
     }
     if (is_amount && value < 0) return Add(path, "is negative");
     const double most = options.HasExtension(max)  ? options.GetExtension(max)
@@ -116,7 +103,8 @@ class Checker {
                         : kind == UNIT_BYTES       ? kMostBytes
                                                    : INFINITY;
     if (value > most) {
-      Add(path, absl::StrCat(Show(field, value), " is too large; the most is ", Show(field, most)));
+      Add(path, absl::StrCat(NumberText(field, value), " is too large; the most is ",
+                             NumberText(field, most)));
     }
   }
 

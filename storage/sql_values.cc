@@ -1,7 +1,7 @@
 #include "storage/sql_values.h"
 
 #include "google/protobuf/util/json_util.h"
-#include "proto/result.pb.h"
+#include "proto/report.pb.h"
 
 namespace lockstep::storage {
 

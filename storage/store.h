@@ -10,6 +10,8 @@
 #include "measure/rollups.h"
 #include "measure/run_data.h"
 #include "proto/controller.pb.h"
+#include "proto/job.pb.h"
+#include "proto/report.pb.h"
 #include "proto/result.pb.h"
 #include "proto/worker.pb.h"
 

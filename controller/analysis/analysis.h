@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "controller/analysis/phase_view.h"
-#include "proto/result.pb.h"
+#include "proto/report.pb.h"
 
 namespace lockstep::controller {
 

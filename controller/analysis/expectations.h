@@ -1,7 +1,7 @@
 #pragma once
 
 #include "proto/job.pb.h"
-#include "proto/result.pb.h"
+#include "proto/report.pb.h"
 
 namespace lockstep::controller {
 

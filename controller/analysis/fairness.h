@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/result.pb.h"
+#include "proto/report.pb.h"
 
 namespace lockstep::controller {
 

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "measure/operation_stats.h"
+#include "proto/report.pb.h"
 #include "proto/result.pb.h"
 
 namespace lockstep::controller {

@@ -7,7 +7,7 @@
 #include "measure/phase_series.h"
 #include "measure/run_data.h"
 #include "proto/job.pb.h"
-#include "proto/result.pb.h"
+#include "proto/report.pb.h"
 
 namespace lockstep::controller {
 

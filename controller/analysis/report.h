@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "measure/run_data.h"
+#include "proto/report.pb.h"
 #include "proto/result.pb.h"
 
 namespace lockstep::controller {

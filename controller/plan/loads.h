@@ -15,7 +15,7 @@ bool IsLoad(const v1::PhaseSpec& phase);
 // verify one that reads and checks everything. Empty for other kinds. Defaults are filled in.
 v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
-// Fills in what a workload leaves out, as proto/job.proto says. `index` is its place in the phase.
+// Fills in what a workload leaves out, as proto/load.proto says. `index` is its place in the phase.
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 
 // The largest and the smallest I/O.

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "proto/result.pb.h"
+#include "proto/report.pb.h"
 
 namespace lockstep::controller {
 

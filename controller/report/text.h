@@ -3,7 +3,7 @@
 #include <cstddef>
 #include <string>
 
-#include "proto/result.pb.h"
+#include "proto/report.pb.h"
 
 namespace lockstep::controller {
 

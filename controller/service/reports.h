@@ -3,7 +3,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/result.pb.h"
+#include "proto/report.pb.h"
 #include "storage/store.h"
 
 namespace lockstep::controller {

@@ -73,9 +73,6 @@ const char* KindOf(mode_t mode) {
 }  // namespace
 
 // -------------------------------------------------------------------------------------------------
-// the holds
-
-// -------------------------------------------------------------------------------------------------
 // the allow-list
 
 absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,

@@ -42,7 +42,7 @@ class Distribution {
 };
 
 // Scattered popular blocks lie where `seed` puts them. `size` > 0; parameters lie in the ranges of
-// proto/job.proto.
+// proto/load.proto.
 std::unique_ptr<Distribution> MakeDistribution(const Places& places, uint64_t size, uint64_t seed);
 
 }  // namespace lockstep::worker
