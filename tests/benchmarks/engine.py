@@ -26,6 +26,7 @@ from machine import MIB, Machine, read_through, run, write_random  # noqa: E402
 RAW = os.path.join(ROOT, "bazel-bin/tests/raw")
 BATCHES = [(32, 1), (8, 1), (32, 16), (16, 8), (1, 1)]
 NOISE = 0.97
+SIZE = 256 * MIB
 
 
 class Case:
@@ -358,88 +359,69 @@ def bench_case(fleet, case, options, verdicts):
     print(f"{line}  {to_raw:4.2f}  {'; '.join(found)}", flush=True)
 
 
-def make_cases(machine, full):
+def make_targets(machine):
+    """Files and devices of 256 MiB by name, filled, in the page cache where they are files."""
     work = machine.directory("/tmp")
     memory = machine.directory("/dev/shm")
-    size = 256 * MIB
-    ext4 = os.path.join(work, "test_file.0")
-    write_random(ext4, size)
     image = os.path.join(memory, "xfs")
     with open(image, "wb") as out:
-        out.truncate(512 * MIB)
+        out.truncate(2 * SIZE)
     xfs_device = machine.loop(image, False)
     run("mkfs.xfs", "-q", xfs_device)
-    xfs = os.path.join(machine.mount(xfs_device, "/tmp"), "file")
-    write_random(xfs, size)
-    tmpfs = os.path.join(memory, "file")
-    write_random(tmpfs, size)
-    backing = os.path.join(memory, "loop")
-    write_random(backing, size)
-    loop = machine.loop(backing, True)
-    zram = machine.zram(size)
-    write_random(zram, size, "r+b")
-    for path in (ext4, xfs, tmpfs):
-        read_through(path)
+    paths = {
+        "ext4": os.path.join(work, "test_file.0"),
+        "xfs": os.path.join(machine.mount(xfs_device, "/tmp"), "file"),
+        "tmpfs": os.path.join(memory, "file"),
+        "backing": os.path.join(memory, "loop"),
+    }
+    for path in paths.values():
+        write_random(path, SIZE)
+    for name in ("ext4", "xfs", "tmpfs"):
+        read_through(paths[name])
+    paths["loop"] = machine.loop(paths["backing"], True)
+    paths["zram"] = machine.zram(SIZE)
+    write_random(paths["zram"], SIZE, "r+b")
+    allowed = [work, memory, paths["loop"], paths["zram"], os.path.dirname(paths["xfs"])]
+    return paths, allowed
 
-    def case(name, path, kind, direct, write, **more):
-        return Case(name, path, kind, size, direct, write, **more)
+
+def make_cases(paths, full):
+    ext4, xfs, tmpfs, loop = (paths[name] for name in ("ext4", "xfs", "tmpfs", "loop"))
+    zero, plain = ("/dev/zero", "/dev/zero", "zero", True), ("ext4 cached", ext4, "file", False)
+    direct = ("ext4 direct", ext4, "file", True)
+
+    def case(target, write, **more):
+        name, path, kind, is_direct = target
+        return Case(name, path, kind, SIZE, is_direct, write, **more)
 
     cases = [
-        case("nop", "none", "nop", True, False, limit_ns=150, user=False),
-        case("/dev/zero", "/dev/zero", "zero", True, False, least=1.15, least_raw=0.87),
-        case("/dev/null", "/dev/zero", "zero", True, True, least=1.15, least_raw=0.87),
-        case("ext4 cached", ext4, "file", False, False, least=1.05),
-        case("xfs cached", xfs, "file", False, False, least=1.05),
+        case(("nop", "none", "nop", True), False, limit_ns=150, user=False),
+        case(zero, False, least=1.15, least_raw=0.87),
+        case(("/dev/null", *zero[1:]), True, least=1.15, least_raw=0.87),
+        case(plain, False, least=1.05),
+        case(("xfs cached", xfs, "file", False), False, least=1.05),
     ]
-    for name, path, kind, direct in (
-        ("zram", zram, "device", True),
+    for target in (
+        ("zram", paths["zram"], "device", True),
         ("loop on tmpfs", loop, "device", True),
         ("tmpfs", tmpfs, "file", False),
-        ("ext4 direct", ext4, "file", True),
+        direct,
     ):
-        for write in (False, True):
-            cases.append(case(name, path, kind, direct, write, least=1.0, cpu=True))
+        cases += [case(target, write, least=1.0, cpu=True) for write in (False, True)]
+    sync = {"engine": "sync", "depth": 1}
     cases += [
-        case("/dev/zero", "/dev/zero", "zero", True, False, engine="sync", depth=1, least=1.1),
-        case("ext4 cached", ext4, "file", False, False, engine="sync", depth=1, least=1.1),
-        case(
-            "ext4 cached",
-            ext4,
-            "file",
-            False,
-            False,
-            engine="sync",
-            depth=1,
-            least=1.0,
-            peer="sysbench sync",
-        ),
-        case(
-            "ext4 cached",
-            ext4,
-            "file",
-            False,
-            True,
-            engine="sync",
-            depth=1,
-            least=1.0,
-            peer="sysbench sync",
-        ),
-        case("/dev/zero", "/dev/zero", "zero", True, False, engine="libaio", least=1.0),
-        case("ext4 direct", ext4, "file", True, False, engine="libaio", least=1.0),
-        case("ext4 cached", ext4, "file", False, False, least=1.3, peer="sysbench async"),
+        case(zero, False, **sync, least=1.1),
+        case(plain, False, **sync, least=1.1),
+        case(plain, False, **sync, least=1.0, peer="sysbench sync"),
+        case(plain, True, **sync, least=1.0, peer="sysbench sync"),
+        case(zero, False, engine="libaio", least=1.0),
+        case(direct, False, engine="libaio", least=1.0),
+        case(plain, False, least=1.3, peer="sysbench async"),
     ]
-    if full:
-        for depth, threads in ((1, 1), (32, 1), (128, 2)):
-            for name, path, kind, direct in (
-                ("/dev/zero", "/dev/zero", "zero", True),
-                ("ext4 cached", ext4, "file", False),
-                ("loop on tmpfs", loop, "device", True),
-                ("ext4 direct", ext4, "file", True),
-            ):
-                cases.append(
-                    case(name, path, kind, direct, False, depth=depth, threads=threads, user=False)
-                )
-    return cases, [work, memory, loop, zram, os.path.dirname(xfs)], [ext4, xfs, tmpfs]
+    for depth, threads in ((1, 1), (32, 1), (128, 2)) if full else ():
+        for target in (zero, plain, ("loop on tmpfs", loop, "device", True), direct):
+            cases.append(case(target, False, depth=depth, threads=threads, user=False))
+    return cases
 
 
 def main():
@@ -462,9 +444,10 @@ def main():
         + verdicts.add("≤ 5 ns:", f"{recording['closed']:.1f}", recording["closed"] <= 5)
     )
     with Machine() as machine:
-        cases, allowed, expendable = make_cases(machine, options.full)
-        cases = [case for case in cases if options.only in str(case)]
-        flags = [word for path in expendable for word in ("--allow-expendable", path)]
+        paths, allowed = make_targets(machine)
+        cases = [case for case in make_cases(paths, options.full) if options.only in str(case)]
+        filled = [paths[name] for name in ("ext4", "xfs", "tmpfs")]
+        flags = [word for path in filled for word in ("--allow-expendable", path)]
         with Fleet(1, allow=allowed, worker_flags=flags) as fleet:
             print(
                 f"4 KiB random, {options.rounds} alternated rounds of {options.seconds} s; "

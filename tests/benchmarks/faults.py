@@ -18,6 +18,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 sys.path.insert(0, HERE)
+import verdict  # noqa: E402
 from fleet import BIN, Fleet, files_job, program, stop, wait_for  # noqa: E402
 from hosts import Hosts, pick  # noqa: E402
 
@@ -73,20 +74,7 @@ class Campaign:
         self.hosts.close()
 
     def start_worker(self, i):
-        words = self.hosts.words(
-            i,
-            f"{BIN}/lockstep-worker",
-            "--insecure-plaintext",
-            "--controller",
-            self.fleet.address,
-            "--name",
-            f"node{i}",
-            "--allow",
-            self.fleet.data,
-            "--state-dir",
-            os.path.join(self.fleet.directory, f"worker-{i}"),
-        )
-        self.fleet.workers[i] = self.fleet.spawn(f"node{i}", words)
+        self.hosts.start_worker(self.fleet, i, self.fleet.address, self.fleet.data)
 
     def worker_pid(self, i):
         """Of lockstep-worker itself, underneath what put it into its namespaces."""
@@ -262,66 +250,57 @@ class Campaign:
         try:
             report = json.loads(answer[0])
         except ValueError:
-            return self.problems.append(f"{what}: no report: {answer[1][-300:]}")
-        run_id, state, degraded = (
-            report["run"]["runId"],
-            report["run"]["state"],
-            report["run"]["degraded"],
-        )
-        here = f"run_id = '{run_id}'"
-        self.done += state == "done"
-        self.aborted += state == "aborted"
-        self.degraded += bool(degraded)
-        lost = int(self.sql(f"SELECT count(*) FROM lost_workers WHERE {here}")[0][0])
-        if state not in ("done", "aborted"):
-            self.problems.append(f"{what}: {state}: {report['run']['outcome']}")
+            self.problems.append(f"{what}: no report: {answer[1][-300:]}")
+            return
+        run, here = report["run"], f"run_id = '{report['run']['runId']}'"
+        self.done += run["state"] == "done"
+        self.aborted += run["state"] == "aborted"
+        self.degraded += bool(run["degraded"])
+        lost = int(self.count("lost_workers", here))
+        found = [
+            *self.against_policy(policy, report, lost),
+            *self.not_stored_once(here),
+            *self.sums_that_differ(here),
+        ]
+        if run["state"] == "done":
+            found += self.not_as_stored(report, here)
+        self.problems += [f"{what}: {problem}" for problem in found]
+
+    def count(self, rows, where):
+        return self.sql(f"SELECT count(*) FROM {rows} WHERE {where}")[0][0]
+
+    def against_policy(self, policy, report, lost):
+        state, outcome = report["run"]["state"], report["run"]["outcome"]
+        too_few = 3 - lost < max(1, self.least)
+        # A worker that was lost after its last result takes nothing away.
+        missing = any(phase["workersLost"] for phase in report["phases"])
         # What may end a run: its policy, a spool that is full, and a phase that was begun for the
         # fourth time in vain.
-        outcome = report["run"]["outcome"]
-        by_policy = {
+        may_end = {
             "abort": lost > 0,
-            "continue": 3 - lost < max(1, self.least),
-            "retry": "did not return" in outcome and 3 - lost < max(1, self.least),
+            "continue": too_few,
+            "retry": "did not return" in outcome and too_few,
         }[policy]
-        if (
-            state == "aborted"
-            and not by_policy
-            and not (self.full and "spool" in outcome)
-            and "(attempt 4 of 4)" not in outcome
-        ):
-            self.problems.append(f"{what}: aborted without a reason in its policy: {outcome}")
-        # A worker that was lost after its last result takes nothing away.
-        if (
-            state == "done"
-            and policy == "abort"
-            and any(phase["workersLost"] for phase in report["phases"])
-        ):
-            self.problems.append(f"{what}: done under abort, though results are missing")
-        if (
-            state == "done"
-            and policy == "continue"
-            and 3 - lost < max(1, self.least)
-            and any(phase["workersLost"] for phase in report["phases"])
-        ):
-            self.problems.append(
-                f"{what}: done with {3 - lost} hosts, {self.least} were to be left"
-            )
+        may_end = may_end or (self.full and "spool" in outcome) or "(attempt 4 of 4)" in outcome
+        if state not in ("done", "aborted"):
+            yield f"{state}: {outcome}"
+        if state == "aborted" and not may_end:
+            yield f"aborted without a reason in its policy: {outcome}"
+        if state == "done" and policy == "abort" and missing:
+            yield "done under abort, though results are missing"
+        if state == "done" and policy == "continue" and too_few and missing:
+            yield f"done with {3 - lost} hosts, {self.least} were to be left"
         if lost and not self.hurt:
-            self.problems.append(f"{what}: a worker was lost that nothing was done to")
-        if degraded and policy == "abort" and state == "done":
-            self.problems.append(f"{what}: degraded and done under abort")
-        # Stored once.
-        twice = int(
-            self.sql(
-                f"SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE {here} GROUP BY "
-                "phase, attempt, worker_index, workload, interval, kind HAVING "
-                "count(*) > 1) x"
-            )[0][0]
-        )
+            yield "a worker was lost that nothing was done to"
+        if report["run"]["degraded"] and policy == "abort" and state == "done":
+            yield "degraded and done under abort"
+
+    def not_stored_once(self, here):
+        """Samples that are there twice, and those that a worker says it sent and are not there."""
+        one = f"SELECT 1 FROM interval_counters WHERE {here} GROUP BY phase, attempt, worker_index"
+        twice = int(self.count(f"({one}, workload, interval, kind HAVING count(*) > 1) x", "true"))
         if twice:
-            self.problems.append(f"{what}: {twice} samples are stored twice")
-        # Nothing missing: of every worker that delivered its result, all the intervals that it says
-        # it sent, and their sum.
+            yield f"{twice} samples are stored twice"
         rows = self.sql(
             "SELECT r.worker_index, r.phase, r.attempt, (r.result ->> 'intervals')::int, "
             "(SELECT count(DISTINCT interval) FROM interval_counters c WHERE "
@@ -332,11 +311,21 @@ class Campaign:
         for worker, phase, attempt, said, stored in rows:
             self.intervals += int(stored)
             if said != stored:
-                self.problems.append(
-                    f"{what}: worker {worker} sent {said} intervals of phase "
-                    f"{phase}.{attempt}, {stored} are stored"
+                yield (
+                    f"worker {worker} sent {said} intervals of phase {phase}.{attempt}, "
+                    f"{stored} are stored"
                 )
-        # The workers' own sums, which they make apart from their intervals.
+        gaps = int(
+            self.count(
+                f"({one} HAVING max(interval) + 1 <> count(DISTINCT interval)) x",
+                "true",
+            )
+        )
+        if gaps:
+            yield f"{gaps} workers' intervals have gaps"
+
+    def sums_that_differ(self, here):
+        """The workers' own sums, which they make apart from their intervals."""
         apart = int(
             self.sql(
                 "SELECT count(*) FROM (SELECT phase, attempt, worker_index, workload, kind, "
@@ -345,42 +334,25 @@ class Campaign:
                 "LEFT JOIN (SELECT phase, attempt, worker_index, workload, kind, "
                 "interval_class, sum(operations) AS operations, sum(bytes) AS bytes "
                 f"FROM interval_counters WHERE {here} GROUP BY 1, 2, 3, 4, 5, 6) i "
-                "USING (phase, attempt, worker_index, workload, kind, interval_class) WHERE "
-                "i.operations IS DISTINCT FROM r.operations OR i.bytes IS DISTINCT "
-                "FROM r.bytes"
+                "USING (phase, attempt, worker_index, workload, kind, interval_class) "
+                "WHERE i.operations IS DISTINCT FROM r.operations "
+                "OR i.bytes IS DISTINCT FROM r.bytes"
             )[0][0]
         )
         if apart:
-            self.problems.append(
-                f"{what}: {apart} sums of workers are not those of their intervals"
-            )
-        gaps = int(
-            self.sql(
-                f"SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE {here} GROUP BY "
-                "phase, attempt, worker_index HAVING max(interval) + 1 <> "
-                "count(DISTINCT interval)) x"
-            )[0][0]
-        )
-        if gaps:
-            self.problems.append(f"{what}: {gaps} workers' intervals have gaps")
-        # What is reported is what is stored.
-        if state == "done":
-            mix = [p for p in report["phases"] if p["name"] == "mix"][0]
-            total = self.sql(
-                "SELECT coalesce(sum(r.operations), 0) FROM phase_results r JOIN "
-                "phase_overview p USING (run_id, phase, attempt) "
-                f"WHERE r.{here} AND p.name = 'mix' AND r.interval_class = 2 AND r.metric = 1"
-            )[0][0]
-            if float(total) != mix["total"]["operations"]:
-                self.problems.append(
-                    f"{what}: the report says {mix['total']['operations']} operations, the "
-                    f"store {total}"
-                )
-            if not degraded and mix["workersLost"]:
-                self.problems.append(
-                    f"{what}: {mix['workersLost']} results are missing and it is not called "
-                    "degraded"
-                )
+            yield f"{apart} sums of workers are not those of their intervals"
+
+    def not_as_stored(self, report, here):
+        mix = next(phase for phase in report["phases"] if phase["name"] == "mix")
+        total = self.sql(
+            "SELECT coalesce(sum(r.operations), 0) FROM phase_results r JOIN "
+            "phase_overview p USING (run_id, phase, attempt) "
+            f"WHERE r.{here} AND p.name = 'mix' AND r.interval_class = 2 AND r.metric = 1"
+        )[0][0]
+        if float(total) != mix["total"]["operations"]:
+            yield f"the report says {mix['total']['operations']} operations, the store {total}"
+        if mix["workersLost"] and not report["run"]["degraded"]:
+            yield f"{mix['workersLost']} results are missing and it is not called degraded"
 
 
 def main():
@@ -422,11 +394,7 @@ def main():
         )
         for finding in campaign.findings:
             print(finding)
-    for words, met in targets:
-        print(f"{'met    ' if met else 'NOT MET'}  {words}")
-    met = sum(1 for _, ok in targets if ok)
-    print(f"bench faults: {met} of {len(targets)} targets met")
-    return 0 if met == len(targets) else 1
+    return verdict.say("faults", targets)
 
 
 if __name__ == "__main__":

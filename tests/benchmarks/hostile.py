@@ -14,6 +14,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
+import verdict  # noqa: E402
 from fleet import ROOT, Fleet, files_job  # noqa: E402
 
 ATTACKER = os.path.join(ROOT, "bazel-bin/tests/attacker")
@@ -163,11 +164,7 @@ class Bench:
             ("the controller stays under 256 MiB", memory < 256),
             ("no worker is lost", lost == 0),
         ]
-        for words, met in targets:
-            print(f"{'met    ' if met else 'NOT MET'}  {words}")
-        met = sum(1 for _, ok in targets if ok)
-        print(f"bench hostile: {met} of {len(targets)} targets met")
-        return 0 if met == len(targets) else 1
+        return verdict.say("hostile", targets)
 
 
 if __name__ == "__main__":

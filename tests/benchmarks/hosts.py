@@ -7,7 +7,7 @@ import os
 import random
 import subprocess
 
-from fleet import ROOT
+from fleet import BIN, ROOT
 from machine import Machine, run
 
 
@@ -39,19 +39,8 @@ class Hosts(Machine):
             name = f"{self.tag}n{i}"
             run("ip", "netns", "add", name)
             self.callback(subprocess.run, ["ip", "netns", "del", name], check=False)
-            run(
-                "ip",
-                "link",
-                "add",
-                f"{self.tag}v{i}",
-                "type",
-                "veth",
-                "peer",
-                "name",
-                "eth0",
-                "netns",
-                name,
-            )
+            pair = ["type", "veth", "peer", "name", "eth0", "netns", name]
+            run("ip", "link", "add", f"{self.tag}v{i}", *pair)
             run("ip", "link", "set", f"{self.tag}v{i}", "master", self.bridge, "up")
             run("ip", "-n", name, "addr", "add", f"{self.address(i)}/24", "dev", "eth0")
             run("ip", "-n", name, "link", "set", "eth0", "up")
@@ -77,6 +66,26 @@ class Hosts(Machine):
             "--kill-child",
             *command,
         ]
+
+    def start_worker(self, fleet, host, controller, allow):
+        """A worker of the fleet on a host: node0, node1, …"""
+        name = f"node{host}"
+        fleet.workers[host] = fleet.spawn(
+            name,
+            self.words(
+                host,
+                f"{BIN}/lockstep-worker",
+                "--insecure-plaintext",
+                "--controller",
+                controller,
+                "--name",
+                name,
+                "--allow",
+                allow,
+                "--state-dir",
+                os.path.join(fleet.directory, f"worker-{host}"),
+            ),
+        )
 
     def cut(self, host):
         """Nothing passes in or out any more."""

@@ -15,6 +15,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 sys.path.insert(0, HERE)
+import verdict  # noqa: E402
 from fleet import BIN, Fleet  # noqa: E402
 from scale import JOB, memory_mib  # noqa: E402
 
@@ -149,11 +150,7 @@ def main():
     parser.add_argument("--hours", type=int, default=8)
     parser.add_argument("--starts", type=int, default=7, help="runs started in peace, and beside")
     targets = measure(parser.parse_args())
-    for name, met in targets:
-        print(f"{'met   ' if met else 'MISSED'}  {name}")
-    met = sum(met for _, met in targets)
-    print(f"bench report: {met} of {len(targets)} targets met")
-    return 0 if met == len(targets) else 1
+    return verdict.say("report", targets)
 
 
 if __name__ == "__main__":

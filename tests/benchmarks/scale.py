@@ -15,6 +15,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 sys.path.insert(0, HERE)
+import verdict  # noqa: E402
 from fleet import BIN, Fleet, wait_for  # noqa: E402
 
 TICK = os.sysconf("SC_CLK_TCK")
@@ -201,11 +202,7 @@ def main():
                 break
             largest = count
         print(f"the largest fleet that holds here: {largest}")
-    for words, met in targets:
-        print(f"{'met    ' if met else 'NOT MET'}  {words}")
-    met = sum(1 for _, ok in targets if ok)
-    print(f"bench scale: {met} of {len(targets)} targets met")
-    return 0 if met == len(targets) else 1
+    return verdict.say("scale", targets)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 sys.path.insert(0, HERE)
+import verdict  # noqa: E402
 from fleet import BIN, ROOT, Fleet, stop, wait_for  # noqa: E402
 from hosts import Hosts, Link  # noqa: E402
 
@@ -80,44 +81,45 @@ class Series:
         )
 
 
+def first_ios(lockstep, hosts):
+    """Of the last run, by run phase: each host's first I/O on the kernel's own clock, ns."""
+    rows = lockstep(
+        "sql",
+        "--csv",
+        "-c",
+        "SELECT p.name, w.host, r.result ->> 'firstIoNs' FROM worker_results r "
+        "JOIN phase_overview p USING (run_id, phase, attempt) "
+        "JOIN run_workers w USING (run_id, worker_index) "
+        "WHERE run_id = last_run() AND p.kind = 'run'",
+    )
+    first = {}
+    for line in rows.stdout.splitlines()[1:]:
+        phase, host, at = line.split(",")
+        first.setdefault(phase, []).append(int(at) - hosts.offsets[int(host[4:])] * 10**9)
+    return first
+
+
 def lockstep_series(name, count, starts, up=None, down=None, on_disk=False):
     """`up` and `down`: delays of every second host's link, seconds; None for no forwarder."""
     series = Series(name)
     with Hosts(count) as hosts, Fleet(0, controller_flags=["--insecure-plaintext"]) as fleet:
         stop(fleet.controller)
         fleet.start_controller(listen=f"{hosts.gateway}:0")
-        port = fleet.address.rsplit(":", 1)[1]
         data = hosts.directory("/var/tmp")
         for i in range(count):
-            address = f"{hosts.gateway}:{port}"
+            address = fleet.address
             if up is not None and i % 2 == 1:
                 link = Link(hosts.gateway, address, up, down)
                 hosts.callback(link.close)
                 address = link.address
-            fleet.workers[i] = fleet.spawn(
-                f"node{i}",
-                hosts.words(
-                    i,
-                    f"{BIN}/lockstep-worker",
-                    "--insecure-plaintext",
-                    "--controller",
-                    address,
-                    "--name",
-                    f"node{i}",
-                    "--allow",
-                    data,
-                    "--state-dir",
-                    os.path.join(fleet.directory, f"worker-{i}"),
-                ),
-            )
-        environment = {**fleet.environment(), "LOCKSTEP_CONTROLLER": f"{hosts.gateway}:{port}"}
+            hosts.start_worker(fleet, i, address, data)
 
         def lockstep(*words, **more):
             return subprocess.run(
                 [f"{BIN}/lockstep", "--insecure-plaintext", *words],
                 capture_output=True,
                 text=True,
-                env=environment,
+                env=fleet.environment(),
                 check=False,
                 **more,
             )
@@ -126,31 +128,12 @@ def lockstep_series(name, count, starts, up=None, down=None, on_disk=False):
             "the workers", lambda: lockstep("status").stdout.count(f"{count} workers attached"), 60
         )
         time.sleep(5)  # some exchanges: what a worker that has just come does not have
-        done = lockstep(
-            "run",
-            "-",
-            "--format",
-            "json",
-            input=job(count, data if on_disk else None, starts),
-            timeout=1200,
-        )
+        spec = job(count, data if on_disk else None, starts)
+        done = lockstep("run", "-", "--format", "json", input=spec, timeout=1200)
         if done.returncode != 0:
             raise SystemExit(f"{name}: exit {done.returncode}\n{done.stderr[-2000:]}")
-        report = json.loads(done.stdout)
-        rows = lockstep(
-            "sql",
-            "--csv",
-            "-c",
-            "SELECT p.name, w.host, r.result ->> 'firstIoNs' FROM worker_results r JOIN "
-            "phase_overview p USING (run_id, phase, attempt) JOIN run_workers w "
-            "USING (run_id, worker_index) WHERE run_id = last_run() AND p.kind = "
-            "'run'",
-        )
-        first = {}
-        for line in rows.stdout.splitlines()[1:]:
-            phase, host, at = line.split(",")
-            first.setdefault(phase, []).append(int(at) - hosts.offsets[int(host[4:])] * 10**9)
-        for phase in report["phases"]:
+        first = first_ios(lockstep, hosts)
+        for phase in json.loads(done.stdout)["phases"]:
             if phase["kind"] != "run":
                 continue
             starts_at = first[phase["name"]]
@@ -234,6 +217,59 @@ def drift(ppm, looks=80):
     return [tuple(float(word) for word in line.split()[1:]) for line in done.stdout.splitlines()]
 
 
+def links(count, starts):
+    """The rows of so many hosts; returns their targets."""
+    targets = []
+    base = baseline(count, starts)
+    for name, up, down in (
+        (f"{count} hosts, links without delay", None, None),
+        (f"{count} hosts, every second +2 ms each way", 0.002, 0.002),
+        (f"{count} hosts, every second +1 ms up, +6 ms down", 0.001, 0.006),
+    ):
+        series = lockstep_series(name, count, starts, up, down)
+        print(series.row(), flush=True)
+        # The machine's own noise comes and goes: the baseline is taken before and after.
+        base.true += baseline(count, starts).true
+        held = series.held >= 0.99 * len(series.true)
+        targets.append((f"{name}: truth within reported ± bound >= 99 %", held))
+        p90, p99 = percentile(series.true, 90), percentile(series.true, 99)
+        if up == down:
+            targets.append((f"{name}: true skew p90 <= 200 us", p90 <= 200000))
+        if up is None:
+            plain, plain_p99 = name, p99
+    print(base.row(), flush=True)
+    least = percentile(base.true, 99) + 50000
+    targets.append((f"{plain}: p99 <= baseline's p99 + 50 us", plain_p99 <= least))
+    return targets
+
+
+def rates():
+    """The rows of clocks with injected rates; returns their targets."""
+    targets = []
+    print(
+        f"{'a clock of an injected rate':<44} {'looks':>6} {'drift':>9} {'± ppm':>9} "
+        f"{'error p50':>9} {'max us':>9} {'± us':>21} {'truth inside':>12}"
+    )
+    for ppm in RATES:
+        looks = drift(ppm)
+        name = f"a clock at {ppm:+} ppm"
+        rate, rate_bound = looks[-1][:2]
+        inside = sum(abs(error) <= bound for _, _, error, bound in looks)
+        errors = [abs(error) / 1000 for _, _, error, _ in looks]
+        print(
+            f"{f'{ppm:+} ppm':<44} {len(looks):>6} {rate:9.1f} {rate_bound:9.1f} "
+            f"{percentile(errors, 50):9.0f} {max(errors):9.0f} "
+            f"{percentile([b for *_, b in looks], 50) / 1000:21.0f} {inside:>6} / "
+            f"{len(looks)}",
+            flush=True,
+        )
+        targets += [
+            (f"{name}: truth within offset ± bound >= 99 %", inside >= 0.99 * len(looks)),
+            (f"{name}: rate within drift ± bound", abs(rate - ppm) <= rate_bound),
+        ]
+    return targets
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--starts", type=int, default=100)
@@ -252,82 +288,19 @@ def main():
     )
     targets = []
     for count in flags.hosts:
-        base = baseline(count, flags.starts)
-        for name, up, down in (
-            (f"{count} hosts, links without delay", None, None),
-            (f"{count} hosts, every second +2 ms each way", 0.002, 0.002),
-            (f"{count} hosts, every second +1 ms up, +6 ms down", 0.001, 0.006),
-        ):
-            series = lockstep_series(name, count, flags.starts, up, down)
-            print(series.row(), flush=True)
-            # The machine's own noise comes and goes: the baseline is taken before and after.
-            base.true += baseline(count, flags.starts).true
-            targets.append(
-                (
-                    f"{name}: truth within reported ± bound >= 99 %",
-                    series.held >= 0.99 * len(series.true),
-                )
-            )
-            if up == down:
-                targets.append(
-                    (f"{name}: true skew p90 <= 200 us", percentile(series.true, 90) <= 200000)
-                )
-            if up is None:
-                plain = series
-        print(base.row(), flush=True)
-        targets.append(
-            (
-                f"{count} hosts, links without delay: p99 <= baseline's p99 + 50 us",
-                percentile(plain.true, 99) <= percentile(base.true, 99) + 50000,
-            )
-        )
-    print(
-        lockstep_series(
-            f"{min(flags.hosts)} hosts, files on the disk",
-            min(flags.hosts),
-            flags.starts,
-            on_disk=True,
-        ).row(),
-        flush=True,
+        targets += links(count, flags.starts)
+    on_disk = lockstep_series(
+        f"{min(flags.hosts)} hosts, files on the disk", min(flags.hosts), flags.starts, on_disk=True
     )
+    print(on_disk.row(), flush=True)
     try:
         peer = fio_series(min(flags.hosts), flags.fio_starts)
         if peer.true:
             print(peer.row() + "   (its log's clock has 1 ms)")
     except (subprocess.SubprocessError, OSError) as error:
         print(f"fio --client: not measured ({error})")
-    print(
-        f"{'a clock of an injected rate':<44} {'looks':>6} {'drift':>9} {'± ppm':>9} "
-        f"{'error p50':>9} {'max us':>9} {'± us':>21} {'truth inside':>12}"
-    )
-    for ppm in RATES:
-        looks = drift(ppm)
-        inside = sum(abs(error) <= bound for _, _, error, bound in looks)
-        errors = [abs(error) / 1000 for _, _, error, _ in looks]
-        print(
-            f"{f'{ppm:+} ppm':<44} {len(looks):>6} {looks[-1][0]:9.1f} {looks[-1][1]:9.1f} "
-            f"{percentile(errors, 50):9.0f} {max(errors):9.0f} "
-            f"{percentile([b for *_, b in looks], 50) / 1000:21.0f} {inside:>6} / "
-            f"{len(looks)}",
-            flush=True,
-        )
-        targets.append(
-            (
-                f"a clock at {ppm:+} ppm: truth within offset ± bound >= 99 %",
-                inside >= 0.99 * len(looks),
-            )
-        )
-        targets.append(
-            (
-                f"a clock at {ppm:+} ppm: rate within drift ± bound",
-                abs(looks[-1][0] - ppm) <= looks[-1][1],
-            )
-        )
-    for words, met in targets:
-        print(f"{'met    ' if met else 'NOT MET'}  {words}")
-    met = sum(1 for _, ok in targets if ok)
-    print(f"bench skew: {met} of {len(targets)} targets met")
-    return 0 if met == len(targets) else 1
+    targets += rates()
+    return verdict.say("skew", targets)
 
 
 if __name__ == "__main__":

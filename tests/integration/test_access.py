@@ -82,94 +82,90 @@ class Principals(unittest.TestCase):
         self.assertIn("GET /api/runs/ID/report", names)
         return names
 
+    def served(self):
+        """By RPC: what each principal gets."""
+        cells = {}
+        words = {
+            "UNAVAILABLE": "no connection",
+            "DEADLINE_EXCEEDED": "?",
+            "PERMISSION_DENIED": "refused",
+            "UNAUTHENTICATED": "refused",
+            "UNIMPLEMENTED": "?",
+        }
+        for principal in PRINCIPALS:
+            for line in self.attack("surface", principal).splitlines():
+                method, status = line.split()
+                cells.setdefault(method, {})[principal] = words.get(status, "served")
+        return cells
+
+    def status_of(self, route):
+        path = route.split(" ")[1].replace("ID", "last")
+        try:
+            url = self.fleet.url.rstrip("/") + path
+            with urllib.request.urlopen(url, timeout=20) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code
+
     def test_the_table_of_access_is_true(self):
         """Calls every RPC as everybody; docs/security.md must say the same. LOCKSTEP_WRITE=1 writes
         it there.
         """
-        cells = {}
-        for principal in PRINCIPALS:
-            for line in self.attack("surface", principal).splitlines():
-                method, status = line.split()
-                word = {
-                    "UNAVAILABLE": "no connection",
-                    "DEADLINE_EXCEEDED": "?",
-                    "PERMISSION_DENIED": "refused",
-                    "UNAUTHENTICATED": "refused",
-                    "UNIMPLEMENTED": "?",
-                }.get(status, "served")
-                cells.setdefault(method, []).append(word)
+        cells = self.served()
         self.assertEqual(len(cells), 13)  # all of both services
-        rows = [f"| `{method}` | " + " | ".join(words) + " |" for method, words in cells.items()]
+        rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
             # The page has no certificates: it is for this machine, or behind a proxy; it only
             # reads.
-            path = route.split(" ")[1].replace("ID", "last")
-            try:
-                with urllib.request.urlopen(
-                    self.fleet.url.rstrip("/") + path, timeout=20
-                ) as answer:
-                    status = answer.status
-            except urllib.error.HTTPError as error:
-                status = error.code
-                error.close()
-            self.assertIn(status, (200, 404, 503), route)
+            self.assertIn(self.status_of(route), (200, 404, 503), route)
             rows.append(f"| `{route}` | " + " | ".join(["served"] * len(PRINCIPALS)) + " |")
-        table = "\n".join(
-            [
-                BEGIN,
-                "",
-                "| call | " + " | ".join(PRINCIPALS) + " |",
-                "| --- |" + " --- |" * len(PRINCIPALS),
-                *rows,
-                "",
-                END,
-            ]
-        )
+        head = ["| call | " + " | ".join(PRINCIPALS) + " |"]
+        head += ["| --- |" + " --- |" * len(PRINCIPALS)]
+        table = "\n".join([BEGIN, "", *head, *rows, "", END])
         with open(SECURITY, encoding="utf-8") as text:
             document = text.read()
         before, rest = document.split(BEGIN)
-        after = rest.split(END)[1]
+        now, after = rest.split(END)
         if os.environ.get("LOCKSTEP_WRITE"):
             with open(SECURITY, "w", encoding="utf-8") as out:
                 out.write(before + table + after)
             return
         self.assertEqual(
-            BEGIN + rest.split(END)[0] + END,
+            BEGIN + now + END,
             table,
             "docs/security.md is not current: LOCKSTEP_WRITE=1 tools/test access",
         )
         # What nobody but these may do, whatever the table says.
-        order = {principal: i for i, principal in enumerate(PRINCIPALS)}
         for method in ("Submit", "Plan", "Stop"):
-            self.assertEqual(cells[method][order["viewer"]], "refused", method)
-            self.assertEqual(cells[method][order["worker"]], "refused", method)
+            self.assertEqual(cells[method]["viewer"], "refused", method)
+            self.assertEqual(cells[method]["worker"], "refused", method)
         for method in ("Control", "Deliver"):
             self.assertEqual(
-                [cells[method][order[p]] for p in ("viewer", "submitter", "worker")],
+                [cells[method][who] for who in ("viewer", "submitter", "worker")],
                 ["refused", "refused", "served"],
                 method,
             )
-        self.assertEqual(
-            {
-                cells[m][order[p]]
-                for m in cells
-                for p in ("no certificate", "foreign CA", "expired")
-            },
-            {"no connection"},
-        )
+        strangers = ("no certificate", "foreign CA", "expired")
+        self.assertEqual({cells[m][who] for m in cells for who in strangers}, {"no connection"})
+
+    def ids_of_node2(self):
+        """Its worker id and its host id."""
+        directory = os.path.join(self.fleet.directory, "worker-node2")
+        found = {}
+        for name in ("worker-id", "host-id"):
+            path = os.path.join(directory, name)
+            if os.path.exists(path):
+                with open(path, encoding="ascii") as text:
+                    found[name] = text.read().strip()
+        return found["worker-id"], found.get("host-id", found["worker-id"])
+
+    def impostor(self, worker_id, host_id, *words):
+        ids = ["--worker-id", worker_id, "--host-id", host_id]
+        return self.attack("impostor", "worker", *ids, "--name", "node2", *words)
 
     def test_a_worker_with_another_ones_certificate_takes_nobodys_place(self):
-        with open(
-            os.path.join(self.fleet.directory, "worker-node2", "worker-id"), encoding="ascii"
-        ) as text:
-            victim = text.read().strip()
-        host = victim
-        for name in os.listdir(os.path.join(self.fleet.directory, "worker-node2")):
-            if name == "host-id":
-                with open(
-                    os.path.join(self.fleet.directory, "worker-node2", name), encoding="ascii"
-                ) as text:
-                    host = text.read().strip()
+        victim, host = self.ids_of_node2()
         job = files_job(self.fleet.data, duration="8s")
         done = []
         thread = threading.Thread(
@@ -178,40 +174,16 @@ class Principals(unittest.TestCase):
             )
         )
         thread.start()
+        phases = "SELECT run_id FROM lockstep.phases WHERE name = 'mix' AND state = 'running'"
 
         def running():
-            found = self.lockstep(
-                "viewer",
-                "sql",
-                "--csv",
-                "-c",
-                "SELECT run_id FROM lockstep.phases WHERE name = 'mix' AND state = 'running'",
-            ).out.splitlines()
-            return found[1:]
+            return self.lockstep("viewer", "sql", "--csv", "-c", phases).out.splitlines()[1:]
 
         try:
             run = wait_for("the load", running)[0]
-            said = self.attack(
-                "impostor",
-                "worker",
-                "--worker-id",
-                victim,
-                "--host-id",
-                host,
-                "--name",
-                "node2",
-                "--run",
-                run,
-            )
-            by_name = self.attack(
-                "impostor",
-                "worker",
-                "--worker-id",
-                "11111111-1111-4111-8111-111111111111",
-                "--host-id",
-                "22222222-2222-4222-8222-222222222222",
-                "--name",
-                "node2",
+            said = self.impostor(victim, host, "--run", run)
+            by_name = self.impostor(
+                "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
             )
         finally:
             thread.join()

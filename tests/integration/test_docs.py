@@ -2,8 +2,8 @@
 
 Every block between fences has a language, and a test. What would set up a machine (the programs
 with certificates and other hosts' names, systemd, tools/*) is looked at only: whether its options
-and tools exist. The queries are run by
-test_cli.py, the tables for those who come from fio and sysbench by test_coming_from.py.
+and tools exist. The queries are run by test_cli.py, the tables for those who come from fio and
+sysbench by test_coming_from.py.
 """
 
 import glob
@@ -18,7 +18,8 @@ import unittest
 
 from fleet import BIN, ROOT, Fleet, FleetTest, needs_root, stop, wait_for
 
-# Which test runs the blocks of this language in this document; `text` is nothing to run.
+# Which classes here, or which file, runs the blocks of this language in this document; `text` is
+# nothing to run.
 RUN_BY = {
     ("README.md", "sh"): "Readme, Flags",
     ("README.md", "yaml"): "Readme",
@@ -28,7 +29,7 @@ RUN_BY = {
     ("docs/engine.md", "yaml"): "Jobs",
     ("docs/operations.md", "sh"): "Certificates, Flags",
     ("docs/operations.md", "ini"): "Flags",
-    ("docs/sql.md", "sql"): "test_cli",
+    ("docs/sql.md", "sql"): "test_cli.py",
 }
 DOCUMENTS = ["README.md", *sorted(glob.glob("docs/*.md", root_dir=ROOT))]
 
@@ -62,6 +63,11 @@ class Blocks(unittest.TestCase):
             for language in fences[::2]:
                 with self.subTest(document=document, language=language):
                     self.assertTrue(language == "text" or (document, language) in RUN_BY)
+        for (document, language), names in RUN_BY.items():
+            self.assertTrue(blocks(document, language), f"{document} has no block of {language}")
+            for name in names.split(", "):
+                here = os.path.join(ROOT, "tests/integration", name)
+                self.assertTrue(name in globals() or os.path.exists(here), name)
 
 
 class Readme(unittest.TestCase):
@@ -229,10 +235,7 @@ class Contributing(unittest.TestCase):
                 if words[0].startswith("tools/"):  # a test of everything is none of these
                     self.assertTrue(os.access(f"{ROOT}/{words[0]}", os.X_OK))
                     continue
-                with tempfile.TemporaryDirectory() as here:
-                    if words[:2] == ["python3", "tests/integration/run.py"]:
-                        words[2:2] = ["--results", here + "/results.json"]
-                    done = self.run_line(*words)
+                done = self.run_line(*words)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 said = done.stdout + done.stderr
                 if "--test_filter" in line:

@@ -6,6 +6,7 @@ import glob
 import json
 import os
 import signal
+import socket
 import time
 import unittest
 
@@ -132,8 +133,14 @@ phases:
             running = fleet.start_lockstep(
                 "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="5s")
             )
-            for pause in (0.4, 0.9, 2.1, 3.0):
-                time.sleep(pause)
+            for rows in (
+                "runs WHERE run_id = last_run()",
+                "phases WHERE run_id = last_run() AND name = 'prepare'",
+                "phases WHERE run_id = last_run() AND name = 'mix'",
+                "interval_counters WHERE run_id = last_run() AND interval = 1",
+                "interval_counters WHERE run_id = last_run() AND interval = 3",
+            ):
+                wait_for(rows, lambda rows=rows: fleet.sql(f"SELECT 1 FROM {rows} LIMIT 1"))
                 fleet.controller.send_signal(signal.SIGKILL)
                 fleet.controller.wait()
                 fleet.start_controller(listen=fleet.address)
@@ -153,51 +160,23 @@ phases:
             self.assertIn("the controller was shut down", out + err)
             self.assertEqual(fleet.controller.wait(60), 0)
 
+    def start_second(self, fleet, name, listen, store, flags=()):
+        """Another controller of the fleet's store."""
+        words = [f"{BIN}/lockstep-controller", "--listen", listen, "--store", store]
+        words += ["--state-dir", f"{fleet.directory}/state-{name}", "--lease", "4", *flags]
+        return fleet.spawn(name, words)
+
     def test_a_standby_takes_over_when_the_active_one_dies(self):
         with Fleet(0, controller_flags=["--lease", "4"]) as fleet:
             store = f"host={fleet.state}/postgres/run port=5432 user=lockstep dbname=lockstep"
             # The first controller runs the embedded server; the second uses it as an external one,
-            # and waits.
+            # and waits. Nobody else listens at its address.
+            with socket.create_server(("127.0.0.83", 0)) as free:
+                second = f"127.0.0.83:{free.getsockname()[1]}"
             ready = os.path.join(fleet.directory, "ready2")
-            standby = fleet.spawn(
-                "standby",
-                [
-                    f"{BIN}/lockstep-controller",
-                    "--listen",
-                    "127.0.0.1:0",
-                    "--store",
-                    store,
-                    "--state-dir",
-                    fleet.directory + "/state2",
-                    "--lease",
-                    "4",
-                    "--ready-file",
-                    ready,
-                ],
-            )
+            self.start_second(fleet, "standby", second, store, ["--ready-file", ready])
             wait_for("the standby", lambda: "standby: " in fleet.log("standby"))
             self.assertFalse(os.path.exists(ready))
-            # Its port is known once it is active: the workers are told both by starting them with a
-            # list.
-            port = 20000 + os.getpid() % 20000
-            stop(standby)
-            second = f"127.0.0.1:{port}"
-            standby = fleet.spawn(
-                "standby",
-                [
-                    f"{BIN}/lockstep-controller",
-                    "--listen",
-                    second,
-                    "--store",
-                    store,
-                    "--state-dir",
-                    fleet.directory + "/state2",
-                    "--lease",
-                    "4",
-                    "--ready-file",
-                    ready,
-                ],
-            )
             for name in ("node1", "node2"):
                 fleet.start_worker(name, flags=["--controller", second])
             fleet.wait_attached(2)
@@ -216,18 +195,7 @@ phases:
             self.assertEqual(report["run"]["state"], "done")
             whole(self, fleet, report, 8)
             # The one that comes back waits in its turn.
-            back = fleet.spawn(
-                "back",
-                [
-                    f"{BIN}/lockstep-controller",
-                    "--listen",
-                    first,
-                    "--store",
-                    store,
-                    "--state-dir",
-                    fleet.directory + "/state3",
-                ],
-            )
+            back = self.start_second(fleet, "back", first, store)
             wait_for("the first one to stand by", lambda: "standby: " in fleet.log("back"))
             stop(back)
 

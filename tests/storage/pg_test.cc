@@ -6,7 +6,6 @@
 #include <signal.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <string>
 #include <thread>
@@ -14,6 +13,7 @@
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
+#include "absl/time/clock.h"
 #include "gtest/gtest.h"
 #include "storage/pg_store.h"
 #include "tests/storage/cluster.h"
@@ -23,20 +23,33 @@ namespace {
 
 Cluster* const cluster = static_cast<Cluster*>(testing::AddGlobalTestEnvironment(new Cluster));
 
+std::unique_ptr<PgConnection> Open() {
+  auto opened = PgConnection::Open(cluster->server->conninfo());
+  EXPECT_TRUE(opened.ok()) << opened.status();
+  return *std::move(opened);
+}
+
 class PgTest : public testing::Test {
  protected:
   PgTest() : connection_(Open()) {}
-  static std::unique_ptr<PgConnection> Open() {
-    auto opened = PgConnection::Open(cluster->server->conninfo());
-    EXPECT_TRUE(opened.ok()) << opened.status();
-    return *std::move(opened);
-  }
   static pid_t ServerOf(PgConnection* connection) {
     return static_cast<pid_t>(connection->Query("SELECT pg_backend_pid()")->Int(0, 0));
   }
 
   std::unique_ptr<PgConnection> connection_;
 };
+
+// Until `condition` holds of the connection's server, or of any (0).
+bool AwaitServer(PgConnection* observer, pid_t server, const std::string& condition) {
+  const std::string pid = std::to_string(server);
+  for (int i = 0; i < 6000; ++i) {
+    const auto found = observer->Query(
+        "SELECT FROM pg_stat_activity WHERE $1 IN ('0', pid::text) AND " + condition, {pid});
+    if (found.ok() && found->rows() > 0) return true;
+    absl::SleepFor(absl::Milliseconds(10));
+  }
+  return false;
+}
 
 TEST_F(PgTest, AnswersLargerThanAnyBufferComeWhole) {
   const auto rows = connection_->Query(
@@ -114,8 +127,9 @@ TEST_F(PgTest, NothingIsWaitedForAfterGivingUp) {
   std::atomic<bool> given_up{false};
   connection_->BePatient({absl::InfiniteDuration(), &given_up});
   ASSERT_TRUE(connection_->Execute("SELECT 1").ok());
+  const pid_t server = ServerOf(connection_.get());
   std::thread later([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_TRUE(AwaitServer(Open().get(), server, "wait_event = 'PgSleep'"));
     given_up = true;
   });
   const auto slow = connection_->Query("SELECT pg_sleep(600)");
@@ -202,7 +216,7 @@ TEST_F(ImpatientStore, ARunThatIsJustBeingEnqueuedIsEnqueuedOnce) {
                     "', '" + id + "', 'me', '{}', 'queued', 1)")
           .ok());
   std::thread later([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    EXPECT_TRUE(AwaitServer(Open().get(), 0, "wait_event_type = 'Lock'"));
     EXPECT_TRUE((*other)->Execute("COMMIT").ok());
   });
   measure::RunRecord run;

@@ -3,11 +3,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <fstream>
 #include <random>
+#include <sstream>
 #include <thread>
 
+#include "absl/strings/match.h"
+#include "absl/time/clock.h"
 #include "common/histogram.h"
 #include "common/ids.h"
 #include "gtest/gtest.h"
@@ -278,8 +280,15 @@ TEST(EmbeddedTest, AKilledServerThatNobodyHasReapedYetIsWaitedFor) {
   std::ofstream(directory + "/data/postmaster.pid") << dead << "\n"
                                                     << directory << "/data\n1\n5432\n"
                                                     << directory << "/run\n\n";
-  std::thread init([dead] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  // Reaped once a server has refused to start because of it.
+  std::thread init([dead, log = directory + "/postgres.log"] {
+    const auto refused = [&log] {
+      std::stringstream said;
+      said << std::ifstream(log).rdbuf();
+      return absl::StrContains(said.str(), "already exists");
+    };
+    for (int i = 0; i < 6000 && !refused(); ++i) absl::SleepFor(absl::Milliseconds(10));
+    EXPECT_TRUE(refused());
     waitpid(dead, nullptr, 0);
   });
   const auto started = EmbeddedPostgres::Start(directory);

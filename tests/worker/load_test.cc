@@ -5,6 +5,7 @@
 #include <map>
 #include <thread>
 
+#include "absl/synchronization/notification.h"
 #include "common/histogram.h"
 #include "gtest/gtest.h"
 #include "worker/targets/prepare.h"
@@ -70,8 +71,10 @@ class LoadTest : public testing::Test {
     EXPECT_TRUE((*load)->Arm().ok());
     (*load)->Start(common::SystemClock().MonotonicNs() + 20 * kMs);
     std::thread other([&] { during(load->get()); });
-    const v1::PhaseResult result =
-        (*load)->Wait([this](v1::IntervalSample sample) { samples_.push_back(std::move(sample)); });
+    const v1::PhaseResult result = (*load)->Wait([this](v1::IntervalSample sample) {
+      if (!measured_.HasBeenNotified()) measured_.Notify();
+      samples_.push_back(std::move(sample));
+    });
     other.join();
     return result;
   }
@@ -107,6 +110,7 @@ class LoadTest : public testing::Test {
 
   const std::string folder_;
   const Guard guard_;
+  absl::Notification measured_;  // the first interval is over
   LedgerBook ledgers_;
   v1::Assignment assignment_;
   std::vector<v1::IntervalSample> samples_;
@@ -152,27 +156,24 @@ TEST_F(LoadTest, TheSyncEngineCountsTheSame) {
 
 TEST_F(LoadTest, AStopEndsTheLoadAtOnceAndKeepsWhatWasMeasured) {
   assignment_.mutable_run()->set_duration_ns(20000 * kMs);
-  const v1::PhaseResult result = Run([](Load* load) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(350));
+  const v1::PhaseResult result = Run([this](Load* load) {
+    measured_.WaitForNotification();
     load->StopNow();
   });
   EXPECT_TRUE(result.stopped_early());
-  EXPECT_LT(result.end_ns() - result.go_ns(), 5000 * kMs);
+  EXPECT_LT(result.end_ns() - result.go_ns(), 20000 * kMs);
   EXPECT_GT(Operations(result.workloads(0).measured()), 0u);
   ExpectSumsEqual(result);
 }
 
 TEST_F(LoadTest, AnAdaptiveEndIsTheEndOfAnInterval) {
   assignment_.mutable_run()->set_duration_ns(20000 * kMs);
-  const v1::PhaseResult result = Run([](Load* load) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(150));
-    load->StopAtEndOf(3);
-  });
+  const v1::PhaseResult result = Run([](Load* load) { load->StopAtEndOf(15); });
   uint32_t last = 0;
   for (const auto& sample : samples_) {
     if (sample.interval_class() == v1::INTERVAL_CLASS_MEASURED) last = sample.interval();
   }
-  EXPECT_EQ(last, 3u);
+  EXPECT_EQ(last, 15u);
   ExpectSumsEqual(result);
 }
 
