@@ -4,7 +4,7 @@
 
 namespace lockstep::common {
 
-// The time that everything below main() is given; nothing there asks the system itself.
+// The clock that main() hands to everything below it; nothing else reads the system's clocks.
 class Clock {
  public:
   virtual ~Clock() = default;

@@ -83,8 +83,8 @@ std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
   const std::string words = Words(channel);
   const std::string said = words.empty() ? "" : absl::StrCat(" (", Printable(words, 300), ")");
   if (!tls) {
-    return absl::StrCat("something listens there, and does not speak to this side without TLS",
-                        said, "; give --tls-cert, --tls-key and --tls-ca, or see what it is");
+    return absl::StrCat("something listens there, but does not accept a connection without TLS",
+                        said, "; give --tls-cert, --tls-key and --tls-ca, or check the address");
   }
   if (absl::StrContains(words, "CERTIFICATE_VERIFY_FAILED") ||
       absl::StrContains(words, "certificate verify failed")) {
@@ -101,8 +101,8 @@ std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
     return absl::StrCat("it does not speak TLS", said, "; it was started without certificates");
   }
   return absl::StrCat(
-      "TLS: the two sides do not take each other's certificates", said,
-      "; the controller refuses one that its --tls-ca did not sign, or that has expired");
+      "the TLS handshake failed", said,
+      "; the controller refuses a certificate that its --tls-ca did not sign, or that has expired");
 }
 
 }  // namespace lockstep::common

@@ -7,9 +7,9 @@
 
 namespace lockstep::common {
 
-// Why a channel to `address` does not become ready, in words and with what to do: the name does not
-// resolve, nobody listens, the other side does not take this side's certificate (or the other way
-// round), or something else listens there. Takes some seconds at most.
+// Why a channel to `address` does not become ready, and what to do, in words: the name does not
+// resolve, nothing listens there, one side refuses the other's certificate, or some other program
+// listens there. Takes some seconds at most.
 std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
                             const std::string& address, bool tls);
 

@@ -4,10 +4,9 @@
 
 namespace lockstep::limits {
 
-// Every limit on what somebody else can make a program of ours hold, wait for or do. One entry
-// each: name, value, unit, what is limited, what happens there. docs/limits.md is made from this
-// table by `tools/limits`; the limits of fields of a job are options in proto/job.proto, and in
-// docs/job-reference.md.
+// Every limit on what others can make a program of ours hold, wait for or do: name, value, unit,
+// what is limited, and what happens beyond it. `tools/limits` makes docs/limits.md from this table.
+// Fields of a job have their limits as options in proto/job.proto, and in docs/job-reference.md.
 #define LOCKSTEP_LIMITS(LIMIT)                                                                     \
   /* Calls to the controller. */                                                                   \
   LIMIT(kJobBytes, 1 << 20, "bytes", "a job, as a message", "Submit and Plan refuse it")           \
@@ -61,41 +60,41 @@ namespace lockstep::limits {
   LIMIT(kWorkerBytes, 16 << 20, "bytes", "a message to the controller, or to a worker",            \
         "gRPC refuses it")                                                                         \
   LIMIT(kWorkerMessages, 200, "messages/s", "that a worker sends on Control for long",             \
-        "it is sent away with words")                                                              \
-  LIMIT(kWorkerBurst, 2000, "messages", "that it may send at once", "as above")                    \
+        "it is disconnected, with the reason")                                                     \
+  LIMIT(kWorkerBurst, 2000, "messages", "that a worker may send at once", "as above")              \
   LIMIT(kCommandsWaiting, 4096, "messages", "that wait for a worker that does not read",           \
         "its connection is ended")                                                                 \
   LIMIT(kUnansweredBatches, 8, "batches", "of a worker that are read before an answer",            \
-        "it is not read from until they are committed")                                            \
+        "its stream is not read until they are committed")                                         \
   LIMIT(kBatchBytes, 4 << 20, "bytes", "a batch of samples", "the batch is refused for good")      \
   LIMIT(kIntervalsAhead, 600, "intervals",                                                         \
         "that one worker is ahead of the slowest in the live view",                                \
-        "the live view goes on without the missing host's; the store has all")                     \
+        "the live view goes on without the missing host; the store has all")                       \
   LIMIT(kIntervalsOfAPhase, 40000000, "intervals", "of one worker", "further ones are refused")    \
   LIMIT(kRollupsOfAPhase, 20000, "roll-ups",                                                       \
         "of ten seconds, workload, kind and metric in a phase",                                    \
-        "later seconds have none; the intervals are all there")                                    \
+        "later seconds have no roll-up; all intervals are stored")                                 \
   LIMIT(kDevicesOfAHost, 20000, "devices", "that a worker reports", "the others are left out")     \
   LIMIT(kEventsOfAPhase, 200, "events", "that a worker reports in one phase of a run",             \
         "further ones are counted, not kept")                                                      \
   /* Workers. */                                                                                   \
   LIMIT(kInspectionsWaiting, 64, "inspections", "that wait at a worker",                           \
         "further ones are not answered")                                                           \
-  LIMIT(kProbeNs, 3000000000, "ns", "that a look at a device may take",                            \
+  LIMIT(kProbeNs, 3000000000, "ns", "that inspecting a device may take",                           \
         "the device is reported as not answering")                                                 \
-  LIMIT(kInspectNs, 20000000000, "ns", "that a look at a target's files may take",                 \
+  LIMIT(kInspectNs, 20000000000, "ns", "that inspecting a target's files may take",                \
         "the target is refused: its file system does not answer")                                  \
   LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \
         "of places in a worker's answer about a job's targets", "the target is refused")           \
   LIMIT(kShutdownNs, 4500000000, "ns",                                                             \
         "from SIGTERM until a worker process ends, whatever its threads do", "it ends at once")    \
-  LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "it is no mark")                       \
+  LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "the file is not taken for a mark")    \
   /* The page. */                                                                                  \
   LIMIT(kPageThreads, 256, "connections", "to the page that are served at once",                   \
         "others wait in the kernel")                                                               \
   LIMIT(kPageBacklog, 128, "connections", "to the page that wait in the kernel", "they try again") \
   LIMIT(kPageStreams, 64, "streams", "of live events through the page",                            \
-        "further ones: 429, with words")                                                           \
+        "further ones: 429, with the reason")                                                      \
   LIMIT(kPageIdleSeconds, 2, "s", "that a connection to the page may be idle between requests",    \
         "it is closed")                                                                            \
   LIMIT(kPageRequestSeconds, 10, "s", "from a request's first byte to its last", "it is closed")   \
@@ -105,7 +104,7 @@ namespace lockstep::limits {
   LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role",                               \
         "it is ended by the server, or by the controller")                                         \
   LIMIT(kStatementNs, 12000000000, "ns", "a statement that changes the store",                     \
-        "the server ends it; it is asked again")
+        "the server cancels it; the controller retries it")
 
 #define LOCKSTEP_DEFINE_LIMIT(name, value, unit, what, then) inline constexpr int64_t name = value;
 LOCKSTEP_LIMITS(LOCKSTEP_DEFINE_LIMIT)

@@ -8,11 +8,11 @@
 
 namespace lockstep::common {
 
-// std::mutex and std::condition_variable with what clang needs to check that what a lock guards is
-// touched under it alone (-Wthread-safety, by tools/lint). Members say ABSL_GUARDED_BY(mutex_),
-// functions whose caller has the lock ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_). absl::Mutex would do
-// the same, but the distribution's is not built for the thread sanitizer, which then sees races
-// everywhere.
+// std::mutex and std::condition_variable with the annotations by which clang checks that guarded
+// data is only used under its lock (-Wthread-safety, in tools/lint). A member says
+// ABSL_GUARDED_BY(mutex_), a function whose caller has the lock
+// ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_). absl::Mutex would do the same, but the distribution's is
+// not built for the thread sanitizer, which then reports races everywhere.
 
 class Condition;
 class MutexLock;

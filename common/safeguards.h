@@ -10,13 +10,13 @@ enum class Safeguard {
   // Controller, state machine.
   kAllArmed,         // go only when every member is armed
   kGoOnDisk,         // go is sent only when T is in the store
-  kCurrentDeadline,  // deadlines of what is over do not count
+  kCurrentDeadline,  // only the newest deadline counts
   kAllAnswered,      // a phase closes only when all members have answered
   // Controller, around it.
   kPlacesHeld,    // a lost worker's targets wait for its hard stop
   kInSequence,    // samples continue where the last ones ended
   kAskCursor,     // after a commit of unknown outcome the cursor decides
-  kCommittedAck,  // `committed` is said only of what the store has
+  kCommittedAck,  // only what the store has is acknowledged as committed
   // Store.
   kEpochFence,  // a replaced controller writes nothing
   // Worker.

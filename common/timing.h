@@ -25,27 +25,27 @@ static_assert(2 * kHeartbeatNs < kDefaultLeaseNs && kSparseHeartbeatNs < kDefaul
 inline constexpr int64_t kConnectNs = 2 * kSecond;
 inline constexpr int64_t kFirstPauseNs = 200 * kMs;
 inline constexpr int64_t kLongestPauseNs = 2 * kSecond;
-// So long, after the lease, workers of an inherited run have to come back to a new controller:
+// After the lease, workers of an inherited run have this long to come back to a new controller:
 // longer than a round of two controllers takes, with its pause and jitter.
 inline constexpr int64_t kReturnNs = 10 * kSecond;
 static_assert(kReturnNs > 2 * kConnectNs + kLongestPauseNs * 3 / 2);
 
 // --- The end of a phase. ---
-// Beyond its drain deadline a worker waits so long for a thread that hangs …
+// After the drain deadline a worker waits this long for a thread that hangs …
 inline constexpr int64_t kHangGraceNs = 3 * kSecond;
-// … and the controller so long until it takes a silent worker's I/O for over.
+// … and the controller this long before it takes the I/O of a silent worker to be over.
 inline constexpr int64_t kGivenUpNs = 5 * kSecond;
 static_assert(kGivenUpNs > kHangGraceNs);
 
-// A change of the store may take so long; the server gives the statement up before.
+// A change of the store may take this long; the server cancels the statement before.
 inline constexpr int64_t kStoreChangeNs = 16 * kSecond;
 static_assert(limits::kStatementNs < kStoreChangeNs);
-// Results have so long to arrive after the drain: one change of the store that hangs does not make
-// them late.
+// Results have this long to arrive after the drain: one change of the store that hangs does not
+// make them late.
 inline constexpr int64_t kResultNs = 20 * kSecond;
 static_assert(kResultNs > kStoreChangeNs);
-// An armed worker waits for its go for the arming deadline and so long: the slowest of the others
-// may take the whole deadline, and T must reach the store.
+// An armed worker waits for its go for the arming deadline plus this: the slowest of the others may
+// take the whole deadline, and T must reach the store.
 inline constexpr int64_t kGoWithinNs = 30 * kSecond;
 static_assert(kGoWithinNs > kStoreChangeNs);
 

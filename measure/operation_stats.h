@@ -28,7 +28,7 @@ struct OperationCounts {
   uint64_t latency_min_ns = std::numeric_limits<uint64_t>::max();  // of no operation
 
   void Add(const OperationCounts& other);
-  // Whether there is nothing to tell.
+  // Whether nothing was recorded.
   bool empty() const { return operations == 0 && errors == 0; }
 };
 
@@ -46,11 +46,11 @@ struct OperationDelta {
   v1::Metric main_metric() const;
 };
 
-// What was measured of one operation kind: counters and a histogram of each metric, added up over
-// any number of intervals, threads, workers or workloads. A value; not thread-safe.
+// Counters of one operation kind and a histogram of each metric, added up over any number of
+// intervals, threads, workers or workloads. A value; not thread-safe.
 //
-// In a closed loop an I/O is due when it is submitted. So where a part with response times is added
-// to one without, that one's service times count as its response times.
+// In a closed loop an I/O is due when it is submitted. When stats with response times and stats
+// without are added up, the service times of the latter therefore count as response times, too.
 class OperationStats {
  public:
   void Add(const OperationDelta& delta);
@@ -74,7 +74,7 @@ class OperationStats {
 
  private:
   common::Histogram* Recorded(int metric);
-  // Before response times are added: of what was added without any.
+  // Called before the first response times are added: copies the service times that are there.
   void BeginResponse();
 
   OperationCounts counts_;

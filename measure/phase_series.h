@@ -103,12 +103,12 @@ struct MergedInterval {
   bool whole = false;  // every worker from whom one was due is in it
 };
 
-// A phase as its intervals come in, live from the workers or out of the store: added up by worker,
-// merged over the fleet, and rolled up to ten seconds. Pure; not thread-safe.
+// Adds up a phase's intervals as they come, live from the workers or out of the store: by worker,
+// over the fleet, and into roll-ups of ten seconds. Pure; not thread-safe.
 //
-// In memory it holds, for each worker, sums by workload, class and kind (20 KiB for each histogram)
-// and one number for each measured interval, at most `most_points` in all: beyond that each two
-// points become one. Of single intervals it holds those that not all workers have delivered.
+// For each worker it holds sums by workload, class and kind (20 KiB for each histogram), and one
+// number for each measured interval, at most `most_points` in all: beyond that, every two points
+// become one. It holds a single interval only until all workers have delivered it.
 class PhaseSeries {
  public:
   struct Options {
@@ -116,26 +116,26 @@ class PhaseSeries {
     uint32_t workloads = 0;      // how many the phase has
     // Those that make the window; none when no window is asked for.
     std::set<uint32_t> compared;
-    // Whether an interval must bring its latencies: they are left out of what is already checked.
+    // Whether an interval must have histograms. Intervals from the store, already checked, have
+    // none.
     bool needs_histograms = true;
     size_t most_points = 1 << 18;
   };
   explicit PhaseSeries(Options options) : options_(std::move(options)) {}
 
-  // INVALID_ARGUMENT, with nothing changed, when the sample is not one: unknown scheme, workload,
+  // INVALID_ARGUMENT, with nothing changed, when the sample is invalid: unknown scheme, workload,
   // kind or metric, broken histogram, counts that differ, an interval that does not follow the
-  // worker's last one, or times that no phase has.
+  // worker's last one, or times outside of the phase.
   absl::Status Add(uint32_t worker, const v1::IntervalSample& sample);
   // Whether the result is the sum of the worker's intervals, bucket by bucket. DATA_LOSS with what
   // differs.
   absl::Status CheckResult(uint32_t worker, const v1::PhaseResult& result) const;
-  // From this worker nothing more comes.
+  // This worker delivers nothing more, and is not waited for.
   void Leave(uint32_t worker) { absent_.insert(worker); }
-  // Intervals that all present workers have delivered and that were not taken yet, in order. Beyond
-  // limits::kIntervalsAhead nobody is waited for: an interval is then merged of those who have
-  // delivered it.
+  // Takes, in order, the intervals that all present workers have delivered. A worker that is more
+  // than limits::kIntervalsAhead behind is not waited for: the interval is merged without it.
   std::vector<MergedInterval> TakeComplete();
-  // Nothing more comes from anybody: takes the rest.
+  // Takes the rest; no further interval comes.
   std::vector<MergedInterval> Finish();
 
   // An empty one for a worker without an interval.

@@ -58,7 +58,7 @@ struct WorkerClock {
   int64_t bound_ns = 0;
 };
 
-// One worker's part of a phase, as the store holds it; its intervals come apart, as a stream.
+// One worker's part of a phase, as the store holds it, without its intervals: those are streamed.
 struct WorkerPhaseData {
   uint32_t worker_index = 0;
   WorkerClock clock;

@@ -8,23 +8,23 @@
 
 namespace lockstep::v1 {
 
-// What the field options of proto/units.proto say, by reflection. All functions are pure.
+// Reads and checks messages by the field options of proto/units.proto. All functions are pure.
 
 // A field's name in a job file: `block_size_bytes` is `block_size` there, because its value carries
 // the unit.
 std::string JobFieldName(const google::protobuf::FieldDescriptor& field);
 
-// What is wrong with one field; `path` as a job file writes it:
+// A problem with one field; `path` is as a job file writes it:
 // phases[1].run.workloads[0].block_size.
 struct FieldProblem {
   std::string path;
   std::string message;
 };
 
-// Everything in the message, and beneath it, that is outside of what its fields' options allow:
-// ranges, numbers that are not finite, lengths, counts, unknown enum values, negative sizes and
-// durations, texts with control characters. A number without presence that is 0 counts as absent.
-// At most 20 problems.
+// Finds every field, in the message and beneath it, that its options do not allow: ranges, numbers
+// that are not finite, lengths, counts, unknown enum values, negative sizes and durations, texts
+// with control characters. A number without presence that is 0 counts as absent. At most 20
+// problems.
 std::vector<FieldProblem> CheckFields(const google::protobuf::Message& message);
 // The first of them on one line; empty when there is none.
 std::string FirstProblem(const google::protobuf::Message& message);

@@ -9,21 +9,21 @@
 
 namespace lockstep::storage {
 
-// Who is the active controller of a store: a transaction that stays open holds a lock on a table,
-// which the server gives up when the session ends, however that happens. Who may only read cannot
-// take it; it assigns no transaction id, so that it holds no vacuum back. The lock elects; safety
-// comes from the epoch, which every write checks. Not thread-safe.
+// Makes this process the active controller of a store: an open transaction holds a lock on a table,
+// and the server releases the lock when the session ends, in whatever way. A role that may only
+// read cannot take it. The transaction has no transaction id, so that it does not hold vacuum back.
+// The lock only elects; what makes it safe is the epoch, which every write checks. Not thread-safe.
 class ActiveLock {
  public:
   // `who`: how others are told who holds it.
   ActiveLock(std::string conninfo, std::string who)
       : conninfo_(std::move(conninfo)), who_(std::move(who)) {}
 
-  // Opens the session that will hold it, unless there is one. UNAVAILABLE when the server is out of
-  // reach.
+  // Opens the session that will hold the lock, unless it is open. UNAVAILABLE when the server is
+  // out of reach.
   absl::Status Connect();
-  // Whether this process holds the lock now: takes it, or checks that it still has it. UNAVAILABLE
-  // when the server is out of reach: who had the lock may have lost it by then.
+  // Takes the lock, or checks that this process still has it. False when another session has it.
+  // UNAVAILABLE when the server is out of reach: a lock that was held may be lost by then.
   absl::StatusOr<bool> Hold();
   // Who holds it, in words, as the server knows it; empty when that is not known.
   std::string Holder();

@@ -28,9 +28,9 @@ absl::Status MoveCursors(PgConnection* connection, const std::vector<IngestBatch
   auto moved = connection->Query(
       "UPDATE cursors c SET sequence = v.next FROM unnest($1::uuid[], $2::int[], $3::int[], "
       "$4::int[], $5::bigint[], $6::bigint[]) "
-      "AS v(run_id, phase, attempt, worker_index, first, next) WHERE c.run_id = v.run_id AND "
-      "c.phase = v.phase AND "
-      "c.attempt = v.attempt AND c.worker_index = v.worker_index AND c.sequence = v.first",
+      "AS v(run_id, phase, attempt, worker_index, first, next) "
+      "WHERE c.run_id = v.run_id AND c.phase = v.phase AND c.attempt = v.attempt "
+      "AND c.worker_index = v.worker_index AND c.sequence = v.first",
       {list(runs), list(phases), list(attempts), list(workers), list(from), list(to)});
   if (!moved.ok()) return moved.status();
   if (moved->affected() != static_cast<int64_t>(batches.size())) {

@@ -59,11 +59,9 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
   if (absl::Status status = connection->Execute(
           "SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
           "SET synchronous_commit = on; "
-          // A session whose client's host is gone gives up
-          // its locks.
-          "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count "
-          "= 3; "
-          "SET idle_in_transaction_session_timeout = '30s'");
+          // Keepalives: a session whose client's host is gone gives up its locks.
+          "SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 5; "
+          "SET tcp_keepalives_count = 3; SET idle_in_transaction_session_timeout = '30s'");
       !status.ok()) {
     return status;
   }

@@ -42,8 +42,8 @@ class PgResult {
   std::unique_ptr<PGresult, decltype(&PQclear)> result_;
 };
 
-// Where the reading role's sessions begin, whatever somebody has changed of the role: part of the
-// connection string that people get.
+// The settings with which sessions of the reading role begin, whatever it has set for itself: part
+// of the connection string that users get.
 inline constexpr char kReaderOptions[] =
     "options='-c default_transaction_read_only=on -c search_path=lockstep -c "
     "statement_timeout=10min -c idle_in_transaction_session_timeout=1min'";
@@ -51,18 +51,18 @@ inline constexpr char kReaderOptions[] =
 // A parameter: text, or NULL.
 using PgParam = std::optional<std::string>;
 
-// How long somebody waits for a server. One that is stopped, or whose disk hangs, keeps connections
-// open and says nothing.
+// How long to wait for a server: one that is stopped, or whose disk hangs, keeps its connections
+// open and answers nothing.
 struct Patience {
   absl::Duration limit = absl::InfiniteDuration();  // from now on
-  // once true, nothing is waited for any more; may be null
+  // Once true, every wait ends; may be null.
   const std::atomic<bool>* given_up = nullptr;
 };
 
-// One connection. Not thread-safe. Failures: UNAVAILABLE when the server is out of reach or silent
-// (a retry may help; what it was told may have been done, or be done later); PERMISSION_DENIED,
-// ALREADY_EXISTS, FAILED_PRECONDITION or INTERNAL when it refused the statement, with its words.
-// After silence the connection cannot be used again: the answer might still come.
+// One connection. Not thread-safe. UNAVAILABLE when the server is out of reach or does not answer
+// (a retry may help; the statement may have been executed, or may be later); PERMISSION_DENIED,
+// ALREADY_EXISTS, FAILED_PRECONDITION or INTERNAL with the server's message when it refused the
+// statement. A connection that got no answer cannot be used again: the answer might still come.
 class PgConnection {
  public:
   static absl::StatusOr<std::unique_ptr<PgConnection>> Open(const std::string& conninfo,
@@ -74,7 +74,7 @@ class PgConnection {
   absl::Status Execute(const std::string& sql);
   // COPY … FROM STDIN in text format; `rows` as AppendCopyRow() makes them.
   absl::Status Copy(const std::string& statement, const std::string& rows);
-  // For everything that it is asked from now on, together.
+  // Limits the time of all statements from now on, together.
   void BePatient(const Patience& patience);
   // Whether it can be used again.
   bool healthy() const { return !broken_ && PQstatus(connection_.get()) == CONNECTION_OK; }

@@ -17,10 +17,9 @@ absl::Status PgStore::BeginPhase(const std::string& run_id, const measure::Phase
                                  const std::vector<uint32_t>& workers) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     auto begun = connection->Query(
-        "INSERT INTO phases (run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns, "
-        "spec, "
-        "job_phase, step) VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7, $8, $9, $10) "
-        "ON CONFLICT DO NOTHING",
+        "INSERT INTO phases "
+        "(run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns, spec, job_phase, step) "
+        "VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
         {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt), phase.name, phase.kind,
          absl::StrCat(phase.interval_ns), absl::StrCat(phase.ramp_ns), Json(phase.spec),
          absl::StrCat(phase.job_phase), absl::StrCat(phase.step)});

@@ -205,7 +205,7 @@ absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_n
   const std::string last = month(last_ns);
   {
     common::MutexLock lock(&mutex_);
-    // The months between two that are there were made with them, or are not this run's.
+    // Both ends are there: the months between were made with them, or are not this run's.
     if (months_.contains(first) && months_.contains(last)) return absl::OkStatus();
   }
   return connection->Query("SELECT ensure_partitions($1, $2)", {Utc(first_ns), Utc(last_ns)})

@@ -23,8 +23,8 @@ class PgStore final : public Store {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
     std::string description;      // "embedded PostgreSQL in /var/lib/lockstep/postgres"
-    // What a change may take; the server gives a statement up after three quarters of it. Beyond
-    // that the store is away. Results that are late by this are not yet missed by the run.
+    // How long a change may take; the server cancels the statement after three quarters of it. When
+    // it takes longer the store counts as away. A run does not miss results that are late by this.
     absl::Duration change_limit = absl::Nanoseconds(timing::kStoreChangeNs);
   };
   // Connects and brings the schema up to date.
@@ -35,7 +35,7 @@ class PgStore final : public Store {
   absl::Status RegisterWorker(const v1::Hello& hello) override;
   absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;
   absl::Status ForgetHost(const std::string& host) override;
-  // To be called every now and then by the active controller: keeps the reading role to its limits.
+  // Puts the reading role's limits back. The active controller calls it regularly.
   void GuardReader();
   absl::Status Enqueue(const measure::RunRecord& run) override;
   absl::StatusOr<std::vector<measure::RunRecord>> Queue() override;
@@ -75,8 +75,8 @@ class PgStore final : public Store {
   absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;
   absl::StatusOr<measure::RunData> LoadRun(const std::string& run_id) override;
   absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest& request) override;
-  // Ends all waiting for a server that does not answer, now and from now on: such calls are
-  // UNAVAILABLE.
+  // From now on no call waits for a server that does not answer; calls that wait now end, too. They
+  // return UNAVAILABLE.
   void GiveUp() { given_up_ = true; }
   // ABORTED when another controller has replaced this one.
   absl::Status StillActive();
@@ -87,7 +87,7 @@ class PgStore final : public Store {
   explicit PgStore(Options options) : options_(std::move(options)) {}
   // A connection out of the pool, which goes back when the lease ends.
   class Lease;
-  // What it is asked, and getting it, may take `limit` together; change_limit unless given.
+  // A connection from the pool; getting it and using it may take `limit` in all, else change_limit.
   absl::StatusOr<Lease> Connect();
   absl::StatusOr<Lease> Connect(absl::Duration limit);
   // One transaction around `body`; from AcquireEpoch() on only while the epoch is this
@@ -100,7 +100,7 @@ class PgStore final : public Store {
   // Makes the partitions that samples of these instants (nanoseconds since 1970) need, unless they
   // are known to be there.
   absl::Status EnsurePartitions(PgConnection* connection, int64_t first_ns, int64_t last_ns);
-  // A statement in such a transaction.
+  // One statement in a transaction of its own.
   absl::Status Run(const std::string& sql, const std::vector<PgParam>& parameters);
 
   const Options options_;

@@ -142,8 +142,8 @@ class Loader {
   absl::Status LoadCounters() {
     auto rows = Query(Last(
         "phase, worker_index, workload, interval_class, t.kind, metric, operations, bytes, errors, "
-        "short_transfers, "
-        "latency_sum_ns, latency_min_ns, latency_max_ns, (latencies).buckets, (latencies).counts",
+        "short_transfers, latency_sum_ns, latency_min_ns, latency_max_ns, (latencies).buckets, "
+        "(latencies).counts",
         "phase_results", "1, 2, 3, 4, 5, 6"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {

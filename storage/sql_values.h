@@ -9,7 +9,7 @@
 
 namespace lockstep::storage {
 
-// For what reads or writes as much as a run is long.
+// The time limit of statements that read or write a whole run.
 inline constexpr absl::Duration kWholeRunLimit = absl::Minutes(30);
 
 // A message as a jsonb column takes it; {} for one that is not valid UTF-8.

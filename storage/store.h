@@ -54,24 +54,24 @@ struct WorkerOwner {
   std::string worker_id, host, certificate;
 };
 
-// What is read of an interval: counters always, and either the histograms (what a phase in progress
-// goes on from) or the samples of devices and hosts (what a report is made of).
+// How much ReadIntervals() reads of an interval beside its counters: the histograms (to resume a
+// phase in progress), or the samples of devices and hosts (to make a report).
 enum class IntervalDetail { kLatencies, kHosts };
 using TakeInterval =
     std::function<absl::Status(uint32_t worker_index, const v1::IntervalSample& sample)>;
 
-// Whether what failed may succeed later, through no change of ours: the store is out of reach, has
-// no space, or is read-only for now.
+// Whether the same call may succeed later by itself: the store is out of reach, has no space, or is
+// read-only for now.
 inline bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
          absl::IsPermissionDenied(status);
 }
 
-// Where all durable state lives. Thread-safe: calls may come from several threads at once. Every
-// failure is a status: UNAVAILABLE when the store is out of reach (nothing was changed, or the
-// change is not known, or is made while something else is asked; a change that is asked for later
-// comes after it. A retry is safe: done twice, everything but an event is as done once), NOT_FOUND,
-// FAILED_PRECONDITION with the reason, ABORTED when this controller was replaced.
+// Where all durable state lives. Thread-safe. Every failure is a status: UNAVAILABLE when the store
+// is out of reach, NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was
+// replaced. After UNAVAILABLE the change may not have been made, may have been made, or may still
+// be made, but before any change that is asked for later. A retry is safe: a change made twice is
+// as one made once, but for events, which are stored twice.
 class Store {
  public:
   virtual ~Store() = default;
@@ -85,10 +85,10 @@ class Store {
 
   // --- The fleet. ---
   virtual absl::Status RegisterWorker(const v1::Hello& hello) = 0;
-  // Whose each worker and its host's name are: the certificate with which they were first seen.
-  // Those without one are left out.
+  // Which certificate each worker and its host's name belong to: that with which they were first
+  // seen. Workers without one are left out.
   virtual absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() = 0;
-  // The host's name and the workers on it are nobody's any more.
+  // Unbinds the host's name, and the workers on it, from their certificate.
   virtual absl::Status ForgetHost(const std::string& host) = 0;
 
   // --- Runs. ---
@@ -100,14 +100,14 @@ class Store {
   virtual absl::StatusOr<std::vector<ActiveRun>> Active() = 0;
   // What lost workers of any run may still be writing to.
   virtual absl::StatusOr<std::vector<HeldPlaces>> Held() = 0;
-  // The worker was given up; its targets are to be held for `hold_ns`, 0 for not at all.
+  // The worker was lost in the run; its targets are held for `hold_ns`, 0 for not at all.
   virtual absl::Status SetLost(const std::string& run_id, uint32_t worker_index,
                                const std::string& reason, int64_t hold_ns) = 0;
-  // It takes part again.
+  // The lost worker takes part in the run again.
   virtual absl::Status SetBack(const std::string& run_id, uint32_t worker_index) = 0;
-  // The worker holds no target of a run in which it was lost any more.
+  // The worker is idle: ends its holds on targets of all runs in which it was lost.
   virtual absl::Status ReleaseHold(const std::string& worker_id) = 0;
-  // How the run will end.
+  // Records how the run will end, before it does.
   virtual absl::Status SetEnding(const std::string& run_id, const std::string& state,
                                  const std::string& reason, bool skip_cleanup) = 0;
   virtual absl::Status StartRun(const std::string& run_id,
@@ -125,7 +125,7 @@ class Store {
   virtual absl::Status BeginPhase(const std::string& run_id, const measure::PhaseRecord& phase,
                                   const std::vector<v1::Workload>& workloads,
                                   const std::vector<uint32_t>& workers) = 0;
-  // T is decided: on disk before it is sent to anyone.
+  // Commits T, before it is sent to anyone.
   virtual absl::Status CommitGo(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                 int64_t go_ns, int64_t go_wall_ns,
                                 const std::vector<measure::WorkerClock>& clocks) = 0;
@@ -133,7 +133,7 @@ class Store {
                                 const std::string& state, const std::string& reason,
                                 const std::vector<measure::Rollup>& rollups,
                                 const v1::PhaseFigures& figures) = 0;
-  // The attempt's load ends at the end of this interval on all hosts: on disk before it is sent to
+  // Commits the interval at whose end the attempt's load ends on all hosts, before it is sent to
   // anyone. Once for an attempt: a second call changes nothing.
   virtual absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                        uint32_t interval) = 0;
@@ -162,7 +162,7 @@ class Store {
   virtual absl::StatusOr<std::vector<v1::RunSummary>> History(
       const v1::HistoryRequest& request) = 0;
 
-  // How people are told where it is, and how psql reaches it with the reading role.
+  // Where the store is, in words; and how psql reaches it with the reading role.
   virtual std::string Describe() const = 0;
   virtual std::string ReaderConninfo() const = 0;
 };

@@ -118,7 +118,7 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags, worker::I
   if (!common::IsHostName(options.host.name())) {
     return absl::InvalidArgumentError(
         "'" + common::Printable(options.host.name(), 100) +
-        "' is no name for a host: letters, digits, '.', '_' and '-', at most 253; give --name");
+        "' is not a valid host name (letters, digits, '.', '_' and '-', at most 253); give --name");
   }
   for (const std::string& label : flags.labels) {
     const size_t equals = label.find('=');

@@ -7,15 +7,15 @@
 
 namespace lockstep::controller {
 
-// One question about a phase with load: reads what was measured, and what the questions before it
-// have answered, and adds its own answer to the phase's report. Pure.
+// An analysis answers one question about a phase with load: it reads what was measured and what
+// earlier analyses have added to the phase's report, and adds its own answer. Pure.
 struct Analysis {
-  int order = 0;  // they are asked in ascending order
+  int order = 0;  // analyses run in ascending order
   const char* name = "";
   void (*add)(const PhaseView& view, v1::PhaseReport* report) = nullptr;
 };
 
-// What comes before what. A new analysis takes a number after those whose answers it reads.
+// The order of the analyses. A new one takes a number after those whose answers it reads.
 namespace order {
 inline constexpr int kWindow = 100;
 inline constexpr int kWorkloads = 200;
@@ -33,14 +33,14 @@ inline constexpr int kValidity = 800;
 inline constexpr int kRemarks = 900;
 }  // namespace order
 
-// A file with an analysis registers it by a constant of this type, and is found by its being
-// linked: `const RegisterAnalysis kTail(order::kRemarks + 10, "tail", &AddTail);`
+// Registers an analysis. A file with an analysis defines a constant of this type, and linking the
+// file is enough: `const RegisterAnalysis kTail(order::kRemarks + 10, "tail", &AddTail);`
 class RegisterAnalysis {
  public:
   RegisterAnalysis(int order, const char* name, void (*add)(const PhaseView&, v1::PhaseReport*));
 };
 
-// All that are linked, in order; equal orders by name.
+// All registered analyses, by order, then by name.
 std::vector<Analysis> Analyses();
 
 }  // namespace lockstep::controller

@@ -47,7 +47,7 @@ std::string LessText(const CrossCheckInput& in, const char* verb, double device,
       verb, Bytes(device), Bytes(engine), 100 * device / engine, how);
 }
 
-// Where other runs are known to have used the device nothing else is guessed at.
+// When other runs used the device at the same time, only those are named as the cause.
 std::string MoreText(const CrossCheckInput& in, const char* verb, double device, double engine,
                      const char* causes) {
   if (!More(device, engine)) return "";

@@ -5,8 +5,8 @@
 
 namespace lockstep::controller {
 
-// Holds the phase's figures against what the job expects; appends a line per expectation. A phase
-// without a complete result holds none.
+// Compares the phase's figures with what the job expects, and appends a line for each expectation.
+// In a phase without a complete result no expectation holds.
 void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport* phase);
 
 }  // namespace lockstep::controller

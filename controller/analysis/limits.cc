@@ -189,8 +189,8 @@ bool WaitsForWriteBack(const Evidence& e, v1::WorkloadReport* out) {
   if (!buffered_writes || (e.queue_full <= kMost && e.shares.io <= kMost)) return false;
   Set("page cache",
       absl::StrFormat(
-          "the threads were in buffered writes for %.0f %% of their time, the longest for %s: "
-          "such writes end in memory, unless the kernel lets a writer wait for write-back",
+          "the threads were in buffered writes for %.0f %% of their time, the longest took %s: "
+          "such writes end in memory, unless the kernel makes the writer wait for write-back",
           100 * e.shares.io, common::FormatDuration(out->total().latency_max_ns())),
       out);
   return true;

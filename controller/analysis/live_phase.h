@@ -12,8 +12,8 @@
 
 namespace lockstep::controller {
 
-// A phase as its samples arrive: what those who watch see of it, and what its brakes go by. Not
-// thread-safe; pure.
+// A phase as its samples arrive: gives the watchers their intervals, and checks the job's abort_if.
+// Not thread-safe; pure.
 class LivePhase {
  public:
   // `hosts`: names by worker index. `workloads`: how many the phase has.
@@ -29,7 +29,8 @@ class LivePhase {
   }
   void Leave(uint32_t worker) { series_.Leave(worker); }
 
-  // As PhaseSeries::TakeComplete(), for those who watch; each is held against the brakes.
+  // PhaseSeries::TakeComplete() as messages to the watchers; each interval is checked against
+  // abort_if.
   std::vector<v1::FleetInterval> TakeComplete();
   // Why the run must end by its abort_if; empty while it need not.
   const std::string& abort_reason() const { return abort_reason_; }

@@ -11,8 +11,8 @@
 
 namespace lockstep::controller {
 
-// One phase with load of a run, as the store holds it, and its intervals added up. Refers to what
-// it was made of.
+// One phase with load, as analyses see it: what the store holds of it, and its intervals added up.
+// Does not own what it was made of.
 class PhaseView {
  public:
   PhaseView(const measure::RunData& data, const measure::PhaseData& phase,
@@ -22,7 +22,7 @@ class PhaseView {
   const measure::PhaseData& phase() const { return phase_; }
   const measure::PhaseSeries& series() const { return series_; }
   const v1::RunPhase& load() const { return load_; }
-  // Null, and a stand-in name, for a worker that the run does not know.
+  // For a worker that is not the run's: null, and a placeholder for the name.
   const measure::RunWorker* WorkerOf(uint32_t index) const;
   std::string HostOf(uint32_t index) const;
   // The run's workers that the phase's last attempt was begun without: lost earlier, and not back.
@@ -31,7 +31,7 @@ class PhaseView {
   bool IsSynthetic() const;
   // Whether the workload's target is a null target.
   bool HasNullTarget(const v1::Workload& workload) const;
-  // Rates are over this; where no interval was measured by all, over the whole phase.
+  // The time that rates are over: the window; the whole phase when no interval was measured by all.
   double window_seconds() const;
   // The worker's operations that rates are made of: those in the window.
   std::map<measure::WorkloadKind, measure::IoSums> InWindow(uint32_t worker) const;
@@ -53,7 +53,7 @@ class PhaseView {
   const v1::RunPhase load_;
 };
 
-// From T; of the phase's workers that worked: the first and the last to be done.
+// When the first and the last of the phase's workers that did I/O were done, from T.
 struct Done {
   double first_seconds = 0, last_seconds = 0;
 };

@@ -71,8 +71,8 @@ void AddVerification(const std::string& phase_kind, const v1::WorkloadReport& w,
   if (v.not_checkable() > v.checked()) {
     report->add_remarks(
         absl::StrCat(w.name(), ": ", common::FormatCount(v.not_checkable()), " of ", all,
-                     " blocks read could not be checked, because nothing is known of what they "
-                     "must hold: they are neither proved right nor wrong"));
+                     " blocks read could not be checked: what they must hold is not known, so they "
+                     "count as neither right nor wrong"));
   }
   if (v.mismatches() > 0) {
     report->add_remarks(absl::StrCat(w.name(), ": VERIFICATION FAILED: ", v.by_verdict()));

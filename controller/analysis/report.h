@@ -16,8 +16,8 @@ using TakeInterval = std::function<absl::Status(uint32_t worker, const v1::Inter
 using ReadIntervals =
     std::function<absl::Status(const measure::PhaseRecord& phase, const TakeInterval& take)>;
 
-// Everything that is to be said of a run, from what the store holds of it. Pure, but for what
-// `read` does; an error is its. A run in progress gives a report of the phases so far.
+// Builds the report of a run from what the store holds of it. Of a run in progress it covers the
+// phases so far. Pure apart from `read`, whose error it returns.
 //
 // In memory it holds one phase's series at a time (measure/phase_series.h), however long that is.
 absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadIntervals& read);

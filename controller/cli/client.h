@@ -51,8 +51,8 @@ std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<
 // for other failures.
 int PrintProblems(const JobFile& file, const grpc::Status& status);
 
-// Waits until so many workers are attached, a quarter of a minute at most. `over` ends it earlier.
-// False when they are not.
+// Waits until `count` workers are attached, for 15 s at most; ends early when `over` returns true.
+// False when they are not attached.
 bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<bool()>& over);
 
 // The user's name, for the record.

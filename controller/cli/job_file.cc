@@ -51,7 +51,7 @@ std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path
       chain.push_back(here[parts[i]]);
       absl::StrAppend(path, path->empty() ? "" : ".", parts[i]);
     } else {
-      return absl::StrCat("--set ", set, ": there is nothing beneath '", parts[i - 1], "'");
+      return absl::StrCat("--set ", set, ": '", parts[i - 1], "' has no fields");
     }
   }
   try {
@@ -62,7 +62,7 @@ std::string ApplySet(const std::string& set, YAML::Node* root, std::string* path
   return "";
 }
 
-// The parser goes one call deeper with each bracket: more than this many are nobody's job.
+// The parser recurses with each bracket; no sensible job nests deeper than this.
 std::string TooDeep(const std::string& source) {
   constexpr int kDeepest = 100;
   constexpr int kDeepestIndent = 1000;
@@ -73,12 +73,12 @@ std::string TooDeep(const std::string& source) {
     if (c == '[' || c == '{') ++depth;
     if ((c == ']' || c == '}') && depth > 0) --depth;
     if (depth > kDeepest) {
-      return absl::StrCat("has more than ", kDeepest, " brackets within each other");
+      return absl::StrCat("has more than ", kDeepest, " nested brackets");
     }
     column = c == '\n' ? 0 : column + 1;
     indenting = c == '\n' || (indenting && (c == ' ' || c == '-' || c == '?' || c == ':'));
     if (indenting && column > kDeepestIndent) {
-      return absl::StrCat("is indented by more than ", kDeepestIndent, " blanks");
+      return absl::StrCat("is indented by more than ", kDeepestIndent, " spaces");
     }
   }
   return "";
@@ -92,7 +92,7 @@ std::string SyntaxError(const std::string& name, const std::string& source,
        line <= e.mark.line && line < static_cast<int>(lines.size()); ++line) {
     const size_t first = lines[static_cast<size_t>(line)].find_first_not_of(" \t");
     if (lines[static_cast<size_t>(line)].substr(0, first).find('\t') != std::string::npos) {
-      return absl::StrCat(name, ":", line + 1, ": a tab in front; YAML is indented with blanks");
+      return absl::StrCat(name, ":", line + 1, ": begins with a tab; indent YAML with spaces");
     }
   }
   return absl::StrCat(name, ":", e.mark.line + 1, ": not YAML: ", e.msg);
@@ -146,8 +146,8 @@ class DocumentStarts final : public YAML::EventHandler {
   void OnMapEnd() override {}
 };
 
-// The line at which a second document begins; 0 where there is none. YAML::LoadAll() would do, but
-// never ends where a document begins with what none can begin with (`, a`).
+// The line at which a second document begins; 0 when there is none. YAML::LoadAll() is not used: it
+// never returns when a document begins with an invalid character (`, a`).
 int SecondDocument(const std::string& source) {
   std::istringstream text(source);
   YAML::Parser parser(text);

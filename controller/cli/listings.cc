@@ -47,8 +47,8 @@ void PrintStatus(const v1::StatusReply& reply, size_t width) {
   const v1::StoreState& store = reply.store_state();
   if (store.away()) {
     std::cout << absl::StrFormat(
-        "THE STORE IS AWAY since %.0f s: running phases finish into the spool (%s of %s), no new "
-        "one starts\n  %s\n",
+        "THE STORE IS AWAY for %.0f s: running phases spool their samples (%s of %s), no new one "
+        "starts\n  %s\n",
         store.away_seconds(), common::FormatSize(store.spooled_bytes()),
         common::FormatSize(store.spool_limit_bytes()), store.reason());
   }
@@ -142,8 +142,8 @@ int ForgetHost(const Context& context, const std::string& host) {
   v1::ForgetReply reply;
   const grpc::Status status = (*stub)->Forget(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  std::cout << (reply.forgotten() == 0 ? "nothing was known of the certificate of "
-                                       : "the next certificate that attaches has the name ")
+  std::cout << (reply.forgotten() == 0 ? "no certificate was bound to the host name "
+                                       : "another certificate may now attach as ")
             << common::Printable(host) << "\n";
   return kOk;
 }

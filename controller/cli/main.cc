@@ -19,8 +19,8 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string word(argv[i]);
     if (word.rfind('-', 0) != 0) {
-      return absl::StrCat("'", word, "' is no command; there are: ", names,
-                          ". lockstep COMMAND --help tells more");
+      return absl::StrCat("'", word, "' is not a command; the commands are: ", names,
+                          ". lockstep COMMAND --help explains one");
     }
     // Options before the command have a value each, but for the flags.
     if (word.find('=') == std::string::npos && word != "--no-color" &&

@@ -320,16 +320,16 @@ void AddWatch(CLI::App* app, const Context* context, int* status, const SharedFl
 
 void AddStop(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* stop =
-      app->add_subcommand("stop", "End a run: its load now, then what cleans up after it");
+      app->add_subcommand("stop", "End a run: stop its load, then run its cleanup phases");
   WithRun(stop, flags);
   stop->get_option("RUN")->description(
       "The run's id or the start of one; last is the one run that is queued or in progress");
-  stop->add_flag("--now", flags->now, "Only the brake: nothing is run any more, not even clean-up");
+  stop->add_flag("--now", flags->now, "Stop the load and run no further phase, not even cleanup");
   stop->add_flag("--phase", flags->phase_only,
-                 "Only the load that runs: it ends at one interval on all hosts, what it measured "
-                 "counts, and the run goes on with its next phase")
+                 "End only the running load, at the end of one interval on all hosts; what it "
+                 "measured counts, and the run goes on with its next phase")
       ->excludes("--now");
-  stop->add_option("--reason", flags->reason, "Kept with the run");
+  stop->add_option("--reason", flags->reason, "Why; recorded with the run");
   stop->footer("Example:\n  lockstep stop last --now --reason 'the SAN complains'");
   stop->callback([=] { *status = Stop(*context, *flags); });
 }

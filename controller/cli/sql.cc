@@ -47,7 +47,7 @@ absl::StatusOr<std::string> SafeConninfo(const std::string& answer) {
       PQconninfoParse(answer.c_str(), &error), PQconninfoFree);
   if (parsed == nullptr) {
     PQfreemem(error);
-    return refused("it is no connection string");
+    return refused("it is not a connection string");
   }
   std::string safe;
   for (const PQconninfoOption* option = parsed.get(); option->keyword != nullptr; ++option) {
@@ -63,7 +63,7 @@ absl::StatusOr<std::string> SafeConninfo(const std::string& answer) {
     });
     if ((std::string(option->keyword) == "dbname" || std::string(option->keyword) == "user") &&
         (!is_name || value.empty())) {
-      return refused(absl::StrCat("its ", option->keyword, " is no name"));
+      return refused(absl::StrCat("its ", option->keyword, " is not a plain name"));
     }
     if (!common::IsPlainText(value, false) || value.size() > 1000) {
       return refused("it is too long, or has control characters");

@@ -220,7 +220,7 @@ class Reader {
     for (const auto& [name, value] : EntriesOf(node, path)) {
       if (!value.IsScalar()) {
         Error(value, absl::StrCat(path, ".", common::Printable(name.as<std::string>(""), 100)),
-              "is not a text");
+              "is not a single value");
         continue;
       }
       Message* item = message->GetReflection()->AddMessage(message, &field);

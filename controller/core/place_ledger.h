@@ -18,20 +18,20 @@ struct Place {
   uint64_t end = ~uint64_t{0};
 };
 
-// Which worker may be writing where. A place that a run writes is held for its worker while the run
-// lasts; of a worker that was lost, also beyond the run's end until it has confirmed that it does
-// nothing, or until it cannot do anything any more by its own hard stop. While a run lasts nothing
-// of it is given to another: a worker that was lost may take part again. Pure; times are of the
-// controller's monotonic clock, nanoseconds.
+// Keeps which worker may be writing to which places. A place that a run writes is held for its
+// worker until the run ends. The places of a worker that was lost stay held beyond that, until the
+// worker confirms that it is idle, or until its own hard stop has passed. While the run lasts they
+// go to nobody else: a lost worker may take part again. Pure; times are of the controller's
+// monotonic clock, nanoseconds.
 class PlaceLedger {
  public:
   explicit PlaceLedger(common::Safeguards safeguards = {}) : safeguards_(safeguards) {}
 
-  // May be called again for the same run and worker: it holds these places too.
+  // Adds `places` to those that the worker holds in the run.
   void Hold(const std::string& run_id, const std::string& worker_id,
             const std::vector<Place>& places);
-  // Who holds one of `places` at `now_ns`, and its number among them; an empty run when all are
-  // free for `run_id`.
+  // The first of `places` that another run holds at `now_ns`: that run and worker, and the index in
+  // `places`. `run_id` is empty when all are free.
   struct Conflict {
     std::string run_id, worker_id;
     size_t place = 0;
@@ -39,20 +39,19 @@ class PlaceLedger {
   Conflict Find(const std::string& run_id, const std::vector<Place>& places, int64_t now_ns);
   // The worker was lost: its places of the run become free at `free_ns`, or with Confirm().
   void Lose(const std::string& run_id, const std::string& worker_id, int64_t free_ns);
-  // The worker does nothing: what it holds of runs in which it was lost is free.
+  // The worker is idle: frees what it held as a lost worker of runs that have ended.
   void Confirm(const std::string& worker_id);
-  // Whether the worker, lost, still keeps anybody from anything.
+  // Whether places are still held for this worker because it was lost.
   bool Holds(const std::string& worker_id, int64_t now_ns) const;
-  // The run is over: places of workers that were not lost are free. Until when the lost ones' are
-  // held, or 0.
+  // The run has ended: frees the places of its workers, but not of the lost ones. Returns until
+  // when those are held, 0 when there are none.
   int64_t End(const std::string& run_id);
 
  private:
   using Holder = std::pair<std::string, std::string>;  // run and worker
   common::Safeguards safeguards_;
   std::map<Holder, std::vector<Place>> places_;  // by thing, then begin
-  // All of them in one list, by thing, so that a look costs what is looked for; made anew when what
-  // is held has changed.
+  // All held places sorted by `thing`, for fast lookups; rebuilt when what is held has changed.
   struct Entry {
     uint64_t thing, begin, end;
     const Holder* holder;

@@ -28,24 +28,26 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
   if (!common::IsHostName(worker.host_name)) {
     return absl::FailedPreconditionError(
         absl::StrCat("'", common::Printable(worker.host_name, 60),
-                     "' is no host's name: letters, digits, '.', '_' and '-', at most 253; start "
-                     "it with --name"));
+                     "' is not a valid host name (letters, digits, '.', '_' and '-', at most 253); "
+                     "start the worker with --name NAME"));
   }
   if (!IsId(worker.boot_id)) return absl::FailedPreconditionError("its host has no boot id");
   const auto bound = workers_.find(worker.worker_id);
   if (bound != workers_.end() && bound->second.certificate != worker.certificate) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("worker ", worker.worker_id, " belongs to the certificate ",
-                     bound->second.certificate, ", not to ", Named(worker.certificate),
-                     "; was its state directory copied? `lockstep forget ", bound->second.host_name,
-                     "` by an admin lets another certificate have it"));
+    return absl::PermissionDeniedError(absl::StrCat(
+        "worker ", worker.worker_id, " belongs to the certificate ", bound->second.certificate,
+        ", not to ", Named(worker.certificate),
+        "; was its state directory copied? To give it to another certificate, an admin runs "
+        "`lockstep forget ",
+        bound->second.host_name, "`"));
   }
   const auto named_by = hosts_.find(worker.host_name);
   if (named_by != hosts_.end() && named_by->second != worker.certificate) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "the host name ", worker.host_name, " belongs to the certificate ", named_by->second,
-        ", not to ", Named(worker.certificate), "; `lockstep forget ", worker.host_name,
-        "` by an admin lets another certificate have it"));
+    return absl::PermissionDeniedError(
+        absl::StrCat("the host name ", worker.host_name, " belongs to the certificate ",
+                     named_by->second, ", not to ", Named(worker.certificate),
+                     "; to give it to another certificate, an admin runs `lockstep forget ",
+                     worker.host_name, "`"));
   }
   Admission admission;
   const auto found = members_.find(worker.worker_id);

@@ -10,8 +10,8 @@
 
 namespace lockstep::controller {
 
-// Who is attached, who is waited for, and who is lost: a worker whose connection ended, or that is
-// silent, is lost after the lease unless the same process is back by then. Pure; times are of the
+// Keeps track of attached workers. A worker whose connection has ended, or that is silent, is lost
+// when the lease has passed, unless the same process is back by then. Pure; times are of the
 // controller's monotonic clock, nanoseconds. Not thread-safe.
 class Roster {
  public:
@@ -22,17 +22,17 @@ class Roster {
     std::string worker_id, instance_id, host_id, host_name, boot_id;
     std::string certificate;  // the name in it; empty without TLS
   };
-  // Whose a worker id and a host's name are: the certificate with which they were first seen. What
-  // another controller knew.
+  // Binds a worker id and a host's name to the certificate with which they were first seen, as an
+  // earlier controller recorded it.
   void Bind(const std::string& worker_id, const std::string& host_name,
             const std::string& certificate);
-  // Forgets whose a host's name, and the workers that were seen under it, are. How many there were.
+  // Removes the bindings of a host's name and of the workers seen under it. Returns how many.
   uint32_t Forget(const std::string& host_name);
   struct Admission {
-    // The worker id was known with another process, which is lost therefore.
+    // The worker id was known from another process, which is therefore lost.
     bool replaced_process = false;
-    // The same process is back, before its old connection was known to have ended (when
-    // `was_connected`).
+    // The same process is back; with `was_connected`, before its old connection was known to have
+    // ended.
     bool resumed = false;
     bool was_connected = false;
   };
@@ -41,9 +41,9 @@ class Roster {
   // Its connection has ended.
   void Disconnected(const std::string& worker_id);
   void Heard(const std::string& worker_id, int64_t now_ns);
-  // For so long nothing could be heard, by no fault of theirs.
+  // Extends every lease by so long: this controller itself could not hear anybody.
   void Excuse(int64_t nanoseconds);
-  // Removes and returns those whose lease has passed, with words.
+  // Removes the workers whose lease has passed and returns them, each with the reason.
   struct Expired {
     std::string worker_id, reason;
   };

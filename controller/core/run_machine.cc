@@ -119,7 +119,7 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
     for (uint32_t worker : returned_) TakeBack(worker);
   }
   returned_.clear();
-  // Who did not come back in time once is not waited for again.
+  // A worker that did not come back in time once is not waited for again.
   const bool missing = std::any_of(lost_.begin(), lost_.end(), [this](uint32_t worker) {
     return !written_off_.contains(worker);
   });
@@ -193,7 +193,7 @@ void RunMachine::WorkerFailed(uint32_t worker, const std::string& how, const std
 
 void RunMachine::On(const event::Failed& e) {
   if (outstanding_.erase(e.worker) == 0) return;
-  // What a worker says of a phase that is being given up anyway is no failure of the job.
+  // The attempt is being given up already: a failure of a worker is then no failure of the job.
   if (repeat_reason_.empty()) WorkerFailed(e.worker, " failed", e.reason);
   CheckComplete();
 }
@@ -273,20 +273,20 @@ void RunMachine::On(const event::Attached& e) {
   using State = event::Attached::State;
   if (!members_.contains(e.worker)) return;
   const bool busy = e.state != State::kIdle;
-  // One that has delivered, and does nothing, is done with the phase, whether it remembers it or
-  // not.
+  // An idle worker that has delivered its result is done with the phase, even if it was restarted
+  // and no longer knows the phase.
   if (!busy && (e.this_phase || delivered_.contains(e.worker))) {
     said_idle_.insert(e.worker);
     if (delivered_.contains(e.worker)) return CheckComplete();
   }
   if (stage_ == Stage::kIdle || stage_ == Stage::kPlanning || stage_ == Stage::kRejoining ||
       stage_ == Stage::kRecording || stage_ == Stage::kClosing) {
-    if (busy && !e.this_phase) Do(action::StopNow{{e.worker}, "another controller's phase"});
+    if (busy && !e.this_phase) Do(action::StopNow{{e.worker}, "this phase is not in progress"});
     return;
   }
   if (busy && !e.this_phase) {
     if (stage_ == Stage::kArming) unassigned_.insert(e.worker);
-    return Do(action::StopNow{{e.worker}, "not the phase that is in progress"});
+    return Do(action::StopNow{{e.worker}, "this phase is not in progress"});
   }
   if (!busy && e.this_phase && e.not_started) return On(event::NotStarted{e.worker, e.failed});
   if (!busy && e.this_phase && !e.failed.empty()) return On(event::Failed{e.worker, e.failed});
@@ -304,7 +304,7 @@ void RunMachine::On(const event::Attached& e) {
       return;
     }
     if (!busy && !e.this_phase) {
-      return On(event::NotStarted{e.worker, "it does not know the phase"});
+      return On(event::NotStarted{e.worker, "it no longer has the assignment"});
     }
     if (end_of_load_) Do(action::SendEndOfLoad{{e.worker}, *end_of_load_});
   } else if (stage_ == Stage::kStopping) {
@@ -323,7 +323,7 @@ void RunMachine::On(const event::Idle& e) {
     said_idle_.insert(e.worker);
     CheckComplete();
   }
-  // With a phase of its own behind it, its result or failure is still to come.
+  // Otherwise the worker was in this phase, and its result or failure is still to come.
   if (stage_ != Stage::kStopping || e.this_phase || !e.stopped) return;
   outstanding_.erase(e.worker);
   CheckComplete();
@@ -489,8 +489,7 @@ void RunMachine::On(const event::PhaseClosed&) {
 void RunMachine::AfterPhase() {
   ++token_;
   if (end_state_.empty() && !repeat_reason_.empty()) return StartOrRejoin(phase_, attempt_ + 1);
-  // What prepare made is removed also when the run did not go well, unless everything was to stop
-  // at once.
+  // Cleanup runs also when the run has failed, unless everything was to stop at once.
   if (!end_state_.empty() && skip_cleanup_) return EndRun();
   PlanNext();
 }

@@ -13,16 +13,14 @@
 namespace lockstep::controller {
 
 // One run as a pure state machine: events in, actions out. It has no thread, socket, clock or
-// database; whoever owns it carries the actions out, in order, and reports what became of them as
-// events.
+// database: the run actor carries the actions out, in order, and reports their outcome as events.
 //
 // A phase goes: plan → record → assign → armed by all → commit go → send go → results stored from
-// all → close. Which phase comes next may depend on what was measured, so it is asked for each time
-// (PlanNext), and planned outside by a pure function. Anything that fails leads to a stop of all
-// workers, whose answers are waited for before the phase is closed. A phase whose attempt came to
-// nothing through no fault of the job (its controller was replaced before the start, a go came too
-// late, or a worker was lost under the policy `retry`) is stopped the same way and begun again as
-// another attempt.
+// all → close. The next phase may depend on what was measured: the machine asks for it (PlanNext)
+// each time, and a pure function plans it. After any failure all workers are stopped, and the phase
+// is closed when all have answered. An attempt that failed through no fault of the job (its
+// controller was replaced before the start, a go came too late, or a worker was lost under the
+// policy `retry`) is stopped in the same way and repeated as another attempt.
 
 enum class LossPolicy { kAbort, kContinue, kRetry };
 enum class PhaseKind { kPrepare, kRun, kCleanup };
@@ -49,7 +47,7 @@ struct RunPlan {
 // Attempts of one phase, the first included.
 inline constexpr uint32_t kMaxAttempts = 4;
 
-// Where a run stood, by the store, when its controller was replaced.
+// How far a run had come when its controller was replaced, as the store has it.
 struct ResumePoint {
   enum class Reached { kNothing, kRecorded, kGone, kClosed };
   Reached reached = Reached::kNothing;
@@ -64,15 +62,14 @@ struct ResumePoint {
   std::set<uint32_t> members;  // kGone: who took part in the attempt
   std::set<uint32_t> lost;
   bool degraded = false;
-  // how the run was going to end already; empty while all was well
+  // The end that was already decided for the run; empty when none was.
   std::string end_state, end_reason;
   bool skip_cleanup = false;
 };
 
 namespace event {
 struct Begin {};
-// In answer to PlanNext: the next phase, or none when there is no more. With an error the run has
-// failed.
+// Answers PlanNext: the next phase, or none when the job is at its end. An error fails the run.
 struct Planned {
   std::optional<PhasePlan> next;
   std::string error;
@@ -92,10 +89,10 @@ struct NotStarted {
   uint32_t worker;
   std::string reason;
 };
-// The worker's result is committed in the store. `error` is empty when it did all it was asked. It
-// counts once the worker has said on its commands' stream, too, that it does nothing any more
-// (Idle, or Attached with kIdle), or at the phase's deadline: samples come on another stream, and
-// only the former is the worker's lease.
+// The worker's result is committed in the store. `error` is empty when the worker did all that it
+// was asked to. The result counts once the worker has also said on Control that it is idle (Idle,
+// or Attached with kIdle), or at the phase's deadline: it came over Deliver, and only Control has
+// the worker's lease.
 struct ResultStored {
   uint32_t worker;
   std::string error;
@@ -104,12 +101,12 @@ struct Lost {
   uint32_t worker;
   std::string reason;
 };
-// A lost worker is back, and does nothing.
+// A lost worker is back, and idle.
 struct Rejoined {
   uint32_t worker;
 };
-// The worker has (again) a connection, and says what it is doing, so that orders that were lost
-// with the old one are repeated.
+// The worker has connected, for the first time or again, and says what it is doing. Commands that
+// were lost with its old connection are sent again.
 struct Attached {
   uint32_t worker;
   enum class State { kIdle, kArming, kArmed, kRunning } state;
@@ -119,13 +116,13 @@ struct Attached {
   bool not_started;    // with failed: it did no I/O
   bool go_is_late;     // a go sent now would come after T
 };
-// The worker says that it does nothing. `stopped`: in answer to a stop of this phase and attempt.
+// The worker says that it is idle. `stopped`: in answer to a stop of this phase and attempt.
 struct Idle {
   uint32_t worker;
   bool this_phase;
   bool stopped;
 };
-// In words, what a worker is at: for explanations.
+// What a worker is doing, in words, for messages.
 struct Doing {
   uint32_t worker;
   std::string what;
@@ -137,10 +134,10 @@ struct Stop {
   std::string reason;
   bool now;
 };
-// The load that runs is to end before its time, at the end of one interval on all hosts; what it
-// measured counts, and the run goes on.
+// The running load must end early, at the end of the same interval on all hosts. What it measured
+// counts, and the run goes on.
 struct EndLoad {};
-// That interval is in the store.
+// The interval at whose end the load ends is in the store.
 struct EndOfLoadCommitted {
   uint32_t interval;
 };
@@ -156,8 +153,8 @@ using Event = std::variant<event::Begin, event::Planned, event::PhaseRecorded, e
                            event::EndOfLoadCommitted, event::Deadline, event::PhaseClosed>;
 
 namespace action {
-// Plan the next phase, then report Planned. With `cleanup_only` the run is ending: what is left is
-// to clean up.
+// Plan the next phase, then report Planned. With `cleanup_only` the run is ending: plan only what
+// is left to clean up.
 struct PlanNext {
   bool cleanup_only;
 };
@@ -200,7 +197,7 @@ struct SetDeadline {
   uint64_t token;
   int64_t after_ns;
 };
-// `state`: done, void (it came to nothing: another attempt follows), or how the run ends.
+// `state`: done, void (another attempt follows), or the state in which the run ends.
 struct ClosePhase {
   uint32_t phase;
   uint32_t attempt;
@@ -240,7 +237,7 @@ using Action =
 class RunMachine {
  public:
   explicit RunMachine(RunPlan plan, common::Safeguards safeguards = {});
-  // Goes on, at Begin, with a run that another controller began.
+  // Resumes, at Begin, a run that another controller began.
   RunMachine(RunPlan plan, ResumePoint from, common::Safeguards safeguards = {});
 
   std::vector<Action> Handle(const Event& event);
@@ -259,10 +256,10 @@ class RunMachine {
   bool running() const { return stage_ == Stage::kRunning; }
   // The interval after which the load of the phase in progress ends, as the store has it.
   std::optional<uint32_t> end_of_load() const { return end_of_load_; }
-  // The deadline that runs is one for results, or for answers to a stop.
+  // Whether the current deadline is for results, or for answers to a stop.
   bool awaits_results() const { return stage_ == Stage::kRunning || stage_ == Stage::kStopping; }
-  // idle, planning, recording, arming, committing, running, stopping, closing, rejoining, over: for
-  // people.
+  // The name of the stage, for people: idle, planning, recording, arming, committing, running,
+  // stopping, closing, rejoining, over.
   const char* stage() const;
 
  private:
@@ -311,11 +308,11 @@ class RunMachine {
   bool CleansAlone() const;
   bool Cleans() const { return AtWork() && current_.kind == PhaseKind::kCleanup; }
   void WorkerFailed(uint32_t worker, const std::string& how, const std::string& error);
-  // How the run will end; the first reason stays.
+  // Decides how the run will end, and why. Later calls change nothing.
   void Remember(const std::string& state, const std::string& reason);
-  // The run ends as `state`: remembers it and stops what runs.
+  // Decides that the run ends as `state`, and stops what runs.
   void EndAs(const std::string& state, const std::string& reason);
-  // This attempt comes to nothing, and another one follows.
+  // Gives this attempt up, stops it, and begins another one.
   void RepeatAttempt(const std::string& reason);
   void StopAll(const std::string& reason);
   bool AtWork() const {

@@ -1,4 +1,4 @@
-// How a run goes on that another controller began.
+// Resuming a run that another controller began.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@ namespace lockstep::controller {
 
 // What the store knows of the last attempt says where to go on.
 void RunMachine::Resume() {
-  // That a worker was lost may have been stored, and what followed from it not.
+  // The loss of a worker may be stored, and its consequences not.
   const bool enough = members_.size() >= std::max<size_t>(1, plan_.min_hosts);
   const bool nothing_missing =
       from_.reached == ResumePoint::Reached::kClosed && !from_.must_be_repeated && current_.last;
@@ -25,7 +25,7 @@ void RunMachine::Resume() {
       if (from_.must_be_repeated) repeat_reason_ = "repeated";
       return AfterPhase();
     case ResumePoint::Reached::kRecorded:
-      // No T was in the store, so nobody has begun: whoever is armed is told to forget it.
+      // No T is in the store, so that no worker has begun: armed workers are stopped.
       outstanding_ = members_;
       for (const auto& [worker, error] : from_.stored) outstanding_.erase(worker);
       repeat_reason_ = "the controller was replaced before the start";

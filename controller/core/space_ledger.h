@@ -7,21 +7,22 @@
 
 namespace lockstep::controller {
 
-// Space on file systems that runs in progress are about to fill. What a run will lay out is granted
-// when it starts, and settled once its files lie there: from then on the file system's own free
-// space says it. A worker that was lost may go on laying out files: the grant stays until it has
-// left. Pure; not thread-safe.
+// Keeps account of the space that runs in progress are about to use on file systems. A run is
+// granted what it will lay out when it starts. The grant ends once its files are laid out: from
+// then on the file system's own free space shows them. A lost worker may still be laying out files,
+// so that the grant stays until that worker is idle. Pure; not thread-safe.
 class SpaceLedger {
  public:
   // What the run is about to lay out, bytes by file system.
   void Grant(const std::string& run_id, const std::map<std::string, double>& bytes);
   // The worker was lost in the run.
   void Lose(const std::string& run_id, const std::string& worker_id);
-  // The run's other workers have laid out its files, or it is over. Whether its grant ends here.
+  // The workers that were not lost have laid out the run's files, or the run has ended. Returns
+  // whether the grant ends with this.
   bool Settle(const std::string& run_id);
-  // The worker lays out nothing any more. Whether a grant ends here.
+  // The worker is idle. Returns whether a grant ends with this.
   bool Leave(const std::string& worker_id);
-  // How many grants have ended: what was found free before the last one did says too much.
+  // How many grants have ended. Free space measured before the last one ended may be too high.
   uint64_t ended() const { return ended_; }
   // What runs other than `run_id` may still lay out on the file system, bytes, and the first of
   // them.

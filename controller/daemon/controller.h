@@ -18,9 +18,8 @@
 
 namespace lockstep::controller {
 
-// Everything that decides in an active controller, put together: the deciding thread, the
-// coordinator, the samples' way to the store, the workers. Start(), parts() and Shutdown() are
-// called by one thread; the parts it hands out are thread-safe.
+// An active controller: the deciding thread, the coordinator, the ingest of samples, the fleet. One
+// thread calls Start(), parts() and Shutdown(); what parts() returns is thread-safe.
 class Controller {
  public:
   struct Options {
@@ -39,8 +38,8 @@ class Controller {
 
   ServiceParts parts();
   uint64_t epoch() const { return epoch_; }
-  // Ends the runs in progress and tells those who watch; waits for a store that hangs for a while,
-  // not longer. `stop_listening` is called when nothing new is to come in.
+  // Ends the runs in progress and tells their watchers. Waits for a store that hangs, but not for
+  // long. Calls `stop_listening` when no new calls may come in.
   void Shutdown(const std::function<void()>& stop_listening);
 
  private:

@@ -58,8 +58,8 @@ absl::Status Election::WhileAway(const std::function<absl::Status()>& work) cons
 
 void Election::LookForSuccessor() {
   const auto held = lock_.Hold();
-  // After a partition it may be this one's own old session that has the lock, for some seconds yet:
-  // the epoch knows.
+  // After a partition this process's own old session may still hold the lock for some seconds: the
+  // epoch tells.
   if (held.ok() && !*held && absl::IsAborted(store_->StillActive())) {
     EndThisController("another controller, " + lock_.Holder() + ", is active");
   }

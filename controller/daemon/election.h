@@ -10,8 +10,9 @@
 
 namespace lockstep::controller {
 
-// Which of the controllers on one store is the active one: PostgreSQL's lock elects, the epoch
-// fences. `signals` are blocked in the whole process; one of them ends every wait. Not thread-safe.
+// Makes one of several controllers on a store the active one: a lock in PostgreSQL elects, the
+// epoch fences. `signals` are blocked in the whole process; one of them ends every wait. Not
+// thread-safe.
 class Election {
  public:
   // `store` outlives this. `self` names this controller to the others.
@@ -34,7 +35,7 @@ class Election {
   storage::ActiveLock lock_;
 };
 
-// At once: what was this controller's is another one's by now, and nothing may be tidied up.
+// Ends the process at once, without cleaning up: another controller now owns all that this one had.
 [[noreturn]] void EndThisController(const std::string& reason);
 
 }  // namespace lockstep::controller

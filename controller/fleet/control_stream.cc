@@ -54,7 +54,7 @@ void ControlStream::HandleFirst() {
         incoming_.hello().software_version(), "); this controller (", common::kSoftwareVersion,
         ") speaks version ", v1::PROTOCOL_VERSION_CURRENT, ": install the same Lockstep on both"));
   } else if (const std::string wrong = v1::FirstProblem(incoming_.hello()); !wrong.empty()) {
-    refused = absl::FailedPreconditionError(absl::StrCat("its Hello is not one: ", wrong));
+    refused = absl::FailedPreconditionError(absl::StrCat("its Hello is invalid: ", wrong));
   } else {
     worker_id_ = incoming_.hello().worker_id();
     incoming_.mutable_hello()->set_certificate(certificate_);

@@ -18,7 +18,7 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
   void Command(v1::ControllerMessage message);
   // Ends the stream from this side.
   void End(const std::string& reason);
-  // Ends it with words to the worker; after UNAVAILABLE it dials again.
+  // Ends the stream and tells the worker why; after UNAVAILABLE it dials again.
   void Refuse(const absl::Status& reason);
 
   void OnReadDone(bool ok) override;

@@ -271,7 +271,7 @@ void Fleet::Main() {
     }
     for (auto& [stream, since] : strangers_) {
       if (now - since <= limits::kHelloNs) continue;
-      stream->End("it does not say Hello");
+      stream->End("it has not said Hello in time");
       since = now;
     }
     if (roster_.IsDue(now)) {

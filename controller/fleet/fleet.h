@@ -29,8 +29,8 @@ class Fleet final : public FleetLink {
     std::function<void(const v1::Hello&)> attached;
     std::function<void(const std::string& worker_id, const v1::WorkerMessage&)> message;
     std::function<void(const std::string& worker_id, const std::string& reason)> lost;
-    // Somebody tried to be another worker, or a worker was sent away: in words, for the log and the
-    // record.
+    // Somebody tried to attach as another worker, or a worker was disconnected: the reason, for the
+    // log and the run's events.
     std::function<void(const std::string& text)> intruder = [](const std::string&) {};
   };
   // Whose a worker and its host's name are, as the store has it.
@@ -54,8 +54,8 @@ class Fleet final : public FleetLink {
   std::vector<v1::Hello> Hellos() const override;
   int64_t WallDifferenceNs(const std::string& worker_id) const override;
   int64_t lease_ns() const override { return options_.lease_ns; }
-  // Whether samples that come in this worker's name are its own: it is attached, the certificate is
-  // the one that it attached with, and `session` the word that it was given then.
+  // Whether to accept samples in this worker's name: it is attached, with this certificate, and was
+  // given `session` when it attached.
   bool MayDeliver(const std::string& worker_id, const std::string& certificate,
                   const std::string& session) const;
   // Another certificate may attach under this host's name from now on. How many names and workers
@@ -69,7 +69,8 @@ class Fleet final : public FleetLink {
   // --- For ControlStream. ---
   // OK; UNAVAILABLE when the worker is refused for now, FAILED_PRECONDITION when for good.
   absl::Status Attach(const v1::Hello& hello, ControlStream* stream);
-  // False when it is not to send any more.
+  // False when the stream must not read on: it is no longer the worker's, or the worker sends too
+  // much.
   bool OnMessage(const std::string& worker_id, ControlStream* stream,
                  const v1::WorkerMessage& message, int64_t received_ns);
   void Detach(const std::string& worker_id, ControlStream* stream);

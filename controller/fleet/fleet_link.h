@@ -9,13 +9,14 @@
 
 namespace lockstep::controller {
 
-// What those who decide need of the fleet. Thread-safe.
+// The fleet, as the coordinator and the run actors use it. Thread-safe.
 class FleetLink {
  public:
   virtual ~FleetLink() = default;
   // Sends a command. False when the worker has no connection now.
   virtual bool Send(const std::string& worker_id, v1::ControllerMessage message) = 0;
-  // Several quick exchanges with each worker now, for a good estimate soon.
+  // Begins several quick exchanges of pings with each worker, for a good estimate of its clock
+  // soon.
   virtual void PingBurst(const std::vector<std::string>& worker_ids) = 0;
   // What the worker's clock will show at an instant of the controller's.
   virtual ClockEstimator::Estimate ClockAt(const std::string& worker_id, int64_t at_ns) const = 0;

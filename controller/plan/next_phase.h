@@ -14,14 +14,14 @@ namespace lockstep::controller {
 // One phase as it is run: a phase of the job, or one point of its curve.
 struct PhaseStep {
   v1::PhaseSpec spec;      // without a curve; its rates are figures
-  uint32_t job_phase = 0;  // the phase of the job that it comes of
+  uint32_t job_phase = 0;  // the phase of the job that it comes from
   uint32_t step = 0;       // the point of its curve
   bool last = false;       // nothing follows it, whatever it measures
-  // What was taken from results, in words.
+  // Which rates were computed from earlier results, in words.
   std::vector<std::string> notes;
 };
 
-// What became of a step that has ended.
+// The result of a step that has ended.
 struct StepResult {
   uint32_t job_phase = 0;
   uint32_t step = 0;

@@ -58,8 +58,8 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
   most = std::min<size_t>(most, limits::kHostNames);
   if (most == 0) {
     return absl::InvalidArgumentError(absl::StrCat("'", common::Printable(text, 60),
-                                                   "' is one name more than the ",
-                                                   limits::kHostNames, " that there may be"));
+                                                   "' is one name too many; the most is ",
+                                                   limits::kHostNames));
   }
   std::vector<Choices> pieces;
   size_t count = 1;
@@ -97,9 +97,9 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
   }
   for (const std::string& name : names) {
     if (common::IsHostName(name)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("'", common::Printable(name, 60),
-                     "' is no host's name: letters, digits, '.', '_' and '-', at most 253"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", common::Printable(name, 60),
+        "' is not a valid host name (letters, digits, '.', '_' and '-', at most 253)"));
   }
   return names;
 }
@@ -198,8 +198,8 @@ class FleetChecker {
     if (synthetic == 0 || synthetic == static_cast<std::ptrdiff_t>(workers_.size())) return;
     Refuse(absl::StrCat(synthetic, " of ", workers_.size(),
                         " workers are synthetic (--simulate): their figures are made up, and "
-                        "cannot be added to real ones; select hosts by names, or ",
-                        "by the label synthetic: yes"));
+                        "cannot be added to real ones; select hosts by name, or by the label "
+                        "synthetic: yes"));
   }
 
   void CheckTarget(uint32_t w, const v1::TargetInspection& found) {
@@ -308,7 +308,7 @@ class FleetChecker {
               HostOf(w), ": target ", target.name(), ": ",
               found.paths_size() > 0 ? found.paths(0) : "",
               " lies on the file system of Lockstep's own store, which a full disk would stop. ",
-              "Use another one, or say it twice: store_filesystem: true in the job",
+              "Use another one, or allow it in both places: store_filesystem: true in the job",
               job_.store_filesystem() ? " (done)" : "",
               ", and --allow-store-filesystem at the controller",
               store_.may_fill ? " (done)" : ""));

@@ -20,9 +20,9 @@ struct PlanWorker {
   v1::Inspection inspection;  // of the job's targets; empty before
 };
 
-// `node[1-3,x]` to node1, node2, node3, nodex; leading zeros are kept. A text without brackets
-// stands for itself. INVALID_ARGUMENT when it stands for more than `most` names (found out before
-// any is made), or for what is no host's name.
+// Expands `node[1-3,x]` to node1, node2, node3, nodex; leading zeros are kept. A text without
+// brackets stands for itself. INVALID_ARGUMENT when it stands for more than `most` names (checked
+// before any is made), or for an invalid host name.
 absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text,
                                                          size_t most = limits::kHostNames);
 
@@ -44,14 +44,14 @@ struct StorePlace {
   bool may_fill = false;      // the operator has said that jobs may lay out files there
 };
 
-// What speaks against running the job on these workers, from their inspections: refused targets,
-// two workers or two targets on the same bytes, a file system that would be filled, and (as
-// warnings) targets beside the store.
+// The result of checking a fleet's inspections before a run. Refusals: refused targets, two workers
+// or two targets on the same bytes, a file system that would be filled. Warnings: targets beside
+// the store.
 struct FleetCheck {
   std::vector<std::string> refusals;
   std::vector<std::string> warnings;
-  // Of each file system that the job will lay out files on: how much, and how much it may at most,
-  // bytes.
+  // For each file system on which the job will lay out files: the bytes that it needs, and the most
+  // that it may use.
   struct Space {
     std::string path;  // of one of the files
     double needed_bytes = 0, usable_bytes = 0;

@@ -8,21 +8,21 @@
 
 namespace lockstep::controller {
 
-// Everything that is outside of what the fields' options and common/limits.h allow: sizes, counts,
-// ranges, lengths, numbers that are not finite, unknown enum values. Before anything else is done
-// with a job that came from outside; what passes can be worked with.
+// Checks a job from outside against the limits in the fields' options and in common/limits.h:
+// sizes, counts, ranges, lengths, finite numbers, known enum values. Call it before anything else:
+// the other functions rely on it.
 std::vector<v1::Problem> CheckLimits(const v1::JobSpec& job);
 
 // Fills in what a job leaves out: the defaults of proto/job.proto, and those that are a rule there
 // (names, targets, sharing, the block size of a verify phase). Idempotent.
 void FillJob(v1::JobSpec* job);
 
-// Everything that is wrong with a job whose defaults are filled in, with field paths as a job file
-// writes them ("phases[1].run.workloads[0].block_size"); empty when it can be run by this version.
-// What the contract has and this version does not do is refused here, in words.
+// Returns every problem of a job whose defaults are filled in, with field paths as a job file
+// writes them ("phases[1].run.workloads[0].block_size"); empty when this version can run the job.
+// Fields that the contract has and this version does not implement are problems, too.
 std::vector<v1::Problem> Validate(const v1::JobSpec& job);
 
-// What a valid job does that may not be what was meant: in words.
+// What a valid job asks for and its author probably did not mean, in words.
 std::vector<std::string> Warnings(const v1::JobSpec& job);
 
 // Whether the job's phases write to a target, and whether one lays it out or creates it.

@@ -315,7 +315,7 @@ class Rules {
              "has its rate already; max_iops and max_throughput are brakes on closed loops");
       }
       if (w_.think_time_ns() > 0) {
-        add_(".think_time", "an open loop does not think: its I/Os are due by the schedule");
+        add_(".think_time", "cannot be combined with open_loop: its schedule says when I/Os start");
       }
     }
     if (w_.max_iops() < 0) add_(".max_iops", "must not be negative");
@@ -357,7 +357,7 @@ class Rules {
            "zeros compress and deduplicate completely; give the shares with random content");
     }
     if (w_.write_through() > v1::WRITE_THROUGH_NONE && w_.engine() == v1::ENGINE_MMAP) {
-      add_(".write_through", "means nothing for a mapped file; use fsync");
+      add_(".write_through", "has no effect on a mapped file; use fsync");
     }
     if (w_.write_through() > v1::WRITE_THROUGH_NONE && !Writes(w_)) {
       add_(".write_through", "this workload does not write");
@@ -381,8 +381,8 @@ class Rules {
       if (target == nullptr) continue;
       if (Writes(w_) && target->sharing() == v1::SHARING_OVERLAPPED && job_.hosts().count() != 1) {
         add_(absl::StrCat(".targets[", i, "]"),
-             "verify knows only what its own worker wrote; an overlapped target is written by "
-             "others too. Make it sliced");
+             "a worker can verify only what it wrote itself, and others write to an overlapped "
+             "target, too; set the target's sharing to sliced");
       }
       for (const v1::Workload& other : run_.workloads()) {
         if (&other == &w_ || !Writes(other)) continue;
@@ -393,7 +393,7 @@ class Rules {
         add_(absl::StrCat(".targets[", i, "]"),
              absl::StrCat(
                  "workload '", other.name(),
-                 "' writes to the same target at the same time; what is read could not be judged"));
+                 "' writes to the same target at the same time, so reads cannot be verified"));
       }
     }
   }

@@ -11,7 +11,7 @@ namespace lockstep::controller {
 // wrong with it.
 using Complain = std::function<void(const std::string& field, const std::string& problem)>;
 
-// Everything that is wrong with one workload of a run phase, defaults filled in. Pure.
+// Reports every problem of one workload of a run phase whose defaults are filled in. Pure.
 void CheckWorkload(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& workload,
                    const Complain& complain);
 

@@ -13,8 +13,8 @@ namespace {
 
 constexpr double kPercents[] = {50, 90, 95, 99, 99.9, 99.99};
 
-// A text as a cell. A spreadsheet would take one that begins like a formula for one: it gets an
-// apostrophe in front.
+// A text as a cell. Spreadsheets execute a cell that begins like a formula: it gets an apostrophe
+// in front.
 std::string Quoted(const std::string& foreign) {
   std::string text = common::Printable(foreign);
   if (!text.empty() && std::string("=+-@").find(text[0]) != std::string::npos) {

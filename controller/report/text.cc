@@ -153,8 +153,8 @@ class Renderer {
     const std::string none =
         done ? "there was nothing to do"
         : phase.kind() == "prepare"
-            ? "not done; what it had made was removed again where the workers could"
-            : "not done; what it had done until then is not known";
+            ? "not done; the workers removed the files that they had made, as far as they could"
+            : "not done; how far it came is not known";
     out_ += Wrapped(parts.empty() ? none
                                   : absl::StrCat(absl::StrJoin(parts, "; "),
                                                  done ? "" : "; the others did not finish"),
@@ -223,8 +223,8 @@ class Renderer {
             ? Bad(absl::StrCat(absl::StrCat(FormatCount(v.mismatches()),
                                             v.mismatches() == 1 ? " MISMATCH" : " MISMATCHES"),
                                ": ", v.by_verdict()))
-        : v.checked() > 0 ? Good("those as written")
-                          : Bad("nothing is proved");
+        : v.checked() > 0 ? Good("all as written")
+                          : Bad("nothing verified");
     out_ += Wrapped(
         absl::StrCat(
             Plural(v.checked(), "block"), " checked, ", verdict,

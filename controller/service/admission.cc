@@ -48,8 +48,8 @@ void Admission::Decide(measure::RunRecord run, std::vector<PlanWorker> workers,
   const Starting& starting = starting_[run.run_id];
   if (starting.cancelled) return Refuse(run, workers, "cancelled", starting.cancel_reason, {});
   if (!missing.empty()) return Refuse(run, workers, "failed", missing, {missing});
-  // Where another run writes, what is found there (its hold on a device, its files) says nothing
-  // yet.
+  // While another run writes to the targets, the inspection of them (a hold on a device, files)
+  // means nothing yet.
   if (const auto taken = holds_->FindWritten(run.run_id, run.job, workers)) {
     return Wait(std::move(run), *taken);
   }
@@ -65,7 +65,8 @@ void Admission::Decide(measure::RunRecord run, std::vector<PlanWorker> workers,
   if (const auto filled = holds_->FindFilled(run.run_id, check)) {
     return Wait(std::move(run), *filled);
   }
-  // What one of them found free may since have been filled by a run that has laid out its files.
+  // A run that has laid out its files meanwhile may have used the space that the inspection found
+  // free.
   if (!check.spaces.empty() && starting.grants_ended != holds_->grants_ended()) {
     starting_.erase(run.run_id);
     return callbacks_.waits(std::move(run));
@@ -118,7 +119,7 @@ void Admission::Refuse(const measure::RunRecord& run, const std::vector<PlanWork
   options_.loop->Persist(
       [store = options_.store, id = run.run_id, members, state, reason, notes,
        at = options_.clock->WallNs()]() -> absl::Status {
-        // First how it ends: a controller that finds it started must not go on with it.
+        // The end is stored first: a controller that finds the run started must not resume it.
         if (absl::Status status = store->SetEnding(id, state, reason, true); !status.ok()) {
           return status;
         }

@@ -17,10 +17,10 @@
 
 namespace lockstep::controller {
 
-// Whether a job may begin on its workers: asks each of them what it would open, and looks whether
-// that is allowed, free, and fits. A run that may begin gets its targets and its start in the
-// store; one that may not is ended there; one whose targets another run has goes back to the queue.
-// The loop's deciding thread's own.
+// Decides whether a run may start on its workers: asks each of them what it would open, and checks
+// that all of it is allowed, free, and fits. A run that may start gets its targets, and its start
+// is stored. A run that may not is ended in the store. A run whose targets another run holds goes
+// back to the queue. Used only on the loop's deciding thread.
 class Admission {
  public:
   struct Options {
@@ -56,7 +56,7 @@ class Admission {
   // Worker id → run id, of all that are being admitted.
   std::map<std::string, std::string> Leases() const;
 
-  // The same questions, and nothing begins.
+  // Asks and checks the same, and starts nothing.
   void Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers,
             std::function<void(v1::PlanReply)> done);
 

@@ -17,8 +17,8 @@ inline grpc::Status ToGrpc(const absl::Status& status) {
                                     std::string(status.message()));
 }
 
-// What the coordinator's thread answers; it does nothing that takes long. UNAVAILABLE when it does
-// not any more.
+// Waits for an answer from the coordinator's thread, which never does anything slow. UNAVAILABLE
+// when none comes: the controller is shutting down.
 template <typename T, typename Ask>
 absl::StatusOr<T> Await(const Ask& ask) {
   constexpr auto kAnswerWait = std::chrono::seconds(10);

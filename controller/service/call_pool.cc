@@ -28,7 +28,7 @@ void CallPool::Serve(Call* call, std::function<grpc::Status()> work) {
   const auto answer = std::make_shared<Answer>(call);
   const bool taken = Run([call, answer, work = std::move(work)] {
     answer->Give(call->abandoned() ? grpc::Status(grpc::StatusCode::CANCELLED,
-                                                  "nobody waits for the answer any more")
+                                                  "the caller no longer waits for the answer")
                                    : work());
   });
   if (!taken) {

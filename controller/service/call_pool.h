@@ -12,12 +12,11 @@
 
 namespace lockstep::controller {
 
-// One call of a caller that waits for an answer, on the server. Owns itself; exactly one Answer()
-// must come, from any thread.
+// A unary call on the server. Owns itself; Answer() must be called exactly once, from any thread.
 class Call final : public grpc::ServerUnaryReactor {
  public:
   void Answer(const grpc::Status& status) { Finish(status); }
-  // The caller has gone, or its deadline has passed: what is not begun need not be.
+  // The caller has gone, or its deadline has passed: work that has not begun can be skipped.
   bool abandoned() const { return abandoned_; }
   void OnCancel() override { abandoned_ = true; }
   void OnDone() override { delete this; }
@@ -26,7 +25,7 @@ class Call final : public grpc::ServerUnaryReactor {
   std::atomic<bool> abandoned_{false};
 };
 
-// Answers a call once: when it is told to, or, when nobody tells it, as it is let go of.
+// Answers a call exactly once: with Give(), or as UNAVAILABLE when this is destroyed without it.
 class Answer {
  public:
   explicit Answer(Call* call) : call_(call) {}

@@ -88,10 +88,10 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     if (request->source().size() > static_cast<size_t>(limits::kJobBytes) ||
         !common::IsPlainText(request->source(), true)) {
       return InvalidField("source",
-                          absl::StrCat("is no text of at most ", limits::kJobBytes, " bytes"));
+                          absl::StrCat("must be text of at most ", limits::kJobBytes, " bytes"));
     }
     if (request->owner().size() > 128 || !common::IsPlainText(request->owner(), false)) {
-      return InvalidField("owner", "is no name of at most 128 bytes");
+      return InvalidField("owner", "must be text of at most 128 bytes, on one line");
     }
     if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) {
       return InvalidField("hosts", std::string(status.message()));
@@ -382,7 +382,7 @@ grpc::ServerUnaryReactor* ControllerService::Forget(grpc::CallbackServerContext*
   if (!admitted) return call;
   ask_.Serve(call, [this, principal, request, reply] {
     if (!common::IsHostName(request->host())) {
-      return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "host: is no host's name");
+      return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "host: is not a valid host name");
     }
     if (const absl::Status status = parts_.store->ForgetHost(request->host()); !status.ok()) {
       return ToGrpc(status);

@@ -64,7 +64,7 @@ class ControllerService final : public v1::Controller::CallbackService {
  private:
   // Queued and in progress, without the store. UNAVAILABLE when the controller is ending.
   absl::StatusOr<std::vector<v1::RunSummary>> KnownRuns() const;
-  // Of a text that a caller gave: the run in progress, or else one in the store.
+  // Find the run that a caller's text means: in progress, or else in the store.
   grpc::Status FindKnown(const std::string& text, v1::RunSummary* run) const;
   grpc::Status FindStored(const std::string& text, v1::RunSummary* run) const;
   // The run that is meant to be stopped.
@@ -77,12 +77,12 @@ class ControllerService final : public v1::Controller::CallbackService {
 
   const ServiceParts parts_;
   std::atomic<int> plans_{0};
-  // By how long a call may take: at once; a job that is checked and stored; a question to the
-  // store; a whole run.
+  // One pool for each duration of calls. These three: a job is checked and stored; the store is
+  // asked; a whole run is read.
   CallPool submit_{2, limits::kCallsWaiting};
   CallPool ask_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   CallPool report_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
-  // last: what it cannot answer at once it hands to the others
+  // Calls that are answered at once. Declared last: it hands slow work to the others.
   CallPool quick_{static_cast<int>(limits::kQuickThreads), limits::kCallsWaiting};
 };
 

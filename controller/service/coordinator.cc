@@ -131,10 +131,10 @@ void Coordinator::OnStoreState(bool away, const std::string& reason) {
   Post([this, away, reason] {
     for (const auto& [id, actor] : active_) {
       Tell(id, "warning",
-           away ? absl::StrCat("the store is away: the phase goes on into the spool, and no new "
-                               "one starts until it is back (",
+           away ? absl::StrCat("the store is away: samples go to the spool, and no new phase "
+                               "starts until it is back (",
                                reason, ")")
-                : "the store is back, and has what was spooled");
+                : "the store is back, and all spooled samples are committed");
     }
   });
 }
@@ -143,11 +143,10 @@ void Coordinator::OnSpoolFull(const std::string& reason) {
   Post([this, reason] {
     const auto active = active_;
     for (const auto& [id, actor] : active) {
-      actor->Stop(
-          "aborted",
-          absl::StrCat("the store was away and ", reason,
-                       "; what was measured stayed at the workers, for when it would be back"),
-          false);
+      actor->Stop("aborted",
+                  absl::StrCat("the store was away and ", reason,
+                               "; the workers keep their samples until it is back"),
+                  false);
     }
   });
 }
@@ -184,8 +183,8 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
   });
 }
 
-// It works on something that is over, or was given to others: until it says that it does nothing,
-// it gets nothing else.
+// Stops a worker that is busy with a run that is over or goes on without it. The worker gets
+// nothing else to do until it says that it is idle.
 void Coordinator::StopStranger(const std::string& worker_id, const std::string& run_id) {
   strangers_.insert(worker_id);
   v1::ControllerMessage message;
@@ -194,7 +193,7 @@ void Coordinator::StopStranger(const std::string& worker_id, const std::string& 
   fleet_->Send(worker_id, std::move(message));
 }
 
-// The worker does nothing: what it held after it was lost is free.
+// The worker is idle: frees what it held because it was lost.
 void Coordinator::Confirm(const std::string& worker_id) {
   strangers_.erase(worker_id);
   holds_.Confirm(worker_id);
@@ -331,7 +330,7 @@ void Coordinator::Schedule() {
   }
 }
 
-// Another run has what it needs: it waits for that one's end, in its old place.
+// Another run has what this one needs: it waits for that run's end, at its old place in the queue.
 void Coordinator::Requeue(measure::RunRecord run) {
   queue_.AddFirst(std::move(run));
   After(1000000000, [this] { Schedule(); });

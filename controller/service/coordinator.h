@@ -30,17 +30,17 @@ class Coordinator {
     Loop* loop = nullptr;
     common::Safeguards safeguards = {};
     StorePlace store_place = {};  // of an embedded store
-    // Marks a run as being worked on while what is returned lives (crash_marks.h).
+    // Marks a run as being worked on for as long as the returned object lives (crash_marks.h).
     std::function<std::shared_ptr<void>(const std::string& run_id)> working =
         [](const std::string&) { return nullptr; };
   };
 
   explicit Coordinator(Options options);
 
-  // Before anything else, once, and before the loop and the fleet begin: goes on with what was
-  // inherited.
+  // Resumes what was inherited. Called once, before any other method and before the loop and the
+  // fleet start.
   void Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance);
-  // Once the loop has ended: whoever still waits for an answer gets one.
+  // Called after the loop has ended: answers every caller that still waits.
   void DropQuestions();
   // Ends the active runs; `done` once their ends are stored.
   void Shutdown(std::function<void()> done);
@@ -52,14 +52,14 @@ class Coordinator {
   void OnAttached(const v1::Hello& hello);
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
   void OnLost(const std::string& worker_id, const std::string& reason);
-  // Somebody tried to pass for a worker: an event of the store.
+  // Somebody tried to attach as another worker, or a worker was disconnected: recorded as an event.
   void OnIntruder(const std::string& text);
 
   // --- From callers. Each answers through `done`, on the coordinator's thread. ---
   // A run that is in the store's queue already. Answers how many are before it.
   void Enqueue(measure::RunRecord run, std::function<void(uint32_t position)> done);
-  // A run whose caller was told that it could not be queued: the store may have it all the same, or
-  // may have it soon. It is ended.
+  // Ends a run whose caller was told that it could not be queued: the store may have it all the
+  // same, or may get it yet.
   void Abandon(const measure::RunRecord& run);
   void StopRun(const std::string& run_id, bool now, const std::string& reason,
                std::function<void(absl::StatusOr<std::string>)> done);
@@ -70,16 +70,15 @@ class Coordinator {
   void Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done);
   void Watch(const std::string& run_id, const std::shared_ptr<WatchStream>& stream,
              const v1::RunSummary& summary);
-  // The runs that wait or are in progress, as far as they are known without the store: id, job,
-  // owner, state, hosts.
+  // The runs that wait or are in progress, without asking the store: id, job, owner, state, hosts.
   void Runs(std::function<void(std::vector<v1::RunSummary>)> done);
-  // The block devices of all attached workers.
-  // Null when too many wait for the answer already.
+  // The block devices of all attached workers. Null when too many callers already wait for the
+  // answer.
   void Devices(std::function<void(const v1::DevicesReply*)> done);
   // Worker id → run id.
   void Leases(std::function<void(std::map<std::string, std::string>)> done);
-  // Whether enough workers are attached for the job, busy or not: OK or RESOURCE_EXHAUSTED in
-  // words.
+  // OK when enough workers are attached for the job, busy or not; else RESOURCE_EXHAUSTED with the
+  // reason.
   absl::Status CanEverRun(const v1::JobSpec& job) const;
 
  private:
@@ -94,7 +93,7 @@ class Coordinator {
   void TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live);
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
-  // For what is asked without the store.
+  // Keeps the run's summary, for questions that are answered without the store.
   void Remember(const measure::RunRecord& run);
   void HoldOpened(const std::string& worker_id, const v1::Armed& armed);
 
@@ -112,7 +111,7 @@ class Coordinator {
   FleetLink* fleet_ = nullptr;
   IngestPipeline* ingest_ = nullptr;
 
-  // The deciding thread's own.
+  // All below is used only on the deciding thread.
   std::map<std::string, v1::RunSummary> known_;  // of every run that waits or is in progress
   RunQueue queue_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
@@ -120,11 +119,11 @@ class Coordinator {
   DeviceQuestions devices_;
   TargetHolds holds_;
   Admission admission_;
-  // attached workers that are still busy with what is none of theirs any more
+  // Attached workers that are still busy with a phase that is over or was given to others.
   std::set<std::string> strangers_;
   std::set<std::string> intruders_;  // what was said of them, once each
   std::set<std::string> awaited_;    // members of inherited runs that have not come back yet
-  // workers of the controller before this one had no time yet to come back
+  // Workers of the previous controller have not yet had the time to come back.
   bool settling_ = false;
   int finishing_ = 0;  // runs that have ended, and whose summaries are being made
   bool shutting_down_ = false;

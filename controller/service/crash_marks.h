@@ -11,16 +11,16 @@
 
 namespace lockstep::controller {
 
-// Finds the run that brings controllers down. While a thread works on a run its id stands in a
-// small file that is mapped into memory, so that it is still there when the process has crashed or
-// was killed; the next controller counts it. Thread-safe.
+// Finds the run that crashes controllers. While a thread works on a run, the run's id stands in a
+// small memory-mapped file, which survives a crash or a kill; the next controller counts what it
+// finds there. Thread-safe.
 class CrashMarks {
  public:
   // Takes in what an earlier controller left in `directory`.
   static absl::StatusOr<std::unique_ptr<CrashMarks>> Open(const std::string& directory);
   ~CrashMarks();
 
-  // Marks the run as being worked on for as long as what is returned lives.
+  // Marks the run as being worked on for as long as the returned object lives.
   std::shared_ptr<void> WorkOn(const std::string& run_id);
   // Runs, and how many controllers have ended while they worked on them.
   const std::map<std::string, int>& crashes() const { return crashes_; }

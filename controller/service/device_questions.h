@@ -11,9 +11,9 @@
 
 namespace lockstep::controller {
 
-// Asks every attached worker for its block devices, once per kernel, and answers with what has come
-// in after a few seconds at the latest. However many ask, the workers are asked once at a time, and
-// not again within a second. The loop's deciding thread's own.
+// Asks every attached worker for its block devices, once per kernel, and answers after a few
+// seconds at the latest with what has come in. One question to the workers at a time, at most one a
+// second, serves all callers. Used only on the loop's deciding thread.
 class DeviceQuestions {
  public:
   using Done = std::function<void(const v1::DevicesReply&)>;

@@ -126,7 +126,7 @@ v1::StoreState IngestPipeline::state() const {
 // -------------------------------------------------------------------------------------------------
 // what comes in
 
-// The feed is not served any more: whoever holds batches back until they are answered need not.
+// The feed is closed: answers its last batch, so that the stream which waits for that reads on.
 void IngestPipeline::LetGo(const v1::PhaseId& phase, const Feed& feed) {
   if (feed.acknowledge) Refuse(phase, &feed, "", false, feed.acknowledge);
 }

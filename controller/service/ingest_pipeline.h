@@ -20,16 +20,16 @@
 
 namespace lockstep::controller {
 
-// Takes workers' batches, checks them, merges them for those who watch, and commits them to the
+// Takes the workers' batches, checks them, merges them for the live view, and commits them to the
 // store in order, many workers to a transaction. Acknowledges what is committed. While the store is
-// out of reach batches go to the spool and are acknowledged as spooled; they are committed, oldest
-// first, when it is back. Thread-safe.
+// out of reach, batches go to the spool and are acknowledged as spooled; when it is back they are
+// committed, oldest first. Thread-safe.
 class IngestPipeline {
  public:
   using Acknowledge = std::function<void(const v1::DeliveryAck&)>;
   struct PhaseCallbacks {
     std::function<void(const v1::FleetInterval&)> interval;
-    // The phase must end by its abort_if.
+    // The phase's abort_if demands that the run ends.
     std::function<void(const std::string& reason)> abort;
     // The worker's result is committed; `integrity` is empty when it is the sum of its intervals.
     std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)>
@@ -47,10 +47,10 @@ class IngestPipeline {
     std::function<void(bool away, const std::string&)> store_state = [](bool, const std::string&) {
     };
     std::function<void(const std::string&)> spool_full = [](const std::string&) {};
-    // Something is to be pumped.
+    // Pump() has something to do.
     std::function<void()> work = [] {};
   };
-  // What a phase that another controller began has brought so far.
+  // What an earlier controller had already received of a phase.
   struct Earlier {
     std::map<uint32_t, uint64_t> cursors;  // by worker index
     std::shared_ptr<LivePhase> live;  // what is stored of it; null when it has only been recorded
@@ -63,22 +63,22 @@ class IngestPipeline {
   // Pumps on a thread of its own from now on.
   void StartThread();
 
-  // Commits, or spools, what there is for now. Returns when it wants to be called again without new
-  // work, or INT64_MAX.
+  // Commits or spools all batches that wait. Returns the instant at which to call it again even if
+  // no batch comes; INT64_MAX when there is none.
   int64_t Pump();
   // Commits what an earlier controller left in the spool. UNAVAILABLE when the store is.
   absl::Status Replay();
 
-  // Samples of this phase are taken from now on. `workers`: worker id → worker index and host.
+  // From now on accepts samples of this phase. `workers`: worker id → worker index and host.
   void Open(const v1::PhaseId& phase,
             const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
             uint32_t workloads, const v1::AbortIf& abort_if, PhaseCallbacks callbacks,
             const Earlier& earlier);
   void SetGo(const v1::PhaseId& phase, int64_t go_wall_ns);
   void WorkerLost(const v1::PhaseId& phase, uint32_t worker);
-  // What the phase's samples so far come to.
+  // The figures of the samples that have come so far.
   v1::PhaseFigures Figures(const v1::PhaseId& phase);
-  // No more samples of this phase; returns its roll-ups.
+  // Accepts no more samples of this phase; returns its roll-ups.
   std::vector<measure::Rollup> Close(const v1::PhaseId& phase);
 
   // A worker's batch. Refusals are acknowledged with the reason.

@@ -81,9 +81,9 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
   const auto targets = static_cast<uint32_t>(pending.job.targets_size());
   for (const v1::TargetInspection& target : inspection.targets()) {
     if (target.target() < targets) continue;
-    return Finish(found,
-                  absl::StrCat("the worker on ", worker->hello.host().name(), " speaks of target ",
-                               target.target(), ", the job has ", targets));
+    return Finish(found, absl::StrCat("the worker on ", worker->hello.host().name(),
+                                      " answered about target ", target.target(),
+                                      ", but the job has only ", targets, " targets"));
   }
   worker->inspection = inspection;
   (*worker->inspection.mutable_facts())["wall_clock.difference_ms"] =

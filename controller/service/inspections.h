@@ -14,13 +14,12 @@
 
 namespace lockstep::controller {
 
-// Questions to workers about the targets of a job: what is there, and what speaks against using it.
-// Each is answered once: with all inspections, or with why they are not complete. The loop's
-// deciding thread's own.
+// Asks workers to inspect the targets of a job. Each question is answered once: with all
+// inspections, or with the reason why some are missing. Used only on the loop's deciding thread.
 class Inspections {
  public:
-  // `missing`: empty, or what is missing and of whom; the workers then have the inspections that
-  // came.
+  // `missing`: empty, or what is missing and from whom; `workers` then hold the inspections that
+  // did come.
   using Done = std::function<void(std::vector<PlanWorker> workers, const std::string& missing)>;
 
   explicit Inspections(Loop* loop) : loop_(loop) {}
@@ -31,7 +30,7 @@ class Inspections {
   void Ask(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers,
            Done done);
 
-  // The worker is attached again: what it was asked before may have been lost with its last
+  // The worker has attached again: repeats questions that may have been lost with its old
   // connection.
   void OnAttached(const std::string& worker_id);
   void OnAnswer(const std::string& worker_id, const v1::Inspection& inspection);

@@ -13,25 +13,25 @@
 
 namespace lockstep::controller {
 
-// The controller's one deciding thread, as those who decide see it.
+// The controller's event loop: one thread, the deciding thread, on which all decisions are made.
 class Loop {
  public:
   virtual ~Loop() = default;
   // Runs on the deciding thread: soon, or after so long. From any thread.
   virtual void Post(std::function<void()> call) = 0;
   virtual void After(int64_t after_ns, std::function<void()> call) = 0;
-  // Runs `work` apart from the deciding thread, again and again while the store cannot do it for
-  // now (storage::MayPass), then `then` on the deciding thread. Works are done one at a time, in
-  // the order of the calls. From any thread.
+  // Runs `work` off the deciding thread, again as long as it fails because the store is away
+  // (storage::MayPass), then `then` on the deciding thread. One `work` runs at a time, in the order
+  // of the calls. From any thread.
   virtual void Persist(std::function<absl::Status()> work,
                        std::function<void(const absl::Status&)> then) = 0;
-  // The same for works that read as much as a run is long: apart from the deciding thread and from
-  // what Persist() orders.
+  // The same for work that reads a whole run: off the deciding thread, and outside of the order of
+  // Persist().
   virtual void Apart(std::function<absl::Status()> work,
                      std::function<void(const absl::Status&)> then) = 0;
 };
 
-// On threads of its own.
+// A loop with threads of its own.
 class ThreadLoop final : public Loop {
  public:
   // `clock` outlives this. `fenced` is called when a work is ABORTED: another controller has

@@ -8,8 +8,8 @@
 
 namespace lockstep::controller {
 
-// The report of a stored run; its intervals are read as a stream. It takes longer the more rows the
-// run has: never on a thread that somebody else waits for.
+// The report of a stored run; its intervals are read as a stream. Takes as long as the run has
+// rows: do not call it on a thread for which others wait.
 absl::StatusOr<v1::Report> ReportOf(storage::Store* store, const std::string& run_id);
 
 }  // namespace lockstep::controller

@@ -29,11 +29,11 @@ struct ActorServices {
   const common::Clock* clock;
   Loop* loop;
   common::Safeguards safeguards;
-  // The worker was given up in this run: for so long it may still be doing I/O, nanoseconds.
+  // The worker was given up in this run, and may still be doing I/O for `hold_ns`.
   std::function<void(const std::string& worker_id, int64_t hold_ns)> lost;
-  // No phase that lays out files is left.
+  // The run has no further phase that lays out files.
   std::function<void()> laid_out;
-  // Marks the run as being worked on while what is returned lives (crash_marks.h).
+  // Marks the run as being worked on for as long as the returned object lives (crash_marks.h).
   std::function<std::shared_ptr<void>()> working = [] { return nullptr; };
 };
 
@@ -53,20 +53,21 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
  public:
   // `ended` is called once, when the run's end is in the store.
   RunActor(SettledRun run, ActorServices services, std::function<void()> ended);
-  // Of a run that another controller began: samples of its last attempt are taken from now on.
+  // Resumes a run that another controller began, and accepts samples of its last attempt.
   static std::shared_ptr<RunActor> TakeOver(SettledRun run, TakenOver from, ActorServices services,
                                             std::function<void()> ended);
 
   void Begin();
-  // A member has (again) a connection.
+  // A member has connected, for the first time or again.
   void OnAttached(const std::string& worker_id, const v1::WorkerStatus& status);
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
   void OnLost(const std::string& worker_id, const std::string& reason);
   // `state`: cancelled or aborted.
   void Stop(const std::string& state, const std::string& reason, bool now);
-  // Ends the load that runs at the end of one interval on all hosts; the run goes on with its next
-  // phase. Answers once that is in the store, so that whoever takes the run over ends it there too.
-  // FAILED_PRECONDITION when no load runs, UNAVAILABLE when the store has not taken it in time.
+  // Ends the running load at the end of the same interval on all hosts; the run goes on with its
+  // next phase. Answers once the interval is in the store, so that a controller that takes the run
+  // over ends the load there, too. FAILED_PRECONDITION when no load runs, UNAVAILABLE when the
+  // store has not taken it in time.
   void EndLoad(const std::string& reason, std::function<void(const absl::Status&)> done);
 
   const SettledRun& run() const { return run_; }

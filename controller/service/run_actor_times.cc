@@ -1,5 +1,5 @@
-// When a run's workers begin, and when their load ends: instants that every one of them can hear of
-// before they come.
+// Chooses when a run's workers begin, and when their load ends: instants that lie far enough ahead
+// for every worker to be told in time.
 
 #include <algorithm>
 #include <utility>
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kLeastLeadNs = 250000000;
 constexpr int64_t kRoundTripsAhead = 4;
 constexpr int64_t kPerWorkerNs = 200000;
-// The share of that which must be left when T is on disk; else another one is chosen.
+// The share of the lead that must be left when T is on disk; else another T is chosen.
 constexpr int64_t kLatestShare = 2;
 // A store that was away for long does not make the next T lie far ahead.
 constexpr int64_t kLongestCommitNs = 1000000000;

@@ -9,9 +9,9 @@
 
 namespace lockstep::controller {
 
-// Ends the runs in progress that have brought `limits::kPoisonedStarts` controllers down
-// (`crashes`: by run), with an event, before anybody goes on with them. Their workers may still be
-// writing: their targets are held as those of lost workers are.
+// Ends the runs in progress that have crashed `limits::kPoisonedStarts` controllers, each with an
+// event, before they are resumed. `crashes`: how many, by run. Their workers may still be writing,
+// so that their targets are held as those of lost workers are.
 absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes,
                       const common::Clock* clock);
 

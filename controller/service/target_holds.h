@@ -17,39 +17,41 @@
 
 namespace lockstep::controller {
 
-// Which bytes and which free space runs in progress have, so that no two write the same bytes or
-// fill the same file system. What a lost worker may still be writing stays held beyond its run,
-// also for a later controller. The loop's deciding thread's own.
+// Keeps which bytes and how much free space each run in progress has, so that no two runs write the
+// same bytes or fill the same file system. What a lost worker may still be writing stays held
+// beyond its run, also by a later controller. Used only on the loop's deciding thread.
 class TargetHolds {
  public:
   // `freed` is called when something has become free. The pointers outlive this.
   TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop,
               common::Safeguards safeguards, std::function<void()> freed);
 
-  // What keeps a job from these workers, for now.
+  // Why a job cannot start on these workers now.
   struct Conflict {
     std::string run_id;  // whose it is
     std::string until;   // as "or its lost workers have left target x of node1"
   };
-  // Bytes that another run writes, or may still be writing.
+  // A conflict over bytes that another run writes, or may still be writing.
   std::optional<Conflict> FindWritten(const std::string& run_id, const v1::JobSpec& job,
                                       const std::vector<PlanWorker>& workers);
-  // Space that other runs are about to fill, where there is not enough for both.
+  // A conflict over free space that other runs are about to use, when it is not enough for both.
   std::optional<Conflict> FindFilled(const std::string& run_id, const FleetCheck& check) const;
 
   void Take(const std::string& run_id, const v1::JobSpec& job,
             const std::vector<PlanWorker>& workers);
   void TakeSpace(const std::string& run_id, const FleetCheck& check);
-  // How many grants of space have ended: what was free before the last one did says too much.
+  // How many grants of space have ended. Free space measured before the last one ended may be too
+  // high.
   uint64_t grants_ended() const { return spaces_.ended(); }
-  // What a worker has open may have come into being, or got another name, since it was inspected:
-  // held, too. The run that has it already, if there is one.
+  // Also holds what a worker has opened: since the inspection it may have been created or renamed.
+  // Returns the run that holds it already; empty when there is none.
   std::string TakeOpened(const std::string& worker_id, const v1::Armed& armed);
-  // The run's files are laid out, but for what its lost workers may still be laying out.
+  // The run's files are laid out: ends its grant of space, unless a lost worker may still be laying
+  // out some.
   void SettleSpace(const std::string& run_id);
   // The worker was lost in the run, and may be writing for so long.
   void Lose(const std::string& run_id, const std::string& worker_id, int64_t hold_ns);
-  // The worker does nothing: what it held after it was lost is free.
+  // The worker is idle: frees what it held because it was lost.
   void Confirm(const std::string& worker_id);
   // The run is over: what its lost workers hold stays held until their hard stops.
   void End(const std::string& run_id);
@@ -57,7 +59,7 @@ class TargetHolds {
   void Inherit(const storage::HeldPlaces& held, bool goes_on);
 
  private:
-  // Holds whose time has passed are over for a later controller, too.
+  // Ends the holds whose time has passed, also in the store.
   void LetGo();
   void Release(const std::string& worker_id);
   void LetGoAt(int64_t free_ns);

@@ -1,16 +1,17 @@
 // A client that means harm, for the integration tests: it calls what it must not, says what it is
 // not, and sends what no client sends.
 //
-//   attacker surface CALLER               every RPC with an empty message: one line `method STATUS`
-//   each attacker jobs CALLER                  a job with one absurd value, for every field of a
-//   job: one line for each that is accepted attacker storm CALLER --calls N --parallel P
-//                                         mixed hostile calls; one line `STATUS count` for each
-//                                         status
+//   attacker surface CALLER
+//       Every RPC with an empty message; prints a line `METHOD STATUS` for each.
+//   attacker jobs CALLER
+//       A job with one absurd value, for every field of a job; prints a line for each accepted one.
+//   attacker storm CALLER --calls N --parallel P
+//       Mixed hostile calls; prints a line `STATUS COUNT` for each status.
 //   attacker impostor CALLER --worker-id ID --host-id ID --name NAME [--run ID]
-//                                         attaches as somebody else, and delivers an empty result
-//                                         as them, of phase 1
-//   attacker liar --answer TEXT           a controller whose store's address is TEXT; prints
-//   `listen ADDRESS`, serves until its input ends
+//       Attaches as another worker, and delivers an empty result of phase 1 in its name.
+//   attacker liar --answer TEXT
+//       A controller that gives TEXT as its store's address; prints `listen ADDRESS` and serves
+//       until its input ends.
 //
 // CALLER is --controller ADDRESS [--tls-cert F --tls-key F --tls-ca F].
 

@@ -329,8 +329,8 @@ class Campaign:
         apart = int(
             self.sql(
                 "SELECT count(*) FROM (SELECT phase, attempt, worker_index, workload, kind, "
-                f"interval_class, operations, bytes FROM phase_results WHERE {here} "
-                "AND metric = 1) r "
+                "interval_class, operations, bytes FROM phase_results "
+                f"WHERE {here} AND metric = 1) r "
                 "LEFT JOIN (SELECT phase, attempt, worker_index, workload, kind, "
                 "interval_class, sum(operations) AS operations, sum(bytes) AS bytes "
                 f"FROM interval_counters WHERE {here} GROUP BY 1, 2, 3, 4, 5, 6) i "

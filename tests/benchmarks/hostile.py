@@ -1,4 +1,4 @@
-"""bench hostile: what a run on four hosts notices of somebody who means harm. The same paced load
+"""bench hostile: how much hostile clients disturb a run on four hosts. The same paced load
 runs in peace and under fire in turn: mixed hostile calls of a viewer, eight at once, and idle and
 slow connections on both ports that say nothing or nonsense.
 """

@@ -6,8 +6,8 @@
 // The file .fault says what fails; writing to it takes effect at once. A line each: `OPERATION
 // FAULT [EVERY]`, with operation read, write or fsync, and fault an errno's name, `hang` (until
 // .fault changes), `short` (half of what was asked), `stall` (200 ms), `flip` (a read with one bit
-// changed) or `drop` (a write that is acknowledged and forgotten). With EVERY, only each so-manieth
-// I/O of at least 4 KiB.
+// changed) or `drop` (a write that is acknowledged and forgotten). With EVERY, only every EVERY-th
+// I/O of at least 4 KiB fails.
 
 #define FUSE_USE_VERSION 35
 #include <fuse.h>

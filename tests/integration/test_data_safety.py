@@ -215,9 +215,9 @@ class Devices(unittest.TestCase):
         with Fleet(2) as fleet:
             data = fleet.data
             made = fleet.run_job(
-                f"name: make\nhosts: {{count: 1}}\ntargets: "
-                f"[{{name: f, file: {{path: '{data}/one', size: 4MiB}}}}]\nphases: "
-                "[prepare: ]\n"
+                "name: make\nhosts: {count: 1}\n"
+                f"targets: [{{name: f, file: {{path: '{data}/one', size: 4MiB}}}}]\n"
+                "phases: [prepare: ]\n"
             )
             self.assertEqual(made.status, 0, str(made))
             os.link(f"{data}/one", f"{data}/two")
@@ -436,9 +436,9 @@ class Files(unittest.TestCase):
             ):
                 with self.subTest(path), Opened(path) as opened:
                     job = (
-                        "name: odd\ntargets: "
-                        f"[{{name: f, file: {{path: '{target}', size: 4KiB}}}}]\nphases: "
-                        f"[{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]\n"
+                        "name: odd\n"
+                        f"targets: [{{name: f, file: {{path: '{target}', size: 4KiB}}}}]\n"
+                        "phases: [{run: {duration: 1s, workloads: [{read: 0%}]}}]\n"
                     )
                     planned = fleet.lockstep("plan", "-", stdin=job, timeout=60)
                     self.assertEqual(planned.status, 2, str(planned))
@@ -449,9 +449,9 @@ class Files(unittest.TestCase):
                 self.assertEqual(opened.times(), 0)
             # The worker answers as ever.
             good = (
-                "name: fine\ntargets: "
-                f"[{{name: f, file: {{path: '{fleet.data}/fine', size: 4KiB}}}}]\nphases: "
-                "[prepare: , cleanup: ]\n"
+                "name: fine\n"
+                f"targets: [{{name: f, file: {{path: '{fleet.data}/fine', size: 4KiB}}}}]\n"
+                "phases: [prepare: , cleanup: ]\n"
             )
             self.assertEqual(fleet.run_job(good).status, 0)
 

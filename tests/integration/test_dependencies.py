@@ -1,4 +1,4 @@
-"""The house's rooms depend on each other in one direction (docs/architecture.md): held by bazel
+"""The directories depend on each other in one direction (docs/architecture.md): checked by bazel
 query.
 """
 
@@ -34,7 +34,7 @@ FORBIDDEN = [
         "//controller/report/...",
         "//storage/... + //controller/core/... + //controller/fleet/... + //controller/service/...",
     ),
-    # Pure rooms: no socket, no SQL, no I/O engine.
+    # Pure directories: no socket, no SQL, no I/O engine.
     (
         "//measure/... + //controller/core/... + //controller/plan/... + "
         "//controller/analysis/...",

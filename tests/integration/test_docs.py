@@ -1,4 +1,4 @@
-"""What the documents tell people to type and to write is typed and written here.
+"""Runs the commands and writes the files that the documents tell people to type and to write.
 
 Every block between fences has a language, and a test. What would set up a machine (the programs
 with certificates and other hosts' names, systemd, tools/*) is looked at only: whether its options

@@ -1,4 +1,4 @@
-"""Clients that mean harm: refused in words, and the others do not notice."""
+"""Hostile clients are refused with a reason, and do not affect others."""
 
 import contextlib
 import os
@@ -199,9 +199,9 @@ class Poison(unittest.TestCase):
         """
         with Fleet(1) as fleet:
             blocked = (
-                "name: poison\nhosts: {names: nobody}\ntargets: "
-                "[{name: n, null: {}}]\nphases: "
-                "[{run: {duration: 1s, workloads: [{engine: 'null'}]}}]\n"
+                "name: poison\nhosts: {names: nobody}\n"
+                "targets: [{name: n, null: {}}]\n"
+                "phases: [{run: {duration: 1s, workloads: [{engine: 'null'}]}}]\n"
             )
             # It waits for a host that comes later.
             fleet.start_worker("nobody")

@@ -81,8 +81,8 @@ class MainJob(FleetTest):
     def test_interval_k_is_the_same_second_on_every_host(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="3s")))
         rows = self.fleet.sql(
-            "SELECT interval, count(DISTINCT begin_ns), count(DISTINCT worker_index) FROM "
-            "interval_counters "
+            "SELECT interval, count(DISTINCT begin_ns), count(DISTINCT worker_index) "
+            "FROM interval_counters "
             "WHERE run_id = last_run() AND interval_class = 2 GROUP BY 1 ORDER BY 1"
         )
         self.assertEqual(rows, [["0", "1", "2"], ["1", "1", "2"], ["2", "1", "2"]])
@@ -137,8 +137,8 @@ class MainJob(FleetTest):
     def test_workloads_side_by_side_have_their_own_figures(self):
         job = files_job(self.fleet.data).replace(
             "workloads:\n",
-            "workloads:\n        - "
-            "{name: log, pattern: sequential, read: 0%, block_size: 16KiB, "
+            "workloads:\n"
+            "        - {name: log, pattern: sequential, read: 0%, block_size: 16KiB, "
             "hosts: {names: 'node[2-2]'}}\n",
         )
         report = self.ok(self.fleet.run_job(job, "--format", "json")).json()

@@ -166,8 +166,8 @@ class World {
   std::map<AttemptKey, std::map<int, std::vector<std::string>>> measured_;
   std::map<int, v1::PhaseId> at_work_;  // workers that do I/O
   // Run and worker id → how many attempts of the run were recorded when some controller gave the
-  // worker up. It counts as lost in those, and in the one that may have been on its way; in later
-  // ones only if the store says so.
+  // worker up. The worker counts as lost in those attempts, and in one that was being recorded at
+  // that moment; in later ones only if the store says so.
   std::map<std::pair<std::string, std::string>, size_t> given_up_;
   std::set<std::string> blamed_;   // runs that a failing device may end
   std::set<std::string> stopped_;  // runs that a person may have ended

@@ -238,8 +238,8 @@ bool World::IsExcused(const std::string& id, const storage::MemoryDatabase::Run&
                                outcome_.faults.count("partition") +
                                outcome_.faults.count("controller stopped and continued") !=
                            0;
-  // So has one that a person stopped; the run may end otherwise where the store never heard of
-  // it.
+  // So has one that a person stopped; the run may end differently if the stop never reached the
+  // store.
   const bool measured_nothing = (stood_still || stopped_.contains(id)) &&
                                 run.record.outcome.find("reached no IOPS") != std::string::npos;
   return measured_nothing ||

@@ -75,7 +75,7 @@ TEST(GoldenReportTest, ReportsOfAnOlderStoreAreTheSame) {
     }
     EXPECT_EQ(text, Read(name + ".txt")) << name;
     EXPECT_EQ(csv, Read(name + ".csv")) << name;
-    // A map's order in JSON is nobody's concern.
+    // The order of a map's entries in JSON does not matter.
     v1::Report golden;
     const auto parsed = google::protobuf::util::JsonStringToMessage(Read(name + ".json"), &golden);
     ASSERT_TRUE(parsed.ok()) << name << ": " << std::string(parsed.message());

@@ -49,7 +49,7 @@ async function showRuns(): Promise<void> {
 async function showReport(id: string): Promise<void> {
   const report = await get<Report>(`/api/runs/${id}/report`);
   const run = report.run;
-  if (!run) throw new Error(`run ${id}: the report says nothing of it`);
+  if (!run) throw new Error(`run ${id}: it is not in the report`);
   main.replaceChildren(element("h1", {}, run.jobName, " ", state(run)));
   main.append(
     element(
@@ -125,7 +125,9 @@ function showLive(id: string, name: string): void {
     if (!failed.retry) live?.close();
   });
   live.onerror = () => {
-    if (live?.readyState === EventSource.CLOSED) line.textContent = "no events: too many watch";
+    if (live?.readyState === EventSource.CLOSED) {
+      line.textContent = "no live events: too many pages watch already";
+    }
   };
   live.addEventListener("end", () => {
     live?.close();

@@ -5,8 +5,8 @@
 
 namespace lockstep::worker {
 
-// How an engine reaches what its I/O goes to. Another way is another alternative here; which ones
-// an engine can go says its EngineEntry (registry.h).
+// How an engine reaches the storage behind a file. A new way is a new alternative of
+// EngineFile::way; EngineEntry::reaches (registry.h) says which ways an engine supports.
 struct NoStorage {};  // there is nothing to reach
 struct OpenFile {
   int descriptor = -1;
@@ -22,7 +22,7 @@ struct EngineFile {
 
   bool has_storage() const { return !std::holds_alternative<NoStorage>(way); }
   bool is_block_device() const { return std::holds_alternative<OpenBlockDevice>(way); }
-  // -1 where the way is none through a descriptor.
+  // -1 where the storage is not behind a descriptor.
   int descriptor() const {
     if (const auto* file = std::get_if<OpenFile>(&way)) return file->descriptor;
     if (const auto* device = std::get_if<OpenBlockDevice>(&way)) return device->descriptor;

@@ -53,9 +53,9 @@ class IoEngine {
  public:
   virtual ~IoEngine() = default;
 
-  // Acquires everything that I/O will need; afterwards Exchange() does not allocate. Fails with the
-  // system's words and what to do about them; what was asked for and the host cannot do is
-  // UNIMPLEMENTED.
+  // Acquires everything that I/O will need; afterwards Exchange() does not allocate. Errors carry
+  // the system's message and what to do; UNIMPLEMENTED for an option that the host does not
+  // support.
   virtual absl::Status Open(const EngineSetup& setup) = 0;
 
   // Hands `requests` to the kernel and waits until `min_complete` I/Os have completed or
@@ -72,7 +72,7 @@ class IoEngine {
 
   // "io_uring (registered files and buffers, single issuer)"
   virtual std::string Describe() const = 0;
-  // What was fallen back from, and why.
+  // Features that this engine had to do without, and why.
   const std::vector<std::string>& notes() const { return notes_; }
 
  protected:

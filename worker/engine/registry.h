@@ -36,7 +36,7 @@ struct EngineEntry {
   std::unique_ptr<IoEngine> (*make)(const EngineContext& context) = nullptr;
 };
 
-// A file with an engine registers it by a constant of this type, and is found by its being linked.
+// Registers an engine. A file with an engine defines a constant of this type; linking it is enough.
 class RegisterEngine {
  public:
   explicit RegisterEngine(const EngineEntry& entry);

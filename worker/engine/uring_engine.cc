@@ -51,9 +51,8 @@ class UringEngine final : public IoEngine {
       return absl::UnavailableError(absl::StrCat(
           "io_uring_setup(", setup.queue_depth, " entries): ", common::ErrnoText(error),
           error == EPERM || error == ENOSYS
-              ? "; io_uring is disabled here (see /proc/sys/kernel/io_uring_disabled "
-                "and the container's seccomp "
-                "profile), use engine: sync"
+              ? "; io_uring is disabled here (see /proc/sys/kernel/io_uring_disabled and the "
+                "container's seccomp profile), use engine: sync"
               : ""));
     }
     open_ = true;
@@ -194,8 +193,8 @@ class UringEngine final : public IoEngine {
     return absl::UnimplementedError(absl::StrCat(
         "completion_polling: ",
         *count == 0 ? "a polled read did not complete" : common::ErrnoText(-done[0].result),
-        "; the device has no polled queues (nvme.poll_queues=N gives NVMe some), or "
-        "the I/O is not direct"));
+        "; the device has no polled queues (nvme.poll_queues=N gives NVMe some), or the I/O is "
+        "not direct"));
   }
 
   void Fill(const IoRequest& request) {

@@ -24,9 +24,9 @@ std::string IdentityOfNumber(dev_t number);
 // queue. NOT_FOUND for device numbers that are no block device's, as tmpfs's or overlay's.
 absl::StatusOr<std::string> WholeDiskOf(dev_t number);
 
-// What a device carries although nothing uses it now: "an ext4 file system", "a gpt partition
-// table". Empty when blank. `fd`: the device, open for reading; `path` is for words. UNAVAILABLE
-// when it cannot be read.
+// The signature on a device that nothing uses now: "an ext4 file system", "a gpt partition table".
+// Empty when the device is blank. `fd`: the device, open for reading; `path` is for messages.
+// UNAVAILABLE when the device cannot be read.
 absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path);
 
 }  // namespace lockstep::worker

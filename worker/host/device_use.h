@@ -9,7 +9,7 @@
 
 namespace lockstep::worker {
 
-// What a job wants with a device.
+// How a job wants to use a device.
 struct DeviceUse {
   std::string identity;  // that it must have; empty for any
   bool write = false;
@@ -20,9 +20,9 @@ struct DeviceUse {
   bool held_by_peer = false;  // another worker of this kernel holds it for the phase
 };
 
-// Whether what the kernel says of a device (DescribeBlockDevice) lets it be used so: its size and
-// identity, that it is the one that was inspected, and, where it is written, that it may be written
-// and that nothing uses it. FAILED_PRECONDITION names the path and the reason. Pure.
+// Checks a device, as the kernel describes it (DescribeBlockDevice), against its use: size,
+// identity, that it is the device that was inspected, and for writing also that it is writable and
+// that nothing uses it. FAILED_PRECONDITION names the path and the reason. Pure.
 absl::Status CheckDeviceFacts(const std::string& path, const v1::BlockDevice& device,
                               const DeviceUse& use);
 

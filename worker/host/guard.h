@@ -23,10 +23,10 @@ class DeviceHolds {
   // Holds the device at `look`, unless it is held here already. UNAVAILABLE when somebody else
   // holds it.
   absl::Status Hold(const common::FileDescriptor& look, dev_t number, const std::string& path);
-  // Another worker of this kernel holds it; it is looked after here.
+  // Another worker of this kernel holds the device; LookAfter() checks it from now on.
   void Watch(const common::FileDescriptor& look, dev_t number, const std::string& path);
-  // Takes over what a peer has let go of. FAILED_PRECONDITION when somebody uses a watched device
-  // meanwhile.
+  // Holds those watched devices that the other worker has released. FAILED_PRECONDITION when
+  // somebody else uses one by then.
   absl::Status LookAfter();
 
  private:
@@ -39,12 +39,12 @@ class DeviceHolds {
   std::map<dev_t, Held> held_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The only way by which a worker opens what a job names. It opens nothing outside its allow-list,
-// nothing but regular files and block devices (what a path leads to is looked at before it is
-// opened), and never opens for writing what carries somebody's data. A name is never permission: an
-// allowed device is the one that had the name when the worker started. Immutable after Make();
-// thread-safe. Refusals are PERMISSION_DENIED or FAILED_PRECONDITION and name the path, the reason
-// and the remedy.
+// The only way by which a worker opens what a job names. It opens only what its allow-list covers,
+// and only regular files and block devices: it looks at what a path leads to before it opens it. It
+// never opens for writing what carries somebody's data. A name alone permits nothing: an allowed
+// device is the one that had the name when the worker started. Immutable after Make(); thread-safe.
+// Refusals are PERMISSION_DENIED or FAILED_PRECONDITION and name the path, the reason and the
+// remedy.
 class Guard {
  public:
   // `allow`: absolute directories (everything beneath them), devices, files, or identities of
@@ -53,8 +53,8 @@ class Guard {
   static absl::StatusOr<Guard> Make(const std::vector<std::string>& allow,
                                     const std::vector<std::string>& allow_expendable);
 
-  // A path that lies beneath an allowed directory, split there. Links are followed only at the
-  // opening.
+  // A path beneath an allowed directory, split at that directory. Links are resolved only when the
+  // path is opened.
   struct Place {
     std::string root;      // real path of the allowed directory
     std::string relative;  // never empty, without ".."
@@ -65,8 +65,8 @@ class Guard {
   absl::StatusOr<Place> Locate(const std::string& path) const;
 
   // Opens a regular file beneath the allowed directory; a link that leads out of it is refused
-  // (openat2(2), RESOLVE_BENEATH). What is there is looked at first, and is what is opened. With
-  // O_CREAT | O_EXCL a file is made.
+  // (openat2(2), RESOLVE_BENEATH). What is there is looked at first, and the very same is then
+  // opened. With O_CREAT | O_EXCL a file is made.
   absl::StatusOr<common::FileDescriptor> Open(const Place& place, int flags, int mode = 0) const;
   // The nearest directory above the place that exists, as a path descriptor; `rest`, when given, is
   // the way from it to the place.
@@ -74,9 +74,9 @@ class Guard {
                                                      std::string* rest = nullptr) const;
   // Makes the missing directories above the place, and returns those made, outermost first.
   absl::StatusOr<std::vector<std::string>> MakeParents(const Place& place) const;
-  // Removes the file at `place` if `is_it` says so of it, opened by O_PATH: it is first moved
-  // aside, so that another one which takes its name meanwhile is never removed. False when it is
-  // another one, which then keeps its name.
+  // Removes the file at `place` if `is_it`, given an O_PATH descriptor of it, returns true. The
+  // file is first moved aside, so that a file that takes its name meanwhile is never removed. False
+  // when `is_it` returned false; the file then keeps its name.
   absl::StatusOr<bool> RemoveIf(
       const Place& place, const std::function<bool(const common::FileDescriptor&)>& is_it) const;
   // Removes a directory if it is empty; says nothing when it is not.
@@ -105,7 +105,7 @@ class Guard {
 
   // Whether the allow-list covers a device of the inventory.
   bool Allows(const v1::BlockDevice& device) const;
-  // What an allowed device that nobody uses carries: empty when blank.
+  // The signature on an allowed device that nobody uses; empty when it is blank.
   absl::StatusOr<std::string> WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const;
 
   const std::vector<std::string>& allow() const { return allow_; }

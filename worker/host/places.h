@@ -24,15 +24,15 @@ std::string NetworkSourceIn(const std::string& mounts, dev_t device);
 // device (FUSE), else this kernel and the device number.
 std::string FilesystemKey(dev_t device, const struct statfs* facts);
 
-// Collects the places of a target's files, 8 bytes each: of a file that exists its inode, and of
-// each, existing or not, its name in the directories above it, so that it is found again after it
-// was made. Not thread-safe.
+// Collects the places of a target's files, 8 bytes each: the inode of each file that exists, and
+// for every file its name beneath each of the directories above it, so that a file is recognised
+// after it was made. Not thread-safe.
 class FilePlaces {
  public:
   // A file that is open (or known by O_PATH).
   void AddFile(const common::FileDescriptor& file);
-  // The name `rest` beneath `directory`, an O_PATH descriptor. With `near` the directory and the
-  // outermost one, not those between.
+  // Adds the name `rest` beneath `directory`, an O_PATH descriptor. With `near` only for that
+  // directory and the outermost one, not for those between.
   void AddName(const common::FileDescriptor& directory, const std::string& rest, bool near);
   const std::string& bytes() const { return bytes_; }
 

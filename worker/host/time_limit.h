@@ -8,10 +8,10 @@
 
 namespace lockstep::worker {
 
-// Does `work` on a thread of its own, and gives up waiting after so long: a device or a file system
-// that does not answer holds nobody up. DEADLINE_EXCEEDED then; the thread stays until the kernel
-// lets it go, and as long as it does the same `what` is refused at once, so that never more than
-// one thread hangs in it. `work` keeps alive itself what it uses. Thread-safe.
+// Does `work` on a thread of its own and waits for at most `limit_ns`, so that a device or a file
+// system that does not answer holds nobody up. DEADLINE_EXCEEDED when the time is over; the thread
+// then stays until the kernel returns, and until then calls with the same `what` are refused at
+// once, so that at most one thread hangs in each. `work` must own what it uses. Thread-safe.
 absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
                          std::function<absl::Status()> work);
 

@@ -133,7 +133,7 @@ void Agent::InspectMain() {
       inspect = inspections_.front();
     }
     if (const std::string wrong = v1::FirstProblem(inspect); !wrong.empty()) {
-      spdlog::error("an inspection that is not one: {}", wrong);
+      spdlog::error("the controller sent an invalid Inspect: {}", wrong);
       common::MutexLock lock(&mutex_);
       inspections_.pop_front();
       continue;

@@ -20,9 +20,9 @@
 
 namespace lockstep::worker {
 
-// The worker on its connections: dials in, and lets the protocol talk over both streams. When the
-// controller is gone the phase goes on, what is measured is kept, and the agent dials again, each
-// of its controllers in turn. One thread constructs it and calls Run() once; Stop() is thread-safe.
+// Keeps the worker connected: dials in, and connects the protocol to both streams. When the
+// controller is gone, the phase goes on, its samples are kept, and the agent dials each of its
+// controllers in turn. One thread constructs it and calls Run() once; Stop() is thread-safe.
 class Agent {
  public:
   struct Options {
@@ -35,7 +35,8 @@ class Agent {
     std::vector<std::string> allow, allow_expendable;
     Outbox::Limits outbox;
   };
-  // What this host does and knows. Calls may take long, and come from threads of the agent's own.
+  // What the agent needs of its host. Calls may take long, and come from threads of the agent's
+  // own.
   struct Parts {
     std::function<std::unique_ptr<PhaseExecutor>(PhaseCallbacks)> make_executor;
     std::function<v1::Inspection(const v1::Inspect&)> inspect;

@@ -9,9 +9,9 @@
 
 namespace lockstep::worker {
 
-// When a worker dials which controller, when it gives a silent one up, and when it says that it
-// lives. Every worker has one, whatever carries its streams: a process's own, each synthetic
-// worker's, the simulation's. Without clock, socket or thread of its own; thread-safe.
+// Decides when a worker dials which controller, when it gives up a silent one, and when it sends a
+// heartbeat. Every worker has one: a process, each synthetic worker, each simulated one. It has no
+// clock, socket or thread of its own; thread-safe.
 //
 // It goes free → dialling → attached → free; every instant is of the worker's monotonic clock,
 // nanoseconds.

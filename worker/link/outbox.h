@@ -28,8 +28,8 @@ class Outbox {
   explicit Outbox(Limits limits, common::Safeguards safeguards = {});
   ~Outbox();
 
-  // Takes an item in any case: what was measured is not thrown away. False when the limits are
-  // passed with it, so that no more should be measured until some is committed.
+  // Takes the item in any case: no measurement is thrown away. False when the limits are now
+  // exceeded, so that nothing more should be measured until some of it is committed.
   bool Add(const v1::PhaseId& phase, v1::DeliveryItem item);
   // The next items that were not handed out since the last Rewind(), at most 64 KiB unless one item
   // is larger. Waits for up to `wait_ms`; nothing when there is nothing to send.

@@ -39,7 +39,9 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
                                                 : absl::StatusCode::kFailedPrecondition;
     return absl::Status(code, absl::StrCat("it refuses this worker: ", message.refused().reason()));
   }
-  if (!message.has_welcome()) return absl::UnavailableError("its first message is no welcome");
+  if (!message.has_welcome()) {
+    return absl::UnavailableError("its first message is neither Welcome nor Refused");
+  }
   common::MutexLock lock(&mutex_);
   // Epochs of different stores do not compare.
   if (message.welcome().store_id() != store_id_) epoch_ = 0;
@@ -262,8 +264,8 @@ void Protocol::OnSample(const v1::PhaseId& phase, v1::IntervalSample sample) {
   }
   ports_.executor->StopNow(phase.run_id());
   Event("error",
-        "nothing more can be kept until the controller has committed what is here: the phase is "
-        "stopped");
+        "this worker can keep no more samples until the controller has committed some: the phase "
+        "is stopped");
 }
 
 void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {

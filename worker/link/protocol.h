@@ -13,16 +13,16 @@
 
 namespace lockstep::worker {
 
-// The worker's side of the protocol without sockets, threads or clocks: whom it obeys, what it is
-// doing, when it gives up, and what it has to say. A phase outlives the connection that commanded
-// it: it ends by itself, at the latest at its hard stop. Thread-safe.
+// The worker's side of the protocol, without sockets, threads or clocks: which commands it obeys,
+// the state of its phase, when it gives a phase up, and what it reports. A phase outlives the
+// connection that commanded it, and ends by itself at its hard stop at the latest. Thread-safe.
 class Protocol {
  public:
   struct Ports {
     PhaseExecutor* executor = nullptr;  // outlives this, as does the next
     Outbox* outbox = nullptr;
-    // To the controller, if there is a connection; else it is dropped (what matters is in
-    // status()).
+    // Sends to the controller. Without a connection the message is dropped: what matters is in
+    // status(), which the next Hello carries.
     std::function<void(const v1::WorkerMessage&)> send;
     // Answers with an Inspection by `send`, at once or later.
     std::function<void(const v1::Inspect&)> inspect;
@@ -34,9 +34,9 @@ class Protocol {
   };
   explicit Protocol(Ports ports) : ports_(std::move(ports)) {}
 
-  // What Hello says of what this worker is doing.
+  // The status that Hello carries.
   v1::WorkerStatus Introduce();
-  // After OnFirst(): what has changed since Introduce() went nowhere, and is said now.
+  // After OnFirst(): sends the status again if it has changed since Introduce().
   void SayWhatChanged();
   // A controller's first message, the answer to Hello. FAILED_PRECONDITION when this worker is
   // refused for good, UNAVAILABLE when it should dial again, or another one.
@@ -54,7 +54,7 @@ class Protocol {
   void OnReport(const std::string& severity, const std::string& text);
 
   v1::WorkerStatus status() const;
-  // For heartbeats: what keeps it so long; empty while it is idle, or running as it should.
+  // For heartbeats: what this worker is busy with; empty while it is idle, or runs as it should.
   std::string Activity() const;
   uint64_t epoch() const;
 

@@ -17,9 +17,8 @@
 
 namespace lockstep::worker {
 
-// A channel to a controller with a connection of its own, so that bulk never delays commands.
-// `keepalive`: a path that silently drops an idle connection is found out before there is anything
-// to send.
+// A channel to a controller with a connection of its own, so that bulk never delays commands. With
+// `keepalive` a path that silently drops an idle connection is noticed before the next message.
 std::shared_ptr<grpc::Channel> DialController(
     const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     bool keepalive);
@@ -50,7 +49,8 @@ class Session {
   void Cancel();
 
  private:
-  // OK when the controller was attached to, and has gone; without words when it gave no answer.
+  // OK when the worker was attached and the controller is gone; an empty message when it did not
+  // answer.
   absl::Status Converse();
   // Ends the threads; the control stream is over, or cancelled.
   void Quit();

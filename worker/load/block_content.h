@@ -10,23 +10,23 @@
 
 namespace lockstep::worker {
 
-// What one thread writes where blocks are not verified. Buffers hold content that is made once; a
-// write stamps its own, takes that of a copy, or makes new content, as the options say. Not
-// thread-safe.
+// The content that one thread writes where blocks are not verified. Buffers are filled once;
+// depending on the options a write stamps its buffer, takes the buffer of a duplicate block, or
+// fills its buffer anew. Not thread-safe.
 class BlockContent {
  public:
   BlockContent(const ContentOptions& options, uint64_t seed)
       : options_(options), seed_(seed), random_(common::DeriveSeed(seed, 1)) {}
 
-  // How many buffers it needs beside one for each write.
+  // How many buffers it needs in addition to one for each I/O in flight.
   uint32_t extra_buffers() const {
     return !options_.zeros && options_.duplicate_ratio > 0 ? kDuplicateBlocks : 0;
   }
   // Fills the buffers [first, first + depth) of writes, and the extra ones after them.
   void Prepare(const IoBuffers& buffers, uint32_t first, uint32_t depth);
-  // A write of these buffers, the thread's `number`-th: may choose another buffer.
+  // Prepares the thread's `number`-th write; may choose another buffer for it.
   void Fill(const IoBuffers& buffers, uint64_t number, IoRequest* request);
-  // Whether that takes so long that it must not count as service time.
+  // Whether Fill() takes so long that it must not count as service time.
   bool is_slow() const { return fresh_; }
   // Whether Fill() only stamps, or does nothing.
   bool is_plain() const { return !fresh_ && duplicate_below_ == 0; }

@@ -129,7 +129,7 @@ class IoThread {
   int FillBatch(int64_t now_ns, bool load_goes_on);
   uint32_t TakeSlot(int64_t now_ns, int64_t intended_ns);
   int FillPlain(int64_t now_ns);
-  // False when the block that it would write is being written: it is held until that has completed.
+  // False when another I/O is writing the block: this one is held until that has completed.
   bool StartIo(int64_t now_ns, int64_t intended_ns, int index);
   void StartSync(int64_t now_ns, int index);
   void FillContentOf(Slot* slot, int64_t now_ns);
@@ -191,7 +191,7 @@ class IoThread {
   std::optional<Access::Next> held_;  // of which the block is being written by another I/O
 
   StartGate gate_;
-  // no gate, nor syncs, checks or content to be made: the short way through
+  // No gate, syncs, checks or content to make: FillPlain() and CompletePlain() are enough.
   bool plain_ = false;
   int64_t interval_end_ns_ = 0;  // of the running interval, by the grid
   Waiting waiting_ = Waiting::kNothing;

@@ -116,8 +116,8 @@ absl::Status Load::CheckRoom() const {
     return absl::ResourceExhaustedError(
         absl::StrCat("the phase needs ", common::FormatSize(bytes), " of memory on this host for ",
                      threads, " threads and their buffers; ", common::FormatSize(available),
-                     " are available, of which a quarter stays free. Fewer threads, a smaller "
-                     "queue_depth or block_size need less"));
+                     " are available, of which a quarter stays free. Use fewer threads, a smaller "
+                     "queue_depth or a smaller block_size"));
   }
   return absl::OkStatus();
 }
@@ -450,8 +450,8 @@ void Load::ReportStuck() {
   }
 }
 
-// A device that another worker of this kernel holds for all is held here when that one is gone;
-// where somebody else was faster, the load ends.
+// When the worker that holds a device for all workers of this kernel is gone, this one takes the
+// hold over; when somebody else was faster, the load ends.
 void Load::LookAfterHolds(int64_t now_ns) {
   if (now_ns - held_ns_ < kHoldLookNs || !hold_error_.empty()) return;
   held_ns_ = now_ns;
@@ -478,7 +478,7 @@ std::string Load::DescribeHang() const {
       }
     }
   }
-  return "in none that is known";
+  return "no I/O is known to be in flight";
 }
 
 std::vector<std::string> Load::notes() const {

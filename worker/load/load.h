@@ -53,7 +53,7 @@ class Load : public std::enable_shared_from_this<Load> {
   // Until the load has ended and drained; samples go to `sink` meanwhile.
   v1::PhaseResult Wait(const Collector::Sink& sink);
   std::vector<std::string> notes() const;
-  // What it holds open for writing.
+  // Adds the places that the load has opened for writing.
   void AddPlaces(v1::Armed* armed) const;
 
  private:
@@ -71,7 +71,7 @@ class Load : public std::enable_shared_from_this<Load> {
   Load(const v1::Assignment& assignment, Environment environment);
   absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who);
   void ThreadMain(IoThread* thread);
-  // Whether the phase's threads and buffers fit this host, before any of them is made.
+  // Checks, before any of them is made, that the phase's threads and buffers fit into this host.
   absl::Status CheckRoom() const;
   void EndAfterLocked(uint32_t interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinThreads(bool complete);

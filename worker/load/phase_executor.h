@@ -8,7 +8,7 @@
 
 namespace lockstep::worker {
 
-// What an executor says, in the order armed → samples → result, or failed.
+// How an executor reports: armed → samples → result, or failed.
 struct PhaseCallbacks {
   std::function<void(const v1::Armed&)> armed;
   std::function<void(const v1::PhaseFailed&)> failed;
@@ -35,8 +35,8 @@ class PhaseExecutor {
   virtual absl::Status Go(const v1::Go& go) = 0;
   // Ends the load at the end of an interval.
   virtual void StopAt(const v1::StopAt& stop) = 0;
-  // Ends what runs of this run (or of any, when empty); returns at once. Before go it answers with
-  // a result without I/O, or a failure.
+  // Ends the assignment of this run (of any run, when empty); returns at once. Before go it is
+  // answered with a result without I/O, or a failure.
   virtual void StopNow(const std::string& run_id) = 0;
   // What it is doing, in words; empty when there is nothing to say.
   virtual std::string activity() const { return ""; }

@@ -35,7 +35,7 @@ PhaseRunner::~PhaseRunner() {
 absl::Status PhaseRunner::Assign(const v1::Assignment& assignment) {
   common::MutexLock lock(&mutex_);
   if (const std::string wrong = v1::FirstProblem(assignment); !wrong.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat("the assignment is not one: ", wrong));
+    return absl::InvalidArgumentError(absl::StrCat("the assignment is invalid: ", wrong));
   }
   if (busy_) {
     return absl::FailedPreconditionError(

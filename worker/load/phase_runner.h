@@ -38,7 +38,7 @@ class PhaseRunner final : public PhaseExecutor {
   void Main(v1::Assignment assignment);
   void RunLoad(const v1::Assignment& assignment, const RunIdentity& who);
   absl::Status DropCaches() const;
-  // Prepare and cleanup: armed at once, and at T on with `work`, which fills in what it did.
+  // For prepare and cleanup: arms at once, and runs `work`, which fills in the result, from T on.
   void DoFiles(const v1::Assignment& assignment,
                const std::function<absl::Status(v1::PhaseResult*)>& work);
   absl::Status Prepare(const v1::Assignment& assignment, const RunIdentity& who,

@@ -8,8 +8,8 @@
 
 namespace lockstep::worker {
 
-// When one thread's next I/O may start, beside there being a free slot: its pauses, its schedule
-// (open loop), its brakes. Instants are of the monotonic clock, nanoseconds. Not thread-safe.
+// Decides when one thread may start its next I/O, given a free slot: by its pauses, its schedule
+// (open loop) and its brakes. Instants are of the monotonic clock, nanoseconds. Not thread-safe.
 class StartGate {
  public:
   enum class Waits { kNothing, kThink, kRate };
@@ -30,7 +30,7 @@ class StartGate {
     go_ns_ = go_ns;
     pacer_.Begin(go_ns);
   }
-  // Nothing ever has to wait here.
+  // Whether every I/O may start at once.
   bool open() const { return open_; }
   bool has_schedule() const { return schedule_.has_value(); }
   // Whether an I/O may start now. If so, `*intended_ns` is the instant at which it was due.

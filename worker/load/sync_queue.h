@@ -30,9 +30,9 @@ class SyncQueue {
   bool empty() const { return begin_ == end_; }
   // The file that is synced next.
   uint16_t Take();
-  // What this completed I/O means for the syncs that are due after it.
+  // Counts a completed I/O, and queues the syncs that are due after it.
   void Completed(const IoRequest& request);
-  // Every file that was written since its last sync was queued.
+  // Queues every file that was written since its last sync was queued.
   void QueueWritten() { QueueAll(true); }
   // Whether one sync makes all earlier writes of the thread durable.
   bool covers_all() const { return dirty_.size() == 1 && rule_.mode != SyncMode::kSyncFileRange; }

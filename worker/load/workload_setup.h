@@ -13,8 +13,8 @@
 
 namespace lockstep::worker {
 
-// From one workload of an assignment to what each of its threads does: the rules by which defaults
-// are chosen live here.
+// Turns one workload of an assignment into what each of its threads does. The rules that choose
+// defaults are here.
 struct WorkloadContext {
   const v1::Assignment* assignment = nullptr;
   const OpenTargets* targets = nullptr;  // outlive the threads

@@ -83,8 +83,8 @@ void Collector::Sleep(uint32_t interval, int64_t until_ns) {
   clock_->SleepUntil(until_ns);
 }
 
-// What a thread that hung hands over after its return, of intervals before this one: taken at once,
-// so that it need not wait for room, and kept for the next interval that is emitted.
+// Takes what a thread that hung hands over for earlier intervals, so that the thread need not wait
+// for a free slot, and keeps it for the next interval that is emitted.
 void Collector::TakeLate(uint32_t interval) {
   for (size_t i = 0; i < sources_.size(); ++i) {
     Recorder* recorder = sources_[i].recorder;

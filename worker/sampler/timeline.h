@@ -8,9 +8,9 @@
 namespace lockstep::worker {
 
 // A phase's grid on the worker's monotonic clock: interval k is [T + k*interval, T +
-// (k+1)*interval), the last one is cut at the end of the load, and what completes after that
-// belongs to the interval after it, the drain. Set up before the load starts; afterwards only the
-// end may move, forward in neither case. Thread-safe.
+// (k+1)*interval). The last one is cut at the end of the load; what completes after that belongs to
+// the next interval, the drain. Set up before the load starts; afterwards the end of the load may
+// only move to an earlier instant. Thread-safe.
 class Timeline {
  public:
   Timeline(int64_t interval_ns, int64_t ramp_ns) : interval_ns_(interval_ns), ramp_ns_(ramp_ns) {}

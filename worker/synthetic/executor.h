@@ -11,8 +11,8 @@
 
 namespace lockstep::worker {
 
-// Carries assignments out in appearance: armed at once, samples at the end of each interval from a
-// model, the result at the end of the load. Runs on timers that are given. Thread-safe.
+// Pretends to carry out assignments: is armed at once, and takes the samples at the end of each
+// interval, and the result, from a model. Uses the timers that it is given. Thread-safe.
 class SyntheticExecutor final : public PhaseExecutor {
  public:
   struct Ports {

@@ -56,7 +56,7 @@ bool Has(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// Of more files than this their own directory is remembered, not those above it.
+// With more files than this, only their own directory and the outermost one are remembered.
 constexpr uint32_t kManyFiles = 1024;
 // Paths that are shown.
 constexpr int kPathsShown = 3;

@@ -23,18 +23,19 @@ struct Mark {
 };
 
 Guard::Place MarkPlace(Guard::Place place);
-// The mark beside `place`; none where there is none, or something else.
+// The mark beside `place`; none when no file is there, or one that is not a mark.
 std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place);
 // Durable when it returns. FAILED_PRECONDITION when something else than a mark has its name.
 absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark);
-// The file's content is no longer what the mark says: the next prepare lays it out anew. Nothing
-// happens without a mark.
+// Records in the mark that the content has changed, so that the next prepare lays the file out
+// anew. Does nothing without a mark.
 absl::Status NoteChanged(const Guard& guard, const Guard::Place& place);
-// The inode and when it was born; where the file system does not say that, its file handle
-// (name_to_handle_at(2)), which names the inode's generation: inode numbers are used again. Empty
-// where neither can be had: such a file is known to be nobody's. `fd` may be O_PATH.
+// The inode and its birth time. Where the file system has no birth times, the file handle
+// (name_to_handle_at(2)), which contains the inode's generation: inode numbers are used again.
+// Empty where neither is available: such a file never counts as made by Lockstep. `fd` may be
+// O_PATH.
 std::string IdentityOf(const common::FileDescriptor& fd);
-// Whether the mark is of this very file: what is not known is never the same.
+// Whether the mark belongs to this very file; false when the file's identity is not known.
 bool IsOf(const Mark& mark, const common::FileDescriptor& fd);
 
 // OK when `fd`, opened at `place`, is a file made by Lockstep; FAILED_PRECONDITION otherwise, with

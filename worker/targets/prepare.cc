@@ -227,8 +227,8 @@ class Preparation {
                        ": its file system gives files neither a birth time nor a handle, so that "
                        "Lockstep could not know its own again; use another one"));
     }
-    // The file that was looked at, on the very descriptor that is written to: another one that has
-    // its name now is not adopted.
+    // Checks on the descriptor that is written to that this is the file that was looked at: another
+    // file that has taken its name is not touched.
     if (item->existed && identity != item->identity) {
       return absl::AbortedError(
           absl::StrCat(item->place.path(),
@@ -284,7 +284,7 @@ class Preparation {
       if (space.needed <= space.free) continue;
       return absl::ResourceExhaustedError(absl::StrCat(
           space.first, ": needs ", common::FormatSize(static_cast<double>(space.needed)),
-          " with all that is laid out beside it, its file system has ",
+          " together with the other files laid out there, its file system has ",
           common::FormatSize(static_cast<double>(space.free)), " free"));
     }
     return absl::OkStatus();

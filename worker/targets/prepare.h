@@ -11,8 +11,8 @@
 
 namespace lockstep::worker {
 
-// Makes an empty file of Lockstep's at `place`, with the directories above it, or cuts one that it
-// made (or that is expendable) to nothing; any other is refused.
+// Makes an empty file at `place`, and the directories above it. An existing file is cut to 0 bytes
+// if Lockstep made it or it is expendable, and refused otherwise.
 absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
                            const std::vector<std::string>& expendable);
 

@@ -31,7 +31,7 @@ struct OpenedFile {
   std::string path;  // as messages name it
 };
 
-// What the targets of one workload are opened to, and the bytes of it that the workload may touch.
+// The opened targets of one workload, and the bytes of them that the workload may touch.
 struct OpenTargets {
   std::vector<OpenedFile> files;
   std::vector<BlockSpace::Extent> extents;

@@ -44,7 +44,7 @@ class BlockChecks {
   bool writes() const { return options_.writes; }
   bool reads() const { return options_.reads; }
 
-  // Claims the block and makes it. False when another write has it: choose another.
+  // Claims the block for a write. False when another write has it.
   bool BeginWrite(uint16_t file, uint64_t offset, Ticket* ticket);
   void Make(uint16_t file, uint64_t offset, const Ticket& ticket, const Progress& progress,
             char* block) const;

@@ -12,7 +12,8 @@
 
 namespace lockstep::worker {
 
-// What a run wrote last to each block of one file: four bytes a block. Thread-safe, without locks.
+// The generation that a run wrote last to each block of one file: four bytes a block. Thread-safe,
+// without locks.
 class BlockLedger {
  public:
   // A block's state as a reader finds it. Two equal ones, before and after a read, mean that
@@ -61,8 +62,8 @@ class LedgerBook {
  public:
   // Forgets everything of other runs.
   void BeginRun(const std::string& run_id);
-  // The file is about to be written otherwise than in verifiable blocks of this size (0: of none):
-  // what is known of it in blocks of other sizes holds no longer.
+  // The file is about to be written in verifiable blocks of this size (0: in none): drops its
+  // ledgers for other sizes.
   void Forget(const std::string& path, uint64_t but_block_size_bytes);
   // The ledger of a file in blocks of this size: an earlier phase's, or a new one where `make` says
   // so; else null. RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold all

@@ -82,7 +82,7 @@ class Access {
   bool writes() const { return writes_; }
   bool trims() const { return trims_; }
   bool pauses() const { return pauses_; }
-  // I/Os that go once through this thread's part.
+  // How many I/Os go once over this thread's part.
   uint64_t part_blocks() const { return part_blocks_; }
 
  private:
