@@ -19,7 +19,23 @@ inline constexpr int64_t kDefaultLeaseNs = 10 * kSecond;
 inline constexpr int64_t kHeartbeatNs = 1 * kSecond;
 // Of synthetic workers: replies to clock pings show that they live.
 inline constexpr int64_t kSparseHeartbeatNs = 5 * kSecond;
-static_assert(2 * kHeartbeatNs < kDefaultLeaseNs && kSparseHeartbeatNs < kDefaultLeaseNs);
+inline constexpr int64_t kShortestLeaseNs = 2 * kSecond;  // that --lease accepts
+static_assert(kHeartbeatNs < kShortestLeaseNs && 2 * kHeartbeatNs < kDefaultLeaseNs);
+static_assert(kSparseHeartbeatNs < kDefaultLeaseNs);
+// The controller pings each worker's clock so often.
+inline constexpr int64_t kPingNs = 1 * kSecond;
+static_assert(kPingNs < kShortestLeaseNs);
+// A worker's connection says so often that it lives; a server that allows it less often drops it.
+inline constexpr int64_t kKeepaliveNs = 10 * kSecond;
+inline constexpr int64_t kKeepaliveAllowedNs = 5 * kSecond;
+static_assert(kKeepaliveAllowedNs < kKeepaliveNs);
+
+// --- Before a run. ---
+// The controller waits so long for what a worker finds at its targets, and on its devices.
+inline constexpr int64_t kInspectAnswerNs = 30 * kSecond;
+static_assert(limits::kInspectNs < kInspectAnswerNs);
+inline constexpr int64_t kDevicesAnswerNs = 5 * kSecond;
+static_assert(limits::kProbeNs < kDevicesAnswerNs);
 
 // A worker dials; between two rounds of all its controllers it pauses, longer each time.
 inline constexpr int64_t kConnectNs = 2 * kSecond;
@@ -36,6 +52,9 @@ inline constexpr int64_t kHangGraceNs = 3 * kSecond;
 // … and the controller this long before it takes the I/O of a silent worker to be over.
 inline constexpr int64_t kGivenUpNs = 5 * kSecond;
 static_assert(kGivenUpNs > kHangGraceNs);
+// Beyond the drain a worker's answer to a stop has so long to arrive.
+inline constexpr int64_t kStopAnswerNs = 10 * kSecond;
+static_assert(kStopAnswerNs > kHangGraceNs);
 
 // A change of the store may take this long; the server cancels the statement before.
 inline constexpr int64_t kStoreChangeNs = 16 * kSecond;

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "common/limits.h"
+#include "common/timing.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -10,7 +11,7 @@ namespace {
 
 constexpr auto kLastAnswers = std::chrono::seconds(2);
 // Workers' keepalives on idle connections (worker/link/session.cc) are no abuse.
-constexpr int kPingsEveryMs = 5000;
+constexpr int kPingsEveryMs = timing::kKeepaliveAllowedNs / timing::kMs;
 
 // What connections may cost, whoever they are.
 void SetLimits(grpc::ServerBuilder* builder) {

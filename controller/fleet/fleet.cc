@@ -7,13 +7,13 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/mutex.h"
+#include "common/timing.h"
 #include "controller/fleet/control_stream.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kPingNs = 1000000000;
 constexpr int64_t kStoodStillNs = 1000000000;
 constexpr int64_t kLookNs = 50000000;
 constexpr int kBurst = 12;
@@ -250,7 +250,7 @@ void Fleet::PingLocked(Member* member, int64_t now_ns) {
   ping.mutable_clock_ping()->set_id(next_ping_);
   member->pings[next_ping_++] = clock_->MonotonicNs();
   if (member->pings.size() > kPingsKept) member->pings.erase(member->pings.begin());
-  member->next_ping_ns = now_ns + kPingNs;
+  member->next_ping_ns = now_ns + timing::kPingNs;
   member->stream->Command(std::move(ping));
 }
 

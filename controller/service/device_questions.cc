@@ -1,12 +1,11 @@
 #include "controller/service/device_questions.h"
 
 #include "common/limits.h"
+#include "common/timing.h"
 
 namespace lockstep::controller {
 namespace {
 
-// A worker's own patience with a device, and the way there and back.
-constexpr int64_t kAnswerNs = limits::kProbeNs + 2000000000;
 constexpr int64_t kFreshNs = 1000000000;
 
 }  // namespace
@@ -36,7 +35,7 @@ bool DeviceQuestions::Ask(Done done) {
   if (missing_.empty()) {
     Finish(id);
   } else {
-    loop_->After(kAnswerNs, [this, id] { Finish(id); });
+    loop_->After(timing::kDevicesAnswerNs, [this, id] { Finish(id); });
   }
   return true;
 }

@@ -4,12 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/timing.h"
 #include "controller/plan/validate.h"
 
 namespace lockstep::controller {
 namespace {
-
-constexpr int64_t kAnswerNs = 30000000000;
 
 bool IsMissing(const PlanWorker& worker) { return worker.inspection.run_id().empty(); }
 
@@ -42,7 +41,7 @@ void Inspections::Ask(const std::string& id, const v1::JobSpec& job,
   for (uint32_t i = 0; i < pending.workers.size(); ++i) {
     Send(id, i, job, pending.workers[i].hello.worker_id());
   }
-  loop_->After(kAnswerNs, [this, id, serial = pending.serial] {
+  loop_->After(timing::kInspectAnswerNs, [this, id, serial = pending.serial] {
     const auto found = pending_.find(id);
     if (found == pending_.end() || found->second.serial != serial) return;
     std::vector<std::string> silent;

@@ -95,8 +95,7 @@ void RunActor::EndLoad(const std::string& reason, std::function<void(const absl:
   if (end_load_callers_.size() >= kMostEndLoadCallers) {
     return done(absl::ResourceExhaustedError("too many callers wait for the end of this phase"));
   }
-  const auto caller = std::make_shared<std::function<void(const absl::Status&)>>(
-      [done](const absl::Status& status) { done(status); });
+  const auto caller = std::make_shared<std::function<void(const absl::Status&)>>(std::move(done));
   end_load_callers_.push_back(caller);
   services_.loop->After(kEndLoadAnswerNs, [self = shared_from_this(), caller] {
     if (std::erase(self->end_load_callers_, caller) == 0) return;

@@ -6,12 +6,6 @@
 #include "controller/fleet/clock_estimator.h"
 
 namespace lockstep::controller {
-namespace {
-
-// Workers answer a stop after their drain; their answers have this long to arrive.
-constexpr int64_t kStopAnswerNs = 10000000000;
-
-}  // namespace
 
 RunPlan PlanOf(const SettledRun& run) {
   RunPlan plan;
@@ -22,7 +16,7 @@ RunPlan PlanOf(const SettledRun& run) {
   plan.rejoin_ns = run.job.deadlines().rejoin_ns();
   plan.min_hosts = run.job.min_hosts();
   plan.arm_deadline_ns = run.job.deadlines().arm_ns();
-  plan.stop_deadline_ns = run.job.deadlines().drain_ns() + kStopAnswerNs;
+  plan.stop_deadline_ns = run.job.deadlines().drain_ns() + timing::kStopAnswerNs;
   return plan;
 }
 

@@ -13,7 +13,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr int kKeepaliveMs = 10000;
+constexpr int kKeepaliveMs = timing::kKeepaliveNs / timing::kMs;
 constexpr auto kLook = std::chrono::milliseconds(100);
 constexpr auto kReopen = std::chrono::milliseconds(200);
 
