@@ -15,7 +15,9 @@ ThreadLoop::~ThreadLoop() { Stop(); }
 
 void ThreadLoop::Start() {
   store_thread_ = std::thread([this] { StoreMain(&store_queue_); });
-  apart_thread_ = std::thread([this] { StoreMain(&apart_queue_); });
+  for (std::thread& thread : apart_threads_) {
+    thread = std::thread([this] { StoreMain(&apart_queue_); });
+  }
   thread_ = std::thread([this] { Main(); });
 }
 
@@ -31,7 +33,7 @@ void ThreadLoop::Stop() {
   store_queue_.Close();
   apart_queue_.Close();
   store_thread_.join();
-  apart_thread_.join();
+  for (std::thread& thread : apart_threads_) thread.join();
   // Whoever waits for what is not done any more is let go.
   decltype(calls_) calls;
   decltype(timers_) timers;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <deque>
 #include <functional>
@@ -26,7 +27,7 @@ class Loop {
   virtual void Persist(std::function<absl::Status()> work,
                        std::function<void(const absl::Status&)> then) = 0;
   // The same for work that reads a whole run: off the deciding thread, and outside of the order of
-  // Persist().
+  // Persist(). Several may run at once.
   virtual void Apart(std::function<absl::Status()> work,
                      std::function<void(const absl::Status&)> then) = 0;
 };
@@ -69,7 +70,8 @@ class ThreadLoop final : public Loop {
   std::atomic<bool> store_stopping_{false};
   std::thread thread_;
   std::thread store_thread_;
-  std::thread apart_thread_;
+  // Two: the end of a long run does not delay that of a short one.
+  std::array<std::thread, 2> apart_threads_;
 };
 
 }  // namespace lockstep::controller

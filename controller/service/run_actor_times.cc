@@ -18,8 +18,10 @@ constexpr int64_t kRoundTripsAhead = 4;
 constexpr int64_t kPerWorkerNs = 200000;
 // The share of the lead that must be left when T is on disk; else another T is chosen.
 constexpr int64_t kLatestShare = 2;
-// A store that was away for long does not make the next T lie far ahead.
+// A store that was away for long, or a program that stood still while a reply came, does not make
+// the next T lie far ahead.
 constexpr int64_t kLongestCommitNs = 1000000000;
+constexpr int64_t kLongestRoundTripNs = 2000000000;
 constexpr int64_t kClockRetryNs = 50000000;
 // Who ends a load is answered within this, by as many as ask at once.
 constexpr int64_t kEndLoadAnswerNs = 8000000000;
@@ -56,7 +58,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
     }
     slowest = std::max(slowest, clock.slowest_ns);
   }
-  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest +
+  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * std::min(slowest, kLongestRoundTripNs) +
                        kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
   const int64_t go = now + lead + 2 * commit_ns_;
   const int64_t wall = services_.clock->WallNs() + (go - now);
@@ -142,7 +144,7 @@ void RunActor::Carry(const action::CommitEndOfLoad& a) {
     const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
     if (clock.known) slowest = std::max(slowest, clock.round_trip_ns);
   }
-  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * slowest +
+  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * std::min(slowest, kLongestRoundTripNs) +
                        kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
   const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - *began);
   const auto interval = static_cast<uint32_t>(earliest / run_.job.interval_ns());
