@@ -1,5 +1,6 @@
 // What a job asks for: its defaults, what is refused, and which phases follow.
 
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -63,95 +64,97 @@ TEST(PlanTest, WhatThisVersionDoesNotDoIsRefusedInWords) {
 }
 
 // What does not go together is refused at the field that must change, and nothing else is.
+// A workload that cannot be, and how it is refused.
+struct BadWorkload {
+  std::function<void(v1::Workload*)> spoil;
+  const char* field;
+  const char* words;
+};
+const BadWorkload kBadWorkloads[] = {
+    {[](v1::Workload* w) { w->mutable_open_loop(); }, "open_loop", "has no rate"},
+    {[](v1::Workload* w) {
+       w->mutable_open_loop()->set_rate_per_second(5);
+       w->set_max_iops(10);
+     },
+     "open_loop", "has its rate already"},
+    {[](v1::Workload* w) { w->mutable_open_loop()->mutable_measured()->set_phase("later"); },
+     "open_loop.measured.phase", "no earlier phase"},
+    {[](v1::Workload* w) {
+       w->set_engine(v1::ENGINE_SYNC);
+       w->set_queue_depth(4);
+     },
+     "queue_depth", "one I/O in flight"},
+    {[](v1::Workload* w) { w->set_engine(v1::ENGINE_MMAP); }, "direct", "page cache"},
+    {[](v1::Workload* w) { w->set_engine(v1::ENGINE_NULL); }, "engine", "null targets"},
+    {[](v1::Workload* w) {
+       w->set_engine(v1::ENGINE_LIBAIO);
+       w->mutable_engine_options()->set_submission_polling(true);
+     },
+     "engine_options", "io_uring's"},
+    {[](v1::Workload* w) {
+       w->set_read_ratio(1);
+       w->mutable_fsync()->set_every(1);
+     },
+     "fsync", "does not write"},
+    {[](v1::Workload* w) { w->mutable_fsync(); }, "fsync", "says not when"},
+    {[](v1::Workload* w) {
+       w->set_read_ratio(1);
+       w->set_trim_ratio(0.5);
+     },
+     "trim", "not read"},
+    {[](v1::Workload* w) {
+       w->set_verify(true);
+       w->set_trim_ratio(0.5);
+     },
+     "verify", "trimmed"},
+    {[](v1::Workload* w) {
+       w->set_verify(true);
+       w->mutable_content()->mutable_zeros();
+     },
+     "content", "leave content out"},
+    {[](v1::Workload* w) {
+       w->mutable_pattern()->mutable_shuffled();
+       w->add_block_sizes()->set_block_size_bytes(4096);
+     },
+     "pattern", "one block size"},
+    {[](v1::Workload* w) {
+       auto* z = w->mutable_pattern()->mutable_hot_zones()->add_zones();
+       z->set_io_ratio(0.5);
+       z->set_size_ratio(0.1);
+     },
+     "pattern.hot_zones.zones", "not 100%"},
+    {[](v1::Workload* w) { w->set_create(true); }, "create", "sequential"},
+    {[](v1::Workload* w) {
+       w->set_files_per_thread(true);
+       w->set_threads(2);
+     },
+     "files_per_thread", "1 files for 2 threads"},
+    {[](v1::Workload* w) {
+       auto* line = w->add_access();
+       line->set_block_size_bytes(1000);
+     },
+     "access[0].block_size", "O_DIRECT"},
+    {[](v1::Workload* w) {
+       w->set_block_size_bytes(8192);
+       w->add_block_sizes()->set_block_size_bytes(4096);
+     },
+     "block_size", "cannot stand beside"},
+    {[](v1::Workload* w) { w->mutable_engine_options()->set_batch(2); }, "engine_options.batch",
+     "larger than the queue depth"},
+    {[](v1::Workload* w) {
+       w->set_block_size_bytes(1 << 20);
+       w->set_merge(128);
+     },
+     "merge", "largest is 64 MiB"},
+    {[](v1::Workload* w) {
+       w->mutable_content()->mutable_zeros();
+       w->mutable_content()->set_duplicate_ratio(0.5);
+     },
+     "content", "zeros"},
+};
+
 TEST(PlanTest, WorkloadsThatCannotBeAreRefusedWithTheirReason) {
-  struct Case {
-    std::function<void(v1::Workload*)> spoil;
-    const char* field;
-    const char* words;
-  };
-  const Case cases[] = {
-      {[](v1::Workload* w) { w->mutable_open_loop(); }, "open_loop", "has no rate"},
-      {[](v1::Workload* w) {
-         w->mutable_open_loop()->set_rate_per_second(5);
-         w->set_max_iops(10);
-       },
-       "open_loop", "has its rate already"},
-      {[](v1::Workload* w) { w->mutable_open_loop()->mutable_measured()->set_phase("later"); },
-       "open_loop.measured.phase", "no earlier phase"},
-      {[](v1::Workload* w) {
-         w->set_engine(v1::ENGINE_SYNC);
-         w->set_queue_depth(4);
-       },
-       "queue_depth", "one I/O in flight"},
-      {[](v1::Workload* w) { w->set_engine(v1::ENGINE_MMAP); }, "direct", "page cache"},
-      {[](v1::Workload* w) { w->set_engine(v1::ENGINE_NULL); }, "engine", "null targets"},
-      {[](v1::Workload* w) {
-         w->set_engine(v1::ENGINE_LIBAIO);
-         w->mutable_engine_options()->set_submission_polling(true);
-       },
-       "engine_options", "io_uring's"},
-      {[](v1::Workload* w) {
-         w->set_read_ratio(1);
-         w->mutable_fsync()->set_every(1);
-       },
-       "fsync", "does not write"},
-      {[](v1::Workload* w) { w->mutable_fsync(); }, "fsync", "says not when"},
-      {[](v1::Workload* w) {
-         w->set_read_ratio(1);
-         w->set_trim_ratio(0.5);
-       },
-       "trim", "not read"},
-      {[](v1::Workload* w) {
-         w->set_verify(true);
-         w->set_trim_ratio(0.5);
-       },
-       "verify", "trimmed"},
-      {[](v1::Workload* w) {
-         w->set_verify(true);
-         w->mutable_content()->mutable_zeros();
-       },
-       "content", "leave content out"},
-      {[](v1::Workload* w) {
-         w->mutable_pattern()->mutable_shuffled();
-         w->add_block_sizes()->set_block_size_bytes(4096);
-       },
-       "pattern", "one block size"},
-      {[](v1::Workload* w) {
-         auto* z = w->mutable_pattern()->mutable_hot_zones()->add_zones();
-         z->set_io_ratio(0.5);
-         z->set_size_ratio(0.1);
-       },
-       "pattern.hot_zones.zones", "not 100%"},
-      {[](v1::Workload* w) { w->set_create(true); }, "create", "sequential"},
-      {[](v1::Workload* w) {
-         w->set_files_per_thread(true);
-         w->set_threads(2);
-       },
-       "files_per_thread", "1 files for 2 threads"},
-      {[](v1::Workload* w) {
-         auto* line = w->add_access();
-         line->set_block_size_bytes(1000);
-       },
-       "access[0].block_size", "O_DIRECT"},
-      {[](v1::Workload* w) {
-         w->set_block_size_bytes(8192);
-         w->add_block_sizes()->set_block_size_bytes(4096);
-       },
-       "block_size", "cannot stand beside"},
-      {[](v1::Workload* w) { w->mutable_engine_options()->set_batch(2); }, "engine_options.batch",
-       "larger than the queue depth"},
-      {[](v1::Workload* w) {
-         w->set_block_size_bytes(1 << 20);
-         w->set_merge(128);
-       },
-       "merge", "largest is 64 MiB"},
-      {[](v1::Workload* w) {
-         w->mutable_content()->mutable_zeros();
-         w->mutable_content()->set_duplicate_ratio(0.5);
-       },
-       "content", "zeros"},
-  };
-  for (const Case& c : cases) {
+  for (const BadWorkload& c : kBadWorkloads) {
     v1::JobSpec job = Job();
     v1::Workload* w = job.mutable_phases(1)->mutable_run()->mutable_workloads(0);
     w->clear_load();
@@ -284,69 +287,68 @@ TEST(PlanTest, NamesOfAWholeJobAreCountedBeforeTheyAreMade) {
   EXPECT_FALSE(CheckLimits(job).empty());
 }
 
+v1::Workload* WorkloadOf(v1::JobSpec* job) {
+  return job->mutable_phases(1)->mutable_run()->mutable_workloads(0);
+}
+
+// A job beyond a limit, and how it is named.
+struct BadJob {
+  std::function<void(v1::JobSpec*)> spoil;
+  const char* words;
+};
+const BadJob kBadJobs[] = {
+    {[](v1::JobSpec* j) { WorkloadOf(j)->set_read_ratio(NAN); },
+     "phases[1].run.workloads[0].read: is not a finite number"},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->mutable_content()->set_compressed_ratio(NAN); },
+     "content.compressed: is not a finite number"},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->mutable_pattern()->mutable_zipf()->set_theta(NAN); },
+     "pattern.zipf.theta: is not a finite number"},
+    {[](v1::JobSpec* j) {
+       WorkloadOf(j)->mutable_pattern()->mutable_normal()->set_deviation_ratio(1e300);
+     },
+     "pattern.normal.deviation: "},
+    {[](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->set_duration_ns(-1); },
+     "phases[1].run.duration: "},
+    {[](v1::JobSpec* j) { j->mutable_deadlines()->set_arm_ns(-1); }, "deadlines.arm: "},
+    {[](v1::JobSpec* j) { j->mutable_deadlines()->set_drain_ns(INT64_MAX); }, "deadlines.drain: "},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->set_engine(static_cast<v1::Engine>(77)); },
+     "engine: has the value 77"},
+    {[](v1::JobSpec* j) { j->set_name(std::string(1 << 20, 'x')); }, "the job has"},
+    {[](v1::JobSpec* j) { j->set_name(std::string(1000, 'x')); },
+     "name: has 1000 bytes; the most is 128"},
+    {[](v1::JobSpec* j) { j->set_name("a\x1b]0;title\x07"); },
+     "name: 'a\\x1b]0;title\\x07' has control characters"},
+    {[](v1::JobSpec* j) { j->set_name(std::string("a\0b", 3)); },
+     "name: 'a\\x00b' has control characters"},
+    {[](v1::JobSpec* j) { j->set_name("\xff"); }, "is not UTF-8"},
+    {[](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->mutable_expect()->set_iops(NAN); },
+     "expect.iops: is not a finite number"},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->set_max_iops(INFINITY); },
+     "max_iops: is not a finite number"},
+    {[](v1::JobSpec* j) { j->mutable_targets(0)->mutable_file()->set_count(65537); },
+     "count: 65537 is too large"},
+    {[](v1::JobSpec* j) { j->mutable_hosts()->add_names("x[4294967295-4294967295]"); },
+     "hosts.names[0]: "},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->mutable_hosts()->add_names("x[0-65535][0-65535]"); },
+     "workloads[0].hosts.names[0]: "},
+    {[](v1::JobSpec* j) {
+       for (int i = 0; i < 60000; ++i) j->add_phases()->mutable_cleanup();
+     },
+     "phases: has 60003 items; the most is 1000"},
+    {[](v1::JobSpec* j) {
+       for (int i = 0; i < 50; ++i) {
+         auto* w = j->mutable_phases(1)->mutable_run()->add_workloads();
+         w->set_threads(1024);
+       }
+     },
+     "threads on a worker; the most is 4096"},
+    {[](v1::JobSpec* j) { (*j->mutable_labels())["k"] = std::string(10000, 'x'); },
+     "labels: has 10000 bytes"},
+};
+
 TEST(PlanTest, WhatIsBeyondAnyLimitIsNamedBeforeAnythingIsDone) {
-  struct Case {
-    std::function<void(v1::JobSpec*)> spoil;
-    const char* words;
-  };
-  const auto workload = [](v1::JobSpec* job) {
-    return job->mutable_phases(1)->mutable_run()->mutable_workloads(0);
-  };
-  const double nan = std::nan("");
-  const Case cases[] = {
-      {[&](v1::JobSpec* j) { workload(j)->set_read_ratio(nan); },
-       "phases[1].run.workloads[0].read: is not a finite number"},
-      {[&](v1::JobSpec* j) { workload(j)->mutable_content()->set_compressed_ratio(nan); },
-       "content.compressed: is not a finite number"},
-      {[&](v1::JobSpec* j) { workload(j)->mutable_pattern()->mutable_zipf()->set_theta(nan); },
-       "pattern.zipf.theta: is not a finite number"},
-      {[&](v1::JobSpec* j) {
-         workload(j)->mutable_pattern()->mutable_normal()->set_deviation_ratio(1e300);
-       },
-       "pattern.normal.deviation: "},
-      {[&](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->set_duration_ns(-1); },
-       "phases[1].run.duration: "},
-      {[&](v1::JobSpec* j) { j->mutable_deadlines()->set_arm_ns(-1); }, "deadlines.arm: "},
-      {[&](v1::JobSpec* j) { j->mutable_deadlines()->set_drain_ns(INT64_MAX); },
-       "deadlines.drain: "},
-      {[&](v1::JobSpec* j) { workload(j)->set_engine(static_cast<v1::Engine>(77)); },
-       "engine: has the value 77"},
-      {[&](v1::JobSpec* j) { j->set_name(std::string(1 << 20, 'x')); }, "the job has"},
-      {[&](v1::JobSpec* j) { j->set_name(std::string(1000, 'x')); },
-       "name: has 1000 bytes; the most is 128"},
-      {[&](v1::JobSpec* j) { j->set_name("a\x1b]0;title\x07"); },
-       "name: 'a\\x1b]0;title\\x07' has control characters"},
-      {[&](v1::JobSpec* j) { j->set_name(std::string("a\0b", 3)); },
-       "name: 'a\\x00b' has control characters"},
-      {[&](v1::JobSpec* j) { j->set_name("\xff"); }, "is not UTF-8"},
-      {[&](v1::JobSpec* j) {
-         j->mutable_phases(1)->mutable_run()->mutable_expect()->set_iops(nan);
-       },
-       "expect.iops: is not a finite number"},
-      {[&](v1::JobSpec* j) { workload(j)->set_max_iops(INFINITY); },
-       "max_iops: is not a finite number"},
-      {[&](v1::JobSpec* j) { j->mutable_targets(0)->mutable_file()->set_count(65537); },
-       "count: 65537 is too large"},
-      {[&](v1::JobSpec* j) { j->mutable_hosts()->add_names("x[4294967295-4294967295]"); },
-       "hosts.names[0]: "},
-      {[&](v1::JobSpec* j) { workload(j)->mutable_hosts()->add_names("x[0-65535][0-65535]"); },
-       "workloads[0].hosts.names[0]: "},
-      {[&](v1::JobSpec* j) {
-         for (int i = 0; i < 60000; ++i) j->add_phases()->mutable_cleanup();
-       },
-       "phases: has 60003 items; the most is 1000"},
-      {[&](v1::JobSpec* j) {
-         for (int i = 0; i < 50; ++i) {
-           auto* w = j->mutable_phases(1)->mutable_run()->add_workloads();
-           w->set_threads(1024);
-         }
-       },
-       "threads on a worker; the most is 4096"},
-      {[&](v1::JobSpec* j) { (*j->mutable_labels())["k"] = std::string(10000, 'x'); },
-       "labels: has 10000 bytes"},
-  };
   EXPECT_TRUE(CheckLimits(Job()).empty());
-  for (const Case& c : cases) {
+  for (const BadJob& c : kBadJobs) {
     v1::JobSpec job = Job();
     c.spoil(&job);
     std::string all;
