@@ -18,7 +18,6 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
 // What a verify phase takes where the job does not write the blocks itself (proto/job.proto).
 constexpr int64_t kUnknownBlock = 4096;
 
@@ -108,9 +107,6 @@ class Checker {
 
   std::vector<v1::Problem> Run() {
     if (job_.name().empty()) Add("name", "is missing; every job has a name");
-    if (job_.interval_ns() < 100000000 || job_.interval_ns() > 60 * kSecond) {
-      Add("interval", "must lie between 100ms and 1m");
-    }
     CheckTargets();
     if (job_.phases().empty()) Add("phases", "is empty; a job has at least one phase");
     std::set<std::string> names;
@@ -180,17 +176,12 @@ class Checker {
     if (file.path().empty() || file.path()[0] != '/') {
       Add(path + ".path", absl::StrCat("'", file.path(), "' is not an absolute path"));
     }
-    if (file.size_bytes() < 4096) Add(path + ".size", "must be at least 4KiB");
-    if (file.count() > 65536) Add(path + ".count", "must be at most 65536");
+    if (file.size_bytes() == 0) Add(path + ".size", "is missing; say how large each file is");
   }
 
   void CheckNull(const std::string& path, const v1::Target& target) {
     const v1::NullTarget& null = target.null();
-    if (null.size_bytes() < 4096) Add(path + ".size", "must be at least 4KiB");
-    if (null.latency_ns() < 0 || null.latency_ns() > 60 * kSecond) {
-      Add(path + ".latency", "must lie between 0s and 1m");
-    }
-    if (null.stall_ns() < 0 || (null.stall_ns() > 0 && null.stall_ns() >= null.stall_every_ns())) {
+    if (null.stall_ns() > 0 && null.stall_ns() >= null.stall_every_ns()) {
       Add(path + ".stall", "must be shorter than stall_every");
     }
   }

@@ -50,8 +50,6 @@ class Rules {
     if (run_.ramp_ns() != 0 && run_.duration_ns() == 0) {
       add_("", "with a ramp the run needs a duration");
     }
-    if (w_.threads() > 1024) add_(".threads", "must be at most 1024");
-    if (w_.queue_depth() > 4096) add_(".queue_depth", "must be at most 4096");
   }
 
   void CheckTargets() {
@@ -179,17 +177,6 @@ class Rules {
     if (w_.random_ratio() < 1 && (p.has_sequential() || p.has_shuffled())) {
       add_(".random", "mixes sequential I/Os into a random pattern; this one is not");
     }
-    if (p.has_zipf() && p.zipf().theta() != 0 &&
-        (p.zipf().theta() < 0.01 || p.zipf().theta() > 100)) {
-      add_(".pattern.zipf.theta", "must lie between 0.01 and 100");
-    }
-    if (p.has_pareto() && p.pareto().h() != 0 &&
-        (p.pareto().h() < 0.001 || p.pareto().h() > 0.999)) {
-      add_(".pattern.pareto.h", "must lie between 0.001 and 0.999");
-    }
-    if (p.has_normal() && p.normal().deviation_ratio() < 0) {
-      add_(".pattern.normal.deviation", "must be positive");
-    }
     if (p.has_hot_zones()) CheckZones(p.hot_zones());
   }
 
@@ -291,9 +278,6 @@ class Rules {
       add_(".submission_latency",
            "an engine of one I/O at a time completes in the submission; its service time is all "
            "there is");
-    }
-    if (w_.stuck_after_ns() != 0 && w_.stuck_after_ns() < 100000000) {
-      add_(".stuck_after", "must be at least 100ms");
     }
   }
 
