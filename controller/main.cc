@@ -134,6 +134,19 @@ absl::StatusOr<std::unique_ptr<controller::Controller>> Lead(const Flags& flags,
       opened, election, &common::SystemClock());
 }
 
+// Looks after the store, and for a successor, until a signal comes.
+void AwaitSignal(const sigset_t& signals, const controller::OpenedStore& opened,
+                 controller::Election* election) {
+  constexpr timespec kPause{0, 300000000};
+  constexpr int kLooksPerRestart = 4;  // of an embedded server that has died
+  constexpr int kLooksPerGrant = 32;   // of what the reading role may do
+  for (int look = 1; sigtimedwait(&signals, nullptr, &kPause) < 0; ++look) {
+    if (opened.embedded != nullptr && look % kLooksPerRestart == 0) opened.embedded->KeepAlive();
+    if (look % kLooksPerGrant == 0) opened.store->GuardReader();
+    election->LookForSuccessor();
+  }
+}
+
 // From the open store to the signal that ends it.
 int Serve(const Flags& flags, controller::OpenedStore opened, const sigset_t& signals) {
   char host[256] = {};
@@ -153,12 +166,7 @@ int Serve(const Flags& flags, controller::OpenedStore opened, const sigset_t& si
         common::WriteFileAtomically(flags.ready_file, (*listener)->addresses());
     if (!written.ok()) return Fail(written);
   }
-  const timespec pause{0, 300000000};
-  for (int look = 1; sigtimedwait(&signals, nullptr, &pause) < 0; ++look) {
-    if (opened.embedded != nullptr && look % 4 == 0) opened.embedded->KeepAlive();
-    if (look % 32 == 0) opened.store->GuardReader();
-    election.LookForSuccessor();
-  }
+  AwaitSignal(signals, opened, &election);
   spdlog::info("shutting down");
   (*active)->Shutdown([&] { (*listener)->StopPage(); });
   (*listener)->Shutdown();

@@ -83,7 +83,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
             }
             self->Handle(event::GoCommitted{});
           });
-  // Without this guard it is sent before it is known to be on disk.
+  // Without this safeguard it is sent before it is known to be on disk.
   if (services_.safeguards.Pass(common::Safeguard::kGoOnDisk, false)) Handle(event::GoCommitted{});
 }
 

@@ -44,6 +44,18 @@ FORBIDDEN = [
         "//worker/workload/...",
         "//worker/engine/... + //worker/host/... + @system//:grpc + @system//:liburing",
     ),
+    # What does the I/O does not know who asked for it.
+    (
+        "//worker/engine/... + //worker/host/... + //worker/sampler/... + //worker/targets/... + "
+        "//worker/verify/... + //worker/load/...",
+        "//worker/link/... + //worker/synthetic/...",
+    ),
+    (
+        "//worker/engine/... + //worker/host/... + //worker/sampler/... + //worker/targets/... + "
+        "//worker/verify/...",
+        "//worker/load/...",
+    ),
+    ("//worker/engine/... + //worker/host/...", "//worker/targets/... + //worker/verify/..."),
     (
         "//controller/core/...",
         "//proto/... + //storage/... + //controller/fleet/... + //controller/service/...",
