@@ -8,6 +8,7 @@
 #include "controller/service/coordinator.h"
 #include "tests/simulation/world.h"
 #include "worker/link/connection_keeper.h"
+#include "worker/link/handshake.h"
 #include "worker/link/protocol.h"
 
 namespace lockstep::simulation {
@@ -109,7 +110,8 @@ class Worker {
   void Send(const v1::WorkerMessage& message);
   void Deliver();
   void Disconnect();
-  v1::Hello MakeHello();
+  v1::Hello MakeHello() const;
+  worker::Handshake::Ports HandshakePorts();
 
   World* world_;
   const int number_;
@@ -125,6 +127,7 @@ class Worker {
   bool attached_ = false;
   bool dialling_ = false;
   std::unique_ptr<worker::ConnectionKeeper> keeper_;
+  std::unique_ptr<worker::Handshake> handshake_;  // of connection_
   int64_t armed_since_ns_ = 0;
   uint64_t handling_epoch_ = 0, greeted_epoch_ = 0;
 };

@@ -297,7 +297,7 @@ void Worker::Tick() {
   Do(400 * kMs, [this] { Tick(); });
 }
 
-v1::Hello Worker::MakeHello() {
+v1::Hello Worker::MakeHello() const {
   v1::Hello hello;
   hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
   hello.set_worker_id(id_);
@@ -305,8 +305,19 @@ v1::Hello Worker::MakeHello() {
   hello.mutable_host()->set_host_id(host_id_);
   hello.mutable_host()->set_name(absl::StrCat("node", number_));
   hello.mutable_host()->set_boot_id(absl::StrCat("boot", number_));
-  *hello.mutable_status() = protocol_->Introduce();
   return hello;
+}
+
+worker::Handshake::Ports Worker::HandshakePorts() {
+  worker::Handshake::Ports ports;
+  ports.keeper = keeper_.get();
+  ports.protocol = protocol_.get();
+  ports.welcomed = [this](const v1::ControllerMessage& welcome) {
+    greeted_epoch_ = std::max(greeted_epoch_, welcome.epoch());
+    attached_ = true;
+  };
+  ports.sent_away = [](const std::string&) {};
+  return ports;
 }
 
 void Worker::Dial() {
@@ -324,7 +335,8 @@ void Worker::Dial() {
   c->base_delay = world_->Chance(0.1) ? world_->Between(0, 30 * kMs) : 0;
   connection_ = c;
   attached_ = false;
-  const v1::Hello hello = MakeHello();
+  handshake_ = std::make_unique<worker::Handshake>(HandshakePorts());
+  const v1::Hello hello = handshake_->Hello(MakeHello()).hello();
   world_->At(Arrival(world_, *c, &c->last_up), [world = world_, c, hello] {
     Controller* to = world->controllers[static_cast<size_t>(c->controller)].get();
     if (c->open && to->running() && to->life() == c->controller_life) to->OnHello(c, hello);
@@ -357,20 +369,14 @@ void Worker::Deliver() {
 void Worker::OnCommand(const std::shared_ptr<Connection>& c, const v1::ControllerMessage& message) {
   if (!alive() || c->worker_life != life_ || c != connection_) return;
   if (world_->now() < paused_until_) return Do(0, [this, c, message] { OnCommand(c, message); });
-  keeper_->Heard(clock_->MonotonicNs());
-  if (!attached_) {
-    const absl::Status status = protocol_->OnFirst(message);
-    if (!status.ok()) return Disconnect();
-    greeted_epoch_ = std::max(greeted_epoch_, message.epoch());
-    attached_ = true;
-    keeper_->Attached(clock_->MonotonicNs(), message.welcome().lease_ns());
-    protocol_->SayWhatChanged();
-    outbox_->Rewind();
-    return Deliver();
-  }
-  handling_epoch_ = message.epoch();
-  protocol_->OnCommand(message, clock_->MonotonicNs());
+  const bool first = !attached_;
+  if (!first) handling_epoch_ = message.epoch();
+  const absl::Status status = handshake_->OnMessage(message, clock_->MonotonicNs());
   handling_epoch_ = 0;
+  if (!status.ok()) return Disconnect();
+  if (!first) return;
+  outbox_->Rewind();
+  Deliver();
 }
 
 void Worker::OnAck(const std::shared_ptr<Connection>& c, const v1::DeliveryAck& ack) {

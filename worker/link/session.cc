@@ -9,6 +9,7 @@
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "spdlog/spdlog.h"
+#include "worker/link/handshake.h"
 
 namespace lockstep::worker {
 namespace {
@@ -85,39 +86,37 @@ void Session::Cancel() {
 }
 
 absl::Status Session::Converse() {
-  v1::WorkerMessage hello;
-  *hello.mutable_hello() = ports_.hello();
-  *hello.mutable_hello()->mutable_status() = ports_.protocol->Introduce();
-  Write(hello);
-  v1::ControllerMessage first;
-  if (!stream_->Read(&first)) return absl::UnavailableError("");  // the call's status says why
-  if (absl::Status status = ports_.protocol->OnFirst(first); !status.ok()) {
-    Cancel();
-    return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ",
-                                                    std::string(status.message())));
-  }
-  spdlog::info("attached to the controller at {} (epoch {})", address_, first.epoch());
-  session_ = first.welcome().session();
-  ports_.keeper->Attached(ports_.clock->MonotonicNs(), first.welcome().lease_ns());
-  welcomed_ = true;
-  std::thread writer([this] { WriteMain(); });
-  std::thread deliver([this] { DeliverMain(); });
-  ports_.protocol->SayWhatChanged();
+  std::thread writer;
+  std::thread deliver;
+  Handshake::Ports ports;
+  ports.keeper = ports_.keeper;
+  ports.protocol = ports_.protocol;
+  ports.welcomed = [&](const v1::ControllerMessage& welcome) {
+    spdlog::info("attached to the controller at {} (epoch {})", address_, welcome.epoch());
+    session_ = welcome.welcome().session();
+    welcomed_ = true;
+    writer = std::thread([this] { WriteMain(); });
+    deliver = std::thread([this] { DeliverMain(); });
+  };
+  ports.sent_away = [this](const std::string& reason) {
+    spdlog::warn("the controller at {} ends this connection: {}", address_, reason);
+  };
+  Handshake handshake(std::move(ports));
+  Write(handshake.Hello(ports_.hello()));
+  absl::Status status = absl::OkStatus();
+  bool heard = false;
   v1::ControllerMessage message;
-  while (stream_->Read(&message)) {
-    const int64_t received = ports_.clock->MonotonicNs();
-    ports_.keeper->Heard(received);
-    if (message.has_refused()) {
-      spdlog::warn("the controller at {} ends this connection: {}", address_,
-                   message.refused().reason());
-      continue;
-    }
-    ports_.protocol->OnCommand(message, received);
+  while (status.ok() && stream_->Read(&message)) {
+    heard = true;
+    status = handshake.OnMessage(message, ports_.clock->MonotonicNs());
   }
-  Quit();
-  writer.join();
-  deliver.join();
-  return absl::OkStatus();
+  status.ok() ? Quit() : Cancel();
+  if (writer.joinable()) writer.join();
+  if (deliver.joinable()) deliver.join();
+  if (!heard) return absl::UnavailableError("");  // the call's status says why
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ",
+                                                  std::string(status.message())));
 }
 
 void Session::Quit() {
@@ -181,11 +180,7 @@ void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
   }
   ports_.outbox->Rewind();
   auto stream = stub->Deliver(&context);
-  v1::Delivery hello;
-  hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
-  hello.mutable_hello()->set_worker_id(ports_.worker_id);
-  hello.mutable_hello()->set_session(session_);
-  stream->Write(hello);
+  stream->Write(DeliverHello(ports_.worker_id, session_));
   std::atomic<bool> broken{false};
   std::thread acknowledgements([&] {
     v1::DeliveryAck ack;

@@ -17,6 +17,7 @@
 #include "proto/worker.grpc.pb.h"
 #include "spdlog/spdlog.h"
 #include "worker/link/connection_keeper.h"
+#include "worker/link/handshake.h"
 #include "worker/link/protocol.h"
 #include "worker/link/session.h"
 #include "worker/synthetic/executor.h"
@@ -170,22 +171,36 @@ class SyntheticFleet::Impl::Member
     return absl::StrFormat("%s-%04u", fleet_->options_.name, number_ + 1);
   }
 
-  v1::WorkerMessage Hello() {
-    v1::WorkerMessage message;
-    v1::Hello* hello = message.mutable_hello();
-    hello->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
-    hello->set_software_version(common::kSoftwareVersion);
-    hello->set_worker_id(StableUuid(seed_, uint64_t{2} * number_));
-    hello->set_instance_id(instance_);
-    hello->mutable_host()->set_host_id(StableUuid(seed_, 2 * number_ + 1));
-    hello->mutable_host()->set_name(Name());
-    hello->mutable_host()->set_boot_id(absl::StrCat("synthetic-", Name()));
-    hello->mutable_host()->set_kernel("synthetic");
-    hello->mutable_host()->set_cpus(1);
-    (*hello->mutable_labels())["synthetic"] = "yes";
-    hello->add_allow("(synthetic: opens nothing)");
-    *hello->mutable_status() = protocol_->Introduce();
-    return message;
+  v1::Hello Hello() const {
+    v1::Hello hello;
+    hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
+    hello.set_software_version(common::kSoftwareVersion);
+    hello.set_worker_id(StableUuid(seed_, uint64_t{2} * number_));
+    hello.set_instance_id(instance_);
+    hello.mutable_host()->set_host_id(StableUuid(seed_, 2 * number_ + 1));
+    hello.mutable_host()->set_name(Name());
+    hello.mutable_host()->set_boot_id(absl::StrCat("synthetic-", Name()));
+    hello.mutable_host()->set_kernel("synthetic");
+    hello.mutable_host()->set_cpus(1);
+    (*hello.mutable_labels())["synthetic"] = "yes";
+    hello.add_allow("(synthetic: opens nothing)");
+    return hello;
+  }
+
+  Handshake::Ports HandshakePorts() {
+    Handshake::Ports ports;
+    ports.keeper = &keeper_;
+    ports.protocol = protocol_.get();
+    ports.welcomed = [this](const v1::ControllerMessage& message) {
+      ++fleet_->attached_;
+      common::MutexLock lock(&mutex_);
+      session_ = message.welcome().session();
+      OpenDeliverLocked();
+    };
+    ports.sent_away = [this](const std::string& reason) {
+      spdlog::warn("{} is sent away: {}", Name(), reason);
+    };
+    return ports;
   }
 
   // Every target is fine with one who opens none; each worker's places are its own.
@@ -223,40 +238,23 @@ class SyntheticFleet::Impl::Member
           self->fleet_->timers_.At(0, [self] { self->OnControlEnd(); });
         });
     control_stub_->async()->Control(control_->context(), control_.get());
+    handshake_ = std::make_unique<Handshake>(HandshakePorts());
     control_->Begin();
-    control_->Send(Hello());
+    control_->Send(handshake_->Hello(Hello()));
   }
 
   void OnControl(const v1::ControllerMessage& message) {
     const int64_t received = fleet_->clock_->MonotonicNs();
-    keeper_.Heard(received);
-    if (keeper_.attached()) {
-      if (message.has_go()) fleet_->HeardGo(received);
-      if (message.has_refused()) {
-        return spdlog::warn("{} is sent away: {}", Name(), message.refused().reason());
-      }
-      return protocol_->OnCommand(message, received);
+    if (message.has_go()) fleet_->HeardGo(received);
+    const absl::Status status = handshake_->OnMessage(message, received);
+    if (status.ok()) return Pump();
+    if (absl::IsFailedPrecondition(status)) {
+      fleet_->Refused(absl::Status(status.code(), absl::StrCat("the controller at ", address_, ": ",
+                                                               std::string(status.message()))));
     }
-    const absl::Status status = protocol_->OnFirst(message);
-    if (!status.ok()) {
-      if (absl::IsFailedPrecondition(status)) {
-        fleet_->Refused(absl::Status(
-            status.code(),
-            absl::StrCat("the controller at ", address_, ": ", std::string(status.message()))));
-      }
-      spdlog::warn("{}: {}", Name(), std::string(status.message()));
-      common::MutexLock lock(&mutex_);
-      return control_->End();
-    }
-    ++fleet_->attached_;
-    keeper_.Attached(received, message.welcome().lease_ns());
-    {
-      common::MutexLock lock(&mutex_);
-      session_ = message.welcome().session();
-      OpenDeliverLocked();
-    }
-    protocol_->SayWhatChanged();
-    Pump();
+    spdlog::warn("{}: {}", Name(), std::string(status.message()));
+    common::MutexLock lock(&mutex_);
+    control_->End();
   }
 
   void OpenDeliverLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
@@ -278,11 +276,7 @@ class SyntheticFleet::Impl::Member
     deliver_stub_->async()->Deliver(deliver_->context(), deliver_.get());
     outbox_.Rewind();
     deliver_->Begin();
-    v1::Delivery hello;
-    hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
-    hello.mutable_hello()->set_worker_id(StableUuid(seed_, uint64_t{2} * number_));
-    hello.mutable_hello()->set_session(session_);
-    deliver_->Send(std::move(hello));
+    deliver_->Send(DeliverHello(StableUuid(seed_, uint64_t{2} * number_), session_));
   }
 
   // What is not delivered yet goes up.
@@ -353,6 +347,7 @@ class SyntheticFleet::Impl::Member
   std::unique_ptr<DeliverCall> deliver_ ABSL_GUARDED_BY(mutex_);
   std::string session_ ABSL_GUARDED_BY(mutex_);
   ConnectionKeeper keeper_;
+  std::unique_ptr<Handshake> handshake_;  // of control_; the reader's own once that has begun
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
