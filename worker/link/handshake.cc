@@ -4,7 +4,7 @@
 
 namespace lockstep::worker {
 
-v1::WorkerMessage Handshake::Hello(v1::Hello hello) {
+v1::WorkerMessage Handshake::Hello(v1::Hello hello) const {
   v1::WorkerMessage message;
   *message.mutable_hello() = std::move(hello);
   *message.mutable_hello()->mutable_status() = ports_.protocol->Introduce();

@@ -27,7 +27,7 @@ class Handshake {
   explicit Handshake(Ports ports) : ports_(std::move(ports)) {}
 
   // The first message up: `hello`, with what this worker is doing.
-  v1::WorkerMessage Hello(v1::Hello hello);
+  v1::WorkerMessage Hello(v1::Hello hello) const;
   // Takes what came at `received_ns`. Not OK when it was the answer to Hello and this worker is not
   // welcome: FAILED_PRECONDITION for good, UNAVAILABLE when it should dial again, or another one.
   absl::Status OnMessage(const v1::ControllerMessage& message, int64_t received_ns);
