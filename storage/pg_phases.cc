@@ -117,10 +117,8 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
 
 absl::Status PgStore::CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                       uint32_t interval) {
-  return Run(
-      "UPDATE phases SET end_of_load = $4 WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND "
-      "end_of_load IS NULL",
-      {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(interval)});
+  return Run("UPDATE phases SET end_of_load = $4 WHERE run_id = $1 AND phase = $2 AND attempt = $3",
+             {run_id, absl::StrCat(phase), absl::StrCat(attempt), absl::StrCat(interval)});
 }
 
 absl::Status PgStore::Ingest(const std::vector<IngestBatch>& batches) {

@@ -134,7 +134,7 @@ class Store {
                                 const std::vector<measure::Rollup>& rollups,
                                 const v1::PhaseFigures& figures) = 0;
   // Commits the interval at whose end the attempt's load ends on all hosts, before it is sent to
-  // anyone. Once for an attempt: a second call changes nothing.
+  // anyone. The last call stands: the interval is chosen again while nobody has been told.
   virtual absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                        uint32_t interval) = 0;
 

@@ -18,13 +18,14 @@ double PercentileOf(const v1::OperationReport& report, double percent) {
 }  // namespace
 
 void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport* phase) {
+  const v1::OperationReport& total = phase->total();
+  const bool nothing = total.operations() == 0 && total.errors() == 0;
   const auto add = [&](const std::string& text, const std::string& found, bool held) {
     v1::Expectation* line = phase->add_expectations();
     line->set_text(text);
-    line->set_found(complete ? found : "no complete result");
-    line->set_held(complete && held);
+    line->set_found(!complete ? "no complete result" : nothing ? "nothing measured" : found);
+    line->set_held(complete && !nothing && held);
   };
-  const v1::OperationReport& total = phase->total();
   if (expect.has_iops()) {
     add(absl::StrCat("iops >= ", common::FormatCount(expect.iops())),
         common::FormatCount(total.iops()), total.iops() >= expect.iops());

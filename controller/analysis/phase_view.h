@@ -41,6 +41,10 @@ class PhaseView {
   static bool Worked(const measure::WorkerPhaseData& worker) {
     return worker.has_result && worker.result.last_io_ns() != 0;
   }
+  // Whether the worker's load was ended before its own end.
+  static bool CutShort(const measure::WorkerPhaseData& worker) {
+    return worker.has_result && worker.result.stopped_early();
+  }
   // From T to the last completion of the worker's load.
   static double DoneSeconds(const measure::WorkerPhaseData& worker) {
     return static_cast<double>(worker.result.last_io_ns() - worker.result.go_ns()) / 1e9;

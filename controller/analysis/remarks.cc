@@ -55,7 +55,8 @@ void AddBacklog(const v1::WorkloadReport& w, v1::PhaseReport* report) {
       common::FormatDuration(w.longest_backlog_ns())));
 }
 
-void AddVerification(const std::string& phase_kind, const v1::WorkloadReport& w,
+// `whole`: the phase read all that it was to read.
+void AddVerification(const std::string& phase_kind, bool whole, const v1::WorkloadReport& w,
                      v1::PhaseReport* report) {
   if (!w.has_verification()) return;
   const v1::VerificationReport& v = w.verification();
@@ -66,8 +67,11 @@ void AddVerification(const std::string& phase_kind, const v1::WorkloadReport& w,
   e->set_found(v.mismatches() > 0 ? v.by_verdict()
                : v.checked() > 0  ? absl::StrCat(checked, " of ", all, " checked, all as written")
                                   : "none could be checked");
-  // Nothing to check is no failure of a mixed load; of a phase that is there to check it is.
-  e->set_held(v.mismatches() == 0 && (v.checked() > 0 || phase_kind != "verify"));
+  // Nothing to check is no failure of a mixed load; of a phase that is there to check it is, and so
+  // is an end before all was read.
+  const bool checks = phase_kind == "verify";
+  if (checks && !whole) e->set_found(e->found() + ", and the phase ended before it had read all");
+  e->set_held(v.mismatches() == 0 && (!checks || (v.checked() > 0 && whole)));
   if (v.not_checkable() > v.checked()) {
     report->add_remarks(
         absl::StrCat(w.name(), ": ", common::FormatCount(v.not_checkable()), " of ", all,
@@ -82,9 +86,11 @@ void AddVerification(const std::string& phase_kind, const v1::WorkloadReport& w,
 void AddRemarks(const PhaseView& view, v1::PhaseReport* report) {
   AddBusyKernels(report);
   AddStorage(view, report);
+  const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
+  const bool whole = std::none_of(workers.begin(), workers.end(), &PhaseView::CutShort);
   for (const v1::WorkloadReport& w : report->workloads()) {
     AddBacklog(w, report);
-    AddVerification(view.phase().phase.kind, w, report);
+    AddVerification(view.phase().phase.kind, whole, w, report);
   }
   if (report->total().errors() > 0) {
     report->add_remarks(absl::StrFormat("%.0f I/Os failed; they are in no rate and no latency",

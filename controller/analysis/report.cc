@@ -68,8 +68,8 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
   const bool over = phase.phase.state != "arming" && phase.phase.state != "running";
   if (over && !without.empty()) {
     report.add_remarks(absl::StrCat(
-        "not done, or not known, on ", absl::StrJoin(without, ", "), ", lost or stopped before",
-        phase.phase.kind == "cleanup" ? ": files that prepare made there are still there" : ""));
+        "not done, or not known, on ", absl::StrJoin(without, ", "), ", lost, stopped or failed",
+        phase.phase.kind == "cleanup" ? ": files that prepare made may still be there" : ""));
   }
   return report;
 }

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "controller/analysis/analysis.h"
 
 namespace lockstep::controller {
@@ -51,6 +54,36 @@ void AddGaps(const PhaseView& view, uint32_t worker, v1::PhaseReport* report) {
   }
 }
 
+// The load was to end before its own end: where did it?
+void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
+  const uint32_t wanted = *view.phase().phase.end_of_load;
+  const double end = static_cast<double>(wanted + 1) * report->interval_seconds();
+  std::vector<std::string> late;
+  bool any = false;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    if (!PhaseView::CutShort(worker)) continue;
+    any = true;
+    const double last = view.series().Of(worker.worker_index).last_measured_seconds;
+    if (last > end + report->interval_seconds() / 2) {
+      late.push_back(absl::StrFormat("%s after %.1f s", view.HostOf(worker.worker_index), last));
+    }
+  }
+  if (!any) {
+    report->add_remarks(
+        "the load was to end early by command, which came too late: it ran to its own end");
+  } else if (late.empty()) {
+    report->add_remarks(
+        absl::StrFormat("the load was ended by command after interval %d, on all hosts, before its "
+                        "own end; the events say by whom",
+                        wanted));
+  } else {
+    report->add_remarks(absl::StrFormat(
+        "the load was to end by command after interval %d (%.1f s); who heard of it later ended "
+        "later: %s",
+        wanted, end, absl::StrJoin(late, ", ")));
+  }
+}
+
 void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
   if (view.IsSynthetic()) {
     report->add_remarks(
@@ -62,18 +95,17 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
                         "the events say why they were given up",
                         view.phase().phase.attempt));
   }
-  if (view.phase().phase.end_of_load) {
-    report->add_remarks(
-        absl::StrFormat("the load was ended by command after interval %d, on all hosts, before its "
-                        "own end; the events say by whom",
-                        *view.phase().phase.end_of_load));
-  }
+  if (view.phase().phase.end_of_load) AddEndOfLoad(view, report);
   if (report->workers_lost() != 0) {
     FindValid(view, report);
     AddDegraded(report);
   }
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     AddGaps(view, worker.worker_index, report);
+  }
+  if (report->total().operations() == 0 && view.phase().phase.state == "done" &&
+      std::any_of(view.phase().workers.begin(), view.phase().workers.end(), &PhaseView::CutShort)) {
+    report->add_remarks("NOTHING MEASURED: the load ended in its ramp");
   }
   if (view.series().window().intervals == 0 && report->total().operations() > 0) {
     report->add_remarks("no whole interval in which all hosts ran: rates are over the whole phase");

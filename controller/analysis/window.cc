@@ -1,5 +1,7 @@
 // When did all hosts run? Figures compare hosts over that time alone.
 
+#include <algorithm>
+
 #include "controller/analysis/analysis.h"
 
 namespace lockstep::controller {
@@ -20,8 +22,8 @@ void AddWindow(const PhaseView& view, v1::PhaseReport* report) {
   int64_t begin = window.begin_ns;
   int64_t end = window.end_ns;
   if (window.intervals == 0) {  // shorter than an interval, or nobody ran at the same time
-    begin = phase.phase.ramp_ns;
     end = static_cast<int64_t>(done.last_seconds * 1e9);
+    begin = std::min(phase.phase.ramp_ns, end);  // it may have ended in its ramp
   }
   report->set_window_begin_seconds(static_cast<double>(begin) / 1e9);
   report->set_window_end_seconds(static_cast<double>(end) / 1e9);

@@ -10,9 +10,15 @@
 namespace lockstep::controller {
 namespace {
 
-void AddOpenLoop(const PhaseView& view, const v1::WorkloadResult& result, v1::WorkloadReport* out) {
-  const double seconds =
+void AddOpenLoop(const PhaseView& view, const measure::WorkerPhaseData& worker,
+                 const v1::WorkloadResult& result, v1::WorkloadReport* out) {
+  // From T to the load's end, its ramp included.
+  const double planned =
       static_cast<double>(view.phase().phase.ramp_ns + view.load().duration_ns()) / 1e9;
+  const double last = view.series().Of(worker.worker_index).last_measured_seconds;
+  const double seconds = !PhaseView::CutShort(worker) ? planned
+                         : last > 0                   ? last
+                                                      : PhaseView::DoneSeconds(worker);
   if (seconds > 0) {
     out->set_due_per_second(out->due_per_second() + static_cast<double>(result.due()) / seconds);
   }
@@ -36,7 +42,7 @@ void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
       if (!result.first_error().empty()) {
         out->add_errors(absl::StrCat(view.HostOf(worker.worker_index), ": ", result.first_error()));
       }
-      AddOpenLoop(view, result, out);
+      AddOpenLoop(view, worker, result, out);
       batches += result.average_batch();
       ++counted;
     }

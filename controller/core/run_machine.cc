@@ -388,7 +388,8 @@ void RunMachine::RepeatAttempt(const std::string& reason) {
   }
   repeat_reason_ = reason;
   Do(action::Note{"warning", "",
-                  absl::StrCat("phase ", current_.name, " is begun again: ", reason)});
+                  absl::StrCat("phase ", current_.name, " is begun again",
+                               ends_load_ ? ", to its own end: " : ": ", reason)});
   StopAll(reason);
 }
 

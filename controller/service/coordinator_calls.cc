@@ -32,8 +32,9 @@ void Coordinator::EndLoad(const std::string& run_id, const std::string& reason,
   Post([this, run_id, reason, done = std::move(done)] {
     const auto active = active_.find(run_id);
     if (active == active_.end()) {
-      return done(
-          absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not in progress")));
+      const bool waits = queue_.Has(run_id) || admission_.Has(run_id);
+      return done(absl::FailedPreconditionError(
+          absl::StrCat("run ", run_id, waits ? " has not started yet" : " has ended already")));
     }
     active->second->EndLoad(reason, done);
   });

@@ -66,8 +66,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void Stop(const std::string& state, const std::string& reason, bool now);
   // Ends the running load at the end of the same interval on all hosts; the run goes on with its
   // next phase. Answers once the interval is in the store, so that a controller that takes the run
-  // over ends the load there, too. FAILED_PRECONDITION when no load runs, UNAVAILABLE when the
-  // store has not taken it in time.
+  // over ends the load there, too. FAILED_PRECONDITION when no load runs, or it ends before all
+  // could be told, UNAVAILABLE when the store has not taken it in time.
   void EndLoad(const std::string& reason, std::function<void(const absl::Status&)> done);
 
   const SettledRun& run() const { return run_; }
@@ -91,6 +91,16 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void ChooseGo(const action::CommitGo& a);
   // T by this controller's clock; nothing while no clock of those who know T is known.
   std::optional<int64_t> Began() const;
+  struct EndOfLoad {
+    uint32_t interval;  // the last one of the load
+    int64_t lead_ns;    // what the message needs to reach all
+  };
+  EndOfLoad ChooseEnd(int64_t began) const;
+  // Whether the load is over by itself at the end of the interval.
+  bool EndsByItself(uint32_t interval) const;
+  absl::Status EndsItself() const;
+  void CommitEnd(const action::CommitEndOfLoad& a, int tries);
+  void FinishEndLoad(const action::CommitEndOfLoad& a, uint32_t interval);
   void AnswerEndLoad(const absl::Status& status);
   bool IsCurrent(const v1::PhaseId& id) const;
   int64_t HoldNs(uint32_t worker) const;
@@ -135,6 +145,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
   // Who asked for the load's end and waits for its answer. Each answers once.
   std::vector<std::shared_ptr<std::function<void(const absl::Status&)>>> end_load_callers_;
+  std::string end_load_reason_;  // of the first of them
   v1::WatchEvent last_change_;
   int64_t events_ = 0;  // that workers reported in this phase
 };

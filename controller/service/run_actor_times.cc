@@ -26,6 +26,8 @@ constexpr int64_t kClockRetryNs = 50000000;
 // Who ends a load is answered within this, by as many as ask at once.
 constexpr int64_t kEndLoadAnswerNs = 8000000000;
 constexpr size_t kMostEndLoadCallers = 100;
+// So often another interval is chosen because the store took too long.
+constexpr int kMostEndTries = 3;
 // A burst of pings goes before each go; its replies are waited for.
 constexpr int64_t kBurstNs = 60000000;
 
@@ -94,6 +96,9 @@ void RunActor::EndLoad(const std::string& reason, std::function<void(const absl:
                      Spec().name(), " is ", machine_.stage())));
   }
   if (machine_.end_of_load()) return done(absl::OkStatus());
+  if (const auto began = Began(); began && EndsByItself(ChooseEnd(*began).interval)) {
+    return done(EndsItself());
+  }
   if (end_load_callers_.size() >= kMostEndLoadCallers) {
     return done(absl::ResourceExhaustedError("too many callers wait for the end of this phase"));
   }
@@ -104,7 +109,7 @@ void RunActor::EndLoad(const std::string& reason, std::function<void(const absl:
     (*caller)(absl::UnavailableError(
         "the store has not taken the end of the phase yet; the load ends once it has"));
   });
-  Carry(action::Note{"warning", "", reason});
+  if (end_load_callers_.size() == 1) end_load_reason_ = reason;
   Handle(event::EndLoad{});
 }
 
@@ -124,20 +129,7 @@ std::optional<int64_t> RunActor::Began() const {
 }
 
 // The first interval whose end every worker can hear of before it comes.
-void RunActor::Carry(const action::CommitEndOfLoad& a) {
-  const auto ended = [](const RunActor& self, const action::CommitEndOfLoad& of) {
-    return !self.machine_.running() || self.machine_.phase() != of.phase ||
-           self.machine_.attempt() != of.attempt;
-  };
-  const absl::Status over = absl::FailedPreconditionError("the phase has ended already");
-  const std::optional<int64_t> began = Began();
-  if (!began) {  // a controller before this one chose T, and no worker has come back yet
-    services_.loop->After(kClockRetryNs, [self = shared_from_this(), a, ended, over] {
-      if (ended(*self, a)) return self->AnswerEndLoad(over);
-      self->Carry(a);
-    });
-    return;
-  }
+RunActor::EndOfLoad RunActor::ChooseEnd(int64_t began) const {
   const int64_t now = services_.clock->MonotonicNs();
   int64_t slowest = 0;
   for (uint32_t worker : machine_.members()) {
@@ -146,15 +138,58 @@ void RunActor::Carry(const action::CommitEndOfLoad& a) {
   }
   const int64_t lead = kLeastLeadNs + kRoundTripsAhead * std::min(slowest, kLongestRoundTripNs) +
                        kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
-  const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - *began);
-  const auto interval = static_cast<uint32_t>(earliest / run_.job.interval_ns());
+  const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - began);
+  return {static_cast<uint32_t>(earliest / run_.job.interval_ns()), lead};
+}
+
+bool RunActor::EndsByItself(uint32_t interval) const {
+  const v1::RunPhase load = LoadOf(run_.job, Spec());
+  return load.duration_ns() != 0 &&
+         (int64_t{interval} + 1) * run_.job.interval_ns() >= load.ramp_ns() + load.duration_ns();
+}
+
+absl::Status RunActor::EndsItself() const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "phase ", Spec().name(), " ends by itself before all hosts could be told to end it"));
+}
+
+void RunActor::Carry(const action::CommitEndOfLoad& a) { CommitEnd(a, 0); }
+
+void RunActor::CommitEnd(const action::CommitEndOfLoad& a, int tries) {
+  if (!machine_.running() || machine_.phase() != a.phase || machine_.attempt() != a.attempt) {
+    return AnswerEndLoad(absl::FailedPreconditionError("the phase has ended already"));
+  }
+  const std::optional<int64_t> began = Began();
+  if (!began) {  // a controller before this one chose T, and no worker has come back yet
+    services_.loop->After(kClockRetryNs,
+                          [self = shared_from_this(), a, tries] { self->CommitEnd(a, tries); });
+    return;
+  }
+  const EndOfLoad end = ChooseEnd(*began);
+  if (EndsByItself(end.interval)) return AnswerEndLoad(EndsItself());
+  const int64_t asked = services_.clock->MonotonicNs();
   Persist([store = services_.store, id = run_.run_id, a,
-           interval] { return store->CommitEndOfLoad(id, a.phase, a.attempt, interval); },
-          [self = shared_from_this(), a, interval, ended, over] {
-            if (ended(*self, a)) return self->AnswerEndLoad(over);
-            self->Handle(event::EndOfLoadCommitted{interval});
-            self->AnswerEndLoad(absl::OkStatus());
+           end] { return store->CommitEndOfLoad(id, a.phase, a.attempt, end.interval); },
+          [self = shared_from_this(), a, tries, end, asked, began] {
+            const int64_t now = self->services_.clock->MonotonicNs();
+            self->commit_ns_ = std::min(kLongestCommitNs, now - asked);
+            const int64_t at = *began + (int64_t{end.interval} + 1) * self->run_.job.interval_ns();
+            // The store took too long. Whoever hears of it too late ends at its next interval.
+            if (at - now < end.lead_ns / kLatestShare && tries < kMostEndTries) {
+              return self->CommitEnd(a, tries + 1);
+            }
+            self->FinishEndLoad(a, end.interval);
           });
+}
+
+void RunActor::FinishEndLoad(const action::CommitEndOfLoad& a, uint32_t interval) {
+  if (!machine_.running() || machine_.phase() != a.phase || machine_.attempt() != a.attempt) {
+    return AnswerEndLoad(absl::FailedPreconditionError("the phase has ended already"));
+  }
+  Carry(action::Note{"warning", "",
+                     absl::StrCat(end_load_reason_, "; its load ends after interval ", interval)});
+  Handle(event::EndOfLoadCommitted{interval});
+  AnswerEndLoad(absl::OkStatus());
 }
 
 void RunActor::Carry(const action::SendEndOfLoad& a) {

@@ -281,8 +281,69 @@ TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
   const v1::PhaseReport phase = ReportOf(data).phases(1);
   ASSERT_EQ(phase.remarks_size(), 1);
   EXPECT_EQ(phase.remarks(0),
-            "not done, or not known, on node1, lost or stopped before: files that prepare made "
-            "there are still there");
+            "not done, or not known, on node1, lost, stopped or failed: files that prepare made "
+            "may still be there");
+}
+
+std::string RemarksOf(const Stored& data) {
+  return absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n");
+}
+
+// What is said of an end by command is what the workers did, not what was ordered.
+TEST(ReportTest, WhoHeardOfAnEarlyEndTooLateIsNamed) {
+  Stored data = TwoWorkers();
+  data.phases[0].phase.end_of_load = 1;
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data), "which came too late: it ran to its own end"));
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_stopped_early(true);
+  }
+  data.intervals[0].resize(2);
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data),
+                                "after interval 1 (2.0 s); who heard of it later ended later: "
+                                "node1 after 3.0 s"));
+  data.phases[0].phase.end_of_load = 2;
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data), "by command after interval 2, on all hosts"));
+}
+
+TEST(ReportTest, AVerifyPhaseThatDidNotReadAllProvesNothing) {
+  Stored data = TwoWorkers();
+  data.run.job.mutable_phases(0)->mutable_verify();
+  data.phases[0].phase.spec = data.run.job.phases(0);
+  data.phases[0].phase.kind = "verify";
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->mutable_verification()->set_checked(100);
+  }
+  EXPECT_TRUE(ReportOf(data).phases(0).expectations(0).held());
+  data.phases[0].workers[1].result.set_stopped_early(true);
+  const v1::Expectation cut = ReportOf(data).phases(0).expectations(0);
+  EXPECT_FALSE(cut.held());
+  EXPECT_TRUE(absl::StrContains(cut.found(), "the phase ended before it had read all"))
+      << cut.found();
+}
+
+TEST(ReportTest, WhereNothingWasMeasuredNoExpectationHolds) {
+  Stored data = TwoWorkers();
+  v1::Expect* expect = data.phases[0].phase.spec.mutable_run()->mutable_expect();
+  expect->set_fairness(0.5);
+  *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+  data.phases[0].phase.ramp_ns = 5000000000;
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_stopped_early(true);
+    worker.result.mutable_workloads(0)->clear_measured();
+  }
+  for (auto& [worker, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) {
+      sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+    }
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_GE(phase.window_end_seconds(), phase.window_begin_seconds());
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data), "NOTHING MEASURED: the load ended in its ramp"));
+  ASSERT_GT(phase.expectations_size(), 0);
+  for (const v1::Expectation& e : phase.expectations()) {
+    EXPECT_FALSE(e.held()) << e.text();
+    EXPECT_EQ(e.found(), "nothing measured");
+  }
 }
 
 TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {

@@ -292,7 +292,7 @@ absl::Status MemoryStore::CommitEndOfLoad(const std::string& run_id, uint32_t ph
     id.set_attempt(attempt);
     auto found = FindPhase(id);
     if (!found.ok()) return found.status();
-    if (!(*found)->record.end_of_load) (*found)->record.end_of_load = interval;
+    (*found)->record.end_of_load = interval;
     return absl::OkStatus();
   });
 }

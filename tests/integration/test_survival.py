@@ -106,7 +106,8 @@ phases:
             fleet.await_seconds(1)
             done = fleet.lockstep("stop", "last", "--phase", "--reason", "enough")
             self.assertEqual(done.status, 0, str(done))
-            # A controller that comes after it ends the load at the same interval.
+            # What was answered is in the store: a controller that comes after it ends the load at
+            # the same interval.
             fleet.controller.send_signal(signal.SIGKILL)
             fleet.controller.wait()
             fleet.start_controller(listen=fleet.address)

@@ -276,14 +276,14 @@ TEST_P(StoreContract, TheLastAttemptOfTheLastPhaseIsTheOneToGoOnWith) {
   EXPECT_EQ(active->phase.spec.run().duration_ns(), 77);
 }
 
-TEST_P(StoreContract, AnEndOfLoadIsDecidedOnce) {
+TEST_P(StoreContract, TheLastEndOfLoadStands) {
   const std::string run = Start();
   ASSERT_TRUE(Begin(run, 0, 1).ok());
   ASSERT_TRUE(Go(run, 0, 1).ok());
   EXPECT_FALSE(Active(run)->phase.end_of_load.has_value());
   ASSERT_TRUE(store_->CommitEndOfLoad(run, 0, 1, 12).ok());
   ASSERT_TRUE(store_->CommitEndOfLoad(run, 0, 1, 14).ok());
-  EXPECT_EQ(Active(run)->phase.end_of_load, 12u);
+  EXPECT_EQ(Active(run)->phase.end_of_load, 14u);
 }
 
 TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {

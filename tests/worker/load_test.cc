@@ -176,6 +176,38 @@ TEST_F(LoadTest, AnAdaptiveEndIsTheEndOfAnInterval) {
   ExpectSumsEqual(result);
 }
 
+TEST_F(LoadTest, AnEndThatComesTooLateIsThatOfTheIntervalInProgress) {
+  assignment_.mutable_run()->set_duration_ns(20000 * kMs);
+  const v1::PhaseResult result = Run([this](Load* load) {
+    measured_.WaitForNotification();
+    load->StopAtEndOf(0);  // which is over
+  });
+  EXPECT_TRUE(result.stopped_early());
+  uint32_t last = 0;
+  for (const auto& sample : samples_) {
+    if (sample.interval_class() != v1::INTERVAL_CLASS_MEASURED) continue;
+    last = sample.interval();
+    EXPECT_LE(sample.end_ns() - sample.begin_ns(), 100 * kMs) << last;
+  }
+  EXPECT_GE(last, 1u);
+  ExpectSumsEqual(result);
+}
+
+TEST_F(LoadTest, AnEndThatIsToldBeforeTheGoIsKept) {
+  assignment_.mutable_run()->set_duration_ns(20000 * kMs);
+  auto load = Load::Make(assignment_, {"h", 0}, Environment());
+  ASSERT_TRUE(load.ok());
+  ASSERT_TRUE((*load)->Arm().ok());
+  (*load)->StopAtEndOf(15);
+  (*load)->Start(common::SystemClock().MonotonicNs() + 20 * kMs);
+  uint32_t last = 0;
+  const v1::PhaseResult result = (*load)->Wait([&last](const v1::IntervalSample& sample) {
+    if (sample.interval_class() == v1::INTERVAL_CLASS_MEASURED) last = sample.interval();
+  });
+  EXPECT_TRUE(result.stopped_early());
+  EXPECT_EQ(last, 15u);
+}
+
 TEST_F(LoadTest, CancelledBeforeGoItDoesNoIo) {
   auto load = Load::Make(assignment_, {"h", 0}, Environment());
   ASSERT_TRUE(load.ok());

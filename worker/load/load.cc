@@ -264,7 +264,10 @@ void Load::StopAtEndOf(uint32_t interval) {
 }
 
 void Load::EndAfterLocked(uint32_t interval) {
-  const int64_t end = timeline_.BeginOf(interval + 1);
+  // Told too late, it ends with the interval that it is in: what was done since belongs to those.
+  const int64_t into = clock_->MonotonicNs() - timeline_.go_ns();
+  const auto current = static_cast<uint32_t>(std::max<int64_t>(0, into) / timeline_.interval_ns());
+  const int64_t end = timeline_.BeginOf(std::max(interval, current) + 1);
   if (end < timeline_.load_end_ns()) stopped_early_ = true;
   timeline_.EndAt(end);
 }

@@ -47,8 +47,8 @@ class Load : public std::enable_shared_from_this<Load> {
   void Start(int64_t go_ns);
   // Ends the load at once; before Start() it never begins. From any thread.
   void StopNow();
-  // Ends the load at the end of an interval, unless it ends before; also told before Start(). From
-  // any thread.
+  // Ends the load at the end of an interval, of the one in progress where that is later, unless it
+  // ends before; also told before Start(). From any thread.
   void StopAtEndOf(uint32_t interval);
   // Until the load has ended and drained; samples go to `sink` meanwhile.
   v1::PhaseResult Wait(const Collector::Sink& sink);

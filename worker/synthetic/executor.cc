@@ -163,7 +163,8 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
 void SyntheticExecutor::StopAt(const v1::StopAt& stop) {
   common::MutexLock lock(&mutex_);
   if (!busy_ || !SamePhase(stop.phase(), assignment_.phase())) return;
-  stop_at_ = (stop.interval() + 1) * assignment_.interval_ns();
+  const uint32_t interval = std::max(stop.interval(), interval_);
+  stop_at_ = (int64_t{interval} + 1) * assignment_.interval_ns();
 }
 
 void SyntheticExecutor::StopNow(const std::string& run_id) {
