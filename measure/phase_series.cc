@@ -371,7 +371,7 @@ v1::PhaseFigures PhaseSeries::Figures() const {
   v1::PhaseFigures figures;
   OperationStats ios;
   for (const auto& [worker, series] : workers_) {
-    if (!(series.measured_seconds > 0)) continue;
+    if (!(series.measured_seconds > 0) || lost_.contains(worker)) continue;
     for (const auto& [key, stats] : series.sums) {
       if (key.interval_class != v1::INTERVAL_CLASS_MEASURED || !IsIo(key.kind)) continue;
       const OperationCounts& counts = stats.counts();

@@ -132,6 +132,11 @@ class PhaseSeries {
   absl::Status CheckResult(uint32_t worker, const v1::PhaseResult& result) const;
   // This worker delivers nothing more, and is not waited for.
   void Leave(uint32_t worker) { absent_.insert(worker); }
+  // Nor will its result: what it measured is in no figure of the phase, as in no report's.
+  void Lose(uint32_t worker) {
+    Leave(worker);
+    lost_.insert(worker);
+  }
   // Takes, in order, the intervals that all present workers have delivered. A worker that is more
   // than limits::kIntervalsAhead behind is not waited for: the interval is merged without it.
   std::vector<MergedInterval> TakeComplete();
@@ -143,6 +148,7 @@ class PhaseSeries {
   const Window& window() const { return window_; }
   // Failed operations of all kinds.
   uint64_t errors() const { return errors_; }
+  // Over the workers that were not lost.
   v1::PhaseFigures Figures() const;
   std::vector<Rollup> Rollups() const { return rollups_.Take(); }
   // Intervals that one point of WorkerSeries::iops stands for.
@@ -176,6 +182,7 @@ class PhaseSeries {
   const Options options_;
   std::map<uint32_t, WorkerSeries> workers_;
   std::set<uint32_t> absent_;
+  std::set<uint32_t> lost_;              // among them
   std::map<uint32_t, Pending> pending_;  // by interval
   uint32_t taken_ = 0;                   // intervals below were merged
   Window window_;

@@ -20,7 +20,7 @@ class LivePhase {
   LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts, uint32_t workloads,
             v1::AbortIf abort_if);
 
-  // As PhaseSeries::Add(), CheckResult() and Leave().
+  // As PhaseSeries::Add(), CheckResult(), Leave() and Lose().
   absl::Status Add(uint32_t worker, const v1::IntervalSample& sample) {
     return series_.Add(worker, sample);
   }
@@ -28,6 +28,7 @@ class LivePhase {
     return series_.CheckResult(worker, result);
   }
   void Leave(uint32_t worker) { series_.Leave(worker); }
+  void Lose(uint32_t worker) { series_.Lose(worker); }
 
   // PhaseSeries::TakeComplete() as messages to the watchers; each interval is checked against
   // abort_if.

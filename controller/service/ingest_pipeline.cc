@@ -83,11 +83,14 @@ void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
   // What it may still deliver is refused: a result of a worker that was given up would pass for a
   // whole one.
   const auto feed = found->second.feeds.find(worker);
+  bool has_result = false;
   if (feed != found->second.feeds.end()) {
+    has_result = feed->second.ended;
     LetGo(phase, feed->second);
     found->second.feeds.erase(feed);
   }
-  found->second.live->Leave(worker);
+  LivePhase& live = *found->second.live;
+  has_result ? live.Leave(worker) : live.Lose(worker);
   for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) {
     found->second.callbacks.interval(interval);
   }

@@ -69,7 +69,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
       live->Leave(worker);
     } else if (cursor != active.cursors.end()) {
       FillTo(static_cast<uint32_t>(cursor->second), worker, live.get());
-      if (last_of_lost.contains(worker)) live->Leave(worker);
+      if (last_of_lost.contains(worker)) live->Lose(worker);
     }
   }
   (void)live->TakeComplete();

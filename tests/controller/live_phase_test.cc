@@ -107,6 +107,17 @@ TEST(LivePhaseTest, ErrorsCountOnceAndSyncsNotAtAll) {
   EXPECT_TRUE(phase.CheckResult(0, result).ok()) << phase.CheckResult(0, result);
 }
 
+// As in a report: a phase's figures are of the workers that gave a result.
+TEST(LivePhaseTest, WhatALostWorkerMeasuredIsInNoFigure) {
+  LivePhase phase(0, {{0, "a"}, {1, "b"}}, 1, {});
+  ASSERT_TRUE(phase.Add(0, Sample(0, {100, 200})).ok());
+  ASSERT_TRUE(phase.Add(1, Sample(0, {100, 200, 300})).ok());
+  EXPECT_DOUBLE_EQ(phase.series().Figures().iops(), 5);
+  phase.Leave(0);
+  phase.Lose(1);
+  EXPECT_DOUBLE_EQ(phase.series().Figures().iops(), 2);
+}
+
 TEST(LivePhaseTest, ASampleThatIsNoneChangesNothing) {
   LivePhase phase = Phase();
   v1::IntervalSample lies = Sample(0, {100});
