@@ -175,6 +175,8 @@ def main():
         "--no-search", action="store_true", help="do not look for the largest fleet"
     )
     flags = parser.parse_args()
+    if len(set(flags.counts)) < 2:
+        parser.error("--counts: a line needs two different numbers of workers")
     print(
         f"{'workers':>7} {'seconds':>8} {'cores':>8} {'us/worker/s':>12} {'MiB':>8} "
         f"{'PostgreSQL':>10} {'workers':>9} {'go ms':>7} {'late s':>8} {'lost':>5}"
