@@ -82,19 +82,26 @@ class ComingFrom(FleetTest):
             self.fleet.run_job(job_of(self.fleet.data, table), "--format", "json", timeout=300)
         ).json()
         phases = {phase["name"]: phase for phase in report["phases"]}
+        # On a busy disk a short phase may complete all its I/O in its drain, which no figure has.
+        done = dict(
+            self.fleet.sql(
+                "SELECT p.name, sum(c.operations) FROM interval_counters c JOIN phase_overview p "
+                "USING (run_id, phase, attempt) WHERE run_id = last_run() GROUP BY p.name"
+            )
+        )
         for number, fragment, where in table:
             if where == "job":
                 continue
             phase = phases[f"line {number}"]
             with self.subTest(line=number, fragment=fragment):
                 self.assertEqual(phase["state"], "done")
-                self.assertGreater(phase["total"]["operations"], 0)
+                self.assertGreater(int(done[phase["name"]]), 0)
                 self.assertEqual(phase["total"]["errors"], 0)
                 kinds = {operation["kind"] for operation in phase["workloads"][0]["operations"]}
-                if "fsync:" in fragment and "at_end" not in fragment:
+                if "fsync:" in fragment and "at_end" not in fragment and kinds:
                     self.assertIn("fsync", kinds)
                 if "trim: 100%" in fragment:
-                    self.assertEqual(kinds, {"trim"})
+                    self.assertLessEqual(kinds, {"trim"})
                 # In a short phase on a busy disk a few I/Os may be all of one kind.
                 enough = phase["total"]["operations"] >= 20
                 mixed = any(f"read: {share}%" in fragment for share in (50, 60, 70))
