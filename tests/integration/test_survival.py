@@ -128,6 +128,21 @@ phases:
             self.assertTrue(any("enough" in e["message"] for e in report["events"]))
             whole(self, fleet, report, int(last[0][1]) + 1)
 
+    def test_a_load_that_ends_by_itself_before_all_could_be_told_is_left_alone(self):
+        job = (
+            "name: one\ninterval: 30s\ntargets: [{name: none, null: {latency: 1ms}}]\nphases:\n"
+            "  - {name: load, run: {duration: 30s, workloads: [{engine: 'null'}]}}\n"
+        )
+        with Fleet(1) as fleet:
+            running = fleet.start_lockstep("run", "-", stdin=job)
+            fleet.await_phase("load")
+            done = fleet.lockstep("stop", "last", "--phase")
+            self.assertNotEqual(done.status, 0, str(done))
+            self.assertIn("phase load ends by itself", str(done))
+            self.assertEqual(fleet.sql("SELECT 1 FROM phases WHERE end_of_load IS NOT NULL"), [])
+            self.assertEqual(fleet.lockstep("stop", "last", "--now").status, 0)
+            running.communicate(timeout=60)
+
     def test_killed_again_and_again_at_any_time_it_still_ends(self):
         with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
             running = fleet.start_lockstep(
