@@ -59,8 +59,10 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
   const uint32_t wanted = *view.phase().phase.end_of_load;
   const double end = static_cast<double>(wanted + 1) * report->interval_seconds();
   std::vector<std::string> late;
+  bool known = false;  // by a result
   bool any = false;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    known = known || worker.has_result;
     if (!PhaseView::CutShort(worker)) continue;
     any = true;
     const double last = view.series().Of(worker.worker_index).last_measured_seconds;
@@ -68,6 +70,7 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
       late.push_back(absl::StrFormat("%s after %.1f s", view.HostOf(worker.worker_index), last));
     }
   }
+  if (!known || view.phase().phase.state == "running") return;
   if (!any) {
     report->add_remarks(
         "the load was to end early by command, which came too late: it ran to its own end");
@@ -103,8 +106,11 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     AddGaps(view, worker.worker_index, report);
   }
-  if (report->total().operations() == 0 && view.phase().phase.state == "done" &&
-      std::any_of(view.phase().workers.begin(), view.phase().workers.end(), &PhaseView::CutShort)) {
+  const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
+  const bool measured = std::any_of(workers.begin(), workers.end(), [&](const auto& worker) {
+    return view.series().Of(worker.worker_index).measured_seconds > 0;
+  });
+  if (!measured && std::any_of(workers.begin(), workers.end(), &PhaseView::CutShort)) {
     report->add_remarks("NOTHING MEASURED: the load ended in its ramp");
   }
   if (view.series().window().intervals == 0 && report->total().operations() > 0) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <future>
 #include <memory>
 #include <string>
@@ -10,6 +11,9 @@
 #include "grpcpp/grpcpp.h"
 
 namespace lockstep::controller {
+
+// What a caller's thread waits for an answer; whoever answers later says so before.
+inline constexpr int64_t kAnswerWaitNs = 10000000000;
 
 inline grpc::Status ToGrpc(const absl::Status& status) {
   return status.ok() ? grpc::Status::OK
@@ -21,11 +25,10 @@ inline grpc::Status ToGrpc(const absl::Status& status) {
 // when none comes: the controller is shutting down.
 template <typename T, typename Ask>
 absl::StatusOr<T> Await(const Ask& ask) {
-  constexpr auto kAnswerWait = std::chrono::seconds(10);
   auto promise = std::make_shared<std::promise<T>>();
   auto answer = promise->get_future();
   ask([promise](T value) { promise->set_value(std::move(value)); });
-  if (answer.wait_for(kAnswerWait) != std::future_status::ready) {
+  if (answer.wait_for(std::chrono::nanoseconds(kAnswerWaitNs)) != std::future_status::ready) {
     return absl::UnavailableError("the controller is shutting down");
   }
   return answer.get();

@@ -213,6 +213,9 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
   return stream.get();
 }
 
+// The end of a load is answered before its caller gives up.
+static_assert(RunActor::kEndLoadAnswerNs < kAnswerWaitNs);
+
 grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* context,
                                                   const v1::StopRequest* request,
                                                   v1::StopReply* reply) {

@@ -51,6 +51,8 @@ struct TakenOver {
 // coordinator's thread.
 class RunActor : public std::enable_shared_from_this<RunActor> {
  public:
+  static constexpr int64_t kEndLoadAnswerNs = 8000000000;
+
   // `ended` is called once, when the run's end is in the store.
   RunActor(SettledRun run, ActorServices services, std::function<void()> ended);
   // Resumes a run that another controller began, and accepts samples of its last attempt.
@@ -67,7 +69,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // Ends the running load at the end of the same interval on all hosts; the run goes on with its
   // next phase. Answers once the interval is in the store, so that a controller that takes the run
   // over ends the load there, too. FAILED_PRECONDITION when no load runs, or it ends before all
-  // could be told, UNAVAILABLE when the store has not taken it in time.
+  // could be told, UNAVAILABLE when it is not in the store after kEndLoadAnswerNs.
   void EndLoad(const std::string& reason, std::function<void(const absl::Status&)> done);
 
   const SettledRun& run() const { return run_; }

@@ -23,8 +23,7 @@ constexpr int64_t kLatestShare = 2;
 constexpr int64_t kLongestCommitNs = 1000000000;
 constexpr int64_t kLongestRoundTripNs = 2000000000;
 constexpr int64_t kClockRetryNs = 50000000;
-// Who ends a load is answered within this, by as many as ask at once.
-constexpr int64_t kEndLoadAnswerNs = 8000000000;
+// So many may wait at once for the end of a load to be stored.
 constexpr size_t kMostEndLoadCallers = 100;
 // So often another interval is chosen because the store took too long.
 constexpr int kMostEndTries = 3;
@@ -106,8 +105,10 @@ void RunActor::EndLoad(const std::string& reason, std::function<void(const absl:
   end_load_callers_.push_back(caller);
   services_.loop->After(kEndLoadAnswerNs, [self = shared_from_this(), caller] {
     if (std::erase(self->end_load_callers_, caller) == 0) return;
-    (*caller)(absl::UnavailableError(
-        "the store has not taken the end of the phase yet; the load ends once it has"));
+    (*caller)(
+        absl::UnavailableError("the end of the load is not in the store yet (the store is away, or "
+                               "no worker is back); the "
+                               "load ends once it is, or by itself"));
   });
   if (end_load_callers_.size() == 1) end_load_reason_ = reason;
   Handle(event::EndLoad{});
@@ -174,7 +175,8 @@ void RunActor::CommitEnd(const action::CommitEndOfLoad& a, int tries) {
             const int64_t now = self->services_.clock->MonotonicNs();
             self->commit_ns_ = std::min(kLongestCommitNs, now - asked);
             const int64_t at = *began + (int64_t{end.interval} + 1) * self->run_.job.interval_ns();
-            // The store took too long. Whoever hears of it too late ends at its next interval.
+            // The store took too long. Whoever hears of it too late ends with the interval that it
+            // is in.
             if (at - now < end.lead_ns / kLatestShare && tries < kMostEndTries) {
               return self->CommitEnd(a, tries + 1);
             }

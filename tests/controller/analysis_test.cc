@@ -303,6 +303,24 @@ TEST(ReportTest, WhoHeardOfAnEarlyEndTooLateIsNamed) {
                                 "node1 after 3.0 s"));
   data.phases[0].phase.end_of_load = 2;
   EXPECT_TRUE(absl::StrContains(RemarksOf(data), "by command after interval 2, on all hosts"));
+  // While it runs nobody knows.
+  data.phases[0].phase.state = "running";
+  EXPECT_FALSE(absl::StrContains(RemarksOf(data), "by command"));
+}
+
+// What was due is over the time that the load ran, not over what was planned.
+TEST(ReportTest, WhatWasDueOfALoadThatWasEndedIsOverItsOwnTime) {
+  Stored data = TwoWorkers();
+  data.phases[0].phase.spec.mutable_run()->set_duration_ns(30000000000);
+  *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->set_due(300);
+  }
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).workloads(0).due_per_second(), 20);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_stopped_early(true);
+  }
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).workloads(0).due_per_second(), 200);
 }
 
 TEST(ReportTest, AVerifyPhaseThatDidNotReadAllProvesNothing) {
