@@ -307,13 +307,23 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
   return merged;
 }
 
+std::set<uint32_t> PhaseSeries::Compared() const {
+  if (!options_.compared.empty()) return options_.compared;
+  std::set<uint32_t> working;
+  for (const auto& [worker, series] : workers_) {
+    if (!series.sums.empty() && !lost_.contains(worker)) working.insert(worker);
+  }
+  return working;
+}
+
 // Whether all compared workers measured the interval from end to end; if so, it counts.
 void PhaseSeries::ExtendWindow(const Pending& pending) {
-  if (options_.compared.empty()) return;
+  const std::set<uint32_t> compared = Compared();
+  if (compared.empty()) return;
   int64_t begin = std::numeric_limits<int64_t>::max();
   int64_t first_end = std::numeric_limits<int64_t>::max();
   int64_t last_end = 0;
-  for (const uint32_t worker : options_.compared) {
+  for (const uint32_t worker : compared) {
     const auto part = pending.parts.find(worker);
     if (part == pending.parts.end() || part->second.interval_class != v1::INTERVAL_CLASS_MEASURED) {
       return;
@@ -372,14 +382,16 @@ v1::PhaseFigures PhaseSeries::Figures() const {
   OperationStats ios;
   for (const auto& [worker, series] : workers_) {
     if (!(series.measured_seconds > 0) || lost_.contains(worker)) continue;
-    for (const auto& [key, stats] : series.sums) {
-      if (key.interval_class != v1::INTERVAL_CLASS_MEASURED || !IsIo(key.kind)) continue;
-      const OperationCounts& counts = stats.counts();
-      figures.set_iops(figures.iops() +
-                       static_cast<double>(counts.operations) / series.measured_seconds);
+    const double seconds = window_.intervals != 0 ? Seconds(window_.end_ns - window_.begin_ns)
+                                                  : series.measured_seconds;
+    for (const auto& [key, sums] : window_.intervals != 0 ? series.window : series.Measured()) {
+      if (!IsIo(key.second)) continue;
+      figures.set_iops(figures.iops() + static_cast<double>(sums.operations) / seconds);
       figures.set_bytes_per_second(figures.bytes_per_second() +
-                                   static_cast<double>(counts.bytes) / series.measured_seconds);
-      ios.Add(stats);
+                                   static_cast<double>(sums.bytes) / seconds);
+    }
+    for (const auto& [key, stats] : series.sums) {
+      if (key.interval_class == v1::INTERVAL_CLASS_MEASURED && IsIo(key.kind)) ios.Add(stats);
     }
   }
   figures.set_p50_ns(ios.Percentile(50));

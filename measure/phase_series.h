@@ -114,7 +114,8 @@ class PhaseSeries {
   struct Options {
     std::set<uint32_t> workers;  // from whom intervals come
     uint32_t workloads = 0;      // how many the phase has
-    // Those that make the window; none when no window is asked for.
+    // Those that make the window, where they are known. While a phase runs they are those that did
+    // I/O so far and were not lost.
     std::set<uint32_t> compared;
     // Whether an interval must have histograms. Intervals from the store, already checked, have
     // none.
@@ -148,7 +149,8 @@ class PhaseSeries {
   const Window& window() const { return window_; }
   // Failed operations of all kinds.
   uint64_t errors() const { return errors_; }
-  // Over the workers that were not lost.
+  // Over the workers that were not lost: rates over the window, as the report's, or over each
+  // worker's own time where there is none.
   v1::PhaseFigures Figures() const;
   std::vector<Rollup> Rollups() const { return rollups_.Take(); }
   // Intervals that one point of WorkerSeries::iops stands for.
@@ -177,6 +179,7 @@ class PhaseSeries {
              WorkerSeries* series);
   void AddPoint(double rate, WorkerSeries* series);
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
+  std::set<uint32_t> Compared() const;
   void ExtendWindow(const Pending& pending);
 
   const Options options_;

@@ -8,6 +8,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "common/histogram.h"
 #include "storage/pg_store.h"
 
 namespace lockstep::storage {
@@ -15,7 +16,10 @@ namespace {
 
 constexpr int kRowsAtOnce = 1000;
 // The columns that every statement begins with.
-constexpr char kWhere[] = "worker_index, interval, interval_class, begin_ns, end_ns, ";
+constexpr char kSampled[] = "worker_index, interval, interval_class, begin_ns, end_ns, ";
+constexpr char kOperations[] =
+    "worker_index, interval, interval_class, coalesce(begin_ns, interval_ns * interval), "
+    "coalesce(end_ns, interval_ns * (interval + 1)), ";
 constexpr int kOwnColumns = 5;
 
 using Place = std::pair<uint32_t, uint32_t>;  // interval, worker
@@ -82,14 +86,18 @@ void AddCounters(const RowStream& row, v1::IntervalSample* sample) {
   CountersOf(row, WorkloadOf(row, sample));
 }
 
-// The same columns, then metric, scheme, buckets.
+// The same columns, then a histogram for each metric.
 void AddLatencies(const RowStream& row, v1::IntervalSample* sample) {
-  v1::WorkloadSample* workload = WorkloadOf(row, sample);
-  if (row.Null(10)) return;  // an interval without I/O
-  v1::Histogram* histogram = CountersOf(row, workload)->add_histograms();
-  histogram->set_metric(static_cast<v1::Metric>(row.Int(10)));
-  histogram->set_scheme(static_cast<uint32_t>(row.Int(11)));
-  histogram->set_buckets(absl::HexStringToBytes(row.Text(12)));
+  v1::OperationCounters* counters = CountersOf(row, WorkloadOf(row, sample));
+  for (const v1::Metric metric :
+       {v1::METRIC_SERVICE_TIME, v1::METRIC_RESPONSE_TIME, v1::METRIC_SUBMISSION_LATENCY}) {
+    const int column = 9 + metric;
+    if (row.Null(column)) continue;
+    v1::Histogram* histogram = counters->add_histograms();
+    histogram->set_metric(metric);
+    histogram->set_scheme(common::kHistogramScheme);
+    histogram->set_buckets(absl::HexStringToBytes(row.Text(column)));
+  }
 }
 
 void AddDevice(const RowStream& row, v1::IntervalSample* sample) {
@@ -131,28 +139,32 @@ void AddHost(const RowStream& row, v1::IntervalSample* sample) {
 struct Source {
   const char* name;
   IntervalDetail detail;
+  const char* place;
   const char* columns;
   const char* table;
   const char* order;
   void (*add)(const RowStream& row, v1::IntervalSample* sample);
 };
 
+// interval_ns is the phase's.
+constexpr char kIntervals[] =
+    "interval_operations JOIN (SELECT run_id, phase, attempt, interval_ns FROM phases) p USING "
+    "(run_id, phase, attempt)";
+
 constexpr Source kSources[] = {
-    {"counters", IntervalDetail::kHosts, "workload, kind, operations, bytes, errors",
-     "interval_counters", ", workload, kind", AddCounters},
-    {"latencies", IntervalDetail::kLatencies,
-     "workload, kind, operations, bytes, errors, metric, scheme, encode(buckets, 'hex')",
-     "interval_counters LEFT JOIN (SELECT run_id, phase, attempt, worker_index, workload, "
-     "interval, interval_class, kind, metric, scheme, buckets FROM interval_histograms WHERE "
-     "run_id = $1 AND phase = $2 AND attempt = $3) h USING (run_id, phase, attempt, worker_index, "
-     "workload, interval, interval_class, kind)",
-     ", workload, kind, metric", AddLatencies},
-    {"devices", IntervalDetail::kHosts,
+    {"counters", IntervalDetail::kHosts, kOperations,
+     "workload, kind, operations, bytes, coalesce(errors, 0)", kIntervals, ", workload, kind",
+     AddCounters},
+    {"latencies", IntervalDetail::kLatencies, kOperations,
+     "workload, kind, operations, bytes, coalesce(errors, 0), encode(service_time, 'hex'), "
+     "encode(response_time, 'hex'), encode(submission_latency, 'hex')",
+     kIntervals, ", workload, kind", AddLatencies},
+    {"devices", IntervalDetail::kHosts, kSampled,
      "device, reads, read_merges, read_bytes, read_time_ms, writes, write_merges, write_bytes, "
      "write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes, "
      "flush_time_ms, busy_time_ms, queue_time_ms",
      "device_samples", ", device", AddDevice},
-    {"hosts", IntervalDetail::kHosts,
+    {"hosts", IntervalDetail::kHosts, kSampled,
      "context_switches, interrupts, run_queue, blocked, user_ratio, system_ratio, idle_ratio, "
      "iowait_ratio, steal_ratio, cpu_busy_ns",
      "host_samples", "", AddHost},
@@ -171,7 +183,7 @@ absl::Status OpenSources(PgConnection* connection, const v1::PhaseId& phase, Int
     if (source.detail != detail) continue;
     open->push_back({&source, RowStream(connection, source.name)});
     const std::string sql =
-        absl::StrCat("SELECT ", kWhere, source.columns, " FROM ", source.table,
+        absl::StrCat("SELECT ", source.place, source.columns, " FROM ", source.table,
                      " WHERE run_id = $1 AND phase = $2 AND attempt = $3 ORDER BY interval, ",
                      "worker_index", source.order);
     if (absl::Status status = open->back().rows.Begin(sql, key); !status.ok()) return status;

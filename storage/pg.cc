@@ -9,6 +9,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 
 namespace lockstep::storage {
 namespace {
@@ -240,6 +241,18 @@ CopyRows& CopyRows::Add(uint64_t number) {
 CopyRows& CopyRows::Add(double number) {
   Separate();
   absl::StrAppend(&rows_, number);
+  return *this;
+}
+
+CopyRows& CopyRows::AddExact(double number) {
+  Separate();
+  absl::StrAppend(&rows_, absl::StrFormat("%.17g", number));
+  return *this;
+}
+
+CopyRows& CopyRows::AddNull() {
+  Separate();
+  rows_ += "\\N";
   return *this;
 }
 

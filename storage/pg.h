@@ -108,6 +108,14 @@ class CopyRows {
   CopyRows& Add(uint32_t number) { return Add(uint64_t{number}); }
   CopyRows& Add(int number) { return Add(int64_t{number}); }
   CopyRows& Add(double number);
+  // With all its digits: it reads back as the same number.
+  CopyRows& AddExact(double number);
+  CopyRows& AddNull();
+  // The number, or NULL if `null`.
+  template <typename Number>
+  CopyRows& AddUnless(bool null, Number number) {
+    return null ? AddNull() : Add(number);
+  }
   void EndRow();
   bool empty() const { return rows_.empty(); }
   const std::string& rows() const { return rows_; }

@@ -8,6 +8,7 @@
 #include "common/mutex.h"
 #include "storage/ingest.h"
 #include "storage/pg_store.h"
+#include "storage/sql_histogram.h"
 #include "storage/sql_values.h"
 
 namespace lockstep::storage {
@@ -96,8 +97,8 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
     if (ended->affected() == 0) return absl::OkStatus();
     CopyRows rows;
     for (const measure::Rollup& r : rollups) {
-      auto literal = HistogramLiteral(r.buckets);
-      if (!literal.ok()) return literal.status();
+      auto number = HistogramNumber(r.buckets);
+      if (!number.ok()) return number.status();
       rows.Add(run_id)
           .Add(phase)
           .Add(attempt)
@@ -107,7 +108,7 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
           .Add(r.begin_ns)
           .Add(r.operations)
           .Add(r.bytes)
-          .Add(*literal)
+          .Add(*number)
           .EndRow();
     }
     return rows.empty() ? absl::OkStatus()

@@ -214,17 +214,12 @@ absl::Status PgStore::EnsurePartitions(PgConnection* connection, int64_t first_n
 
 absl::Status PgStore::Enqueue(const measure::RunRecord& run) {
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
-    auto job = connection->Query(
-        "INSERT INTO jobs (job_id, name, spec, source) VALUES (gen_random_uuid(), $1, $2, $3) "
-        "RETURNING job_id",
-        {run.job.name(), Json(run.job), run.source});
-    if (!job.ok()) return job.status();
     return connection
         ->Query(
-            "INSERT INTO runs (run_id, job_id, owner, labels, state, seed) VALUES ($1, $2, $3, $4, "
-            "'queued', $5)",
-            {run.run_id, job->Text(0, 0), run.owner, JsonObject(run.job.labels()),
-             absl::StrCat(run.seed)})
+            "INSERT INTO runs (run_id, job, spec, source, owner, labels, state, seed) VALUES ($1, "
+            "$2, $3, $4, $5, $6, 'queued', $7)",
+            {run.run_id, run.job.name(), Json(run.job), run.source, run.owner,
+             JsonObject(run.job.labels()), absl::StrCat(run.seed)})
         .status();
   });
   // Done already, by a call whose answer was lost; of one that is still under way the end is waited
@@ -235,9 +230,9 @@ absl::Status PgStore::Enqueue(const measure::RunRecord& run) {
 absl::StatusOr<std::vector<measure::RunRecord>> PgStore::Queue() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query(absl::StrCat(
-      "SELECT ", kRunColumns,
-      " FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'queued' ORDER BY r.number"));
+  auto rows = (*lease)->Query(
+      absl::StrCat("SELECT ", kRunColumns,
+                   " FROM runs r WHERE r.state = 'queued' ORDER BY r.submitted_at, r.run_id"));
   if (!rows.ok()) return rows.status();
   std::vector<measure::RunRecord> queue;
   for (int i = 0; i < rows->rows(); ++i) {
@@ -268,6 +263,7 @@ absl::Status PgStore::StartRun(const std::string& run_id,
     }
     CopyRows members;
     CopyRows facts;
+    CopyRows targets_of;
     for (const measure::RunWorker& w : workers) {
       v1::Inspection targets = w.inspection;
       targets.clear_facts();
@@ -282,6 +278,16 @@ absl::Status PgStore::StartRun(const std::string& run_id,
           .Add(Json(targets))
           .Add(Json(hello))
           .EndRow();
+      for (const v1::TargetInspection& target : w.inspection.targets()) {
+        targets_of.Add(run_id)
+            .Add(w.worker_index)
+            .Add(target.target())
+            .Add(target.paths_size() > 0 ? target.paths(0) : "")
+            .Add(target.device_name())
+            .Add(target.device_identity())
+            .Add(target.filesystem())
+            .EndRow();
+      }
       for (const auto& [name, value] : w.inspection.facts()) {
         facts.Add(run_id).Add(w.worker_index).Add(name).Add(value).EndRow();
       }
@@ -293,8 +299,14 @@ absl::Status PgStore::StartRun(const std::string& run_id,
         !status.ok()) {
       return status;
     }
-    if (facts.empty()) return absl::OkStatus();
-    return connection->Copy("COPY environment_facts FROM STDIN", facts.rows());
+    for (const auto& [table, rows] :
+         {std::pair("run_targets", &targets_of), std::pair("environment_facts", &facts)}) {
+      if (rows->empty()) continue;
+      const absl::Status status =
+          connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
   });
 }
 
@@ -352,8 +364,17 @@ absl::Status PgStore::EndRun(const std::string& run_id, const std::string& state
       {run_id, state, outcome, degraded ? "true" : "false"});
 }
 
-absl::Status PgStore::SaveSummary(const std::string& run_id, const v1::RunSummary& summary) {
-  return Run("UPDATE runs SET summary = $2 WHERE run_id = $1", {run_id, Json(summary)});
+absl::StatusOr<std::vector<std::string>> PgStore::WithoutFigures(uint32_t most) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query(
+      "SELECT run_id FROM runs WHERE figures_version < $1 AND state NOT IN ('queued', 'running') "
+      "ORDER BY submitted_at DESC, run_id DESC LIMIT $2",
+      {absl::StrCat(kFiguresVersion), absl::StrCat(most)});
+  if (!rows.ok()) return rows.status();
+  std::vector<std::string> runs;
+  for (int i = 0; i < rows->rows(); ++i) runs.push_back(rows->Text(i, 0));
+  return runs;
 }
 
 absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& severity,
@@ -383,11 +404,11 @@ absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
   if (!lease.ok()) return lease.status();
   auto rows =
       text == "last"
-          ? (*lease)->Query("SELECT run_id FROM runs ORDER BY number DESC LIMIT 1")
+          ? (*lease)->Query("SELECT last_run()")
           : (*lease)->Query("SELECT run_id FROM runs WHERE starts_with(run_id::text, $1) LIMIT 2",
                             {text});
   if (!rows.ok()) return rows.status();
-  if (rows->rows() == 0) {
+  if (rows->rows() == 0 || rows->Null(0, 0)) {
     return absl::NotFoundError(text == "last"
                                    ? "there is no run yet"
                                    : absl::StrCat("no run's id begins with '", text, "'"));
@@ -402,10 +423,8 @@ absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
 absl::StatusOr<measure::RunRecord> PgStore::GetRun(const std::string& run_id) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows =
-      (*lease)->Query(absl::StrCat("SELECT ", kRunColumns,
-                                   " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"),
-                      {run_id});
+  auto rows = (*lease)->Query(
+      absl::StrCat("SELECT ", kRunColumns, " FROM runs r WHERE r.run_id = $1"), {run_id});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
   return ReadRunRecord(*rows, 0);
@@ -422,40 +441,10 @@ absl::StatusOr<measure::RunData> PgStore::LoadRun(const std::string& run_id) {
   return data;
 }
 
-absl::StatusOr<std::vector<v1::RunSummary>> PgStore::History(const v1::HistoryRequest& request) {
+absl::StatusOr<v1::HistoryReply> PgStore::History(const v1::HistoryRequest& request) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  const uint32_t limit =
-      request.limit() == 0 ? 20 : std::min<uint32_t>(request.limit(), limits::kHistoryLimit);
-  auto rows = (*lease)->Query(absl::StrCat("SELECT ", kRunColumns,
-                                           ", coalesce(r.summary::text, ''), (SELECT count(*) FROM "
-                                           "run_workers w WHERE w.run_id = r.run_id) "
-                                           "FROM runs r JOIN jobs j USING (job_id) WHERE ($2 = '' "
-                                           "OR j.name = $2) AND ($3 = '' OR r.owner = $3) "
-                                           "ORDER BY r.number DESC LIMIT $1"),
-                              {absl::StrCat(limit), request.job_name(), request.owner()});
-  if (!rows.ok()) return rows.status();
-  std::vector<v1::RunSummary> history;
-  for (int i = 0; i < rows->rows(); ++i) {
-    v1::RunSummary summary;
-    const std::string kept = rows->Text(i, 11);
-    if (!kept.empty()) (void)JsonStringToMessage(kept, &summary);
-    auto run = ReadRunRecord(*rows, i);
-    if (!run.ok()) return run.status();
-    summary.set_run_id(run->run_id);
-    summary.set_job_name(run->job.name());
-    summary.set_owner(run->owner);
-    *summary.mutable_labels() = run->job.labels();
-    summary.set_state(run->state);
-    summary.set_outcome(run->outcome);
-    summary.set_submitted_at(run->submitted_at);
-    summary.set_started_at(run->started_at);
-    summary.set_ended_at(run->ended_at);
-    summary.set_degraded(run->degraded);
-    summary.set_hosts(static_cast<uint32_t>(rows->Int(i, 12)));
-    history.push_back(std::move(summary));
-  }
-  return history;
+  return ListRuns(lease->get(), request);
 }
 
 }  // namespace lockstep::storage

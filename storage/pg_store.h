@@ -19,6 +19,8 @@ namespace lockstep::storage {
 // ever for a server that hangs.
 class PgStore final : public Store {
  public:
+  // Of what SaveReport() keeps. Raised when a newer version of the programs says more.
+  static constexpr int kFiguresVersion = 1;
   struct Options {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
@@ -51,7 +53,8 @@ class PgStore final : public Store {
                         const std::vector<measure::RunWorker>& workers) override;
   absl::Status EndRun(const std::string& run_id, const std::string& state,
                       const std::string& outcome, bool degraded) override;
-  absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) override;
+  absl::Status SaveReport(const std::string& run_id, const v1::Report& report) override;
+  absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) override;
   absl::Status AddEvent(const std::string& run_id, const std::string& severity,
                         const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
@@ -74,7 +77,7 @@ class PgStore final : public Store {
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;
   absl::StatusOr<measure::RunData> LoadRun(const std::string& run_id) override;
-  absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest& request) override;
+  absl::StatusOr<v1::HistoryReply> History(const v1::HistoryRequest& request) override;
   // From now on no call waits for a server that does not answer; calls that wait now end, too. They
   // return UNAVAILABLE.
   void GiveUp() { given_up_ = true; }
@@ -122,6 +125,9 @@ absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
 
 // Loads a run for reporting; PgStore::LoadRun() on one connection.
 absl::StatusOr<measure::RunData> LoadRunData(PgConnection* connection, const std::string& run_id);
+// PgStore::History() on one connection.
+absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
+                                          const v1::HistoryRequest& request);
 // PgStore::Active(), Held() and ReadIntervals() on one connection.
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection);
 absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
@@ -132,7 +138,7 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at,
 // ended_at.
 inline constexpr char kRunColumns[] =
-    "r.run_id, j.spec, j.source, r.owner, r.state, r.outcome, r.degraded, r.seed, "
+    "r.run_id, r.spec, r.source, r.owner, r.state, r.outcome, r.degraded, r.seed, "
     "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";

@@ -4,38 +4,17 @@
 #include <tuple>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "common/histogram.h"
 #include "common/limits.h"
 #include "google/protobuf/util/json_util.h"
 #include "measure/result_stats.h"
 #include "storage/pg_store.h"
+#include "storage/sql_histogram.h"
 
 namespace lockstep::storage {
 namespace {
 
 using google::protobuf::util::JsonStringToMessage;
-
-absl::StatusOr<std::string> EncodeArrays(const std::string& buckets, const std::string& counts) {
-  common::Histogram histogram;
-  const auto split = [](const std::string& array) -> std::vector<std::string> {
-    if (array.size() <= 2) return {};
-    return absl::StrSplit(array.substr(1, array.size() - 2), ',');
-  };
-  const std::vector<std::string> b = split(buckets);
-  const std::vector<std::string> c = split(counts);
-  if (b.size() != c.size()) {
-    return absl::InternalError("the store holds a histogram of unequal arrays");
-  }
-  for (size_t i = 0; i < b.size(); ++i) {
-    const uint64_t bucket = strtoull(b[i].c_str(), nullptr, 10);
-    if (bucket >= common::kBucketCount) {
-      return absl::InternalError("the store holds a histogram with an unknown bucket");
-    }
-    histogram.AddBucket(static_cast<uint32_t>(bucket), strtoull(c[i].c_str(), nullptr, 10));
-  }
-  return histogram.Encode();
-}
 
 // Everything of one run, read table by table into the phases' last attempts.
 class Loader {
@@ -69,8 +48,7 @@ class Loader {
         order);
   }
   absl::Status LoadRun() {
-    auto rows = Query(absl::StrCat("SELECT ", kRunColumns,
-                                   " FROM runs r JOIN jobs j USING (job_id) WHERE r.run_id = $1"));
+    auto rows = Query(absl::StrCat("SELECT ", kRunColumns, " FROM runs r WHERE r.run_id = $1"));
     if (!rows.ok()) return rows.status();
     if (rows->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id_));
     auto run = ReadRunRecord(*rows, 0);
@@ -140,11 +118,11 @@ class Loader {
   }
 
   absl::Status LoadCounters() {
-    auto rows = Query(Last(
-        "phase, worker_index, workload, interval_class, t.kind, metric, operations, bytes, errors, "
-        "short_transfers, latency_sum_ns, latency_min_ns, latency_max_ns, (latencies).buckets, "
-        "(latencies).counts",
-        "phase_results", "1, 2, 3, 4, 5, 6"));
+    auto rows = Query(
+        Last("phase, worker_index, workload, interval_class, t.kind, operations, bytes, errors, "
+             "short_transfers, latency_sum_ns, latency_min_ns, latency_max_ns, service_time, "
+             "response_time, submission_latency",
+             "phase_operations", "1, 2, 3, 4, 5"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
       v1::PhaseResult& result = phases_[rows->Int(i, 0)][rows->Int(i, 1)].result;
@@ -153,26 +131,28 @@ class Loader {
         if (w.workload() == rows->Int(i, 2)) workload = &w;
       }
       if (workload == nullptr) continue;
-      measure::CountersList* list =
-          measure::MutableCountersOf(workload, static_cast<v1::IntervalClass>(rows->Int(i, 3)));
-      const auto kind = static_cast<v1::OperationKind>(rows->Int(i, 4));
-      if (list->empty() || list->rbegin()->kind() != kind) {
-        v1::OperationCounters* c = list->Add();
-        c->set_kind(kind);
-        c->set_operations(rows->UInt(i, 6));
-        c->set_bytes(rows->UInt(i, 7));
-        c->set_errors(rows->UInt(i, 8));
-        c->set_short_transfers(rows->UInt(i, 9));
-        c->set_latency_sum_ns(rows->UInt(i, 10));
-        c->set_latency_min_ns(rows->UInt(i, 11));
-        c->set_latency_max_ns(rows->UInt(i, 12));
+      v1::OperationCounters* c =
+          measure::MutableCountersOf(workload, static_cast<v1::IntervalClass>(rows->Int(i, 3)))
+              ->Add();
+      c->set_kind(static_cast<v1::OperationKind>(rows->Int(i, 4)));
+      c->set_operations(rows->UInt(i, 5));
+      c->set_bytes(rows->UInt(i, 6));
+      c->set_errors(rows->UInt(i, 7));
+      c->set_short_transfers(rows->UInt(i, 8));
+      c->set_latency_sum_ns(rows->UInt(i, 9));
+      c->set_latency_min_ns(rows->UInt(i, 10));
+      c->set_latency_max_ns(rows->UInt(i, 11));
+      for (const v1::Metric metric :
+           {v1::METRIC_SERVICE_TIME, v1::METRIC_RESPONSE_TIME, v1::METRIC_SUBMISSION_LATENCY}) {
+        const int column = 11 + metric;
+        if (rows->Null(i, column)) continue;
+        auto encoded = EncodeNumber(rows->Text(i, column));
+        if (!encoded.ok()) return encoded.status();
+        v1::Histogram* histogram = c->add_histograms();
+        histogram->set_metric(metric);
+        histogram->set_scheme(common::kHistogramScheme);
+        histogram->set_buckets(*std::move(encoded));
       }
-      auto encoded = EncodeArrays(rows->Text(i, 13), rows->Text(i, 14));
-      if (!encoded.ok()) return encoded.status();
-      v1::Histogram* histogram = list->rbegin()->add_histograms();
-      histogram->set_metric(static_cast<v1::Metric>(rows->Int(i, 5)));
-      histogram->set_scheme(common::kHistogramScheme);
-      histogram->set_buckets(*encoded);
     }
     return absl::OkStatus();
   }
@@ -225,7 +205,7 @@ class Loader {
   absl::Status LoadEvents() {
     auto rows = Query(
         "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), severity, "
-        "host, message FROM events WHERE run_id = $1 ORDER BY event_id");
+        "host, message FROM events WHERE run_id = $1 ORDER BY stored_at");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
       v1::EventReport event;

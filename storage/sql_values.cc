@@ -1,5 +1,7 @@
 #include "storage/sql_values.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/report.pb.h"
 
@@ -15,6 +17,15 @@ std::string JsonObject(const google::protobuf::Map<std::string, std::string>& ma
   for (const auto& [key, value] : map) (*holder.mutable_labels())[key] = value;
   const std::string json = Json(holder);
   return holder.labels().empty() ? "{}" : json.substr(10, json.size() - 11);  // {"labels":…}
+}
+
+std::string TextArray(const google::protobuf::RepeatedPtrField<std::string>& texts) {
+  std::string array = "{";
+  for (const std::string& text : texts) {
+    absl::StrAppend(&array, array.size() > 1 ? "," : "", "\"",
+                    absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
+  }
+  return array + "}";
 }
 
 std::string Utc(int64_t wall_ns) {

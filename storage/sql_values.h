@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "google/protobuf/map.h"
 #include "google/protobuf/message.h"
+#include "google/protobuf/repeated_ptr_field.h"
 
 namespace lockstep::storage {
 
@@ -16,6 +17,8 @@ inline constexpr absl::Duration kWholeRunLimit = absl::Minutes(30);
 std::string Json(const google::protobuf::Message& message);
 // Texts by their names, as a jsonb column takes them.
 std::string JsonObject(const google::protobuf::Map<std::string, std::string>& map);
+// Texts as a text[] column takes them.
+std::string TextArray(const google::protobuf::RepeatedPtrField<std::string>& texts);
 // An instant, nanoseconds since 1970, as a timestamptz column takes it.
 std::string Utc(int64_t wall_ns);
 

@@ -114,7 +114,11 @@ class Store {
                                 const std::vector<measure::RunWorker>& workers) = 0;
   virtual absl::Status EndRun(const std::string& run_id, const std::string& state,
                               const std::string& outcome, bool degraded) = 0;
-  virtual absl::Status SaveSummary(const std::string& run_id, const v1::RunSummary& summary) = 0;
+  // Keeps what the report of a run that has ended says, for questions that are answered without its
+  // samples. What was kept before is replaced.
+  virtual absl::Status SaveReport(const std::string& run_id, const v1::Report& report) = 0;
+  // Runs that have ended and of which that is not kept, or by an older version; newest first.
+  virtual absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) = 0;
   // `at_wall_ns`: when it happened.
   virtual absl::Status AddEvent(const std::string& run_id, const std::string& severity,
                                 const std::string& host, const std::string& message,
@@ -159,8 +163,7 @@ class Store {
   // Without its intervals.
   virtual absl::StatusOr<measure::RunData> LoadRun(const std::string& run_id) = 0;
   // Newest first.
-  virtual absl::StatusOr<std::vector<v1::RunSummary>> History(
-      const v1::HistoryRequest& request) = 0;
+  virtual absl::StatusOr<v1::HistoryReply> History(const v1::HistoryRequest& request) = 0;
 
   // Where the store is, in words; and how psql reaches it with the reading role.
   virtual std::string Describe() const = 0;

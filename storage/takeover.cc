@@ -79,10 +79,10 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
 }  // namespace
 
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
-  auto rows = connection->Query(absl::StrCat(
-      "SELECT ", kRunColumns,
-      ", r.ending_state, r.ending_reason, r.skip_cleanup "
-      "FROM runs r JOIN jobs j USING (job_id) WHERE r.state = 'running' ORDER BY r.number"));
+  auto rows = connection->Query(
+      absl::StrCat("SELECT ", kRunColumns,
+                   ", r.ending_state, r.ending_reason, r.skip_cleanup "
+                   "FROM runs r WHERE r.state = 'running' ORDER BY r.submitted_at, r.run_id"));
   if (!rows.ok()) return rows.status();
   std::vector<ActiveRun> list;
   for (int i = 0; i < rows->rows(); ++i) {
@@ -103,9 +103,8 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
 
 absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
   auto rows = connection->Query(
-      "SELECT w.run_id, w.worker_id, j.spec, w.inspection, w.hold_ns FROM run_workers w JOIN runs "
-      "r USING (run_id) JOIN jobs j USING (job_id) "
-      "WHERE w.hold_ns IS NOT NULL");
+      "SELECT w.run_id, w.worker_id, r.spec, w.inspection, w.hold_ns FROM run_workers w JOIN runs "
+      "r USING (run_id) WHERE w.hold_ns IS NOT NULL");
   if (!rows.ok()) return rows.status();
   std::vector<HeldPlaces> list;
   for (int i = 0; i < rows->rows(); ++i) {

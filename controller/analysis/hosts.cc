@@ -4,10 +4,43 @@
 #include <vector>
 
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/latency.h"
 #include "measure/result_stats.h"
 
 namespace lockstep::controller {
 namespace {
+
+// Without the rare percentiles: there may be a thousand hosts.
+v1::OperationReport Usual(v1::OperationReport report) {
+  auto* percentiles = report.mutable_percentiles();
+  percentiles->erase(
+      std::remove_if(percentiles->begin(), percentiles->end(),
+                     [](const v1::Percentile& p) {
+                       static constexpr double kUsual[] = {50, 90, 95, 99, 99.9, 99.99};
+                       return std::find(std::begin(kUsual), std::end(kUsual), p.percent()) ==
+                              std::end(kUsual);
+                     }),
+      percentiles->end());
+  return report;
+}
+
+// What the worker's part of each workload came to.
+void AddWorkloads(const PhaseView& view, const measure::WorkerPhaseData& worker,
+                  v1::HostReport* host) {
+  std::map<measure::WorkloadKind, measure::IoSums> sums = view.InWindow(worker.worker_index);
+  for (const v1::WorkloadResult& result : worker.result.workloads()) {
+    if (static_cast<int>(result.workload()) >= view.load().workloads_size()) continue;
+    v1::HostWorkloadReport* out = host->add_workloads();
+    out->set_name(view.load().workloads(static_cast<int>(result.workload())).name());
+    measure::StatsOfKinds kinds;
+    measure::AddMeasured(result, &kinds);
+    for (const auto& [kind, stats] : kinds) {
+      *out->add_operations() =
+          WithRate(Usual(ReportOf(stats, KindText(kind))), sums[{result.workload(), kind}],
+                   view.WorkloadSeconds(result.workload()));
+    }
+  }
+}
 
 void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::HostReport* host) {
   const measure::WorkerSeries& series = view.series().Of(worker.worker_index);
@@ -31,6 +64,10 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
   host->set_p50_ns(ios.Percentile(50));
   host->set_p99_ns(ios.Percentile(99));
   host->set_errors(static_cast<double>(ios.counts().errors));
+  if (worker.has_result) {
+    *host->mutable_total() = WithRate(Usual(ReportOf(ios, "total")), sums, seconds);
+    AddWorkloads(view, worker, host);
+  }
   if (PhaseView::Worked(worker)) host->set_last_done_seconds(PhaseView::DoneSeconds(worker));
 }
 

@@ -22,9 +22,10 @@ void HoldToLimit(v1::PhaseReport* report) {
   expectation->set_held(report->start_skew_ns() <= limit);
   if (!expectation->held()) {
     report->set_invalid(true);
-    report->add_remarks(
-        absl::StrFormat("INVALID: the start skew of %s is beyond the job's limit of %s", found,
+    report->set_invalid_reason(
+        absl::StrFormat("the start skew of %s is beyond the job's limit of %s", found,
                         common::FormatDuration(limit)));
+    report->add_remarks(absl::StrCat("INVALID: ", report->invalid_reason()));
   } else if (report->start_skew_ns() + report->start_skew_bound_ns() > limit) {
     report->add_remarks(absl::StrFormat(
         "the start skew of %s may be beyond the job's limit of %s: the links are too slow to tell",

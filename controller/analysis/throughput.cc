@@ -1,7 +1,6 @@
 // How much did each workload do, by operation kind and in all? Rates are over the window in which
 // all hosts ran, latencies over everything measured.
 
-#include <algorithm>
 #include <map>
 
 #include "controller/analysis/analysis.h"
@@ -22,43 +21,28 @@ measure::StatsOfKinds MeasuredOf(const PhaseView& view, uint32_t workload) {
   return kinds;
 }
 
-// Operations of the window, over all workers with a result, and where each workload's last interval
-// with an I/O ends: one may end before the window does.
-struct Rates {
-  std::map<measure::WorkloadKind, measure::IoSums> sums;
-  std::map<uint32_t, double> ends;
-};
-
-Rates RatesOf(const PhaseView& view) {
-  Rates rates;
-  const measure::Window& window = view.series().window();
-  rates.ends = window.last_io_seconds;
+// Operations of the window, over all workers with a result.
+std::map<measure::WorkloadKind, measure::IoSums> SumsOf(const PhaseView& view) {
+  std::map<measure::WorkloadKind, measure::IoSums> all;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     if (!worker.has_result) continue;
-    for (const auto& [key, sums] : view.InWindow(worker.worker_index)) {
-      rates.sums[key].Add(sums);
-    }
-    if (window.intervals != 0) continue;
-    for (const auto& [workload, end] : view.series().Of(worker.worker_index).last_io_seconds) {
-      rates.ends[workload] = std::max(rates.ends[workload], end);
-    }
+    for (const auto& [key, sums] : view.InWindow(worker.worker_index)) all[key].Add(sums);
   }
-  return rates;
+  return all;
 }
 
 void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
-  Rates rates = RatesOf(view);
+  std::map<measure::WorkloadKind, measure::IoSums> sums_of = SumsOf(view);
   measure::OperationStats everything;
   measure::IoSums all;
   for (int w = 0; w < report->workloads_size(); ++w) {
     v1::WorkloadReport* out = report->mutable_workloads(w);
     const auto workload = static_cast<uint32_t>(w);
-    const double seconds =
-        std::min(view.window_seconds(), rates.ends[workload] - report->window_begin_seconds());
+    const double seconds = view.WorkloadSeconds(workload);
     measure::OperationStats total;
     measure::IoSums total_sums;
     for (const auto& [kind, stats] : MeasuredOf(view, workload)) {
-      const measure::IoSums sums = rates.sums[{workload, kind}];
+      const measure::IoSums sums = sums_of[{workload, kind}];
       const std::string name = KindText(kind);
       *out->add_operations() = WithRate(ReportOf(stats, name), sums, seconds);
       if (stats.has(v1::METRIC_RESPONSE_TIME)) {

@@ -20,6 +20,9 @@ void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
 void AddCompletionCommand(CLI::App* app, int* status);
 
+// The flags that say which runs: --job, --owner, --label, --host, …; `filter` outlives the command.
+void AddRunFilter(CLI::App* command, v1::RunFilter* filter);
+
 // Submits a job and follows it to its end: report to stdout in `format` (text, json, csv),
 // everything else to stderr. The exit status says how it ended.
 int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner,

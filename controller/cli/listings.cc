@@ -28,7 +28,9 @@ void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, s
       {0, 1, 2, 3, 4, 8}, {0, 2});
   for (const v1::RunSummary& run : runs) {
     table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60),
-               absl::StrCat(run.state(), run.degraded() ? ", degraded" : ""), run.submitted_at(),
+               absl::StrCat(run.state(), run.degraded() ? ", degraded" : "",
+                            run.invalid() ? ", INVALID" : ""),
+               run.submitted_at(),
                common::Printable(run.owner(), 40),
                run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-",
                run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
@@ -180,11 +182,68 @@ int ShowHistory(const Context& context, const v1::HistoryRequest& request,
   } else {
     v1::CleanTexts(&reply);
     PrintRuns(reply.runs(), context.Width());
+    const double shown = request.offset() + reply.runs_size();
+    if (shown < reply.total()) {
+      std::cout << absl::StrFormat("%.0f more; --offset %.0f shows the next ones\n",
+                                   reply.total() - shown, shown);
+    }
   }
   return kOk;
 }
 
+void AddHistory(CLI::App* app, const Context* context, int* status,
+                const std::shared_ptr<std::string>& format) {
+  const auto request = std::make_shared<v1::HistoryRequest>();
+  const auto limit = std::make_shared<uint32_t>(20);
+  const auto offset = std::make_shared<uint32_t>(0);
+  CLI::App* history = app->add_subcommand("history", "Runs, newest first");
+  history->add_option("-n,--limit", *limit, "How many")
+      ->check(CLI::Range(int64_t{1}, limits::kHistoryLimit))
+      ->capture_default_str();
+  history->add_option("--offset", *offset, "Leave out so many of the newest");
+  AddRunFilter(history, request->mutable_filter());
+  history->add_option("--format", *format, "How to print")
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
+  history->footer(
+      "Example:\n  lockstep history --job mixed --label array=a7 --since 2026-11-01 -n 5");
+  history->callback([=] {
+    request->set_limit(*limit);
+    request->set_offset(*offset);
+    *status = ShowHistory(*context, *request, *format);
+  });
+}
+
 }  // namespace
+
+void AddRunFilter(CLI::App* command, v1::RunFilter* filter) {
+  const auto text = [command](const char* name, std::string* field, const char* what) {
+    command->add_option_function<std::string>(
+        name, [field](const std::string& value) { *field = value; }, what);
+  };
+  text("--job", filter->mutable_job_name(), "Only of this job's name");
+  text("--owner", filter->mutable_owner(), "Only of this owner");
+  text("--host", filter->mutable_host(), "Only those in which this host took part");
+  text("--device", filter->mutable_device(),
+       "Only those on this device: its identity, or its name on a host");
+  text("--state", filter->mutable_state(), "Only in this state: done, failed, aborted, …");
+  text("--since", filter->mutable_since(), "Only those submitted from then on: 2026-11-22");
+  text("--until", filter->mutable_until(), "Only those submitted before then");
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--label",
+          [filter](const std::vector<std::string>& pairs) {
+            for (const std::string& pair : pairs) {
+              const size_t equals = pair.find('=');
+              if (equals == 0 || equals == std::string::npos) {
+                throw CLI::ValidationError("--label", "write key=value, not '" + pair + "'");
+              }
+              (*filter->mutable_labels())[pair.substr(0, equals)] = pair.substr(equals + 1);
+            }
+          },
+          "Only with this label, key=value; several may be given")
+      ->allow_extra_args(false);
+}
 
 void AddListingCommands(CLI::App* app, const Context* context, int* status) {
   const auto format = std::make_shared<std::string>("text");
@@ -215,26 +274,7 @@ void AddListingCommands(CLI::App* app, const Context* context, int* status) {
   forget->footer("Example:\n  lockstep forget node7");
   forget->callback([=] { *status = ForgetHost(*context, *host); });
 
-  const auto request = std::make_shared<v1::HistoryRequest>();
-  const auto limit = std::make_shared<uint32_t>(20);
-  const auto job = std::make_shared<std::string>();
-  const auto owner = std::make_shared<std::string>();
-  CLI::App* history = app->add_subcommand("history", "Runs, newest first");
-  history->add_option("-n,--limit", *limit, "How many")
-      ->check(CLI::Range(int64_t{1}, limits::kHistoryLimit))
-      ->capture_default_str();
-  history->add_option("--job", *job, "Only of this job's name");
-  history->add_option("--owner", *owner, "Only of this owner");
-  history->add_option("--format", *format, "How to print")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  history->footer("Example:\n  lockstep history --job mixed -n 5");
-  history->callback([=] {
-    request->set_limit(*limit);
-    request->set_job_name(*job);
-    request->set_owner(*owner);
-    *status = ShowHistory(*context, *request, *format);
-  });
+  AddHistory(app, context, status, format);
 }
 
 }  // namespace lockstep::cli

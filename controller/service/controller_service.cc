@@ -13,6 +13,7 @@
 #include "controller/service/await.h"
 #include "controller/service/deliver_stream.h"
 #include "controller/service/reports.h"
+#include "controller/service/run_filter.h"
 #include "proto/fields.h"
 #include "spdlog/spdlog.h"
 
@@ -313,9 +314,13 @@ grpc::ServerUnaryReactor* ControllerService::History(grpc::CallbackServerContext
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
   ask_.Serve(call, [this, request, reply] {
-    auto history = parts_.store->History(*request);
+    v1::HistoryRequest asked = *request;
+    if (const absl::Status wrong = NormaliseFilter(asked.mutable_filter()); !wrong.ok()) {
+      return ToGrpc(wrong);
+    }
+    auto history = parts_.store->History(asked);
     if (!history.ok()) return ToGrpc(history.status());
-    for (v1::RunSummary& run : *history) *reply->add_runs() = std::move(run);
+    *reply = *std::move(history);
     return grpc::Status::OK;
   });
   return call;

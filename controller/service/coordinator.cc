@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "common/timing.h"
 #include "controller/plan/validate.h"
+#include "controller/service/missing_figures.h"
 #include "controller/service/reports.h"
 #include "spdlog/spdlog.h"
 
@@ -42,6 +43,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
   for (const storage::ActiveRun& active : inheritance.active) {
     TakeOver(active, inheritance.live[active.run.run_id]);
   }
+  MakeMissingFigures(options_.loop, options_.store);
   settling_ = !queue_.empty();
   if (active_.empty() && !settling_) return;
   After(fleet_->lease_ns() + timing::kReturnNs, [this] {
@@ -373,7 +375,7 @@ void Coordinator::Finish(const std::string& run_id) {
         const auto report = ReportOf(store, run_id);
         if (!report.ok()) return report.status();
         *summary = report->run();
-        if (absl::Status status = store->SaveSummary(run_id, *summary); !status.ok()) return status;
+        if (absl::Status status = store->SaveReport(run_id, *report); !status.ok()) return status;
         for (const v1::PhaseReport& phase : report->phases()) {
           if (phase.invalid()) {
             (void)store->AddEvent(

@@ -119,7 +119,7 @@ phases:
     phase = done.json()["phases"][0]
     total = sum(
         int(row[0])
-        for row in fleet.sql("SELECT bytes FROM interval_counters WHERE run_id = last_run()")
+        for row in fleet.sql("SELECT bytes FROM interval_operations WHERE run_id = last_run()")
     )
     return phase["total"]["iops"], total
 

@@ -297,13 +297,15 @@ class Campaign:
 
     def not_stored_once(self, here):
         """Samples that are there twice, and those that a worker says it sent and are not there."""
-        one = f"SELECT 1 FROM interval_counters WHERE {here} GROUP BY phase, attempt, worker_index"
+        one = (
+            f"SELECT 1 FROM interval_operations WHERE {here} GROUP BY phase, attempt, worker_index"
+        )
         twice = int(self.count(f"({one}, workload, interval, kind HAVING count(*) > 1) x", "true"))
         if twice:
             yield f"{twice} samples are stored twice"
         rows = self.sql(
             "SELECT r.worker_index, r.phase, r.attempt, (r.result ->> 'intervals')::int, "
-            "(SELECT count(DISTINCT interval) FROM interval_counters c WHERE "
+            "(SELECT count(DISTINCT interval) FROM interval_operations c WHERE "
             "c.run_id = r.run_id AND c.phase = r.phase AND c.attempt = r.attempt AND "
             "c.worker_index = r.worker_index) "
             f"FROM worker_results r WHERE r.{here} AND r.result ->> 'intervals' IS NOT NULL"
@@ -329,11 +331,11 @@ class Campaign:
         apart = int(
             self.sql(
                 "SELECT count(*) FROM (SELECT phase, attempt, worker_index, workload, kind, "
-                "interval_class, operations, bytes FROM phase_results "
-                f"WHERE {here} AND metric = 1) r "
+                "interval_class, operations, bytes FROM phase_operations "
+                f"WHERE {here}) r "
                 "LEFT JOIN (SELECT phase, attempt, worker_index, workload, kind, "
                 "interval_class, sum(operations) AS operations, sum(bytes) AS bytes "
-                f"FROM interval_counters WHERE {here} GROUP BY 1, 2, 3, 4, 5, 6) i "
+                f"FROM interval_operations WHERE {here} GROUP BY 1, 2, 3, 4, 5, 6) i "
                 "USING (phase, attempt, worker_index, workload, kind, interval_class) "
                 "WHERE i.operations IS DISTINCT FROM r.operations "
                 "OR i.bytes IS DISTINCT FROM r.bytes"
@@ -345,9 +347,9 @@ class Campaign:
     def not_as_stored(self, report, here):
         mix = next(phase for phase in report["phases"] if phase["name"] == "mix")
         total = self.sql(
-            "SELECT coalesce(sum(r.operations), 0) FROM phase_results r JOIN "
+            "SELECT coalesce(sum(r.operations), 0) FROM phase_operations r JOIN "
             "phase_overview p USING (run_id, phase, attempt) "
-            f"WHERE r.{here} AND p.name = 'mix' AND r.interval_class = 2 AND r.metric = 1"
+            f"WHERE r.{here} AND p.name = 'mix' AND r.interval_class = 2"
         )[0][0]
         if float(total) != mix["total"]["operations"]:
             yield f"the report says {mix['total']['operations']} operations, the store {total}"

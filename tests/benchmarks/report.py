@@ -31,16 +31,15 @@ phases: [{name: load, run: {duration: 1s, workloads: [{engine: null, queue_depth
 # The run's last measured interval, again and again.
 STRETCH = """
 SET search_path = lockstep;
-CREATE TEMP TABLE last AS SELECT max(interval) AS number, max(end_ns) AS end_ns
-  FROM interval_counters WHERE run_id = '{run}' AND interval_class = 2;
-CREATE TEMP TABLE counters AS SELECT c.* FROM interval_counters c, last
+CREATE TEMP TABLE last AS SELECT max(interval) AS number, (max(interval) + 1) * 1000000000::bigint
+  AS end_ns FROM interval_operations WHERE run_id = '{run}' AND interval_class = 2;
+CREATE TEMP TABLE counters AS SELECT c.* FROM interval_operations c, last
   WHERE run_id = '{run}' AND interval = number AND interval_class = 2;
 CREATE TEMP TABLE hosts AS SELECT h.* FROM host_samples h, last
   WHERE run_id = '{run}' AND interval = number AND interval_class = 2;
-INSERT INTO interval_counters SELECT started_at, run_id, phase, attempt, worker_index, workload,
-  (number + k)::integer, interval_class, last.end_ns + (k - 1) * 1000000000,
-  last.end_ns + k * 1000000000, kind, operations, bytes, errors, short_transfers, latency_sum_ns,
-  latency_min_ns, latency_max_ns
+INSERT INTO interval_operations SELECT run_id, started_at, operations, bytes, latency_sum_ns,
+  (number + k)::integer, worker_index, phase, attempt, workload, interval_class, kind, errors,
+  short_transfers, begin_ns, counters.end_ns, service_time, response_time, submission_latency
   FROM generate_series(1::bigint, {seconds}) k, counters, last;
 INSERT INTO host_samples SELECT started_at, run_id, phase, attempt, worker_index,
   (number + k)::integer, interval_class, last.end_ns + (k - 1) * 1000000000,
@@ -48,12 +47,12 @@ INSERT INTO host_samples SELECT started_at, run_id, phase, attempt, worker_index
   context_switches, interrupts, run_queue, blocked, user_ratio, system_ratio, idle_ratio,
   iowait_ratio, steal_ratio, swap_in_pages, swap_out_pages, free_bytes, cached_bytes, dirty_bytes,
   cpu_busy_ns FROM generate_series(1::bigint, {seconds}) k, hosts, last;
-DELETE FROM interval_counters WHERE run_id = '{run}' AND interval_class = 3;
+DELETE FROM interval_operations WHERE run_id = '{run}' AND interval_class = 3;
 DELETE FROM host_samples WHERE run_id = '{run}' AND interval_class = 3;
 UPDATE worker_results SET result = jsonb_set(result, '{{lastIoNs}}', to_jsonb(
   ((result ->> 'lastIoNs')::bigint + {seconds}::bigint * 1000000000)::text))
   WHERE run_id = '{run}';
-ANALYZE interval_counters, host_samples;
+ANALYZE interval_operations, host_samples;
 """
 
 
@@ -101,7 +100,7 @@ def measure(flags):
         stretch(fleet, run, flags.hours * 3600)
         fleet.start_worker("real", ["--label", "kind=real"])
         fleet.wait_attached(flags.hosts + 1)
-        rows = fleet.sql(f"SELECT count(*) FROM interval_counters WHERE run_id = '{run}'")[0][0]
+        rows = fleet.sql(f"SELECT count(*) FROM interval_operations WHERE run_id = '{run}'")[0][0]
         pid = fleet.controller.pid
         before = memory_mib(pid)
         reset_peak(pid)

@@ -119,12 +119,12 @@ class Point:
             self.late = max(behind) - 1 if behind else float("nan")
             rows = fleet.sql(
                 "SELECT count(*), coalesce(min(n), 0), coalesce(max(n), 0) FROM (SELECT "
-                "worker_index, count(DISTINCT interval) AS n FROM interval_counters "
+                "worker_index, count(DISTINCT interval) AS n FROM interval_operations "
                 "WHERE run_id = last_run() GROUP BY 1) x"
             )
             self.lost = count * seconds - int(
                 fleet.sql(
-                    "SELECT count(DISTINCT (worker_index, interval)) FROM interval_counters "
+                    "SELECT count(DISTINCT (worker_index, interval)) FROM interval_operations "
                     "WHERE run_id = last_run()"
                 )[0][0]
             )

@@ -75,7 +75,10 @@ class MemoryStore final : public Store {
                         const std::vector<measure::RunWorker>& workers) override;
   absl::Status EndRun(const std::string& run_id, const std::string& state,
                       const std::string& outcome, bool degraded) override;
-  absl::Status SaveSummary(const std::string&, const v1::RunSummary&) override {
+  absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t) override {
+    return std::vector<std::string>();
+  }
+  absl::Status SaveReport(const std::string&, const v1::Report&) override {
     return absl::OkStatus();
   }
   absl::Status AddEvent(const std::string& run_id, const std::string& severity,
@@ -102,8 +105,8 @@ class MemoryStore final : public Store {
   absl::StatusOr<measure::RunData> LoadRun(const std::string&) override {
     return absl::NotFoundError("a store in memory makes no reports");
   }
-  absl::StatusOr<std::vector<v1::RunSummary>> History(const v1::HistoryRequest&) override {
-    return std::vector<v1::RunSummary>();
+  absl::StatusOr<v1::HistoryReply> History(const v1::HistoryRequest&) override {
+    return v1::HistoryReply();
   }
   std::string Describe() const override { return "memory"; }
   std::string ReaderConninfo() const override { return ""; }

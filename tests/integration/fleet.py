@@ -299,7 +299,7 @@ class Fleet:
         self.await_phase(name)
         counted = (
             "SELECT min(seconds) FROM (SELECT count(DISTINCT interval) AS seconds FROM "
-            "interval_counters c JOIN phase_overview p USING (run_id, phase, attempt) WHERE "
+            "interval_operations c JOIN phase_overview p USING (run_id, phase, attempt) WHERE "
             f"run_id = last_run() AND p.name = '{name}' GROUP BY worker_index) AS workers"
         )
         wait_for(

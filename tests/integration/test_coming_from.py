@@ -85,7 +85,7 @@ class ComingFrom(FleetTest):
         # On a busy disk a short phase may complete all its I/O in its drain, which no figure has.
         done = dict(
             self.fleet.sql(
-                "SELECT p.name, sum(c.operations) FROM interval_counters c JOIN phase_overview p "
+                "SELECT p.name, sum(c.operations) FROM interval_operations c JOIN phase_overview p "
                 "USING (run_id, phase, attempt) WHERE run_id = last_run() GROUP BY p.name"
             )
         )

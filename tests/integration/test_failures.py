@@ -281,13 +281,13 @@ class Stores(unittest.TestCase):
             self.assertEqual(running.returncode, 0, err)
             mix = json.loads(out)["phases"][1]
             rows = fleet.sql(
-                "SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND "
+                "SELECT sum(operations) FROM interval_operations WHERE run_id = last_run() AND "
                 "interval_class = 2"
             )
             self.assertEqual(float(rows[0][0]), mix["total"]["operations"])
             self.assertEqual(
                 fleet.sql(
-                    "SELECT count(DISTINCT interval) FROM interval_counters WHERE run_id = "
+                    "SELECT count(DISTINCT interval) FROM interval_operations WHERE run_id = "
                     "last_run() AND interval_class = 2"
                 ),
                 [["5"]],

@@ -57,13 +57,11 @@ class MainJob(FleetTest):
         differing = self.fleet.sql("""
             WITH intervals AS (
               SELECT worker_index, workload, interval_class, kind, bucket, sum(count) AS count
-              FROM interval_histograms h, LATERAL hist_decode(h.buckets) d,
-                unnest(d.buckets, d.counts) AS b(bucket, count)
+              FROM interval_operations h, hist_buckets(hist_decode(h.service_time))
               WHERE h.run_id = last_run() GROUP BY 1, 2, 3, 4, 5),
             phases AS (
               SELECT worker_index, workload, interval_class, kind, bucket, count
-              FROM phase_results r,
-                unnest((r.latencies).buckets, (r.latencies).counts) AS b(bucket, count)
+              FROM phase_operations r, hist_buckets(r.service_time)
               WHERE r.run_id = last_run())
             SELECT count(*) FROM intervals
               FULL JOIN phases USING (worker_index, workload, interval_class, kind, bucket)
@@ -72,7 +70,7 @@ class MainJob(FleetTest):
         self.assertGreater(
             int(
                 self.fleet.sql(
-                    "SELECT count(*) FROM interval_histograms WHERE run_id = last_run()"
+                    "SELECT count(*) FROM interval_operations WHERE run_id = last_run()"
                 )[0][0]
             ),
             10,
@@ -81,8 +79,8 @@ class MainJob(FleetTest):
     def test_interval_k_is_the_same_second_on_every_host(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="3s")))
         rows = self.fleet.sql(
-            "SELECT interval, count(DISTINCT begin_ns), count(DISTINCT worker_index) "
-            "FROM interval_counters "
+            "SELECT interval, count(DISTINCT coalesce(begin_ns, -1)), count(DISTINCT worker_index) "
+            "FROM interval_operations "
             "WHERE run_id = last_run() AND interval_class = 2 GROUP BY 1 ORDER BY 1"
         )
         self.assertEqual(rows, [["0", "1", "2"], ["1", "1", "2"], ["2", "1", "2"]])
@@ -108,12 +106,12 @@ class MainJob(FleetTest):
         report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
         self.assertEqual(report["phases"][1]["windowBeginSeconds"], 1)
         (measured,) = self.fleet.sql(
-            "SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND "
+            "SELECT sum(operations) FROM interval_operations WHERE run_id = last_run() AND "
             "interval_class = 2"
         )
         self.assertEqual(float(measured[0]), report["phases"][1]["total"]["operations"])
         (ramp,) = self.fleet.sql(
-            "SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND "
+            "SELECT sum(operations) FROM interval_operations WHERE run_id = last_run() AND "
             "interval_class = 1"
         )
         self.assertGreater(float(ramp[0]), 0)
@@ -238,7 +236,7 @@ class MainJob(FleetTest):
         self.assertEqual(first.wait(60), 0)
         first.communicate()
         overlapping = self.fleet.sql(
-            "SELECT count(*) FROM runs a JOIN runs b ON a.number < b.number AND b.started_at "
+            "SELECT count(*) FROM runs a JOIN runs b ON a.submitted_at < b.submitted_at AND b.started_at "
             "< a.ended_at"
         )
         self.assertEqual(overlapping, [["0"]], second.err)

@@ -30,16 +30,16 @@ phases:
             self.assertEqual(
                 fleet.sql(
                     "SELECT count(*), min(n), max(n) FROM (SELECT count(DISTINCT interval) "
-                    "AS n FROM interval_counters WHERE run_id = last_run() GROUP BY "
+                    "AS n FROM interval_operations WHERE run_id = last_run() GROUP BY "
                     "worker_index) x"
                 ),
                 [["200", "5", "5"]],
             )
             # Histograms as devices give them.
             buckets = fleet.sql(
-                "SELECT min(array_length((latencies).buckets, 1)), "
-                "max(array_length((latencies).buckets, 1)) FROM phase_results WHERE "
-                "run_id = last_run() AND interval_class = 2"
+                "SELECT min(n), max(n) FROM (SELECT (SELECT count(*) FROM "
+                "hist_buckets(service_time)) AS n FROM phase_operations WHERE "
+                "run_id = last_run() AND interval_class = 2) x"
             )[0]
             self.assertGreater(int(buckets[0]), 200)
             self.assertTrue(

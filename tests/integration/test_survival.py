@@ -15,20 +15,20 @@ from fleet import BIN, Fleet, files_job, io_thread, stop, wait_for
 def whole(test, fleet, report, seconds):
     """Every interval of every host is stored once, and adds up to the report."""
     rows = fleet.sql(
-        "SELECT sum(operations) FROM interval_counters WHERE run_id = last_run() AND "
+        "SELECT sum(operations) FROM interval_operations WHERE run_id = last_run() AND "
         "interval_class = 2"
     )
     mix = [p for p in report["phases"] if p["name"] == "mix"][0]
     test.assertEqual(float(rows[0][0]), mix["total"]["operations"])
     hosts = fleet.sql(
         "SELECT count(DISTINCT (worker_index, interval)), count(DISTINCT worker_index) FROM "
-        "interval_counters WHERE run_id = last_run() AND interval_class = 2 "
+        "interval_operations WHERE run_id = last_run() AND interval_class = 2 "
         "AND (phase, attempt) IN (SELECT phase, attempt FROM phase_overview WHERE run_id = "
         "last_run())"
     )
     test.assertEqual(int(hosts[0][0]), seconds * int(hosts[0][1]))
     twice = fleet.sql(
-        "SELECT count(*) FROM (SELECT 1 FROM interval_counters WHERE run_id = last_run() "
+        "SELECT count(*) FROM (SELECT 1 FROM interval_operations WHERE run_id = last_run() "
         "GROUP BY phase, attempt, worker_index, workload, interval, kind HAVING "
         "count(*) > 1) x"
     )
@@ -117,7 +117,7 @@ phases:
             self.assertEqual([p["state"] for p in report["phases"]], ["done"] * 3)
             last = fleet.sql(
                 "SELECT worker_index, max(interval), (SELECT end_of_load FROM phases WHERE run_id "
-                "= last_run() AND name = 'mix') FROM interval_counters WHERE run_id = last_run() "
+                "= last_run() AND name = 'mix') FROM interval_operations WHERE run_id = last_run() "
                 "AND interval_class = 2 GROUP BY 1"
             )
             self.assertEqual(len(last), 2)
@@ -152,8 +152,8 @@ phases:
                 "runs WHERE run_id = last_run()",
                 "phases WHERE run_id = last_run() AND name = 'prepare'",
                 "phases WHERE run_id = last_run() AND name = 'mix'",
-                "interval_counters WHERE run_id = last_run() AND interval = 1",
-                "interval_counters WHERE run_id = last_run() AND interval = 3",
+                "interval_operations WHERE run_id = last_run() AND interval = 1",
+                "interval_operations WHERE run_id = last_run() AND interval = 3",
             ):
                 wait_for(rows, lambda rows=rows: fleet.sql(f"SELECT 1 FROM {rows} LIMIT 1"))
                 fleet.controller.send_signal(signal.SIGKILL)
@@ -364,7 +364,7 @@ class Stores(unittest.TestCase):
             self.assertIn("is full", report["run"]["outcome"])
             intervals = fleet.sql(
                 "SELECT worker_index, max(interval) + 1 - count(DISTINCT interval) FROM "
-                "interval_counters WHERE run_id = last_run() AND interval_class = 2 "
+                "interval_operations WHERE run_id = last_run() AND interval_class = 2 "
                 "GROUP BY 1 ORDER BY 1"
             )
             self.assertEqual(intervals, [["0", "0"], ["1", "0"]])  # no gap
@@ -399,7 +399,7 @@ class Workers(unittest.TestCase):
             )
             self.assertEqual(attempts, [["1", "void"], ["2", "done"]])
             whole_rows = fleet.sql(
-                "SELECT count(DISTINCT worker_index) FROM interval_counters WHERE run_id = "
+                "SELECT count(DISTINCT worker_index) FROM interval_operations WHERE run_id = "
                 "last_run() AND attempt = 2"
             )
             self.assertEqual(whole_rows, [["2"]])
@@ -475,7 +475,7 @@ class Workers(unittest.TestCase):
             )
             fleet.await_phase("mix")
             fleet.workers["node2"].send_signal(signal.SIGSTOP)
-            others = "SELECT count(*) FROM interval_counters WHERE worker_index = 0"
+            others = "SELECT count(*) FROM interval_operations WHERE worker_index = 0"
             stored = int(fleet.sql(others)[0][0])
             # Two seconds of the other worker: two kinds in each.
             wait_for("two seconds", lambda: int(fleet.sql(others)[0][0]) >= stored + 4)

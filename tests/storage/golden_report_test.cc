@@ -60,9 +60,9 @@ TEST(GoldenReportTest, ReportsOfAnOlderStoreAreTheSame) {
   v1::HistoryRequest everything;
   auto runs = (*store)->History(everything);
   ASSERT_TRUE(runs.ok()) << runs.status();
-  ASSERT_EQ(runs->size(), 10u);
-  for (size_t i = 0; i < runs->size(); ++i) {
-    const auto report = ReportOf(store->get(), (*runs)[runs->size() - 1 - i].run_id());
+  ASSERT_EQ(runs->runs_size(), 10);
+  for (int i = 0; i < runs->runs_size(); ++i) {
+    const auto report = ReportOf(store->get(), runs->runs(runs->runs_size() - 1 - i).run_id());
     ASSERT_TRUE(report.ok()) << report.status();
     const std::string name = absl::StrFormat("%02d", i + 1);
     const std::string text = RenderText(*report, TextOptions());

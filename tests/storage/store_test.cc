@@ -153,19 +153,19 @@ TEST_F(StoreTest, ARunThatOutlivesTheMonthsAheadIsStored) {
   IngestBatch late = Batch(phase, 0, 0, {Interval(0, {100, 200})});
   late.go_wall_ns += int64_t{200} * 86400 * 1000000000;
   ASSERT_TRUE(store_->Ingest({late}).ok());
-  EXPECT_EQ(Count("interval_counters", phase), 1);
+  EXPECT_EQ(Count("interval_operations", phase), 1);
 }
 
 TEST_F(StoreTest, ACursorElsewhereRollsEverythingBack) {
   const v1::PhaseId phase = Begin();
   ASSERT_TRUE(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).ok());
-  const int64_t before = Count("interval_counters", phase);
+  const int64_t before = Count("interval_operations", phase);
   // One worker's batch is right, the other's leaves a gap: neither is stored.
   const absl::Status gap = store_->Ingest(
       {Batch(phase, 0, 1, {Interval(1, {1})}), Batch(phase, 1, 4, {Interval(4, {1})})});
   EXPECT_EQ(gap.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_FALSE(store_->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).ok());  // again
-  EXPECT_EQ(Count("interval_counters", phase), before);
+  EXPECT_EQ(Count("interval_operations", phase), before);
   EXPECT_EQ(*store_->Cursor(phase, 0), 1u);
 }
 
@@ -178,54 +178,11 @@ TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
   EXPECT_GT(newer, before);
   EXPECT_EQ(old->Ingest({Batch(phase, 0, 0, {Interval(0, {1})})}).code(),
             absl::StatusCode::kAborted);
-  EXPECT_EQ(Count("interval_counters", phase), 0);
+  EXPECT_EQ(Count("interval_operations", phase), 0);
   // Nor does it change anything else.
   EXPECT_EQ(old->EndRun(phase.run_id(), "failed", "", false).code(), absl::StatusCode::kAborted);
   EXPECT_EQ(old->AddEvent(phase.run_id(), "info", "", "", 0).code(), absl::StatusCode::kAborted);
   EXPECT_EQ(store_->GetRun(phase.run_id())->state, "running");  // the newer one goes on with it
-}
-
-TEST_F(StoreTest, SqlReadsHistogramsAsTheProgramDoes) {
-  std::mt19937_64 random(1);
-  std::lognormal_distribution<double> latency(12, 1.5);
-  for (int round = 0; round < 5; ++round) {
-    common::Histogram histogram;
-    for (int i = 0; i < 2000; ++i) histogram.Record(static_cast<uint64_t>(latency(random)));
-    histogram.Record(~uint64_t{0});
-    std::string hex = "\\x";
-    for (unsigned char byte : histogram.Encode()) {
-      char digits[3];
-      snprintf(digits, sizeof digits, "%02x", byte);
-      hex += digits;
-    }
-    auto rows = connection_->Query(
-        "SELECT hist_count(h), hist_percentile(h, 50), hist_percentile(h, 99.9), "
-        "hist_percentile(h, 100), (hist_merge(h)).counts FROM (SELECT hist_decode($1::bytea) AS h) "
-        "x GROUP BY h",
-        {hex});
-    ASSERT_TRUE(rows.ok()) << rows.status();
-    EXPECT_EQ(rows->UInt(0, 0), histogram.count());
-    EXPECT_DOUBLE_EQ(rows->Real(0, 1), histogram.Percentile(50));
-    EXPECT_DOUBLE_EQ(rows->Real(0, 2), histogram.Percentile(99.9));
-    EXPECT_DOUBLE_EQ(rows->Real(0, 3), histogram.Percentile(100));
-  }
-  auto midpoints = connection_->Query("SELECT b, hist_midpoint(b) FROM generate_series(0, 2496) b");
-  ASSERT_TRUE(midpoints.ok());
-  for (int b = 0; b < midpoints->rows(); ++b) {
-    EXPECT_DOUBLE_EQ(midpoints->Real(b, 1), common::BucketMidpoint(b)) << b;
-  }
-}
-
-TEST_F(StoreTest, MergingInSqlIsExact) {
-  auto rows = connection_->Query(
-      "SELECT hist_merge(h) = ROW(1, '{3,5,9}', '{1,7,2}')::histogram FROM (VALUES (ROW(1, "
-      "'{3,5}', '{1,3}')::histogram), (ROW(1, '{5,9}', '{4,2}')::histogram)) v(h)");
-  ASSERT_TRUE(rows.ok()) << rows.status();
-  EXPECT_TRUE(rows->Bool(0, 0));
-  EXPECT_DOUBLE_EQ(
-      connection_->Query("SELECT jain(x) FROM (VALUES (1.0::float8), (2.0), (3.0)) v(x)")
-          ->Real(0, 0),
-      36.0 / 42);
 }
 
 TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
@@ -236,8 +193,8 @@ TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
   EXPECT_EQ(store_->ResolveRun("'; DROP TABLE runs; --").status().code(),
             absl::StatusCode::kNotFound);
   v1::HistoryRequest request;
-  request.set_owner("me");
-  EXPECT_EQ(store_->History(request)->at(0).run_id(), phase.run_id());
+  request.mutable_filter()->set_owner("me");
+  EXPECT_EQ(store_->History(request)->runs(0).run_id(), phase.run_id());
 }
 
 TEST_F(StoreTest, OpeningAgainChangesNothingAndANewerSchemaIsRefused) {

@@ -1,0 +1,135 @@
+// What a report says, as rows: SQL gives the same figures, and trends over many runs are quick.
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "storage/pg_store.h"
+#include "storage/sql_values.h"
+
+namespace lockstep::storage {
+namespace {
+
+// Whose figures they are: the fleet's where there is no host.
+struct Of {
+  const v1::HostReport* host = nullptr;
+  std::string workload;  // empty: all
+  bool is_reported = true;
+};
+
+class FigureRows {
+ public:
+  explicit FigureRows(const std::string& run_id) : run_id_(run_id) {}
+
+  void Add(const v1::PhaseReport& phase) {
+    Verdict(phase);
+    if (phase.workloads().empty()) return;
+    phase_ = phase.index();
+    Row({}, phase.total());
+    for (const v1::WorkloadReport& workload : phase.workloads()) {
+      Row({nullptr, workload.name()}, workload.total());
+      for (const auto& o : workload.operations()) Row({nullptr, workload.name()}, o);
+      for (const auto& o : workload.service_times()) Row({nullptr, workload.name(), false}, o);
+      for (const auto& o : workload.submission_latencies()) {
+        Row({nullptr, workload.name(), false}, o);
+      }
+    }
+    for (const v1::HostReport& host : phase.hosts()) {
+      if (host.lost()) continue;
+      Row({&host, ""}, host.total());
+      for (const v1::HostWorkloadReport& workload : host.workloads()) {
+        for (const auto& o : workload.operations()) Row({&host, workload.name()}, o);
+      }
+    }
+  }
+
+  absl::Status Write(PgConnection* connection) const {
+    for (const auto& [table, rows] :
+         {std::pair("phase_verdicts", &verdicts_), std::pair("phase_figures", &figures_)}) {
+      if (rows->empty()) continue;
+      const absl::Status status =
+          connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  void Row(const Of& of, const v1::OperationReport& o) {
+    CopyRows& row = figures_.Add(run_id_).Add(phase_);
+    if (of.host == nullptr) {
+      row.AddNull().AddNull();
+    } else {
+      row.Add(of.host->worker_index()).Add(of.host->host());
+    }
+    row.Add(of.workload)
+        .Add(o.kind())
+        .Add(absl::StrReplaceAll(o.metric(), {{"_", " "}}))
+        .Add(of.is_reported ? "t" : "f")
+        .Add(static_cast<int64_t>(o.operations()))
+        .Add(static_cast<int64_t>(o.bytes()))
+        .Add(static_cast<int64_t>(o.errors()))
+        .AddExact(o.iops())
+        .AddExact(o.bytes_per_second());
+    const bool none = o.percentiles().empty();
+    for (const double latency : {o.latency_min_ns(), o.latency_avg_ns(), o.latency_max_ns()}) {
+      none ? row.AddNull() : row.AddExact(latency);
+    }
+    for (const double percent : {50.0, 90.0, 95.0, 99.0, 99.9, 99.99}) {
+      const v1::Percentile* found = nullptr;
+      for (const v1::Percentile& p : o.percentiles()) {
+        if (p.percent() == percent) found = &p;
+      }
+      found == nullptr ? row.AddNull() : row.AddExact(found->latency_ns());
+    }
+    row.EndRow();
+  }
+
+  void Verdict(const v1::PhaseReport& phase) {
+    CopyRows& row = verdicts_.Add(run_id_)
+                        .Add(phase.index())
+                        .Add(phase.invalid() ? "t" : "f")
+                        .Add(phase.invalid_reason())
+                        .Add(phase.workers())
+                        .Add(phase.workers_lost())
+                        .AddExact(phase.window_begin_seconds())
+                        .AddExact(phase.window_end_seconds())
+                        .AddExact(phase.start_skew_ns())
+                        .AddExact(phase.start_skew_bound_ns());
+    // Of the hosts' IOPS: the first that the report gives.
+    if (phase.fairness().empty()) {
+      row.AddNull().AddNull();
+    } else {
+      row.AddExact(phase.fairness(0).jain()).AddExact(phase.fairness(0).max_over_min());
+    }
+    std::vector<std::string> limits;
+    for (const v1::WorkloadReport& workload : phase.workloads()) {
+      if (!workload.limited_by().empty()) limits.push_back(workload.limited_by());
+    }
+    row.Add(absl::StrJoin(limits, ", ")).Add(TextArray(phase.remarks())).EndRow();
+  }
+
+  const std::string run_id_;
+  uint32_t phase_ = 0;
+  CopyRows figures_, verdicts_;
+};
+
+}  // namespace
+
+absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& report) {
+  FigureRows rows(run_id);
+  for (const v1::PhaseReport& phase : report.phases()) rows.Add(phase);
+  return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
+    for (const char* table : {"phase_verdicts", "phase_figures"}) {
+      auto gone =
+          connection->Query(absl::StrCat("DELETE FROM ", table, " WHERE run_id = $1"), {run_id});
+      if (!gone.ok()) return gone.status();
+    }
+    if (absl::Status status = rows.Write(connection); !status.ok()) return status;
+    return connection
+        ->Query("UPDATE runs SET summary = $2, figures_version = $3 WHERE run_id = $1",
+                {run_id, Json(report.run()), absl::StrCat(kFiguresVersion)})
+        .status();
+  });
+}
+
+}  // namespace lockstep::storage

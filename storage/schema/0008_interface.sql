@@ -1,0 +1,265 @@
+-- The interface, version 3 (docs/sql.md): views over what 0007 keeps, and a comment on every
+-- relation, column and function.
+
+-- The run that was submitted last.
+CREATE FUNCTION last_run() RETURNS uuid LANGUAGE sql STABLE PARALLEL SAFE AS
+  'SELECT run_id FROM lockstep.runs ORDER BY submitted_at DESC, run_id DESC LIMIT 1';
+
+CREATE VIEW run_overview AS
+  SELECT r.run_id, r.job, r.owner, r.labels, r.state, r.outcome, r.degraded,
+         EXISTS (SELECT FROM phase_verdicts v WHERE v.run_id = r.run_id AND v.invalid) AS invalid,
+         coalesce((SELECT string_agg(p.name || ': ' || v.invalid_reason, '; ' ORDER BY v.phase)
+             FROM phase_verdicts v JOIN phases p USING (run_id, phase)
+                   WHERE v.run_id = r.run_id AND v.invalid
+                     AND NOT EXISTS (SELECT FROM phases n WHERE n.run_id = p.run_id AND n.phase =
+                         p.phase AND n.attempt > p.attempt)), '') AS invalid_reason,
+         r.submitted_at, r.started_at, r.ended_at, (SELECT count(*) FROM run_workers w WHERE
+             w.run_id = r.run_id) AS hosts
+  FROM runs r;
+
+-- The last attempt of each phase.
+CREATE VIEW phase_overview AS
+  SELECT p.run_id, p.phase, p.attempt, p.name, p.kind, p.state, p.reason, coalesce(v.invalid,
+      false) AS invalid, coalesce(v.invalid_reason, '') AS invalid_reason,
+         p.go_at, p.ended_at, v.window_begin, v.window_end, v.workers, v.workers_lost,
+             v.start_skew_ns, v.start_skew_bound_ns, v.limited_by, v.remarks
+  FROM phases p LEFT JOIN phase_verdicts v USING (run_id, phase)
+  WHERE NOT EXISTS (SELECT FROM phases n WHERE n.run_id = p.run_id AND n.phase = p.phase AND
+      n.attempt > p.attempt);
+
+-- What a phase came to over the whole fleet, one row for each run and phase with load.
+CREATE VIEW phase_summary AS
+  SELECT r.run_id, r.job, r.labels, r.owner, r.submitted_at, f.phase, p.name AS phase_name,
+      r.state, r.degraded, v.invalid, f.operations, f.errors, f.iops,
+         f.bytes_per_second / 1048576 AS mib_per_second, f.metric, f.mean_ns / 1e6 AS mean_ms,
+             f.p50_ns / 1e6 AS p50_ms, f.p95_ns / 1e6 AS p95_ms,
+         f.p99_ns / 1e6 AS p99_ms, f.p999_ns / 1e6 AS p999_ms, f.max_ns / 1e6 AS max_ms,
+             v.jain_iops, v.max_over_min_iops, v.limited_by
+  FROM runs r
+  JOIN phase_figures f ON f.run_id = r.run_id AND f.worker_index IS NULL AND f.workload = '' AND
+      f.kind = 'total' AND f.is_reported
+  JOIN phase_verdicts v ON v.run_id = r.run_id AND v.phase = f.phase
+  JOIN phases p ON p.run_id = r.run_id AND p.phase = f.phase
+  WHERE NOT EXISTS (SELECT FROM phases n WHERE n.run_id = p.run_id AND n.phase = p.phase AND
+      n.attempt > p.attempt);
+
+-- How long each worker's measured intervals lasted, seconds.
+CREATE VIEW measured_seconds AS
+  SELECT c.run_id, c.phase::integer AS phase, c.attempt::integer AS attempt, c.worker_index,
+         (max(coalesce(c.end_ns, p.interval_ns * (c.interval + 1))) - min(coalesce(c.begin_ns,
+             p.interval_ns * c.interval))) / 1e9 AS seconds
+  FROM interval_operations c JOIN phases p USING (run_id, phase, attempt)
+  WHERE c.interval_class = 2 GROUP BY c.run_id, c.phase, c.attempt, c.worker_index;
+
+-- What every host did, by workload and kind of operation; syncs too (is_io is false: they are no
+-- I/Os).
+CREATE VIEW host_operations AS
+  SELECT f.run_id, f.phase, p.name AS phase_name, f.host, f.worker_index, f.workload, f.kind,
+      f.kind <> 'fsync' AS is_io, f.operations, f.bytes, f.errors,
+         f.iops AS per_second, f.bytes_per_second / 1048576 AS mib_per_second, f.metric, f.mean_ns
+             / 1e6 AS mean_ms, f.p50_ns / 1e6 AS p50_ms,
+         f.p95_ns / 1e6 AS p95_ms, f.p99_ns / 1e6 AS p99_ms, f.p999_ns / 1e6 AS p999_ms, f.max_ns /
+             1e6 AS max_ms
+  FROM phase_figures f JOIN phase_overview p USING (run_id, phase)
+  WHERE f.worker_index IS NOT NULL AND f.workload <> '' AND f.kind <> 'total' AND f.is_reported;
+
+-- Throughput per run, phase, host, workload and kind of I/O.
+CREATE VIEW host_throughput AS
+  SELECT run_id, phase, phase_name, host, worker_index, workload, kind, operations, bytes, errors,
+      per_second AS iops, mib_per_second
+  FROM host_operations WHERE is_io;
+
+-- Every latency of the measured time, merged over all hosts; is_io is false for syncs; is_reported
+-- is true for the metric that the report
+-- gives: response time where the workload is an open loop, else service time.
+CREATE VIEW phase_latency_all AS
+  SELECT s.run_id, s.phase, s.phase_name, s.workload, kind_name(s.kind) AS kind, s.kind <> 4 AS
+      is_io, m.metric, m.is_reported, s.operations,
+         q.p[1] / 1e6 AS p50_ms, q.p[2] / 1e6 AS p95_ms, q.p[3] / 1e6 AS p99_ms, q.p[4] / 1e6 AS
+             p999_ms, s.max_ns / 1e6 AS max_ms,
+         m.h::histogram AS latencies
+  FROM (SELECT r.run_id, r.phase, p.name AS phase_name, l.name AS workload, r.kind::integer AS
+      kind, sum(r.operations)::bigint AS operations,
+               min(r.latency_min_ns) FILTER (WHERE r.operations > 0) AS min_ns,
+                   max(r.latency_max_ns) AS max_ns,
+               hist_merge(r.service_time) AS service, hist_merge(r.response_time) AS response,
+                   hist_merge(r.submission_latency) AS submission
+        FROM phase_operations r
+        JOIN phase_overview p USING (run_id, phase, attempt)
+        JOIN workloads l USING (run_id, phase, workload)
+        WHERE r.interval_class = 2
+        GROUP BY r.run_id, r.phase, p.name, l.name, r.kind) s
+  CROSS JOIN LATERAL (VALUES ('service time', s.service, s.response = 0), ('response time',
+      s.response, true), ('submission latency', s.submission, false))
+    AS m(metric, h, is_reported)
+  CROSS JOIN LATERAL (SELECT CASE WHEN m.is_reported THEN ARRAY(SELECT least(greatest(x, s.min_ns),
+      s.max_ns) FROM unnest(c.p) WITH ORDINALITY AS u(x, n) ORDER BY n)
+                                  ELSE c.p END AS p
+                      FROM (SELECT hist_percentiles(m.h, '{50,95,99,99.9}') AS p) c) q
+  WHERE m.h > 0;
+
+-- Latency per run, phase, workload and kind of I/O, as the report gives it.
+CREATE VIEW phase_latency AS
+  SELECT run_id, phase, phase_name, workload, kind, metric, operations, p50_ms, p95_ms, p99_ms,
+      p999_ms, max_ms, latencies
+  FROM phase_latency_all WHERE is_io AND is_reported;
+
+-- Throughput of every interval and host, ramp and drain included: `class` says which it is. A drain
+-- interval is as long as the last I/O
+-- took, so that its rate means little.
+CREATE VIEW host_timeline_all AS
+  SELECT c.run_id, c.phase::integer AS phase, p.name AS phase_name, c.interval,
+      class_name(c.interval_class) AS class, w.host, c.worker_index, min(c.started_at) AS
+      started_at,
+         max(c.length_ns) / 1e9 AS seconds,
+         coalesce(sum(c.operations) FILTER (WHERE c.kind <> 4), 0)::double precision * 1e9 /
+             nullif(max(c.length_ns), 0) AS iops,
+         sum(c.bytes)::double precision * 1e9 / nullif(max(c.length_ns), 0) / 1048576 AS
+             mib_per_second,
+         coalesce(sum(c.errors), 0)::bigint AS errors
+  FROM (SELECT o.*, o.phase::integer AS phase_number, coalesce(o.end_ns - o.begin_ns,
+      i.interval_ns) AS length_ns
+        FROM interval_operations o JOIN phases i USING (run_id, phase, attempt)) c
+  JOIN phase_overview p USING (run_id, phase, attempt)
+  JOIN run_workers w USING (run_id, worker_index)
+  GROUP BY c.run_id, c.phase, p.name, c.interval, c.interval_class, w.host, c.worker_index;
+
+-- Throughput of every measured interval and host.
+CREATE VIEW host_timeline AS
+  SELECT run_id, phase, phase_name, interval, host, worker_index, started_at, iops, mib_per_second,
+      errors FROM host_timeline_all WHERE class = 'measured';
+
+-- Latencies of every measured interval, of I/Os, in the report's metric.
+CREATE VIEW interval_latency AS
+  SELECT h.run_id, h.phase::integer AS phase, p.name AS phase_name, h.interval, w.host,
+      h.worker_index, l.name AS workload, kind_name(h.kind) AS kind,
+         h.operations, hist_decode(CASE WHEN l.spec ? 'openLoop' THEN h.response_time ELSE
+             h.service_time END)::histogram AS latencies
+  FROM interval_operations h
+  JOIN phase_overview p USING (run_id, phase, attempt)
+  JOIN run_workers w USING (run_id, worker_index)
+  JOIN workloads l USING (run_id, phase, workload)
+  WHERE h.interval_class = 2 AND h.kind <> 4 AND h.service_time IS NOT NULL;
+
+-- Latencies of ten measured seconds of the whole fleet, of I/Os, in the report's metric.
+CREATE VIEW rollup_latency AS
+  SELECT u.run_id, u.phase, p.name AS phase_name, u.begin_ns / 1e9 AS begin_seconds, l.name AS
+      workload, kind_name(u.kind) AS kind, u.operations, u.bytes, u.latencies
+  FROM latency_rollups u
+  JOIN phase_overview p USING (run_id, phase, attempt)
+  JOIN workloads l USING (run_id, phase, workload)
+  WHERE u.kind <> 4 AND u.metric = CASE WHEN l.spec ? 'openLoop' THEN 2 ELSE 1 END;
+
+-- The fleet over time, in steps of so many seconds.
+CREATE FUNCTION phase_series(run uuid, number integer, step_seconds double precision DEFAULT 1)
+RETURNS TABLE (begin_seconds double precision, operations bigint, bytes bigint, errors bigint, iops
+    double precision, mib_per_second double precision,
+               p50_ms double precision, p99_ms double precision)
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT s.begin_seconds, s.operations, s.bytes, s.errors, s.operations / nullif(s.seconds, 0),
+      s.bytes / nullif(s.seconds, 0) / 1048576,
+         s.p[1] / 1e6, s.p[2] / 1e6
+  FROM (SELECT floor(o.interval * i.interval_ns / 1e9 / step_seconds) * step_seconds AS
+      begin_seconds,
+               coalesce(sum(o.operations) FILTER (WHERE o.kind <> 4), 0)::bigint AS operations,
+                   sum(o.bytes)::bigint AS bytes, coalesce(sum(o.errors), 0)::bigint AS errors,
+               count(DISTINCT o.interval) * min(i.interval_ns) / 1e9 AS seconds,
+               lockstep.hist_percentiles(lockstep.hist_merge(lockstep.hist_decode(CASE WHEN l.spec
+                   ? 'openLoop' THEN o.response_time ELSE o.service_time END))
+                                           FILTER (WHERE o.kind <> 4), '{50,99}') AS p
+        FROM lockstep.interval_operations o
+        JOIN lockstep.phases i USING (run_id, phase, attempt)
+        JOIN lockstep.workloads l USING (run_id, phase, workload)
+        WHERE o.run_id = run AND o.phase = number AND o.interval_class = 2
+          AND o.attempt = (SELECT max(attempt) FROM lockstep.phases n WHERE n.run_id = run AND
+              n.phase = number)
+        GROUP BY 1) s
+  ORDER BY 1
+$$;
+
+-- Fairness of IOPS over the hosts of each phase.
+CREATE VIEW phase_fairness AS
+  SELECT f.run_id, f.phase, p.name AS phase_name, count(*) AS hosts, jain(f.iops) AS jain_iops,
+      max(f.iops) / nullif(min(f.iops), 0) AS max_over_min,
+         stddev_pop(f.iops) / nullif(avg(f.iops), 0) AS variation, max(f.p99_ns) /
+             nullif(min(f.p99_ns), 0) AS p99_max_over_min
+  FROM phase_figures f JOIN phase_overview p USING (run_id, phase)
+  WHERE f.worker_index IS NOT NULL AND f.workload = '' AND f.kind = 'total' AND f.is_reported
+  GROUP BY f.run_id, f.phase, p.name;
+
+-- iostat -x over the measured time of a phase.
+CREATE VIEW device_statistics AS
+  SELECT d.run_id, d.phase::integer AS phase, p.name AS phase_name, w.host, d.device,
+         sum(d.reads) / s AS reads_per_second, sum(d.read_bytes) / s / 1048576 AS
+             read_mib_per_second,
+         sum(d.read_time_ms)::double precision / nullif(sum(d.reads), 0) AS read_await_ms,
+         sum(d.writes) / s AS writes_per_second, sum(d.write_bytes) / s / 1048576 AS
+             write_mib_per_second,
+         sum(d.write_time_ms)::double precision / nullif(sum(d.writes), 0) AS write_await_ms,
+         sum(d.flushes) / s AS flushes_per_second, sum(d.queue_time_ms) / s / 1000 AS queue_size,
+         sum(d.busy_time_ms) / s / 1000 AS busy_ratio
+  FROM (SELECT *, sum(end_ns - begin_ns) OVER (PARTITION BY run_id, phase, attempt, worker_index,
+      device) / 1e9::double precision AS s
+        FROM device_samples WHERE interval_class = 2) d
+  JOIN phase_overview p USING (run_id, phase, attempt)
+  JOIN run_workers w USING (run_id, worker_index)
+  GROUP BY d.run_id, d.phase, p.name, w.host, d.device, s;
+
+-- Where the time of each phase's threads went, as shares of their time; what is left is the
+-- threads' own work.
+CREATE VIEW thread_time AS
+  SELECT t.run_id, t.phase, p.name AS phase_name, w.host, l.name AS workload, t.thread,
+      t.operations,
+         t.execution_time_ns / 1e9 AS execution_seconds,
+         t.wait_time_ns::double precision / nullif(total, 0) AS in_io, t.fsync_time_ns::double
+             precision / nullif(total, 0) AS in_fsync,
+         t.think_time_ns::double precision / nullif(total, 0) AS thinking, t.rate_time_ns::double
+             precision / nullif(total, 0) AS waiting_for_rate,
+         t.cpu_time_ns::double precision / nullif(total, 0) AS processor
+  FROM (SELECT *, greatest(execution_time_ns, wait_time_ns + fsync_time_ns + think_time_ns +
+      rate_time_ns) AS total FROM thread_results) t
+  JOIN phase_overview p USING (run_id, phase, attempt)
+  JOIN run_workers w USING (run_id, worker_index)
+  JOIN workloads l USING (run_id, phase, workload);
+
+-- What verification found, per phase, host and workload.
+CREATE VIEW verification AS
+  SELECT r.run_id, r.phase, p.name AS phase_name, w.host, l.name AS workload,
+         coalesce((v.found ->> 'checked')::bigint, 0) AS checked, coalesce((v.found ->>
+             'notCheckable')::bigint, 0) AS not_checkable,
+         coalesce((v.found ->> 'corrupt')::bigint, 0) AS corrupt, coalesce((v.found ->>
+             'stale')::bigint, 0) AS stale,
+         coalesce((v.found ->> 'misplaced')::bigint, 0) AS misplaced, coalesce((v.found ->>
+             'torn')::bigint, 0) AS torn,
+         coalesce((v.found ->> 'neverWritten')::bigint, 0) AS never_written, coalesce(v.found ->
+             'mismatches', '[]') AS mismatches
+  FROM worker_results r
+  JOIN phase_overview p USING (run_id, phase, attempt)
+  JOIN run_workers w USING (run_id, worker_index)
+  CROSS JOIN LATERAL (SELECT coalesce((e ->> 'workload')::integer, 0) AS workload, e ->
+      'verification' AS found
+                      FROM jsonb_array_elements(coalesce(r.result -> 'workloads', '[]')) e) v
+  JOIN workloads l ON l.run_id = r.run_id AND l.phase = r.phase AND l.workload = v.workload
+  WHERE v.found IS NOT NULL;
+
+-- Every attempt of every phase; phase_overview has the last ones. State `void`: begun again under
+-- the next number.
+CREATE VIEW phase_attempts AS
+  SELECT run_id, phase, attempt, name, kind, state, reason, go_at, ended_at FROM phases;
+
+-- Workers that were given up, and why.
+CREATE VIEW lost_workers AS
+  SELECT run_id, worker_index, host, lost AS reason FROM run_workers WHERE lost IS NOT NULL;
+
+-- What the hosts of each run were: kernel, processor, queue settings of the devices.
+CREATE VIEW run_environment AS
+  SELECT f.run_id, w.host, f.worker_index, f.name, f.value FROM environment_facts f JOIN
+      run_workers w USING (run_id, worker_index);
+
+DO $$
+BEGIN
+  IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'lockstep_reader') THEN
+    GRANT SELECT ON ALL TABLES IN SCHEMA lockstep TO lockstep_reader;
+    REVOKE ALL ON controller_lock FROM lockstep_reader;
+  END IF;
+END $$;

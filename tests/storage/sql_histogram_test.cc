@@ -1,0 +1,184 @@
+// The histogram functions of the store's interface, against common/histogram.h.
+
+#include <random>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "common/histogram.h"
+#include "gtest/gtest.h"
+#include "storage/pg_store.h"
+#include "storage/sql_histogram.h"
+#include "tests/storage/cluster.h"
+
+namespace lockstep::storage {
+namespace {
+
+Cluster* const cluster = static_cast<Cluster*>(testing::AddGlobalTestEnvironment(new Cluster));
+
+class SqlHistogramTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto store =
+        PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "test"});
+    ASSERT_TRUE(store.ok()) << store.status();
+    connection_ = *PgConnection::Open(cluster->server->conninfo());
+    ASSERT_TRUE(connection_->Execute("SET search_path = lockstep").ok());
+  }
+  PgResult Ask(const std::string& sql, const std::vector<PgParam>& parameters = {}) {
+    auto rows = connection_->Query(sql, parameters);
+    EXPECT_TRUE(rows.ok()) << sql << ": " << rows.status();
+    return rows.ok() ? *std::move(rows) : PgResult(nullptr);
+  }
+  std::string Error(const std::string& sql) {
+    return std::string(connection_->Query(sql).status().message());
+  }
+  std::unique_ptr<PgConnection> connection_;
+};
+
+std::string Hex(const common::Histogram& h) {
+  return absl::StrCat("\\x", absl::BytesToHexString(h.Encode()));
+}
+
+common::Histogram Random(uint64_t seed, int values) {
+  std::mt19937_64 random(seed);
+  std::lognormal_distribution<double> latency(12, 1.5);
+  common::Histogram histogram;
+  for (int i = 0; i < values; ++i) histogram.Record(static_cast<uint64_t>(latency(random)));
+  if (seed % 2 == 0) histogram.Record(~uint64_t{0});  // overflow
+  if (seed % 3 == 0) histogram.Record(0);
+  if (seed % 5 == 0) histogram.AddBucket(900, uint64_t{1} << 40);
+  return histogram;
+}
+
+TEST_F(SqlHistogramTest, PercentilesCountsAndBucketsAreThoseOfTheProgram) {
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    const common::Histogram h = Random(seed, static_cast<int>(seed * seed));
+    const PgResult rows = Ask(
+        "SELECT hist_count(h), hist_percentile(h, 0), p[1], p[2], p[3], p[4], hist_mean(h), h FROM "
+        "(SELECT h, hist_percentiles(h, '{50,99,99.9,100}') AS p FROM (SELECT "
+        "hist_decode($1::bytea) AS h) d) x",
+        {Hex(h)});
+    ASSERT_EQ(rows.rows(), 1);
+    EXPECT_EQ(rows.UInt(0, 0), h.count()) << seed;
+    int column = 1;
+    for (const double percent : {0.0, 50.0, 99.0, 99.9, 100.0}) {
+      EXPECT_DOUBLE_EQ(rows.Real(0, column++), h.Percentile(percent)) << seed << " " << percent;
+    }
+    double sum = 0;
+    for (const auto& [bucket, n] : h.Occupied()) {
+      sum += common::BucketMidpoint(bucket) * static_cast<double>(n);
+    }
+    EXPECT_NEAR(rows.Real(0, 6), sum / static_cast<double>(h.count()), sum * 1e-12);
+    EXPECT_EQ(*HistogramNumber(h.Encode()), rows.Text(0, 7));
+    EXPECT_EQ(*EncodeNumber(rows.Text(0, 7)), h.Encode());
+    const PgResult buckets = Ask(
+        "SELECT bucket, low_ns, high_ns, midpoint_ns, count FROM hist_buckets(hist_decode($1))",
+        {Hex(h)});
+    const common::Buckets occupied = h.Occupied();
+    ASSERT_EQ(buckets.rows(), static_cast<int>(occupied.size()));
+    for (int i = 0; i < buckets.rows(); ++i) {
+      EXPECT_EQ(buckets.UInt(i, 0), occupied[i].first);
+      EXPECT_EQ(buckets.UInt(i, 1), common::BucketLow(occupied[i].first));
+      if (!buckets.Null(i, 2)) {
+        EXPECT_EQ(buckets.UInt(i, 2), common::BucketHigh(occupied[i].first));
+      }
+      EXPECT_DOUBLE_EQ(buckets.Real(i, 3), common::BucketMidpoint(occupied[i].first));
+      EXPECT_EQ(buckets.UInt(i, 4), occupied[i].second);
+    }
+  }
+}
+
+TEST_F(SqlHistogramTest, EveryBucketHasTheProgramsBounds) {
+  const PgResult rows = Ask(
+      "SELECT b, hist_low(b), hist_midpoint(b), hist_bucket(hist_low(b)), "
+      "hist_bucket(hist_midpoint(b)) FROM generate_series(0, 2496) b");
+  ASSERT_EQ(rows.rows(), static_cast<int>(common::kBucketCount));
+  for (int b = 0; b < rows.rows(); ++b) {
+    EXPECT_EQ(rows.UInt(b, 1), common::BucketLow(b)) << b;
+    EXPECT_DOUBLE_EQ(rows.Real(b, 2), common::BucketMidpoint(b)) << b;
+    EXPECT_EQ(rows.Int(b, 3), b);
+    EXPECT_EQ(rows.Int(b, 4), b);
+  }
+}
+
+TEST_F(SqlHistogramTest, MergingIsExactInAnyOrderAndOverGroups) {
+  common::Histogram all;
+  ASSERT_TRUE(connection_->Execute("CREATE TEMP TABLE h (g integer, h numeric)").ok());
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const common::Histogram h = Random(seed, 50);
+    all.Merge(h);
+    Ask("INSERT INTO h VALUES ($1, hist_decode($2))", {absl::StrCat(seed % 4), Hex(h)});
+  }
+  Ask("INSERT INTO h VALUES (9, NULL), (9, 0)");  // neither adds anything
+  EXPECT_EQ(*EncodeNumber(Ask("SELECT hist_merge(h) FROM h").Text(0, 0)), all.Encode());
+  EXPECT_EQ(*EncodeNumber(Ask("SELECT hist_merge(m) FROM (SELECT hist_merge(h) AS m FROM h GROUP "
+                              "BY g) x")
+                              .Text(0, 0)),
+            all.Encode());
+  ASSERT_TRUE(connection_->Execute("DROP TABLE h").ok());
+}
+
+TEST_F(SqlHistogramTest, NothingIsNullAndNonsenseIsRefused) {
+  const PgResult none = Ask(
+      "SELECT hist_count(0), hist_percentile(0, 99), hist_mean(0), hist_decode('\\x'), "
+      "hist_share_above(0, 5), (SELECT count(*) FROM hist_buckets(0)), hist_percentile(NULL, 5), "
+      "hist_from_buckets('{}', '{}')");
+  EXPECT_EQ(none.Int(0, 0), 0);
+  for (const int column : {1, 2, 4, 6}) EXPECT_TRUE(none.Null(0, column)) << column;
+  EXPECT_EQ(none.Int(0, 3), 0);
+  EXPECT_EQ(none.Int(0, 5), 0);
+  EXPECT_EQ(none.Int(0, 7), 0);
+  EXPECT_NE(Error("SELECT hist_percentile(1, 101)").find("percentile 101"), std::string::npos);
+  EXPECT_NE(Error("SELECT hist_percentile(1, 'NaN')").find("percentile NaN"), std::string::npos);
+  EXPECT_NE(Error("SELECT hist_mean(-1)").find("not a histogram"), std::string::npos);
+  EXPECT_NE(Error("SELECT hist_mean(0.5)").find("not a histogram"), std::string::npos);
+  EXPECT_NE(Error("SELECT hist_bucket(-1)").find("has no bucket"), std::string::npos);
+}
+
+TEST_F(SqlHistogramTest, SharesAreOfTheBucketsAbove) {
+  const PgResult rows = Ask(
+      "SELECT hist_share_above(h, 4), hist_share_above(h, 5), hist_share_above(h, 6), "
+      "hist_share_above(h, 1e15) FROM (SELECT hist_from_buckets('{5,900}', '{1,3}') AS h) x");
+  EXPECT_EQ(rows.Real(0, 0), 1);
+  EXPECT_EQ(rows.Real(0, 1), 0.75);
+  EXPECT_EQ(rows.Real(0, 2), 0.75);
+  EXPECT_EQ(rows.Real(0, 3), 0);
+  const PgResult cdf = Ask("SELECT share FROM hist_cdf(hist_from_buckets('{5,900}', '{1,3}'))");
+  EXPECT_EQ(cdf.Real(0, 0), 0.25);
+  EXPECT_EQ(cdf.Real(1, 0), 1);
+}
+
+TEST_F(SqlHistogramTest, ABucketThatCannotBeAddedUpIsRefused) {
+  common::Histogram h;
+  h.AddBucket(7, 10000000000000000);
+  EXPECT_EQ(HistogramNumber(h.Encode()).status().code(), absl::StatusCode::kInvalidArgument);
+  h.Clear();
+  h.AddBucket(7, 9999999999999999);
+  EXPECT_EQ(*EncodeNumber(*HistogramNumber(h.Encode())), h.Encode());
+  for (const char* broken : {"x", "12x4", "-1"}) EXPECT_FALSE(EncodeNumber(broken).ok()) << broken;
+}
+
+TEST_F(SqlHistogramTest, JainIsTheIndex) {
+  EXPECT_DOUBLE_EQ(
+      Ask("SELECT jain(x) FROM (VALUES (1.0::float8), (2.0), (3.0), (NULL)) v(x)").Real(0, 0),
+      36.0 / 42);
+}
+
+TEST_F(SqlHistogramTest, EverythingHasAComment) {
+  const PgResult silent = Ask(
+      "SELECT 'column ' || c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON "
+      "a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped WHERE c.relnamespace = "
+      "'lockstep'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND col_description(c.oid, "
+      "a.attnum) IS NULL "
+      "UNION ALL SELECT 'relation ' || relname FROM pg_class WHERE relnamespace = "
+      "'lockstep'::regnamespace AND relkind IN ('r', 'p', 'v') AND NOT relispartition AND "
+      "obj_description(oid, 'pg_class') IS NULL "
+      "UNION ALL SELECT 'function ' || oid::regprocedure FROM pg_proc WHERE pronamespace = "
+      "'lockstep'::regnamespace AND obj_description(oid, 'pg_proc') IS NULL");
+  std::string list;
+  for (int i = 0; i < silent.rows(); ++i) absl::StrAppend(&list, silent.Text(i, 0), " ");
+  EXPECT_EQ(list, "");
+}
+
+}  // namespace
+}  // namespace lockstep::storage
