@@ -31,6 +31,7 @@ namespace lockstep::limits {
   LIMIT(kWatchersAtOnce, 2000, "streams", "that watch runs", "further ones: RESOURCE_EXHAUSTED")   \
   LIMIT(kWatchQueue, 1000, "events", "that wait for one watcher",                                  \
         "it loses intervals; beyond twice as many it is cut off")                                  \
+  LIMIT(kComparedRuns, 200, "runs", "in one set of a comparison", "a larger set is refused")       \
   LIMIT(kHistoryLimit, 1000, "runs", "in one answer of history", "a larger `limit` is refused")    \
   LIMIT(kQueuedRuns, 1000, "runs", "that wait", "Submit refuses further ones")                     \
   LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")             \

@@ -1,8 +1,10 @@
 // Lists of runs: by what they were and on what they ran.
 
 #include <algorithm>
+#include <map>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/limits.h"
 #include "google/protobuf/util/json_util.h"
 #include "storage/pg_store.h"
@@ -73,6 +75,67 @@ v1::RunSummary SummaryOf(const PgResult& rows, int row) {
   return summary;
 }
 
+// The columns of a run's summary, of `runs r`.
+std::string SummaryColumns() {
+  const auto time = [](const char* column) {
+    return absl::StrCat("to_char(", column, " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')");
+  };
+  return absl::StrCat(
+      "r.run_id, r.job, r.owner, r.labels, r.state, r.outcome, ", time("r.submitted_at"), ", ",
+      time("r.started_at"), ", ", time("r.ended_at"),
+      ", r.summary, r.degraded, (SELECT count(*) FROM run_workers w WHERE w.run_id = r.run_id), "
+      "EXISTS (SELECT FROM phase_verdicts v WHERE v.run_id = r.run_id AND v.invalid)");
+}
+
+v1::FigureRow FigureRowOf(const PgResult& rows, int row) {
+  v1::FigureRow figure;
+  figure.set_workload(rows.Text(row, 5));
+  v1::OperationReport* o = figure.mutable_operation();
+  o->set_kind(rows.Text(row, 6));
+  o->set_operations(rows.Real(row, 7));
+  o->set_errors(rows.Real(row, 8));
+  o->set_iops(rows.Real(row, 9));
+  o->set_bytes_per_second(rows.Real(row, 10));
+  o->set_latency_avg_ns(rows.Real(row, 11));
+  o->set_latency_max_ns(rows.Real(row, 12));
+  int column = 13;
+  for (const double percent : {50.0, 95.0, 99.0, 99.9, 99.99}) {
+    if (!rows.Null(row, column)) {
+      v1::Percentile* p = o->add_percentiles();
+      p->set_percent(percent);
+      p->set_latency_ns(rows.Real(row, column));
+    }
+    ++column;
+  }
+  return figure;
+}
+
+absl::Status AddPhases(PgConnection* connection, const std::string& ids,
+                       std::map<std::string, v1::RunFigures*>* runs) {
+  auto rows = connection->Query(
+      "SELECT f.run_id, f.phase, p.name, v.invalid, coalesce(v.jain_iops, 0), f.workload, f.kind, "
+      "f.operations, f.errors, f.iops, f.bytes_per_second, f.mean_ns, f.max_ns, f.p50_ns, f.p95_ns, "
+      "f.p99_ns, f.p999_ns, f.p9999_ns FROM phase_figures f JOIN phase_verdicts v USING (run_id, "
+      "phase) JOIN phase_overview p USING (run_id, phase) WHERE f.run_id = ANY ($1::uuid[]) AND "
+      "f.worker_index IS NULL AND f.is_reported ORDER BY f.run_id, f.phase, f.workload, f.kind",
+      {ids});
+  if (!rows.ok()) return rows.status();
+  for (int i = 0; i < rows->rows(); ++i) {
+    v1::RunFigures* run = (*runs)[rows->Text(i, 0)];
+    if (run == nullptr) continue;
+    const auto index = static_cast<uint32_t>(rows->Int(i, 1));
+    if (run->phases().empty() || run->phases().rbegin()->index() != index) {
+      v1::PhaseOfRun* phase = run->add_phases();
+      phase->set_index(index);
+      phase->set_name(rows->Text(i, 2));
+      phase->set_invalid(rows->Bool(i, 3));
+      phase->set_jain(rows->Real(i, 4));
+    }
+    *run->mutable_phases()->rbegin()->add_rows() = FigureRowOf(*rows, i);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
@@ -80,18 +143,12 @@ absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
   const Where where = WhereOf(request.filter());
   const uint32_t limit =
       request.limit() == 0 ? 20 : std::min<uint32_t>(request.limit(), limits::kHistoryLimit);
-  const auto time = [](const char* column) {
-    return absl::StrCat("to_char(", column, " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')");
-  };
+  // The page first: what is left out before it is not looked at.
   auto rows = connection->Query(
-      absl::StrCat(
-          "SELECT r.run_id, r.job, r.owner, r.labels, r.state, r.outcome, ", time("r.submitted_at"),
-          ", ", time("r.started_at"), ", ", time("r.ended_at"),
-          ", r.summary, r.degraded, (SELECT count(*) FROM run_workers w WHERE w.run_id = r.run_id), "
-          "EXISTS (SELECT FROM phase_verdicts v WHERE v.run_id = r.run_id AND v.invalid) FROM runs "
-          "r WHERE ",
-          where.sql, " ORDER BY r.submitted_at DESC, r.run_id DESC LIMIT ", limit, " OFFSET ",
-          request.offset()),
+      absl::StrCat("SELECT ", SummaryColumns(), " FROM (SELECT r.run_id FROM runs r WHERE ",
+                   where.sql, " ORDER BY r.submitted_at DESC, r.run_id DESC LIMIT ", limit,
+                   " OFFSET ", request.offset(),
+                   ") page JOIN runs r USING (run_id) ORDER BY r.submitted_at DESC, r.run_id DESC"),
       where.parameters);
   if (!rows.ok()) return rows.status();
   v1::HistoryReply reply;
@@ -101,6 +158,79 @@ absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
   if (!total.ok()) return total.status();
   reply.set_total(static_cast<double>(total->Int(0, 0)));
   return reply;
+}
+
+absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection,
+                                                        const std::vector<std::string>& run_ids) {
+  const std::string ids = absl::StrCat("{", absl::StrJoin(run_ids, ","), "}");
+  auto rows = connection->Query(
+      absl::StrCat("SELECT ", SummaryColumns(),
+                   ", r.spec - 'name' - 'labels' - 'description' FROM runs r JOIN unnest($1::uuid[]) "
+                   "WITH ORDINALITY AS asked(run_id, place) USING (run_id) ORDER BY place"),
+      {ids});
+  if (!rows.ok()) return rows.status();
+  std::vector<v1::RunFigures> figures(static_cast<size_t>(rows->rows()));
+  std::map<std::string, v1::RunFigures*> by_id;
+  for (int i = 0; i < rows->rows(); ++i) {
+    *figures[static_cast<size_t>(i)].mutable_run() = SummaryOf(*rows, i);
+    figures[static_cast<size_t>(i)].set_job(rows->Text(i, 13));
+    by_id[rows->Text(i, 0)] = &figures[static_cast<size_t>(i)];
+  }
+  if (absl::Status status = AddPhases(connection, ids, &by_id); !status.ok()) return status;
+  auto facts = connection->Query(
+      "SELECT run_id, name, string_agg(DISTINCT value, ', ' ORDER BY value) FROM environment_facts "
+      "WHERE run_id = ANY ($1::uuid[]) GROUP BY 1, 2",
+      {ids});
+  if (!facts.ok()) return facts.status();
+  for (int i = 0; i < facts->rows(); ++i) {
+    v1::RunFigures* run = by_id[facts->Text(i, 0)];
+    if (run != nullptr) (*run->mutable_environment())[facts->Text(i, 1)] = facts->Text(i, 2);
+  }
+  return figures;
+}
+
+absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneRequest& request,
+                                    int most) {
+  const Where where = WhereOf(request.filter());
+  const std::string of = absl::StrCat(
+      " FROM runs r WHERE r.state NOT IN ('queued', 'running') AND NOT EXISTS (SELECT FROM "
+      "run_workers w WHERE w.run_id = r.run_id AND w.hold_ns IS NOT NULL) AND ",
+      request.samples_only() ? "r.samples_pruned_at IS NULL AND " : "", where.sql);
+  auto rows = connection->Query(absl::StrCat("SELECT ", SummaryColumns(), of,
+                                             " ORDER BY r.submitted_at, r.run_id LIMIT ", most),
+                                where.parameters);
+  if (!rows.ok()) return rows.status();
+  ToPrune list;
+  for (int i = 0; i < rows->rows(); ++i) list.runs.push_back(SummaryOf(*rows, i));
+  auto total = connection->Query(absl::StrCat("SELECT count(*)", of), where.parameters);
+  if (!total.ok()) return total.status();
+  list.total = static_cast<double>(total->Int(0, 0));
+  return list;
+}
+
+absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummary>& runs,
+                       bool samples_only) {
+  const std::string ids = absl::StrCat(
+      "{", absl::StrJoin(runs, ",", [](std::string* out, const auto& r) { *out += r.run_id(); }),
+      "}");
+  // The rest goes with its run.
+  for (const char* table : {"interval_operations", "device_samples", "host_samples"}) {
+    auto gone = connection->Query(
+        absl::StrCat("DELETE FROM ", table, " WHERE run_id = ANY ($1::uuid[])"), {ids});
+    if (!gone.ok()) return gone.status();
+  }
+  if (!samples_only) {
+    return connection->Query("DELETE FROM runs WHERE run_id = ANY ($1::uuid[])", {ids}).status();
+  }
+  auto noted = connection->Query(
+      "INSERT INTO events (run_id, severity, message) SELECT run_id, 'warning', 'the samples of "
+      "its intervals were pruned: nothing is known over time, and rates of this report are over "
+      "the whole phases; SQL keeps the figures as they were' FROM unnest($1::uuid[]) run_id",
+      {ids});
+  if (!noted.ok()) return noted.status();
+  return connection
+      ->Query("UPDATE runs SET samples_pruned_at = now() WHERE run_id = ANY ($1::uuid[])", {ids})
+      .status();
 }
 
 }  // namespace lockstep::storage

@@ -68,105 +68,90 @@ const std::string* BucketsOf(const v1::OperationCounters& counters, v1::Metric m
 constexpr v1::Metric kMetrics[] = {v1::METRIC_SERVICE_TIME, v1::METRIC_RESPONSE_TIME,
                                    v1::METRIC_SUBMISSION_LATENCY};
 
-// The rows of one transaction, table by table.
-class Rows {
+CopyRows& Key(CopyRows* rows, const IngestBatch& batch) {
+  return rows->Add(batch.phase.run_id())
+      .Add(batch.phase.phase())
+      .Add(batch.phase.attempt())
+      .Add(batch.worker_index);
+}
+
+// When an interval began, as a column takes it. Whoever samples in lockstep begins together: the
+// last answer is often the next one.
+class Started {
  public:
-  explicit Rows(Lengths lengths) : lengths_(std::move(lengths)) {}
-
-  absl::Status Add(const IngestBatch& batch) {
-    const auto length = lengths_.find(KeyOf(batch.phase));
-    interval_ns_ = length == lengths_.end() ? 0 : length->second;
-    for (const v1::DeliveryItem& item : batch.items) {
-      if (item.has_interval()) {
-        AddInterval(batch, item.interval());
-      } else if (absl::Status status = AddResult(batch, item.result()); !status.ok()) {
-        return status;
-      }
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Write(PgConnection* connection) {
-    const std::pair<const char*, const CopyRows*> tables[] = {
-        {"interval_operations", &operations_},
-        {"device_samples", &devices_},
-        {"host_samples", &hosts_},
-        {"worker_results", &results_},
-        {"thread_results", &threads_},
-        {"phase_operations", &phase_operations_}};
-    for (const auto& [table, rows] : tables) {
-      if (rows->empty()) continue;
-      const absl::Status status =
-          connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
-      if (!status.ok()) return status;
-    }
-    return absl::OkStatus();
+  const std::string& Of(const IngestBatch& batch, const v1::IntervalSample& sample) {
+    const int64_t at_ns = batch.go_wall_ns + sample.begin_ns();
+    if (text_.empty() || at_ns != at_ns_) text_ = Utc(at_ns);
+    at_ns_ = at_ns;
+    return text_;
   }
 
  private:
-  static CopyRows& Key(CopyRows* rows, const IngestBatch& batch) {
-    return rows->Add(batch.phase.run_id())
-        .Add(batch.phase.phase())
-        .Add(batch.phase.attempt())
-        .Add(batch.worker_index);
-  }
+  int64_t at_ns_ = 0;
+  std::string text_;
+};
 
-  static CopyRows& IntervalKey(CopyRows* rows, const v1::IntervalSample& sample) {
-    return rows->Add(sample.interval())
-        .Add(sample.interval_class())
-        .Add(sample.begin_ns())
-        .Add(sample.end_ns());
-  }
+CopyRows& SampleKey(CopyRows* rows, const IngestBatch& batch, const v1::IntervalSample& sample,
+                    const std::string& started) {
+  return Key(&rows->Add(started), batch)
+      .Add(sample.interval())
+      .Add(sample.interval_class())
+      .Add(sample.begin_ns())
+      .Add(sample.end_ns());
+}
 
-  void AddInterval(const IngestBatch& batch, const v1::IntervalSample& sample) {
-    const std::string started = Utc(batch.go_wall_ns + sample.begin_ns());
-    for (const v1::WorkloadSample& workload : sample.workloads()) {
-      for (const v1::OperationCounters& c : workload.operations()) {
-        AddOperations(batch, sample, started, workload.workload(), c);
-      }
-      // An interval without any I/O is a row of zeros, not a gap.
-      if (!workload.operations().empty()) continue;
-      v1::OperationCounters none;
-      none.set_kind(v1::OPERATION_KIND_READ);
-      AddOperations(batch, sample, started, workload.workload(), none);
+// Each appends a table's rows of one item.
+
+void AddOperations(const IngestBatch& batch, int64_t interval_ns, const v1::IntervalSample& sample,
+                   const std::string& started, uint32_t workload, const v1::OperationCounters& c,
+                   CopyRows* rows) {
+  const int64_t begin = int64_t{sample.interval()} * interval_ns;
+  const bool regular = sample.begin_ns() == begin && sample.end_ns() == begin + interval_ns;
+  rows->Add(batch.phase.run_id())
+      .Add(started)
+      .Add(c.operations())
+      .Add(c.bytes())
+      .Add(std::min<uint64_t>(c.latency_sum_ns(), std::numeric_limits<int64_t>::max()))
+      .Add(sample.interval())
+      .Add(batch.worker_index)
+      .Add(batch.phase.phase())
+      .Add(batch.phase.attempt())
+      .Add(workload)
+      .Add(sample.interval_class())
+      .Add(c.kind())
+      .AddUnless(c.errors() == 0, c.errors())
+      .AddUnless(c.short_transfers() == 0, c.short_transfers())
+      .AddUnless(regular, sample.begin_ns())
+      .AddUnless(regular, sample.end_ns());
+  for (const v1::Metric metric : kMetrics) {
+    const std::string* buckets = BucketsOf(c, metric);
+    buckets == nullptr ? rows->AddNull() : rows->AddBytes(*buckets);
+  }
+  rows->EndRow();
+}
+
+void AddInterval(const IngestBatch& batch, int64_t interval_ns, const v1::IntervalSample& sample,
+                 const std::string& started, CopyRows* rows) {
+  static const auto* const kNone = [] {
+    auto* none = new v1::OperationCounters;
+    none->set_kind(v1::OPERATION_KIND_READ);
+    return none;
+  }();
+  for (const v1::WorkloadSample& workload : sample.workloads()) {
+    for (const v1::OperationCounters& c : workload.operations()) {
+      AddOperations(batch, interval_ns, sample, started, workload.workload(), c, rows);
     }
-    for (const v1::DeviceSample& device : sample.devices()) {
-      AddDevice(batch, sample, started, device);
+    // An interval without any I/O is a row of zeros, not a gap.
+    if (workload.operations().empty()) {
+      AddOperations(batch, interval_ns, sample, started, workload.workload(), *kNone, rows);
     }
-    if (sample.has_host()) AddHost(batch, sample, started);
   }
+}
 
-  void AddOperations(const IngestBatch& batch, const v1::IntervalSample& sample,
-                     const std::string& started, uint32_t workload,
-                     const v1::OperationCounters& c) {
-    const int64_t begin = int64_t{sample.interval()} * interval_ns_;
-    const bool regular = sample.begin_ns() == begin && sample.end_ns() == begin + interval_ns_;
-    operations_.Add(batch.phase.run_id())
-        .Add(started)
-        .Add(c.operations())
-        .Add(c.bytes())
-        .Add(std::min<uint64_t>(c.latency_sum_ns(), std::numeric_limits<int64_t>::max()))
-        .Add(sample.interval())
-        .Add(batch.worker_index)
-        .Add(batch.phase.phase())
-        .Add(batch.phase.attempt())
-        .Add(workload)
-        .Add(sample.interval_class())
-        .Add(c.kind())
-        .AddUnless(c.errors() == 0, c.errors())
-        .AddUnless(c.short_transfers() == 0, c.short_transfers())
-        .AddUnless(regular, sample.begin_ns())
-        .AddUnless(regular, sample.end_ns());
-    for (const v1::Metric metric : kMetrics) {
-      const std::string* buckets = BucketsOf(c, metric);
-      buckets == nullptr ? operations_.AddNull() : operations_.AddBytes(*buckets);
-    }
-    operations_.EndRow();
-  }
-
-  void AddDevice(const IngestBatch& batch, const v1::IntervalSample& sample,
-                 const std::string& started, const v1::DeviceSample& d) {
-    IntervalKey(&Key(&devices_.Add(started), batch), sample)
+void AddDevices(const IngestBatch& batch, const v1::IntervalSample& sample,
+                const std::string& started, CopyRows* rows) {
+  for (const v1::DeviceSample& d : sample.devices()) {
+    SampleKey(rows, batch, sample, started)
         .Add(d.name())
         .Add(d.reads())
         .Add(d.read_merges())
@@ -186,102 +171,171 @@ class Rows {
         .Add(d.queue_time_ms())
         .EndRow();
   }
+}
 
-  void AddHost(const IngestBatch& batch, const v1::IntervalSample& sample,
-               const std::string& started) {
-    const v1::HostSample& h = sample.host();
-    IntervalKey(&Key(&hosts_.Add(started), batch), sample)
-        .Add(h.context_switches())
-        .Add(h.interrupts())
-        .Add(h.run_queue())
-        .Add(h.blocked())
-        .Add(h.user_ratio())
-        .Add(h.system_ratio())
-        .Add(h.idle_ratio())
-        .Add(h.iowait_ratio())
-        .Add(h.steal_ratio())
-        .Add(h.swap_in_pages())
-        .Add(h.swap_out_pages())
-        .Add(h.free_bytes())
-        .Add(h.cached_bytes())
-        .Add(h.dirty_bytes())
-        .Add(h.cpu_busy_ns())
+void AddHost(const IngestBatch& batch, const v1::IntervalSample& sample, const std::string& started,
+             CopyRows* rows) {
+  if (!sample.has_host()) return;
+  const v1::HostSample& h = sample.host();
+  SampleKey(rows, batch, sample, started)
+      .Add(h.context_switches())
+      .Add(h.interrupts())
+      .Add(h.run_queue())
+      .Add(h.blocked())
+      .Add(h.user_ratio())
+      .Add(h.system_ratio())
+      .Add(h.idle_ratio())
+      .Add(h.iowait_ratio())
+      .Add(h.steal_ratio())
+      .Add(h.swap_in_pages())
+      .Add(h.swap_out_pages())
+      .Add(h.free_bytes())
+      .Add(h.cached_bytes())
+      .Add(h.dirty_bytes())
+      .Add(h.cpu_busy_ns())
+      .EndRow();
+}
+
+absl::Status AddPhaseOperations(const IngestBatch& batch, uint32_t workload,
+                                v1::IntervalClass interval_class, const v1::OperationCounters& c,
+                                CopyRows* rows) {
+  Key(rows, batch)
+      .Add(workload)
+      .Add(interval_class)
+      .Add(c.kind())
+      .Add(c.operations())
+      .Add(c.bytes())
+      .Add(c.errors())
+      .Add(c.short_transfers())
+      .Add(c.latency_sum_ns())
+      .Add(c.latency_min_ns())
+      .Add(c.latency_max_ns());
+  for (const v1::Metric metric : kMetrics) {
+    const std::string* buckets = BucketsOf(c, metric);
+    if (buckets == nullptr) {
+      rows->AddNull();
+      continue;
+    }
+    const auto number = HistogramNumber(*buckets);
+    if (!number.ok()) return number.status();
+    rows->Add(*number);
+  }
+  rows->EndRow();
+  return absl::OkStatus();
+}
+
+void AddThreads(const IngestBatch& batch, const v1::PhaseResult& result, CopyRows* rows) {
+  for (const v1::ThreadResult& t : result.threads()) {
+    Key(rows, batch)
+        .Add(t.workload())
+        .Add(t.thread())
+        .Add(t.operations())
+        .Add(t.bytes())
+        .Add(t.errors())
+        .Add(t.execution_time_ns())
+        .Add(t.wait_time_ns())
+        .Add(t.fsync_time_ns())
+        .Add(t.rate_time_ns())
+        .Add(t.cpu_time_ns())
+        .Add(t.voluntary_context_switches())
+        .Add(t.involuntary_context_switches())
+        .Add(t.think_time_ns())
         .EndRow();
   }
+}
 
-  absl::Status AddResult(const IngestBatch& batch, const v1::PhaseResult& result) {
-    v1::PhaseResult rest = result;
-    rest.clear_threads();
-    for (v1::WorkloadResult& workload : *rest.mutable_workloads()) {
-      for (const v1::IntervalClass interval_class : measure::kIntervalClasses) {
-        measure::CountersList* list = measure::MutableCountersOf(&workload, interval_class);
-        for (const v1::OperationCounters& c : *list) {
-          CopyRows& row = Key(&phase_operations_, batch)
-                              .Add(workload.workload())
-                              .Add(interval_class)
-                              .Add(c.kind())
-                              .Add(c.operations())
-                              .Add(c.bytes())
-                              .Add(c.errors())
-                              .Add(c.short_transfers())
-                              .Add(c.latency_sum_ns())
-                              .Add(c.latency_min_ns())
-                              .Add(c.latency_max_ns());
-          for (const v1::Metric metric : kMetrics) {
-            const std::string* buckets = BucketsOf(c, metric);
-            if (buckets == nullptr) {
-              row.AddNull();
-              continue;
-            }
-            const auto number = HistogramNumber(*buckets);
-            if (!number.ok()) return number.status();
-            row.Add(*number);
-          }
-          row.EndRow();
-        }
-        list->Clear();
+// The result without what has tables of its own.
+absl::Status AddRest(const IngestBatch& batch, const v1::PhaseResult& result, CopyRows* rows) {
+  v1::PhaseResult rest = result;
+  rest.clear_threads();
+  for (v1::WorkloadResult& workload : *rest.mutable_workloads()) {
+    for (const v1::IntervalClass interval_class : measure::kIntervalClasses) {
+      measure::MutableCountersOf(&workload, interval_class)->Clear();
+    }
+  }
+  std::string json;
+  if (!google::protobuf::util::MessageToJsonString(rest, &json).ok()) {
+    return absl::InvalidArgumentError("a result that is not valid UTF-8");
+  }
+  Key(rows, batch).Add(result.error()).Add(json).EndRow();
+  return absl::OkStatus();
+}
+
+absl::Status AddCounters(const IngestBatch& batch, const v1::PhaseResult& result, CopyRows* rows) {
+  for (const v1::WorkloadResult& workload : result.workloads()) {
+    for (const v1::IntervalClass interval_class : measure::kIntervalClasses) {
+      for (const v1::OperationCounters& c : measure::CountersOf(workload, interval_class)) {
+        const absl::Status status =
+            AddPhaseOperations(batch, workload.workload(), interval_class, c, rows);
+        if (!status.ok()) return status;
       }
     }
-    for (const v1::ThreadResult& t : result.threads()) {
-      Key(&threads_, batch)
-          .Add(t.workload())
-          .Add(t.thread())
-          .Add(t.operations())
-          .Add(t.bytes())
-          .Add(t.errors())
-          .Add(t.execution_time_ns())
-          .Add(t.wait_time_ns())
-          .Add(t.fsync_time_ns())
-          .Add(t.rate_time_ns())
-          .Add(t.cpu_time_ns())
-          .Add(t.voluntary_context_switches())
-          .Add(t.involuntary_context_switches())
-          .Add(t.think_time_ns())
-          .EndRow();
-    }
-    std::string json;
-    if (!google::protobuf::util::MessageToJsonString(rest, &json).ok()) {
-      return absl::InvalidArgumentError("a result that is not valid UTF-8");
-    }
-    Key(&results_, batch).Add(result.error()).Add(json).EndRow();
-    return absl::OkStatus();
   }
+  return absl::OkStatus();
+}
 
-  const Lengths lengths_;
-  int64_t interval_ns_ = 0;  // of the batch that is being added
-  CopyRows operations_, devices_, hosts_, results_, threads_, phase_operations_;
-};
+// Writes a table's rows of every item; `add` appends those of one.
+template <typename Add>
+absl::Status WriteTable(PgConnection* connection, const std::vector<IngestBatch>& batches,
+                        const char* table, Add add) {
+  CopyStream stream(connection, table);
+  for (const IngestBatch& batch : batches) {
+    for (const v1::DeliveryItem& item : batch.items) {
+      absl::Status status = add(batch, item, &stream.rows());
+      if (status.ok()) status = stream.Pass();
+      if (!status.ok()) return status;
+    }
+  }
+  return stream.End();
+}
+
+// One function for the rows of intervals: the instants and the phases' intervals are theirs.
+absl::Status WriteIntervals(PgConnection* connection, const std::vector<IngestBatch>& batches,
+                            const Lengths& lengths) {
+  Started started;
+  const auto write = [&](const char* table, auto add) {
+    return WriteTable(connection, batches, table,
+                      [&](const IngestBatch& batch, const v1::DeliveryItem& item, CopyRows* rows) {
+                        if (item.has_interval()) {
+                          add(batch, item.interval(), started.Of(batch, item.interval()), rows);
+                        }
+                        return absl::OkStatus();
+                      });
+  };
+  absl::Status status =
+      write("interval_operations", [&](const IngestBatch& batch, const v1::IntervalSample& sample,
+                                       const std::string& at, CopyRows* rows) {
+        AddInterval(batch, lengths.at(KeyOf(batch.phase)), sample, at, rows);
+      });
+  if (status.ok()) status = write("device_samples", AddDevices);
+  return status.ok() ? write("host_samples", AddHost) : status;
+}
+
+absl::Status WriteResults(PgConnection* connection, const std::vector<IngestBatch>& batches) {
+  const auto write = [&](const char* table, auto add) {
+    return WriteTable(connection, batches, table,
+                      [&](const IngestBatch& batch, const v1::DeliveryItem& item, CopyRows* rows) {
+                        return item.has_interval() ? absl::OkStatus()
+                                                   : add(batch, item.result(), rows);
+                      });
+  };
+  absl::Status status = write("worker_results", AddRest);
+  if (status.ok()) status = write("phase_operations", AddCounters);
+  if (!status.ok()) return status;
+  return write("thread_results",
+               [](const IngestBatch& batch, const v1::PhaseResult& result, CopyRows* rows) {
+                 AddThreads(batch, result, rows);
+                 return absl::OkStatus();
+               });
+}
 
 }  // namespace
 
 absl::Status IngestBatches(PgConnection* connection, const std::vector<IngestBatch>& batches) {
-  auto lengths = MoveCursors(connection, batches);
+  const auto lengths = MoveCursors(connection, batches);
   if (!lengths.ok()) return lengths.status();
-  Rows rows(*std::move(lengths));
-  for (const IngestBatch& batch : batches) {
-    if (absl::Status status = rows.Add(batch); !status.ok()) return status;
-  }
-  return rows.Write(connection);
+  const absl::Status status = WriteIntervals(connection, batches, *lengths);
+  return status.ok() ? WriteResults(connection, batches) : status;
 }
 
 }  // namespace lockstep::storage

@@ -171,23 +171,56 @@ absl::Status PgConnection::Execute(const std::string& sql) {
 }
 
 absl::Status PgConnection::Copy(const std::string& statement, const std::string& rows) {
-  PGconn* connection = connection_.get();
-  auto begun = Finish(PQsendQuery(connection, statement.c_str()) == 1, statement);
-  if (!begun.ok()) return begun.status();
+  absl::Status status = BeginCopy(statement);
+  if (status.ok()) status = SendCopy(rows);
+  return status.ok() ? EndCopy() : status;
+}
+
+absl::Status PgConnection::BeginCopy(const std::string& statement) {
+  return Finish(PQsendQuery(connection_.get(), statement.c_str()) == 1, statement).status();
+}
+
+absl::Status PgConnection::SendCopy(const std::string& rows) {
   // In pieces: libpq keeps what the server has not read yet.
   constexpr size_t kPiece = 1 << 20;
   for (size_t at = 0; at < rows.size();) {
     const size_t piece = std::min(kPiece, rows.size() - at);
-    const int taken = PQputCopyData(connection, rows.data() + at, static_cast<int>(piece));
-    if (taken < 0) return LastError(nullptr, statement);
+    const int taken = PQputCopyData(connection_.get(), rows.data() + at, static_cast<int>(piece));
+    if (taken < 0) return LastError(nullptr, "COPY");
     if (taken == 1) at += piece;
-    if (absl::Status status = Flush(statement); !status.ok()) return status;
+    if (absl::Status status = Flush("COPY"); !status.ok()) return status;
   }
+  return absl::OkStatus();
+}
+
+absl::Status PgConnection::EndCopy() {
   int ended;
-  while ((ended = PQputCopyEnd(connection, nullptr)) == 0) {
-    if (absl::Status status = Flush(statement); !status.ok()) return status;
+  while ((ended = PQputCopyEnd(connection_.get(), nullptr)) == 0) {
+    if (absl::Status status = Flush("COPY"); !status.ok()) return status;
   }
-  return Finish(ended == 1, statement).status();
+  return Finish(ended == 1, "COPY").status();
+}
+
+absl::Status CopyStream::Pass() {
+  constexpr size_t kWorthSending = 128 << 10;
+  return rows_.rows().size() < kWorthSending ? absl::OkStatus() : Send();
+}
+
+absl::Status CopyStream::Send() {
+  if (!begun_) {
+    if (absl::Status status = connection_->BeginCopy(statement_); !status.ok()) return status;
+    begun_ = true;
+  }
+  const absl::Status status = connection_->SendCopy(rows_.rows());
+  rows_.Clear();
+  return status;
+}
+
+absl::Status CopyStream::End() {
+  if (!rows_.empty()) {
+    if (absl::Status status = Send(); !status.ok()) return status;
+  }
+  return begun_ ? connection_->EndCopy() : absl::OkStatus();
 }
 
 void CopyRows::Separate() {

@@ -72,8 +72,13 @@ class PgConnection {
                                  const std::vector<PgParam>& parameters = {});
   // Several statements without parameters, or one.
   absl::Status Execute(const std::string& sql);
-  // COPY … FROM STDIN in text format; `rows` as AppendCopyRow() makes them.
+  // COPY … FROM STDIN in text format; `rows` as CopyRows makes them.
   absl::Status Copy(const std::string& statement, const std::string& rows);
+  // The same in pieces: begins, sends any number of times, and ends. Nothing else may be asked of
+  // the connection meanwhile.
+  absl::Status BeginCopy(const std::string& statement);
+  absl::Status SendCopy(const std::string& rows);
+  absl::Status EndCopy();
   // Limits the time of all statements from now on, together.
   void BePatient(const Patience& patience);
   // Whether it can be used again.
@@ -119,10 +124,30 @@ class CopyRows {
   void EndRow();
   bool empty() const { return rows_.empty(); }
   const std::string& rows() const { return rows_; }
+  void Clear() { rows_.clear(); }
 
  private:
   void Separate();
   std::string rows_;
+  bool begun_ = false;
+};
+
+// A COPY into a table whose rows are sent while further ones are made, so that the server works
+// meanwhile. Without a row nothing is asked of the server. Until End() the connection is its own.
+class CopyStream {
+ public:
+  CopyStream(PgConnection* connection, const std::string& table)
+      : connection_(connection), statement_("COPY " + table + " FROM STDIN") {}
+  CopyRows& rows() { return rows_; }
+  // Sends what there is, when it is worth sending.
+  absl::Status Pass();
+  absl::Status End();
+
+ private:
+  absl::Status Send();
+  PgConnection* connection_;
+  const std::string statement_;
+  CopyRows rows_;
   bool begun_ = false;
 };
 

@@ -10,7 +10,6 @@
 #include "absl/time/time.h"
 #include "common/limits.h"
 #include "common/mutex.h"
-#include "google/protobuf/util/json_util.h"
 #include "proto/defaults.h"
 #include "spdlog/spdlog.h"
 #include "storage/ingest.h"
@@ -29,8 +28,6 @@ absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
                                          ") was replaced by the one at ", current->Text(0, 1),
                                          " (epoch ", current->UInt(0, 0), ")"));
 }
-
-using google::protobuf::util::JsonStringToMessage;
 
 }  // namespace
 
@@ -369,6 +366,7 @@ absl::StatusOr<std::vector<std::string>> PgStore::WithoutFigures(uint32_t most) 
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
       "SELECT run_id FROM runs WHERE figures_version < $1 AND state NOT IN ('queued', 'running') "
+      "AND samples_pruned_at IS NULL "
       "ORDER BY submitted_at DESC, run_id DESC LIMIT $2",
       {absl::StrCat(kFiguresVersion), absl::StrCat(most)});
   if (!rows.ok()) return rows.status();
@@ -445,6 +443,57 @@ absl::StatusOr<v1::HistoryReply> PgStore::History(const v1::HistoryRequest& requ
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   return ListRuns(lease->get(), request);
+}
+
+absl::StatusOr<std::vector<v1::RunFigures>> PgStore::Figures(
+    const std::vector<std::string>& run_ids) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  return LoadFigures(lease->get(), run_ids);
+}
+
+absl::StatusOr<v1::LabelsReply> PgStore::SetLabels(const std::string& run_id,
+                                                   const v1::LabelsRequest& change) {
+  v1::LabelsReply reply;
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+    auto changed = connection->Query(
+        "UPDATE runs SET labels = (labels - $2::text[]) || $3::jsonb WHERE run_id = $1 RETURNING "
+        "labels",
+        {run_id, TextArray(change.remove()), JsonObject(change.set())});
+    if (!changed.ok()) return changed.status();
+    if (changed->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
+    return FromJson(absl::StrCat("{\"labels\":", changed->Text(0, 0), "}"), &reply);
+  });
+  if (!status.ok()) return status;
+  reply.set_run_id(run_id);
+  return reply;
+}
+
+absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request) {
+  constexpr int kAtOnce = 50;  // in a transaction
+  constexpr int kShown = 10;
+  v1::PruneReply reply;
+  while (true) {
+    ToPrune next;
+    const absl::Status status =
+        Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
+          auto listed = ListToPrune(connection, request, kAtOnce);
+          if (!listed.ok()) return listed.status();
+          next = *std::move(listed);
+          if (request.dry_run() || next.runs.empty()) return absl::OkStatus();
+          return PruneRuns(connection, next.runs, request.samples_only());
+        });
+    if (!status.ok()) return status;
+    for (const v1::RunSummary& run : next.runs) {
+      if (reply.oldest_size() < kShown) *reply.add_oldest() = run;
+    }
+    if (request.dry_run()) {
+      reply.set_runs(next.total);
+      return reply;
+    }
+    reply.set_runs(reply.runs() + static_cast<double>(next.runs.size()));
+    if (next.runs.size() < kAtOnce) return reply;
+  }
 }
 
 }  // namespace lockstep::storage

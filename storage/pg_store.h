@@ -78,6 +78,11 @@ class PgStore final : public Store {
   absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;
   absl::StatusOr<measure::RunData> LoadRun(const std::string& run_id) override;
   absl::StatusOr<v1::HistoryReply> History(const v1::HistoryRequest& request) override;
+  absl::StatusOr<v1::LabelsReply> SetLabels(const std::string& run_id,
+                                            const v1::LabelsRequest& change) override;
+  absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request) override;
+  absl::StatusOr<std::vector<v1::RunFigures>> Figures(
+      const std::vector<std::string>& run_ids) override;
   // From now on no call waits for a server that does not answer; calls that wait now end, too. They
   // return UNAVAILABLE.
   void GiveUp() { given_up_ = true; }
@@ -128,6 +133,18 @@ absl::StatusOr<measure::RunData> LoadRunData(PgConnection* connection, const std
 // PgStore::History() on one connection.
 absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
                                           const v1::HistoryRequest& request);
+// Its next batch of runs to prune, oldest first, and how many there are in all.
+struct ToPrune {
+  std::vector<v1::RunSummary> runs;
+  double total = 0;
+};
+absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneRequest& request,
+                                    int most);
+absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummary>& runs,
+                       bool samples_only);
+// PgStore::Figures() on one connection.
+absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection,
+                                                        const std::vector<std::string>& run_ids);
 // PgStore::Active(), Held() and ReadIntervals() on one connection.
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection);
 absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
@@ -138,7 +155,7 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at,
 // ended_at.
 inline constexpr char kRunColumns[] =
-    "r.run_id, r.spec, r.source, r.owner, r.state, r.outcome, r.degraded, r.seed, "
+    "r.run_id, r.spec || jsonb_build_object('labels', r.labels), r.source, r.owner, r.state, r.outcome, r.degraded, r.seed, "
     "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";

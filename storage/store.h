@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "measure/rollups.h"
 #include "measure/run_data.h"
+#include "proto/comparison.pb.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
@@ -164,6 +165,17 @@ class Store {
   virtual absl::StatusOr<measure::RunData> LoadRun(const std::string& run_id) = 0;
   // Newest first.
   virtual absl::StatusOr<v1::HistoryReply> History(const v1::HistoryRequest& request) = 0;
+
+  // Changes labels; the run's labels as they are then.
+  virtual absl::StatusOr<v1::LabelsReply> SetLabels(const std::string& run_id,
+                                                    const v1::LabelsRequest& change) = 0;
+  // Removes runs that have ended, or their samples alone, with an event that says so. A run whose
+  // lost workers may still be writing stays.
+  virtual absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request) = 0;
+  // What these runs came to over their whole fleets, in the order of the ids; those that are not
+  // there are left out.
+  virtual absl::StatusOr<std::vector<v1::RunFigures>> Figures(
+      const std::vector<std::string>& run_ids) = 0;
 
   // Where the store is, in words; and how psql reaches it with the reading role.
   virtual std::string Describe() const = 0;

@@ -19,6 +19,7 @@ enum ExitStatus {
   kInvalidJob = 2,   // the job file has errors
   kRunFailed = 3,    // the run failed, was aborted or lost its workers
   kNotHeld = 4,      // the run is done, and an expectation did not hold
+  kCannotTell = 5,   // too few runs to tell
   kCancelled = 130,  // the run was cancelled
 };
 

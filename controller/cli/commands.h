@@ -15,6 +15,8 @@ namespace lockstep::cli {
 void AddRunCommands(CLI::App* app, const Context* context, int* status);
 // status, history, hosts, devices
 void AddListingCommands(CLI::App* app, const Context* context, int* status);
+// compare, gate, label, prune
+void AddHistoryCommands(CLI::App* app, const Context* context, int* status);
 void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
@@ -22,6 +24,9 @@ void AddCompletionCommand(CLI::App* app, int* status);
 
 // The flags that say which runs: --job, --owner, --label, --host, …; `filter` outlives the command.
 void AddRunFilter(CLI::App* command, v1::RunFilter* filter);
+
+// Prints the trends of the figures of the runs that are asked for.
+int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const std::string& format);
 
 // Submits a job and follows it to its end: report to stdout in `format` (text, json, csv),
 // everything else to stderr. The exit status says how it ended.

@@ -30,8 +30,7 @@ void PrintRuns(const google::protobuf::RepeatedPtrField<v1::RunSummary>& runs, s
     table.Add({run.run_id().substr(0, 8), common::Printable(run.job_name(), 60),
                absl::StrCat(run.state(), run.degraded() ? ", degraded" : "",
                             run.invalid() ? ", INVALID" : ""),
-               run.submitted_at(),
-               common::Printable(run.owner(), 40),
+               run.submitted_at(), common::Printable(run.owner(), 40),
                run.hosts() > 0 ? absl::StrCat(run.hosts()) : "-",
                run.iops() > 0 ? common::FormatCount(run.iops()) : "-",
                run.iops() > 0 ? absl::StrFormat("%.1f", run.bytes_per_second() / 1048576) : "-",
@@ -194,13 +193,15 @@ int ShowHistory(const Context& context, const v1::HistoryRequest& request,
 void AddHistory(CLI::App* app, const Context* context, int* status,
                 const std::shared_ptr<std::string>& format) {
   const auto request = std::make_shared<v1::HistoryRequest>();
-  const auto limit = std::make_shared<uint32_t>(20);
+  const auto limit = std::make_shared<uint32_t>(0);  // the controller's default
   const auto offset = std::make_shared<uint32_t>(0);
+  const auto trends = std::make_shared<bool>(false);
   CLI::App* history = app->add_subcommand("history", "Runs, newest first");
-  history->add_option("-n,--limit", *limit, "How many")
-      ->check(CLI::Range(int64_t{1}, limits::kHistoryLimit))
-      ->capture_default_str();
+  history->add_option("-n,--limit", *limit, "How many; 20, with --trends 100")
+      ->check(CLI::Range(int64_t{1}, limits::kHistoryLimit));
   history->add_option("--offset", *offset, "Leave out so many of the newest");
+  history->add_flag("--trends", *trends,
+                    "Each figure's course over these runs, and where its level changed");
   AddRunFilter(history, request->mutable_filter());
   history->add_option("--format", *format, "How to print")
       ->check(CLI::IsMember({"text", "json"}))
@@ -210,7 +211,8 @@ void AddHistory(CLI::App* app, const Context* context, int* status,
   history->callback([=] {
     request->set_limit(*limit);
     request->set_offset(*offset);
-    *status = ShowHistory(*context, *request, *format);
+    *status = *trends ? ShowTrends(*context, *request, *format)
+                      : ShowHistory(*context, *request, *format);
   });
 }
 

@@ -13,7 +13,6 @@
 #include "controller/service/await.h"
 #include "controller/service/deliver_stream.h"
 #include "controller/service/reports.h"
-#include "controller/service/run_filter.h"
 #include "proto/fields.h"
 #include "spdlog/spdlog.h"
 
@@ -302,25 +301,6 @@ grpc::ServerUnaryReactor* ControllerService::GetJob(grpc::CallbackServerContext*
     if (!run.ok()) return ToGrpc(run.status());
     *reply->mutable_job() = run->job;
     reply->set_source(run->source);
-    return grpc::Status::OK;
-  });
-  return call;
-}
-
-grpc::ServerUnaryReactor* ControllerService::History(grpc::CallbackServerContext* context,
-                                                     const v1::HistoryRequest* request,
-                                                     v1::HistoryReply* reply) {
-  bool admitted = false;
-  Call* call = Admit(context, Role::kViewer, *request, &admitted);
-  if (!admitted) return call;
-  ask_.Serve(call, [this, request, reply] {
-    v1::HistoryRequest asked = *request;
-    if (const absl::Status wrong = NormaliseFilter(asked.mutable_filter()); !wrong.ok()) {
-      return ToGrpc(wrong);
-    }
-    auto history = parts_.store->History(asked);
-    if (!history.ok()) return ToGrpc(history.status());
-    *reply = *std::move(history);
     return grpc::Status::OK;
   });
   return call;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/limits.h"
+#include "controller/analysis/comparison.h"
 #include "controller/fleet/fleet.h"
 #include "controller/service/call_pool.h"
 #include "controller/service/coordinator.h"
@@ -51,6 +52,14 @@ class ControllerService final : public v1::Controller::CallbackService {
                                    v1::JobReply*) override;
   grpc::ServerUnaryReactor* History(grpc::CallbackServerContext*, const v1::HistoryRequest*,
                                     v1::HistoryReply*) override;
+  grpc::ServerUnaryReactor* Compare(grpc::CallbackServerContext*, const v1::CompareRequest*,
+                                    v1::Comparison*) override;
+  grpc::ServerUnaryReactor* GetTrends(grpc::CallbackServerContext*, const v1::TrendsRequest*,
+                                      v1::TrendsReply*) override;
+  grpc::ServerUnaryReactor* SetLabels(grpc::CallbackServerContext*, const v1::LabelsRequest*,
+                                      v1::LabelsReply*) override;
+  grpc::ServerUnaryReactor* Prune(grpc::CallbackServerContext*, const v1::PruneRequest*,
+                                  v1::PruneReply*) override;
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext*, const v1::StatusRequest*,
                                    v1::StatusReply*) override;
   grpc::ServerUnaryReactor* Devices(grpc::CallbackServerContext*, const v1::DevicesRequest*,
@@ -71,6 +80,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::Status FindStoppable(const std::string& text, v1::RunSummary* run) const;
   // The full id of a run for a question about it.
   grpc::Status Resolve(const std::string& text, std::string* run_id) const;
+  // The runs of a set, oldest first.
+  grpc::Status Gather(const v1::RunsOf& of, RunSet* set) const;
   // Checks the role and the message: answered already when either is refused.
   static Call* Admit(grpc::CallbackServerContext* context, Role role,
                      const google::protobuf::Message& request, bool* admitted);

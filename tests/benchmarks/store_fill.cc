@@ -11,6 +11,7 @@
 #include <cmath>
 #include <iostream>
 #include <random>
+#include <stdexcept>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -28,16 +29,14 @@ namespace {
 
 constexpr int kPhases = 4;
 constexpr int64_t kStartNs = int64_t{1790000000} * 1000000000;
-constexpr int kBatch = 10;  // intervals of each worker in a transaction
 
 double SecondsSince(std::chrono::steady_clock::time_point from) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - from).count();
 }
 
+// Thrown, so that the server is stopped on the way out.
 void Check(const absl::Status& status) {
-  if (status.ok()) return;
-  std::cerr << status << "\n";
-  exit(1);
+  if (!status.ok()) throw std::runtime_error(status.ToString());
 }
 
 // Latencies as devices give them: two modes, and a tail.
@@ -143,7 +142,15 @@ class Filler {
     }
     Check(store_->Enqueue(run));
     Check(store_->StartRun(run.run_id, Workers()));
-    for (int p = 0; p < kPhases; ++p) AddPhase(run, p, 1 + 0.02 * (number % 9));
+    // One transaction, as a controller makes it that has much to store: of up to 16 MiB.
+    std::vector<storage::IngestBatch> batches;
+    for (int p = 0; p < kPhases; ++p) BeginPhase(run, p, 1 + 0.02 * (number % 9), &batches);
+    const auto began = std::chrono::steady_clock::now();
+    Check(store_->Ingest(batches));
+    totals.ingest_seconds += SecondsSince(began);
+    for (int p = 0; p < kPhases; ++p) {
+      Check(store_->EndPhase(run.run_id, p, 1, "done", "", {}, {}));
+    }
     Check(store_->EndRun(run.run_id, "done", "", false));
     const auto report = controller::ReportOf(store_, run.run_id);
     Check(report.status());
@@ -173,7 +180,8 @@ class Filler {
     return workers;
   }
 
-  void AddPhase(const measure::RunRecord& run, int p, double scale) {
+  void BeginPhase(const measure::RunRecord& run, int p, double scale,
+                  std::vector<storage::IngestBatch>* batches) {
     measure::PhaseRecord phase;
     phase.phase = p;
     phase.name = run.job.phases(p).name();
@@ -194,28 +202,18 @@ class Filler {
     }
     Check(store_->BeginPhase(run.run_id, phase, {run.job.phases(p).run().workloads(0)}, workers));
     Check(store_->CommitGo(run.run_id, p, 1, 1, kStartNs, clocks));
-    const auto began = std::chrono::steady_clock::now();
-    for (int from = 0; from <= seconds_; from += kBatch) {
-      std::vector<storage::IngestBatch> batches;
-      for (int h = 0; h < hosts_; ++h) {
-        storage::IngestBatch batch;
-        batch.phase.set_run_id(run.run_id);
-        batch.phase.set_phase(p);
-        batch.phase.set_attempt(1);
-        batch.worker_index = h;
-        batch.first_sequence = from;
-        batch.go_wall_ns = kStartNs;
-        for (int s = from; s < std::min(from + kBatch, seconds_); ++s) {
-          batch.items.push_back(std::move(parts[h].intervals[s]));
-        }
-        if (batch.items.size() < kBatch) batch.items.push_back(std::move(parts[h].result));
-        batches.push_back(std::move(batch));
-      }
-      Check(store_->Ingest(batches));
+    for (int h = 0; h < hosts_; ++h) {
+      storage::IngestBatch batch;
+      batch.phase.set_run_id(run.run_id);
+      batch.phase.set_phase(p);
+      batch.phase.set_attempt(1);
+      batch.worker_index = h;
+      batch.go_wall_ns = kStartNs;
+      batch.items = std::move(parts[h].intervals);
+      batch.items.push_back(std::move(parts[h].result));
+      batches->push_back(std::move(batch));
     }
-    totals.ingest_seconds += SecondsSince(began);
     totals.worker_seconds += static_cast<size_t>(hosts_) * seconds_;
-    Check(store_->EndPhase(run.run_id, p, 1, "done", "", {}, {}));
   }
 
   storage::PgStore* store_;
@@ -232,7 +230,7 @@ void Answer(storage::PgStore* store, const std::string& line) {
   } else if (line.rfind("history ", 0) == 0) {
     v1::HistoryRequest request;
     const auto parsed = google::protobuf::util::JsonStringToMessage(line.substr(8), &request);
-    if (!parsed.ok()) exit(2);
+    if (!parsed.ok()) throw std::runtime_error(line);
     const auto reply = store->History(request);
     Check(reply.status());
     std::cout << absl::StrFormat("%.2f %d %.0f\n", 1000 * SecondsSince(began), reply->runs_size(),
@@ -245,7 +243,7 @@ void Answer(storage::PgStore* store, const std::string& line) {
     (void)google::protobuf::util::MessageToJsonString(*report, &json);
     std::cout << json << "\n" << std::flush;
   } else {
-    exit(2);
+    throw std::runtime_error(line);
   }
 }
 
@@ -280,9 +278,14 @@ int main(int argc, char** argv) {
   int hosts = 0;
   int seconds = 0;
   if (argc != 5 || !absl::SimpleAtoi(argv[2], &runs) || !absl::SimpleAtoi(argv[3], &hosts) ||
-      !absl::SimpleAtoi(argv[4], &seconds) || seconds % lockstep::kBatch != 0) {
-    std::cerr << "store_fill DIRECTORY RUNS HOSTS SECONDS (a multiple of 10)\n";
+      !absl::SimpleAtoi(argv[4], &seconds)) {
+    std::cerr << "store_fill DIRECTORY RUNS HOSTS SECONDS\n";
     return 2;
   }
-  return lockstep::Main(argv[1], runs, hosts, seconds);
+  try {
+    return lockstep::Main(argv[1], runs, hosts, seconds);
+  } catch (const std::exception& error) {
+    std::cerr << "store_fill: " << error.what() << "\n";
+    return 1;
+  }
 }

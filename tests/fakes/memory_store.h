@@ -108,6 +108,15 @@ class MemoryStore final : public Store {
   absl::StatusOr<v1::HistoryReply> History(const v1::HistoryRequest&) override {
     return v1::HistoryReply();
   }
+  absl::StatusOr<v1::LabelsReply> SetLabels(const std::string&, const v1::LabelsRequest&) override {
+    return absl::UnimplementedError("a store in memory keeps no labels");
+  }
+  absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest&) override {
+    return absl::UnimplementedError("a store in memory is not pruned");
+  }
+  absl::StatusOr<std::vector<v1::RunFigures>> Figures(const std::vector<std::string>&) override {
+    return std::vector<v1::RunFigures>();
+  }
   std::string Describe() const override { return "memory"; }
   std::string ReaderConninfo() const override { return ""; }
 

@@ -236,8 +236,8 @@ class MainJob(FleetTest):
         self.assertEqual(first.wait(60), 0)
         first.communicate()
         overlapping = self.fleet.sql(
-            "SELECT count(*) FROM runs a JOIN runs b ON a.submitted_at < b.submitted_at AND b.started_at "
-            "< a.ended_at"
+            "SELECT count(*) FROM runs a JOIN runs b ON a.submitted_at < b.submitted_at AND "
+            "b.started_at < a.ended_at"
         )
         self.assertEqual(overlapping, [["0"]], second.err)
 

@@ -1,5 +1,7 @@
 // The histogram functions of the store's interface, against common/histogram.h.
 
+#include "storage/sql_histogram.h"
+
 #include <random>
 
 #include "absl/strings/escaping.h"
@@ -7,7 +9,6 @@
 #include "common/histogram.h"
 #include "gtest/gtest.h"
 #include "storage/pg_store.h"
-#include "storage/sql_histogram.h"
 #include "tests/storage/cluster.h"
 
 namespace lockstep::storage {
@@ -71,9 +72,9 @@ TEST_F(SqlHistogramTest, PercentilesCountsAndBucketsAreThoseOfTheProgram) {
     EXPECT_NEAR(rows.Real(0, 6), sum / static_cast<double>(h.count()), sum * 1e-12);
     EXPECT_EQ(*HistogramNumber(h.Encode()), rows.Text(0, 7));
     EXPECT_EQ(*EncodeNumber(rows.Text(0, 7)), h.Encode());
-    const PgResult buckets = Ask(
-        "SELECT bucket, low_ns, high_ns, midpoint_ns, count FROM hist_buckets(hist_decode($1))",
-        {Hex(h)});
+    const PgResult buckets =
+        Ask("SELECT bucket, low_ns, high_ns, midpoint_ns, count FROM hist_buckets(hist_decode($1))",
+            {Hex(h)});
     const common::Buckets occupied = h.Occupied();
     ASSERT_EQ(buckets.rows(), static_cast<int>(occupied.size()));
     for (int i = 0; i < buckets.rows(); ++i) {
@@ -89,9 +90,9 @@ TEST_F(SqlHistogramTest, PercentilesCountsAndBucketsAreThoseOfTheProgram) {
 }
 
 TEST_F(SqlHistogramTest, EveryBucketHasTheProgramsBounds) {
-  const PgResult rows = Ask(
-      "SELECT b, hist_low(b), hist_midpoint(b), hist_bucket(hist_low(b)), "
-      "hist_bucket(hist_midpoint(b)) FROM generate_series(0, 2496) b");
+  const PgResult rows =
+      Ask("SELECT b, hist_low(b), hist_midpoint(b), hist_bucket(hist_low(b)), "
+          "hist_bucket(hist_midpoint(b)) FROM generate_series(0, 2496) b");
   ASSERT_EQ(rows.rows(), static_cast<int>(common::kBucketCount));
   for (int b = 0; b < rows.rows(); ++b) {
     EXPECT_EQ(rows.UInt(b, 1), common::BucketLow(b)) << b;
@@ -136,9 +137,9 @@ TEST_F(SqlHistogramTest, NothingIsNullAndNonsenseIsRefused) {
 }
 
 TEST_F(SqlHistogramTest, SharesAreOfTheBucketsAbove) {
-  const PgResult rows = Ask(
-      "SELECT hist_share_above(h, 4), hist_share_above(h, 5), hist_share_above(h, 6), "
-      "hist_share_above(h, 1e15) FROM (SELECT hist_from_buckets('{5,900}', '{1,3}') AS h) x");
+  const PgResult rows =
+      Ask("SELECT hist_share_above(h, 4), hist_share_above(h, 5), hist_share_above(h, 6), "
+          "hist_share_above(h, 1e15) FROM (SELECT hist_from_buckets('{5,900}', '{1,3}') AS h) x");
   EXPECT_EQ(rows.Real(0, 0), 1);
   EXPECT_EQ(rows.Real(0, 1), 0.75);
   EXPECT_EQ(rows.Real(0, 2), 0.75);

@@ -1,0 +1,264 @@
+#include "controller/analysis/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "controller/analysis/figure_table.h"
+#include "controller/analysis/statistics.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kAlpha = 0.05;
+constexpr size_t kMostWarnings = 50;
+
+using Table = std::map<FigureKey, std::vector<double>>;  // a value for each run of a set
+
+// Phases are the same that have one name; their order is that of the first run that has them.
+class PhaseOrder {
+ public:
+  FigureKey Of(FigureKey key) {
+    key.phase_index = index_.emplace(key.phase, key.phase_index).first->second;
+    return key;
+  }
+
+ private:
+  std::map<std::string, uint32_t> index_;
+};
+
+// One set, without the runs that cannot be compared.
+struct Side {
+  std::vector<const v1::RunFigures*> runs;
+  Table table;  // figures that all its runs have
+};
+
+class Comparer {
+ public:
+  Comparer(const std::vector<RunSet>& sets, std::optional<double> max_regression) {
+    if (max_regression) result_.set_max_regression(*max_regression);
+    for (const RunSet& set : sets) sides_.push_back(Prepare(set));
+    std::set<FigureKey> keys;
+    for (const Side& side : sides_) {
+      for (const auto& [key, values] : side.table) keys.insert(key);
+    }
+    for (const FigureKey& key : keys) AddFigure(key);
+    for (size_t s = 1; s < sides_.size(); ++s) {
+      const size_t a = sides_[0].runs.size();
+      const size_t b = sides_[s].runs.size();
+      const bool can_tell = LeastP(a, b) * Others() < kAlpha;
+      result_.add_can_tell(can_tell);
+      if (can_tell) {
+        Test(s);
+      } else {
+        Warn(absl::StrCat("too few runs to tell ", sets[s].name, " from ", sets[0].name, ": ", a,
+                          " and ", b, "; 4 of each are the fewest, 5 tell more"));
+      }
+    }
+    CompareJobs(sets);
+    CompareEnvironments(sets);
+  }
+
+  v1::Comparison Take() { return std::move(result_); }
+
+ private:
+  double Others() const { return static_cast<double>(sides_.size()) - 1; }
+
+  void Warn(const std::string& text) {
+    if (static_cast<size_t>(result_.warnings_size()) < kMostWarnings) result_.add_warnings(text);
+  }
+
+  Side Prepare(const RunSet& set) {
+    Side side;
+    v1::ComparedSet* out = result_.add_sets();
+    out->set_name(set.name);
+    for (const v1::RunFigures& run : set.runs) {
+      if (const std::string why = WhyLeftOut(run); !why.empty()) {
+        Warn(absl::StrCat("run ", run.run().run_id().substr(0, 8), " of ", set.name,
+                          " is left out: ", why));
+        continue;
+      }
+      out->add_runs(run.run().run_id());
+      side.runs.push_back(&run);
+      for (const auto& [key, value] : FiguresOf(run)) {
+        side.table[order_.Of(key)].push_back(value);
+      }
+    }
+    std::erase_if(side.table,
+                  [&](const auto& entry) { return entry.second.size() != side.runs.size(); });
+    return side;
+  }
+
+  void AddFigure(const FigureKey& key) {
+    v1::ComparedFigure* figure = result_.add_figures();
+    keys_.push_back(key);
+    const FigureKind& kind = kFigures[key.figure];
+    figure->set_phase(key.phase);
+    figure->set_workload(key.workload);
+    figure->set_kind(key.kind);
+    figure->set_figure(kind.name);
+    figure->set_unit(kind.unit);
+    figure->set_higher_is_better(kind.higher_is_better);
+    for (const Side& side : sides_) {
+      v1::ComparedValue* value = figure->add_values();
+      value->set_p_value(1);
+      const auto found = side.table.find(key);
+      if (found == side.table.end()) continue;
+      const std::vector<double>& values = found->second;
+      value->set_runs(static_cast<uint32_t>(values.size()));
+      value->set_median(MedianOf(values));
+      const auto [least, most] = std::minmax_element(values.begin(), values.end());
+      value->set_least(*least);
+      value->set_most(*most);
+      if (figure->values_size() > 1) Relate(key, values, value);
+    }
+  }
+
+  // What is above zero is compared by its logarithm: a change is a factor.
+  static bool Logs(const std::vector<double>& values, std::vector<double>* logs) {
+    for (const double value : values) {
+      if (!(value > 0)) return false;
+      logs->push_back(std::log(value));
+    }
+    return true;
+  }
+
+  void Relate(const FigureKey& key, const std::vector<double>& values, v1::ComparedValue* value) {
+    value->set_verdict(v1::CHANGE_UNKNOWN);
+    const auto first = sides_[0].table.find(key);
+    if (first == sides_[0].table.end()) return;
+    std::vector<double> before, after;
+    if (!Logs(first->second, &before) || !Logs(values, &after)) return;
+    const Shift shift = ShiftOf(before, after);
+    value->set_change(std::expm1(shift.estimate));
+    if (!shift.interval) return;
+    value->set_has_interval(true);
+    value->set_change_low(std::expm1(shift.interval->low));
+    value->set_change_high(std::expm1(shift.interval->high));
+  }
+
+  // All figures that both sides have, together.
+  void Test(size_t s) {
+    std::vector<std::vector<double>> rows;
+    std::vector<int> which;
+    for (size_t k = 0; k < keys_.size(); ++k) {
+      const auto a = sides_[0].table.find(keys_[k]);
+      const auto b = sides_[s].table.find(keys_[k]);
+      if (a == sides_[0].table.end() || b == sides_[s].table.end()) continue;
+      std::vector<double> row;
+      if (!Logs(a->second, &row) || !Logs(b->second, &row)) continue;
+      rows.push_back(std::move(row));
+      which.push_back(static_cast<int>(k));
+    }
+    const std::vector<double> p =
+        PermutationTest(rows, sides_[0].runs.size(), sides_[s].runs.size());
+    for (size_t i = 0; i < which.size(); ++i) {
+      v1::ComparedFigure* figure = result_.mutable_figures(which[i]);
+      v1::ComparedValue* value = figure->mutable_values(static_cast<int>(s));
+      value->set_p_value(std::min(1.0, p[i] * Others()));
+      const bool more = value->change() > 0;
+      value->set_verdict(value->p_value() >= kAlpha             ? v1::CHANGE_NONE
+                         : more == figure->higher_is_better() ? v1::CHANGE_BETTER
+                                                              : v1::CHANGE_WORSE);
+      if (value->verdict() == v1::CHANGE_WORSE && result_.has_max_regression() &&
+          std::abs(value->change()) > result_.max_regression()) {
+        value->set_regression(true);
+        result_.set_regressions(result_.regressions() + 1);
+      }
+    }
+  }
+
+  void CompareJobs(const std::vector<RunSet>& sets) {
+    std::set<std::string> jobs;
+    for (const Side& side : sides_) {
+      for (const v1::RunFigures* run : side.runs) jobs.insert(run->job());
+    }
+    if (jobs.size() > 1) {
+      Warn(absl::StrCat("the jobs are not all the same (", jobs.size(), " versions among ",
+                        absl::StrJoin(sets, ", ",
+                                      [](std::string* out, const RunSet& set) {
+                                        absl::StrAppend(out, set.name);
+                                      }),
+                        "): a difference may be theirs"));
+    }
+  }
+
+  void CompareEnvironments(const std::vector<RunSet>& sets) {
+    std::set<std::string> facts;
+    std::vector<std::map<std::string, std::set<std::string>>> of(sides_.size());
+    for (size_t s = 0; s < sides_.size(); ++s) {
+      for (const v1::RunFigures* run : sides_[s].runs) {
+        for (const auto& [fact, value] : run->environment()) {
+          of[s][fact].insert(value);
+          facts.insert(fact);
+        }
+      }
+    }
+    for (size_t s = 1; s < sides_.size(); ++s) {
+      if (sides_[0].runs.empty() || sides_[s].runs.empty()) continue;
+      for (const std::string& fact : facts) {
+        if (of[0][fact] == of[s][fact]) continue;
+        Warn(absl::StrCat(fact, " differs: ", Values(of[0][fact]), " in ", sets[0].name, ", ",
+                          Values(of[s][fact]), " in ", sets[s].name));
+      }
+    }
+  }
+
+  static std::string Values(const std::set<std::string>& values) {
+    return values.empty() ? "not known" : absl::StrJoin(values, " or ");
+  }
+
+  v1::Comparison result_;
+  PhaseOrder order_;
+  std::vector<Side> sides_;
+  std::vector<FigureKey> keys_;  // of result_.figures()
+};
+
+}  // namespace
+
+v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> max_regression) {
+  return Comparer(sets, max_regression).Take();
+}
+
+std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs) {
+  std::map<std::pair<std::string, FigureKey>, v1::Trend> trends;  // by job
+  std::map<std::string, PhaseOrder> orders;
+  for (const v1::RunFigures& run : runs) {
+    if (!WhyLeftOut(run).empty()) continue;
+    PhaseOrder& order = orders[run.run().job_name()];
+    for (const auto& [key, value] : FiguresOf(run)) {
+      v1::TrendPoint* point = trends[{run.run().job_name(), order.Of(key)}].add_points();
+      point->set_run_id(run.run().run_id());
+      point->set_submitted_at(run.run().submitted_at());
+      point->set_value(value);
+    }
+  }
+  std::vector<v1::Trend> result;
+  for (auto& [of, trend] : trends) {
+    const auto& [job, key] = of;
+    if (trend.points_size() < 2) continue;
+    trend.set_job(job);
+    trend.set_phase(key.phase);
+    trend.set_workload(key.workload);
+    trend.set_kind(key.kind);
+    trend.set_figure(kFigures[key.figure].name);
+    trend.set_unit(kFigures[key.figure].unit);
+    trend.set_higher_is_better(kFigures[key.figure].higher_is_better);
+    std::vector<double> series;
+    for (const v1::TrendPoint& point : trend.points()) series.push_back(point.value());
+    for (const ChangeAt& change : ChangesIn(series)) {
+      v1::ChangePoint* out = trend.add_changes();
+      out->set_index(static_cast<uint32_t>(change.index));
+      out->set_mean_before(change.mean_before);
+      out->set_mean_after(change.mean_after);
+      out->set_p_value(change.p_value);
+    }
+    result.push_back(std::move(trend));
+  }
+  return result;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/comparison.pb.h"
+
+namespace lockstep::controller {
+
+// One side of a comparison, with what its runs came to.
+struct RunSet {
+  std::string name;
+  std::vector<v1::RunFigures> runs;
+};
+
+// Compares every set with the first: phases of one name, figure by figure. Runs that are not done,
+// are invalid or lost hosts are left out, with a warning. Pure.
+//
+// `max_regression`: a figure that is worse by more than this share, and not by chance, is a
+// regression; without it none is. Not by chance: p < 5 % over all figures and sets together.
+v1::Comparison Compare(const std::vector<RunSet>& sets, std::optional<double> max_regression);
+
+// How each figure went over the runs of one job, oldest first, and where its level changed. Runs
+// that are not done, are invalid or lost hosts are left out. Series of fewer than two points are
+// left out.
+std::vector<v1::Trend> TrendsOf(const std::vector<v1::RunFigures>& runs);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <compare>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "proto/comparison.pb.h"
+
+namespace lockstep::controller {
+
+// Which figure of which part of a job.
+struct FigureKey {
+  uint32_t phase_index = 0;  // for the order; two runs of one job have the same
+  std::string phase, workload, kind;
+  int figure = 0;  // index of kFigures
+  auto operator<=>(const FigureKey&) const = default;
+};
+
+struct FigureKind {
+  const char* name;
+  const char* unit;
+  bool higher_is_better;
+  // Nothing where the row does not have it.
+  std::optional<double> (*of)(const v1::PhaseOfRun& phase, const v1::FigureRow& row);
+};
+extern const FigureKind kFigures[];
+extern const int kFigureCount;
+
+// All figures of a run that can be compared. Of a single kind of I/O in a phase only the total.
+std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run);
+
+// Why the run is not compared with others; empty when it is.
+std::string WhyLeftOut(const v1::RunFigures& run);
+
+}  // namespace lockstep::controller

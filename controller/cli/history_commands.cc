@@ -1,0 +1,265 @@
+// compare, gate, label, prune: what is asked of runs, and done with them, when they are over.
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "controller/cli/commands.h"
+#include "controller/report/comparison_text.h"
+#include "controller/report/json.h"
+#include "proto/fields.h"
+
+namespace lockstep::cli {
+namespace {
+
+struct Flags {
+  std::vector<std::string> sets;
+  v1::RunFilter filter;
+  std::string baseline;
+  std::string max_regression = "5%";
+  std::string junit;
+  std::string format = "text";
+  std::string run = "last";
+  std::string older_than;
+  bool samples = false;
+  bool dry_run = false;
+  bool yes = false;
+};
+using SharedFlags = std::shared_ptr<Flags>;
+
+controller::ComparisonText TextOptions(const Context& context) {
+  return {context.Colour(1), context.Width()};
+}
+
+// key=value: the runs with that label; else ids with commas between.
+v1::RunsOf SetOf(const std::string& text, const v1::RunFilter& filter) {
+  v1::RunsOf set;
+  set.set_name(text);
+  const size_t equals = text.find('=');
+  if (equals == std::string::npos) {
+    for (const auto& id : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+      set.add_run_ids(std::string(id));
+    }
+  } else {
+    *set.mutable_filter() = filter;
+    (*set.mutable_filter()->mutable_labels())[text.substr(0, equals)] = text.substr(equals + 1);
+  }
+  return set;
+}
+
+int AskComparison(const Context& context, const Flags& flags, std::optional<double> max_regression,
+                  v1::Comparison* comparison) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::CompareRequest request;
+  for (const std::string& text : flags.sets) *request.add_sets() = SetOf(text, flags.filter);
+  if (max_regression) request.set_max_regression(*max_regression);
+  const grpc::Status status = (*stub)->Compare(&call, request, comparison);
+  return status.ok() ? kOk : Fail(status);
+}
+
+void PrintComparison(const Context& context, const std::string& format, v1::Comparison comparison) {
+  if (format == "json") {
+    std::cout << controller::ToJson(comparison);
+  } else if (format == "junit") {
+    std::cout << controller::RenderJUnit(comparison);
+  } else {
+    v1::CleanTexts(&comparison);
+    std::cout << controller::RenderComparison(comparison, TextOptions(context));
+  }
+}
+
+int Gate(const Context& context, Flags flags) {
+  const auto share = common::ParseRatio(flags.max_regression);
+  if (!share.ok()) return Fail(absl::StrCat("--max-regression: ", share.status().message()));
+  flags.sets.insert(flags.sets.begin(), flags.baseline);
+  v1::Comparison comparison;
+  if (const int status = AskComparison(context, flags, *share, &comparison); status != kOk) {
+    return status;
+  }
+  if (!flags.junit.empty()) {
+    std::ofstream file(flags.junit);
+    file << controller::RenderJUnit(comparison);
+    if (!file.flush()) return Fail(absl::StrCat(flags.junit, ": cannot be written"));
+  }
+  PrintComparison(context, flags.format, comparison);
+  bool can_tell = comparison.can_tell_size() > 0 && comparison.figures_size() > 0;
+  for (const bool can : comparison.can_tell()) can_tell = can_tell && can;
+  const bool regressed = comparison.regressions() > 0;
+  std::cerr << (regressed ? absl::StrCat("gate: ", comparison.regressions(),
+                                         comparison.regressions() == 1 ? " figure" : " figures",
+                                         " regressed\n")
+                : can_tell ? "gate: no regression found\n"
+                           : "gate: too few runs to tell\n");
+  return regressed ? kNotHeld : can_tell ? kOk : kCannotTell;
+}
+
+int SetLabels(const Context& context, const Flags& flags) {
+  v1::LabelsRequest request;
+  request.set_run_id(flags.run);
+  for (const std::string& text : flags.sets) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos && text.size() > 1 && text.back() == '-') {
+      request.add_remove(text.substr(0, text.size() - 1));
+    } else if (equals == std::string::npos || equals == 0) {
+      return Fail(absl::StrCat("'", text, "': write key=value, or key- to remove it"));
+    } else {
+      (*request.mutable_set())[text.substr(0, equals)] = text.substr(equals + 1);
+    }
+  }
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::LabelsReply reply;
+  const grpc::Status status = (*stub)->SetLabels(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  std::vector<std::string> labels;
+  for (const auto& [key, value] : reply.labels()) labels.push_back(absl::StrCat(key, "=", value));
+  std::sort(labels.begin(), labels.end());
+  std::cout << common::Printable(absl::StrCat("run ", reply.run_id(), ": ",
+                                              labels.empty() ? "no labels"
+                                                             : absl::StrJoin(labels, " ")))
+            << "\n";
+  return kOk;
+}
+
+int Prune(const Context& context, const Flags& flags) {
+  v1::PruneRequest request;
+  *request.mutable_filter() = flags.filter;
+  request.set_samples_only(flags.samples);
+  request.set_dry_run(flags.dry_run || !flags.yes);
+  if (!flags.older_than.empty()) {
+    const auto age = common::ParseDuration(flags.older_than);
+    if (!age.ok()) return Fail(absl::StrCat("--older-than: ", age.status().message()));
+    request.mutable_filter()->set_until(absl::FormatTime(
+        absl::RFC3339_sec, absl::Now() - absl::Nanoseconds(*age), absl::UTCTimeZone()));
+  }
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::PruneReply reply;
+  const grpc::Status status = (*stub)->Prune(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  v1::CleanTexts(&reply);
+  for (const v1::RunSummary& run : reply.oldest()) {
+    std::cout << "  " << run.run_id().substr(0, 8) << "  " << run.submitted_at() << "  "
+              << run.job_name() << ", " << run.state() << "\n";
+  }
+  if (reply.runs() > reply.oldest_size()) {
+    std::cout << absl::StrFormat("  … and %.0f more\n", reply.runs() - reply.oldest_size());
+  }
+  const std::string what = absl::StrFormat("%s%.0f run%s", flags.samples ? "the samples of " : "",
+                                           reply.runs(), reply.runs() == 1 ? "" : "s");
+  std::cout << (request.dry_run()
+                    ? absl::StrCat(what, " would be removed; --yes removes them\n")
+                    : absl::StrCat(what, " removed\n"));
+  return kOk;
+}
+
+void WithSets(CLI::App* command, const SharedFlags& flags, const char* what, int least) {
+  command->add_option("RUNS", flags->sets, what)->required()->expected(least, 8);
+  AddRunFilter(command, &flags->filter);
+}
+
+void AddCompare(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* compare = app->add_subcommand(
+      "compare", "Compare sets of runs, figure by figure, and say what is no chance");
+  WithSets(compare, flags,
+           "Two sets of runs or more; the first is what the others are compared with. A set is ids "
+           "with commas between, or key=value: all runs with that label",
+           2);
+  compare->add_option("--format", flags->format, "How to print")
+      ->check(CLI::IsMember({"text", "json", "junit"}))
+      ->capture_default_str();
+  compare->footer("Example:\n  lockstep compare firmware=1.2 firmware=1.3 --job nightly");
+  compare->callback([=] {
+    v1::Comparison comparison;
+    *status = AskComparison(*context, *flags, std::nullopt, &comparison);
+    if (*status == kOk) PrintComparison(*context, flags->format, comparison);
+  });
+}
+
+void AddGate(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* gate =
+      app->add_subcommand("gate", "Say by the exit status whether runs are worse than a baseline");
+  WithSets(gate, flags, "The runs to judge: ids with commas between, or key=value", 1);
+  gate->add_option("--baseline", flags->baseline, "The runs to judge them by, in the same way")
+      ->required();
+  gate->add_option("--max-regression", flags->max_regression, "How much worse is still accepted")
+      ->capture_default_str();
+  gate->add_option("--junit", flags->junit, "Write JUnit's XML to this file, too");
+  gate->add_option("--format", flags->format, "How to print")
+      ->check(CLI::IsMember({"text", "json", "junit"}))
+      ->capture_default_str();
+  gate->footer(
+      "Exit status: 0 no regression found, 4 a regression, 5 too few runs to tell, 1 anything "
+      "else.\n\nExample:\n  lockstep gate build=771 --baseline build=770 --job nightly "
+      "--max-regression 5%");
+  gate->callback([=] { *status = Gate(*context, *flags); });
+}
+
+void AddLabel(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* label = app->add_subcommand("label", "Change the labels of a run");
+  label->add_option("RUN", flags->run, "The run's id, the start of one, or last")->required();
+  label->add_option("LABELS", flags->sets, "key=value, or key- to remove it")->required();
+  label->footer("Example:\n  lockstep label last firmware=1.3 scratch-");
+  label->callback([=] { *status = SetLabels(*context, *flags); });
+}
+
+void AddPrune(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* prune = app->add_subcommand("prune", "Remove old runs, or only their samples (admin)");
+  AddRunFilter(prune, &flags->filter);
+  prune->add_option("--older-than", flags->older_than, "Only those submitted so long ago: 90d");
+  prune->add_flag("--samples", flags->samples,
+                  "Only what was sampled in intervals: results and figures stay");
+  prune->add_flag("--yes", flags->yes, "Remove them; without this it only says what would go");
+  prune->add_flag("--dry-run", flags->dry_run, "Only say what would go")->excludes("--yes");
+  prune->footer("Example:\n  lockstep prune --older-than 90d --label keep=no --samples --yes");
+  prune->callback([=] { *status = Prune(*context, *flags); });
+}
+
+}  // namespace
+
+int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const std::string& format) {
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  grpc::ClientContext call;
+  v1::TrendsRequest request;
+  *request.mutable_filter() = asked.filter();
+  request.set_limit(asked.limit());
+  v1::TrendsReply reply;
+  const grpc::Status status = (*stub)->GetTrends(&call, request, &reply);
+  if (!status.ok()) return Fail(status);
+  if (format == "json") {
+    std::cout << controller::ToJson(reply);
+  } else if (reply.trends().empty()) {
+    std::cout << "no two runs that can be compared\n";
+  } else {
+    v1::CleanTexts(&reply);
+    std::cout << controller::RenderTrends(reply, TextOptions(context));
+  }
+  return kOk;
+}
+
+void AddHistoryCommands(CLI::App* app, const Context* context, int* status) {
+  AddCompare(app, context, status);
+  AddGate(app, context, status);
+  AddLabel(app, context, status);
+  AddPrune(app, context, status);
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,193 @@
+#include "controller/report/comparison_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+#include "common/text.h"
+#include "common/units.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::controller {
+namespace {
+
+std::string Value(const std::string& unit, double value) {
+  if (unit == "ns") return common::FormatDuration(value);
+  if (unit == "B/s") return absl::StrFormat("%.1f MiB/s", value / 1048576);
+  if (unit.empty()) return absl::StrFormat("%.4f", value);
+  return common::FormatCount(value);
+}
+
+std::string Percent(double share) { return absl::StrFormat("%+.1f", 100 * share); }
+
+std::string Change(const v1::ComparedValue& value) {
+  if (value.verdict() == v1::CHANGE_UNSPECIFIED || value.runs() == 0) return "-";
+  const std::string change = absl::StrCat(Percent(value.change()), " %");
+  return value.has_interval()
+             ? absl::StrCat(change, " [", Percent(value.change_low()), " ",
+                            Percent(value.change_high()), "]")
+             : change;
+}
+
+std::string Verdict(const v1::ComparedValue& value) {
+  if (value.regression()) return "REGRESSION";
+  switch (value.verdict()) {
+    case v1::CHANGE_NONE:
+      return "none found";
+    case v1::CHANGE_BETTER:
+      return "better";
+    case v1::CHANGE_WORSE:
+      return "worse";
+    default:
+      return "cannot tell";
+  }
+}
+
+std::string FigureName(const v1::ComparedFigure& figure) {
+  std::string name = figure.figure();
+  if (!figure.workload().empty()) {
+    name = absl::StrCat(figure.workload(), " ", figure.kind(), " ", name);
+  }
+  return name;
+}
+
+std::string Xml(const std::string& text) {
+  return absl::StrReplaceAll(
+      common::Printable(text),
+      {{"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}, {"\"", "&quot;"}, {"'", "&apos;"}});
+}
+
+std::string Coloured(const std::string& text, const char* code, bool colour) {
+  return colour ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text;
+}
+
+// A character for each point, or for so many as fit: the mean of those it stands for.
+std::string Course(const v1::Trend& trend, size_t most) {
+  static constexpr const char* kLevels[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+  const auto count = static_cast<size_t>(trend.points_size());
+  const size_t columns = std::min(count, most);
+  std::vector<double> means;
+  for (size_t c = 0; c < columns; ++c) {
+    double sum = 0;
+    const size_t from = c * count / columns;
+    const size_t to = (c + 1) * count / columns;
+    for (size_t i = from; i < to; ++i) sum += trend.points(static_cast<int>(i)).value();
+    means.push_back(sum / static_cast<double>(to - from));
+  }
+  const auto [least, highest] = std::minmax_element(means.begin(), means.end());
+  std::string line;
+  for (const double mean : means) {
+    const double range = *highest - *least;
+    // What varies by less than a percent is flat.
+    const double level = range > 0.01 * std::abs(*highest) ? (mean - *least) / range : 0.5;
+    line += kLevels[static_cast<size_t>(std::min(7.0, level * 8))];
+  }
+  return line;
+}
+
+}  // namespace
+
+std::string RenderComparison(const v1::Comparison& comparison, const ComparisonText& options) {
+  std::string out;
+  for (const v1::ComparedSet& set : comparison.sets()) {
+    absl::StrAppend(&out, &set == &comparison.sets(0) ? "" : "against ", set.name(), ": ",
+                    set.runs_size(), set.runs_size() == 1 ? " run" : " runs", "\n");
+  }
+  for (int s = 1; s < comparison.sets_size(); ++s) {
+    TextTable table({"phase", "figure", comparison.sets(0).name(), comparison.sets(s).name(),
+                     "change [95 %]", "p", "difference"},
+                    {0, 1, 6}, {1, 6});
+    for (const v1::ComparedFigure& figure : comparison.figures()) {
+      const v1::ComparedValue& first = figure.values(0);
+      const v1::ComparedValue& value = figure.values(s);
+      table.Add({figure.phase(), FigureName(figure),
+                 first.runs() > 0 ? Value(figure.unit(), first.median()) : "-",
+                 value.runs() > 0 ? Value(figure.unit(), value.median()) : "-", Change(value),
+                 comparison.can_tell(s - 1) ? absl::StrFormat("%.3f", value.p_value()) : "-",
+                 Verdict(value)});
+    }
+    absl::StrAppend(&out, "\n", table.Render("", options.width));
+  }
+  if (!comparison.warnings().empty()) out += "\n";
+  for (const std::string& warning : comparison.warnings()) {
+    absl::StrAppend(&out, Coloured("warning: ", "33", options.colour), warning, "\n");
+  }
+  absl::StrAppend(&out, "\nmedians over runs; p of all figures together: below 0.05 is a difference",
+                  comparison.has_max_regression()
+                      ? absl::StrFormat(", worse by more than %.3g %% a regression",
+                                        100 * comparison.max_regression())
+                      : "",
+                  "\n");
+  return out;
+}
+
+std::string RenderJUnit(const v1::Comparison& comparison) {
+  int tests = 0;
+  int skipped = 0;
+  std::string cases;
+  for (const v1::ComparedFigure& figure : comparison.figures()) {
+    for (int s = 1; s < figure.values_size(); ++s) {
+      const v1::ComparedValue& value = figure.values(s);
+      const std::string words = absl::StrCat(
+          Value(figure.unit(), figure.values(0).median()), " in ", comparison.sets(0).name(), ", ",
+          Value(figure.unit(), value.median()), " in ", comparison.sets(s).name(), ": ",
+          Change(value), ", p ", absl::StrFormat("%.4f", value.p_value()));
+      ++tests;
+      absl::StrAppend(&cases, "    <testcase classname=\"lockstep.", Xml(figure.phase()),
+                      "\" name=\"", Xml(FigureName(figure)), " ", Xml(comparison.sets(s).name()),
+                      "\">");
+      if (value.regression()) {
+        absl::StrAppend(&cases, "<failure message=\"", Xml(words), "\"/>");
+      } else if (value.verdict() == v1::CHANGE_UNKNOWN) {
+        ++skipped;
+        absl::StrAppend(&cases, "<skipped message=\"too few runs to tell\"/>");
+      } else {
+        absl::StrAppend(&cases, "<system-out>", Xml(words), "</system-out>");
+      }
+      cases += "</testcase>\n";
+    }
+  }
+  std::string warnings;
+  for (const std::string& warning : comparison.warnings()) {
+    absl::StrAppend(&warnings, Xml(warning), "\n");
+  }
+  return absl::StrFormat(
+      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"lockstep "
+      "gate\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\">\n%s    "
+      "<system-err>%s</system-err>\n  </testsuite>\n</testsuites>\n",
+      tests, comparison.regressions(), skipped, cases, warnings);
+}
+
+std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& options) {
+  constexpr size_t kColumns = 40;
+  TextTable table({"job", "phase", "figure", "runs", "oldest to newest", "median", "newest", ""},
+                  {0, 1, 2, 4, 7}, {0, 1, 2});
+  for (const v1::Trend& trend : reply.trends()) {
+    std::vector<double> values;
+    for (const v1::TrendPoint& point : trend.points()) values.push_back(point.value());
+    std::sort(values.begin(), values.end());
+    std::vector<std::string> changes;
+    for (const v1::ChangePoint& change : trend.changes()) {
+      const v1::TrendPoint& at = trend.points(static_cast<int>(change.index()));
+      const double share = change.mean_after() / change.mean_before() - 1;
+      changes.push_back(absl::StrCat((share > 0) == trend.higher_is_better() ? "better " : "WORSE ",
+                                     Percent(share), " % from run ", at.run_id().substr(0, 8), ", ",
+                                     at.submitted_at()));
+    }
+    std::string figure = trend.figure();
+    if (!trend.workload().empty()) {
+      figure = absl::StrCat(trend.workload(), " ", trend.kind(), " ", figure);
+    }
+    table.Add({trend.job(), trend.phase(), figure, absl::StrCat(trend.points_size()),
+               Course(trend, kColumns), Value(trend.unit(), values[values.size() / 2]),
+               Value(trend.unit(), trend.points().rbegin()->value()),
+               absl::StrJoin(changes, "; ")});
+  }
+  return table.Render("", options.width);
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,183 @@
+#include "controller/analysis/comparison.h"
+
+#include <random>
+
+#include "absl/strings/str_cat.h"
+#include "controller/report/comparison_text.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+void AddRow(v1::PhaseOfRun* phase, const std::string& workload, const std::string& kind,
+            double iops, double latency) {
+  v1::FigureRow* row = phase->add_rows();
+  row->set_workload(workload);
+  v1::OperationReport* o = row->mutable_operation();
+  o->set_kind(kind);
+  o->set_operations(1e6);
+  o->set_iops(iops);
+  o->set_bytes_per_second(iops * 4096);
+  o->set_latency_avg_ns(latency);
+  for (const double percent : {50.0, 99.0, 99.9}) {
+    v1::Percentile* p = o->add_percentiles();
+    p->set_percent(percent);
+    p->set_latency_ns(latency * (1 + percent / 50));
+  }
+}
+
+// Runs as a real array gives them: figures of one run vary together, tails more than means.
+class Runs {
+ public:
+  explicit Runs(uint64_t seed) : random_(seed) {}
+
+  RunSet Set(const std::string& name, int count, double slowdown = 0) {
+    RunSet set{name, {}};
+    for (int i = 0; i < count; ++i) set.runs.push_back(Run(slowdown));
+    return set;
+  }
+
+ private:
+  v1::RunFigures Run(double slowdown) {
+    std::normal_distribution<double> together(1, 0.015), apart(1, 0.01);
+    v1::RunFigures run;
+    run.mutable_run()->set_run_id(absl::StrCat("run", ++number_));
+    run.mutable_run()->set_state("done");
+    run.mutable_run()->set_job_name("nightly");
+    run.mutable_run()->set_submitted_at(absl::StrCat("2026-01-01T00:00:", 10 + number_, "Z"));
+    run.set_job("{}");
+    (*run.mutable_environment())["kernel"] = "6.1";
+    const double luck = together(random_);
+    for (int p = 0; p < 4; ++p) {
+      v1::PhaseOfRun* phase = run.add_phases();
+      phase->set_index(p);
+      phase->set_name(absl::StrCat("p", p));
+      phase->set_jain(0.99 + 0.001 * apart(random_));
+      const double iops = 10000 * luck * apart(random_) * (1 - slowdown);
+      AddRow(phase, "", "total", iops, 1e6 / luck * apart(random_) * (1 + slowdown));
+      AddRow(phase, "w0", "total", iops, 1e6 / luck * apart(random_) * (1 + slowdown));
+      AddRow(phase, "w0", "read", iops * 0.7 * apart(random_), 9e5 * apart(random_));
+      AddRow(phase, "w0", "write", iops * 0.3 * apart(random_), 2e6 * apart(random_));
+    }
+    return run;
+  }
+
+  std::mt19937_64 random_;
+  int number_ = 0;
+};
+
+TEST(ComparisonTest, ASlowdownOfEightPercentInFiveRunsIsFound) {
+  int found = 0;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Runs runs(seed);
+    const v1::Comparison c = Compare({runs.Set("before", 5), runs.Set("after", 5, 0.08)}, 0.05);
+    ASSERT_TRUE(c.can_tell(0));
+    found += c.regressions() > 0;
+  }
+  EXPECT_EQ(found, 20);
+}
+
+TEST(ComparisonTest, TwoHundredComparisonsOfTheSameAlarmInFivePercentAtMost) {
+  int alarms = 0;
+  int differences = 0;
+  for (uint64_t seed = 100; seed < 300; ++seed) {
+    Runs runs(seed);
+    const v1::Comparison c = Compare({runs.Set("a", 5), runs.Set("b", 5)}, 0.05);
+    alarms += c.regressions() > 0;
+    bool any = false;
+    for (const auto& figure : c.figures()) {
+      any = any || figure.values(1).verdict() == v1::CHANGE_WORSE ||
+            figure.values(1).verdict() == v1::CHANGE_BETTER;
+    }
+    differences += any;
+  }
+  EXPECT_LE(alarms, 10);
+  EXPECT_LE(differences, 16);  // without a threshold: 5 %, and what chance adds
+}
+
+TEST(ComparisonTest, WithTooFewRunsItSaysSo) {
+  Runs runs(1);
+  const v1::Comparison c = Compare({runs.Set("a", 3), runs.Set("b", 3, 0.5)}, 0.05);
+  EXPECT_FALSE(c.can_tell(0));
+  EXPECT_EQ(c.regressions(), 0u);
+  EXPECT_EQ(c.figures(0).values(1).verdict(), v1::CHANGE_UNKNOWN);
+  EXPECT_NEAR(c.figures(0).values(1).change(), -0.5, 0.05);
+  EXPECT_FALSE(c.figures(0).values(1).has_interval());
+  EXPECT_NE(c.warnings(0).find("too few runs"), std::string::npos);
+}
+
+TEST(ComparisonTest, ThreeSetsAreHeldToOneErrorTogether) {
+  Runs runs(2);
+  const v1::Comparison c =
+      Compare({runs.Set("a", 5), runs.Set("b", 5), runs.Set("c", 5, 0.2)}, 0.05);
+  EXPECT_EQ(c.figures(0).values(1).verdict(), v1::CHANGE_NONE);
+  EXPECT_EQ(c.figures(0).values(2).verdict(), v1::CHANGE_WORSE);
+  EXPECT_NEAR(c.figures(0).values(2).p_value(), 4.0 / 252, 1e-9);
+}
+
+TEST(ComparisonTest, WhatCannotBeComparedIsLeftOutWithItsReason) {
+  Runs runs(3);
+  RunSet a = runs.Set("a", 6);
+  RunSet b = runs.Set("b", 6);
+  a.runs[0].mutable_run()->set_state("failed");
+  a.runs[1].mutable_phases(2)->set_invalid(true);
+  b.runs[0].mutable_run()->set_degraded(true);
+  b.runs[1].clear_phases();
+  (*b.runs[3].mutable_environment())["kernel"] = "6.2";
+  b.runs[4].set_job("{\"hosts\": 2}");
+  const v1::Comparison c = Compare({a, b}, std::nullopt);
+  EXPECT_EQ(c.sets(0).runs_size(), 4);
+  EXPECT_EQ(c.sets(1).runs_size(), 4);
+  std::string all;
+  for (const std::string& warning : c.warnings()) absl::StrAppend(&all, warning, "\n");
+  for (const char* words : {"it is failed", "p2 is invalid", "lost hosts", "no phase with load",
+                            "kernel differs: 6.1 in a, 6.1 or 6.2 in b", "not all the same"}) {
+    EXPECT_NE(all.find(words), std::string::npos) << words << " in\n" << all;
+  }
+}
+
+TEST(ComparisonTest, BetterAndWorseGoByTheFigure) {
+  Runs runs(4);
+  const v1::Comparison c = Compare({runs.Set("slow", 5, 0.3), runs.Set("fast", 5)}, 0.05);
+  for (const auto& figure : c.figures()) {
+    if (figure.workload().empty() && figure.figure() != "jain") {
+      EXPECT_EQ(figure.values(1).verdict(), v1::CHANGE_BETTER) << figure.figure();
+    }
+  }
+  EXPECT_EQ(c.regressions(), 0u);
+}
+
+TEST(ComparisonTest, TextAndJUnitSayWhatWasFoundAndNothingForeignIsMarkup) {
+  Runs runs(5);
+  RunSet a = runs.Set("a<b>&\"", 5);
+  RunSet b = runs.Set("b", 5, 0.2);
+  const v1::Comparison c = Compare({a, b}, 0.05);
+  const std::string text = RenderComparison(c, {});
+  EXPECT_NE(text.find("REGRESSION"), std::string::npos) << text;
+  EXPECT_NE(text.find("against b: 5 runs"), std::string::npos);
+  const std::string junit = RenderJUnit(c);
+  EXPECT_NE(junit.find("<failure message="), std::string::npos);
+  EXPECT_EQ(junit.find("a<b>"), std::string::npos);
+  EXPECT_NE(junit.find(absl::StrCat("failures=\"", c.regressions(), "\"")), std::string::npos);
+}
+
+TEST(TrendsTest, AChangeIsMarkedAtTheRunThatBroughtIt) {
+  Runs runs(6);
+  std::vector<v1::RunFigures> all = runs.Set("", 15).runs;
+  for (const v1::RunFigures& run : runs.Set("", 15, 0.15).runs) all.push_back(run);
+  all[20].mutable_run()->set_state("aborted");  // not among the points
+  const std::vector<v1::Trend> trends = TrendsOf(all);
+  ASSERT_FALSE(trends.empty());
+  EXPECT_EQ(trends[0].job(), "nightly");
+  EXPECT_EQ(trends[0].figure(), "iops");
+  EXPECT_EQ(trends[0].points_size(), 29);
+  ASSERT_EQ(trends[0].changes_size(), 1);
+  EXPECT_EQ(trends[0].changes(0).index(), 15u);
+  v1::TrendsReply reply;
+  for (const v1::Trend& trend : trends) *reply.add_trends() = trend;
+  EXPECT_NE(RenderTrends(reply, {false, 200}).find("WORSE -1"), std::string::npos);
+  EXPECT_TRUE(TrendsOf({all[0]}).empty());
+}
+
+}  // namespace
+}  // namespace lockstep::controller

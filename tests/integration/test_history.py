@@ -1,0 +1,208 @@
+"""What is asked of runs when they are over: lists, comparisons, trends, labels, pruning."""
+
+import os
+import re
+import unittest
+import xml.etree.ElementTree as ET
+
+from fleet import ROOT, FleetTest
+
+HOSTILE = 'it\'s "x"; DROP TABLE runs; -- <b>&'
+
+
+def null_job(name="nightly", latency="1ms", build="1", extra=""):
+    return (
+        f"name: {name}\nlabels: {{build: '{build}', array: a7{extra}}}\n"
+        f"targets: [{{name: n, null: {{latency: {latency}}}}}]\nphases:\n"
+        "  - {name: load, run: {duration: 1s, workloads: "
+        "[{engine: 'null', queue_depth: 4, read: 70%}]}}\n"
+    )
+
+
+class History(FleetTest):
+    workers = 2
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        for build, latency in (("1", "1ms"), ("2", "1.15ms"), ("3", "1ms")):
+            for _ in range(5):
+                done = cls.fleet.run_job(null_job(latency=latency, build=build))
+                assert done.status == 0, str(done)
+
+    def compared(self, *words, status=0):
+        return self.ok(self.fleet.lockstep("compare", *words, "--format", "json"), status).json()
+
+    def test_compare_tells_what_is_slower_and_leaves_alone_what_is_not(self):
+        slower = self.compared("build=1", "build=2", "--job", "nightly")
+        figures = {f["figure"]: f for f in slower["figures"] if not f["workload"]}
+        self.assertEqual(figures["iops"]["values"][1]["verdict"], "CHANGE_WORSE")
+        self.assertAlmostEqual(figures["iops"]["values"][1]["change"], 1 / 1.15 - 1, delta=0.05)
+        self.assertEqual(figures["p50"]["values"][1]["verdict"], "CHANGE_WORSE")
+        self.assertEqual([len(s["runs"]) for s in slower["sets"]], [5, 5])
+        text = self.ok(self.fleet.lockstep("compare", "build=1", "build=2", "build=3")).out
+        self.assertIn("against build=3: 5 runs", text)
+        self.assertIn("worse", text)
+
+    def test_gate_says_by_its_status_and_in_junit_what_it_found(self):
+        base = ["--baseline", "build=1", "--job", "nightly"]
+        file = os.path.join(self.fleet.directory, "gate.xml")
+        found = self.fleet.lockstep("gate", "build=2", *base, "--junit", file)
+        self.ok(found, 4)
+        self.assertIn("regressed", found.err)
+        suite = ET.parse(file).getroot().find("testsuite")
+        failed = [case.get("name") for case in suite if case.find("failure") is not None]
+        self.assertEqual(len(failed), int(suite.get("failures")))
+        self.assertTrue(any(name.startswith("iops") for name in failed), failed)
+        # A larger regression is accepted.
+        self.ok(self.fleet.lockstep("gate", "build=2", *base, "--max-regression", "40%"))
+        few = self.fleet.lockstep(
+            "gate", self.runs("--label", "build=2")[0], "--baseline", self.runs()[0]
+        )
+        self.ok(few, 5)
+        self.assertIn("too few runs", few.out + few.err)
+
+    def runs(self, *words):
+        listed = self.ok(self.fleet.lockstep("history", *words, "--format", "json")).json()
+        return [run["runId"] for run in listed["runs"]]
+
+    def test_what_cannot_be_compared_is_refused_in_words(self):
+        one = self.runs("-n", "1")[0]
+        for words, said in (
+            ([one], "At least 2"),
+            ([one, one], "in two of the sets"),
+            ([f"{one},{one}", "build=1"], "named twice"),
+            (["build=none", "build=1"], "no run matches"),
+            (["zz", "build=1"], "no run's id"),
+            ([",", "build=1"], "neither runs nor a filter"),
+        ):
+            done = self.fleet.lockstep("compare", *words)
+            self.assertNotEqual(done.status, 0)
+            self.assertIn(said, done.err, words)
+
+    def test_history_is_filtered_and_paged(self):
+        self.assertEqual(len(self.runs("--label", "build=2")), 5)
+        self.assertEqual(len(self.runs("--label", "build=2", "--label", "array=a7")), 5)
+        self.assertEqual(self.runs("--label", "build=9"), [])
+        host = self.fleet.sql("SELECT host FROM run_workers WHERE run_id = last_run()")[0][0]
+        everything = self.runs("-n", "1000")
+        self.assertEqual(self.runs("-n", "1000", "--host", host), everything)
+        self.assertEqual(self.runs("--host", "elsewhere"), [])
+        self.assertEqual(self.runs("--device", "sdz"), [])
+        self.assertEqual(self.runs("--state", "aborted"), [])
+        self.assertEqual(self.runs("--until", "2020-01-01"), [])
+        self.assertEqual(self.runs("-n", "3", "--offset", "2"), everything[2:5])
+        text = self.ok(self.fleet.lockstep("history", "-n", "3")).out
+        self.assertIn("more; --offset 3 shows the next ones", text)
+        for words, said in (
+            (["--state", "gone"], "is none of"),
+            (["--since", "yesterday"], "is no time"),
+            (["--label", "build"], "key=value"),
+        ):
+            done = self.fleet.lockstep("history", *words)
+            self.assertNotEqual(done.status, 0)
+            self.assertIn(said, done.err, words)
+
+    def test_trends_draw_each_figure(self):
+        trends = self.ok(
+            self.fleet.lockstep("history", "--job", "nightly", "--trends", "--format", "json")
+        ).json()["trends"]
+        iops = next(t for t in trends if t["figure"] == "iops" and not t["workload"])
+        self.assertEqual(len(iops["points"]), 15)
+        self.assertEqual([change["index"] for change in iops["changes"]], [5, 10])
+        text = self.ok(self.fleet.lockstep("history", "--job", "nightly", "--trends")).out
+        self.assertRegex(text, "[▁▂▃▄▅▆▇█]{15}")
+
+    def test_labels_are_changed_and_found(self):
+        run = self.runs("--label", "build=3")[0]
+        said = self.ok(self.fleet.lockstep("label", run, f"note={HOSTILE}", "array-")).out
+        self.assertIn("build=3", said)
+        self.assertNotIn("array", said)
+        self.assertEqual(self.runs("--label", f"note={HOSTILE}"), [run])
+        self.assertEqual(self.runs("--label", "note=it's"), [])
+        report = self.ok(self.fleet.lockstep("report", run, "--format", "json")).json()
+        self.assertEqual(report["run"]["labels"]["note"], HOSTILE)
+        self.ok(self.fleet.lockstep("label", run, "note-", "array=a7"))
+        self.assertEqual(self.runs("--label", f"note={HOSTILE}"), [])
+        for words, said in ((["x"], "key=value"), (["=x"], "key=value")):
+            done = self.fleet.lockstep("label", run, *words)
+            self.assertEqual(done.status, 1)
+            self.assertIn(said, done.err)
+        long = self.fleet.lockstep("label", run, "k=" + "x" * 10240)
+        self.assertEqual(long.status, 1)
+        self.assertIn("256", long.err)
+
+
+class Pruning(FleetTest):
+    workers = 1
+
+    def rows(self, run):
+        return [
+            int(self.fleet.sql(f"SELECT count(*) FROM {table} WHERE run_id = '{run}'")[0][0])
+            for table in ("interval_operations", "phase_operations", "phase_figures", "runs")
+        ]
+
+    def test_samples_go_and_figures_stay_then_runs_go_and_others_stay(self):
+        ids = []
+        for build in ("old", "kept"):
+            done = self.ok(self.fleet.run_job(null_job(build=build), "--format", "json"))
+            ids.append(done.json()["run"]["runId"])
+        old, kept = ids
+        before = self.rows(kept)
+        self.assertTrue(all(before), before)
+        self.assertIn("say which runs", self.fleet.lockstep("prune", "--yes").err)
+        would = self.ok(self.fleet.lockstep("prune", "--label", "build=old", "--samples"))
+        self.assertIn("the samples of 1 run would be removed; --yes removes them", would.out)
+        self.assertTrue(all(self.rows(old)))
+        self.ok(self.fleet.lockstep("prune", "--label", "build=old", "--samples", "--yes"))
+        samples, *results = self.rows(old)
+        self.assertEqual(samples, 0)
+        self.assertTrue(all(results), results)
+        report = self.ok(self.fleet.lockstep("report", old)).out
+        self.assertIn("were pruned", report)
+        again = self.ok(self.fleet.lockstep("prune", "--label", "build=old", "--samples", "--yes"))
+        self.assertIn("0 runs", again.out)
+        none = self.ok(self.fleet.lockstep("prune", "--older-than", "1d", "--yes")).out
+        self.assertIn("0 runs removed", none)
+        self.ok(self.fleet.lockstep("prune", "--label", "build=old", "--yes"))
+        self.assertEqual(self.rows(old), [0, 0, 0, 0])
+        self.assertEqual(self.rows(kept), before)
+        self.assertEqual(self.fleet.lockstep("report", old).status, 1)
+
+    def test_a_run_in_progress_stays(self):
+        job = null_job(build="now").replace("duration: 1s", "duration: 30s")
+        run = self.ok(self.fleet.lockstep("submit", "-", stdin=job)).out.strip()
+        self.fleet.await_phase("load")
+        self.assertIn(
+            "0 runs removed",
+            self.ok(self.fleet.lockstep("prune", "--label", "build=now", "--yes")).out,
+        )
+        self.ok(self.fleet.lockstep("stop", run, "--now"))
+        self.fleet.lockstep("watch", run)
+
+
+class Cookbook(FleetTest):
+    """Every query of docs/sql-cookbook.md, against real runs."""
+
+    workers = 2
+
+    def test_every_query_answers(self):
+        job = null_job(latency="200us").replace(
+            "read: 70%}]}}", "read: 70%}]}}\n  - {name: rate, run: {duration: 2s, workloads: "
+            "[{engine: 'null', queue_depth: 32, open_loop: {rate: 2000}}]}}"
+        )
+        for build in ("1", "1", "2", "2"):
+            self.ok(self.fleet.run_job(job.replace("'1'", f"'{build}'")))
+        with open(f"{ROOT}/docs/sql-cookbook.md", encoding="utf-8") as text:
+            blocks = re.findall(r"\n\*\*(.*?)\*\*\n\n```sql\n(.*?)```", text.read(), re.DOTALL)
+        self.assertGreaterEqual(len(blocks), 30)
+        for question, query in blocks:
+            with self.subTest(question=question):
+                done = self.ok(self.fleet.lockstep("sql", "--csv", "-c", query))
+                rows = done.out.splitlines()
+                # Nothing went wrong in these runs: some questions have no row as their answer.
+                self.assertTrue(len(rows) > 1 or "(none" in question, done.out)
+
+
+if __name__ == "__main__":
+    unittest.main()
