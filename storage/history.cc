@@ -78,7 +78,8 @@ v1::RunSummary SummaryOf(const PgResult& rows, int row) {
 // The columns of a run's summary, of `runs r`.
 std::string SummaryColumns() {
   const auto time = [](const char* column) {
-    return absl::StrCat("to_char(", column, " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')");
+    return absl::StrCat("to_char(", column,
+                        " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')");
   };
   return absl::StrCat(
       "r.run_id, r.job, r.owner, r.labels, r.state, r.outcome, ", time("r.submitted_at"), ", ",
@@ -114,7 +115,8 @@ absl::Status AddPhases(PgConnection* connection, const std::string& ids,
                        std::map<std::string, v1::RunFigures*>* runs) {
   auto rows = connection->Query(
       "SELECT f.run_id, f.phase, p.name, v.invalid, coalesce(v.jain_iops, 0), f.workload, f.kind, "
-      "f.operations, f.errors, f.iops, f.bytes_per_second, f.mean_ns, f.max_ns, f.p50_ns, f.p95_ns, "
+      "f.operations, f.errors, f.iops, f.bytes_per_second, f.mean_ns, f.max_ns, f.p50_ns, "
+      "f.p95_ns, "
       "f.p99_ns, f.p999_ns, f.p9999_ns FROM phase_figures f JOIN phase_verdicts v USING (run_id, "
       "phase) JOIN phase_overview p USING (run_id, phase) WHERE f.run_id = ANY ($1::uuid[]) AND "
       "f.worker_index IS NULL AND f.is_reported ORDER BY f.run_id, f.phase, f.workload, f.kind",
@@ -164,9 +166,10 @@ absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection
                                                         const std::vector<std::string>& run_ids) {
   const std::string ids = absl::StrCat("{", absl::StrJoin(run_ids, ","), "}");
   auto rows = connection->Query(
-      absl::StrCat("SELECT ", SummaryColumns(),
-                   ", r.spec - 'name' - 'labels' - 'description' FROM runs r JOIN unnest($1::uuid[]) "
-                   "WITH ORDINALITY AS asked(run_id, place) USING (run_id) ORDER BY place"),
+      absl::StrCat(
+          "SELECT ", SummaryColumns(),
+          ", r.spec - 'name' - 'labels' - 'description' FROM runs r JOIN unnest($1::uuid[]) "
+          "WITH ORDINALITY AS asked(run_id, place) USING (run_id) ORDER BY place"),
       {ids});
   if (!rows.ok()) return rows.status();
   std::vector<v1::RunFigures> figures(static_cast<size_t>(rows->rows()));

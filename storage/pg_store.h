@@ -155,7 +155,8 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at,
 // ended_at.
 inline constexpr char kRunColumns[] =
-    "r.run_id, r.spec || jsonb_build_object('labels', r.labels), r.source, r.owner, r.state, r.outcome, r.degraded, r.seed, "
+    "r.run_id, r.spec || jsonb_build_object('labels', r.labels), r.source, r.owner, r.state, "
+    "r.outcome, r.degraded, r.seed, "
     "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";

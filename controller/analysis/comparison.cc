@@ -160,7 +160,7 @@ class Comparer {
       v1::ComparedValue* value = figure->mutable_values(static_cast<int>(s));
       value->set_p_value(std::min(1.0, p[i] * Others()));
       const bool more = value->change() > 0;
-      value->set_verdict(value->p_value() >= kAlpha             ? v1::CHANGE_NONE
+      value->set_verdict(value->p_value() >= kAlpha           ? v1::CHANGE_NONE
                          : more == figure->higher_is_better() ? v1::CHANGE_BETTER
                                                               : v1::CHANGE_WORSE);
       if (value->verdict() == v1::CHANGE_WORSE && result_.has_max_regression() &&

@@ -33,9 +33,8 @@ const FigureKind kFigures[] = {
      }},
     {"mean", "ns", false,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
-       return row.operation().latency_avg_ns() > 0
-                  ? std::optional(row.operation().latency_avg_ns())
-                  : std::nullopt;
+       return row.operation().latency_avg_ns() > 0 ? std::optional(row.operation().latency_avg_ns())
+                                                   : std::nullopt;
      }},
     {"p50", "ns", false,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) { return Percentile(row, 50); }},

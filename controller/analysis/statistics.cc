@@ -50,8 +50,8 @@ double SquaresOf(const std::vector<double>& values, double mean) {
   return sum;
 }
 
-// The largest c with P(U <= c) <= 2.5 %, U being Mann and Whitney's statistic of two samples that do
-// not differ; -1 where there is none.
+// The largest c with P(U <= c) <= 2.5 %, U being Mann and Whitney's statistic of two samples that
+// do not differ; -1 where there is none.
 int64_t CriticalU(size_t a, size_t b) {
   constexpr double kTail = 0.025;
   constexpr size_t kExact = 2500;
@@ -174,8 +174,8 @@ size_t BestSplit(const std::vector<double>& series, size_t begin, size_t end) {
     const auto l = static_cast<double>(split - begin);
     const double r = static_cast<double>(n) - l;
     if (l < kLeast || r < kLeast) continue;
-    const double energy = l * r / (l + r) *
-                          (2 * between / (l * r) - 2 * left / (l * l) - 2 * right / (r * r));
+    const double energy =
+        l * r / (l + r) * (2 * between / (l * r) - 2 * left / (l * l) - 2 * right / (r * r));
     if (energy > most) {
       most = energy;
       best = split;
@@ -219,8 +219,8 @@ double StudentTest(const std::vector<double>& a, const std::vector<double>& b) {
   const double difference = MeanOf(a) - MeanOf(b);
   const double variance = (SquaresOf(a, MeanOf(a)) + SquaresOf(b, MeanOf(b))) / degrees;
   if (!(variance > 0)) return difference == 0 ? 1 : 0;
-  const double scale = std::sqrt(variance * (1 / static_cast<double>(a.size()) +
-                                             1 / static_cast<double>(b.size())));
+  const double scale =
+      std::sqrt(variance * (1 / static_cast<double>(a.size()) + 1 / static_cast<double>(b.size())));
   return StudentP(difference / scale, degrees);
 }
 

@@ -32,10 +32,10 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b);
 // The least p that PermutationTest() can give: 2 over the number of ways to choose who is `a`.
 double LeastP(size_t a, size_t b);
 
-// Do `b`'s values differ from `a`'s? `values` has a row for each figure, in it `a` values of the one
-// side and then `b` of the other. Returns for each figure the probability of a difference as large
-// in any of the figures if the sides do not differ: the family-wise error is held whatever the
-// number of figures and however they depend on each other (P. H. Westfall, S. S. Young,
+// Do `b`'s values differ from `a`'s? `values` has a row for each figure, in it `a` values of the
+// one side and then `b` of the other. Returns for each figure the probability of a difference as
+// large in any of the figures if the sides do not differ: the family-wise error is held whatever
+// the number of figures and however they depend on each other (P. H. Westfall, S. S. Young,
 // "Resampling-Based Multiple Testing", 1993: step-down maxT over permutations of the runs; the
 // statistic is Student's t). All permutations where there are at most 20,000, else so many random
 // ones of a fixed seed. Needs a + b > 2, a > 0 and b > 0.

@@ -96,9 +96,9 @@ int Gate(const Context& context, Flags flags) {
   bool can_tell = comparison.can_tell_size() > 0 && comparison.figures_size() > 0;
   for (const bool can : comparison.can_tell()) can_tell = can_tell && can;
   const bool regressed = comparison.regressions() > 0;
-  std::cerr << (regressed ? absl::StrCat("gate: ", comparison.regressions(),
+  std::cerr << (regressed  ? absl::StrCat("gate: ", comparison.regressions(),
                                          comparison.regressions() == 1 ? " figure" : " figures",
-                                         " regressed\n")
+                                          " regressed\n")
                 : can_tell ? "gate: no regression found\n"
                            : "gate: too few runs to tell\n");
   return regressed ? kNotHeld : can_tell ? kOk : kCannotTell;
@@ -126,9 +126,9 @@ int SetLabels(const Context& context, const Flags& flags) {
   std::vector<std::string> labels;
   for (const auto& [key, value] : reply.labels()) labels.push_back(absl::StrCat(key, "=", value));
   std::sort(labels.begin(), labels.end());
-  std::cout << common::Printable(absl::StrCat("run ", reply.run_id(), ": ",
-                                              labels.empty() ? "no labels"
-                                                             : absl::StrJoin(labels, " ")))
+  std::cout << common::Printable(
+                   absl::StrCat("run ", reply.run_id(), ": ",
+                                labels.empty() ? "no labels" : absl::StrJoin(labels, " ")))
             << "\n";
   return kOk;
 }
@@ -160,9 +160,8 @@ int Prune(const Context& context, const Flags& flags) {
   }
   const std::string what = absl::StrFormat("%s%.0f run%s", flags.samples ? "the samples of " : "",
                                            reply.runs(), reply.runs() == 1 ? "" : "s");
-  std::cout << (request.dry_run()
-                    ? absl::StrCat(what, " would be removed; --yes removes them\n")
-                    : absl::StrCat(what, " removed\n"));
+  std::cout << (request.dry_run() ? absl::StrCat(what, " would be removed; --yes removes them\n")
+                                  : absl::StrCat(what, " removed\n"));
   return kOk;
 }
 

@@ -27,10 +27,9 @@ std::string Percent(double share) { return absl::StrFormat("%+.1f", 100 * share)
 std::string Change(const v1::ComparedValue& value) {
   if (value.verdict() == v1::CHANGE_UNSPECIFIED || value.runs() == 0) return "-";
   const std::string change = absl::StrCat(Percent(value.change()), " %");
-  return value.has_interval()
-             ? absl::StrCat(change, " [", Percent(value.change_low()), " ",
-                            Percent(value.change_high()), "]")
-             : change;
+  return value.has_interval() ? absl::StrCat(change, " [", Percent(value.change_low()), " ",
+                                             Percent(value.change_high()), "]")
+                              : change;
 }
 
 std::string Verdict(const v1::ComparedValue& value) {
@@ -116,12 +115,12 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
   for (const std::string& warning : comparison.warnings()) {
     absl::StrAppend(&out, Coloured("warning: ", "33", options.colour), warning, "\n");
   }
-  absl::StrAppend(&out, "\nmedians over runs; p of all figures together: below 0.05 is a difference",
-                  comparison.has_max_regression()
-                      ? absl::StrFormat(", worse by more than %.3g %% a regression",
-                                        100 * comparison.max_regression())
-                      : "",
-                  "\n");
+  absl::StrAppend(
+      &out, "\nmedians over runs; p of all figures together: below 0.05 is a difference",
+      comparison.has_max_regression() ? absl::StrFormat(", worse by more than %.3g %% a regression",
+                                                        100 * comparison.max_regression())
+                                      : "",
+      "\n");
   return out;
 }
 

@@ -111,9 +111,9 @@ grpc::ServerUnaryReactor* ControllerService::Compare(grpc::CallbackServerContext
                                     " is in two of the sets: nothing can be compared with itself"));
       }
     }
-    *reply = controller::Compare(
-        sets, request->has_max_regression() ? std::optional(request->max_regression())
-                                            : std::nullopt);
+    *reply = controller::Compare(sets, request->has_max_regression()
+                                           ? std::optional(request->max_regression())
+                                           : std::nullopt);
     return grpc::Status::OK;
   });
   return call;

@@ -93,8 +93,8 @@ class Store:
 
 def copy_runs(store, copies):
     rest = "".join(
-        f"INSERT INTO {table} SELECT c.run_id, {{{table}}} FROM copies c JOIN {table} t ON t.run_id "
-        "= c.original;\n"
+        f"INSERT INTO {table} SELECT c.run_id, {{{table}}} FROM copies c JOIN {table} t ON "
+        "t.run_id = c.original;\n"
         for table in TABLES
     )
     columns = {

@@ -12,7 +12,7 @@ TEST(StatisticsTest, StudentsTIsThatOfTheTables) {
   // Two-sided critical values of printed tables.
   const struct {
     double degrees, t, p;
-  } kTable[] = {{1, 12.706, 0.05}, {4, 2.776, 0.05},  {8, 2.306, 0.05},    {8, 5.041, 0.001},
+  } kTable[] = {{1, 12.706, 0.05}, {4, 2.776, 0.05},   {8, 2.306, 0.05},  {8, 5.041, 0.001},
                 {30, 2.750, 0.01}, {120, 1.980, 0.05}, {10, 1.0931, 0.30}};
   for (const auto& row : kTable) {
     EXPECT_NEAR(StudentP(row.t, row.degrees), row.p, 0.01 * row.p) << row.degrees;

@@ -113,7 +113,7 @@ class Principals(unittest.TestCase):
         it there.
         """
         cells = self.served()
-        self.assertEqual(len(cells), 13)  # all of both services
+        self.assertEqual(len(cells), 17)  # all of both services
         rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
             # The page has no certificates: it is for this machine, or behind a proxy; it only
@@ -137,7 +137,8 @@ class Principals(unittest.TestCase):
             "docs/security.md is not current: LOCKSTEP_WRITE=1 tools/test access",
         )
         # What nobody but these may do, whatever the table says.
-        for method in ("Submit", "Plan", "Stop"):
+        self.assertEqual([who for who in PRINCIPALS if cells["Prune"][who] == "served"], ["admin"])
+        for method in ("Submit", "Plan", "Stop", "SetLabels"):
             self.assertEqual(cells[method]["viewer"], "refused", method)
             self.assertEqual(cells[method]["worker"], "refused", method)
         for method in ("Control", "Deliver"):

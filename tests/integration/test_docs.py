@@ -30,6 +30,7 @@ RUN_BY = {
     ("docs/operations.md", "sh"): "Certificates, Flags",
     ("docs/operations.md", "ini"): "Flags",
     ("docs/sql.md", "sql"): "test_cli.py",
+    ("docs/sql-cookbook.md", "sql"): "test_history.py",
 }
 DOCUMENTS = ["README.md", *sorted(glob.glob("docs/*.md", root_dir=ROOT))]
 

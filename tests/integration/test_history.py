@@ -188,8 +188,9 @@ class Cookbook(FleetTest):
 
     def test_every_query_answers(self):
         job = null_job(latency="200us").replace(
-            "read: 70%}]}}", "read: 70%}]}}\n  - {name: rate, run: {duration: 2s, workloads: "
-            "[{engine: 'null', queue_depth: 32, open_loop: {rate: 2000}}]}}"
+            "read: 70%}]}}",
+            "read: 70%}]}}\n  - {name: rate, run: {duration: 2s, workloads: "
+            "[{engine: 'null', queue_depth: 32, open_loop: {rate: 2000}}]}}",
         )
         for build in ("1", "1", "2", "2"):
             self.ok(self.fleet.run_job(job.replace("'1'", f"'{build}'")))
