@@ -114,6 +114,13 @@ size_t DisplayWidth(std::string_view text) {
   return width;
 }
 
+bool IsUtf8(std::string_view text) {
+  for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
+    if (Decode(text, at, &bytes) == kInvalid) return false;
+  }
+  return true;
+}
+
 bool IsPlainText(std::string_view text, bool multiline) {
   for (size_t at = 0, bytes = 0; at < text.size(); at += bytes) {
     const uint32_t code = Decode(text, at, &bytes);

@@ -18,6 +18,7 @@ std::string PrintableLines(std::string_view text, size_t most_a_line = 4000);
 // Columns of a terminal; colour codes (ESC [ … m) take none, wide characters two.
 size_t DisplayWidth(std::string_view text);
 
+bool IsUtf8(std::string_view text);
 // Whether it is valid UTF-8 without NUL and other control characters. `multiline`: line breaks and
 // tabs may stand in it.
 bool IsPlainText(std::string_view text, bool multiline);

@@ -284,6 +284,7 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
   common::Histogram own;
   for (const auto& [worker, from] : pending.parts) {
     MergedInterval::Part& part = merged.workers[worker];
+    part.begin_seconds = Seconds(from.begin_ns);
     part.seconds = Seconds(from.end_ns - from.begin_ns);
     part.longest_await_ns = from.longest_await_ns;
     part.slowest_device = from.slowest_device;
@@ -294,6 +295,7 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
       part.operations += delta.counts.operations;
       part.bytes += delta.counts.bytes;
       part.errors += delta.counts.errors;
+      part.latency_sum_ns += static_cast<double>(delta.counts.latency_sum_ns);
       const auto& latencies = delta.histograms[IndexOf(delta.main_metric())];
       if (!latencies.has_value() || latencies->empty()) continue;
       if (!any) own.Clear();
@@ -302,7 +304,9 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
       all.Add(*latencies);
     }
     if (any) part.p99_ns = own.Percentile(99);
+    if (any && options_.keeps_latencies) part.latencies = own.Occupied();
   }
+  if (options_.keeps_latencies) merged.latencies = all.Occupied();
   if (options_.needs_histograms) merged.p99_ns = all.Percentile(99);
   return merged;
 }

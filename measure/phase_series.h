@@ -89,9 +89,11 @@ struct Window {
 // One interval of all workers together.
 struct MergedInterval {
   struct Part {
-    double seconds = 0;
+    double begin_seconds = 0, seconds = 0;
     uint64_t operations = 0, bytes = 0, errors = 0;  // of I/Os; syncs are none
+    double latency_sum_ns = 0;
     double p99_ns = 0;
+    common::Buckets latencies;  // where they are kept
     double longest_await_ns = 0;
     std::string slowest_device;
   };
@@ -100,7 +102,8 @@ struct MergedInterval {
   double end_seconds = 0;
   std::map<uint32_t, Part> workers;  // by worker index
   double p99_ns = 0;
-  bool whole = false;  // every worker from whom one was due is in it
+  common::Buckets latencies;  // where they are kept
+  bool whole = false;         // every worker from whom one was due is in it
 };
 
 // Adds up a phase's intervals as they come, live from the workers or out of the store: by worker,
@@ -121,6 +124,8 @@ class PhaseSeries {
     // none.
     bool needs_histograms = true;
     size_t most_points = 1 << 18;
+    // Whether merged intervals have their latencies.
+    bool keeps_latencies = false;
   };
   explicit PhaseSeries(Options options) : options_(std::move(options)) {}
 

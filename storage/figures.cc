@@ -95,8 +95,8 @@ class FigureRows {
                         .AddExact(phase.window_end_seconds())
                         .AddExact(phase.start_skew_ns())
                         .AddExact(phase.start_skew_bound_ns());
-    // Of the hosts' IOPS: the first that the report gives.
-    if (phase.fairness().empty()) {
+    // Of the hosts' IOPS: the first that the report gives. Who did nothing shares nothing.
+    if (phase.fairness().empty() || phase.total().operations() == 0) {
       row.AddNull().AddNull();
     } else {
       row.AddExact(phase.fairness(0).jain()).AddExact(phase.fairness(0).max_over_min());

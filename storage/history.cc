@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
@@ -212,7 +213,7 @@ absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneReq
 }
 
 absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummary>& runs,
-                       bool samples_only) {
+                       const std::vector<v1::Report>& reports) {
   const std::string ids = absl::StrCat(
       "{", absl::StrJoin(runs, ",", [](std::string* out, const auto& r) { *out += r.run_id(); }),
       "}");
@@ -222,18 +223,17 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
         absl::StrCat("DELETE FROM ", table, " WHERE run_id = ANY ($1::uuid[])"), {ids});
     if (!gone.ok()) return gone.status();
   }
-  if (!samples_only) {
+  if (reports.empty()) {
     return connection->Query("DELETE FROM runs WHERE run_id = ANY ($1::uuid[])", {ids}).status();
   }
-  auto noted = connection->Query(
-      "INSERT INTO events (run_id, severity, message) SELECT run_id, 'warning', 'the samples of "
-      "its intervals were pruned: nothing is known over time, and rates of this report are over "
-      "the whole phases; SQL keeps the figures as they were' FROM unnest($1::uuid[]) run_id",
-      {ids});
-  if (!noted.ok()) return noted.status();
-  return connection
-      ->Query("UPDATE runs SET samples_pruned_at = now() WHERE run_id = ANY ($1::uuid[])", {ids})
-      .status();
+  for (const v1::Report& report : reports) {
+    auto kept = connection->Query(
+        "UPDATE runs SET samples_pruned_at = now(), report = $2 WHERE run_id = $1",
+        {report.run().run_id(),
+         absl::StrCat("\\x", absl::BytesToHexString(report.SerializeAsString()))});
+    if (!kept.ok()) return kept.status();
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace lockstep::storage

@@ -69,7 +69,7 @@ v1::WorkloadSample* WorkloadOf(const RowStream& row, v1::IntervalSample* sample)
   return &*workloads->rbegin();
 }
 
-// Columns after a row's place: workload, kind, operations, bytes, errors.
+// Columns after a row's place: workload, kind, operations, bytes, errors, latency_sum_ns.
 v1::OperationCounters* CountersOf(const RowStream& row, v1::WorkloadSample* workload) {
   auto* operations = workload->mutable_operations();
   const auto kind = static_cast<v1::OperationKind>(row.Int(6));
@@ -79,6 +79,7 @@ v1::OperationCounters* CountersOf(const RowStream& row, v1::WorkloadSample* work
   counters->set_operations(row.UInt(7));
   counters->set_bytes(row.UInt(8));
   counters->set_errors(row.UInt(9));
+  counters->set_latency_sum_ns(row.UInt(10));
   return counters;
 }
 
@@ -91,7 +92,7 @@ void AddLatencies(const RowStream& row, v1::IntervalSample* sample) {
   v1::OperationCounters* counters = CountersOf(row, WorkloadOf(row, sample));
   for (const v1::Metric metric :
        {v1::METRIC_SERVICE_TIME, v1::METRIC_RESPONSE_TIME, v1::METRIC_SUBMISSION_LATENCY}) {
-    const int column = 9 + metric;
+    const int column = 10 + metric;
     if (row.Null(column)) continue;
     v1::Histogram* histogram = counters->add_histograms();
     histogram->set_metric(metric);
@@ -153,10 +154,11 @@ constexpr char kIntervals[] =
 
 constexpr Source kSources[] = {
     {"counters", IntervalDetail::kHosts, kOperations,
-     "workload, kind, operations, bytes, coalesce(errors, 0)", kIntervals, ", workload, kind",
-     AddCounters},
+     "workload, kind, operations, bytes, coalesce(errors, 0), latency_sum_ns", kIntervals,
+     ", workload, kind", AddCounters},
     {"latencies", IntervalDetail::kLatencies, kOperations,
-     "workload, kind, operations, bytes, coalesce(errors, 0), encode(service_time, 'hex'), "
+     "workload, kind, operations, bytes, coalesce(errors, 0), latency_sum_ns, encode(service_time, "
+     "'hex'), "
      "encode(response_time, 'hex'), encode(submission_latency, 'hex')",
      kIntervals, ", workload, kind", AddLatencies},
     {"devices", IntervalDetail::kHosts, kSampled,

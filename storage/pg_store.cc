@@ -14,6 +14,7 @@
 #include "spdlog/spdlog.h"
 #include "storage/ingest.h"
 #include "storage/migrate.h"
+#include "storage/pg_lease.h"
 #include "storage/sql_values.h"
 
 namespace lockstep::storage {
@@ -30,28 +31,6 @@ absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
 }
 
 }  // namespace
-
-class PgStore::Lease {
- public:
-  Lease(PgStore* store, std::unique_ptr<PgConnection> connection, bool is_probe)
-      : store_(store), connection_(std::move(connection)), is_probe_(is_probe) {}
-  Lease(Lease&&) = default;
-  ~Lease() {
-    if (connection_ == nullptr) return;
-    common::MutexLock lock(&store_->mutex_);
-    store_->silent_ = !connection_->healthy();
-    if (is_probe_) store_->probing_ = false;
-    if (store_->silent_) store_->idle_.clear();  // the server is gone for them too
-    if (connection_->idle()) store_->idle_.push_back(std::move(connection_));
-  }
-  PgConnection* operator->() const { return connection_.get(); }
-  PgConnection* get() const { return connection_.get(); }
-
- private:
-  PgStore* store_;
-  std::unique_ptr<PgConnection> connection_;
-  bool is_probe_;
-};
 
 absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
   char* error = nullptr;
@@ -361,20 +340,6 @@ absl::Status PgStore::EndRun(const std::string& run_id, const std::string& state
       {run_id, state, outcome, degraded ? "true" : "false"});
 }
 
-absl::StatusOr<std::vector<std::string>> PgStore::WithoutFigures(uint32_t most) {
-  auto lease = Connect();
-  if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query(
-      "SELECT run_id FROM runs WHERE figures_version < $1 AND state NOT IN ('queued', 'running') "
-      "AND samples_pruned_at IS NULL "
-      "ORDER BY submitted_at DESC, run_id DESC LIMIT $2",
-      {absl::StrCat(kFiguresVersion), absl::StrCat(most)});
-  if (!rows.ok()) return rows.status();
-  std::vector<std::string> runs;
-  for (int i = 0; i < rows->rows(); ++i) runs.push_back(rows->Text(i, 0));
-  return runs;
-}
-
 absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& severity,
                                const std::string& host, const std::string& message,
                                int64_t at_wall_ns) {
@@ -437,63 +402,6 @@ absl::StatusOr<measure::RunData> PgStore::LoadRun(const std::string& run_id) {
     return absl::FailedPreconditionError(data.status().message());
   }
   return data;
-}
-
-absl::StatusOr<v1::HistoryReply> PgStore::History(const v1::HistoryRequest& request) {
-  auto lease = Connect();
-  if (!lease.ok()) return lease.status();
-  return ListRuns(lease->get(), request);
-}
-
-absl::StatusOr<std::vector<v1::RunFigures>> PgStore::Figures(
-    const std::vector<std::string>& run_ids) {
-  auto lease = Connect();
-  if (!lease.ok()) return lease.status();
-  return LoadFigures(lease->get(), run_ids);
-}
-
-absl::StatusOr<v1::LabelsReply> PgStore::SetLabels(const std::string& run_id,
-                                                   const v1::LabelsRequest& change) {
-  v1::LabelsReply reply;
-  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
-    auto changed = connection->Query(
-        "UPDATE runs SET labels = (labels - $2::text[]) || $3::jsonb WHERE run_id = $1 RETURNING "
-        "labels",
-        {run_id, TextArray(change.remove()), JsonObject(change.set())});
-    if (!changed.ok()) return changed.status();
-    if (changed->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
-    return FromJson(absl::StrCat("{\"labels\":", changed->Text(0, 0), "}"), &reply);
-  });
-  if (!status.ok()) return status;
-  reply.set_run_id(run_id);
-  return reply;
-}
-
-absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request) {
-  constexpr int kAtOnce = 50;  // in a transaction
-  constexpr int kShown = 10;
-  v1::PruneReply reply;
-  while (true) {
-    ToPrune next;
-    const absl::Status status =
-        Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
-          auto listed = ListToPrune(connection, request, kAtOnce);
-          if (!listed.ok()) return listed.status();
-          next = *std::move(listed);
-          if (request.dry_run() || next.runs.empty()) return absl::OkStatus();
-          return PruneRuns(connection, next.runs, request.samples_only());
-        });
-    if (!status.ok()) return status;
-    for (const v1::RunSummary& run : next.runs) {
-      if (reply.oldest_size() < kShown) *reply.add_oldest() = run;
-    }
-    if (request.dry_run()) {
-      reply.set_runs(next.total);
-      return reply;
-    }
-    reply.set_runs(reply.runs() + static_cast<double>(next.runs.size()));
-    if (next.runs.size() < kAtOnce) return reply;
-  }
 }
 
 }  // namespace lockstep::storage

@@ -80,7 +80,9 @@ class PgStore final : public Store {
   absl::StatusOr<v1::HistoryReply> History(const v1::HistoryRequest& request) override;
   absl::StatusOr<v1::LabelsReply> SetLabels(const std::string& run_id,
                                             const v1::LabelsRequest& change) override;
-  absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request) override;
+  absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request,
+                                       const MakeReport& report_of) override;
+  absl::StatusOr<std::optional<v1::Report>> KeptReport(const std::string& run_id) override;
   absl::StatusOr<std::vector<v1::RunFigures>> Figures(
       const std::vector<std::string>& run_ids) override;
   // From now on no call waits for a server that does not answer; calls that wait now end, too. They
@@ -140,8 +142,9 @@ struct ToPrune {
 };
 absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneRequest& request,
                                     int most);
+// `reports`: of each of the runs, where their samples go alone; else none.
 absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummary>& runs,
-                       bool samples_only);
+                       const std::vector<v1::Report>& reports);
 // PgStore::Figures() on one connection.
 absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection,
                                                         const std::vector<std::string>& run_ids);

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -170,8 +171,13 @@ class Store {
   virtual absl::StatusOr<v1::LabelsReply> SetLabels(const std::string& run_id,
                                                     const v1::LabelsRequest& change) = 0;
   // Removes runs that have ended, or their samples alone, with an event that says so. A run whose
-  // lost workers may still be writing stays.
-  virtual absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request) = 0;
+  // lost workers may still be writing stays. Of a run whose samples go, what `report_of` gives is
+  // kept.
+  using MakeReport = std::function<absl::StatusOr<v1::Report>(const std::string& run_id)>;
+  virtual absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request,
+                                               const MakeReport& report_of) = 0;
+  // The report of a run whose samples were pruned, as it was before; none of any other.
+  virtual absl::StatusOr<std::optional<v1::Report>> KeptReport(const std::string& run_id) = 0;
   // What these runs came to over their whole fleets, in the order of the ids; those that are not
   // there are left out.
   virtual absl::StatusOr<std::vector<v1::RunFigures>> Figures(

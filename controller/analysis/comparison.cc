@@ -43,7 +43,12 @@ class Comparer {
     for (const RunSet& set : sets) sides_.push_back(Prepare(set));
     std::set<FigureKey> keys;
     for (const Side& side : sides_) {
-      for (const auto& [key, values] : side.table) keys.insert(key);
+      for (const auto& [key, values] : side.table) {
+        // Errors are a figure where there are any.
+        const bool none =
+            std::all_of(values.begin(), values.end(), [](double v) { return v == 0; });
+        if (!none || std::string(kFigures[key.figure].name) != "errors") keys.insert(key);
+      }
     }
     for (const FigureKey& key : keys) AddFigure(key);
     for (size_t s = 1; s < sides_.size(); ++s) {
@@ -54,9 +59,10 @@ class Comparer {
       if (can_tell) {
         Test(s);
       } else {
-        Warn(absl::StrCat("too few runs to tell ", sets[s].name, " from ", sets[0].name, ": ", a,
-                          " and ", b, "; 4 of each are the fewest, 5 tell more"));
+        Warn(absl::StrCat("too few runs to tell ", sets[s].name, " (", b, ") from ", sets[0].name,
+                          " (", a, "): 4 of each can, or 3 and 6; 5 of each tell more"));
       }
+      FindMissing(sets, s);
     }
     CompareJobs(sets);
     CompareEnvironments(sets);
@@ -104,7 +110,6 @@ class Comparer {
     figure->set_higher_is_better(kind.higher_is_better);
     for (const Side& side : sides_) {
       v1::ComparedValue* value = figure->add_values();
-      value->set_p_value(1);
       const auto found = side.table.find(key);
       if (found == side.table.end()) continue;
       const std::vector<double>& values = found->second;
@@ -117,27 +122,35 @@ class Comparer {
     }
   }
 
-  // What is above zero is compared by its logarithm: a change is a factor.
-  static bool Logs(const std::vector<double>& values, std::vector<double>* logs) {
-    for (const double value : values) {
-      if (!(value > 0)) return false;
-      logs->push_back(std::log(value));
+  // What is above zero is compared by its logarithm: a change is a factor. What may be zero is
+  // compared as it is.
+  static void Transform(std::vector<double>* a, std::vector<double>* b) {
+    const auto positive = [](const std::vector<double>& values) {
+      return std::all_of(values.begin(), values.end(), [](double v) { return v > 0; });
+    };
+    if (!positive(*a) || !positive(*b)) return;
+    for (std::vector<double>* values : {a, b}) {
+      for (double& value : *values) value = std::log(value);
     }
-    return true;
   }
 
   void Relate(const FigureKey& key, const std::vector<double>& values, v1::ComparedValue* value) {
     value->set_verdict(v1::CHANGE_UNKNOWN);
     const auto first = sides_[0].table.find(key);
     if (first == sides_[0].table.end()) return;
-    std::vector<double> before, after;
-    if (!Logs(first->second, &before) || !Logs(values, &after)) return;
+    std::vector<double> before = first->second;
+    std::vector<double> after = values;
+    const double median = MedianOf(before);
+    Transform(&before, &after);
+    const bool factors = before != first->second;
     const Shift shift = ShiftOf(before, after);
-    value->set_change(std::expm1(shift.estimate));
+    if (!factors && !(median > 0)) return;  // from nothing there is no share
+    const auto share = [&](double by) { return factors ? std::expm1(by) : by / median; };
+    value->set_change(share(shift.estimate));
     if (!shift.interval) return;
     value->set_has_interval(true);
-    value->set_change_low(std::expm1(shift.interval->low));
-    value->set_change_high(std::expm1(shift.interval->high));
+    value->set_change_low(share(shift.interval->low));
+    value->set_change_high(share(shift.interval->high));
   }
 
   // All figures that both sides have, together.
@@ -148,8 +161,10 @@ class Comparer {
       const auto a = sides_[0].table.find(keys_[k]);
       const auto b = sides_[s].table.find(keys_[k]);
       if (a == sides_[0].table.end() || b == sides_[s].table.end()) continue;
-      std::vector<double> row;
-      if (!Logs(a->second, &row) || !Logs(b->second, &row)) continue;
+      std::vector<double> row = a->second;
+      std::vector<double> after = b->second;
+      Transform(&row, &after);
+      row.insert(row.end(), after.begin(), after.end());
       rows.push_back(std::move(row));
       which.push_back(static_cast<int>(k));
     }
@@ -159,15 +174,43 @@ class Comparer {
       v1::ComparedFigure* figure = result_.mutable_figures(which[i]);
       v1::ComparedValue* value = figure->mutable_values(static_cast<int>(s));
       value->set_p_value(std::min(1.0, p[i] * Others()));
-      const bool more = value->change() > 0;
+      const bool more = value->median() > figure->values(0).median();
       value->set_verdict(value->p_value() >= kAlpha           ? v1::CHANGE_NONE
                          : more == figure->higher_is_better() ? v1::CHANGE_BETTER
                                                               : v1::CHANGE_WORSE);
+      // Of what was nothing before, errors above all, no share is accepted.
       if (value->verdict() == v1::CHANGE_WORSE && result_.has_max_regression() &&
-          std::abs(value->change()) > result_.max_regression()) {
+          (!value->has_change() || std::abs(value->change()) > result_.max_regression())) {
         value->set_regression(true);
         result_.set_regressions(result_.regressions() + 1);
       }
+    }
+  }
+
+  // Percentiles may be missing where a run has a few I/Os less.
+  static bool TellsPresence(const FigureKey& key) {
+    const std::string name = kFigures[key.figure].name;
+    return name == "iops" || name == "mean";
+  }
+
+  // Figures that one of the two has not: a phase that is gone, or one without a single I/O.
+  void FindMissing(const std::vector<RunSet>& sets, size_t s) {
+    std::set<std::string> gone, added;
+    for (const auto& [key, values] : sides_[0].table) {
+      if (!TellsPresence(key) || sides_[s].table.contains(key)) continue;
+      gone.insert(absl::StrCat(key.phase, " ", kFigures[key.figure].name));
+      result_.set_missing(result_.missing() + 1);
+    }
+    for (const auto& [key, values] : sides_[s].table) {
+      if (TellsPresence(key) && !sides_[0].table.contains(key)) added.insert(key.phase);
+    }
+    if (!gone.empty()) {
+      Warn(absl::StrCat(sets[s].name, " has not, and ", sets[0].name,
+                        " has: ", absl::StrJoin(gone, ", ")));
+    }
+    if (!added.empty()) {
+      Warn(absl::StrCat(sets[0].name, " has not all figures that ", sets[s].name, " has of phase ",
+                        absl::StrJoin(added, ", ")));
     }
   }
 

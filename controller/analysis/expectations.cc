@@ -50,6 +50,15 @@ void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport*
     add(absl::StrCat("errors <= ", expect.errors()), common::FormatCount(total.errors()),
         total.errors() <= static_cast<double>(expect.errors()));
   }
+  if (expect.steady()) {
+    const v1::SteadyReport& steady = phase->steady();
+    add(absl::StrFormat("steady within %.3g %%, slope %.3g %%", 100 * steady.range_limit(),
+                        100 * steady.slope_limit()),
+        steady.rounds() < steady.window()
+            ? "too few rounds"
+            : absl::StrFormat("%.1f %%, slope %.1f %%", 100 * steady.range(), 100 * steady.slope()),
+        steady.steady());
+  }
   if (expect.has_fairness()) {
     const double jain = phase->fairness_size() > 0 ? phase->fairness(0).jain() : 0;
     add(absl::StrFormat("fairness over hosts >= %.3f", expect.fairness()),

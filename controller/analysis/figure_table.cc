@@ -31,6 +31,12 @@ const FigureKind kFigures[] = {
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return std::optional(row.operation().bytes_per_second());
      }},
+    // The share of operations that failed.
+    {"errors", "%", false,
+     [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
+       const double all = row.operation().operations() + row.operation().errors();
+       return all > 0 ? std::optional(row.operation().errors() / all) : std::nullopt;
+     }},
     {"mean", "ns", false,
      [](const v1::PhaseOfRun&, const v1::FigureRow& row) {
        return row.operation().latency_avg_ns() > 0 ? std::optional(row.operation().latency_avg_ns())

@@ -3,15 +3,17 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/units.h"
 
 namespace lockstep::controller {
 namespace {
 
 measure::PhaseSeries::Options OptionsOf(const std::map<uint32_t, std::string>& hosts,
-                                        uint32_t workloads) {
+                                        const v1::RunPhase& load) {
   measure::PhaseSeries::Options options;
-  options.workloads = workloads;
+  options.workloads = static_cast<uint32_t>(load.workloads_size());
+  options.keeps_latencies = load.until_steady().figure() == v1::STEADY_FIGURE_PERCENTILE;
   for (const auto& [worker, host] : hosts) options.workers.insert(worker);
   return options;
 }
@@ -22,12 +24,16 @@ std::string Limit(int64_t nanoseconds) {
 
 }  // namespace
 
-LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts, uint32_t workloads,
-                     v1::AbortIf abort_if)
+LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
+                     const v1::RunPhase& load, int64_t interval_ns)
     : phase_(phase),
       hosts_(std::move(hosts)),
-      abort_if_(std::move(abort_if)),
-      series_(OptionsOf(hosts_, workloads)) {}
+      abort_if_(load.abort_if()),
+      series_(OptionsOf(hosts_, load)) {
+  if (load.has_until_steady() && !load.until_steady().only_tell()) {
+    steady_.emplace(load.until_steady(), interval_ns);
+  }
+}
 
 v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) const {
   v1::FleetInterval interval;
@@ -82,6 +88,13 @@ std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
     complete.push_back(Describe(merged));
     // An interval without somebody's part says nothing about the whole fleet.
     if (merged.whole) CheckBrakes(merged);
+    if (!steady_ || !steady_reason_.empty()) continue;
+    steady_->Add(merged);
+    const measure::SteadyState::Verdict& verdict = steady_->verdict();
+    if (!verdict.steady) continue;
+    steady_reason_ = absl::StrFormat(
+        "the load is steady: over its last rounds it varies by %.1f %%, the fitted line by %.1f %%",
+        100 * verdict.fleet.range, 100 * verdict.fleet.slope);
   }
   return complete;
 }

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "measure/phase_series.h"
+#include "measure/steady_state.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
 
@@ -16,9 +18,9 @@ namespace lockstep::controller {
 // Not thread-safe; pure.
 class LivePhase {
  public:
-  // `hosts`: names by worker index. `workloads`: how many the phase has.
-  LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts, uint32_t workloads,
-            v1::AbortIf abort_if);
+  // `hosts`: names by worker index.
+  LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts, const v1::RunPhase& load,
+            int64_t interval_ns);
 
   // As PhaseSeries::Add(), CheckResult(), Leave() and Lose().
   absl::Status Add(uint32_t worker, const v1::IntervalSample& sample) {
@@ -35,6 +37,8 @@ class LivePhase {
   std::vector<v1::FleetInterval> TakeComplete();
   // Why the run must end by its abort_if; empty while it need not.
   const std::string& abort_reason() const { return abort_reason_; }
+  // Why the load is to end by its until_steady; empty while it is not.
+  const std::string& steady_reason() const { return steady_reason_; }
   const measure::PhaseSeries& series() const { return series_; }
 
  private:
@@ -46,6 +50,8 @@ class LivePhase {
   const v1::AbortIf abort_if_;
   measure::PhaseSeries series_;
   std::string abort_reason_;
+  std::optional<measure::SteadyState> steady_;  // where it ends the load
+  std::string steady_reason_;
 };
 
 }  // namespace lockstep::controller

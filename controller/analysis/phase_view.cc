@@ -8,8 +8,13 @@
 namespace lockstep::controller {
 
 PhaseView::PhaseView(const measure::RunData& data, const measure::PhaseData& phase,
-                     const measure::PhaseSeries& series)
-    : data_(data), phase_(phase), series_(series), load_(LoadOf(data.run.job, phase.phase.spec)) {}
+                     const measure::PhaseSeries& series,
+                     const measure::SteadyState::Verdict* steady)
+    : data_(data),
+      phase_(phase),
+      series_(series),
+      load_(LoadOf(data.run.job, phase.phase.spec)),
+      steady_(steady) {}
 
 const measure::RunWorker* PhaseView::WorkerOf(uint32_t index) const {
   for (const measure::RunWorker& worker : data_.workers) {

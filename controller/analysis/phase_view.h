@@ -6,6 +6,7 @@
 
 #include "measure/phase_series.h"
 #include "measure/run_data.h"
+#include "measure/steady_state.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
 
@@ -15,13 +16,16 @@ namespace lockstep::controller {
 // Does not own what it was made of.
 class PhaseView {
  public:
+  // `steady`: whether the load was, where the job asks for it; may be null.
   PhaseView(const measure::RunData& data, const measure::PhaseData& phase,
-            const measure::PhaseSeries& series);
+            const measure::PhaseSeries& series,
+            const measure::SteadyState::Verdict* steady = nullptr);
 
   const measure::RunData& data() const { return data_; }
   const measure::PhaseData& phase() const { return phase_; }
   const measure::PhaseSeries& series() const { return series_; }
   const v1::RunPhase& load() const { return load_; }
+  const measure::SteadyState::Verdict* steady() const { return steady_; }
   // For a worker that is not the run's: null, and a placeholder for the name.
   const measure::RunWorker* WorkerOf(uint32_t index) const;
   std::string HostOf(uint32_t index) const;
@@ -57,6 +61,7 @@ class PhaseView {
   const measure::PhaseData& phase_;
   const measure::PhaseSeries& series_;
   const v1::RunPhase load_;
+  const measure::SteadyState::Verdict* steady_;
 };
 
 // When the first and the last of the phase's workers that did I/O were done, from T.

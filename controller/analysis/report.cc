@@ -1,6 +1,9 @@
 #include "controller/analysis/report.h"
 
 #include <algorithm>
+#include <memory>
+#include <optional>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -16,27 +19,76 @@ namespace {
 // Series of all phases of a report together.
 constexpr size_t kReportPoints = 1 << 18;
 
-absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
-                                          const measure::PhaseData& phase, size_t most_points,
-                                          const ReadIntervals& read) {
+// The intervals of a phase, added up.
+struct Series {
+  std::unique_ptr<measure::PhaseSeries> all;
+  std::optional<measure::SteadyState> steady;  // where the job asks for it
+};
+
+measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
   measure::PhaseSeries::Options options;
   options.workloads = std::numeric_limits<uint32_t>::max();  // checked when they came in
   options.needs_histograms = false;
-  options.most_points = most_points;
   for (const measure::WorkerPhaseData& worker : phase.workers) {
     options.workers.insert(worker.worker_index);
     if (PhaseView::Worked(worker)) options.compared.insert(worker.worker_index);
   }
-  measure::PhaseSeries series(std::move(options));
+  return options;
+}
+
+absl::Status ReadInto(const measure::PhaseData& phase, WithIntervals with,
+                      const ReadIntervals& read, measure::PhaseSeries* series,
+                      const std::set<uint32_t>& compared, measure::SteadyState* steady) {
+  const auto judge = [&](std::vector<measure::MergedInterval> intervals) {
+    if (steady == nullptr) return;
+    for (measure::MergedInterval& merged : intervals) {
+      // Lost workers make no gap in what the others did.
+      std::erase_if(merged.workers,
+                    [&](const auto& part) { return !compared.contains(part.first); });
+      merged.whole = !compared.empty() && merged.workers.size() == compared.size();
+      steady->Add(merged);
+    }
+  };
   const absl::Status status =
-      read(phase.phase, [&](uint32_t worker, const v1::IntervalSample& sample) {
-        const absl::Status added = series.Add(worker, sample);
-        (void)series.TakeComplete();
+      read(phase.phase, with, [&](uint32_t worker, const v1::IntervalSample& sample) {
+        const absl::Status added = series->Add(worker, sample);
+        judge(series->TakeComplete());
         return added;
       });
+  if (status.ok()) judge(series->Finish());
+  return status;
+}
+
+absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::RunPhase& load,
+                                  size_t most_points, const ReadIntervals& read) {
+  Series series;
+  measure::PhaseSeries::Options options = OptionsOf(phase);
+  options.most_points = most_points;
+  const std::set<uint32_t> compared = options.compared;
+  if (load.has_until_steady()) {
+    series.steady.emplace(load.until_steady(), phase.phase.interval_ns);
+  }
+  const bool by_latencies = load.until_steady().figure() == v1::STEADY_FIGURE_PERCENTILE;
+  series.all = std::make_unique<measure::PhaseSeries>(options);
+  absl::Status status = ReadInto(phase, WithIntervals::kSamples, read, series.all.get(), compared,
+                                 series.steady && !by_latencies ? &*series.steady : nullptr);
+  if (status.ok() && by_latencies) {
+    options.keeps_latencies = true;
+    measure::PhaseSeries latencies(options);
+    status =
+        ReadInto(phase, WithIntervals::kLatencies, read, &latencies, compared, &*series.steady);
+  }
   if (!status.ok()) return status;
-  (void)series.Finish();
-  const PhaseView view(data, phase, series);
+  return series;
+}
+
+absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
+                                          const measure::PhaseData& phase, size_t most_points,
+                                          const ReadIntervals& read) {
+  const auto series = ReadSeries(phase, LoadOf(data.run.job, phase.phase.spec), most_points, read);
+  if (!series.ok()) return series.status();
+  const PhaseView view(data, phase, *series->all,
+                       series->steady ? &series->steady->verdict() : nullptr);
   v1::PhaseReport report;
   for (const Analysis& analysis : Analyses()) analysis.add(view, &report);
   return report;

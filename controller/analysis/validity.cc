@@ -74,6 +74,9 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
   if (!any) {
     report->add_remarks(
         "the load was to end early by command, which came too late: it ran to its own end");
+  } else if (late.empty() && report->steady().steady() && !view.load().until_steady().only_tell()) {
+    report->add_remarks(absl::StrFormat(
+        "the load was ended after interval %d, on all hosts: it was steady", wanted));
   } else if (late.empty()) {
     report->add_remarks(
         absl::StrFormat("the load was ended by command after interval %d, on all hosts, before its "

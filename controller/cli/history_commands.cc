@@ -43,7 +43,16 @@ controller::ComparisonText TextOptions(const Context& context) {
 // key=value: the runs with that label; else ids with commas between.
 v1::RunsOf SetOf(const std::string& text, const v1::RunFilter& filter) {
   v1::RunsOf set;
-  set.set_name(text);
+  // Ids by their beginnings: the name is a column's head.
+  std::vector<std::string> starts;
+  for (const auto& id : absl::StrSplit(text, ',', absl::SkipEmpty())) {
+    starts.push_back(std::string(id.substr(0, 8)));
+  }
+  const bool by_label = text.find('=') != std::string::npos;
+  set.set_name(by_label            ? text
+               : starts.size() > 2 ? absl::StrCat(starts[0], " and ", starts.size() - 1, " more")
+               : starts.empty()    ? "(no runs)"
+                                   : absl::StrJoin(starts, ","));
   const size_t equals = text.find('=');
   if (equals == std::string::npos) {
     for (const auto& id : absl::StrSplit(text, ',', absl::SkipEmpty())) {
@@ -82,6 +91,10 @@ void PrintComparison(const Context& context, const std::string& format, v1::Comp
 int Gate(const Context& context, Flags flags) {
   const auto share = common::ParseRatio(flags.max_regression);
   if (!share.ok()) return Fail(absl::StrCat("--max-regression: ", share.status().message()));
+  if (*share > 1) {
+    return Fail(absl::StrFormat("--max-regression: %s is more than all of it; write 5%%",
+                                flags.max_regression));
+  }
   flags.sets.insert(flags.sets.begin(), flags.baseline);
   v1::Comparison comparison;
   if (const int status = AskComparison(context, flags, *share, &comparison); status != kOk) {
@@ -95,13 +108,16 @@ int Gate(const Context& context, Flags flags) {
   PrintComparison(context, flags.format, comparison);
   bool can_tell = comparison.can_tell_size() > 0 && comparison.figures_size() > 0;
   for (const bool can : comparison.can_tell()) can_tell = can_tell && can;
+  const bool complete = comparison.missing() == 0;
   const bool regressed = comparison.regressions() > 0;
-  std::cerr << (regressed  ? absl::StrCat("gate: ", comparison.regressions(),
+  std::cerr << (regressed   ? absl::StrCat("gate: ", comparison.regressions(),
                                          comparison.regressions() == 1 ? " figure" : " figures",
-                                          " regressed\n")
-                : can_tell ? "gate: no regression found\n"
-                           : "gate: too few runs to tell\n");
-  return regressed ? kNotHeld : can_tell ? kOk : kCannotTell;
+                                           " regressed\n")
+                : !can_tell ? "gate: too few runs to tell\n"
+                : !complete ? absl::StrCat("gate: ", comparison.missing(),
+                                           " figures of the baseline are missing: cannot tell\n")
+                            : "gate: no regression found\n");
+  return regressed ? kNotHeld : can_tell && complete ? kOk : kCannotTell;
 }
 
 int SetLabels(const Context& context, const Flags& flags) {
@@ -203,8 +219,10 @@ void AddGate(CLI::App* app, const Context* context, int* status) {
       ->check(CLI::IsMember({"text", "json", "junit"}))
       ->capture_default_str();
   gate->footer(
-      "Exit status: 0 no regression found, 4 a regression, 5 too few runs to tell, 1 anything "
-      "else.\n\nExample:\n  lockstep gate build=771 --baseline build=770 --job nightly "
+      "Exit status: 0 no regression found, 4 a regression, 5 too few runs to tell or figures of "
+      "the "
+      "baseline missing, 1 anything else.\n\nExample:\n  lockstep gate build=771 --baseline "
+      "build=770 --job nightly "
       "--max-regression 5%");
   gate->callback([=] { *status = Gate(*context, *flags); });
 }
@@ -240,6 +258,7 @@ int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const st
   v1::TrendsRequest request;
   *request.mutable_filter() = asked.filter();
   request.set_limit(asked.limit());
+  request.set_offset(asked.offset());
   v1::TrendsReply reply;
   const grpc::Status status = (*stub)->GetTrends(&call, request, &reply);
   if (!status.ok()) return Fail(status);

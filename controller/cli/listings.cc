@@ -221,7 +221,14 @@ void AddHistory(CLI::App* app, const Context* context, int* status,
 void AddRunFilter(CLI::App* command, v1::RunFilter* filter) {
   const auto text = [command](const char* name, std::string* field, const char* what) {
     command->add_option_function<std::string>(
-        name, [field](const std::string& value) { *field = value; }, what);
+        name,
+        [field, name](const std::string& value) {
+          // An empty one would match everything.
+          if (value.empty())
+            throw CLI::ValidationError(name, "is empty; leave it out, or say which");
+          *field = value;
+        },
+        what);
   };
   text("--job", filter->mutable_job_name(), "Only of this job's name");
   text("--owner", filter->mutable_owner(), "Only of this owner");

@@ -5,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
+#include "common/text.h"
 #include "common/version.h"
 #include "controller/cli/commands.h"
 
@@ -68,6 +69,12 @@ int main(int argc, char** argv) {
   cli::AddSqlCommand(&app, &context, &status);
   cli::AddDemoCommand(&app, &context, &status);
   cli::AddCompletionCommand(&app, &status);
+  for (int i = 1; i < argc; ++i) {
+    if (!common::IsUtf8(argv[i])) {
+      return cli::Fail(absl::StrCat("argument ", i, ", ", common::Printable(argv[i], 60),
+                                    ", is not valid UTF-8"));
+    }
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::RequiredError& error) {

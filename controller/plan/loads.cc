@@ -86,11 +86,17 @@ v1::Workload VerifyLoad(v1::VerifyPhase from) {
 v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   v1::RunPhase load;
   if (phase.has_run()) load = phase.run();
-  if (phase.has_precondition()) *load.add_workloads() = PreconditionLoad(phase.precondition());
+  if (phase.has_precondition()) {
+    *load.add_workloads() = PreconditionLoad(phase.precondition());
+    if (phase.precondition().has_until_steady()) {
+      *load.mutable_until_steady() = phase.precondition().until_steady();
+    }
+  }
   if (phase.has_verify()) *load.add_workloads() = VerifyLoad(phase.verify());
   for (int i = 0; i < load.workloads_size(); ++i) {
     FillWorkload(job, i, load.mutable_workloads(i));
   }
+  if (load.has_until_steady()) v1::FillDefaults(load.mutable_until_steady());
   return load;
 }
 

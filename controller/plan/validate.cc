@@ -5,6 +5,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "common/limits.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
@@ -107,6 +108,11 @@ class Checker {
 
   std::vector<v1::Problem> Run() {
     if (job_.name().empty()) Add("name", "is missing; every job has a name");
+    for (const auto& [key, value] : job_.labels()) {
+      if (key.empty() || key.find('=') != std::string::npos) {
+        Add("labels", absl::StrCat("'", key, "' is no name of a label: it is empty or has a ="));
+      }
+    }
     CheckTargets();
     if (job_.phases().empty()) Add("phases", "is empty; a job has at least one phase");
     std::set<std::string> names;
@@ -200,6 +206,9 @@ class Checker {
     if (phase.kind_case() == v1::PhaseSpec::KIND_NOT_SET) {
       return Add(path, "has no kind: write prepare, precondition, run, verify or cleanup");
     }
+    if (phase.has_precondition() && phase.precondition().has_until_steady()) {
+      CheckSteady(path + ".precondition.until_steady", phase.precondition().until_steady());
+    }
     const std::string kind = KindName(phase);
     const auto* names = TargetNames(phase);
     if (names->empty()) {
@@ -254,6 +263,20 @@ class Checker {
                        common::FormatDuration(static_cast<double>(job_.interval_ns()))));
     }
     if (run.has_curve()) CheckCurve(path, run);
+    if (run.has_until_steady()) CheckSteady(path + ".until_steady", run.until_steady());
+    if (run.has_until_steady() && run.duration_ns() > 0 &&
+        run.duration_ns() < int64_t{run.until_steady().window()} * run.until_steady().round_ns()) {
+      Add(path + ".until_steady",
+          absl::StrFormat(
+              "cannot be reached: its window of %d rounds of %s is longer than the "
+              "duration, %s",
+              run.until_steady().window(),
+              common::FormatDuration(static_cast<double>(run.until_steady().round_ns())),
+              common::FormatDuration(static_cast<double>(run.duration_ns()))));
+    }
+    if (run.expect().steady() && !run.has_until_steady()) {
+      Add(path + ".expect.steady", "needs until_steady, which says what steady is");
+    }
     std::set<std::string> names;
     for (int i = 0; i < run.workloads_size(); ++i) {
       const std::string where = absl::StrCat(path, ".workloads[", i, "]");
@@ -265,6 +288,14 @@ class Checker {
                     [&](const std::string& field, const std::string& problem) {
                       Add(where + field, problem);
                     });
+    }
+  }
+
+  void CheckSteady(const std::string& path, const v1::SteadyState& steady) {
+    if (steady.round_ns() % job_.interval_ns() != 0) {
+      Add(path + ".round",
+          absl::StrCat("must be a multiple of the interval, ",
+                       common::FormatDuration(static_cast<double>(job_.interval_ns()))));
     }
   }
 

@@ -17,6 +17,7 @@ namespace {
 
 std::string Value(const std::string& unit, double value) {
   if (unit == "ns") return common::FormatDuration(value);
+  if (unit == "%") return absl::StrFormat("%.3g %%", 100 * value);
   if (unit == "B/s") return absl::StrFormat("%.1f MiB/s", value / 1048576);
   if (unit.empty()) return absl::StrFormat("%.4f", value);
   return common::FormatCount(value);
@@ -25,7 +26,7 @@ std::string Value(const std::string& unit, double value) {
 std::string Percent(double share) { return absl::StrFormat("%+.1f", 100 * share); }
 
 std::string Change(const v1::ComparedValue& value) {
-  if (value.verdict() == v1::CHANGE_UNSPECIFIED || value.runs() == 0) return "-";
+  if (!value.has_change()) return "-";
   const std::string change = absl::StrCat(Percent(value.change()), " %");
   return value.has_interval() ? absl::StrCat(change, " [", Percent(value.change_low()), " ",
                                              Percent(value.change_high()), "]")
@@ -106,7 +107,7 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
       table.Add({figure.phase(), FigureName(figure),
                  first.runs() > 0 ? Value(figure.unit(), first.median()) : "-",
                  value.runs() > 0 ? Value(figure.unit(), value.median()) : "-", Change(value),
-                 comparison.can_tell(s - 1) ? absl::StrFormat("%.3f", value.p_value()) : "-",
+                 value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
                  Verdict(value)});
     }
     absl::StrAppend(&out, "\n", table.Render("", options.width));
@@ -126,20 +127,28 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
 
 std::string RenderJUnit(const v1::Comparison& comparison) {
   int tests = 0;
+  int errors = 0;
   int skipped = 0;
   std::string cases;
   for (const v1::ComparedFigure& figure : comparison.figures()) {
     for (int s = 1; s < figure.values_size(); ++s) {
       const v1::ComparedValue& value = figure.values(s);
-      const std::string words = absl::StrCat(
-          Value(figure.unit(), figure.values(0).median()), " in ", comparison.sets(0).name(), ", ",
-          Value(figure.unit(), value.median()), " in ", comparison.sets(s).name(), ": ",
-          Change(value), ", p ", absl::StrFormat("%.4f", value.p_value()));
+      const v1::ComparedValue& first = figure.values(0);
+      const auto in = [&](const v1::ComparedValue& of, int set) {
+        return absl::StrCat(of.runs() > 0 ? Value(figure.unit(), of.median()) : "no value", " in ",
+                            comparison.sets(set).name());
+      };
+      const std::string words =
+          absl::StrCat(in(first, 0), ", ", in(value, s), ": ", Change(value),
+                       value.has_p_value() ? absl::StrFormat(", p %.4f", value.p_value()) : "");
       ++tests;
       absl::StrAppend(&cases, "    <testcase classname=\"lockstep.", Xml(figure.phase()),
                       "\" name=\"", Xml(FigureName(figure)), " ", Xml(comparison.sets(s).name()),
                       "\">");
-      if (value.regression()) {
+      if (first.runs() > 0 && value.runs() == 0) {
+        ++errors;
+        absl::StrAppend(&cases, "<error message=\"", Xml(words), "\"/>");
+      } else if (value.regression()) {
         absl::StrAppend(&cases, "<failure message=\"", Xml(words), "\"/>");
       } else if (value.verdict() == v1::CHANGE_UNKNOWN) {
         ++skipped;
@@ -156,15 +165,16 @@ std::string RenderJUnit(const v1::Comparison& comparison) {
   }
   return absl::StrFormat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"lockstep "
-      "gate\" tests=\"%d\" failures=\"%d\" errors=\"0\" skipped=\"%d\">\n%s    "
+      "gate\" tests=\"%d\" failures=\"%d\" errors=\"%d\" skipped=\"%d\">\n%s    "
       "<system-err>%s</system-err>\n  </testsuite>\n</testsuites>\n",
-      tests, comparison.regressions(), skipped, cases, warnings);
+      tests, comparison.regressions(), errors, skipped, cases, warnings);
 }
 
 std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& options) {
   constexpr size_t kColumns = 40;
-  TextTable table({"job", "phase", "figure", "runs", "oldest to newest", "median", "newest", ""},
-                  {0, 1, 2, 4, 7}, {0, 1, 2});
+  TextTable table(
+      {"job", "phase", "figure", "runs", "oldest to newest", "median", "newest", "changes"},
+      {0, 1, 2, 4, 7}, {0, 1, 2});
   for (const v1::Trend& trend : reply.trends()) {
     std::vector<double> values;
     for (const v1::TrendPoint& point : trend.points()) values.push_back(point.value());
@@ -172,9 +182,13 @@ std::string RenderTrends(const v1::TrendsReply& reply, const ComparisonText& opt
     std::vector<std::string> changes;
     for (const v1::ChangePoint& change : trend.changes()) {
       const v1::TrendPoint& at = trend.points(static_cast<int>(change.index()));
-      const double share = change.mean_after() / change.mean_before() - 1;
-      changes.push_back(absl::StrCat((share > 0) == trend.higher_is_better() ? "better " : "WORSE ",
-                                     Percent(share), " % from run ", at.run_id().substr(0, 8), ", ",
+      const bool more = change.mean_after() > change.mean_before();
+      const std::string by =
+          change.mean_before() > 0
+              ? absl::StrCat(Percent(change.mean_after() / change.mean_before() - 1), " %")
+              : absl::StrCat("from 0 to ", Value(trend.unit(), change.mean_after()));
+      changes.push_back(absl::StrCat(more == trend.higher_is_better() ? "better " : "WORSE ", by,
+                                     " from run ", at.run_id().substr(0, 8), ", ",
                                      at.submitted_at()));
     }
     std::string figure = trend.figure();

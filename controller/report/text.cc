@@ -102,7 +102,34 @@ class Renderer {
       std::sort(labels.begin(), labels.end());
       Line("  labels ", absl::StrJoin(labels, " "));
     }
+    if (report_.samples_pruned()) {
+      Line("  the samples of its intervals were pruned; this is the report as it was before");
+    }
     if (!run.outcome().empty()) out_ += Wrapped(Bad(run.outcome()), "  ", "  ");
+  }
+
+  void Steady(const v1::PhaseReport& phase) {
+    if (!phase.has_steady()) return;
+    const v1::SteadyReport& s = phase.steady();
+    if (s.rounds() < s.window()) {
+      Line("  steady: ", Bad("not known"), ", ", s.rounds(), " whole rounds of ", s.window());
+      return;
+    }
+    const std::string mean = s.unit() == "ns"    ? FormatDuration(s.mean())
+                             : s.unit() == "B/s" ? FormatThroughput(s.mean())
+                                                 : FormatCount(s.mean());
+    out_ +=
+        Wrapped(absl::StrFormat(
+                    "%s, from %.1f to %.1f s (%d rounds of %g s): %s %s, range %.1f %% of "
+                    "%.3g %%, slope %.1f %% of %.3g %%%s",
+                    s.steady() ? Good("yes") : Bad("no"), s.begin_seconds(), s.end_seconds(),
+                    s.window(), s.round_seconds(), s.figure(), mean, 100 * s.range(),
+                    100 * s.range_limit(), 100 * s.slope(), 100 * s.slope_limit(),
+                    s.worst_host().empty()
+                        ? ""
+                        : absl::StrFormat("; most on %s: %.1f %%, slope %.1f %%", s.worst_host(),
+                                          100 * s.worst_range(), 100 * s.worst_slope())),
+                "    ", "  steady: ");
   }
 
   void Phase(const v1::PhaseReport& phase) {
@@ -118,6 +145,7 @@ class Renderer {
         if (any) Workload(workload);
       }
       if (any) Window(phase);
+      if (any) Steady(phase);
       Hosts(phase);
       if (any) Threads(phase);
       Devices(phase);

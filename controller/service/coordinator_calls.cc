@@ -36,7 +36,7 @@ void Coordinator::EndLoad(const std::string& run_id, const std::string& reason,
       return done(absl::FailedPreconditionError(
           absl::StrCat("run ", run_id, waits ? " has not started yet" : " has ended already")));
     }
-    active->second->EndLoad(reason, done);
+    active->second->EndLoad("warning", reason, done);
   });
 }
 

@@ -43,7 +43,7 @@ void IngestPipeline::StartThread() {
 
 void IngestPipeline::Open(const v1::PhaseId& phase,
                           const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
-                          uint32_t workloads, const v1::AbortIf& abort_if, PhaseCallbacks callbacks,
+                          const v1::RunPhase& load, int64_t interval_ns, PhaseCallbacks callbacks,
                           const Earlier& earlier) {
   common::MutexLock lock(&mutex_);
   Phase& opened = phases_[KeyOf(phase)];
@@ -60,7 +60,7 @@ void IngestPipeline::Open(const v1::PhaseId& phase,
   }
   opened.live = earlier.live != nullptr ? earlier.live
                                         : std::make_shared<LivePhase>(
-                                              phase.phase(), std::move(hosts), workloads, abort_if);
+                                              phase.phase(), std::move(hosts), load, interval_ns);
   opened.callbacks = std::move(callbacks);
   opened.go_wall_ns = earlier.go_wall_ns;
   for (const uint32_t worker : earlier.ended) {
@@ -220,6 +220,10 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
     if (!phase.live->abort_reason().empty() && !phase.abort_said) {
       phase.abort_said = true;
       phase.callbacks.abort(phase.live->abort_reason());
+    }
+    if (!phase.live->steady_reason().empty() && !phase.steady_said) {
+      phase.steady_said = true;
+      phase.callbacks.steady(phase.live->steady_reason());
     }
     queue_.push_back(std::move(taken));
   }

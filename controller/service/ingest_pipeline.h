@@ -31,6 +31,8 @@ class IngestPipeline {
     std::function<void(const v1::FleetInterval&)> interval;
     // The phase's abort_if demands that the run ends.
     std::function<void(const std::string& reason)> abort;
+    // Its until_steady demands that the load ends.
+    std::function<void(const std::string& reason)> steady;
     // The worker's result is committed; `integrity` is empty when it is the sum of its intervals.
     std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)>
         result;
@@ -72,7 +74,7 @@ class IngestPipeline {
   // From now on accepts samples of this phase. `workers`: worker id → worker index and host.
   void Open(const v1::PhaseId& phase,
             const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
-            uint32_t workloads, const v1::AbortIf& abort_if, PhaseCallbacks callbacks,
+            const v1::RunPhase& load, int64_t interval_ns, PhaseCallbacks callbacks,
             const Earlier& earlier);
   void SetGo(const v1::PhaseId& phase, int64_t go_wall_ns);
   void WorkerLost(const v1::PhaseId& phase, uint32_t worker);
@@ -106,6 +108,7 @@ class IngestPipeline {
     PhaseCallbacks callbacks;
     int64_t go_wall_ns = 0;
     bool abort_said = false;
+    bool steady_said = false;
   };
 
   static PhaseKey KeyOf(const v1::PhaseId& phase) {

@@ -24,7 +24,6 @@ void FillTo(uint32_t end, uint32_t worker, LivePhase* live) {
 absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
                                                     const storage::ActiveRun& active) {
   const v1::PhaseSpec& spec = active.phase.spec;
-  const int workloads = LoadOf(active.run.job, spec).workloads_size();
   std::map<uint32_t, std::string> hosts;
   std::map<uint32_t, uint32_t> last_of_lost;  // by worker: the number of its intervals
   for (const measure::RunWorker& worker : active.workers) {
@@ -36,7 +35,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
     last_of_lost[worker.worker_index] = static_cast<uint32_t>(cursor->second) - (finished ? 1 : 0);
   }
   const auto live = std::make_shared<LivePhase>(
-      active.phase.phase, hosts, static_cast<uint32_t>(workloads), spec.run().abort_if());
+      active.phase.phase, hosts, LoadOf(active.run.job, spec), active.phase.interval_ns);
   for (const auto& [worker, count] : last_of_lost) {
     if (count == 0) live->Leave(worker);
   }

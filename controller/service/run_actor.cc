@@ -203,6 +203,11 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
   callbacks.abort = [post](const std::string& reason) {
     post([reason](RunActor* self) { self->Stop("aborted", reason, false); });
   };
+  callbacks.steady = [post, phase = Phase()](const std::string& reason) {
+    post([reason, phase](RunActor* self) {
+      if (self->IsCurrent(phase)) self->EndLoad("info", reason, [](const absl::Status&) {});
+    });
+  };
   callbacks.result = [post, phase = Phase()](uint32_t worker, const v1::PhaseResult& result,
                                              const std::string& integrity) {
     std::string error = result.error();
@@ -211,8 +216,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
       if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error});
     });
   };
-  const int workloads = LoadOf(run_.job, Spec()).workloads_size();
-  services_.ingest->Open(Phase(), feeds, static_cast<uint32_t>(workloads), Spec().run().abort_if(),
+  services_.ingest->Open(Phase(), feeds, LoadOf(run_.job, Spec()), run_.job.interval_ns(),
                          std::move(callbacks), earlier);
 }
 

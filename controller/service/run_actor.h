@@ -70,7 +70,9 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // next phase. Answers once the interval is in the store, so that a controller that takes the run
   // over ends the load there, too. FAILED_PRECONDITION when no load runs, or it ends before all
   // could be told, UNAVAILABLE when it is not in the store after kEndLoadAnswerNs.
-  void EndLoad(const std::string& reason, std::function<void(const absl::Status&)> done);
+  // `severity` is of the event that says so.
+  void EndLoad(const std::string& severity, const std::string& reason,
+               std::function<void(const absl::Status&)> done);
 
   const SettledRun& run() const { return run_; }
   // The last change, for those who begin to watch in the middle.
@@ -147,7 +149,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
   // Who asked for the load's end and waits for its answer. Each answers once.
   std::vector<std::shared_ptr<std::function<void(const absl::Status&)>>> end_load_callers_;
-  std::string end_load_reason_;  // of the first of them
+  std::string end_load_severity_, end_load_reason_;  // of the first of them
   v1::WatchEvent last_change_;
   int64_t events_ = 0;  // that workers reported in this phase
 };

@@ -88,7 +88,8 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   if (services_.safeguards.Pass(common::Safeguard::kGoOnDisk, false)) Handle(event::GoCommitted{});
 }
 
-void RunActor::EndLoad(const std::string& reason, std::function<void(const absl::Status&)> done) {
+void RunActor::EndLoad(const std::string& severity, const std::string& reason,
+                       std::function<void(const absl::Status&)> done) {
   if (!machine_.running() || !IsLoad(Spec())) {
     return done(absl::FailedPreconditionError(
         absl::StrCat("no load is running in run ", run_.run_id.substr(0, 8), ": phase ",
@@ -110,7 +111,10 @@ void RunActor::EndLoad(const std::string& reason, std::function<void(const absl:
                                "no worker is back); the "
                                "load ends once it is, or by itself"));
   });
-  if (end_load_callers_.size() == 1) end_load_reason_ = reason;
+  if (end_load_callers_.size() == 1) {
+    end_load_severity_ = severity;
+    end_load_reason_ = reason;
+  }
   Handle(event::EndLoad{});
 }
 
@@ -188,7 +192,7 @@ void RunActor::FinishEndLoad(const action::CommitEndOfLoad& a, uint32_t interval
   if (!machine_.running() || machine_.phase() != a.phase || machine_.attempt() != a.attempt) {
     return AnswerEndLoad(absl::FailedPreconditionError("the phase has ended already"));
   }
-  Carry(action::Note{"warning", "",
+  Carry(action::Note{end_load_severity_, "",
                      absl::StrCat(end_load_reason_, "; its load ends after interval ", interval)});
   Handle(event::EndOfLoadCommitted{interval});
   AnswerEndLoad(absl::OkStatus());

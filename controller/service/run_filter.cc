@@ -16,9 +16,11 @@ absl::Status NormaliseTime(const char* field, std::string* text) {
   absl::Time time;
   std::string error;
   if (!absl::ParseTime("%Y-%m-%d", *text, &time, &error) &&
+      !absl::ParseTime("%Y-%m-%dT%H:%M", *text, &time, &error) &&
       !absl::ParseTime(absl::RFC3339_full, *text, &time, &error)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        field, ": '", *text, "' is no time; write 2026-11-22 or 2026-11-22T08:00:00Z"));
+        field, ": '", *text,
+        "' is no time; write 2026-11-22, 2026-11-22T08:00 (UTC) or 2026-11-22T08:00:00+01:00"));
   }
   const absl::CivilSecond civil = absl::ToCivilSecond(time, absl::UTCTimeZone());
   if (civil.year() < 1970 || civil.year() > 9999) {

@@ -8,6 +8,7 @@
 #include "common/limits.h"
 #include "controller/service/await.h"
 #include "controller/service/controller_service.h"
+#include "controller/service/reports.h"
 #include "controller/service/run_filter.h"
 #include "spdlog/spdlog.h"
 
@@ -128,6 +129,7 @@ grpc::ServerUnaryReactor* ControllerService::GetTrends(grpc::CallbackServerConte
   report_.Serve(call, [this, request, reply] {
     v1::HistoryRequest asked;
     *asked.mutable_filter() = request->filter();
+    asked.set_offset(request->offset());
     asked.set_limit(request->limit() == 0 ? kTrendRuns : request->limit());
     if (const absl::Status wrong = NormaliseFilter(asked.mutable_filter()); !wrong.ok()) {
       return ToGrpc(wrong);
@@ -160,7 +162,9 @@ grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerConte
           absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin labels it"));
     }
     for (const auto& [key, value] : request->set()) {
-      if (key.empty()) return Invalid("a label has no name");
+      if (key.empty() || key.find('=') != std::string::npos) {
+        return Invalid(absl::StrCat("'", key, "' is no name of a label"));
+      }
     }
     auto labels = parts_.store->SetLabels(run.run_id(), *request);
     if (!labels.ok()) return ToGrpc(labels.status());
@@ -185,7 +189,8 @@ grpc::ServerUnaryReactor* ControllerService::Prune(grpc::CallbackServerContext* 
     if (const absl::Status wrong = NormaliseFilter(asked.mutable_filter()); !wrong.ok()) {
       return ToGrpc(wrong);
     }
-    auto pruned = parts_.store->Prune(asked);
+    auto pruned = parts_.store->Prune(
+        asked, [this](const std::string& run_id) { return ReportOf(parts_.store, run_id); });
     if (!pruned.ok()) return ToGrpc(pruned.status());
     *reply = *std::move(pruned);
     if (!asked.dry_run()) {

@@ -30,13 +30,26 @@ ALTER TYPE histogram RENAME TO histogram_arrays;
 -- for thirty years.
 CREATE DOMAIN histogram AS numeric;
 
-CREATE FUNCTION hist_from_buckets(buckets integer[], counts bigint[]) RETURNS numeric LANGUAGE sql
-    IMMUTABLE PARALLEL SAFE AS $$
-  SELECT coalesce(string_agg(lpad(coalesce(b.count, 0)::text, 16, '0'), '' ORDER BY place
-      DESC)::numeric, 0)
-  FROM generate_series(0, (SELECT max(bucket) FROM unnest(buckets) bucket)) place
-  LEFT JOIN unnest(buckets, counts) AS b(bucket, count) ON b.bucket = place
-$$;
+CREATE FUNCTION hist_from_buckets(buckets integer[], counts bigint[]) RETURNS numeric
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  IF coalesce(array_length(buckets, 1), 0) <> coalesce(array_length(counts, 1), 0) THEN
+    RAISE EXCEPTION '% buckets and % counts; each bucket has one count',
+      coalesce(array_length(buckets, 1), 0), coalesce(array_length(counts, 1), 0);
+  END IF;
+  IF EXISTS (SELECT FROM unnest(buckets) b WHERE b IS NULL OR b < 0 OR b > 2496) THEN
+    RAISE EXCEPTION 'a bucket is none of 0 to 2496';
+  END IF;
+  IF EXISTS (SELECT FROM unnest(counts) c WHERE c IS NULL OR c < 0 OR c >= 10000000000000000) THEN
+    RAISE EXCEPTION 'a count is none of 0 to 10^16 - 1';
+  END IF;
+  RETURN (SELECT coalesce(string_agg(lpad(coalesce(b.count, 0)::text, 16, '0'), ''
+                                     ORDER BY place DESC)::numeric, 0)
+          FROM generate_series(0, (SELECT max(bucket) FROM unnest(buckets) bucket)) place
+          LEFT JOIN (SELECT bucket, sum(count) AS count FROM unnest(buckets, counts) u(bucket,
+              count)
+                     GROUP BY bucket) b ON b.bucket = place);
+END $$;
 
 -- Reads the varints from the last to the first: buckets in descending order, as the digits of the
 -- number come.
@@ -47,11 +60,13 @@ DECLARE
   field integer := 0;
   token bigint;
   byte integer;
+  places bigint := 0;
   at integer := length(encoded) - 1;
 BEGIN
   IF at < 0 THEN RETURN 0; END IF;
   WHILE at >= 0 LOOP
     token := get_byte(encoded, at);
+    IF token >= 128 THEN RAISE EXCEPTION 'not an encoded histogram: it breaks off'; END IF;
     at := at - 1;
     WHILE at >= 0 LOOP
       byte := get_byte(encoded, at);
@@ -59,9 +74,13 @@ BEGIN
       token := (token << 7) | (byte & 127);
       at := at - 1;
     END LOOP;
+    places := places + CASE WHEN token & 1 = 0 THEN 1 ELSE token >> 1 END;
+    IF token < 2 OR places > 2497 OR (token & 1 = 0 AND token >> 1 >= 10000000000000000) THEN
+      RAISE EXCEPTION 'not an encoded histogram: byte % is beyond its buckets or counts', at + 1;
+    END IF;
     field := field + 1;
-    fields[field] := CASE WHEN token & 1 = 0 THEN lpad((token >> 1)::text, 16, '0') ELSE
-        repeat('0', 16 * (token >> 1)::integer) END;
+    fields[field] := CASE WHEN token & 1 = 0 THEN lpad((token >> 1)::text, 16, '0')
+                          ELSE repeat('0', 16 * (token >> 1)::integer) END;
   END LOOP;
   RETURN array_to_string(fields, '')::numeric;
 END $$;
@@ -69,9 +88,16 @@ END $$;
 CREATE AGGREGATE hist_merge(numeric) (SFUNC = numeric_add, STYPE = numeric, COMBINEFUNC =
     numeric_add, INITCOND = '0', PARALLEL = SAFE);
 
--- The digit sum in base 10^16: a number is congruent to it modulo 10^16 - 1.
-CREATE FUNCTION hist_count(h numeric) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS
-    'SELECT mod(h, 9999999999999999)::bigint';
+-- The digit sum in base 10^16: a number is congruent to it modulo 10^16 - 1, and equal to it below
+-- that. A histogram of 10^16 values or more is beyond what the store is made for.
+CREATE FUNCTION hist_count(h numeric) RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  IF h < 0 OR h = 'NaN' OR h = 'Infinity' OR scale(h) > 0 THEN
+    RAISE EXCEPTION 'not a histogram: %', left(h::text, 40);
+  END IF;
+  RETURN mod(h, 9999999999999999)::bigint;
+END $$;
 
 CREATE FUNCTION hist_bucket(latency_ns double precision) RETURNS integer LANGUAGE plpgsql IMMUTABLE
     STRICT PARALLEL SAFE AS $$
@@ -90,15 +116,17 @@ END $$;
 
 CREATE FUNCTION hist_low(bucket integer) RETURNS bigint LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
-  SELECT CASE WHEN bucket < 128 THEN bucket::bigint WHEN bucket >= 2496 THEN 17592186044416 ELSE
+  SELECT CASE WHEN bucket < 0 THEN NULL WHEN bucket > 2496 THEN NULL WHEN bucket < 128 THEN
+      bucket::bigint WHEN bucket >= 2496 THEN 17592186044416 ELSE
       (64 + (bucket & 63))::bigint << ((bucket >> 6) - 1) END
 $$;
 
 CREATE FUNCTION hist_midpoint(bucket integer) RETURNS double precision LANGUAGE sql IMMUTABLE
     STRICT PARALLEL SAFE AS $$
   SELECT CASE
+    WHEN bucket < 0 OR bucket > 2496 THEN NULL
     WHEN bucket < 128 THEN bucket::double precision
-    WHEN bucket >= 2496 THEN 17592186044416.0
+    WHEN bucket = 2496 THEN 17592186044416.0
     ELSE ((64 + (bucket & 63))::bigint << ((bucket >> 6) - 1)) + ((1::bigint << ((bucket >> 6) -
         1)) - 1) / 2.0
   END
@@ -195,7 +223,8 @@ CREATE OR REPLACE AGGREGATE jain(double precision) (
 
 -- A job belongs to its run: every key begins with the run's id, and nothing counts over all runs.
 ALTER TABLE runs ADD COLUMN job text, ADD COLUMN spec jsonb, ADD COLUMN source text, ADD COLUMN
-    figures_version integer NOT NULL DEFAULT 0, ADD COLUMN samples_pruned_at timestamptz;
+    figures_version integer NOT NULL DEFAULT 0, ADD COLUMN samples_pruned_at timestamptz,
+    ADD COLUMN report bytea COMPRESSION lz4;
 UPDATE runs r SET job = j.name, spec = j.spec, source = j.source FROM jobs j WHERE j.job_id =
     r.job_id;
 ALTER TABLE runs ALTER COLUMN job SET NOT NULL, ALTER COLUMN spec SET NOT NULL, ALTER COLUMN source

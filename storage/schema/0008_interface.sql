@@ -46,9 +46,11 @@ CREATE VIEW phase_summary AS
 -- How long each worker's measured intervals lasted, seconds.
 CREATE VIEW measured_seconds AS
   SELECT c.run_id, c.phase::integer AS phase, c.attempt::integer AS attempt, c.worker_index,
-         (max(coalesce(c.end_ns, p.interval_ns * (c.interval + 1))) - min(coalesce(c.begin_ns,
-             p.interval_ns * c.interval))) / 1e9 AS seconds
-  FROM interval_operations c JOIN phases p USING (run_id, phase, attempt)
+         (max(coalesce(c.end_ns, p.interval_ns * (c.interval + 1))) -
+          min(coalesce(c.begin_ns, p.interval_ns * c.interval))) / 1e9 AS seconds
+  FROM interval_operations c
+  JOIN phases p USING (run_id, phase, attempt)
+  JOIN (SELECT run_id, phase, attempt FROM phase_overview) last USING (run_id, phase, attempt)
   WHERE c.interval_class = 2 GROUP BY c.run_id, c.phase, c.attempt, c.worker_index;
 
 -- What every host did, by workload and kind of operation; syncs too (is_io is false: they are no
@@ -150,42 +152,60 @@ CREATE VIEW rollup_latency AS
   JOIN workloads l USING (run_id, phase, workload)
   WHERE u.kind <> 4 AND u.metric = CASE WHEN l.spec ? 'openLoop' THEN 2 ELSE 1 END;
 
--- The fleet over time, in steps of so many seconds.
+-- The fleet over time, in steps of so many seconds; an interval is in the step in which it begins.
 CREATE FUNCTION phase_series(run uuid, number integer, step_seconds double precision DEFAULT 1)
-RETURNS TABLE (begin_seconds double precision, operations bigint, bytes bigint, errors bigint, iops
-    double precision, mib_per_second double precision,
-               p50_ms double precision, p99_ms double precision)
-LANGUAGE sql STABLE PARALLEL SAFE AS $$
-  SELECT s.begin_seconds, s.operations, s.bytes, s.errors, s.operations / nullif(s.seconds, 0),
-      s.bytes / nullif(s.seconds, 0) / 1048576,
-         s.p[1] / 1e6, s.p[2] / 1e6
-  FROM (SELECT floor(o.interval * i.interval_ns / 1e9 / step_seconds) * step_seconds AS
-      begin_seconds,
-               coalesce(sum(o.operations) FILTER (WHERE o.kind <> 4), 0)::bigint AS operations,
-                   sum(o.bytes)::bigint AS bytes, coalesce(sum(o.errors), 0)::bigint AS errors,
-               count(DISTINCT o.interval) * min(i.interval_ns) / 1e9 AS seconds,
-               lockstep.hist_percentiles(lockstep.hist_merge(lockstep.hist_decode(CASE WHEN l.spec
-                   ? 'openLoop' THEN o.response_time ELSE o.service_time END))
-                                           FILTER (WHERE o.kind <> 4), '{50,99}') AS p
-        FROM lockstep.interval_operations o
-        JOIN lockstep.phases i USING (run_id, phase, attempt)
-        JOIN lockstep.workloads l USING (run_id, phase, workload)
-        WHERE o.run_id = run AND o.phase = number AND o.interval_class = 2
-          AND o.attempt = (SELECT max(attempt) FROM lockstep.phases n WHERE n.run_id = run AND
-              n.phase = number)
-        GROUP BY 1) s
-  ORDER BY 1
-$$;
+RETURNS TABLE (begin_seconds double precision, operations bigint, bytes bigint, errors bigint,
+               iops double precision, mib_per_second double precision, p50_ms double precision,
+               p99_ms double precision)
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  step_ns bigint;
+BEGIN
+  IF NOT (step_seconds >= 0.001 AND step_seconds <= 1e9) THEN
+    RAISE EXCEPTION 'steps of % s; write 0.001 or more', step_seconds;
+  END IF;
+  step_ns := (step_seconds * 1e9)::bigint;
+  RETURN QUERY
+    WITH sampled AS MATERIALIZED (
+      SELECT coalesce(o.begin_ns, i.interval_ns * o.interval) / step_ns AS step, o.interval,
+             coalesce(o.end_ns - o.begin_ns, i.interval_ns) AS length_ns, o.kind, o.operations,
+             o.bytes, o.errors,
+             CASE WHEN l.spec ? 'openLoop' THEN o.response_time ELSE o.service_time END AS encoded
+      FROM interval_operations o
+      JOIN (SELECT p.run_id, p.phase, p.attempt, p.interval_ns FROM phases p) i
+        USING (run_id, phase, attempt)
+      JOIN workloads l USING (run_id, phase, workload)
+      WHERE o.run_id = run AND o.phase = number AND o.interval_class = 2
+        AND o.attempt = (SELECT max(n.attempt) FROM phases n
+                         WHERE n.run_id = run AND n.phase = number)),
+    timed AS (SELECT step, sum(length_ns) / 1e9::double precision AS seconds
+              FROM (SELECT step, interval, max(length_ns) AS length_ns FROM sampled
+                    GROUP BY step, interval) lengths GROUP BY step),
+    added AS (SELECT s.step, coalesce(sum(s.operations) FILTER (WHERE s.kind <> 4), 0)::bigint AS
+        ops,
+                     sum(s.bytes)::bigint AS moved, coalesce(sum(s.errors), 0)::bigint AS failed,
+                     hist_percentiles(hist_merge(hist_decode(s.encoded)) FILTER (WHERE s.kind <> 4),
+                                      '{50,99}') AS p
+              FROM sampled s GROUP BY s.step)
+    SELECT a.step * step_ns / 1e9::double precision, a.ops, a.moved, a.failed,
+           a.ops / nullif(t.seconds, 0), a.moved / nullif(t.seconds, 0) / 1048576,
+           a.p[1] / 1e6, a.p[2] / 1e6
+    FROM added a JOIN timed t USING (step) ORDER BY a.step;
+END $$;
+ALTER FUNCTION phase_series(uuid, integer, double precision) SET search_path = lockstep;
 
--- Fairness of IOPS over the hosts of each phase.
+-- Fairness of IOPS over the hosts of each phase that did I/O, as the report gives it.
 CREATE VIEW phase_fairness AS
-  SELECT f.run_id, f.phase, p.name AS phase_name, count(*) AS hosts, jain(f.iops) AS jain_iops,
-      max(f.iops) / nullif(min(f.iops), 0) AS max_over_min,
-         stddev_pop(f.iops) / nullif(avg(f.iops), 0) AS variation, max(f.p99_ns) /
-             nullif(min(f.p99_ns), 0) AS p99_max_over_min
-  FROM phase_figures f JOIN phase_overview p USING (run_id, phase)
+  SELECT f.run_id, f.phase, p.name AS phase_name, count(*) AS hosts, v.jain_iops,
+         v.max_over_min_iops AS max_over_min,
+         stddev_pop(f.iops) / nullif(avg(f.iops), 0) AS variation,
+         max(f.p99_ns) / nullif(min(f.p99_ns), 0) AS p99_max_over_min
+  FROM phase_figures f
+  JOIN phase_overview p USING (run_id, phase)
+  JOIN phase_verdicts v USING (run_id, phase)
   WHERE f.worker_index IS NOT NULL AND f.workload = '' AND f.kind = 'total' AND f.is_reported
-  GROUP BY f.run_id, f.phase, p.name;
+    AND f.operations > 0
+  GROUP BY f.run_id, f.phase, p.name, v.jain_iops, v.max_over_min_iops;
 
 -- iostat -x over the measured time of a phase.
 CREATE VIEW device_statistics AS
@@ -197,7 +217,7 @@ CREATE VIEW device_statistics AS
              write_mib_per_second,
          sum(d.write_time_ms)::double precision / nullif(sum(d.writes), 0) AS write_await_ms,
          sum(d.flushes) / s AS flushes_per_second, sum(d.queue_time_ms) / s / 1000 AS queue_size,
-         sum(d.busy_time_ms) / s / 1000 AS busy_ratio
+         least(1, sum(d.busy_time_ms) / s / 1000) AS busy_ratio
   FROM (SELECT *, sum(end_ns - begin_ns) OVER (PARTITION BY run_id, phase, attempt, worker_index,
       device) / 1e9::double precision AS s
         FROM device_samples WHERE interval_class = 2) d
@@ -255,6 +275,21 @@ CREATE VIEW lost_workers AS
 CREATE VIEW run_environment AS
   SELECT f.run_id, w.host, f.worker_index, f.name, f.value FROM environment_facts f JOIN
       run_workers w USING (run_id, worker_index);
+
+-- Nor does anybody but the owner write into the log of changes, signal others or hold snapshots.
+DO $$
+DECLARE
+  maker regprocedure;
+BEGIN
+  FOR maker IN SELECT oid::regprocedure FROM pg_proc
+               WHERE pronamespace = 'pg_catalog'::regnamespace
+                 AND proname IN ('pg_logical_emit_message', 'pg_export_snapshot', 'pg_notify',
+                                 'txid_current', 'pg_current_xact_id') LOOP
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', maker);
+  END LOOP;
+EXCEPTION WHEN insufficient_privilege THEN
+  RAISE NOTICE 'the log of changes is not forbidden to the reading role: %', SQLERRM;
+END $$;
 
 DO $$
 BEGIN

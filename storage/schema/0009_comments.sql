@@ -244,6 +244,7 @@ BEGIN
       ('reads_per_second', 'reads per second'),
       ('reason', 'why'),
       ('remarks', 'the report''s remarks'),
+      ('report', 'the report, as it was before the samples of the run were pruned'),
       ('response_time', 'histogram from the intended start to completion; NULL in a closed loop'),
       ('result', 'PhaseResult without histograms and threads'),
       ('rotational', 'whether it is a disk that turns'),

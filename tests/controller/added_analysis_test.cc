@@ -37,18 +37,19 @@ TEST(AddedAnalysisTest, ItIsAskedAfterThoseThatItReads) {
     phase.workers.push_back(part);
   }
   data.phases.push_back(phase);
-  const auto report = BuildReport(data, [](const measure::PhaseRecord&, const TakeInterval& take) {
-    for (uint32_t worker : {0, 1}) {
-      v1::IntervalSample sample;
-      sample.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
-      sample.set_end_ns(1000000000);
-      v1::OperationCounters* c = sample.add_workloads()->add_operations();
-      c->set_kind(v1::OPERATION_KIND_READ);
-      c->set_operations(worker == 0 ? 700 : 300);
-      if (absl::Status status = take(worker, sample); !status.ok()) return status;
-    }
-    return absl::OkStatus();
-  });
+  const auto report =
+      BuildReport(data, [](const measure::PhaseRecord&, WithIntervals, const TakeInterval& take) {
+        for (uint32_t worker : {0, 1}) {
+          v1::IntervalSample sample;
+          sample.set_interval_class(v1::INTERVAL_CLASS_MEASURED);
+          sample.set_end_ns(1000000000);
+          v1::OperationCounters* c = sample.add_workloads()->add_operations();
+          c->set_kind(v1::OPERATION_KIND_READ);
+          c->set_operations(worker == 0 ? 700 : 300);
+          if (absl::Status status = take(worker, sample); !status.ok()) return status;
+        }
+        return absl::OkStatus();
+      });
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_GE(report->phases(0).remarks_size(), 1);
   EXPECT_EQ(report->phases(0).remarks(0), "slowest of 2: node1, 300 IOPS");

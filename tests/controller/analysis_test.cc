@@ -96,20 +96,21 @@ struct Stored : measure::RunData {
 };
 
 v1::Report ReportOf(const Stored& stored) {
-  auto report = BuildReport(stored, [&](const measure::PhaseRecord&, const TakeInterval& take) {
-    std::map<std::pair<uint32_t, uint32_t>, const v1::IntervalSample*> ordered;
-    for (const measure::WorkerPhaseData& worker : stored.phases[0].workers) {
-      const auto found = stored.intervals.find(worker.worker_index);
-      if (found == stored.intervals.end()) continue;
-      for (const v1::IntervalSample& sample : found->second) {
-        ordered[{sample.interval(), worker.worker_index}] = &sample;
-      }
-    }
-    for (const auto& [place, sample] : ordered) {
-      if (absl::Status status = take(place.second, *sample); !status.ok()) return status;
-    }
-    return absl::OkStatus();
-  });
+  auto report = BuildReport(
+      stored, [&](const measure::PhaseRecord&, WithIntervals, const TakeInterval& take) {
+        std::map<std::pair<uint32_t, uint32_t>, const v1::IntervalSample*> ordered;
+        for (const measure::WorkerPhaseData& worker : stored.phases[0].workers) {
+          const auto found = stored.intervals.find(worker.worker_index);
+          if (found == stored.intervals.end()) continue;
+          for (const v1::IntervalSample& sample : found->second) {
+            ordered[{sample.interval(), worker.worker_index}] = &sample;
+          }
+        }
+        for (const auto& [place, sample] : ordered) {
+          if (absl::Status status = take(place.second, *sample); !status.ok()) return status;
+        }
+        return absl::OkStatus();
+      });
   EXPECT_TRUE(report.ok()) << report.status();
   return *report;
 }

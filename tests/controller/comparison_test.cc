@@ -147,6 +147,55 @@ TEST(ComparisonTest, BetterAndWorseGoByTheFigure) {
   EXPECT_EQ(c.regressions(), 0u);
 }
 
+TEST(ComparisonTest, StorageThatFailsWhollyIsARegression) {
+  Runs runs(8);
+  const RunSet good = runs.Set("good", 4);
+  RunSet failed = runs.Set("failed", 4);
+  for (v1::RunFigures& run : failed.runs) {
+    for (v1::FigureRow& row : *run.mutable_phases(0)->mutable_rows()) {
+      const std::string kind = row.operation().kind();
+      row.mutable_operation()->Clear();
+      row.mutable_operation()->set_kind(kind);
+      row.mutable_operation()->set_errors(197);
+    }
+  }
+  const v1::Comparison c = Compare({good, failed}, 0.05);
+  EXPECT_GT(c.regressions(), 0u);
+  EXPECT_GT(c.missing(), 0u);  // it has no latency
+  for (const auto& figure : c.figures()) {
+    if (figure.phase() != "p0" || !figure.workload().empty()) continue;
+    const v1::ComparedValue& value = figure.values(1);
+    if (figure.figure() == "iops") {
+      EXPECT_TRUE(value.regression());
+      EXPECT_NEAR(value.change(), -1, 0.05);
+    } else if (figure.figure() == "errors") {
+      EXPECT_TRUE(value.regression());
+      EXPECT_FALSE(value.has_change());
+      EXPECT_EQ(value.median(), 1);
+    } else if (figure.figure() == "mean") {
+      EXPECT_EQ(value.runs(), 0u);
+      EXPECT_FALSE(value.has_p_value());
+    }
+  }
+  const std::string junit = RenderJUnit(c);
+  EXPECT_NE(junit.find("no value in failed"), std::string::npos);
+  EXPECT_EQ(junit.find("errors=\"0\""), std::string::npos);
+}
+
+TEST(ComparisonTest, APhaseOfOneSideAloneIsMissedAndNamed) {
+  Runs runs(9);
+  const RunSet a = runs.Set("a", 5);
+  RunSet b = runs.Set("b", 5);
+  for (v1::RunFigures& run : b.runs) run.mutable_phases(1)->set_name("other");
+  const v1::Comparison c = Compare({a, b}, 0.05);
+  EXPECT_EQ(c.regressions(), 0u);
+  EXPECT_GT(c.missing(), 0u);
+  std::string all;
+  for (const std::string& warning : c.warnings()) absl::StrAppend(&all, warning, "\n");
+  EXPECT_NE(all.find("b has not, and a has: p1 iops, p1 mean"), std::string::npos) << all;
+  EXPECT_NE(all.find("of phase other"), std::string::npos) << all;
+}
+
 TEST(ComparisonTest, TextAndJUnitSayWhatWasFoundAndNothingForeignIsMarkup) {
   Runs runs(5);
   RunSet a = runs.Set("a<b>&\"", 5);

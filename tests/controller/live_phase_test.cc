@@ -31,8 +31,22 @@ v1::PhaseResult ResultOf(const v1::IntervalSample& whole) {
   return result;
 }
 
+v1::RunPhase OneWorkload() {
+  v1::RunPhase load;
+  load.add_workloads();
+  return load;
+}
+
+v1::RunPhase TwoWorkloads() {
+  v1::RunPhase load = OneWorkload();
+  load.add_workloads();
+  return load;
+}
+
 LivePhase Phase(v1::AbortIf abort_if = {}) {
-  return LivePhase(0, {{0, "a"}, {1, "b"}}, 2, std::move(abort_if));
+  v1::RunPhase load = TwoWorkloads();
+  *load.mutable_abort_if() = std::move(abort_if);
+  return LivePhase(0, {{0, "a"}, {1, "b"}}, load, 1000000000);
 }
 
 TEST(LivePhaseTest, AnIntervalIsCompleteWhenAllHaveDeliveredIt) {
@@ -87,7 +101,7 @@ TEST(LivePhaseTest, ErrorsCountOnceAndSyncsNotAtAll) {
     response->set_metric(v1::METRIC_RESPONSE_TIME);
     return sample;
   };
-  LivePhase phase(0, {{0, "a"}}, 2, {});
+  LivePhase phase(0, {{0, "a"}}, TwoWorkloads(), 1000000000);
   v1::IntervalSample good = respond(Sample(0, {100, 200}));
   v1::OperationCounters* sync = good.mutable_workloads(0)->add_operations();
   *sync = Sample(0, {7, 7, 7}).workloads(0).operations(0);
@@ -109,7 +123,7 @@ TEST(LivePhaseTest, ErrorsCountOnceAndSyncsNotAtAll) {
 
 // As in a report: a phase's figures are of the workers that gave a result.
 TEST(LivePhaseTest, WhatALostWorkerMeasuredIsInNoFigure) {
-  LivePhase phase(0, {{0, "a"}, {1, "b"}}, 1, {});
+  LivePhase phase(0, {{0, "a"}, {1, "b"}}, OneWorkload(), 1000000000);
   ASSERT_TRUE(phase.Add(0, Sample(0, {100, 200})).ok());
   ASSERT_TRUE(phase.Add(1, Sample(0, {100, 200, 300})).ok());
   EXPECT_DOUBLE_EQ(phase.series().Figures().iops(), 5);

@@ -260,8 +260,11 @@ class DeliverTest : public ProtocolTest {
     v1::ControllerMessage welcome;
     control_->Read(&welcome);
     session_ = welcome.welcome().session();
-    ingest_.Open(Phase(), {{id_, {0, "node1"}}}, 1, {},
+    v1::RunPhase load;
+    load.add_workloads();
+    ingest_.Open(Phase(), {{id_, {0, "node1"}}}, load, 1000000000,
                  {[](const v1::FleetInterval&) {}, [](const std::string&) {},
+                  [](const std::string&) {},
                   [](uint32_t, const v1::PhaseResult&, const std::string&) {}},
                  {});
     deliver_ = stub_->Deliver(&deliver_context_);

@@ -111,7 +111,10 @@ class MemoryStore final : public Store {
   absl::StatusOr<v1::LabelsReply> SetLabels(const std::string&, const v1::LabelsRequest&) override {
     return absl::UnimplementedError("a store in memory keeps no labels");
   }
-  absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest&) override {
+  absl::StatusOr<std::optional<v1::Report>> KeptReport(const std::string&) override {
+    return std::nullopt;
+  }
+  absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest&, const MakeReport&) override {
     return absl::UnimplementedError("a store in memory is not pruned");
   }
   absl::StatusOr<std::vector<v1::RunFigures>> Figures(const std::vector<std::string>&) override {

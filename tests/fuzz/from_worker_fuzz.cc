@@ -171,8 +171,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (data[0] == 'i') Inspect(bytes);
   if (data[0] == 'b') {
     // A batch of a worker that is one: what its stream would hand on.
-    world->ingest.Open(Phase(), {{"w", {0, "node1"}}}, 1, {},
+    lockstep::v1::RunPhase load;
+    load.add_workloads();
+    world->ingest.Open(Phase(), {{"w", {0, "node1"}}}, load, 1000000000,
                        {[](const lockstep::v1::FleetInterval&) {}, [](const std::string&) {},
+                        [](const std::string&) {},
                         [](uint32_t, const lockstep::v1::PhaseResult&, const std::string&) {}},
                        {});
     for (const std::string& message : messages) {

@@ -1,0 +1,68 @@
+// Was the load steady, and when?
+
+#include "absl/strings/str_format.h"
+#include "controller/analysis/analysis.h"
+
+namespace lockstep::controller {
+namespace {
+
+struct Named {
+  std::string figure;
+  const char* unit;
+};
+
+Named NameOf(const v1::SteadyState& rule) {
+  switch (rule.figure()) {
+    case v1::STEADY_FIGURE_THROUGHPUT:
+      return {"throughput", "B/s"};
+    case v1::STEADY_FIGURE_MEAN:
+      return {"mean latency", "ns"};
+    case v1::STEADY_FIGURE_PERCENTILE:
+      return {absl::StrFormat("p%g", rule.percent()), "ns"};
+    default:
+      return {"IOPS", "1/s"};
+  }
+}
+
+void AddSteady(const PhaseView& view, v1::PhaseReport* report) {
+  if (view.steady() == nullptr) return;
+  const v1::SteadyState& rule = view.load().until_steady();
+  const measure::SteadyState::Verdict& verdict = *view.steady();
+  const Named named = NameOf(rule);
+  v1::SteadyReport* out = report->mutable_steady();
+  out->set_steady(verdict.steady);
+  out->set_figure(named.figure);
+  out->set_unit(named.unit);
+  out->set_rounds(verdict.rounds);
+  out->set_window(rule.window());
+  out->set_round_seconds(static_cast<double>(rule.round_ns()) / 1e9);
+  out->set_begin_seconds(verdict.begin_seconds);
+  out->set_end_seconds(verdict.end_seconds);
+  out->set_mean(verdict.fleet.mean);
+  out->set_range(verdict.fleet.range);
+  out->set_slope(verdict.fleet.slope);
+  out->set_range_limit(rule.range_ratio());
+  out->set_slope_limit(rule.slope_ratio());
+  if (verdict.worst_worker) {
+    out->set_worst_host(view.HostOf(*verdict.worst_worker));
+    out->set_worst_range(verdict.worst.range);
+    out->set_worst_slope(verdict.worst.slope);
+  }
+  for (const double value : verdict.values) out->add_values(value);
+  if (!verdict.steady && view.phase().phase.state != "running") {
+    report->add_remarks(
+        verdict.rounds < rule.window()
+            ? absl::StrFormat("NOT KNOWN TO BE STEADY: %d whole rounds, %d are needed",
+                              verdict.rounds, rule.window())
+            : absl::StrFormat("NOT STEADY: over the last %d rounds %s varied by %.1f %% (limit "
+                              "%.3g %%), the fitted line by %.1f %% (limit %.3g %%)",
+                              rule.window(), named.figure, 100 * verdict.fleet.range,
+                              100 * rule.range_ratio(), 100 * verdict.fleet.slope,
+                              100 * rule.slope_ratio()));
+  }
+}
+
+const RegisterAnalysis kRegistered(order::kSteady, "steady", &AddSteady);
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,139 @@
+#include "measure/steady_state.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::measure {
+namespace {
+
+// As many as the largest window.
+constexpr size_t kKept = 101;
+
+}  // namespace
+
+Variation VariationOf(const std::vector<double>& values) {
+  const auto n = static_cast<double>(values.size());
+  double sum = 0;
+  double weighted = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    sum += values[i];
+    weighted += values[i] * (static_cast<double>(i) - (n - 1) / 2);
+  }
+  Variation variation;
+  if (values.size() < 2 || !(sum > 0)) return variation;
+  variation.mean = sum / n;
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  variation.range = (*most - *least) / variation.mean;
+  const double squares = n * (n * n - 1) / 12;  // of the places, around their middle
+  variation.slope = std::abs(weighted / squares) * (n - 1) / variation.mean;
+  return variation;
+}
+
+void Rounds::Add(uint32_t interval, const MergedInterval::Part& part) {
+  if (open_ && interval != next_) open_.reset();
+  if (!open_) {
+    open_ = Round{interval, interval, part.begin_seconds, 0, 0};
+    filled_ = 0;
+    seconds_ = operations_ = bytes_ = latency_sum_ns_ = 0;
+    latencies_.Clear();
+  }
+  next_ = interval + 1;
+  seconds_ += part.seconds;
+  operations_ += static_cast<double>(part.operations);
+  bytes_ += static_cast<double>(part.bytes);
+  latency_sum_ns_ += part.latency_sum_ns;
+  if (figure_ == v1::STEADY_FIGURE_PERCENTILE) latencies_.Add(part.latencies);
+  if (++filled_ < intervals_) return;
+  open_->last = interval;
+  open_->end_seconds = part.begin_seconds + part.seconds;
+  open_->value = Value();
+  complete_.push_back(*open_);
+  if (complete_.size() > kKept) complete_.pop_front();
+  open_.reset();
+}
+
+double Rounds::Value() const {
+  switch (figure_) {
+    case v1::STEADY_FIGURE_THROUGHPUT:
+      return seconds_ > 0 ? bytes_ / seconds_ : 0;
+    case v1::STEADY_FIGURE_MEAN:
+      return operations_ > 0 ? latency_sum_ns_ / operations_ : 0;
+    case v1::STEADY_FIGURE_PERCENTILE:
+      return latencies_.Percentile(percent_);
+    default:
+      return seconds_ > 0 ? operations_ / seconds_ : 0;
+  }
+}
+
+std::optional<Variation> Rounds::Last(uint32_t window) const {
+  if (complete_.size() < window) return std::nullopt;
+  std::vector<double> values;
+  const size_t from = complete_.size() - window;
+  for (size_t i = from; i < complete_.size(); ++i) {
+    if (i > from && complete_[i].first != complete_[i - 1].last + 1) return std::nullopt;
+    values.push_back(complete_[i].value);
+  }
+  const Variation variation = VariationOf(values);
+  // Nothing was done: that is not steady, whatever it varies by.
+  return variation.mean > 0 ? std::optional(variation) : std::nullopt;
+}
+
+SteadyState::SteadyState(const v1::SteadyState& rule, int64_t interval_ns)
+    : rule_(rule),
+      intervals_(static_cast<uint32_t>(
+          std::max<int64_t>(1, rule.round_ns() / std::max<int64_t>(1, interval_ns)))),
+      fleet_(rule.figure(), rule.percent(), intervals_) {}
+
+void SteadyState::Add(const MergedInterval& merged) {
+  if (verdict_.steady || !merged.whole || merged.interval_class != v1::INTERVAL_CLASS_MEASURED) {
+    return;
+  }
+  MergedInterval::Part all;
+  for (const auto& [worker, part] : merged.workers) {
+    if (rule_.each_host()) {
+      workers_.try_emplace(worker, rule_.figure(), rule_.percent(), intervals_)
+          .first->second.Add(merged.interval, part);
+    }
+    all.begin_seconds = part.begin_seconds;
+    all.seconds = std::max(all.seconds, part.seconds);
+    all.operations += part.operations;
+    all.bytes += part.bytes;
+    all.latency_sum_ns += part.latency_sum_ns;
+  }
+  all.latencies = merged.latencies;
+  const size_t before = verdict_.rounds;
+  const auto last = fleet_.complete().empty() ? 0 : fleet_.complete().back().last + 1;
+  fleet_.Add(merged.interval, all);
+  if (fleet_.complete().empty() || fleet_.complete().back().last + 1 == last) return;
+  verdict_.rounds = static_cast<uint32_t>(before + 1);
+  Judge();
+}
+
+bool SteadyState::Holds(const Variation& variation) const {
+  return variation.range <= rule_.range_ratio() && variation.slope <= rule_.slope_ratio();
+}
+
+void SteadyState::Judge() {
+  const auto& rounds = fleet_.complete();
+  verdict_.values.push_back(rounds.back().value);
+  if (verdict_.values.size() > kKept) verdict_.values.erase(verdict_.values.begin());
+  const std::optional<Variation> fleet = fleet_.Last(rule_.window());
+  if (!fleet) return;
+  verdict_.fleet = *fleet;
+  verdict_.begin_seconds = rounds[rounds.size() - rule_.window()].begin_seconds;
+  verdict_.end_seconds = rounds.back().end_seconds;
+  verdict_.worst_worker.reset();
+  bool holds = Holds(*fleet);
+  for (const auto& [worker, own] : workers_) {
+    const std::optional<Variation> variation = own.Last(rule_.window());
+    holds = holds && variation && Holds(*variation);
+    if (!variation) continue;
+    if (!verdict_.worst_worker || variation->range > verdict_.worst.range) {
+      verdict_.worst_worker = worker;
+      verdict_.worst = *variation;
+    }
+  }
+  verdict_.steady = holds;
+}
+
+}  // namespace lockstep::measure

@@ -1,0 +1,99 @@
+// What is asked of runs that have ended, and done with them.
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "storage/pg_lease.h"
+#include "storage/pg_store.h"
+#include "storage/sql_values.h"
+
+namespace lockstep::storage {
+
+absl::StatusOr<std::vector<std::string>> PgStore::WithoutFigures(uint32_t most) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query(
+      "SELECT run_id FROM runs WHERE figures_version < $1 AND state NOT IN ('queued', 'running') "
+      "AND samples_pruned_at IS NULL "
+      "ORDER BY submitted_at DESC, run_id DESC LIMIT $2",
+      {absl::StrCat(kFiguresVersion), absl::StrCat(most)});
+  if (!rows.ok()) return rows.status();
+  std::vector<std::string> runs;
+  for (int i = 0; i < rows->rows(); ++i) runs.push_back(rows->Text(i, 0));
+  return runs;
+}
+
+absl::StatusOr<v1::HistoryReply> PgStore::History(const v1::HistoryRequest& request) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  return ListRuns(lease->get(), request);
+}
+
+absl::StatusOr<std::vector<v1::RunFigures>> PgStore::Figures(
+    const std::vector<std::string>& run_ids) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  return LoadFigures(lease->get(), run_ids);
+}
+
+absl::StatusOr<v1::LabelsReply> PgStore::SetLabels(const std::string& run_id,
+                                                   const v1::LabelsRequest& change) {
+  v1::LabelsReply reply;
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+    auto changed = connection->Query(
+        "UPDATE runs SET labels = (labels - $2::text[]) || $3::jsonb WHERE run_id = $1 RETURNING "
+        "labels",
+        {run_id, TextArray(change.remove()), JsonObject(change.set())});
+    if (!changed.ok()) return changed.status();
+    if (changed->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
+    return FromJson(absl::StrCat("{\"labels\":", changed->Text(0, 0), "}"), &reply);
+  });
+  if (!status.ok()) return status;
+  reply.set_run_id(run_id);
+  return reply;
+}
+
+absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request,
+                                              const MakeReport& report_of) {
+  constexpr int kAtOnce = 50;  // in a transaction
+  constexpr int kShown = 10;
+  v1::PruneReply reply;
+  while (true) {
+    auto lease = Connect(kWholeRunLimit);
+    if (!lease.ok()) return lease.status();
+    const auto next = ListToPrune(lease->get(), request, kAtOnce);
+    if (!next.ok()) return next.status();
+    std::vector<v1::Report> reports;
+    for (const v1::RunSummary& run : next->runs) {
+      if (reply.oldest_size() < kShown) *reply.add_oldest() = run;
+      if (!request.samples_only() || request.dry_run()) continue;
+      auto report = report_of(run.run_id());
+      if (!report.ok()) return report.status();
+      reports.push_back(*std::move(report));
+    }
+    if (request.dry_run()) {
+      reply.set_runs(next->total);
+      return reply;
+    }
+    const absl::Status status = Transaction(kWholeRunLimit, [&](PgConnection* connection) {
+      return PruneRuns(connection, next->runs, reports);
+    });
+    if (!status.ok()) return status;
+    reply.set_runs(reply.runs() + static_cast<double>(next->runs.size()));
+    if (next->runs.size() < kAtOnce) return reply;
+  }
+}
+
+absl::StatusOr<std::optional<v1::Report>> PgStore::KeptReport(const std::string& run_id) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query("SELECT encode(report, 'hex') FROM runs WHERE run_id = $1", {run_id});
+  if (!rows.ok()) return rows.status();
+  if (rows->rows() == 0 || rows->Null(0, 0)) return std::nullopt;
+  v1::Report report;
+  if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, 0)))) {
+    return absl::InternalError(absl::StrCat("the kept report of run ", run_id, " is broken"));
+  }
+  return report;
+}
+
+}  // namespace lockstep::storage

@@ -1,0 +1,160 @@
+#include "measure/steady_state.h"
+
+#include <cmath>
+
+#include "gtest/gtest.h"
+
+namespace lockstep::measure {
+namespace {
+
+constexpr int64_t kSecondNs = 1000000000;
+
+v1::SteadyState Rule() {
+  v1::SteadyState rule;
+  rule.set_figure(v1::STEADY_FIGURE_IOPS);
+  rule.set_percent(99);
+  rule.set_round_ns(kSecondNs);
+  rule.set_window(5);
+  rule.set_range_ratio(0.2);
+  rule.set_slope_ratio(0.1);
+  return rule;
+}
+
+MergedInterval Interval(uint32_t number, const std::vector<double>& iops) {
+  MergedInterval merged;
+  merged.interval = number;
+  merged.interval_class = v1::INTERVAL_CLASS_MEASURED;
+  merged.whole = true;
+  for (size_t worker = 0; worker < iops.size(); ++worker) {
+    MergedInterval::Part& part = merged.workers[static_cast<uint32_t>(worker)];
+    part.begin_seconds = number;
+    part.seconds = 1;
+    part.operations = static_cast<uint64_t>(iops[worker]);
+    part.bytes = part.operations * 4096;
+    part.latency_sum_ns = iops[worker] * 1000;
+  }
+  return merged;
+}
+
+SteadyState Fed(const v1::SteadyState& rule, const std::vector<double>& iops) {
+  SteadyState steady(rule, kSecondNs);
+  for (size_t i = 0; i < iops.size(); ++i) {
+    steady.Add(Interval(static_cast<uint32_t>(i), {iops[i]}));
+  }
+  return steady;
+}
+
+TEST(VariationTest, IsThatOfATableWorkedOutByHand) {
+  // Mean 100; range (102 - 98) / 100. Places -2 to 2: the sum of place * value is
+  // -200 - 102 + 0 + 101 + 198 = -3, the sum of squared places 10: the line falls by 0.3 a round,
+  // 1.2 over the four from the first to the last.
+  const Variation v = VariationOf({100, 102, 98, 101, 99});
+  EXPECT_DOUBLE_EQ(v.mean, 100);
+  EXPECT_DOUBLE_EQ(v.range, 0.04);
+  EXPECT_NEAR(v.slope, 0.012, 1e-12);
+  // A line that rises by 3 a round: its excursion is its range.
+  const Variation line = VariationOf({94, 97, 100, 103, 106});
+  EXPECT_DOUBLE_EQ(line.range, 0.12);
+  EXPECT_NEAR(line.slope, 0.12, 1e-12);
+  // As fio has it: the slope of a sample, of which 10 % over the window are 10 / (n - 1) %.
+  EXPECT_NEAR(line.slope / 4, 0.03, 1e-12);
+  EXPECT_EQ(VariationOf({5}).mean, 0);
+  EXPECT_EQ(VariationOf({0, 0, 0}).range, 0);
+}
+
+TEST(SteadyStateTest, ADriftOfTwelvePercentAndASwingOfTwentyFiveAreRefused) {
+  EXPECT_FALSE(Fed(Rule(), {94, 97, 100, 103, 106}).verdict().steady);
+  EXPECT_TRUE(Fed(Rule(), {95.5, 97.5, 100, 102.5, 104.5}).verdict().steady);  // 9 %
+  EXPECT_FALSE(Fed(Rule(), {100, 112, 87, 112, 100}).verdict().steady);        // 25 % apart
+  EXPECT_TRUE(Fed(Rule(), {100, 109, 91, 109, 100}).verdict().steady);         // 18 %
+}
+
+TEST(SteadyStateTest, ItTellsTheFirstWindowThatWasSteady) {
+  const SteadyState steady =
+      Fed(Rule(), {400, 300, 200, 120, 100, 101, 99, 100, 100, 500, 500, 500});
+  EXPECT_TRUE(steady.verdict().steady);
+  EXPECT_EQ(steady.verdict().rounds, 9u);
+  EXPECT_DOUBLE_EQ(steady.verdict().begin_seconds, 4);
+  EXPECT_DOUBLE_EQ(steady.verdict().end_seconds, 9);
+  EXPECT_DOUBLE_EQ(steady.verdict().fleet.mean, 100);
+}
+
+TEST(SteadyStateTest, FewRoundsAndNoIoAreNotSteady) {
+  EXPECT_FALSE(Fed(Rule(), {100, 100, 100, 100}).verdict().steady);
+  EXPECT_EQ(Fed(Rule(), {100, 100, 100, 100}).verdict().rounds, 4u);
+  EXPECT_FALSE(Fed(Rule(), {0, 0, 0, 0, 0, 0}).verdict().steady);
+}
+
+TEST(SteadyStateTest, ARoundHasSeveralIntervals) {
+  v1::SteadyState rule = Rule();
+  rule.set_round_ns(2 * kSecondNs);
+  // Every second halves and doubles; every two are equal.
+  EXPECT_TRUE(Fed(rule, {50, 150, 50, 150, 50, 150, 50, 150, 50, 150}).verdict().steady);
+  EXPECT_FALSE(Fed(Rule(), {50, 150, 50, 150, 50, 150, 50, 150, 50, 150}).verdict().steady);
+}
+
+TEST(SteadyStateTest, AGapBreaksTheWindow) {
+  SteadyState steady(Rule(), kSecondNs);
+  for (const uint32_t number : {0, 1, 2, 4, 5, 6}) steady.Add(Interval(number, {100}));
+  EXPECT_FALSE(steady.verdict().steady);
+  for (const uint32_t number : {7, 8}) steady.Add(Interval(number, {100}));
+  EXPECT_TRUE(steady.verdict().steady);
+  EXPECT_DOUBLE_EQ(steady.verdict().begin_seconds, 4);
+}
+
+TEST(SteadyStateTest, RampDrainAndPartsOfTheFleetDoNotCount) {
+  SteadyState steady(Rule(), kSecondNs);
+  for (uint32_t number = 0; number < 6; ++number) {
+    MergedInterval merged = Interval(number, {100});
+    if (number == 0) merged.interval_class = v1::INTERVAL_CLASS_RAMP;
+    if (number == 3) merged.whole = false;
+    steady.Add(merged);
+  }
+  EXPECT_FALSE(steady.verdict().steady);
+}
+
+TEST(SteadyStateTest, EveryHostMustBeWhereTheRuleSaysSo) {
+  v1::SteadyState rule = Rule();
+  SteadyState fleet(rule, kSecondNs);
+  rule.set_each_host(true);
+  SteadyState each(rule, kSecondNs);
+  for (uint32_t number = 0; number < 6; ++number) {
+    // One gains what the other loses.
+    const std::vector<double> iops = {100.0 + 20 * number, 300.0 - 20 * number};
+    fleet.Add(Interval(number, iops));
+    each.Add(Interval(number, iops));
+  }
+  EXPECT_TRUE(fleet.verdict().steady);
+  EXPECT_FALSE(each.verdict().steady);
+  EXPECT_EQ(each.verdict().worst_worker, 0u);
+  EXPECT_GT(each.verdict().worst.range, 0.4);
+}
+
+TEST(SteadyStateTest, LatenciesAreOfTheRoundsMergedHistograms) {
+  v1::SteadyState rule = Rule();
+  rule.set_figure(v1::STEADY_FIGURE_PERCENTILE);
+  SteadyState steady(rule, kSecondNs);
+  for (uint32_t number = 0; number < 5; ++number) {
+    MergedInterval merged = Interval(number, {100});
+    merged.latencies = {{500, 98}, {600 + number * 100, 2}};  // the tail doubles again and again
+    steady.Add(merged);
+  }
+  EXPECT_FALSE(steady.verdict().steady);
+  EXPECT_EQ(steady.verdict().rounds, 5u);
+  rule.set_percent(50);
+  SteadyState median(rule, kSecondNs);
+  rule.set_figure(v1::STEADY_FIGURE_MEAN);
+  SteadyState mean(rule, kSecondNs);
+  for (uint32_t number = 0; number < 5; ++number) {
+    MergedInterval merged = Interval(number, {100});
+    merged.latencies = {{500, 98}, {600 + number * 100, 2}};
+    median.Add(merged);
+    mean.Add(merged);
+  }
+  EXPECT_TRUE(median.verdict().steady);
+  EXPECT_TRUE(mean.verdict().steady);
+  EXPECT_DOUBLE_EQ(mean.verdict().fleet.mean, 1000);
+}
+
+}  // namespace
+}  // namespace lockstep::measure
