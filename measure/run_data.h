@@ -42,11 +42,12 @@ struct PhaseRecord {
   std::string name, kind, state, reason;
   int64_t interval_ns = 0;
   int64_t ramp_ns = 0;
-  int64_t go_ns = 0;         // controller's monotonic clock; 0 until go
-  v1::PhaseSpec spec;        // as it is run
-  uint32_t job_phase = 0;    // the phase of the job that it comes of
-  uint32_t step = 0;         // the point of that phase's curve
-  v1::PhaseFigures figures;  // once it has ended
+  int64_t go_ns = 0;                         // controller's monotonic clock; 0 until go
+  v1::PhaseSpec spec;                        // as it is run
+  uint32_t job_phase = 0;                    // the phase of the job that it comes of
+  uint32_t step = 0;                         // the point of that phase's curve or sweep
+  std::map<std::string, std::string> point;  // of a sweep: field to value; written, not read back
+  v1::PhaseFigures figures;                  // once it has ended
   // The interval at whose end the load was ended on all hosts, if it was before its time.
   std::optional<uint32_t> end_of_load;
 };

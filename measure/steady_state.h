@@ -88,7 +88,6 @@ class SteadyState {
   const uint32_t intervals_;  // of a round
   Rounds fleet_;
   std::map<uint32_t, Rounds> workers_;
-  size_t judged_ = 0;  // rounds
   Verdict verdict_;
 };
 

@@ -19,11 +19,13 @@ absl::Status PgStore::BeginPhase(const std::string& run_id, const measure::Phase
   return Transaction([&](PgConnection* connection) -> absl::Status {
     auto begun = connection->Query(
         "INSERT INTO phases "
-        "(run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns, spec, job_phase, step) "
-        "VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7, $8, $9, $10) ON CONFLICT DO NOTHING",
+        "(run_id, phase, attempt, name, kind, state, interval_ns, ramp_ns, spec, job_phase, step, "
+        "point) VALUES ($1, $2, $3, $4, $5, 'arming', $6, $7, $8, $9, $10, $11) ON CONFLICT DO "
+        "NOTHING",
         {run_id, absl::StrCat(phase.phase), absl::StrCat(phase.attempt), phase.name, phase.kind,
          absl::StrCat(phase.interval_ns), absl::StrCat(phase.ramp_ns), Json(phase.spec),
-         absl::StrCat(phase.job_phase), absl::StrCat(phase.step)});
+         absl::StrCat(phase.job_phase), absl::StrCat(phase.step),
+         JsonObject({phase.point.begin(), phase.point.end()})});
     if (!begun.ok()) return begun.status();
     // done already, by a call whose answer was lost
     if (begun->affected() == 0) return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/expectations.h"
+#include "controller/analysis/sweeps.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 
@@ -152,7 +153,7 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   }
   // Expectations of phases that never came are not held either.
   int declared = 0;
-  const v1::JobSpec steps = WithoutCurves(data.run.job);
+  const v1::JobSpec steps = Unrolled(data.run.job);
   for (const v1::PhaseSpec& phase : steps.phases()) {
     v1::PhaseReport probe;
     CheckExpectations(phase.run().expect(), false, &probe);
@@ -188,6 +189,7 @@ absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadI
   for (const auto& [name, value] : data.environment) (*report.mutable_environment())[name] = value;
   report.set_seed(absl::StrCat(data.run.seed));
   FillSummary(data, &report);
+  AddSweeps(data, &report);
   return report;
 }
 

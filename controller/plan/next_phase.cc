@@ -6,18 +6,33 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/sweep.h"
 
 namespace lockstep::controller {
 namespace {
 
 // How many steps a phase of the job has.
 uint32_t StepsOf(const v1::PhaseSpec& phase) {
+  if (phase.run().has_sweep()) return static_cast<uint32_t>(PointsOf(phase.run().sweep()));
   return phase.run().has_curve() ? static_cast<uint32_t>(phase.run().curve().share_ratio_size())
                                  : 1;
 }
 
-// The phase at one share of its rates.
+// The phase at one point of its sweep.
+v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step) {
+  v1::PhaseSpec spec = phase;
+  const SweepPoint point = PointAt(phase.run().sweep(), step);
+  spec.mutable_run()->clear_sweep();
+  // Validated when the job was taken.
+  Apply(point, spec.mutable_run()).IgnoreError();
+  const std::string name = NameOf(point);
+  spec.set_name(name.empty() ? phase.name() : absl::StrCat(phase.name(), " ", name));
+  return spec;
+}
+
+// The phase at one point of its sweep, or one share of its rates.
 v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step) {
+  if (phase.run().has_sweep()) return AtPoint(phase, step);
   v1::PhaseSpec spec = phase;
   if (!phase.run().has_curve()) return spec;
   const double share = phase.run().curve().share_ratio(static_cast<int>(step));
@@ -91,7 +106,7 @@ bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step) {
   return index + 1 == job.phases_size() && step + 1 == StepsOf(job.phases(index));
 }
 
-v1::JobSpec WithoutCurves(const v1::JobSpec& job) {
+v1::JobSpec Unrolled(const v1::JobSpec& job) {
   v1::JobSpec steps = job;
   steps.clear_phases();
   for (const v1::PhaseSpec& phase : job.phases()) {

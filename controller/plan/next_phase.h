@@ -11,11 +11,11 @@
 
 namespace lockstep::controller {
 
-// One phase as it is run: a phase of the job, or one point of its curve.
+// One phase as it is run: a phase of the job, or one point of its curve or sweep.
 struct PhaseStep {
-  v1::PhaseSpec spec;      // without a curve; its rates are figures
+  v1::PhaseSpec spec;      // without curve and sweep; its rates are figures
   uint32_t job_phase = 0;  // the phase of the job that it comes from
-  uint32_t step = 0;       // the point of its curve
+  uint32_t step = 0;       // the point of its curve or sweep
   bool last = false;       // nothing follows it, whatever it measures
   // Which rates were computed from earlier results, in words.
   std::vector<std::string> notes;
@@ -43,8 +43,8 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
 // Whether nothing follows this step, whatever it measures.
 bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step);
 
-// The job with each phase that has a curve replaced by its steps, as far as they are known without
-// results: rates that are shares of a measured one stay shares.
-v1::JobSpec WithoutCurves(const v1::JobSpec& job);
+// The job with each phase that has a curve or a sweep replaced by its steps, as far as they are
+// known without results: rates that are shares of a measured one stay shares.
+v1::JobSpec Unrolled(const v1::JobSpec& job);
 
 }  // namespace lockstep::controller

@@ -11,6 +11,7 @@
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
+#include "controller/plan/sweep.h"
 #include "controller/plan/workload_rules.h"
 #include "proto/defaults.h"
 #include "proto/fields.h"
@@ -122,14 +123,16 @@ class Checker {
             absl::StrCat("'", job_.phases(i).name(), "' is the name of two phases"));
       }
       CheckPhase(absl::StrCat("phases[", i, "]"), job_.phases(i));
-      // A curve becomes a phase for each of its shares.
-      if (!job_.phases(i).run().has_curve()) continue;
+      // A curve becomes a phase for each of its shares, a sweep one for each of its points.
+      if (job_.phases(i).run().has_sweep() && !CheckSweep(i)) continue;
+      if (!job_.phases(i).run().has_curve() && !job_.phases(i).run().has_sweep()) continue;
       v1::JobSpec curve;
       *curve.add_phases() = job_.phases(i);
-      const v1::JobSpec steps = WithoutCurves(curve);
+      const v1::JobSpec steps = Unrolled(curve);
       for (const v1::PhaseSpec& step : steps.phases()) {
         if (!names.insert(step.name()).second) {
-          Add(absl::StrCat("phases[", i, "].run.curve.share"),
+          Add(absl::StrCat("phases[", i, "].run.",
+                           job_.phases(i).run().has_sweep() ? "sweep" : "curve.share"),
               absl::StrCat("makes two phases of the name '", step.name(), "'"));
         }
       }
@@ -297,6 +300,57 @@ class Checker {
           absl::StrCat("must be a multiple of the interval, ",
                        common::FormatDuration(static_cast<double>(job_.interval_ns()))));
     }
+  }
+
+  void CheckAxes(const std::string& path, const v1::RunPhase& run) {
+    for (int a = 0; a < run.sweep().axes_size(); ++a) {
+      const v1::SweepAxis& axis = run.sweep().axes(a);
+      const std::string at = absl::StrCat(path, ".axes[", a, "].values");
+      std::set<std::string> seen;
+      if (axis.values().empty()) Add(at, "is empty");
+      for (int v = 0; v < axis.values_size(); ++v) {
+        v1::RunPhase probe = run;
+        const std::string where = absl::StrCat(at, "[", v, "]");
+        const absl::Status status = Apply(axis.field(), axis.values(v), &probe);
+        if (!status.ok()) Add(where, std::string(status.message()));
+        if (!seen.insert(axis.values(v)).second) {
+          Add(where, absl::StrCat("'", axis.values(v), "' is there twice"));
+        }
+      }
+    }
+  }
+
+  // Whether the sweep's points can be made phases.
+  bool CheckSweep(int phase) {
+    constexpr uint64_t kMostPoints = 1000;
+    const std::string path = absl::StrCat("phases[", phase, "].run.sweep");
+    const v1::RunPhase& run = job_.phases(phase).run();
+    const size_t before = problems_.size();
+    if (run.has_curve()) Add(path, "and a curve do not go together; make two phases");
+    if (run.sweep().axes().empty() && run.sweep().repeat() < 2) {
+      Add(path, "has no axes, and repeats nothing");
+    }
+    CheckAxes(path, run);
+    const uint64_t points = PointsOf(run.sweep());
+    if (points == 0) Add(path, "combines axes of different lengths; a zip needs equal ones");
+    if (points > kMostPoints) {
+      Add(path, absl::StrCat("has ", points, " points; the most are ", kMostPoints));
+    }
+    for (uint32_t step = 0; problems_.size() == before && step < points; ++step) {
+      const SweepPoint point = PointAt(run.sweep(), step);
+      if (point.repeat > 0) break;
+      v1::RunPhase at = run;
+      at.clear_sweep();
+      Apply(point, &at).IgnoreError();
+      for (int w = 0; w < at.workloads_size(); ++w) {
+        CheckWorkload(
+            job_, at, at.workloads(w), [&](const std::string& field, const std::string& problem) {
+              Add(path,
+                  absl::StrCat("at ", NameOf(point), ": workloads[", w, "]", field, " ", problem));
+            });
+      }
+    }
+    return problems_.size() == before;
   }
 
   void CheckCurve(const std::string& path, const v1::RunPhase& run) {

@@ -311,11 +311,12 @@ class Rules {
   void CheckMeasured(const v1::MeasuredRate& measured) {
     for (const v1::PhaseSpec& phase : job_.phases()) {
       if (phase.has_run() && &phase.run() == &run_) break;
-      if (phase.name() == measured.phase() && phase.run().has_curve()) {
-        return add_(
-            ".open_loop.measured.phase",
-            absl::StrCat("'", measured.phase(),
-                         "' has a curve: it becomes several phases, of which none has this name"));
+      if (phase.name() == measured.phase() &&
+          (phase.run().has_curve() || phase.run().has_sweep())) {
+        return add_(".open_loop.measured.phase",
+                    absl::StrCat("'", measured.phase(),
+                                 "' has a curve or a sweep: it becomes several phases, of which "
+                                 "none has this name"));
       }
       if (phase.name() == measured.phase() && IsLoad(phase)) return;
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/units.h"
+#include "controller/report/sweep_text.h"
 #include "controller/report/text_table.h"
 #include "proto/fields.h"
 
@@ -53,7 +56,10 @@ class Renderer {
 
   std::string Render() {
     Head();
-    for (const v1::PhaseReport& phase : report_.phases()) Phase(phase);
+    for (const v1::PhaseReport& phase : report_.phases()) {
+      if (!SweptPhases().contains(phase.index())) Phase(phase);
+    }
+    for (const v1::SweepReport& sweep : report_.sweeps()) Sweep(sweep);
     Events();
     return std::move(out_);
   }
@@ -156,6 +162,45 @@ class Renderer {
            e.found());
     }
     for (const std::string& remark : phase.remarks()) out_ += Wrapped(remark, "    ", "  ! ");
+  }
+
+  // Phases that a matrix shows, unless something is to be said of them.
+  std::set<uint32_t> SweptPhases() const {
+    std::set<uint32_t> swept;
+    for (const v1::SweepReport& sweep : report_.sweeps()) {
+      for (const v1::SweepPointReport& point : sweep.points()) {
+        swept.insert(point.phases().begin(), point.phases().end());
+      }
+    }
+    return swept;
+  }
+
+  void Sweep(const v1::SweepReport& sweep) {
+    Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
+    out_ += RenderSweep(sweep, width_);
+    const std::set<uint32_t> swept = SweptPhases();
+    std::map<std::string, int> remarks;  // of how many points
+    int held = 0;
+    int expected = 0;
+    for (const v1::PhaseReport& phase : report_.phases()) {
+      if (!swept.contains(phase.index())) continue;
+      for (const std::string& remark : phase.remarks()) ++remarks[remark];
+      if (phase.state() != "done") ++remarks[absl::StrCat(phase.name(), " is ", phase.state())];
+      for (const v1::Expectation& e : phase.expectations()) {
+        ++expected;
+        held += e.held();
+        if (!e.held()) {
+          Line("  expect  ", Bad("NOT HELD"), "  ", e.text(), " at ", phase.name(), "   found ",
+               e.found());
+        }
+      }
+    }
+    if (expected > 0) Line("  expect  ", held, " of ", expected, " held");
+    for (const auto& [remark, count] : remarks) {
+      out_ += Wrapped(count > 1 ? absl::StrCat(remark, " (", count, " points)") : remark, "    ",
+                      "  ! ");
+    }
+    Line("  (medians over the runs of a point; --format json has everything of each)");
   }
 
   void Files(const v1::PhaseReport& phase) {

@@ -43,7 +43,7 @@ grpc::Status Settle(v1::JobSpec* job) {
     return Invalid(problems);
   }
   // A curve makes phases, and shares make rates.
-  if (const std::vector<v1::Problem> beyond = CheckLimits(WithoutCurves(*job)); !beyond.empty()) {
+  if (const std::vector<v1::Problem> beyond = CheckLimits(Unrolled(*job)); !beyond.empty()) {
     return Invalid(beyond);
   }
   return grpc::Status::OK;
@@ -153,7 +153,7 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
     parts_.coordinator->Plan(*job, [answer, job, reply](v1::PlanReply planned) {
       *reply = std::move(planned);
       for (const std::string& warning : Warnings(*job)) reply->add_warnings(warning);
-      const v1::JobSpec steps = WithoutCurves(*job);
+      const v1::JobSpec steps = Unrolled(*job);
       for (const v1::PhaseSpec& phase : steps.phases()) {
         v1::PlannedPhase* line = reply->add_phases();
         line->set_name(phase.name());

@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "common/timing.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/sweep.h"
 #include "controller/service/run_plan.h"
 #include "spdlog/spdlog.h"
 
@@ -27,7 +28,7 @@ RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices servi
     : run_(std::move(run)),
       services_(std::move(services)),
       ended_(std::move(ended)),
-      phases_(static_cast<uint32_t>(WithoutCurves(run_.job).phases_size())),
+      phases_(static_cast<uint32_t>(Unrolled(run_.job).phases_size())),
       machine_(PlanOf(run_), point, services_.safeguards) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
 }
@@ -244,6 +245,11 @@ void RunActor::Carry(const action::RecordPhase& a) {
   record.spec = Spec();
   record.job_phase = step_.job_phase;
   record.step = step_.step;
+  const v1::PhaseSpec& of = run_.job.phases(static_cast<int>(step_.job_phase));
+  if (of.run().has_sweep()) {
+    const SweepPoint point = PointAt(of.run().sweep(), step_.step);
+    record.point = {point.values.begin(), point.values.end()};
+  }
   record.interval_ns = run_.job.interval_ns();
   const v1::RunPhase load = LoadOf(run_.job, Spec());
   record.ramp_ns = load.ramp_ns();

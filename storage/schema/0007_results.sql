@@ -243,6 +243,9 @@ CREATE INDEX runs_by_label ON runs USING gin (labels jsonb_path_ops);
 CREATE INDEX runs_without_figures ON runs (figures_version) WHERE state NOT IN ('queued',
     'running');
 
+-- The point of a sweep: field to value.
+ALTER TABLE phases ADD COLUMN point jsonb NOT NULL DEFAULT '{}';
+
 -- Events are in order of their time, and of one time in the order in which they were stored.
 DROP INDEX events_by_run;
 ALTER TABLE events ADD COLUMN stored_at timestamptz;

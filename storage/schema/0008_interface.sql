@@ -22,7 +22,7 @@ CREATE VIEW phase_overview AS
   SELECT p.run_id, p.phase, p.attempt, p.name, p.kind, p.state, p.reason, coalesce(v.invalid,
       false) AS invalid, coalesce(v.invalid_reason, '') AS invalid_reason,
          p.go_at, p.ended_at, v.window_begin, v.window_end, v.workers, v.workers_lost,
-             v.start_skew_ns, v.start_skew_bound_ns, v.limited_by, v.remarks
+             v.start_skew_ns, v.start_skew_bound_ns, v.limited_by, v.remarks, p.point
   FROM phases p LEFT JOIN phase_verdicts v USING (run_id, phase)
   WHERE NOT EXISTS (SELECT FROM phases n WHERE n.run_id = p.run_id AND n.phase = p.phase AND
       n.attempt > p.attempt);
@@ -34,7 +34,7 @@ CREATE VIEW phase_summary AS
          f.bytes_per_second / 1048576 AS mib_per_second, f.metric, f.mean_ns / 1e6 AS mean_ms,
              f.p50_ns / 1e6 AS p50_ms, f.p95_ns / 1e6 AS p95_ms,
          f.p99_ns / 1e6 AS p99_ms, f.p999_ns / 1e6 AS p999_ms, f.max_ns / 1e6 AS max_ms,
-             v.jain_iops, v.max_over_min_iops, v.limited_by
+             v.jain_iops, v.max_over_min_iops, v.limited_by, p.point
   FROM runs r
   JOIN phase_figures f ON f.run_id = r.run_id AND f.worker_index IS NULL AND f.workload = '' AND
       f.kind = 'total' AND f.is_reported

@@ -230,6 +230,7 @@ BEGIN
       ('per_second', 'operations per second over the window in which all hosts measured'),
       ('phase', 'number of the phase in the run, from 0'),
       ('phase_name', 'the phase''s name'),
+      ('point', 'the point of a sweep: field to value'),
       ('processor', 'share of its time on a processor'),
       ('queue_size', 'requests in the queue, mean (aqu-sz)'),
       ('queue_time_ms', 'sum over requests of their time in the queue, milliseconds'),

@@ -204,8 +204,8 @@ TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
   curve->mutable_run()->add_workloads()->mutable_open_loop()->mutable_measured()->set_phase("run");
   FillJob(&job);
   ASSERT_TRUE(Validate(job).empty());
-  EXPECT_EQ(WithoutCurves(job).phases_size(), 6);
-  EXPECT_EQ(WithoutCurves(job).phases(3).name(), "curve 10 %");
+  EXPECT_EQ(Unrolled(job).phases_size(), 6);
+  EXPECT_EQ(Unrolled(job).phases(3).name(), "curve 10 %");
   // The phases so far: prepare, run, cleanup.
   std::vector<StepResult> results;
   for (uint32_t p = 0; p < 3; ++p) {

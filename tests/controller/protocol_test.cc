@@ -262,11 +262,11 @@ class DeliverTest : public ProtocolTest {
     session_ = welcome.welcome().session();
     v1::RunPhase load;
     load.add_workloads();
-    ingest_.Open(Phase(), {{id_, {0, "node1"}}}, load, 1000000000,
-                 {[](const v1::FleetInterval&) {}, [](const std::string&) {},
-                  [](const std::string&) {},
-                  [](uint32_t, const v1::PhaseResult&, const std::string&) {}},
-                 {});
+    ingest_.Open(
+        Phase(), {{id_, {0, "node1"}}}, load, 1000000000,
+        {[](const v1::FleetInterval&) {}, [](const std::string&) {}, [](const std::string&) {},
+         [](uint32_t, const v1::PhaseResult&, const std::string&) {}},
+        {});
     deliver_ = stub_->Deliver(&deliver_context_);
     v1::Delivery hello;
     hello.mutable_hello()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);

@@ -25,6 +25,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   controller::FillJob(&file.job);
   if (!controller::Validate(file.job).empty()) return 0;
   (void)controller::Warnings(file.job);
-  (void)controller::WithoutCurves(file.job);
+  (void)controller::Unrolled(file.job);
   return 0;
 }

@@ -30,7 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   controller::FillJob(&run.job);
   if (!controller::Validate(run.job).empty()) return 0;
   (void)controller::Warnings(run.job);
-  run.job = controller::WithoutCurves(run.job);
+  run.job = controller::Unrolled(run.job);
   run.run_id = "00000000-0000-4000-8000-000000000000";
   run.seed = 1;
   for (int i = 0; i < 2; ++i) {

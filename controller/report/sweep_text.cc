@@ -1,0 +1,124 @@
+#include "controller/report/sweep_text.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::controller {
+namespace {
+
+struct Figure {
+  const char* title;
+  bool higher_is_better;
+  double (*of)(const v1::SweepPointReport& point);
+  std::string (*text)(double value);
+};
+
+const Figure kFigures[] = {
+    {"IOPS", true, [](const v1::SweepPointReport& p) { return p.iops(); },
+     [](double v) { return common::FormatCount(v); }},
+    {"MiB/s", true, [](const v1::SweepPointReport& p) { return p.bytes_per_second() / 1048576; },
+     [](double v) { return absl::StrFormat("%.1f", v); }},
+    {"p50", false, [](const v1::SweepPointReport& p) { return p.p50_ns(); },
+     [](double v) { return common::FormatDuration(v); }},
+    {"p99", false, [](const v1::SweepPointReport& p) { return p.p99_ns(); },
+     [](double v) { return common::FormatDuration(v); }},
+    {"Jain", true, [](const v1::SweepPointReport& p) { return p.jain(); },
+     [](double v) { return absl::StrFormat("%.4f", v); }},
+};
+
+// How the value stands between the worst and the best of all points.
+class Heat {
+ public:
+  Heat(const v1::SweepReport& sweep, const Figure& figure) : figure_(figure) {
+    bool any = false;
+    for (const v1::SweepPointReport& point : sweep.points()) {
+      if (point.runs() == 0) continue;
+      const double value = figure.of(point);
+      least_ = any ? std::min(least_, value) : value;
+      most_ = any ? std::max(most_, value) : value;
+      any = true;
+    }
+  }
+  std::string Cell(const v1::SweepPointReport& point) const {
+    static constexpr const char* kMarks[] = {" ", "░", "▒", "▓", "█"};
+    if (point.runs() == 0) return "-  ";
+    const double value = figure_.of(point);
+    // What varies by less than a percent is no difference.
+    if (most_ - least_ <= 0.01 * most_) return absl::StrCat(figure_.text(value), "  ");
+    const double place = (value - least_) / (most_ - least_);
+    const double good = figure_.higher_is_better ? place : 1 - place;
+    return absl::StrCat(figure_.text(value), " ",
+                        kMarks[static_cast<size_t>(std::min(4.0, good * 5))]);
+  }
+
+ private:
+  const Figure& figure_;
+  double least_ = 0, most_ = 0;
+};
+
+std::string Lines(const v1::SweepReport& sweep, size_t width) {
+  std::vector<std::string> titles = {sweep.axes().empty() ? "" : sweep.axes(0).field()};
+  for (const Figure& figure : kFigures) titles.push_back(absl::StrCat(figure.title, "  "));
+  titles.push_back("runs");
+  TextTable table(titles, {0}, {0});
+  for (const v1::SweepPointReport& point : sweep.points()) {
+    std::vector<std::string> row = {
+        sweep.axes().empty() ? "all" : sweep.axes(0).values(static_cast<int>(point.indices(0)))};
+    for (const Figure& figure : kFigures) row.push_back(Heat(sweep, figure).Cell(point));
+    row.push_back(absl::StrCat(point.runs()));
+    table.Add(std::move(row));
+  }
+  return table.Render("    ", width);
+}
+
+// The values of all axes but the last, and by them the points across.
+std::string Matrix(const v1::SweepReport& sweep, const Figure& figure, size_t width) {
+  const int last = sweep.axes_size() - 1;
+  std::map<std::vector<uint32_t>, std::map<uint32_t, const v1::SweepPointReport*>> rows;
+  for (const v1::SweepPointReport& point : sweep.points()) {
+    std::vector<uint32_t> row(point.indices().begin(), point.indices().end() - 1);
+    rows[row][point.indices(last)] = &point;
+  }
+  std::vector<std::string> fields;
+  for (int a = 0; a < last; ++a) fields.push_back(sweep.axes(a).field());
+  std::vector<std::string> titles = {
+      absl::StrCat(absl::StrJoin(fields, " "), " \\ ", sweep.axes(last).field())};
+  for (const std::string& value : sweep.axes(last).values()) {
+    titles.push_back(absl::StrCat(value, "  "));
+  }
+  TextTable table(titles, {0}, {0});
+  const Heat heat(sweep, figure);
+  for (const auto& [indices, cells] : rows) {
+    std::vector<std::string> names;
+    for (size_t a = 0; a < indices.size(); ++a) {
+      names.push_back(sweep.axes(static_cast<int>(a)).values(static_cast<int>(indices[a])));
+    }
+    std::vector<std::string> row = {absl::StrJoin(names, " ")};
+    for (uint32_t v = 0; v < static_cast<uint32_t>(sweep.axes(last).values_size()); ++v) {
+      const auto cell = cells.find(v);
+      row.push_back(cell == cells.end() ? "-  " : heat.Cell(*cell->second));
+    }
+    table.Add(std::move(row));
+  }
+  return absl::StrCat("    ", figure.title, "\n", table.Render("    ", width));
+}
+
+}  // namespace
+
+std::string RenderSweep(const v1::SweepReport& sweep, size_t width) {
+  if (sweep.axes_size() < 2) return Lines(sweep, width);
+  std::string out;
+  for (const Figure& figure : kFigures) {
+    absl::StrAppend(&out, out.empty() ? "" : "\n", Matrix(sweep, figure, width));
+  }
+  return out;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// The points of a sweep: of one axis a line each; of several a matrix for each figure, the last
+// axis across. A mark behind a figure says how it stands among all points: from ` ` (the worst) to
+// `█` (the best).
+std::string RenderSweep(const v1::SweepReport& sweep, size_t width);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,140 @@
+#include "controller/plan/sweep.h"
+
+#include <algorithm>
+#include <set>
+
+#include "controller/report/sweep_text.h"
+#include "gtest/gtest.h"
+
+namespace lockstep::controller {
+namespace {
+
+v1::Sweep TwoAxes() {
+  v1::Sweep sweep;
+  v1::SweepAxis* size = sweep.add_axes();
+  size->set_field("block_size");
+  for (const char* value : {"4KiB", "8KiB"}) size->add_values(value);
+  v1::SweepAxis* depth = sweep.add_axes();
+  depth->set_field("queue_depth");
+  for (const char* value : {"1", "4", "16"}) depth->add_values(value);
+  return sweep;
+}
+
+v1::RunPhase TwoWorkloads() {
+  v1::RunPhase run;
+  run.add_workloads()->mutable_open_loop();
+  run.add_workloads();
+  return run;
+}
+
+TEST(SweepTest, AProductHasEveryCombinationTheLastAxisFastest) {
+  const v1::Sweep sweep = TwoAxes();
+  ASSERT_EQ(PointsOf(sweep), 6u);
+  EXPECT_EQ(NameOf(PointAt(sweep, 0)), "block_size=4KiB queue_depth=1");
+  EXPECT_EQ(NameOf(PointAt(sweep, 1)), "block_size=4KiB queue_depth=4");
+  EXPECT_EQ(NameOf(PointAt(sweep, 5)), "block_size=8KiB queue_depth=16");
+}
+
+TEST(SweepTest, AZipGoesAlongItsAxesAndNeedsEqualOnes) {
+  v1::Sweep sweep = TwoAxes();
+  sweep.set_combine(v1::SWEEP_COMBINE_ZIP);
+  EXPECT_EQ(PointsOf(sweep), 0u);
+  sweep.mutable_axes(0)->add_values("16KiB");
+  ASSERT_EQ(PointsOf(sweep), 3u);
+  EXPECT_EQ(NameOf(PointAt(sweep, 2)), "block_size=16KiB queue_depth=16");
+}
+
+TEST(SweepTest, ARandomOrderIsThatOfItsSeedAndHasEveryPointOnceInEachRepetition) {
+  v1::Sweep sweep = TwoAxes();
+  sweep.set_order(v1::SWEEP_ORDER_RANDOM);
+  sweep.set_repeat(3);
+  ASSERT_EQ(PointsOf(sweep), 18u);
+  std::set<std::string> orders;
+  for (uint32_t repeat = 0; repeat < 3; ++repeat) {
+    std::set<std::string> points;
+    std::string order;
+    for (uint32_t i = 0; i < 6; ++i) {
+      SweepPoint point = PointAt(sweep, repeat * 6 + i);
+      EXPECT_EQ(point.repeat, repeat);
+      point.repeat = 0;
+      points.insert(NameOf(point));
+      order += NameOf(point) + ";";
+    }
+    EXPECT_EQ(points.size(), 6u);
+    orders.insert(order);
+  }
+  EXPECT_EQ(orders.size(), 3u);
+  sweep.set_seed(7);
+  EXPECT_EQ(NameOf(PointAt(sweep, 9)), NameOf(PointAt(sweep, 9)));
+}
+
+TEST(SweepTest, RepetitionsAloneComeOneAfterTheOther) {
+  v1::Sweep sweep;
+  sweep.set_repeat(2);
+  EXPECT_EQ(PointsOf(sweep), 2u);
+  EXPECT_EQ(NameOf(PointAt(sweep, 0)), "");
+  EXPECT_EQ(NameOf(PointAt(sweep, 1)), "(2)");
+}
+
+TEST(SweepTest, FieldsAreThoseOfEveryWorkloadOfOneOrOfThePhase) {
+  v1::RunPhase run = TwoWorkloads();
+  ASSERT_TRUE(Apply("block_size", "8KiB", &run).ok());
+  EXPECT_EQ(run.workloads(0).block_size_bytes(), 8192);
+  EXPECT_EQ(run.workloads(1).block_size_bytes(), 8192);
+  ASSERT_TRUE(Apply("workloads.1.threads", "7", &run).ok());
+  EXPECT_EQ(run.workloads(0).threads(), 0u);
+  EXPECT_EQ(run.workloads(1).threads(), 7u);
+  ASSERT_TRUE(Apply("duration", "3s", &run).ok());
+  EXPECT_EQ(run.duration_ns(), 3000000000);
+  ASSERT_TRUE(Apply("read", "30%", &run).ok());
+  EXPECT_DOUBLE_EQ(run.workloads(0).read_ratio(), 0.3);
+  ASSERT_TRUE(Apply("hosts.count", "2", &run).ok());
+  EXPECT_EQ(run.workloads(1).hosts().count(), 2u);
+  ASSERT_TRUE(Apply("pattern", "sequential", &run).ok());
+  EXPECT_TRUE(run.workloads(0).pattern().has_sequential());
+  ASSERT_TRUE(Apply("workloads.0.open_loop.rate", "20k", &run).ok());
+  EXPECT_DOUBLE_EQ(run.workloads(0).open_loop().rate_per_second(), 20000);
+}
+
+TEST(SweepTest, WhatIsNoFieldOrNoValueIsRefusedInWords) {
+  v1::RunPhase run = TwoWorkloads();
+  for (const auto& [field, text, words] : {std::tuple("quue", "1", "no `quue`"),
+                                           {"block_size", "4q", "4q"},
+                                           {"queue_depth", "9999999", "too large"},
+                                           {"workloads.9.threads", "1", "no item 9"},
+                                           {"workloads", "1", "is a list"},
+                                           {"queue_depth.x", "1", "behind a plain field"},
+                                           {"pattern", "spiral", "not one of the choices"},
+                                           {"sweep.repeat", "2", "cannot be swept"},
+                                           {"", "1", "is no field"},
+                                           {"..", "1", "is no field"}}) {
+    const absl::Status status = Apply(field, text, &run);
+    EXPECT_NE(status.message().find(words), absl::string_view::npos) << field << ": " << status;
+  }
+}
+
+TEST(SweepTest, TheMatrixHasARowAndAColumnForEachValueAndMarksTheBest) {
+  v1::SweepReport report;
+  const v1::Sweep sweep = TwoAxes();
+  for (const v1::SweepAxis& axis : sweep.axes()) {
+    v1::SweepAxisReport* out = report.add_axes();
+    out->set_field(axis.field());
+    *out->mutable_values() = axis.values();
+  }
+  for (uint32_t i = 0; i < 5; ++i) {  // the last point was not run
+    v1::SweepPointReport* point = report.add_points();
+    const SweepPoint at = PointAt(sweep, i);
+    point->mutable_indices()->Assign(at.indices.begin(), at.indices.end());
+    point->set_runs(1);
+    point->set_iops(1000 * (i + 1));
+    point->set_p99_ns(1e6 * (i + 1));
+  }
+  const std::string text = RenderSweep(report, 100);
+  EXPECT_NE(text.find("block_size \\ queue_depth"), std::string::npos) << text;
+  EXPECT_NE(text.find("1,000    2,000 ░  3,000 ▒"), std::string::npos) << text;
+  EXPECT_NE(text.find("5,000 █"), std::string::npos) << text;
+  EXPECT_NE(text.find("-"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,86 @@
+"""Sweeps: one phase at many points, and one matrix of them."""
+
+import re
+import signal
+import unittest
+
+from fleet import FleetTest, stop, wait_for
+
+JOB = """name: sizes
+targets: [{name: n, null: {latency: 200us}}]
+phases:
+  - name: grid
+    run:
+      duration: 300ms
+      sweep:
+        axes:
+          - {field: block_size, values: [4KiB, 8KiB, 16KiB, 32KiB, 64KiB]}
+          - {field: queue_depth, values: [1, 2, 4, 8]}
+      workloads: [{engine: "null"}]
+interval: 100ms
+"""
+
+
+class Sweeps(FleetTest):
+    workers = 2
+
+    def test_it_survives_its_controllers_death_and_ends_in_one_matrix(self):
+        self.assertLess(len(JOB.splitlines()), 15)
+        planned = self.ok(self.fleet.lockstep("plan", "-", stdin=JOB)).out
+        self.assertEqual(planned.count("grid block_size="), 20)
+        run = self.ok(self.fleet.lockstep("submit", "-", stdin=JOB)).out.strip()
+        done = "SELECT count(*) FROM phases WHERE run_id = last_run() AND state = 'done'"
+        wait_for("some points", lambda: int(self.fleet.sql(done)[0][0]) >= 5)
+        stop(self.fleet.controller, signal.SIGKILL)
+        self.fleet.start_controller(listen=self.fleet.address)
+        watched = self.fleet.lockstep("watch", run, "--format", "json", timeout=120)
+        report = self.ok(watched).json()
+        (sweep,) = report["sweeps"]
+        self.assertEqual(len(sweep["points"]), 20)
+        self.assertTrue(all(point["runs"] == 1 for point in sweep["points"]), sweep["points"])
+        self.assertEqual(
+            sorted(tuple(point["indices"]) for point in sweep["points"]),
+            [(a, b) for a in range(5) for b in range(4)],
+        )
+        by_point = {tuple(point["indices"]): point for point in sweep["points"]}
+        self.assertGreater(by_point[(0, 3)]["iops"], 2 * by_point[(0, 0)]["iops"])
+        self.assertGreater(by_point[(4, 0)]["bytesPerSecond"], by_point[(0, 0)]["bytesPerSecond"])
+        text = self.ok(self.fleet.lockstep("report", run)).out
+        self.assertIn("grid (sweep), 20 points", text)
+        self.assertEqual(len(re.findall(r"^ +64KiB ", text, re.MULTILINE)), 5)
+        rows = self.fleet.sql(
+            "SELECT point ->> 'block_size', point ->> 'queue_depth', iops FROM phase_summary "
+            "WHERE run_id = last_run()"
+        )
+        self.assertEqual(len(rows), 20)
+        for size, depth, iops in rows:
+            at = (
+                ["4KiB", "8KiB", "16KiB", "32KiB", "64KiB"].index(size),
+                ["1", "2", "4", "8"].index(depth),
+            )
+            self.assertAlmostEqual(float(iops), by_point[at]["iops"], places=3)
+
+    def test_repetitions_in_random_order(self):
+        job = JOB.replace(
+            "      sweep:\n", "      sweep:\n        repeat: 2\n        order: random\n"
+        )
+        job = job.replace(", 8KiB, 16KiB, 32KiB, 64KiB", "").replace("1, 2, 4, 8", "1, 8")
+        report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+        self.assertEqual(len(report["phases"]), 4)
+        self.assertEqual([point["runs"] for point in report["sweeps"][0]["points"]], [2, 2])
+
+    def test_what_cannot_be_swept_is_refused(self):
+        for change, said in (
+            (("block_size", "blok_size"), "no `blok_size`"),
+            (("4KiB, 8KiB", "4KiB, 4KiB"), "is there twice"),
+            (("1, 2, 4, 8", "0, 1"), "'0' is too small"),
+            (("        axes:", "        combine: zip\n        axes:"), "different lengths"),
+            (("block_size, values", "sweep, values"), "cannot be swept"),
+        ):
+            done = self.fleet.run_job(JOB.replace(*change))
+            self.assertEqual(done.status, 2, str(done))
+            self.assertIn(said, done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
