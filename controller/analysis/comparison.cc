@@ -235,6 +235,7 @@ class Comparer {
     for (size_t s = 0; s < sides_.size(); ++s) {
       for (const v1::RunFigures* run : sides_[s].runs) {
         for (const auto& [fact, value] : run->environment()) {
+          if (fact.rfind("wall_clock.", 0) == 0) continue;  // of the moment, and no setting
           of[s][fact].insert(value);
           facts.insert(fact);
         }

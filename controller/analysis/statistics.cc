@@ -119,12 +119,11 @@ Figure Prepare(const std::vector<double>& values, std::vector<double>* centred) 
 
 // Calls `take` with every choice of `a` of `all` places, or with so many random ones.
 template <typename Take>
-size_t EachChoice(size_t all, size_t a, Take take) {
-  constexpr double kMost = 20000;
+size_t EachChoice(size_t all, size_t a, double most, Take take) {
   std::vector<size_t> chosen(a);
   std::iota(chosen.begin(), chosen.end(), 0);
   size_t count = 0;
-  if (Choose(all, a) <= kMost + 0.5) {
+  if (Choose(all, a) <= most + 0.5) {
     while (true) {
       take(chosen);
       ++count;
@@ -139,7 +138,7 @@ size_t EachChoice(size_t all, size_t a, Take take) {
   std::vector<size_t> places(all);
   std::iota(places.begin(), places.end(), 0);
   take(chosen);  // as they are
-  for (count = 1; count < static_cast<size_t>(kMost); ++count) {
+  for (count = 1; count < static_cast<size_t>(most); ++count) {
     for (size_t i = 0; i < a; ++i) std::swap(places[i], places[i + random() % (all - i)]);
     std::copy_n(places.begin(), a, chosen.begin());
     take(chosen);
@@ -261,7 +260,11 @@ std::vector<double> PermutationTest(const std::vector<std::vector<double>>& valu
   std::sort(order.begin(), order.end(),
             [&](size_t x, size_t y) { return observed[x] < observed[y]; });
   std::vector<size_t> reached(count, 0);
-  const size_t permutations = EachChoice(a + b, a, [&](const std::vector<size_t>& chosen) {
+  // So many that the whole takes some seconds at the most.
+  constexpr double kSteps = 2e9;
+  const double most_choices = std::clamp(
+      kSteps / (static_cast<double>(count) * static_cast<double>(a) + 1), 1000.0, 20000.0);
+  const size_t permutations = EachChoice(a + b, a, most_choices, [&](const auto& chosen) {
     double most = 0;  // over this figure and all less significant ones
     for (const size_t k : order) {
       most = std::max(most, figures[k].AbsoluteT(chosen, b));

@@ -37,8 +37,9 @@ double LeastP(size_t a, size_t b);
 // large in any of the figures if the sides do not differ: the family-wise error is held whatever
 // the number of figures and however they depend on each other (P. H. Westfall, S. S. Young,
 // "Resampling-Based Multiple Testing", 1993: step-down maxT over permutations of the runs; the
-// statistic is Student's t). All permutations where there are at most 20,000, else so many random
-// ones of a fixed seed. Needs a + b > 2, a > 0 and b > 0.
+// statistic is Student's t). All permutations where there are at most 20,000 (fewer where the
+// figures are thousands), else so many random ones of a fixed seed. Needs a + b > 2, a > 0 and b >
+// 0.
 std::vector<double> PermutationTest(const std::vector<std::vector<double>>& values, size_t a,
                                     size_t b);
 

@@ -55,7 +55,12 @@ class History(FleetTest):
         self.assertEqual(len(failed), int(suite.get("failures")))
         self.assertTrue(any(name.startswith("iops") for name in failed), failed)
         # A larger regression is accepted.
-        self.ok(self.fleet.lockstep("gate", "build=2", *base, "--max-regression", "90%"))
+        loose = self.fleet.lockstep(
+            "gate", "build=2", *base, "--max-regression", "90%", "--format", "json"
+        ).json()
+        iops = next(f for f in loose["figures"] if f["figure"] == "iops" and not f["workload"])
+        self.assertEqual(iops["values"][1]["verdict"], "CHANGE_WORSE")
+        self.assertFalse(iops["values"][1]["regression"])
         few = self.fleet.lockstep(
             "gate", self.runs("--label", "build=2")[0], "--baseline", self.runs()[0]
         )
