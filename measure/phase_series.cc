@@ -306,7 +306,6 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
     if (any) part.p99_ns = own.Percentile(99);
     if (any && options_.keeps_latencies) part.latencies = own.Occupied();
   }
-  if (options_.keeps_latencies) merged.latencies = all.Occupied();
   if (options_.needs_histograms) merged.p99_ns = all.Percentile(99);
   return merged;
 }

@@ -102,8 +102,7 @@ struct MergedInterval {
   double end_seconds = 0;
   std::map<uint32_t, Part> workers;  // by worker index
   double p99_ns = 0;
-  common::Buckets latencies;  // where they are kept
-  bool whole = false;         // every worker from whom one was due is in it
+  bool whole = false;  // every worker from whom one was due is in it
 };
 
 // Adds up a phase's intervals as they come, live from the workers or out of the store: by worker,
@@ -152,6 +151,8 @@ class PhaseSeries {
   // An empty one for a worker without an interval.
   const WorkerSeries& Of(uint32_t worker) const;
   const Window& window() const { return window_; }
+  // Those that make the window: see Options.
+  std::set<uint32_t> Compared() const;
   // Failed operations of all kinds.
   uint64_t errors() const { return errors_; }
   // Over the workers that were not lost: rates over the window, as the report's, or over each
@@ -184,7 +185,6 @@ class PhaseSeries {
              WorkerSeries* series);
   void AddPoint(double rate, WorkerSeries* series);
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
-  std::set<uint32_t> Compared() const;
   void ExtendWindow(const Pending& pending);
 
   const Options options_;

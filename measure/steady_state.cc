@@ -88,6 +88,8 @@ void SteadyState::Add(const MergedInterval& merged) {
   if (verdict_.steady || !merged.whole || merged.interval_class != v1::INTERVAL_CLASS_MEASURED) {
     return;
   }
+  // Who is not there any more is waited for no longer.
+  std::erase_if(workers_, [&](const auto& own) { return !merged.workers.contains(own.first); });
   MergedInterval::Part all;
   for (const auto& [worker, part] : merged.workers) {
     if (rule_.each_host()) {
@@ -100,7 +102,11 @@ void SteadyState::Add(const MergedInterval& merged) {
     all.bytes += part.bytes;
     all.latency_sum_ns += part.latency_sum_ns;
   }
-  all.latencies = merged.latencies;
+  if (rule_.figure() == v1::STEADY_FIGURE_PERCENTILE) {
+    common::Histogram latencies;
+    for (const auto& [worker, part] : merged.workers) latencies.Add(part.latencies);
+    all.latencies = latencies.Occupied();
+  }
   const size_t before = verdict_.rounds;
   const auto last = fleet_.complete().empty() ? 0 : fleet_.complete().back().last + 1;
   fleet_.Add(merged.interval, all);

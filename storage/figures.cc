@@ -119,6 +119,10 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
   FigureRows rows(run_id);
   for (const v1::PhaseReport& phase : report.phases()) rows.Add(phase);
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
+    // A report that was made of pruned samples replaces nothing.
+    auto there = connection->Query(
+        "SELECT 1 FROM runs WHERE run_id = $1 AND samples_pruned_at IS NULL FOR UPDATE", {run_id});
+    if (!there.ok() || there->rows() == 0) return there.status();
     for (const char* table : {"phase_verdicts", "phase_figures"}) {
       auto gone =
           connection->Query(absl::StrCat("DELETE FROM ", table, " WHERE run_id = $1"), {run_id});

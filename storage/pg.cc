@@ -201,6 +201,19 @@ absl::Status PgConnection::EndCopy() {
   return Finish(ended == 1, "COPY").status();
 }
 
+void PgConnection::GiveUpCopy() {
+  if (!healthy()) return;
+  int ended;
+  while ((ended = PQputCopyEnd(connection_.get(), "given up")) == 0) {
+    if (!Flush("COPY").ok()) return;
+  }
+  (void)Finish(ended == 1, "COPY");  // an error, as asked for
+}
+
+CopyStream::~CopyStream() {
+  if (begun_) connection_->GiveUpCopy();
+}
+
 absl::Status CopyStream::Pass() {
   constexpr size_t kWorthSending = 128 << 10;
   return rows_.rows().size() < kWorthSending ? absl::OkStatus() : Send();
@@ -220,7 +233,9 @@ absl::Status CopyStream::End() {
   if (!rows_.empty()) {
     if (absl::Status status = Send(); !status.ok()) return status;
   }
-  return begun_ ? connection_->EndCopy() : absl::OkStatus();
+  if (!begun_) return absl::OkStatus();
+  begun_ = false;
+  return connection_->EndCopy();
 }
 
 void CopyRows::Separate() {

@@ -79,6 +79,7 @@ class PgConnection {
   absl::Status BeginCopy(const std::string& statement);
   absl::Status SendCopy(const std::string& rows);
   absl::Status EndCopy();
+  void GiveUpCopy();
   // Limits the time of all statements from now on, together.
   void BePatient(const Patience& patience);
   // Whether it can be used again.
@@ -138,6 +139,8 @@ class CopyStream {
  public:
   CopyStream(PgConnection* connection, const std::string& table)
       : connection_(connection), statement_("COPY " + table + " FROM STDIN") {}
+  // Not ended, because a row could not be made: the server is told to forget it.
+  ~CopyStream();
   CopyRows& rows() { return rows_; }
   // Sends what there is, when it is worth sending.
   absl::Status Pass();

@@ -30,7 +30,7 @@ absl::StatusOr<v1::HistoryReply> PgStore::History(const v1::HistoryRequest& requ
 
 absl::StatusOr<std::vector<v1::RunFigures>> PgStore::Figures(
     const std::vector<std::string>& run_ids) {
-  auto lease = Connect();
+  auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   return LoadFigures(lease->get(), run_ids);
 }
@@ -54,7 +54,8 @@ absl::StatusOr<v1::LabelsReply> PgStore::SetLabels(const std::string& run_id,
 
 absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request,
                                               const MakeReport& report_of) {
-  constexpr int kAtOnce = 50;  // in a transaction
+  // In a transaction; samples may be many.
+  const int kAtOnce = request.samples_only() && !request.dry_run() ? 1 : 50;
   constexpr int kShown = 10;
   v1::PruneReply reply;
   while (true) {
@@ -79,7 +80,7 @@ absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request,
     });
     if (!status.ok()) return status;
     reply.set_runs(reply.runs() + static_cast<double>(next->runs.size()));
-    if (next->runs.size() < kAtOnce) return reply;
+    if (next->runs.size() < static_cast<size_t>(kAtOnce)) return reply;
   }
 }
 

@@ -60,7 +60,7 @@ class Comparer {
         Test(s);
       } else {
         Warn(absl::StrCat("too few runs to tell ", sets[s].name, " (", b, ") from ", sets[0].name,
-                          " (", a, "): 4 of each can, or 3 and 6; 5 of each tell more"));
+                          " (", a, "): ", FewestThatTell(), " of each are the fewest that can"));
       }
       FindMissing(sets, s);
     }
@@ -72,6 +72,18 @@ class Comparer {
 
  private:
   double Others() const { return static_cast<double>(sides_.size()) - 1; }
+
+  size_t FewestThatTell() const {
+    size_t runs = 1;
+    while (LeastP(runs, runs) * Others() >= kAlpha) ++runs;
+    return runs;
+  }
+
+  static double MeanOf(const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += value;
+    return sum / static_cast<double>(values.size());
+  }
 
   void Warn(const std::string& text) {
     if (static_cast<size_t>(result_.warnings_size()) < kMostWarnings) result_.add_warnings(text);
@@ -157,6 +169,7 @@ class Comparer {
   void Test(size_t s) {
     std::vector<std::vector<double>> rows;
     std::vector<int> which;
+    std::vector<bool> more;  // by the means, which the test goes by
     for (size_t k = 0; k < keys_.size(); ++k) {
       const auto a = sides_[0].table.find(keys_[k]);
       const auto b = sides_[s].table.find(keys_[k]);
@@ -164,6 +177,7 @@ class Comparer {
       std::vector<double> row = a->second;
       std::vector<double> after = b->second;
       Transform(&row, &after);
+      more.push_back(MeanOf(after) > MeanOf(row));
       row.insert(row.end(), after.begin(), after.end());
       rows.push_back(std::move(row));
       which.push_back(static_cast<int>(k));
@@ -174,13 +188,13 @@ class Comparer {
       v1::ComparedFigure* figure = result_.mutable_figures(which[i]);
       v1::ComparedValue* value = figure->mutable_values(static_cast<int>(s));
       value->set_p_value(std::min(1.0, p[i] * Others()));
-      const bool more = value->median() > figure->values(0).median();
-      value->set_verdict(value->p_value() >= kAlpha           ? v1::CHANGE_NONE
-                         : more == figure->higher_is_better() ? v1::CHANGE_BETTER
-                                                              : v1::CHANGE_WORSE);
+      value->set_verdict(value->p_value() >= kAlpha              ? v1::CHANGE_NONE
+                         : more[i] == figure->higher_is_better() ? v1::CHANGE_BETTER
+                                                                 : v1::CHANGE_WORSE);
       // Of what was nothing before, errors above all, no share is accepted.
       if (value->verdict() == v1::CHANGE_WORSE && result_.has_max_regression() &&
-          (!value->has_change() || std::abs(value->change()) > result_.max_regression())) {
+          (!value->has_change() || (value->change() > 0) != more[i] ||
+           std::abs(value->change()) > result_.max_regression())) {
         value->set_regression(true);
         result_.set_regressions(result_.regressions() + 1);
       }

@@ -1,6 +1,7 @@
 #include "controller/analysis/live_phase.h"
 
 #include <algorithm>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -84,11 +85,14 @@ void LivePhase::CheckBrakes(const measure::MergedInterval& merged) {
 
 std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
   std::vector<v1::FleetInterval> complete;
-  for (const measure::MergedInterval& merged : series_.TakeComplete()) {
+  for (measure::MergedInterval& merged : series_.TakeComplete()) {
     complete.push_back(Describe(merged));
     // An interval without somebody's part says nothing about the whole fleet.
     if (merged.whole) CheckBrakes(merged);
     if (!steady_ || !steady_reason_.empty()) continue;
+    // As the report judges it: by the hosts that do I/O and are there.
+    const std::set<uint32_t> compared = series_.Compared();
+    std::erase_if(merged.workers, [&](const auto& part) { return !compared.contains(part.first); });
     steady_->Add(merged);
     const measure::SteadyState::Verdict& verdict = steady_->verdict();
     if (!verdict.steady) continue;

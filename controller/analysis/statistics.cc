@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <random>
 
@@ -98,10 +99,10 @@ struct Figure {
     const double second = sum - first;
     const double within = squares - first * first / n - second * second / m;
     const double difference = std::abs(first / n - second / m);
-    const double scale = std::sqrt(std::max(0.0, within) / (n + m - 2) * (1 / n + 1 / m));
-    if (scale <= 1e-12 * std::sqrt(squares + 1e-300)) {
-      return difference <= 1e-9 * std::sqrt(squares + 1e-300) ? 0 : 1e12;
+    if (within <= 1e-12 * squares) {  // nothing varies within the sides, but for rounding
+      return difference <= 1e-6 * std::sqrt(squares) ? 0 : 1e12;
     }
+    const double scale = std::sqrt(within / (n + m - 2) * (1 / n + 1 / m));
     return difference / scale;
   }
 };
@@ -231,7 +232,12 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b) {
   Shift shift;
   if (differences.empty()) return shift;
   shift.estimate = MedianOf(differences);
-  const int64_t critical = CriticalU(a.size(), b.size());
+  // The same for all figures of two sets.
+  thread_local std::map<std::pair<size_t, size_t>, int64_t> known;
+  if (known.size() > 1000) known.clear();
+  const auto [at, added] = known.try_emplace({a.size(), b.size()}, 0);
+  if (added) at->second = CriticalU(a.size(), b.size());
+  const int64_t critical = at->second;
   if (critical < 0) return shift;
   std::sort(differences.begin(), differences.end());
   const auto outside = static_cast<size_t>(critical);
@@ -292,6 +298,15 @@ std::vector<ChangeAt> ChangesIn(const std::vector<double>& series) {
   }
   std::sort(splits.begin(), splits.end());
   splits.erase(std::unique(splits.begin(), splits.end()), splits.end());
+  // Windows overlap: of splits that lie too close the earlier one stands.
+  constexpr size_t kLeast = 3;
+  for (size_t i = 1; i < splits.size();) {
+    if (splits[i] - splits[i - 1] < kLeast) {
+      splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
   // The weakest goes, until all hold between their neighbours.
   while (!splits.empty()) {
     size_t weakest = 0;

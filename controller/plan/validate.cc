@@ -313,10 +313,39 @@ class Checker {
         const std::string where = absl::StrCat(at, "[", v, "]");
         const absl::Status status = Apply(axis.field(), axis.values(v), &probe);
         if (!status.ok()) Add(where, std::string(status.message()));
-        if (!seen.insert(axis.values(v)).second) {
+        const bool zip = run.sweep().combine() == v1::SWEEP_COMBINE_ZIP;
+        if (!seen.insert(axis.values(v)).second && !zip) {
           Add(where, absl::StrCat("'", axis.values(v), "' is there twice"));
         }
       }
+    }
+  }
+
+  // The point as a phase of its own.
+  void CheckPoint(const std::string& path, const v1::RunPhase& run, const SweepPoint& point) {
+    const size_t before = problems_.size();
+    v1::RunPhase at = run;
+    at.clear_sweep();
+    Apply(point, &at).IgnoreError();
+    CheckRun("", at);
+    for (int w = 0; w < at.workloads_size(); ++w) {
+      const v1::Workload& base = run.workloads(w);
+      const v1::Workload& swept = at.workloads(w);
+      if (swept.name() != base.name() ||
+          swept.open_loop().measured().phase() != base.open_loop().measured().phase()) {
+        Add("", "names cannot be swept");
+      }
+      // A verify phase after it goes by one size for all.
+      if (swept.verify() != base.verify() ||
+          (swept.verify() && swept.block_size_bytes() != base.block_size_bytes())) {
+        Add("", "verify, and the block size of what is verified, cannot be swept");
+      }
+    }
+    for (size_t i = before; i < problems_.size(); ++i) {
+      v1::Problem& problem = problems_[i];
+      problem.set_message(absl::StrCat("at ", NameOf(point), ": ", problem.path(),
+                                       problem.path().empty() ? "" : " ", problem.message()));
+      problem.set_path(path);
     }
   }
 
@@ -339,16 +368,7 @@ class Checker {
     for (uint32_t step = 0; problems_.size() == before && step < points; ++step) {
       const SweepPoint point = PointAt(run.sweep(), step);
       if (point.repeat > 0) break;
-      v1::RunPhase at = run;
-      at.clear_sweep();
-      Apply(point, &at).IgnoreError();
-      for (int w = 0; w < at.workloads_size(); ++w) {
-        CheckWorkload(
-            job_, at, at.workloads(w), [&](const std::string& field, const std::string& problem) {
-              Add(path,
-                  absl::StrCat("at ", NameOf(point), ": workloads[", w, "]", field, " ", problem));
-            });
-      }
+      CheckPoint(path, run, point);
     }
     return problems_.size() == before;
   }
@@ -426,7 +446,9 @@ std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
       if (found != numbers.end()) use[found->second].*what = true;
     }
   };
-  for (const v1::PhaseSpec& phase : job.phases()) {
+  // What any point of a sweep writes is written.
+  const v1::JobSpec all = Unrolled(job);
+  for (const v1::PhaseSpec& phase : all.phases()) {
     if (phase.has_precondition()) mark(phase.precondition().targets(), &TargetUse::written);
     if (phase.has_prepare()) mark(phase.prepare().targets(), &TargetUse::prepared);
     for (const v1::Workload& w : phase.run().workloads()) {

@@ -183,6 +183,8 @@ grpc::ServerUnaryReactor* ControllerService::Prune(grpc::CallbackServerContext* 
   if (!admitted) return call;
   report_.Serve(call, [this, principal, request, reply] {
     v1::PruneRequest asked = *request;
+    // What a newer program asks for besides is no reason to take all.
+    asked.mutable_filter()->DiscardUnknownFields();
     if (IsEmpty(asked.filter())) {
       return Invalid("say which runs: by age, label, job, owner, host, device or state");
     }

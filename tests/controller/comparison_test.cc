@@ -182,6 +182,26 @@ TEST(ComparisonTest, StorageThatFailsWhollyIsARegression) {
   EXPECT_EQ(junit.find("errors=\"0\""), std::string::npos);
 }
 
+TEST(ComparisonTest, ErrorsOfLessThanHalfOfTheRunsAreWorseNotBetter) {
+  Runs runs(10);
+  const RunSet good = runs.Set("good", 20);
+  RunSet some = runs.Set("some", 20);
+  for (size_t i = 0; i < 9; ++i) {
+    for (v1::FigureRow& row : *some.runs[i].mutable_phases(0)->mutable_rows()) {
+      row.mutable_operation()->set_errors(10000);
+    }
+  }
+  const v1::Comparison c = Compare({good, some}, 0.05);
+  bool found = false;
+  for (const auto& figure : c.figures()) {
+    if (figure.figure() != "errors") continue;
+    found = true;
+    EXPECT_EQ(figure.values(1).verdict(), v1::CHANGE_WORSE);
+    EXPECT_TRUE(figure.values(1).regression());
+  }
+  EXPECT_TRUE(found);
+}
+
 TEST(ComparisonTest, APhaseOfOneSideAloneIsMissedAndNamed) {
   Runs runs(9);
   const RunSet a = runs.Set("a", 5);

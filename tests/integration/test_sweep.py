@@ -1,5 +1,6 @@
 """Sweeps: one phase at many points, and one matrix of them."""
 
+import os
 import re
 import signal
 import unittest
@@ -69,8 +70,29 @@ class Sweeps(FleetTest):
         self.assertEqual(len(report["phases"]), 4)
         self.assertEqual([point["runs"] for point in report["sweeps"][0]["points"]], [2, 2])
 
+    def test_what_any_point_writes_is_written_from_the_start(self):
+        path = f"{self.fleet.data}/{{host}}/precious"
+        job = (
+            f"name: writes\ntargets: [{{name: t, file: {{path: '{path}', size: 1MiB}}}}]\n"
+            "phases: [{run: {duration: 200ms, sweep: {axes: [{field: read, values: [100%, 0%]}]}, "
+            "workloads: [{read: 100%}]}}]\ninterval: 100ms\n"
+        )
+        planned = self.fleet.lockstep("plan", "-", stdin=job)
+        self.assertEqual(planned.status, 2, str(planned))  # there is no such file
+        os.makedirs(f"{self.fleet.data}/node0", exist_ok=True)
+        for host in self.fleet.sql("SELECT name FROM hosts"):
+            os.makedirs(f"{self.fleet.data}/{host[0]}", exist_ok=True)
+            with open(f"{self.fleet.data}/{host[0]}/precious", "wb") as out:
+                out.write(b"x" * 1048576)
+        planned = self.fleet.lockstep("plan", "-", stdin=job)
+        self.assertEqual(planned.status, 2, str(planned))
+        self.assertIn("not made by Lockstep", planned.out + planned.err)
+
     def test_what_cannot_be_swept_is_refused(self):
         for change, said in (
+            (("field: queue_depth, values: [1, 2, 4, 8]", "field: name, values: [a, b]"), "names"),
+            (("queue_depth, values: [1, 2, 4, 8]", "verify, values: [true]"), "verify"),
+            (("queue_depth, values: [1, 2, 4, 8]", "ramp, values: [150ms]"), "multiple of"),
             (("block_size", "blok_size"), "no `blok_size`"),
             (("4KiB, 8KiB", "4KiB, 4KiB"), "is there twice"),
             (("1, 2, 4, 8", "0, 1"), "'0' is too small"),

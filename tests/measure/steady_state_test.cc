@@ -130,13 +130,24 @@ TEST(SteadyStateTest, EveryHostMustBeWhereTheRuleSaysSo) {
   EXPECT_GT(each.verdict().worst.range, 0.4);
 }
 
+TEST(SteadyStateTest, AHostThatIsGoneIsWaitedForNoLonger) {
+  v1::SteadyState rule = Rule();
+  rule.set_each_host(true);
+  SteadyState steady(rule, kSecondNs);
+  steady.Add(Interval(0, {100, 400}));
+  steady.Add(Interval(1, {100, 900}));
+  for (uint32_t number = 2; number < 8; ++number) steady.Add(Interval(number, {100}));
+  EXPECT_TRUE(steady.verdict().steady);
+}
+
 TEST(SteadyStateTest, LatenciesAreOfTheRoundsMergedHistograms) {
   v1::SteadyState rule = Rule();
   rule.set_figure(v1::STEADY_FIGURE_PERCENTILE);
   SteadyState steady(rule, kSecondNs);
   for (uint32_t number = 0; number < 5; ++number) {
     MergedInterval merged = Interval(number, {100});
-    merged.latencies = {{500, 98}, {600 + number * 100, 2}};  // the tail doubles again and again
+    merged.workers[0].latencies = {{500, 98},
+                                   {600 + number * 100, 2}};  // the tail doubles again and again
     steady.Add(merged);
   }
   EXPECT_FALSE(steady.verdict().steady);
@@ -147,7 +158,7 @@ TEST(SteadyStateTest, LatenciesAreOfTheRoundsMergedHistograms) {
   SteadyState mean(rule, kSecondNs);
   for (uint32_t number = 0; number < 5; ++number) {
     MergedInterval merged = Interval(number, {100});
-    merged.latencies = {{500, 98}, {600 + number * 100, 2}};
+    merged.workers[0].latencies = {{500, 98}, {600 + number * 100, 2}};
     median.Add(merged);
     mean.Add(merged);
   }
