@@ -195,7 +195,9 @@ void RunActor::FinishEndLoad(const action::CommitEndOfLoad& a, uint32_t interval
   Carry(action::Note{end_load_severity_, "",
                      absl::StrCat(end_load_reason_, "; its load ends after interval ", interval)});
   Handle(event::EndOfLoadCommitted{interval});
-  AnswerEndLoad(absl::OkStatus());
+  // Then the event that says by whom is stored, too.
+  Persist([] { return absl::OkStatus(); },
+          [self = shared_from_this()] { self->AnswerEndLoad(absl::OkStatus()); });
 }
 
 void RunActor::Carry(const action::SendEndOfLoad& a) {
