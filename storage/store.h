@@ -170,7 +170,7 @@ class Store {
   // Changes labels; the run's labels as they are then.
   virtual absl::StatusOr<v1::LabelsReply> SetLabels(const std::string& run_id,
                                                     const v1::LabelsRequest& change) = 0;
-  // Removes runs that have ended, or their samples alone, with an event that says so. A run whose
+  // Removes runs that have ended, or their samples alone. A run whose
   // lost workers may still be writing stays. Of a run whose samples go, what `report_of` gives is
   // kept.
   using MakeReport = std::function<absl::StatusOr<v1::Report>(const std::string& run_id)>;

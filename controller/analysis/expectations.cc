@@ -4,19 +4,9 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/latency.h"
 
 namespace lockstep::controller {
-namespace {
-
-double PercentileOf(const v1::OperationReport& report, double percent) {
-  for (const v1::Percentile& p : report.percentiles()) {
-    if (p.percent() == percent) return p.latency_ns();
-  }
-  return 0;
-}
-
-}  // namespace
-
 void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport* phase) {
   const v1::OperationReport& total = phase->total();
   const bool nothing = total.operations() == 0 && total.errors() == 0;

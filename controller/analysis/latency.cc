@@ -63,6 +63,13 @@ v1::OperationReport ReportOfMetric(const measure::OperationStats& stats, v1::Met
   return report;
 }
 
+double PercentileOf(const v1::OperationReport& report, double percent) {
+  for (const v1::Percentile& p : report.percentiles()) {
+    if (p.percent() == percent) return p.latency_ns();
+  }
+  return 0;
+}
+
 std::string KindText(v1::OperationKind kind) {
   switch (kind) {
     case v1::OPERATION_KIND_READ:

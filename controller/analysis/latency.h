@@ -16,6 +16,9 @@ v1::OperationReport ReportOf(const measure::OperationStats& stats, const std::st
 v1::OperationReport ReportOfMetric(const measure::OperationStats& stats, v1::Metric metric,
                                    const std::string& kind);
 
+// The latency at one of the report's percentiles, nanoseconds; 0 where it has none.
+double PercentileOf(const v1::OperationReport& report, double percent);
+
 std::string KindText(v1::OperationKind kind);
 
 }  // namespace lockstep::controller

@@ -6,6 +6,8 @@
 #include <map>
 #include <vector>
 
+#include "controller/analysis/latency.h"
+#include "controller/analysis/statistics.h"
 #include "controller/plan/sweep.h"
 
 namespace lockstep::controller {
@@ -16,20 +18,6 @@ struct Runs {
   std::vector<double> iops, bytes, mean, p50, p99, jain;
   std::vector<uint32_t> phases;
 };
-
-double Median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
-}
-
-double PercentileOf(const v1::OperationReport& report, double percent) {
-  for (const v1::Percentile& p : report.percentiles()) {
-    if (p.percent() == percent) return p.latency_ns();
-  }
-  return 0;
-}
 
 void Add(const v1::PhaseReport& phase, Runs* runs) {
   runs->phases.push_back(phase.index());
@@ -49,12 +37,12 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   point.mutable_phases()->Assign(runs.phases.begin(), runs.phases.end());
   point.set_runs(static_cast<uint32_t>(runs.iops.size()));
   if (runs.iops.empty()) return point;
-  point.set_iops(Median(runs.iops));
-  point.set_bytes_per_second(Median(runs.bytes));
-  point.set_mean_ns(Median(runs.mean));
-  point.set_p50_ns(Median(runs.p50));
-  point.set_p99_ns(Median(runs.p99));
-  point.set_jain(Median(runs.jain));
+  point.set_iops(MedianOf(runs.iops));
+  point.set_bytes_per_second(MedianOf(runs.bytes));
+  point.set_mean_ns(MedianOf(runs.mean));
+  point.set_p50_ns(MedianOf(runs.p50));
+  point.set_p99_ns(MedianOf(runs.p99));
+  point.set_jain(MedianOf(runs.jain));
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
   point.set_iops_least(*least);
   point.set_iops_most(*most);

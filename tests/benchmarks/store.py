@@ -3,7 +3,7 @@ is it, and how fast do samples go in?
 
 100 runs (of `--hosts` hosts, 4 phases of 60 s) go in as a controller stores them. They are then
 copied within the server, with their results and without their intervals, until there are `--runs`:
-a copy's rows are the original's but for the run's id and time, which is checked.
+a copy's rows are the original's but for the run's id and time, which is checked of three.
 """
 
 import argparse
@@ -110,7 +110,7 @@ def copy_runs(store, copies):
 
 
 def same_as_original(store):
-    """Whether a copy's report is its original's, but for what only intervals give, id and time."""
+    """Whether three copies have their originals' operations, histograms and percentiles."""
     pairs = store.sql(
         "SET search_path = lockstep; SELECT o.run_id, c.run_id FROM runs o JOIN runs c ON "
         "c.summary = o.summary AND c.submitted_at < o.submitted_at ORDER BY o.run_id LIMIT 3"
