@@ -101,6 +101,13 @@ namespace lockstep::limits {
   LIMIT(kPageRequestSeconds, 10, "s", "from a request's first byte to its last", "it is closed")   \
   LIMIT(kPageRequestBytes, 16384, "bytes", "a request, with its headers",                          \
         "the connection is closed")                                                                \
+  LIMIT(kArchiveBytes, 68719476736, "bytes", "of rows in an archive that is imported",             \
+        "it is refused, and nothing is stored")                                                    \
+  LIMIT(kTransfersAtOnce, 2, "exports and imports", "and histograms that are sent, at once",       \
+        "others wait")                                                                             \
+  LIMIT(kTransfersWaiting, 16, "such calls", "that wait", "further ones: RESOURCE_EXHAUSTED")      \
+  LIMIT(kTransferStallNs, 60000000000, "ns", "that such a call waits for its caller",              \
+        "it is ended; an import leaves nothing")                                                   \
   /* The store. */                                                                                 \
   LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role",                               \
         "it is ended by the server, or by the controller")                                         \

@@ -43,6 +43,7 @@ struct PhaseRecord {
   int64_t interval_ns = 0;
   int64_t ramp_ns = 0;
   int64_t go_ns = 0;                         // controller's monotonic clock; 0 until go
+  int64_t go_wall_ns = 0;                    // the same by its wall clock; read back, not written
   v1::PhaseSpec spec;                        // as it is run
   uint32_t job_phase = 0;                    // the phase of the job that it comes of
   uint32_t step = 0;                         // the point of that phase's curve or sweep

@@ -209,8 +209,10 @@ absl::Status ReadSample(const Place& place, std::vector<OpenSource>* open,
   return absl::OkStatus();
 }
 
-absl::Status ReadAll(PgConnection* connection, const v1::PhaseId& phase, IntervalDetail detail,
-                     const TakeInterval& take) {
+}  // namespace
+
+absl::Status ReadIntervalsOf(PgConnection* connection, const v1::PhaseId& phase,
+                             IntervalDetail detail, const TakeInterval& take) {
   std::vector<OpenSource> open;
   if (absl::Status status = OpenSources(connection, phase, detail, &open); !status.ok()) {
     return status;
@@ -220,14 +222,12 @@ absl::Status ReadAll(PgConnection* connection, const v1::PhaseId& phase, Interva
     for (const OpenSource& from : open) {
       if (!from.rows.over() && (!place || from.rows.place() < *place)) place = from.rows.place();
     }
-    if (!place) return absl::OkStatus();
+    if (!place) return connection->Execute("CLOSE ALL");
     v1::IntervalSample sample;
     if (absl::Status status = ReadSample(*place, &open, &sample); !status.ok()) return status;
     if (absl::Status status = take(place->second, sample); !status.ok()) return status;
   }
 }
-
-}  // namespace
 
 absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
                              IntervalDetail detail, const TakeInterval& take) {
@@ -238,7 +238,7 @@ absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
       !status.ok()) {
     return status;
   }
-  const absl::Status status = ReadAll(connection, phase, detail, take);
+  const absl::Status status = ReadIntervalsOf(connection, phase, detail, take);
   const absl::Status ended = connection->Execute(status.ok() ? "COMMIT" : "ROLLBACK");
   return status.ok() ? ended : status;
 }

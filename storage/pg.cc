@@ -147,7 +147,8 @@ absl::StatusOr<PgResult> PgConnection::Finish(bool sent, const std::string& what
     } else {
       last = std::move(owned);
     }
-    if (status == PGRES_COPY_IN) break;  // it waits for the data
+    // It waits for the data, or is about to send it.
+    if (status == PGRES_COPY_IN || status == PGRES_COPY_OUT) break;
   }
   if (!failed.ok()) return failed;
   if (!last.valid()) return LastError(nullptr, what);
@@ -208,6 +209,39 @@ void PgConnection::GiveUpCopy() {
     if (!Flush("COPY").ok()) return;
   }
   (void)Finish(ended == 1, "COPY");  // an error, as asked for
+}
+
+absl::Status PgConnection::CopyOut(const std::string& statement,
+                                   const std::function<absl::Status(std::string)>& put) {
+  constexpr size_t kPiece = 256 << 10;
+  if (absl::Status status = BeginCopy(statement); !status.ok()) return status;
+  absl::Status refused;
+  std::string rows;
+  while (true) {
+    char* row = nullptr;
+    const int length = PQgetCopyData(connection_.get(), &row, 1);
+    if (length > 0 && refused.ok()) rows.append(row, static_cast<size_t>(length));
+    PQfreemem(row);
+    if (length == 0) {
+      if (absl::Status status = Wait(POLLIN, "COPY"); !status.ok()) return status;
+      continue;
+    }
+    if (refused.ok() && !rows.empty() && (length < 0 || rows.size() >= kPiece)) {
+      refused = put(std::move(rows));
+      rows.clear();
+      if (!refused.ok() && length > 0) Cancel();
+    }
+    if (length > 0) continue;
+    const absl::Status ended = Finish(true, "COPY").status();
+    return refused.ok() ? ended : refused;
+  }
+}
+
+void PgConnection::Cancel() {
+  char words[256];
+  const std::unique_ptr<PGcancel, void (*)(PGcancel*)> cancel(PQgetCancel(connection_.get()),
+                                                              PQfreeCancel);
+  if (cancel != nullptr) (void)PQcancel(cancel.get(), words, sizeof words);
 }
 
 CopyStream::~CopyStream() {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -80,6 +81,10 @@ class PgConnection {
   absl::Status SendCopy(const std::string& rows);
   absl::Status EndCopy();
   void GiveUpCopy();
+  // COPY … TO STDOUT in text format: hands out whole rows, some at a time. An error of `put` ends
+  // it, and is returned.
+  absl::Status CopyOut(const std::string& statement,
+                       const std::function<absl::Status(std::string rows)>& put);
   // Limits the time of all statements from now on, together.
   void BePatient(const Patience& patience);
   // Whether it can be used again.
@@ -94,6 +99,8 @@ class PgConnection {
   absl::Status LastError(const PGresult* result, const std::string& what);
   // The answer to what was sent: of several results the first error, else the last.
   absl::StatusOr<PgResult> Finish(bool sent, const std::string& what);
+  // Asks the server to end the statement that it works on, which then fails.
+  void Cancel();
   // Sends what libpq holds.
   absl::Status Flush(const std::string& what);
   // Waits a while for `events` of poll(2), and takes in what the server says.

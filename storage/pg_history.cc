@@ -2,6 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "storage/archive.h"
 #include "storage/pg_lease.h"
 #include "storage/pg_store.h"
 #include "storage/sql_values.h"
@@ -95,6 +96,36 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::KeptReport(const std::string&
     return absl::InternalError(absl::StrCat("the kept report of run ", run_id, " is broken"));
   }
   return report;
+}
+
+absl::Status PgStore::ExportRun(const std::string& run_id, const PutPart& put) {
+  auto lease = Connect(kWholeRunLimit);
+  if (!lease.ok()) return lease.status();
+  absl::Status status = (*lease)->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
+  if (!status.ok()) return status;
+  // A caller that goes away is no server that does: what it leaves open is closed here.
+  status = ExportTables(lease->get(), run_id, put);
+  if (!(*lease)->healthy()) return status;
+  const absl::Status ended = (*lease)->Execute(status.ok() ? "COMMIT" : "ROLLBACK");
+  return status.ok() ? ended : status;
+}
+
+absl::StatusOr<std::string> PgStore::ImportRun(const TakePart& take, const CheckRun& check) {
+  std::string run_id;
+  const absl::Status status =
+      Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
+        auto imported = ImportTables(connection, take);
+        if (!imported.ok()) return imported.status();
+        run_id = *std::move(imported);
+        const auto data = LoadRunData(connection, run_id);
+        if (!data.ok()) return data.status();
+        return check(*data, [connection](const v1::PhaseId& phase, IntervalDetail detail,
+                                         const TakeInterval& take_interval) {
+          return ReadIntervalsOf(connection, phase, detail, take_interval);
+        });
+      });
+  if (!status.ok()) return status;
+  return run_id;
 }
 
 }  // namespace lockstep::storage

@@ -83,6 +83,8 @@ class PgStore final : public Store {
   absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest& request,
                                        const MakeReport& report_of) override;
   absl::StatusOr<std::optional<v1::Report>> KeptReport(const std::string& run_id) override;
+  absl::Status ExportRun(const std::string& run_id, const PutPart& put) override;
+  absl::StatusOr<std::string> ImportRun(const TakePart& take, const CheckRun& check) override;
   absl::StatusOr<std::vector<v1::RunFigures>> Figures(
       const std::vector<std::string>& run_ids) override;
   // From now on no call waits for a server that does not answer; calls that wait now end, too. They
@@ -153,6 +155,9 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection);
 absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
 absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
                              IntervalDetail detail, const TakeInterval& take);
+// The same within a transaction.
+absl::Status ReadIntervalsOf(PgConnection* connection, const v1::PhaseId& phase,
+                             IntervalDetail detail, const TakeInterval& take);
 // Reads a document of the store; fields that this version does not know are left out.
 absl::Status FromJson(const std::string& json, google::protobuf::Message* message);
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at,
@@ -166,7 +171,8 @@ inline constexpr char kRunColumns[] =
 absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row);
 inline constexpr char kPhaseColumns[] =
     "phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0), spec, "
-    "job_phase, step, figures, end_of_load";
+    "job_phase, step, figures, end_of_load, coalesce((extract(epoch FROM go_at) * "
+    "1000000)::bigint * 1000, 0)";
 // `job`: what a phase did that an older version has recorded.
 absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int row,
                                                      const v1::JobSpec& job);

@@ -265,6 +265,7 @@ absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int r
   phase.go_ns = rows.Int(row, 8);
   phase.job_phase = static_cast<uint32_t>(rows.Int(row, 10));
   phase.step = static_cast<uint32_t>(rows.Int(row, 11));
+  phase.go_wall_ns = rows.Int(row, 14);
   if (!rows.Null(row, 13)) phase.end_of_load = static_cast<uint32_t>(rows.Int(row, 13));
   if (absl::Status status = FromJson(rows.Text(row, 12), &phase.figures); !status.ok()) {
     return status;

@@ -178,6 +178,19 @@ class Store {
                                                const MakeReport& report_of) = 0;
   // The report of a run whose samples were pruned, as it was before; none of any other.
   virtual absl::StatusOr<std::optional<v1::Report>> KeptReport(const std::string& run_id) = 0;
+  // All that is kept of a run that has ended, part by part, in one snapshot. An error of `put` ends
+  // it. FAILED_PRECONDITION while the run is queued or in progress.
+  using PutPart = std::function<absl::Status(v1::ArchivePart part)>;
+  virtual absl::Status ExportRun(const std::string& run_id, const PutPart& put) = 0;
+  // Stores such a run; `take` gives the parts, and none after the last. All or nothing: a part that
+  // cannot be is INVALID_ARGUMENT, a run that is here already ALREADY_EXISTS, another version of
+  // the tables FAILED_PRECONDITION. `check` sees what would be stored and may refuse it. Returns
+  // the run's id.
+  using TakePart = std::function<absl::StatusOr<std::optional<v1::ArchivePart>>()>;
+  using ReadStored =
+      std::function<absl::Status(const v1::PhaseId&, IntervalDetail, const TakeInterval&)>;
+  using CheckRun = std::function<absl::Status(const measure::RunData&, const ReadStored&)>;
+  virtual absl::StatusOr<std::string> ImportRun(const TakePart& take, const CheckRun& check) = 0;
   // What these runs came to over their whole fleets, in the order of the ids; those that are not
   // there are left out.
   virtual absl::StatusOr<std::vector<v1::RunFigures>> Figures(

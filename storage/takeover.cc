@@ -39,11 +39,10 @@ absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
 }
 
 absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
-  auto rows = connection->Query(
-      absl::StrCat("SELECT DISTINCT ON (phase) ", kPhaseColumns,
-                   ", coalesce((extract(epoch FROM go_at) * 1000000)::bigint * 1000, 0) FROM "
-                   "phases WHERE run_id = $1 ORDER BY phase, attempt DESC"),
-      {active->run.run_id});
+  auto rows =
+      connection->Query(absl::StrCat("SELECT DISTINCT ON (phase) ", kPhaseColumns,
+                                     " FROM phases WHERE run_id = $1 ORDER BY phase, attempt DESC"),
+                        {active->run.run_id});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return absl::OkStatus();
   for (int i = 0; i < rows->rows(); ++i) {
@@ -54,7 +53,7 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
     if (state != "arming" && state != "running") active->ended.push_back(active->phase);
   }
   const measure::PhaseRecord& phase = active->phase;
-  active->go_wall_ns = rows->Int(rows->rows() - 1, 14);
+  active->go_wall_ns = phase.go_wall_ns;
   auto cursors = connection->Query(
       "SELECT worker_index, clock_offset_ns, clock_bound_ns, sequence FROM cursors WHERE run_id = "
       "$1 AND phase = $2 AND attempt = $3",

@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/version.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/expectations.h"
 #include "controller/analysis/sweeps.h"
@@ -187,6 +188,7 @@ absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadI
   }
   for (const v1::EventReport& event : data.events) *report.add_events() = event;
   for (const auto& [name, value] : data.environment) (*report.mutable_environment())[name] = value;
+  report.set_version(common::kSoftwareVersion);
   report.set_seed(absl::StrCat(data.run.seed));
   FillSummary(data, &report);
   AddSweeps(data, &report);

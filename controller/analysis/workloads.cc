@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/describe.h"
+#include "controller/plan/loads.h"
 
 namespace lockstep::controller {
 namespace {
@@ -26,6 +27,17 @@ void AddOpenLoop(const PhaseView& view, const measure::WorkerPhaseData& worker,
   out->set_longest_backlog_ns(
       std::max(out->longest_backlog_ns(), static_cast<double>(result.longest_backlog_ns())));
   out->set_retries(out->retries() + static_cast<double>(result.retries()));
+}
+
+void AddSettings(const v1::Workload& w, v1::WorkloadSettings* out) {
+  const int64_t largest = LargestBlock(w);
+  if (largest == SmallestBlock(w)) out->set_block_size_bytes(static_cast<double>(largest));
+  out->set_read_share(w.read_ratio());
+  out->set_is_random(!w.pattern().has_sequential());
+  out->set_is_direct(w.direct());
+  out->set_queue_depth(w.queue_depth());
+  out->set_threads(w.threads());
+  out->set_has_trims(w.trim_ratio() > 0);
 }
 
 void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
@@ -49,6 +61,8 @@ void AddWorkload(const PhaseView& view, int index, v1::WorkloadReport* out) {
   }
   for (const std::string& note : notes) out->add_notes(note);
   if (counted != 0) out->set_average_batch(batches / counted);
+  AddSettings(view.load().workloads(index), out->mutable_settings());
+  out->mutable_settings()->set_workers(static_cast<uint32_t>(counted));
 }
 
 void AddWorkloads(const PhaseView& view, v1::PhaseReport* report) {

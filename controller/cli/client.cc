@@ -1,9 +1,13 @@
 #include "controller/cli/client.h"
 
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -128,6 +132,16 @@ bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<boo
     usleep(kPauseMicroseconds);
   }
   return false;
+}
+
+int WriteOutput(const std::string& path, const std::string& content) {
+  struct stat about;
+  if (stat(path.c_str(), &about) == 0 && S_ISBLK(about.st_mode)) {
+    return Fail(absl::StrCat(path, " is a block device; name a file"));
+  }
+  std::ofstream file(path, std::ios::binary);
+  file << content;
+  return file.flush() ? kOk : Fail(absl::StrCat(path, ": cannot be written: ", strerror(errno)));
 }
 
 std::string UserName() {

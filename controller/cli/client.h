@@ -56,6 +56,10 @@ int PrintProblems(const JobFile& file, const grpc::Status& status);
 // False when they are not attached.
 bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<bool()>& over);
 
+// Writes a file that the user named. Returns kOk, or kError after a message; a block device is
+// refused, and nothing written.
+int WriteOutput(const std::string& path, const std::string& content);
+
 // The user's name, for the record.
 std::string UserName();
 

@@ -5,6 +5,7 @@
 
 #include "CLI/CLI.hpp"
 #include "controller/cli/client.h"
+#include "controller/cli/report_formats.h"
 
 namespace lockstep::cli {
 
@@ -17,6 +18,8 @@ void AddRunCommands(CLI::App* app, const Context* context, int* status);
 void AddListingCommands(CLI::App* app, const Context* context, int* status);
 // compare, gate, label, prune
 void AddHistoryCommands(CLI::App* app, const Context* context, int* status);
+// export, import
+void AddArchiveCommands(CLI::App* app, const Context* context, int* status);
 void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);
@@ -28,12 +31,14 @@ void AddRunFilter(CLI::App* command, v1::RunFilter* filter);
 // Prints the trends of the figures of the runs that are asked for.
 int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const std::string& format);
 
-// Submits a job and follows it to its end: report to stdout in `format` (text, json, csv),
+// Submits a job and follows it to its end: report to stdout, or where `format` says,
 // everything else to stderr. The exit status says how it ended.
 int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner,
-                    const std::string& format);
+                    const ReportFormat& format);
+// --format, --detail and --output; `format` outlives the command.
+void AddReportFormat(CLI::App* command, ReportFormat* format);
 // Prints a run's report; the exit status tells whether it is done and its expectations held.
 int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
-                const std::string& format);
+                const ReportFormat& format);
 
 }  // namespace lockstep::cli

@@ -20,7 +20,7 @@ namespace {
 struct Flags {
   std::string state_directory = common::DefaultStateDirectory();
   std::string directory;
-  std::string format = "text";
+  ReportFormat format;
   int workers = 4;
 };
 
@@ -123,9 +123,7 @@ void AddDemoCommand(CLI::App* app, const Context* context, int* status) {
   demo->add_option("--workers", flags->workers, "How many hosts")
       ->check(CLI::Range(1, 64))
       ->capture_default_str();
-  demo->add_option("--format", flags->format, "How to print the report")
-      ->check(CLI::IsMember({"text", "json", "csv"}))
-      ->capture_default_str();
+  AddReportFormat(demo, &flags->format);
   demo->footer(
       "As root every worker gets a network namespace and a host name of its own.\nExample:\n  "
       "lockstep demo");

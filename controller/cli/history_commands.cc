@@ -1,7 +1,6 @@
 // compare, gate, label, prune: what is asked of runs, and done with them, when they are over.
 
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -101,9 +100,8 @@ int Gate(const Context& context, Flags flags) {
     return status;
   }
   if (!flags.junit.empty()) {
-    std::ofstream file(flags.junit);
-    file << controller::RenderJUnit(comparison);
-    if (!file.flush()) return Fail(absl::StrCat(flags.junit, ": cannot be written"));
+    const int written = WriteOutput(flags.junit, controller::RenderJUnit(comparison));
+    if (written != kOk) return written;
   }
   PrintComparison(context, flags.format, comparison);
   bool can_tell = comparison.can_tell_size() > 0 && comparison.figures_size() > 0;

@@ -14,9 +14,7 @@
 #include "common/units.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/live_view.h"
-#include "controller/report/csv.h"
 #include "controller/report/json.h"
-#include "controller/report/text.h"
 #include "controller/report/text_table.h"
 #include "proto/fields.h"
 
@@ -26,7 +24,8 @@ namespace {
 struct Flags {
   std::string file;
   std::string run = "last";
-  std::string format = "text";
+  std::string format = "text";  // of what is no report
+  ReportFormat report;
   std::string owner = UserName();
   std::string reason;
   std::vector<std::string> sets;
@@ -83,7 +82,7 @@ std::unique_ptr<v1::Controller::Stub> AwaitSuccessor(const Context& context) {
 }
 
 int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
-           const std::string& run_id, const std::string& format, Owner owner) {
+           const std::string& run_id, const ReportFormat& format, Owner owner) {
   while (true) {
     const Watched watched = FollowRun(stub.get(), run_id, context.Colour(2), owner);
     if (watched.left) {
@@ -144,7 +143,7 @@ int Rerun(const Context& context, const Flags& flags) {
     for (const std::string& error : file.errors) std::cerr << error << "\n";
     if (!file.errors.empty()) return kInvalidJob;
   }
-  return SubmitAndFollow(context, file, flags.owner, flags.format);
+  return SubmitAndFollow(context, file, flags.owner, flags.report);
 }
 
 int Stop(const Context& context, const Flags& flags) {
@@ -229,28 +228,31 @@ int Plan(const Context& context, const Flags& flags) {
 
 }  // namespace
 
+void AddReportFormat(CLI::App* command, ReportFormat* format) {
+  command->add_option("--format", format->name, "How to print the report (docs/reports.md)")
+      ->check(CLI::IsMember(ReportFormats()))
+      ->capture_default_str();
+  command->add_flag("--detail", format->detail,
+                    "The whole text report: workloads, hosts, threads, devices, kernels");
+  command->add_option("--output", format->output, "Write the report to this file");
+}
+
 int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
-                const std::string& format) {
-  grpc::ClientContext call;
-  v1::ReportRequest request;
-  request.set_run_id(run_id);
+                const ReportFormat& format) {
   v1::Report report;
-  const grpc::Status status = stub->GetReport(&call, request, &report);
-  if (!status.ok()) return Fail(status);
-  if (format == "json") {
-    std::cout << controller::ToJson(report);
-  } else if (format == "csv") {
-    std::cout << controller::RenderCsv(report);
-  } else {
-    const size_t width = context.Width();
-    std::cout << controller::RenderText(
-        report, {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100)});
+  std::string text;
+  const int fetched = FetchReport(context, stub, run_id, format, &report, &text);
+  if (fetched != kOk) return fetched;
+  if (format.output.empty()) {
+    std::cout << text;
+  } else if (WriteOutput(format.output, text) != kOk) {
+    return kError;
   }
   return StatusOf(report);
 }
 
 int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner,
-                    const std::string& format) {
+                    const ReportFormat& format) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   std::string run_id;
@@ -277,7 +279,7 @@ void WithRun(CLI::App* command, const SharedFlags& flags) {
 void AddRun(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* run = app->add_subcommand("run", "Submit a job, watch it, print its report");
   WithFile(run, flags);
-  AddFormat(run, flags.get(), {"text", "json", "csv"});
+  AddReportFormat(run, &flags->report);
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
       "aborted, 4 an expectation\n"
@@ -286,7 +288,7 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedFlag
   run->callback([=] {
     const auto file = LoadJobFile(flags->file, flags->sets);
     *status = file == nullptr ? kInvalidJob
-                              : SubmitAndFollow(*context, *file, flags->owner, flags->format);
+                              : SubmitAndFollow(*context, *file, flags->owner, flags->report);
   });
 }
 
@@ -308,12 +310,12 @@ void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedF
 void AddWatch(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* watch = app->add_subcommand("watch", "Follow a run to its end, then print its report");
   WithRun(watch, flags);
-  AddFormat(watch, flags.get(), {"text", "json", "csv"});
+  AddReportFormat(watch, &flags->report);
   watch->footer("Example:\n  lockstep watch last");
   watch->callback([=] {
     auto stub = context->Connect();
     *status = stub.ok()
-                  ? Follow(*context, *std::move(stub), flags->run, flags->format, Owner::kSpectator)
+                  ? Follow(*context, *std::move(stub), flags->run, flags->report, Owner::kSpectator)
                   : Fail(stub.status());
   });
 }
@@ -337,11 +339,15 @@ void AddStop(CLI::App* app, const Context* context, int* status, const SharedFla
 void AddReport(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* report = app->add_subcommand("report", "Print a run's report");
   WithRun(report, flags);
-  AddFormat(report, flags.get(), {"text", "json", "csv"});
-  report->footer("Example:\n  lockstep report 3f2a --format csv");
+  AddReportFormat(report, &flags->report);
+  report->add_option("--host", flags->report.host,
+                     "With fio, fio-log and hlog: the histograms of this host alone");
+  report->footer(
+      "Examples:\n  lockstep report 3f2a --detail\n  lockstep report 3f2a --format html --output "
+      "run.html\n  lockstep report last --format hlog --host node7");
   report->callback([=] {
     auto stub = context->Connect();
-    *status = stub.ok() ? PrintReport(*context, stub->get(), flags->run, flags->format)
+    *status = stub.ok() ? PrintReport(*context, stub->get(), flags->run, flags->report)
                         : Fail(stub.status());
   });
 }
@@ -352,7 +358,7 @@ void AddRerun(CLI::App* app, const Context* context, int* status, const SharedFl
   WithRun(rerun, flags);
   rerun->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
       ->allow_extra_args(false);
-  AddFormat(rerun, flags.get(), {"text", "json", "csv"});
+  AddReportFormat(rerun, &flags->report);
   rerun->footer("Example:\n  lockstep rerun last");
   rerun->callback([=] { *status = Rerun(*context, *flags); });
 }

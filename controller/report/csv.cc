@@ -27,8 +27,8 @@ std::string Quoted(const std::string& foreign) {
 // Never with an exponent: whole numbers whole.
 std::string Number(double value) {
   if (!std::isfinite(value)) return "";
-  if (value == std::floor(value) || std::abs(value) >= 1e6) return absl::StrFormat("%.0f", value);
-  return absl::StrFormat("%.6f", value);
+  if (value == std::floor(value) || std::abs(value) >= 1e15) return absl::StrFormat("%.0f", value);
+  return absl::StrFormat(std::abs(value) >= 1e6 ? "%.1f" : "%.6f", value);
 }
 
 std::vector<std::string> OperationCells(const v1::OperationReport& o) {
@@ -65,10 +65,12 @@ std::string RenderCsv(const v1::Report& report) {
       }
     }
     for (const v1::HostReport& host : phase.hosts()) {
-      if (phase.kind() != "run") continue;
-      absl::StrAppend(&out, head, ",", Quoted(host.host()), ",total,,,", Number(host.errors()), ",",
-                      Number(host.iops()), ",", Number(host.bytes_per_second()), ",,,,",
-                      Number(host.p50_ns()), ",,,", Number(host.p99_ns()), ",,\r\n");
+      for (const v1::HostWorkloadReport& workload : host.workloads()) {
+        for (const v1::OperationReport& operation : workload.operations()) {
+          absl::StrAppend(&out, head, Quoted(workload.name()), ",", Quoted(host.host()), ",",
+                          absl::StrJoin(OperationCells(operation), ","), "\r\n");
+        }
+      }
     }
   }
   return out;

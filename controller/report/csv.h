@@ -6,8 +6,8 @@
 
 namespace lockstep::controller {
 
-// One line per phase, workload, scope (all hosts, or one) and operation, with percentiles in
-// nanoseconds; a header line first. RFC 4180.
+// One line per phase, workload, scope (all hosts, where `host` is empty, or one) and operation,
+// with percentiles in nanoseconds; a header line first. RFC 4180.
 std::string RenderCsv(const v1::Report& report);
 
 }  // namespace lockstep::controller

@@ -2,17 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
+#include <limits>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "common/units.h"
-#include "controller/report/sweep_text.h"
+#include "controller/report/first_screen.h"
+#include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
+#include "controller/report/verdict.h"
 #include "proto/fields.h"
 
 namespace lockstep::controller {
@@ -23,121 +23,28 @@ using common::FormatDuration;
 using common::FormatSize;
 using common::FormatThroughput;
 
-constexpr size_t kNarrowest = 40;
 constexpr int kThreadsShown = 16;
 constexpr int kHostsShown = 64;
 
-std::string Plural(double count, const char* noun) {
-  return absl::StrCat(FormatCount(count), " ", noun, count == 1 ? "" : "s");
-}
-
-// `text` broken at blanks to the width, each line begun with `indent`.
-std::string WrapAt(const std::string& text, const std::string& indent, const std::string& first,
-                   size_t width) {
-  std::string out;
-  std::string line = first;
-  for (const auto& piece : absl::StrSplit(text, ' ')) {
-    const std::string word(piece);
-    const bool begins = line == first || line == indent;
-    if (!begins && DisplayWidth(line) + 1 + DisplayWidth(word) > width) {
-      out += line + "\n";
-      line = indent + word;
-    } else {
-      line += (begins ? "" : " ") + word;
-    }
-  }
-  return out + line + "\n";
-}
-
-class Renderer {
+class Renderer : private ReportWriter {
  public:
-  Renderer(const v1::Report& report, const TextOptions& options)
-      : report_(report), options_(options), width_(std::max(options.width, kNarrowest)) {}
+  Renderer(const v1::Report& report, const TextOptions& options) : ReportWriter(report, options) {}
 
   std::string Render() {
-    Head();
+    const v1::RunSummary& run = report_.run();
+    Head(absl::StrCat(run.state() == "done" ? Good(run.state()) : Bad(run.state()),
+                      run.degraded() ? Bad(" (degraded)") : ""));
+    if (!run.outcome().empty()) out_ += Wrapped(Bad(run.outcome()), "  ", "  ");
     for (const v1::PhaseReport& phase : report_.phases()) {
-      if (!SweptPhases().contains(phase.index())) Phase(phase);
+      if (!ShownTogether().contains(phase.index())) Phase(phase);
     }
-    for (const v1::SweepReport& sweep : report_.sweeps()) Sweep(sweep);
-    Events();
-    return std::move(out_);
+    Curves();
+    Sweeps(true);
+    Events(std::numeric_limits<size_t>::max());
+    return Take();
   }
 
  private:
-  std::string Colour(const std::string& text, const char* code) const {
-    return options_.colour ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text;
-  }
-  std::string Bold(const std::string& text) const { return Colour(text, "1"); }
-  std::string Good(const std::string& text) const { return Colour(text, "32"); }
-  std::string Bad(const std::string& text) const { return Colour(text, "31"); }
-  std::string Dim(const std::string& text) const { return Colour(text, "2"); }
-  std::string Wrapped(const std::string& text, const std::string& indent,
-                      const std::string& first) const {
-    return WrapAt(text, indent, first, width_);
-  }
-  template <typename... Parts>
-  void Line(const Parts&... parts) {
-    absl::StrAppend(&out_, parts..., "\n");
-  }
-
-  void Rule(const std::string& title) {
-    const size_t width = DisplayWidth(title);
-    std::string rule;
-    for (size_t i = width + 4; i < width_; ++i) rule += "─";
-    Line("");
-    Line("── ", Bold(title), " ", Dim(rule));
-  }
-
-  std::string State(const std::string& state) const {
-    return state == "done" ? Good(state) : Bad(state);
-  }
-
-  void Head() {
-    const v1::RunSummary& run = report_.run();
-    Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ", State(run.state()),
-         run.degraded() ? Bad(" (degraded)") : "");
-    if (!report_.description().empty()) out_ += Wrapped(report_.description(), "  ", "  ");
-    Line("  run ", run.run_id(), "   by ", run.owner(), "   started ",
-         run.started_at().empty() ? run.submitted_at() : run.started_at());
-    Line("  ", run.hosts(), run.hosts() == 1 ? " host" : " hosts", "   seed ", report_.seed(),
-         "   store: ", report_.store());
-    if (!run.labels().empty()) {
-      std::vector<std::string> labels;
-      for (const auto& [key, value] : run.labels()) labels.push_back(absl::StrCat(key, "=", value));
-      std::sort(labels.begin(), labels.end());
-      Line("  labels ", absl::StrJoin(labels, " "));
-    }
-    if (report_.samples_pruned()) {
-      Line("  the samples of its intervals were pruned; this is the report as it was before");
-    }
-    if (!run.outcome().empty()) out_ += Wrapped(Bad(run.outcome()), "  ", "  ");
-  }
-
-  void Steady(const v1::PhaseReport& phase) {
-    if (!phase.has_steady()) return;
-    const v1::SteadyReport& s = phase.steady();
-    if (s.rounds() < s.window()) {
-      Line("  steady: ", Bad("not known"), ", ", s.rounds(), " whole rounds of ", s.window());
-      return;
-    }
-    const std::string mean = s.unit() == "ns"    ? FormatDuration(s.mean())
-                             : s.unit() == "B/s" ? FormatThroughput(s.mean())
-                                                 : FormatCount(s.mean());
-    out_ +=
-        Wrapped(absl::StrFormat(
-                    "%s, from %.1f to %.1f s (%d rounds of %g s): %s %s, range %.1f %% of "
-                    "%.3g %%, slope %.1f %% of %.3g %%%s",
-                    s.steady() ? Good("yes") : Bad("no"), s.begin_seconds(), s.end_seconds(),
-                    s.window(), s.round_seconds(), s.figure(), mean, 100 * s.range(),
-                    100 * s.range_limit(), 100 * s.slope(), 100 * s.slope_limit(),
-                    s.worst_host().empty()
-                        ? ""
-                        : absl::StrFormat("; most on %s: %.1f %%, slope %.1f %%", s.worst_host(),
-                                          100 * s.worst_range(), 100 * s.worst_slope())),
-                "    ", "  steady: ");
-  }
-
   void Phase(const v1::PhaseReport& phase) {
     Rule(absl::StrCat(
         phase.name(), phase.name() == phase.kind() ? "" : absl::StrCat(" (", phase.kind(), ")"),
@@ -151,7 +58,7 @@ class Renderer {
         if (any) Workload(workload);
       }
       if (any) Window(phase);
-      if (any) Steady(phase);
+      if (any) Steady(phase, "");
       Hosts(phase);
       if (any) Threads(phase);
       Devices(phase);
@@ -162,45 +69,6 @@ class Renderer {
            e.found());
     }
     for (const std::string& remark : phase.remarks()) out_ += Wrapped(remark, "    ", "  ! ");
-  }
-
-  // Phases that a matrix shows, unless something is to be said of them.
-  std::set<uint32_t> SweptPhases() const {
-    std::set<uint32_t> swept;
-    for (const v1::SweepReport& sweep : report_.sweeps()) {
-      for (const v1::SweepPointReport& point : sweep.points()) {
-        swept.insert(point.phases().begin(), point.phases().end());
-      }
-    }
-    return swept;
-  }
-
-  void Sweep(const v1::SweepReport& sweep) {
-    Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
-    out_ += RenderSweep(sweep, width_);
-    const std::set<uint32_t> swept = SweptPhases();
-    std::map<std::string, int> remarks;  // of how many points
-    int held = 0;
-    int expected = 0;
-    for (const v1::PhaseReport& phase : report_.phases()) {
-      if (!swept.contains(phase.index())) continue;
-      for (const std::string& remark : phase.remarks()) ++remarks[remark];
-      if (phase.state() != "done") ++remarks[absl::StrCat(phase.name(), " is ", phase.state())];
-      for (const v1::Expectation& e : phase.expectations()) {
-        ++expected;
-        held += e.held();
-        if (!e.held()) {
-          Line("  expect  ", Bad("NOT HELD"), "  ", e.text(), " at ", phase.name(), "   found ",
-               e.found());
-        }
-      }
-    }
-    if (expected > 0) Line("  expect  ", held, " of ", expected, " held");
-    for (const auto& [remark, count] : remarks) {
-      out_ += Wrapped(count > 1 ? absl::StrCat(remark, " (", count, " points)") : remark, "    ",
-                      "  ! ");
-    }
-    Line("  (medians over the runs of a point; --format json has everything of each)");
   }
 
   void Files(const v1::PhaseReport& phase) {
@@ -232,13 +100,6 @@ class Renderer {
                                   : absl::StrCat(absl::StrJoin(parts, "; "),
                                                  done ? "" : "; the others did not finish"),
                     "  ", "  ");
-  }
-
-  static std::string PercentileText(const v1::OperationReport& o, double percent) {
-    for (const v1::Percentile& p : o.percentiles()) {
-      if (p.percent() == percent) return FormatDuration(p.latency_ns());
-    }
-    return "-";
   }
 
   void Workload(const v1::WorkloadReport& workload) {
@@ -386,21 +247,6 @@ class Renderer {
                         f.execution_time_stddev_seconds()));
   }
 
-  static std::string VerdictText(const v1::CrossCheck& check) {
-    switch (check.verdict()) {
-      case v1::CrossCheck::AGREE:
-        return "agree";
-      case v1::CrossCheck::PAGE_CACHE:
-        return "page cache";
-      case v1::CrossCheck::COALESCED:
-        return "coalesced";
-      case v1::CrossCheck::AMPLIFIED:
-        return absl::StrFormat("amplified ×%.2f", check.factor());
-      default:
-        return "not attributable";
-    }
-  }
-
   void Devices(const v1::PhaseReport& phase) {
     if (phase.devices().empty()) return;
     TextTable table({"device", "r/s", "rMiB/s", "r_await", "rareq", "w/s", "wMiB/s", "w_await",
@@ -420,7 +266,7 @@ class Renderer {
     out_ += table.Render("    ", width_);
     for (const v1::DeviceReport& d : phase.devices()) {
       const bool fine = d.cross_check().verdict() == v1::CrossCheck::AGREE;
-      const std::string verdict = VerdictText(d.cross_check());
+      const std::string verdict = CrossCheckText(d.cross_check());
       out_ += Wrapped(
           absl::StrCat(d.name(), " against the engines of ", d.hosts_size(),
                        d.hosts_size() == 1 ? " host: " : " hosts: ",
@@ -447,24 +293,6 @@ class Renderer {
           FormatDuration(phase.worker_cpu_system_ns_per_io())));
     }
   }
-
-  void Events() {
-    bool any = false;
-    for (const v1::EventReport& event : report_.events()) {
-      if (event.severity() == "info") continue;
-      if (!any) Rule("events");
-      any = true;
-      const std::string line = absl::StrCat(event.severity(), event.host().empty() ? "" : " ",
-                                            event.host(), ": ", event.message());
-      out_ += Wrapped(event.severity() == "error" ? Bad(line) : line, "      ",
-                      absl::StrCat("  ", event.at().substr(11, 12), " "));
-    }
-  }
-
-  const v1::Report& report_;
-  const TextOptions options_;
-  const size_t width_;
-  std::string out_;
 };
 
 }  // namespace
@@ -472,7 +300,7 @@ class Renderer {
 std::string RenderText(const v1::Report& report, const TextOptions& options) {
   v1::Report safe = report;
   v1::CleanTexts(&safe);
-  return Renderer(safe, options).Render();
+  return options.detail ? Renderer(safe, options).Render() : RenderFirstScreen(safe, options);
 }
 
 }  // namespace lockstep::controller

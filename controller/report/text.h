@@ -9,11 +9,13 @@ namespace lockstep::controller {
 
 struct TextOptions {
   bool colour = false;
-  size_t width = 100;  // columns; tables of figures may need more
+  size_t width = 100;   // columns; tables of figures may need more
+  bool detail = false;  // all that is known, instead of one screen
 };
 
-// The report as text for people. What came from elsewhere (names, messages) is made safe for a
-// terminal. Ends with a line break.
+// The report as text for people: the verdict, a table of the phases and what to look at; in detail
+// also workloads, hosts, threads, devices and kernels. What came from elsewhere (names, messages)
+// is made safe for a terminal. Ends with a line break.
 std::string RenderText(const v1::Report& report, const TextOptions& options);
 
 }  // namespace lockstep::controller

@@ -60,6 +60,12 @@ class ControllerService final : public v1::Controller::CallbackService {
                                       v1::LabelsReply*) override;
   grpc::ServerUnaryReactor* Prune(grpc::CallbackServerContext*, const v1::PruneRequest*,
                                   v1::PruneReply*) override;
+  grpc::ServerWriteReactor<v1::HistogramsReply>* GetHistograms(
+      grpc::CallbackServerContext*, const v1::HistogramsRequest*) override;
+  grpc::ServerWriteReactor<v1::ArchivePart>* ExportRun(grpc::CallbackServerContext*,
+                                                       const v1::ExportRequest*) override;
+  grpc::ServerReadReactor<v1::ArchivePart>* ImportRun(grpc::CallbackServerContext*,
+                                                      v1::ImportReply*) override;
   grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext*, const v1::StatusRequest*,
                                    v1::StatusReply*) override;
   grpc::ServerUnaryReactor* Devices(grpc::CallbackServerContext*, const v1::DevicesRequest*,
@@ -93,6 +99,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   CallPool submit_{2, limits::kCallsWaiting};
   CallPool ask_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   CallPool report_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
+  // Calls that last as long as their callers read, or write.
+  CallPool transfer_{static_cast<int>(limits::kTransfersAtOnce), limits::kTransfersWaiting};
   // Calls that are answered at once. Declared last: it hands slow work to the others.
   CallPool quick_{static_cast<int>(limits::kQuickThreads), limits::kCallsWaiting};
 };

@@ -1,8 +1,13 @@
 #include "controller/service/reports.h"
 
-#include "controller/analysis/report.h"
-
 namespace lockstep::controller {
+
+ReadIntervals IntervalsOf(storage::Store* store, const std::string& run_id) {
+  return [store, run_id](const measure::PhaseRecord& phase, WithIntervals with,
+                         const TakeInterval& take) {
+    return store->ReadIntervals(IdOf(run_id, phase), DetailOf(with), take);
+  };
+}
 
 absl::StatusOr<v1::Report> ReportOf(storage::Store* store, const std::string& run_id) {
   auto kept = store->KeptReport(run_id);
@@ -17,18 +22,7 @@ absl::StatusOr<v1::Report> ReportOf(storage::Store* store, const std::string& ru
   }
   const auto data = store->LoadRun(run_id);
   if (!data.ok()) return data.status();
-  return BuildReport(
-      *data, [&](const measure::PhaseRecord& phase, WithIntervals with, const TakeInterval& take) {
-        v1::PhaseId id;
-        id.set_run_id(run_id);
-        id.set_phase(phase.phase);
-        id.set_attempt(phase.attempt);
-        return store->ReadIntervals(id,
-                                    with == WithIntervals::kLatencies
-                                        ? storage::IntervalDetail::kLatencies
-                                        : storage::IntervalDetail::kHosts,
-                                    take);
-      });
+  return BuildReport(*data, IntervalsOf(store, run_id));
 }
 
 }  // namespace lockstep::controller

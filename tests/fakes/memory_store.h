@@ -117,6 +117,12 @@ class MemoryStore final : public Store {
   absl::StatusOr<v1::PruneReply> Prune(const v1::PruneRequest&, const MakeReport&) override {
     return absl::UnimplementedError("a store in memory is not pruned");
   }
+  absl::Status ExportRun(const std::string&, const PutPart&) override {
+    return absl::UnimplementedError("a store in memory exports nothing");
+  }
+  absl::StatusOr<std::string> ImportRun(const TakePart&, const CheckRun&) override {
+    return absl::UnimplementedError("a store in memory imports nothing");
+  }
   absl::StatusOr<std::vector<v1::RunFigures>> Figures(const std::vector<std::string>&) override {
     return std::vector<v1::RunFigures>();
   }

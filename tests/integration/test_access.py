@@ -113,7 +113,7 @@ class Principals(unittest.TestCase):
         it there.
         """
         cells = self.served()
-        self.assertEqual(len(cells), 17)  # all of both services
+        self.assertEqual(len(cells), 20)  # all of both services
         rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
             # The page has no certificates: it is for this machine, or behind a proxy; it only
@@ -138,6 +138,8 @@ class Principals(unittest.TestCase):
         )
         # What nobody but these may do, whatever the table says.
         self.assertEqual([who for who in PRINCIPALS if cells["Prune"][who] == "served"], ["admin"])
+        importers = [who for who in PRINCIPALS if cells["ImportRun"][who] == "served"]
+        self.assertEqual(importers, ["admin"])
         for method in ("Submit", "Plan", "Stop", "SetLabels"):
             self.assertEqual(cells[method]["viewer"], "refused", method)
             self.assertEqual(cells[method]["worker"], "refused", method)

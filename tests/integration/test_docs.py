@@ -31,6 +31,7 @@ RUN_BY = {
     ("docs/operations.md", "ini"): "Flags",
     ("docs/sql.md", "sql"): "test_cli.py",
     ("docs/sql-cookbook.md", "sql"): "test_history.py",
+    ("docs/reports.md", "sql"): "test_exports.py",
 }
 DOCUMENTS = ["README.md", *sorted(glob.glob("docs/*.md", root_dir=ROOT))]
 

@@ -65,7 +65,7 @@ TEST(GoldenReportTest, ReportsOfAnOlderStoreAreTheSame) {
     const auto report = ReportOf(store->get(), runs->runs(runs->runs_size() - 1 - i).run_id());
     ASSERT_TRUE(report.ok()) << report.status();
     const std::string name = absl::StrFormat("%02d", i + 1);
-    const std::string text = RenderText(*report, TextOptions());
+    const std::string text = RenderText(*report, {false, 100, true});
     const std::string csv = RenderCsv(*report);
     if (writes) {
       Write(name + ".txt", text);

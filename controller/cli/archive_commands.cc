@@ -1,0 +1,213 @@
+// export, import: runs for other stores, and tables for other engines.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <iostream>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/files.h"
+#include "common/limits.h"
+#include "common/text.h"
+#include "controller/cli/commands.h"
+#include "controller/cli/table_export.h"
+#include "google/protobuf/io/gzip_stream.h"
+#include "google/protobuf/io/zero_copy_stream_impl.h"
+#include "google/protobuf/util/delimited_message_util.h"
+
+namespace lockstep::cli {
+namespace {
+
+namespace io = google::protobuf::io;
+using google::protobuf::util::ParseDelimitedFromZeroCopyStream;
+using google::protobuf::util::SerializeDelimitedToZeroCopyStream;
+
+struct Flags {
+  std::vector<std::string> runs;
+  v1::RunFilter filter;
+  std::string output;
+  std::string tables;
+  bool intervals = false;
+  std::string file;
+};
+using SharedFlags = std::shared_ptr<Flags>;
+
+bool FromFilter(const Flags& flags) { return flags.filter.ByteSizeLong() > 0; }
+
+// The ids of the runs that are asked for. kOk, or kError after a message.
+int FindRuns(v1::Controller::Stub* stub, const Flags& flags, std::vector<std::string>* ids) {
+  if (flags.runs.empty() == !FromFilter(flags)) {
+    return Fail("name runs, or say which by --label, --job, --owner, --host, --since, …");
+  }
+  *ids = flags.runs;
+  while (FromFilter(flags)) {
+    grpc::ClientContext call;
+    v1::HistoryRequest request;
+    *request.mutable_filter() = flags.filter;
+    request.set_limit(limits::kHistoryLimit);
+    request.set_offset(static_cast<uint32_t>(ids->size()));
+    v1::HistoryReply reply;
+    const grpc::Status status = stub->History(&call, request, &reply);
+    if (!status.ok()) return Fail(status);
+    for (const v1::RunSummary& run : reply.runs()) {
+      if (run.state() != "queued" && run.state() != "running") ids->push_back(run.run_id());
+    }
+    if (reply.runs_size() < limits::kHistoryLimit) break;
+  }
+  return ids->empty() ? Fail("no run that has ended matches") : kOk;
+}
+
+absl::Status ToAbsl(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
+absl::Status ExportInto(v1::Controller::Stub* stub, const std::string& run_id,
+                        io::ZeroCopyOutputStream* out, std::string* whole_id) {
+  grpc::ClientContext call;
+  v1::ExportRequest request;
+  request.set_run_id(run_id);
+  const auto reader = stub->ExportRun(&call, request);
+  v1::ArchivePart part;
+  bool written = true;
+  while (written && reader->Read(&part)) {
+    if (part.has_head()) *whole_id = part.head().run_id();
+    written = SerializeDelimitedToZeroCopyStream(part, out);
+  }
+  if (!written) call.TryCancel();
+  const grpc::Status status = reader->Finish();
+  if (!written) return absl::InternalError("the file cannot be written");
+  return ToAbsl(status);
+}
+
+// All runs into one file, which is there when it is whole.
+absl::Status ExportAll(v1::Controller::Stub* stub, const std::vector<std::string>& ids,
+                       const std::string& path) {
+  const std::string part_path = path + ".part";
+  common::FileDescriptor file(
+      open(part_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file.valid()) return common::ErrnoStatus(errno, part_path);
+  absl::Status status;
+  {
+    io::FileOutputStream raw(file.get());
+    io::GzipOutputStream zipped(&raw);
+    for (const std::string& id : ids) {
+      std::string whole_id;
+      status = ExportInto(stub, id, &zipped, &whole_id);
+      if (!status.ok()) break;
+      std::cerr << "exported " << common::Printable(whole_id) << "\n";
+    }
+    const bool closed = zipped.Close() && raw.Flush();
+    if (status.ok() && !closed) {
+      status = absl::InternalError(absl::StrCat(part_path, ": ", strerror(raw.GetErrno())));
+    }
+  }
+  if (status.ok() && fsync(file.get()) != 0) status = common::ErrnoStatus(errno, part_path);
+  if (status.ok() && rename(part_path.c_str(), path.c_str()) != 0) {
+    status = common::ErrnoStatus(errno, path);
+  }
+  if (!status.ok()) unlink(part_path.c_str());
+  return status;
+}
+
+int Export(const Context& context, const Flags& flags) {
+  if (flags.output.empty() == flags.tables.empty()) {
+    return Fail("write --output FILE for an archive, or --tables DIRECTORY for tables");
+  }
+  struct stat about;
+  if (!flags.output.empty() && lstat(flags.output.c_str(), &about) == 0) {
+    return Fail(absl::StrCat(flags.output, " is there already; name a new file"));
+  }
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  std::vector<std::string> ids;
+  if (const int status = FindRuns(stub->get(), flags, &ids); status != kOk) return status;
+  const absl::Status done = flags.tables.empty()
+                                ? ExportAll(stub->get(), ids, flags.output)
+                                : ExportTables(stub->get(), ids, flags.tables, flags.intervals);
+  return done.ok() ? kOk : Fail(done);
+}
+
+// Reads the archive of one run up to its end, and sends it. Nothing more where `*more` is false.
+absl::Status ImportNext(v1::Controller::Stub* stub, const std::string& path,
+                        io::ZeroCopyInputStream* in, bool* more, v1::ImportReply* reply) {
+  const absl::Status broken =
+      absl::InvalidArgumentError(absl::StrCat(path, ": not an archive of Lockstep, or cut short"));
+  v1::ArchivePart part;
+  bool clean_end = false;
+  *more = ParseDelimitedFromZeroCopyStream(&part, in, &clean_end);
+  if (!*more) return clean_end ? absl::OkStatus() : broken;
+  grpc::ClientContext call;
+  const auto writer = stub->ImportRun(&call, reply);
+  bool whole = true;
+  while (writer->Write(part) && !part.has_end()) {
+    part.Clear();
+    whole = ParseDelimitedFromZeroCopyStream(&part, in, &clean_end);
+    if (!whole) break;
+  }
+  if (!whole) call.TryCancel();
+  writer->WritesDone();
+  const grpc::Status status = writer->Finish();
+  return whole ? ToAbsl(status) : broken;
+}
+
+int Import(const Context& context, const Flags& flags) {
+  const common::FileDescriptor file(open(flags.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat about;
+  if (!file.valid() || fstat(file.get(), &about) != 0) {
+    return Fail(common::ErrnoStatus(errno, flags.file));
+  }
+  if (!S_ISREG(about.st_mode)) return Fail(absl::StrCat(flags.file, " is not a regular file"));
+  auto stub = context.Connect();
+  if (!stub.ok()) return Fail(stub.status());
+  io::FileInputStream raw(file.get());
+  io::GzipInputStream zipped(&raw);
+  int imported = 0;
+  while (true) {
+    bool more = false;
+    v1::ImportReply reply;
+    const absl::Status status = ImportNext(stub->get(), flags.file, &zipped, &more, &reply);
+    if (!status.ok()) {
+      if (imported > 0) std::cerr << imported << " runs were imported before\n";
+      return Fail(status);
+    }
+    if (!more) break;
+    ++imported;
+    std::cout << common::Printable(absl::StrCat("imported ", reply.run().run_id(), " (",
+                                                reply.run().job_name(), ", ", reply.run().state(),
+                                                ")"))
+              << "\n";
+  }
+  return imported > 0 ? kOk : Fail(absl::StrCat(flags.file, " is empty"));
+}
+
+}  // namespace
+
+void AddArchiveCommands(CLI::App* app, const Context* context, int* status) {
+  const auto flags = std::make_shared<Flags>();
+  CLI::App* into = app->add_subcommand(
+      "export", "Write runs to a file for another store, or as tables for other engines");
+  into->add_option("RUN", flags->runs, "Ids, starts of ids, or last");
+  AddRunFilter(into, &flags->filter);
+  into->add_option("--output", flags->output, "An archive that lockstep import reads");
+  into->add_option("--tables", flags->tables,
+                   "A directory for gzipped JSON lines, VIEW/month=…/run=…, that DuckDB, Spark and "
+                   "Trino read");
+  into->add_flag("--intervals", flags->intervals,
+                 "With --tables: also the histograms of every interval and host");
+  into->footer(
+      "Examples:\n  lockstep export last --output run.lockstep\n  lockstep export --label "
+      "array=a9 --tables /srv/history\ndocs/operations.md says how tables are read.");
+  into->callback([=] { *status = Export(*context, *flags); });
+
+  CLI::App* from =
+      app->add_subcommand("import", "Put runs that another store exported into this one");
+  from->add_option("FILE", flags->file, "An archive of lockstep export --output")->required();
+  from->footer("Needs the role admin. Example:\n  lockstep import run.lockstep");
+  from->callback([=] { *status = Import(*context, *flags); });
+}
+
+}  // namespace lockstep::cli

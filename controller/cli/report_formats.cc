@@ -1,0 +1,101 @@
+#include "controller/cli/report_formats.h"
+
+#include <algorithm>
+
+#include "controller/report/csv.h"
+#include "controller/report/fio_json.h"
+#include "controller/report/histogram_logs.h"
+#include "controller/report/html.h"
+#include "controller/report/json.h"
+#include "controller/report/markdown.h"
+#include "controller/report/other_layouts.h"
+#include "controller/report/text.h"
+
+namespace lockstep::cli {
+namespace {
+
+using Histograms = std::vector<v1::LatencyHistogram>;
+
+enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms };
+
+// What a format needs, and how it is made. Text is apart: it looks at the terminal.
+struct Maker {
+  const char* name;
+  Needs needs;
+  std::string (*make)(const v1::Report& report, const Histograms& histograms);
+};
+
+const Maker kMakers[] = {
+    {"json", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::ToJson(r); }},
+    {"csv", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderCsv(r); }},
+    {"html", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderHtml(r); }},
+    {"markdown", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderMarkdown(r); }},
+    {"fio", Needs::kPhaseHistograms, &controller::RenderFioJson},
+    {"fio-log", Needs::kIntervalHistograms,
+     [](const v1::Report&, const Histograms& h) { return controller::RenderFioLog(h); }},
+    {"hlog", Needs::kIntervalHistograms,
+     [](const v1::Report&, const Histograms& h) { return controller::RenderHlog(h); }},
+    {"sysbench", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderSysbench(r); }},
+    {"iops", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderIops(r); }},
+    {"iozone", Needs::kReport,
+     [](const v1::Report& r, const Histograms&) { return controller::RenderIozone(r); }},
+};
+
+grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs needs,
+                   const std::string& host, Histograms* histograms) {
+  grpc::ClientContext call;
+  v1::HistogramsRequest request;
+  request.set_run_id(run_id);
+  request.set_intervals(needs == Needs::kIntervalHistograms);
+  request.set_host(host);
+  const auto reader = stub->GetHistograms(&call, request);
+  v1::HistogramsReply reply;
+  while (reader->Read(&reply)) {
+    for (v1::LatencyHistogram& histogram : *reply.mutable_histograms()) {
+      histograms->push_back(std::move(histogram));
+    }
+  }
+  return reader->Finish();
+}
+
+}  // namespace
+
+std::vector<std::string> ReportFormats() {
+  std::vector<std::string> names = {"text"};
+  for (const Maker& maker : kMakers) names.push_back(maker.name);
+  return names;
+}
+
+int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::string& run_id,
+                const ReportFormat& format, v1::Report* report, std::string* text) {
+  grpc::ClientContext call;
+  v1::ReportRequest request;
+  request.set_run_id(run_id);
+  const grpc::Status status = stub->GetReport(&call, request, report);
+  if (!status.ok()) return Fail(status);
+  const auto* maker = std::find_if(std::begin(kMakers), std::end(kMakers),
+                                   [&](const Maker& m) { return m.name == format.name; });
+  if (maker == std::end(kMakers)) {
+    const size_t width = context.Width();
+    *text = controller::RenderText(
+        *report,
+        {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100), format.detail});
+    return kOk;
+  }
+  Histograms histograms;
+  if (maker->needs != Needs::kReport) {
+    const grpc::Status fetched =
+        Fetch(stub, report->run().run_id(), maker->needs, format.host, &histograms);
+    if (!fetched.ok()) return Fail(fetched);
+  }
+  *text = maker->make(*report, histograms);
+  return kOk;
+}
+
+}  // namespace lockstep::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "controller/cli/client.h"
+
+namespace lockstep::cli {
+
+// How the reading role reaches the store, as the controller says; INVALID_ARGUMENT when that is
+// more than where a server is and who asks.
+absl::StatusOr<std::string> AskStoreAddress(v1::Controller::Stub* stub);
+
+}  // namespace lockstep::cli

@@ -1,0 +1,345 @@
+#include "controller/report/fio_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "common/histogram.h"
+#include "controller/report/histogram_logs.h"
+
+namespace lockstep::controller {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
+                                80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
+
+int64_t Whole(double value) { return std::llround(value); }
+
+// fio's value of a bin: the middle of the bucket.
+int64_t BinOf(uint32_t bucket) {
+  return static_cast<int64_t>(common::BucketMidpoint(std::min(bucket, kFioBins - 1)));
+}
+
+// Counts by fio's bins, in ascending order.
+struct Latencies {
+  std::map<int64_t, double> bins;
+  double count = 0, sum = 0, squares = 0, clamped = 0;
+  const v1::LatencyHistogram* of = nullptr;
+
+  explicit Latencies(const v1::LatencyHistogram* histogram) : of(histogram) {
+    if (histogram == nullptr) return;
+    for (int i = 0; i < histogram->buckets_size(); ++i) {
+      const double n = histogram->counts(i);
+      const double value = common::BucketMidpoint(histogram->buckets(i));
+      bins[BinOf(histogram->buckets(i))] += n;
+      if (histogram->buckets(i) >= kFioBins) clamped += n;
+      count += n;
+      sum += n * value;
+      squares += n * value * value;
+    }
+  }
+  double Percentile(double percent) const {
+    const double rank = std::max(1.0, std::ceil(percent / 100 * count - 1e-9 * count));
+    double seen = 0;
+    for (const auto& [bin, n] : bins) {
+      seen += n;
+      if (seen >= rank) return static_cast<double>(bin);
+    }
+    return 0;
+  }
+  double Mean() const { return of != nullptr && of->mean_ns() > 0 ? of->mean_ns() : HistMean(); }
+  double HistMean() const { return count > 0 ? sum / count : 0; }
+  double Deviation() const {
+    return count > 0 ? std::sqrt(std::max(0.0, squares / count - HistMean() * HistMean())) : 0;
+  }
+};
+
+Json Summary(const Latencies& l) {
+  const bool exact = l.of != nullptr && l.of->is_reported();
+  const int64_t least = l.bins.empty() ? 0 : l.bins.begin()->first;
+  const int64_t most = l.bins.empty() ? 0 : l.bins.rbegin()->first;
+  return {{"min", exact ? Whole(l.of->min_ns()) : least},
+          {"max", exact ? Whole(l.of->max_ns()) : most},
+          {"mean", l.Mean()},
+          {"stddev", l.Deviation()},
+          {"N", Whole(l.count)}};
+}
+
+Json WithBins(const Latencies& l) {
+  Json out = Summary(l);
+  if (l.bins.empty()) return out;
+  Json percentiles = Json::object();
+  for (const double percent : kPercents) {
+    percentiles[absl::StrFormat("%.6f", percent)] = Whole(l.Percentile(percent));
+  }
+  Json bins = Json::object();
+  for (const auto& [bin, count] : l.bins) bins[absl::StrCat(bin)] = Whole(count);
+  out["percentile"] = std::move(percentiles);
+  out["bins"] = std::move(bins);
+  return out;
+}
+
+// One workload of one phase.
+class Job {
+ public:
+  Job(const v1::PhaseReport& phase, const v1::WorkloadReport& workload,
+      const std::vector<v1::LatencyHistogram>& histograms)
+      : phase_(phase), workload_(workload), histograms_(histograms) {}
+
+  Json Make(int group) const {
+    Json job = {{"jobname", absl::StrCat(phase_.name(), " ", workload_.name())},
+                {"groupid", group},
+                {"error", 0},
+                {"eta", 0},
+                {"elapsed", Whole(phase_.duration_seconds())},
+                {"job options", Options()}};
+    for (const char* kind : {"read", "write", "trim"}) job[kind] = Direction(kind);
+    job["sync"] = {{"total_ios", Whole(OperationOf("fsync").operations())},
+                   {"lat_ns", WithBins(Latencies(Find("fsync", "")))}};
+    job["job_runtime"] = Whole(Seconds() * 1e3);
+    double cpu = 0;
+    double user = 0;
+    if (phase_.total().operations() > 0 && Seconds() > 0) {
+      const double per_second = phase_.total().iops() / 1e9 * 100;
+      user = phase_.worker_cpu_user_ns_per_io() * per_second;
+      cpu = phase_.worker_cpu_system_ns_per_io() * per_second;
+    }
+    job["usr_cpu"] = user;
+    job["sys_cpu"] = cpu;
+    job["ctx"] = 0;
+    job["majf"] = 0;
+    job["minf"] = 0;
+    AddDepths(&job);
+    AddBands(&job);
+    job["latency_depth"] = workload_.settings().queue_depth();
+    job["latency_target"] = 0;
+    job["latency_percentile"] = 100.0;
+    job["latency_window"] = 0;
+    AddNotes(&job);
+    return job;
+  }
+
+ private:
+  double Seconds() const { return phase_.window_end_seconds() - phase_.window_begin_seconds(); }
+
+  Json Options() const {
+    const v1::WorkloadSettings& s = workload_.settings();
+    const bool mixed = s.read_share() > 0 && s.read_share() < 1;
+    const std::string direction = s.read_share() >= 1 ? "read"
+                                  : mixed             ? "rw"
+                                  : s.has_trims()     ? "trim"
+                                                      : "write";
+    Json options = {{"name", workload_.name()},
+                    {"ioengine", workload_.engine()},
+                    {"rw", s.is_random() ? absl::StrCat("rand", direction) : direction},
+                    {"bs", absl::StrFormat("%.0f", s.block_size_bytes())},
+                    {"iodepth", absl::StrCat(s.queue_depth())},
+                    {"numjobs", absl::StrCat(s.threads() * std::max(1U, s.workers()))},
+                    {"direct", s.is_direct() ? "1" : "0"},
+                    {"runtime", absl::StrFormat("%.0f", Seconds())}};
+    if (mixed) options["rwmixread"] = absl::StrFormat("%.0f", 100 * s.read_share());
+    return options;
+  }
+
+  const v1::OperationReport& OperationOf(const std::string& kind) const {
+    for (const v1::OperationReport& o : workload_.operations()) {
+      if (o.kind() == kind) return o;
+    }
+    return v1::OperationReport::default_instance();
+  }
+
+  // The reported metric, or the one that is named.
+  const v1::LatencyHistogram* Find(const std::string& kind, const std::string& metric) const {
+    for (const v1::LatencyHistogram& h : histograms_) {
+      if (h.phase() == phase_.index() && h.workload() == workload_.name() && h.kind() == kind &&
+          (metric.empty() ? h.is_reported() : h.metric() == metric)) {
+        return &h;
+      }
+    }
+    return nullptr;
+  }
+
+  // Whether the phase's IOPS over time are this direction's alone.
+  bool IsAlone() const { return phase_.workloads_size() == 1 && workload_.operations_size() == 1; }
+
+  Json Direction(const std::string& kind) const {
+    const v1::OperationReport& o = OperationOf(kind);
+    Json out = {{"io_bytes", Whole(o.bytes())},
+                {"io_kbytes", Whole(o.bytes() / 1024)},
+                {"bw_bytes", Whole(o.bytes_per_second())},
+                {"bw", Whole(o.bytes_per_second() / 1024)},
+                {"iops", o.iops()},
+                {"runtime", o.operations() > 0 ? Whole(Seconds() * 1e3) : 0},
+                {"total_ios", Whole(o.operations())},
+                {"short_ios", Whole(o.short_transfers())},
+                {"drop_ios", 0}};
+    const Latencies all(Find(kind, ""));
+    out["slat_ns"] = WithBins(Latencies(Find(kind, "submission_latency")));
+    out["clat_ns"] = WithBins(Latencies(Find(kind, "service_time")));
+    out["lat_ns"] = WithBins(all);
+    AddSpread(o, &out);
+    return out;
+  }
+
+  void AddSpread(const v1::OperationReport& o, Json* out) const {
+    std::vector<double> points;
+    if (IsAlone() && o.operations() > 0) {
+      points.assign(phase_.iops_by_interval().begin(), phase_.iops_by_interval().end());
+    }
+    double sum = 0;
+    double squares = 0;
+    for (const double point : points) {
+      sum += point;
+      squares += point * point;
+    }
+    const auto n = static_cast<double>(points.size());
+    const double mean = points.empty() ? 0 : sum / n;
+    const double deviation =
+        points.empty() ? 0 : std::sqrt(std::max(0.0, squares / n - mean * mean));
+    const double least = points.empty() ? 0 : *std::min_element(points.begin(), points.end());
+    const double most = points.empty() ? 0 : *std::max_element(points.begin(), points.end());
+    const double kib = o.operations() > 0 ? o.bytes() / o.operations() / 1024 : 0;
+    (*out)["bw_min"] = Whole(least * kib);
+    (*out)["bw_max"] = Whole(most * kib);
+    (*out)["bw_agg"] = points.empty() ? 0.0 : 100.0;
+    (*out)["bw_mean"] = mean * kib;
+    (*out)["bw_dev"] = deviation * kib;
+    (*out)["bw_samples"] = points.size();
+    (*out)["iops_min"] = Whole(least);
+    (*out)["iops_max"] = Whole(most);
+    (*out)["iops_mean"] = mean;
+    (*out)["iops_stddev"] = deviation;
+    (*out)["iops_samples"] = points.size();
+  }
+
+  void AddDepths(Json* job) const {
+    for (const char* name : {"iodepth_level", "iodepth_submit", "iodepth_complete"}) {
+      Json levels = Json::object();
+      const bool is_level = std::string(name) == "iodepth_level";
+      for (const char* depth : {"0", "1", "2", "4", "8", "16", "32", "64", ">=64"}) {
+        const std::string text = depth;
+        if (text == (is_level ? "0" : "1") || (is_level && text == "64")) continue;
+        if (!is_level && text == "2") continue;
+        levels[depth] = 0.0;
+      }
+      (*job)[name] = std::move(levels);
+    }
+  }
+
+  // Shares of the I/Os by the bands that fio prints, percent.
+  void AddBands(Json* job) const {
+    struct Band {
+      const char* group;
+      const char* name;
+      double below_ns;
+    };
+    static constexpr Band kBands[] = {
+        {"latency_ns", "2", 2},       {"latency_ns", "4", 4},
+        {"latency_ns", "10", 10},     {"latency_ns", "20", 20},
+        {"latency_ns", "50", 50},     {"latency_ns", "100", 100},
+        {"latency_ns", "250", 250},   {"latency_ns", "500", 500},
+        {"latency_ns", "750", 750},   {"latency_ns", "1000", 1000},
+        {"latency_us", "2", 2e3},     {"latency_us", "4", 4e3},
+        {"latency_us", "10", 1e4},    {"latency_us", "20", 2e4},
+        {"latency_us", "50", 5e4},    {"latency_us", "100", 1e5},
+        {"latency_us", "250", 2.5e5}, {"latency_us", "500", 5e5},
+        {"latency_us", "750", 7.5e5}, {"latency_us", "1000", 1e6},
+        {"latency_ms", "2", 2e6},     {"latency_ms", "4", 4e6},
+        {"latency_ms", "10", 1e7},    {"latency_ms", "20", 2e7},
+        {"latency_ms", "50", 5e7},    {"latency_ms", "100", 1e8},
+        {"latency_ms", "250", 2.5e8}, {"latency_ms", "500", 5e8},
+        {"latency_ms", "750", 7.5e8}, {"latency_ms", "1000", 1e9},
+        {"latency_ms", "2000", 2e9},  {"latency_ms", ">=2000", INFINITY}};
+    std::map<double, double> counts;  // by the band's end
+    double all = 0;
+    for (const char* kind : {"read", "write", "trim"}) {
+      for (const auto& [bin, count] : Latencies(Find(kind, "")).bins) {
+        const auto* band = std::find_if(std::begin(kBands), std::end(kBands), [&](const Band& b) {
+          return static_cast<double>(bin) < b.below_ns;
+        });
+        counts[band->below_ns] += count;
+        all += count;
+      }
+    }
+    for (const Band& band : kBands) {
+      const double share = all > 0 ? 100 * counts[band.below_ns] / all : 0;
+      (*job)[band.group][band.name] = share;
+    }
+  }
+
+  void AddNotes(Json* job) const {
+    double clamped = 0;
+    for (const char* kind : {"read", "write", "trim"}) {
+      clamped += Latencies(Find(kind, "")).clamped;
+    }
+    Json notes = Json::array();
+    if (clamped > 0) {
+      notes.push_back(absl::StrFormat(
+          "%.0f latencies are above fio's last bin and are counted in that, %.0f ns", clamped,
+          kFioLongestNs));
+    }
+    if (!IsAlone()) {
+      notes.push_back(
+          "the spread of IOPS over time (iops_min to iops_samples, bw_min to bw_samples) is not "
+          "known by direction");
+    }
+    notes.push_back("ctx, majf, minf and the iodepth distributions are not measured");
+    (*job)["lockstep"] = {{"phase", phase_.index()},
+                          {"state", phase_.state()},
+                          {"hosts", phase_.workers()},
+                          {"invalid", phase_.invalid()},
+                          {"notes", std::move(notes)}};
+  }
+
+  const v1::PhaseReport& phase_;
+  const v1::WorkloadReport& workload_;
+  const std::vector<v1::LatencyHistogram>& histograms_;
+};
+
+}  // namespace
+
+std::string RenderFioJson(const v1::Report& report,
+                          const std::vector<v1::LatencyHistogram>& histograms) {
+  absl::Time started;
+  std::string error;
+  if (!absl::ParseTime(absl::RFC3339_full, report.run().started_at(), &started, &error)) {
+    started = absl::UnixEpoch();
+  }
+  Json out = {
+      {"fio version", absl::StrCat("fio-3.33 (written by Lockstep ", report.version(), ")")},
+      {"timestamp", absl::ToUnixSeconds(started)},
+      {"timestamp_ms", absl::ToUnixMillis(started)},
+      {"time", absl::FormatTime("%a %b %e %H:%M:%S %Y", started, absl::UTCTimeZone())},
+      {"global options", {{"description", report.run().job_name()}}},
+      {"jobs", Json::array()}};
+  Json devices = Json::array();
+  int group = 0;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    for (const v1::WorkloadReport& workload : phase.workloads()) {
+      out["jobs"].push_back(Job(phase, workload, histograms).Make(group));
+    }
+    group += phase.workloads().empty() ? 0 : 1;
+    const double seconds = phase.window_end_seconds() - phase.window_begin_seconds();
+    for (const v1::DeviceReport& d : phase.devices()) {
+      devices.push_back(
+          {{"name", d.name()},
+           {"read_ios", Whole(d.reads_per_second() * seconds)},
+           {"write_ios", Whole(d.writes_per_second() * seconds)},
+           {"read_merges", Whole(d.read_merges_per_second() * seconds)},
+           {"write_merges", Whole(d.write_merges_per_second() * seconds)},
+           {"read_ticks", Whole(d.read_await_ms() * d.reads_per_second() * seconds)},
+           {"write_ticks", Whole(d.write_await_ms() * d.writes_per_second() * seconds)},
+           {"in_queue", Whole(d.queue_size() * seconds * 1e3)},
+           {"util", 100 * d.busy_ratio()}});
+    }
+  }
+  out["disk_util"] = std::move(devices);
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace lockstep::controller

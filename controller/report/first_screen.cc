@@ -1,0 +1,127 @@
+#include "controller/report/first_screen.h"
+
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/report/report_writer.h"
+#include "controller/report/text_table.h"
+#include "controller/report/verdict.h"
+
+namespace lockstep::controller {
+namespace {
+
+using common::FormatCount;
+using common::FormatDuration;
+
+constexpr size_t kEvents = 5;
+constexpr size_t kThings = 12;
+
+class FirstScreen : private ReportWriter {
+ public:
+  FirstScreen(const v1::Report& report, const TextOptions& options)
+      : ReportWriter(report, options) {}
+
+  std::string Render() {
+    const Verdict verdict = VerdictOf(report_);
+    const std::string word = absl::AsciiStrToUpper(verdict.word);
+    Head(verdict.good ? Good(word) : Bad(word));
+    for (const std::string& reason : verdict.reasons) {
+      out_ += Wrapped(verdict.good ? reason : Bad(reason), "  ", "  ");
+    }
+    Phases();
+    Curves();
+    Sweeps(false);
+    Things();
+    Events(kEvents);
+    Line("");
+    Line(Dim(absl::StrCat("lockstep report ", report_.run().run_id().substr(0, 8),
+                          " --detail has the workloads, hosts, threads, devices and kernels.")));
+    return Take();
+  }
+
+ private:
+  void Phases() {
+    const std::set<uint32_t> elsewhere = ShownTogether();
+    TextTable table({"phase", "", "IOPS", "MiB/s", "p50", "p99", "p99.9", "max", "errors", "Jain",
+                     "limited by"},
+                    {0, 1, 10}, {0});
+    for (const v1::PhaseReport& phase : report_.phases()) {
+      if (!elsewhere.contains(phase.index())) Phase(phase, &table);
+    }
+    if (!table.empty()) {
+      Line("");
+      out_ += table.Render("  ", width_);
+    }
+    for (const v1::PhaseReport& phase : report_.phases()) {
+      if (!elsewhere.contains(phase.index())) Steady(phase, phase.name() + " ");
+    }
+    if (!others_.empty()) {
+      out_ += Wrapped(absl::StrJoin(others_, "; "), "    ", "  ");
+    }
+  }
+
+  void Phase(const v1::PhaseReport& phase, TextTable* table) {
+    const std::string state = phase.state() == "done" ? "" : phase.state();
+    const bool nothing = phase.workloads().empty() || phase.workers_lost() >= phase.workers();
+    if (nothing) {
+      std::string what = state.empty() ? "done" : state;
+      if (phase.files_made() > 0) what = Plural(phase.files_made(), "file") + " made";
+      if (phase.files_removed() > 0) what = Plural(phase.files_removed(), "file") + " removed";
+      return others_.push_back(absl::StrCat(phase.name(), ": ", what));
+    }
+    std::vector<v1::OperationReport> rows;
+    for (const v1::WorkloadReport& w : phase.workloads()) {
+      for (const v1::OperationReport& o : w.operations()) {
+        rows.push_back(o);
+        if (phase.workloads_size() > 1) {
+          rows.back().set_kind(absl::StrCat(w.name(), " ", o.kind()));
+        }
+      }
+    }
+    if (rows.size() != 1) {
+      rows.push_back(phase.total());
+      rows.back().set_kind("all");
+    }
+    bool first = true;
+    for (const v1::OperationReport& o : rows) {
+      const bool last = &o == &rows.back();
+      std::vector<std::string> limits;
+      for (const v1::WorkloadReport& w : phase.workloads()) {
+        if (std::find(limits.begin(), limits.end(), w.limited_by()) == limits.end()) {
+          limits.push_back(w.limited_by());
+        }
+      }
+      const bool fair = last && phase.hosts_size() > 1 && phase.fairness_size() > 0;
+      table->Add({first ? phase.name() + (state.empty() ? "" : " (" + state + ")") : "", o.kind(),
+                  FormatCount(o.iops()), absl::StrFormat("%.1f", o.bytes_per_second() / 1048576),
+                  PercentileText(o, 50), PercentileText(o, 99), PercentileText(o, 99.9),
+                  FormatDuration(o.latency_max_ns()), FormatCount(o.errors()),
+                  fair ? absl::StrFormat("%.4f", phase.fairness(0).jain()) : "",
+                  last ? absl::StrJoin(limits, ", ") : ""});
+      first = false;
+    }
+  }
+
+  void Things() {
+    std::vector<std::string> things = ThingsToLookAt(report_);
+    if (things.empty()) return;
+    Rule("look at");
+    const size_t left_out = things.size() > kThings ? things.size() - kThings : 0;
+    things.resize(things.size() - left_out);
+    for (const std::string& thing : things) out_ += Wrapped(thing, "    ", "  ! ");
+    if (left_out > 0) Line("  and ", left_out, " more in --detail");
+  }
+
+  std::vector<std::string> others_;  // phases without load, and what they did
+};
+
+}  // namespace
+
+std::string RenderFirstScreen(const v1::Report& report, const TextOptions& options) {
+  return FirstScreen(report, options).Render();
+}
+
+}  // namespace lockstep::controller

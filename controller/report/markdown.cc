@@ -1,0 +1,136 @@
+#include "controller/report/markdown.h"
+
+#include <algorithm>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/report/sweep_text.h"
+#include "controller/report/verdict.h"
+#include "proto/fields.h"
+
+namespace lockstep::controller {
+namespace {
+
+using common::FormatCount;
+using common::FormatDuration;
+
+// Text that Markdown and the HTML in it take for nothing but text.
+std::string Plain(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '@':  // names nobody
+        out += "&#64;";
+        break;
+      case '#':
+        out += "&#35;";
+        break;
+      case ':':  // begins no address
+        out += "&#58;";
+        break;
+      default:
+        if (std::string_view("\\`*_{}[]()!|~$").find(c) != std::string_view::npos) out += '\\';
+        out += c;
+    }
+  }
+  return out;
+}
+
+std::string At(const v1::OperationReport& o, double percent) {
+  for (const v1::Percentile& p : o.percentiles()) {
+    if (p.percent() == percent) return FormatDuration(p.latency_ns());
+  }
+  return "–";
+}
+
+void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1::OperationReport& o,
+            std::string* out) {
+  const double jain = phase.fairness().empty() ? 0 : phase.fairness(0).jain();
+  absl::StrAppend(
+      out, "| ", Plain(phase.name()), " | ", Plain(workload), " | ", Plain(o.kind()), " | ",
+      FormatCount(o.iops()), " | ", absl::StrFormat("%.1f", o.bytes_per_second() / 1048576), " | ",
+      FormatDuration(o.latency_avg_ns()), " | ", At(o, 50), " | ", At(o, 99), " | ", At(o, 99.9),
+      " | ", FormatDuration(o.latency_max_ns()), " | ", FormatCount(o.errors()), " | ",
+      phase.hosts_size() > 1 && o.kind() == "total" ? absl::StrFormat("%.4f", jain) : "", " |\n");
+}
+
+void AddTable(const v1::Report& report, std::string* out) {
+  bool any = false;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (phase.workloads().empty()) continue;
+    if (!any) {
+      absl::StrAppend(out,
+                      "| phase | workload | operation | IOPS | MiB/s | mean | p50 | p99 | p99.9 | "
+                      "max | errors | Jain |\n| --- | --- | --- | ---: | ---: | ---: | ---: | "
+                      "---: | ---: | ---: | ---: | ---: |\n");
+    }
+    any = true;
+    for (const v1::WorkloadReport& w : phase.workloads()) {
+      for (const v1::OperationReport& o : w.operations()) AddRow(phase, w.name(), o, out);
+    }
+    AddRow(phase, "all", phase.total(), out);
+  }
+  if (any) *out += "\n";
+}
+
+}  // namespace
+
+std::string RenderMarkdown(const v1::Report& foreign) {
+  v1::Report report = foreign;
+  v1::CleanTexts(&report);
+  const v1::RunSummary& run = report.run();
+  const Verdict verdict = VerdictOf(report);
+  std::string out = absl::StrCat("### ", verdict.good ? "✅ " : "❌ ", Plain(run.job_name()), ": ",
+                                 Plain(verdict.word), "\n\n");
+  for (const std::string& reason : verdict.reasons) absl::StrAppend(&out, Plain(reason), "\n\n");
+  absl::StrAppend(&out, "Run `", run.run_id(), "`, ", run.hosts(),
+                  run.hosts() == 1 ? " host" : " hosts", ", by ", Plain(run.owner()), ", ",
+                  Plain(run.started_at()), ".");
+  std::vector<std::string> labels;
+  for (const auto& [key, value] : run.labels()) {
+    labels.push_back(absl::StrCat(Plain(key), "=", Plain(value)));
+  }
+  std::sort(labels.begin(), labels.end());
+  if (!labels.empty()) absl::StrAppend(&out, " Labels: ", absl::StrJoin(labels, ", "), ".");
+  out += "\n\n";
+  AddTable(report, &out);
+  const std::vector<std::string> things = ThingsToLookAt(report);
+  if (!things.empty()) {
+    out += "**Look at**\n\n";
+    for (const std::string& thing : things) absl::StrAppend(&out, "- ", Plain(thing), "\n");
+    out += "\n";
+  }
+  for (const v1::SweepReport& sweep : report.sweeps()) {
+    absl::StrAppend(&out, "**", Plain(sweep.phase()), "**\n\n<pre>\n");
+    // Within <pre> only HTML means anything.
+    for (const char c : RenderSweep(sweep, 0)) {
+      out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
+    }
+    out += "</pre>\n\n";
+  }
+  if (!report.environment().empty()) {
+    const std::map<std::string, std::string> facts(report.environment().begin(),
+                                                   report.environment().end());
+    out += "<details><summary>Environment</summary>\n\n| fact | value |\n| --- | --- |\n";
+    for (const auto& [name, value] : facts) {
+      absl::StrAppend(&out, "| ", Plain(name), " | ", Plain(value), " |\n");
+    }
+    out += "\n</details>\n";
+  }
+  return out;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,195 @@
+#include "controller/report/other_layouts.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/units.h"
+#include "proto/fields.h"
+
+namespace lockstep::controller {
+namespace {
+
+v1::Report Clean(const v1::Report& report) {
+  v1::Report safe = report;
+  v1::CleanTexts(&safe);
+  return safe;
+}
+
+// Sums of one kind over the workloads of a phase.
+struct Sum {
+  double iops = 0, bytes_per_second = 0, operations = 0, latency_ns = 0;
+};
+Sum SumOf(const v1::PhaseReport& phase, const std::string& kind) {
+  Sum sum;
+  for (const v1::WorkloadReport& w : phase.workloads()) {
+    for (const v1::OperationReport& o : w.operations()) {
+      if (o.kind() != kind) continue;
+      sum.iops += o.iops();
+      sum.bytes_per_second += o.bytes_per_second();
+      sum.operations += o.operations();
+      sum.latency_ns += o.latency_avg_ns() * o.operations();
+    }
+  }
+  return sum;
+}
+
+std::string SysbenchOf(const v1::PhaseReport& phase) {
+  const Sum reads = SumOf(phase, "read");
+  const Sum writes = SumOf(phase, "write");
+  const Sum syncs = SumOf(phase, "fsync");
+  const double seconds = phase.window_end_seconds() - phase.window_begin_seconds();
+  double p95 = 0;
+  for (const v1::Percentile& p : phase.total().percentiles()) {
+    if (p.percent() == 95) p95 = p.latency_ns();
+  }
+  const v1::OperationReport& total = phase.total();
+  const v1::ThreadFairness& f = phase.thread_fairness();
+  return absl::StrCat(
+      absl::StrFormat("\nFile operations:\n"
+                      "    reads/s:                      %.2f\n"
+                      "    writes/s:                     %.2f\n"
+                      "    fsyncs/s:                     %.2f\n",
+                      reads.iops, writes.iops, syncs.iops),
+      absl::StrFormat("\nThroughput:\n"
+                      "    read, MiB/s:                  %.2f\n"
+                      "    written, MiB/s:               %.2f\n",
+                      reads.bytes_per_second / 1048576, writes.bytes_per_second / 1048576),
+      absl::StrFormat("\nGeneral statistics:\n"
+                      "    total time:                          %.4fs\n"
+                      "    total number of events:              %.0f\n",
+                      seconds, total.operations() + syncs.operations),
+      absl::StrFormat("\nLatency (ms):\n"
+                      "         min:                                 %11.2f\n"
+                      "         avg:                                 %11.2f\n"
+                      "         max:                                 %11.2f\n"
+                      "         95th percentile:                     %11.2f\n"
+                      "         sum:                                 %11.2f\n",
+                      total.latency_min_ns() / 1e6, total.latency_avg_ns() / 1e6,
+                      total.latency_max_ns() / 1e6, p95 / 1e6,
+                      (total.latency_avg_ns() * total.operations() + syncs.latency_ns) / 1e6),
+      absl::StrFormat("\nThreads fairness:\n"
+                      "    events (avg/stddev):           %.4f/%.2f\n"
+                      "    execution time (avg/stddev):   %.4f/%.2f\n\n",
+                      f.events_avg(), f.events_stddev(), f.execution_time_avg_seconds(),
+                      f.execution_time_stddev_seconds()));
+}
+
+bool IsBlockSize(const v1::SweepAxisReport& axis) {
+  const std::string& field = axis.field();
+  return field == "block_size" ||
+         (field.size() > 11 && field.compare(field.size() - 11, 11, ".block_size") == 0);
+}
+
+double SizeOf(const std::string& text) {
+  const auto size = common::ParseSize(text);
+  return size.ok() ? static_cast<double>(*size) : 0;
+}
+
+const v1::PhaseReport* PhaseOf(const v1::Report& report, const v1::SweepPointReport& point) {
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (!point.phases().empty() && phase.index() == *point.phases().rbegin()) return &phase;
+  }
+  return nullptr;
+}
+
+// Whether the point's values are among the axes'.
+bool InRange(const v1::SweepReport& sweep, const v1::SweepPointReport& point) {
+  if (point.indices_size() != sweep.axes_size()) return false;
+  for (int a = 0; a < sweep.axes_size(); ++a) {
+    if (point.indices(a) >= static_cast<uint32_t>(sweep.axes(a).values_size())) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string RenderSysbench(const v1::Report& report) {
+  std::string out;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    if (phase.kind() != "run" || phase.workloads().empty()) continue;
+    out += SysbenchOf(phase);
+  }
+  return out.empty() ? "no phase of kind run\n" : out;
+}
+
+std::string RenderIops(const v1::Report& foreign) {
+  const v1::Report report = Clean(foreign);
+  std::string out;
+  for (const v1::SweepReport& sweep : report.sweeps()) {
+    if (sweep.axes_size() != 1 || !IsBlockSize(sweep.axes(0))) continue;
+    std::vector<std::pair<double, const v1::SweepPointReport*>> points;
+    uint32_t threads = 0;
+    for (const v1::SweepPointReport& point : sweep.points()) {
+      if (!InRange(sweep, point) || point.runs() == 0) continue;
+      points.emplace_back(SizeOf(sweep.axes(0).values(static_cast<int>(point.indices(0)))), &point);
+      const v1::PhaseReport* phase = PhaseOf(report, point);
+      if (phase != nullptr) threads = static_cast<uint32_t>(phase->threads_size());
+    }
+    std::sort(points.begin(), points.end(),
+              [](const auto& a, const auto& b) { return a.first < b.first; });
+    absl::StrAppend(&out, sweep.phase(), ", ", threads,
+                    threads == 1 ? " thread:\n" : " threads:\n");
+    for (const auto& [size, point] : points) {
+      const bool small = size < 1024;
+      absl::StrAppend(&out,
+                      absl::StrFormat(" %4.0f %s blocks: %8.1f IO/s, %6.1f MiB/s (%8.1f Mbit/s)\n",
+                                      small            ? size
+                                      : size < 1048576 ? size / 1024
+                                                       : size / 1048576,
+                                      small            ? "B  "
+                                      : size < 1048576 ? "KiB"
+                                                       : "MiB",
+                                      point->iops(), point->bytes_per_second() / 1048576,
+                                      point->bytes_per_second() * 8 / 1e6));
+    }
+  }
+  return out.empty() ? "no sweep over block_size alone\n" : out;
+}
+
+std::string RenderIozone(const v1::Report& foreign) {
+  const v1::Report report = Clean(foreign);
+  std::string out;
+  for (const v1::SweepReport& sweep : report.sweeps()) {
+    const int last = sweep.axes_size() - 1;
+    if (last < 0 || last > 1 || !IsBlockSize(sweep.axes(last))) continue;
+    for (const char* kind : {"read", "write"}) {
+      std::map<uint32_t, std::map<uint32_t, double>> cells;
+      for (const v1::SweepPointReport& point : sweep.points()) {
+        const v1::PhaseReport* phase = PhaseOf(report, point);
+        if (!InRange(sweep, point) || point.runs() == 0 || phase == nullptr) continue;
+        const Sum sum = SumOf(*phase, kind);
+        if (sum.operations > 0) {
+          cells[last == 1 ? point.indices(0) : 0][point.indices(last)] =
+              sum.bytes_per_second / 1024;
+        }
+      }
+      if (cells.empty()) continue;
+      absl::StrAppend(&out, "\"", sweep.phase(), ": ",
+                      kind == std::string("read") ? "Reader" : "Writer", " report\"\n       ");
+      const auto cell = [](const std::string& text) {
+        const double size = SizeOf(text);
+        return size > 0 ? absl::StrFormat(" \"%.4g\"", size / 1024)
+                        : absl::StrCat(" \"", text, "\"");
+      };
+      for (const std::string& value : sweep.axes(last).values()) out += cell(value);
+      out += "\n";
+      for (const auto& [row, values] : cells) {
+        out += last == 1 ? cell(sweep.axes(0).values(static_cast<int>(row))).substr(1) : "\"all\"";
+        for (uint32_t v = 0; v < static_cast<uint32_t>(sweep.axes(last).values_size()); ++v) {
+          const auto found = values.find(v);
+          absl::StrAppend(&out, "  ",
+                          found == values.end() ? "0" : absl::StrFormat("%.0f", found->second));
+        }
+        out += "\n";
+      }
+      out += "\n";
+    }
+  }
+  return out.empty() ? "no sweep whose last axis is block_size\n" : out;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// Other tools' own layouts, for eyes and scripts that know them.
+
+// sysbench fileio 1.0, one block for each phase of kind `run`: events are I/Os and syncs. The
+// percentile is the 95th.
+std::string RenderSysbench(const v1::Report& report);
+
+// iops: a line for each block size of the run's sweeps over block_size alone, largest last.
+// "no sweep over block_size" where there is none.
+std::string RenderIops(const v1::Report& report);
+
+// iozone's matrices (iozone -R): kB/s by file size down and record size across, for each kind of
+// operation. From sweeps whose last axis is block_size; the axis before it is the row, or the one
+// row is "all".
+std::string RenderIozone(const v1::Report& report);
+
+}  // namespace lockstep::controller

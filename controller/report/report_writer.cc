@@ -1,0 +1,197 @@
+#include "controller/report/report_writer.h"
+
+#include <map>
+#include <vector>
+
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/units.h"
+#include "controller/report/sweep_text.h"
+#include "controller/report/text_table.h"
+
+namespace lockstep::controller {
+
+using common::FormatCount;
+using common::FormatDuration;
+
+std::string Plural(double count, const char* noun) {
+  return absl::StrCat(FormatCount(count), " ", noun, count == 1 ? "" : "s");
+}
+
+std::string ReportWriter::Wrapped(const std::string& text, const std::string& indent,
+                                  const std::string& first) const {
+  std::string out;
+  std::string line = first;
+  for (const auto& piece : absl::StrSplit(text, ' ')) {
+    const std::string word(piece);
+    const bool begins = line == first || line == indent;
+    if (!begins && DisplayWidth(line) + 1 + DisplayWidth(word) > width_) {
+      out += line + "\n";
+      line = indent + word;
+    } else {
+      line += (begins ? "" : " ") + word;
+    }
+  }
+  return out + line + "\n";
+}
+
+void ReportWriter::Rule(const std::string& title) {
+  const size_t width = DisplayWidth(title);
+  std::string rule;
+  for (size_t i = width + 4; i < width_; ++i) rule += "─";
+  Line("");
+  Line("── ", Bold(title), " ", Dim(rule));
+}
+
+std::string ReportWriter::PercentileText(const v1::OperationReport& operation, double percent) {
+  for (const v1::Percentile& p : operation.percentiles()) {
+    if (p.percent() == percent) return FormatDuration(p.latency_ns());
+  }
+  return "-";
+}
+
+void ReportWriter::Head(const std::string& verdict) {
+  const v1::RunSummary& run = report_.run();
+  Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ", verdict);
+  if (!report_.description().empty()) out_ += Wrapped(report_.description(), "  ", "  ");
+  Line("  run ", run.run_id(), "   by ", run.owner(), "   started ",
+       run.started_at().empty() ? run.submitted_at() : run.started_at());
+  Line("  ", run.hosts(), run.hosts() == 1 ? " host" : " hosts", "   seed ", report_.seed(),
+       "   store: ", report_.store());
+  if (!run.labels().empty()) {
+    std::vector<std::string> labels;
+    for (const auto& [key, value] : run.labels()) labels.push_back(absl::StrCat(key, "=", value));
+    std::sort(labels.begin(), labels.end());
+    Line("  labels ", absl::StrJoin(labels, " "));
+  }
+  if (report_.samples_pruned()) {
+    Line("  the samples of its intervals were pruned; this is the report as it was before");
+  }
+}
+
+void ReportWriter::Steady(const v1::PhaseReport& phase, const std::string& name) {
+  if (!phase.has_steady()) return;
+  const v1::SteadyReport& s = phase.steady();
+  if (s.rounds() < s.window()) {
+    Line("  ", name, "steady: ", Bad("not known"), ", ", s.rounds(), " whole rounds of ",
+         s.window());
+    return;
+  }
+  const std::string mean = s.unit() == "ns"    ? FormatDuration(s.mean())
+                           : s.unit() == "B/s" ? common::FormatThroughput(s.mean())
+                                               : FormatCount(s.mean());
+  out_ += Wrapped(
+      absl::StrFormat("%s, from %.1f to %.1f s (%d rounds of %g s): %s %s, range %.1f %% of "
+                      "%.3g %%, slope %.1f %% of %.3g %%%s",
+                      s.steady() ? Good("yes") : Bad("no"), s.begin_seconds(), s.end_seconds(),
+                      s.window(), s.round_seconds(), s.figure(), mean, 100 * s.range(),
+                      100 * s.range_limit(), 100 * s.slope(), 100 * s.slope_limit(),
+                      s.worst_host().empty()
+                          ? ""
+                          : absl::StrFormat("; most on %s: %.1f %%, slope %.1f %%", s.worst_host(),
+                                            100 * s.worst_range(), 100 * s.worst_slope())),
+      "    ", absl::StrCat("  ", name, "steady: "));
+}
+
+std::set<uint32_t> ReportWriter::ShownTogether() const {
+  std::set<uint32_t> swept;
+  for (const v1::SweepReport& sweep : report_.sweeps()) {
+    for (const v1::SweepPointReport& point : sweep.points()) {
+      swept.insert(point.phases().begin(), point.phases().end());
+    }
+  }
+  for (const v1::CurveReport& curve : report_.curves()) {
+    for (const v1::CurvePointReport& point : curve.points()) swept.insert(point.phase());
+  }
+  return swept;
+}
+
+void ReportWriter::Sweep(const v1::SweepReport& sweep) {
+  Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
+  out_ += RenderSweep(sweep, width_);
+  if (sweep.has_knee()) Knee(sweep.knee());
+  if (!sweep.ended().empty()) out_ += Wrapped(sweep.ended(), "    ", "  repetitions: ");
+  Line("  (medians over the runs of a point; --format json has everything of each)");
+}
+
+void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
+  std::set<uint32_t> swept;
+  for (const v1::SweepPointReport& point : sweep.points()) {
+    swept.insert(point.phases().begin(), point.phases().end());
+  }
+  std::map<std::string, int> remarks;  // of how many points
+  int held = 0;
+  int expected = 0;
+  for (const v1::PhaseReport& phase : report_.phases()) {
+    if (!swept.contains(phase.index())) continue;
+    for (const std::string& remark : phase.remarks()) ++remarks[remark];
+    if (phase.state() != "done") ++remarks[absl::StrCat(phase.name(), " is ", phase.state())];
+    for (const v1::Expectation& e : phase.expectations()) {
+      ++expected;
+      held += e.held();
+      if (!e.held()) {
+        Line("  expect  ", Bad("NOT HELD"), "  ", e.text(), " at ", phase.name(), "   found ",
+             e.found());
+      }
+    }
+  }
+  if (expected > 0) Line("  expect  ", held, " of ", expected, " held");
+  for (const auto& [remark, count] : remarks) {
+    out_ +=
+        Wrapped(count > 1 ? absl::StrCat(remark, " (", count, " points)") : remark, "    ", "  ! ");
+  }
+}
+
+void ReportWriter::Sweeps(bool with_remarks) {
+  for (const v1::SweepReport& sweep : report_.sweeps()) {
+    Sweep(sweep);
+    if (with_remarks) SweepRemarks(sweep);
+  }
+}
+
+void ReportWriter::Knee(const v1::KneeReport& knee) {
+  out_ += Wrapped(
+      absl::StrCat(knee.reason(),
+                   knee.confidence() > 0
+                       ? absl::StrFormat("; the same in %.0f %% of the resamplings of its runs",
+                                         100 * knee.confidence())
+                       : ""),
+      "        ", "  knee: ");
+}
+
+void ReportWriter::Curves() {
+  for (const v1::CurveReport& curve : report_.curves()) {
+    Rule(absl::StrCat(curve.phase(), " (curve), ", Plural(curve.points_size(), "point")));
+    TextTable table({"load", "offered/s", "IOPS", "mean", "p50", "p99"});
+    for (const v1::CurvePointReport& point : curve.points()) {
+      table.Add({absl::StrFormat("%.4g %%", 100 * point.share()), FormatCount(point.offered()),
+                 FormatCount(point.achieved()), FormatDuration(point.mean_ns()),
+                 FormatDuration(point.p50_ns()), FormatDuration(point.p99_ns())});
+    }
+    out_ += table.Render("    ", width_);
+    if (curve.has_knee()) Knee(curve.knee());
+  }
+}
+
+void ReportWriter::Events(size_t most) {
+  std::vector<const v1::EventReport*> events;
+  for (const v1::EventReport& event : report_.events()) {
+    if (event.severity() != "info") events.push_back(&event);
+  }
+  if (events.empty()) return;
+  Rule("events");
+  const size_t left_out = events.size() > most ? events.size() - most : 0;
+  if (left_out > 0) Line("  ", left_out, " earlier ones are left out");
+  for (size_t i = left_out; i < events.size(); ++i) {
+    const v1::EventReport& event = *events[i];
+    const std::string line = absl::StrCat(event.severity(), event.host().empty() ? "" : " ",
+                                          event.host(), ": ", event.message());
+    // The time of an RFC 3339 instant.
+    const std::string at = event.at().size() > 11 ? event.at().substr(11, 12) : event.at();
+    out_ += Wrapped(event.severity() == "error" ? Bad(line) : line, "      ",
+                    absl::StrCat("  ", at, " "));
+  }
+}
+
+}  // namespace lockstep::controller

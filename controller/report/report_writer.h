@@ -1,0 +1,65 @@
+#pragma once
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "controller/report/text.h"
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// "12,345 files".
+std::string Plural(double count, const char* noun);
+
+// What texts about a run are made of. `report` outlives it, and its texts are safe to show.
+class ReportWriter {
+ protected:
+  ReportWriter(const v1::Report& report, const TextOptions& options)
+      : report_(report), options_(options), width_(std::max<size_t>(options.width, kNarrowest)) {}
+
+  std::string Colour(const std::string& text, const char* code) const {
+    return options_.colour ? absl::StrCat("\x1b[", code, "m", text, "\x1b[0m") : text;
+  }
+  std::string Bold(const std::string& text) const { return Colour(text, "1"); }
+  std::string Good(const std::string& text) const { return Colour(text, "32"); }
+  std::string Bad(const std::string& text) const { return Colour(text, "31"); }
+  std::string Dim(const std::string& text) const { return Colour(text, "2"); }
+  // `text` broken at blanks to the width, each line begun with `indent`.
+  std::string Wrapped(const std::string& text, const std::string& indent,
+                      const std::string& first) const;
+  template <typename... Parts>
+  void Line(const Parts&... parts) {
+    absl::StrAppend(&out_, parts..., "\n");
+  }
+  void Rule(const std::string& title);
+  static std::string PercentileText(const v1::OperationReport& operation, double percent);
+
+  // What run it is; `verdict` stands behind its name.
+  void Head(const std::string& verdict);
+  // Whether the load was steady, where the job asks; `name` stands in front.
+  void Steady(const v1::PhaseReport& phase, const std::string& name);
+  // Phases that a matrix or a curve shows.
+  std::set<uint32_t> ShownTogether() const;
+  void Sweeps(bool with_remarks);
+  void Curves();
+  // Warnings and errors; at most so many, the last ones.
+  void Events(size_t most);
+
+  std::string Take() { return std::move(out_); }
+
+  const v1::Report& report_;
+  const TextOptions options_;
+  const size_t width_;
+  std::string out_;
+
+ private:
+  static constexpr size_t kNarrowest = 40;
+  void Sweep(const v1::SweepReport& sweep);
+  // What the phases of its points have in common.
+  void SweepRemarks(const v1::SweepReport& sweep);
+  void Knee(const v1::KneeReport& knee);
+};
+
+}  // namespace lockstep::controller

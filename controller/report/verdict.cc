@@ -1,0 +1,149 @@
+#include "controller/report/verdict.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Sentences in order of their gravity, and of whom each is said.
+class Collected {
+ public:
+  void Add(int gravity, const std::string& sentence, const std::string& phase) {
+    for (Entry& entry : entries_) {
+      if (entry.sentence != sentence) continue;
+      if (entry.phases.empty() || entry.phases.back() != phase) entry.phases.push_back(phase);
+      return;
+    }
+    entries_.push_back({gravity, sentence, {phase}});
+  }
+  std::vector<std::string> Take(size_t phases) {
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.gravity < b.gravity; });
+    std::vector<std::string> out;
+    for (const Entry& entry : entries_) {
+      const std::string of =
+          phases < 2 ? ""
+          : entry.phases.size() == 1
+              ? absl::StrCat(entry.phases[0], ": ")
+              : absl::StrCat(entry.phases[0], " and ", entry.phases.size() - 1, " more: ");
+      out.push_back(of + entry.sentence);
+    }
+    return out;
+  }
+
+ private:
+  struct Entry {
+    int gravity;
+    std::string sentence;
+    std::vector<std::string> phases;
+  };
+  std::vector<Entry> entries_;
+};
+
+void AddPhase(const v1::PhaseReport& phase, Collected* found) {
+  const auto add = [&](int gravity, const std::string& sentence) {
+    found->Add(gravity, sentence, phase.name());
+  };
+  if (phase.invalid()) add(0, absl::StrCat("INVALID: ", phase.invalid_reason()));
+  for (const v1::Expectation& e : phase.expectations()) {
+    if (!e.held()) add(1, absl::StrCat("NOT HELD: ", e.text(), "; found ", e.found()));
+  }
+  for (const std::string& remark : phase.remarks()) add(2, remark);
+  for (const v1::Straggler& s : phase.stragglers()) {
+    add(3, absl::StrFormat("%s is a straggler: %.0f %% of the others' IOPS, slow for %.0f s (%.0f–"
+                           "%.0f s); likely cause: %s (%s)",
+                           s.host(), 100 * s.share(), s.slow_seconds(), s.begin_seconds(),
+                           s.end_seconds(), s.cause(), s.reason()));
+  }
+  for (const v1::Starvation& s : phase.starvations()) {
+    add(3,
+        absl::StrFormat("%s got almost nothing from %.0f to %.0f s: %.0f IOPS, the others %.0f",
+                        s.host(), s.begin_seconds(), s.end_seconds(), s.iops(), s.others_iops()));
+  }
+  for (const v1::DeviceReport& d : phase.devices()) {
+    const auto verdict = d.cross_check().verdict();
+    if (verdict == v1::CrossCheck::COALESCED || verdict == v1::CrossCheck::AMPLIFIED) {
+      add(4, absl::StrCat(d.name(), ": ", d.cross_check().reason()));
+    }
+    for (const v1::Finding& finding : d.findings()) {
+      add(4, absl::StrCat(d.name(), ": ", finding.sentence()));
+    }
+  }
+  for (const v1::WorkloadReport& w : phase.workloads()) {
+    for (const std::string& error : w.errors()) add(2, absl::StrCat("first error on ", error));
+    if (w.limited_by() == "generator CPU" || w.limited_by() == "page cache") {
+      add(5, absl::StrCat(w.name(), " is limited by: ", w.limited_by(), " (", w.limited_because(),
+                          ")"));
+    }
+  }
+  if (phase.has_steady() && !phase.steady().steady()) add(5, "the load was not steady");
+}
+
+}  // namespace
+
+std::string CrossCheckText(const v1::CrossCheck& check) {
+  switch (check.verdict()) {
+    case v1::CrossCheck::AGREE:
+      return "agree";
+    case v1::CrossCheck::PAGE_CACHE:
+      return "page cache";
+    case v1::CrossCheck::COALESCED:
+      return "coalesced";
+    case v1::CrossCheck::AMPLIFIED:
+      return absl::StrFormat("amplified ×%.2f", check.factor());
+    default:
+      return "not attributable";
+  }
+}
+
+Verdict VerdictOf(const v1::Report& report) {
+  const v1::RunSummary& run = report.run();
+  Verdict verdict;
+  if (!run.outcome().empty()) verdict.reasons.push_back(run.outcome());
+  bool invalid = false;
+  double errors = 0;
+  int expected = 0;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    invalid = invalid || phase.invalid();
+    errors += phase.total().errors();
+    expected += phase.expectations_size();
+    if (phase.invalid()) {
+      verdict.reasons.push_back(absl::StrCat(phase.name(), ": ", phase.invalid_reason()));
+    }
+  }
+  if (run.state() != "done") {
+    verdict.word = run.state();
+  } else if (invalid) {
+    verdict.word = "invalid";
+  } else if (!report.expectations_held()) {
+    verdict.word = "expectations failed";
+    if (!run.expectations().empty()) verdict.reasons.push_back(run.expectations());
+  } else if (run.degraded()) {
+    verdict.word = "degraded";
+    verdict.reasons.push_back("a host was lost");
+  } else if (errors > 0) {
+    verdict.word = "errors";
+    verdict.reasons.push_back(absl::StrFormat("%.0f I/Os failed", errors));
+  } else {
+    verdict.word = expected > 0 ? "passed" : "done";
+    verdict.good = true;
+    if (!run.expectations().empty()) verdict.reasons.push_back(run.expectations());
+  }
+  return verdict;
+}
+
+std::vector<std::string> ThingsToLookAt(const v1::Report& report) {
+  Collected found;
+  size_t loads = 0;
+  for (const v1::PhaseReport& phase : report.phases()) {
+    AddPhase(phase, &found);
+    ++loads;
+  }
+  return found.Take(loads);
+}
+
+}  // namespace lockstep::controller

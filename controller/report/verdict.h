@@ -1,0 +1,27 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// What a run came to, in one word: passed, done, running, queued, expectations failed, degraded,
+// invalid, errors, failed, aborted, cancelled. "passed" is said only where the job expected
+// something.
+struct Verdict {
+  std::string word;
+  bool good = false;  // done or passed
+  std::vector<std::string> reasons;
+};
+Verdict VerdictOf(const v1::Report& report);
+
+// What somebody who has one minute should look at, the gravest first: each once, with the phases
+// that it is of.
+std::vector<std::string> ThingsToLookAt(const v1::Report& report);
+
+// How a device's bytes stand to the engines': "agree", "page cache", "coalesced", …
+std::string CrossCheckText(const v1::CrossCheck& check);
+
+}  // namespace lockstep::controller

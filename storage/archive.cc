@@ -1,0 +1,296 @@
+#include "storage/archive.h"
+
+#include <algorithm>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/ids.h"
+#include "common/limits.h"
+#include "common/text.h"
+#include "common/version.h"
+#include "storage/pg.h"
+#include "xxhash.h"
+
+namespace lockstep::storage {
+namespace {
+
+constexpr uint32_t kFormat = 1;
+constexpr size_t kPiece = 1 << 20;
+
+struct Table {
+  std::string name;
+  std::vector<std::string> columns;
+  std::vector<std::string> times;  // those that are instants
+};
+
+// The tables whose rows belong to runs; `runs` first, to which the others refer.
+absl::StatusOr<std::vector<Table>> TablesOfRuns(PgConnection* connection) {
+  auto rows = connection->Query(
+      "SELECT c.relname, a.attname, a.atttypid = 'timestamptz'::regtype FROM pg_class c "
+      "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
+      "WHERE c.relnamespace = 'lockstep'::regnamespace AND c.relkind IN ('r', 'p') "
+      "AND NOT c.relispartition AND EXISTS (SELECT FROM pg_attribute k WHERE k.attrelid = c.oid "
+      "AND k.attname = 'run_id' AND NOT k.attisdropped) "
+      "ORDER BY c.relname <> 'runs', c.relname, a.attnum");
+  if (!rows.ok()) return rows.status();
+  std::vector<Table> tables;
+  for (int i = 0; i < rows->rows(); ++i) {
+    if (tables.empty() || tables.back().name != rows->Text(i, 0)) {
+      tables.push_back({rows->Text(i, 0), {}, {}});
+    }
+    tables.back().columns.push_back(rows->Text(i, 1));
+    if (rows->Bool(i, 2)) tables.back().times.push_back(rows->Text(i, 1));
+  }
+  return tables;
+}
+
+absl::StatusOr<uint32_t> SchemaVersion(PgConnection* connection) {
+  auto rows = connection->Query("SELECT max(version) FROM schema_migrations");
+  if (!rows.ok()) return rows.status();
+  return static_cast<uint32_t>(rows->Int(0, 0));
+}
+
+// Counts and digests the rows.
+class Digest {
+ public:
+  Digest() : state_(XXH64_createState(), XXH64_freeState) { XXH64_reset(state_.get(), 0); }
+  void Add(const std::string& rows) {
+    XXH64_update(state_.get(), rows.data(), rows.size());
+    bytes_ += rows.size();
+  }
+  uint64_t bytes() const { return bytes_; }
+  uint64_t value() const { return XXH64_digest(state_.get()); }
+
+ private:
+  std::unique_ptr<XXH64_state_t, XXH_errorcode (*)(XXH64_state_t*)> state_;
+  uint64_t bytes_ = 0;
+};
+
+absl::Status Wrong(const std::string& words) {
+  return absl::InvalidArgumentError(absl::StrCat("the archive is broken: ", words));
+}
+
+// Where an archived table's rows wait until all of them are there.
+std::string Waiting(const std::string& table) { return absl::StrCat("import_", table); }
+
+class Importer {
+ public:
+  Importer(PgConnection* connection, const Store::TakePart& take)
+      : connection_(connection), take_(take) {}
+
+  absl::StatusOr<std::string> Import() {
+    for (const auto& step :
+         {&Importer::TakeHead, &Importer::TakeTables, &Importer::Check, &Importer::Insert}) {
+      if (absl::Status status = (this->*step)(); !status.ok()) return status;
+    }
+    return head_.run_id();
+  }
+
+ private:
+  absl::StatusOr<v1::ArchivePart> Next() {
+    auto part = take_();
+    if (!part.ok()) return part.status();
+    if (!part->has_value()) return Wrong("it ends in the middle");
+    return **std::move(part);
+  }
+
+  absl::Status TakeHead() {
+    const auto part = Next();
+    if (!part.ok()) return part.status();
+    if (!part->has_head()) return Wrong("it does not begin as one");
+    head_ = part->head();
+    if (head_.format() != kFormat) {
+      return absl::FailedPreconditionError(absl::StrCat("the archive's format is ", head_.format(),
+                                                        ", this program reads ", kFormat,
+                                                        "; use a newer Lockstep"));
+    }
+    const auto schema = SchemaVersion(connection_);
+    if (!schema.ok()) return schema.status();
+    if (head_.schema() != *schema) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "the archive comes from a store of schema ", head_.schema(), " (Lockstep ",
+          common::Printable(head_.version(), 60), "), this one has ", *schema,
+          head_.schema() < *schema
+              ? "; bring that store up to date with this Lockstep's controller and export again"
+              : "; use a newer Lockstep"));
+    }
+    if (!common::IsUuid(head_.run_id())) return Wrong("its run's id is no UUID");
+    auto known = connection_->Query("SELECT FROM runs WHERE run_id = $1", {head_.run_id()});
+    if (!known.ok()) return known.status();
+    if (known->rows() > 0) {
+      return absl::AlreadyExistsError(
+          absl::StrCat("run ", head_.run_id(), " is in this store already"));
+    }
+    auto tables = TablesOfRuns(connection_);
+    if (!tables.ok()) return tables.status();
+    tables_ = *std::move(tables);
+    return absl::OkStatus();
+  }
+
+  // Begins to take the rows of a table.
+  absl::Status Begin(const v1::ArchiveTable& archived) {
+    const auto table = std::find_if(tables_.begin(), tables_.end(),
+                                    [&](const Table& t) { return t.name == archived.name(); });
+    if (table == tables_.end() || !seen_.insert(archived.name()).second) {
+      return Wrong(absl::StrCat("table '", common::Printable(archived.name(), 60),
+                                "' is none of a run, or comes twice"));
+    }
+    if (!std::equal(table->columns.begin(), table->columns.end(), archived.columns().begin(),
+                    archived.columns().end())) {
+      return Wrong(absl::StrCat("table ", table->name, " has other columns"));
+    }
+    absl::Status status =
+        connection_->Execute(absl::StrCat("CREATE TEMP TABLE ", Waiting(table->name), " (LIKE ",
+                                          table->name, " INCLUDING DEFAULTS) ON COMMIT DROP"));
+    if (!status.ok()) return status;
+    return connection_->BeginCopy(absl::StrCat(
+        "COPY ", Waiting(table->name), " (", absl::StrJoin(table->columns, ", "), ") FROM STDIN"));
+  }
+
+  absl::Status TakeRows(const std::string& rows) {
+    digest_.Add(rows);
+    if (digest_.bytes() > static_cast<uint64_t>(limits::kArchiveBytes)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("the archive has more than ", limits::kArchiveBytes, " bytes of rows"));
+    }
+    return connection_->SendCopy(rows);
+  }
+
+  absl::Status TakeTables() {
+    bool copying = false;
+    while (true) {
+      const auto part = Next();
+      absl::Status status = part.status();
+      if (status.ok() && part->has_rows()) {
+        status = copying ? TakeRows(part->rows()) : Wrong("rows without a table");
+      } else if (status.ok()) {
+        if (copying) status = connection_->EndCopy();
+        copying = false;
+        if (status.ok() && part->has_end()) return TakeEnd(part->end());
+        if (status.ok())
+          status = part->has_table() ? Begin(part->table()) : Wrong("a strange part");
+        copying = status.ok();
+      }
+      if (status.ok()) continue;
+      if (copying) connection_->GiveUpCopy();
+      return status;
+    }
+  }
+
+  absl::Status TakeEnd(const v1::ArchiveEnd& end) {
+    if (end.bytes() != digest_.bytes() || end.digest() != digest_.value()) {
+      return Wrong("its rows are not those that were written");
+    }
+    for (const Table& table : tables_) {
+      if (!seen_.contains(table.name))
+        return Wrong(absl::StrCat("table ", table.name, " is missing"));
+    }
+    return absl::OkStatus();
+  }
+
+  // Whether all rows are of one run that has ended, at times that are some.
+  absl::Status Check() {
+    for (const Table& table : tables_) {
+      std::string wrong = "run_id IS DISTINCT FROM $1";
+      for (const std::string& time : table.times) {
+        absl::StrAppend(&wrong, " OR NOT isfinite(", time, ")");
+      }
+      auto found = connection_->Query(
+          absl::StrCat("SELECT count(*) FROM ", Waiting(table.name), " WHERE ", wrong),
+          {head_.run_id()});
+      if (!found.ok()) return found.status();
+      if (found->Int(0, 0) != 0) {
+        return Wrong(absl::StrCat("table ", table.name, " has rows of other runs, or of no time"));
+      }
+    }
+    auto run = connection_->Query(
+        "SELECT count(*), count(*) FILTER (WHERE state IN ('queued', 'running')) FROM import_runs");
+    if (!run.ok()) return run.status();
+    if (run->Int(0, 0) != 1 || run->Int(0, 1) != 0) return Wrong("it is not of one run that ended");
+    return absl::OkStatus();
+  }
+
+  absl::Status Insert() {
+    // Whatever was lost there writes nothing here.
+    absl::Status status = connection_->Execute("UPDATE import_run_workers SET hold_ns = NULL");
+    if (!status.ok()) return status;
+    for (const char* samples : {"interval_operations", "device_samples", "host_samples"}) {
+      auto partitions = connection_->Query(
+          absl::StrCat("SELECT ensure_partitions(min(started_at), max(started_at)) FROM ",
+                       Waiting(samples), " HAVING count(*) > 0"));
+      if (!partitions.ok()) return partitions.status();
+    }
+    for (const Table& table : tables_) {
+      const std::string columns = absl::StrJoin(table.columns, ", ");
+      status =
+          connection_->Execute(absl::StrCat("INSERT INTO ", table.name, " (", columns, ") SELECT ",
+                                            columns, " FROM ", Waiting(table.name)));
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
+  PgConnection* connection_;
+  const Store::TakePart& take_;
+  v1::ArchiveHead head_;
+  std::vector<Table> tables_;
+  std::set<std::string> seen_;
+  Digest digest_;
+};
+
+}  // namespace
+
+absl::Status ExportTables(PgConnection* connection, const std::string& run_id,
+                          const Store::PutPart& put) {
+  if (!common::IsUuid(run_id)) return absl::InvalidArgumentError("a run's id is a UUID");
+  const auto schema = SchemaVersion(connection);
+  if (!schema.ok()) return schema.status();
+  const auto tables = TablesOfRuns(connection);
+  if (!tables.ok()) return tables.status();
+  auto run = connection->Query("SELECT state FROM runs WHERE run_id = $1", {run_id});
+  if (!run.ok()) return run.status();
+  if (run->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
+  if (run->Text(0, 0) == "queued" || run->Text(0, 0) == "running") {
+    return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is ", run->Text(0, 0),
+                                                      "; it is exported when it has ended"));
+  }
+  v1::ArchivePart part;
+  part.mutable_head()->set_format(kFormat);
+  part.mutable_head()->set_schema(*schema);
+  part.mutable_head()->set_run_id(run_id);
+  part.mutable_head()->set_version(common::kSoftwareVersion);
+  absl::Status status = put(part);
+  Digest digest;
+  for (const Table& table : *tables) {
+    if (!status.ok()) return status;
+    part.mutable_table()->set_name(table.name);
+    part.mutable_table()->mutable_columns()->Assign(table.columns.begin(), table.columns.end());
+    status = put(part);
+    if (!status.ok()) return status;
+    status = connection->CopyOut(
+        absl::StrCat("COPY (SELECT ", absl::StrJoin(table.columns, ", "), " FROM ", table.name,
+                     " WHERE run_id = '", run_id, "') TO STDOUT"),
+        [&](const std::string& rows) {
+          digest.Add(rows);
+          // A row may be larger than a message may be.
+          for (size_t at = 0; at < rows.size(); at += kPiece) {
+            part.set_rows(rows.substr(at, kPiece));
+            if (absl::Status put_status = put(part); !put_status.ok()) return put_status;
+          }
+          return absl::OkStatus();
+        });
+  }
+  if (!status.ok()) return status;
+  part.mutable_end()->set_bytes(digest.bytes());
+  part.mutable_end()->set_digest(digest.value());
+  return put(part);
+}
+
+absl::StatusOr<std::string> ImportTables(PgConnection* connection, const Store::TakePart& take) {
+  return Importer(connection, take).Import();
+}
+
+}  // namespace lockstep::storage

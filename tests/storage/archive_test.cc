@@ -1,0 +1,252 @@
+// Runs as archives, on a real, private PostgreSQL: what is exported comes back as it was, and what
+// was changed on the way does not.
+
+#include "storage/archive.h"
+
+#include <functional>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "common/ids.h"
+#include "controller/service/archive_check.h"
+#include "gtest/gtest.h"
+#include "storage/pg_store.h"
+#include "tests/storage/cluster.h"
+#include "xxhash.h"
+
+namespace lockstep::storage {
+namespace {
+
+Cluster* const cluster = static_cast<Cluster*>(testing::AddGlobalTestEnvironment(new Cluster));
+
+using Parts = std::vector<v1::ArchivePart>;
+
+class ArchiveTest : public testing::Test {
+ protected:
+  ArchiveTest() {
+    auto opened =
+        PgStore::Open({cluster->server->conninfo(), cluster->server->reader_conninfo(), "test"});
+    EXPECT_TRUE(opened.ok()) << opened.status();
+    store_ = *std::move(opened);
+    EXPECT_TRUE(store_->AcquireEpoch("test").ok());
+    connection_ = *PgConnection::Open(cluster->server->conninfo());
+  }
+
+  // A run that has ended, with a host and an interval.
+  std::string MakeRun() {
+    measure::RunRecord run;
+    run.run_id = common::NewUuid();
+    run.job.set_name("archived 'job' \\ \"x\"");
+    v1::Target* target = run.job.add_targets();
+    target->set_name("t");
+    target->mutable_null()->set_size_bytes(1 << 30);
+    v1::PhaseSpec* phase = run.job.add_phases();
+    phase->set_name("load");
+    phase->mutable_run()->set_duration_ns(1000000000);
+    phase->mutable_run()->add_workloads()->set_name("w");
+    (*run.job.mutable_labels())["a"] = "b\\c";
+    run.owner = "me";
+    run.seed = 5;
+    EXPECT_TRUE(store_->Enqueue(run).ok());
+    measure::RunWorker worker{0, common::NewUuid(), common::NewUuid(), "node0", "boot", {}};
+    worker.inspection.add_targets()->set_target(0);
+    EXPECT_TRUE(store_->StartRun(run.run_id, {worker}).ok());
+    measure::PhaseRecord record;
+    record.name = "load";
+    record.kind = "run";
+    record.interval_ns = 1000000000;
+    record.spec = *phase;
+    EXPECT_TRUE(store_->BeginPhase(run.run_id, record, {phase->run().workloads(0)}, {0}).ok());
+    const int64_t at = int64_t{1800000000} * 1000000000;
+    EXPECT_TRUE(store_->CommitGo(run.run_id, 0, 1, 123, at, {{0, 7, 8}}).ok());
+    IngestBatch batch;
+    batch.phase.set_run_id(run.run_id);
+    batch.phase.set_attempt(1);
+    batch.go_wall_ns = at;
+    v1::IntervalSample* sample = batch.items.emplace_back().mutable_interval();
+    sample->set_interval_class(v1::INTERVAL_CLASS_MEASURED);
+    sample->set_end_ns(1000000000);
+    sample->add_workloads();
+    EXPECT_TRUE(store_->Ingest({batch}).ok());
+    EXPECT_TRUE(store_->EndPhase(run.run_id, 0, 1, "done", "", {}, {}).ok());
+    EXPECT_TRUE(store_->AddEvent(run.run_id, "info", "node0", "x\ny", at).ok());
+    EXPECT_TRUE(store_->SetLost(run.run_id, 0, "gone", 60000000000).ok());
+    return run.run_id;
+  }
+  std::string MakeEndedRun() {
+    const std::string run = MakeRun();
+    EXPECT_TRUE(store_->EndRun(run, "done", "", false).ok());
+    return run;
+  }
+
+  Parts Export(const std::string& run) {
+    Parts parts;
+    const absl::Status status = store_->ExportRun(run, [&](v1::ArchivePart part) {
+      parts.push_back(std::move(part));
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(status.ok()) << status;
+    return parts;
+  }
+
+  absl::StatusOr<std::string> Import(const Parts& parts) {
+    size_t next = 0;
+    return store_->ImportRun(
+        [&]() -> absl::StatusOr<std::optional<v1::ArchivePart>> {
+          if (next == parts.size()) return std::optional<v1::ArchivePart>();
+          return std::optional(parts[next++]);
+        },
+        &controller::CheckArchivedRun);
+  }
+
+  void Remove(const std::string& run) {
+    for (const char* table : {"interval_operations", "device_samples", "host_samples", "runs"}) {
+      EXPECT_TRUE(
+          connection_->Query(std::string("DELETE FROM ") + table + " WHERE run_id = $1", {run})
+              .ok());
+    }
+  }
+
+  // How many rows each table has of the run.
+  std::string RowsOf(const std::string& run) {
+    auto rows = connection_->Query(
+        "SELECT string_agg(t || ' ' || (xpath('/row/n/text()', query_to_xml(format('SELECT "
+        "count(*) AS n FROM lockstep.%I WHERE run_id = %L', t, $1::text), false, true, "
+        "'')))[1]::text, "
+        "E'\n' ORDER BY t) FROM (SELECT table_name AS t FROM information_schema.columns WHERE "
+        "table_schema = 'lockstep' AND column_name = 'run_id') s",
+        {run});
+    EXPECT_TRUE(rows.ok()) << rows.status();
+    return rows.ok() ? rows->Text(0, 0) : "";
+  }
+
+  std::unique_ptr<PgStore> store_;
+  std::unique_ptr<PgConnection> connection_;
+};
+
+// Says again what the rows are, as somebody would who changed them.
+void Sign(Parts* parts) {
+  std::string all;
+  for (const v1::ArchivePart& part : *parts) all += part.rows();
+  for (v1::ArchivePart& part : *parts) {
+    if (!part.has_end()) continue;
+    part.mutable_end()->set_bytes(all.size());
+    part.mutable_end()->set_digest(XXH64(all.data(), all.size(), 0));
+  }
+}
+
+// Replaces a text in the rows of a table.
+void Change(Parts* parts, const std::string& table, const std::string& from,
+            const std::string& to) {
+  std::string name;
+  bool changed = false;
+  for (v1::ArchivePart& part : *parts) {
+    if (part.has_table()) name = part.table().name();
+    if (!part.has_rows() || name != table) continue;
+    const std::string rows = absl::StrReplaceAll(part.rows(), {{from, to}});
+    changed = changed || rows != part.rows();
+    part.set_rows(rows);
+  }
+  EXPECT_TRUE(changed) << table << " has no " << from;
+  Sign(parts);
+}
+
+TEST_F(ArchiveTest, WhatIsExportedComesBackAsItWas) {
+  const std::string run = MakeEndedRun();
+  const std::string rows = RowsOf(run);
+  const Parts parts = Export(run);
+  EXPECT_EQ(Import(parts).status().code(), absl::StatusCode::kAlreadyExists);
+  Remove(run);
+  EXPECT_NE(RowsOf(run), rows);
+  const auto imported = Import(parts);
+  ASSERT_TRUE(imported.ok()) << imported.status();
+  EXPECT_EQ(*imported, run);
+  EXPECT_EQ(RowsOf(run), rows);
+  Parts again = Export(run);
+  ASSERT_EQ(again.size(), parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    // The hold on the lost worker's targets stays where its targets are.
+    if (parts[i].rows().find("gone") != std::string::npos || parts[i].has_end()) continue;
+    EXPECT_EQ(again[i].DebugString(), parts[i].DebugString());
+  }
+  EXPECT_TRUE(store_->Held()->empty());
+}
+
+TEST_F(ArchiveTest, ARunInProgressIsNotExported) {
+  const std::string run = MakeRun();
+  const absl::Status status =
+      store_->ExportRun(run, [](const v1::ArchivePart&) { return absl::OkStatus(); });
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(store_->EndRun(run, "failed", "", false).ok());
+}
+
+TEST_F(ArchiveTest, AReceiverThatGoesAwayCostsNothingElse) {
+  const std::string run = MakeEndedRun();
+  const absl::Status status = store_->ExportRun(run, [](const v1::ArchivePart& part) {
+    return part.has_rows() ? absl::CancelledError("gone") : absl::OkStatus();
+  });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_TRUE(store_->GetRun(run).ok());
+}
+
+TEST_F(ArchiveTest, NothingOfABrokenArchiveIsStored) {
+  const std::string run = MakeEndedRun();
+  const std::string other = MakeEndedRun();
+  const Parts whole = Export(run);
+  Remove(run);
+  const std::string nothing = RowsOf(run);
+  const std::string others = RowsOf(other);
+  struct Case {
+    const char* said;
+    std::function<void(Parts*)> change;
+  };
+  const Case cases[] = {
+      {"ends in the middle", [](Parts* p) { p->pop_back(); }},
+      {"ends in the middle", [](Parts* p) { p->resize(p->size() / 2); }},
+      {"does not begin", [](Parts* p) { p->erase(p->begin()); }},
+      {"not those that were written", [](Parts* p) { p->back().mutable_end()->set_digest(1); }},
+      {"has other columns",
+       [](Parts* p) {
+         for (v1::ArchivePart& part : *p) {
+           if (part.has_table()) part.mutable_table()->add_columns("run_id); DROP TABLE runs; --");
+         }
+       }},
+      {"is none of a run",
+       [](Parts* p) {
+         for (v1::ArchivePart& part : *p) {
+           if (part.table().name() == "events") part.mutable_table()->set_name("controller_epoch");
+         }
+       }},
+      {"is none of a run",
+       [](Parts* p) {
+         for (v1::ArchivePart& part : *p) {
+           if (part.table().name() == "phases") part.mutable_table()->set_name("runs");
+         }
+       }},
+      {"rows of other runs", [&](Parts* p) { Change(p, "events", run, other); }},
+      {"of no time", [](Parts* p) { Change(p, "events", "2027-01-15 08:00:00+00", "infinity"); }},
+      {"not of one run that ended", [](Parts* p) { Change(p, "runs", "\tdone\t", "\trunning\t"); }},
+      {"target that its job has not",
+       [](Parts* p) { Change(p, "run_workers", "[{}]", "[{\"target\": 77}]"); }},
+      {"is none of its job", [](Parts* p) { Change(p, "phases", "1000000000", "-1"); }},
+      {"format is 9", [](Parts* p) { p->front().mutable_head()->set_format(9); }},
+      {"use a newer Lockstep", [](Parts* p) { p->front().mutable_head()->set_schema(9999); }},
+      {"export again", [](Parts* p) { p->front().mutable_head()->set_schema(1); }},
+      {"no UUID", [](Parts* p) { p->front().mutable_head()->set_run_id("../x"); }},
+  };
+  for (const Case& c : cases) {
+    Parts parts = whole;
+    c.change(&parts);
+    const auto imported = Import(parts);
+    EXPECT_FALSE(imported.ok()) << c.said;
+    EXPECT_TRUE(absl::StrContains(std::string(imported.status().message()), c.said))
+        << c.said << ": " << imported.status();
+    EXPECT_EQ(RowsOf(run), nothing) << c.said;
+    EXPECT_EQ(RowsOf(other), others) << c.said;
+  }
+  const auto imported = Import(whole);
+  EXPECT_TRUE(imported.ok()) << imported.status();
+}
+
+}  // namespace
+}  // namespace lockstep::storage
