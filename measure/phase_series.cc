@@ -208,13 +208,13 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
                         WorkerSeries* series) {
   const bool measured = sample.interval_class() == v1::INTERVAL_CLASS_MEASURED;
   const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
-  uint64_t ios = 0;
+  IoSums ios;
   for (const auto& [workload, delta] : operations) {
     series->sums[{workload, sample.interval_class(), delta.kind}].Add(delta);
     errors_ += delta.counts.errors;
     if (!measured) continue;
     if (options_.needs_histograms) rollups_.Add(workload, sample.begin_ns(), delta);
-    if (IsIo(delta.kind)) ios += delta.counts.operations;
+    if (IsIo(delta.kind)) ios.Add({delta.counts.operations, delta.counts.bytes});
     if (delta.counts.operations != 0) {
       double& last = series->last_io_seconds[workload];
       last = std::max(last, Seconds(sample.end_ns()));
@@ -229,20 +229,42 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
       std::min(series->first_measured_seconds, Seconds(sample.begin_ns()));
   series->last_measured_seconds = std::max(series->last_measured_seconds, Seconds(sample.end_ns()));
   if (sample.has_host()) AddHost(sample.host(), seconds, &series->host);
-  if (seconds > 0) AddPoint(static_cast<double>(ios) / seconds, series);
+  if (seconds > 0) AddPoints(sample, ios, series);
 }
 
-void PhaseSeries::AddPoint(double rate, WorkerSeries* series) {
-  while (series->iops.step() < step_) series->iops.Thin();
-  const size_t before = series->iops.size();
-  series->iops.Append(rate);
-  points_ += series->iops.size() - before;
+void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
+                            WorkerSeries* series) {
+  const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
+  const auto append = [this](double rate, RateSeries* to) {
+    while (to->step() < step_) to->Thin();
+    const size_t before = to->size();
+    to->Append(rate);
+    points_ += to->size() - before;
+  };
+  append(static_cast<double>(ios.operations) / seconds, &series->iops);
+  std::map<std::string, double> moved;
+  if (options_.keeps_bytes) append(static_cast<double>(ios.bytes) / seconds, &series->bytes);
+  for (const v1::DeviceSample& device : sample.devices()) {
+    if (!options_.keeps_bytes) break;
+    moved[device.name()] = static_cast<double>(device.read_bytes() + device.write_bytes());
+    // One that comes later has done nothing before.
+    if (series->device_bytes.contains(device.name())) continue;
+    RateSeries& late = series->device_bytes[device.name()];
+    for (uint32_t i = 0; i < series->measured_intervals; ++i) append(0, &late);
+  }
+  for (auto& [name, rates] : series->device_bytes) append(moved[name] / seconds, &rates);
+  ++series->measured_intervals;
   if (points_ <= options_.most_points) return;
   step_ *= 2;
   points_ = 0;
+  const auto thin = [this](RateSeries* rates) {
+    while (rates->step() < step_) rates->Thin();
+    points_ += rates->size();
+  };
   for (auto& [worker, other] : workers_) {
-    while (other.iops.step() < step_) other.iops.Thin();
-    points_ += other.iops.size();
+    thin(&other.iops);
+    thin(&other.bytes);
+    for (auto& [name, rates] : other.device_bytes) thin(&rates);
   }
 }
 

@@ -65,7 +65,11 @@ struct WorkerSeries {
   // The measured intervals reach from the one to the other, seconds from T.
   double first_measured_seconds = std::numeric_limits<double>::infinity();
   double last_measured_seconds = 0;
-  RateSeries iops;  // of the measured intervals
+  // Of the measured intervals, all equally long: I/Os, and where they are kept their bytes and what
+  // each device moved, per second.
+  RateSeries iops, bytes;
+  std::map<std::string, RateSeries> device_bytes;
+  uint32_t measured_intervals = 0;
   // Intervals that are not there: first and last.
   std::vector<std::pair<uint32_t, uint32_t>> gaps;
   std::map<std::string, DeviceSums> devices;  // by name
@@ -125,6 +129,8 @@ class PhaseSeries {
     size_t most_points = 1 << 18;
     // Whether merged intervals have their latencies.
     bool keeps_latencies = false;
+    // Whether there are series of bytes, of the workers and of their devices.
+    bool keeps_bytes = false;
   };
   explicit PhaseSeries(Options options) : options_(std::move(options)) {}
 
@@ -183,7 +189,8 @@ class PhaseSeries {
   absl::StatusOr<std::vector<Decoded>> Decode(const v1::IntervalSample& sample) const;
   void AddUp(const v1::IntervalSample& sample, const std::vector<Decoded>& operations,
              WorkerSeries* series);
-  void AddPoint(double rate, WorkerSeries* series);
+  // The rates of a measured interval.
+  void AddPoints(const v1::IntervalSample& sample, const IoSums& ios, WorkerSeries* series);
   MergedInterval Merge(uint32_t interval, const Pending& pending) const;
   void ExtendWindow(const Pending& pending);
 

@@ -1,27 +1,28 @@
 // What did each block device do over the measured time, and how does that compare with what the
 // engines working on it did?
 
-#include <algorithm>
-#include <set>
+#include "controller/analysis/devices.h"
 
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/units.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/cross_check.h"
 #include "controller/plan/loads.h"
 #include "measure/result_stats.h"
 
 namespace lockstep::controller {
-namespace {
 
-// What the engines of one kernel did to one device. False when a workload's targets lie on several
-// devices.
-void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::string& device,
-                 CrossCheckInput* input, v1::DeviceReport* out) {
-  std::set<double> blocks;
+EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id,
+                      const std::string& device) {
+  EnginesOn found;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     if (self == nullptr || self->boot_id != boot_id) continue;
-    input->lost = input->lost || !worker.has_result;
+    found.lost = found.lost || !worker.has_result;
     bool sees = false;
+    bool others = false;
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (static_cast<int>(result.workload()) >= view.load().workloads_size()) continue;
       const v1::Workload& workload = view.load().workloads(static_cast<int>(result.workload()));
@@ -35,23 +36,63 @@ void EngineBytes(const PhaseView& view, const std::string& boot_id, const std::s
           continue;
         }
         (target.device_name() == device ? here : elsewhere) = true;
-        if (target.device_name() == device) out->set_identity(target.device_identity());
+        if (target.device_name() == device) found.identity = target.device_identity();
       }
+      others = others || !here;
       if (!here) continue;
       sees = true;
-      if (elsewhere) input->attributable = false;
-      if (!workload.direct()) input->buffered = true;
+      if (elsewhere) found.attributable = false;
+      if (!workload.direct()) found.buffered = true;
+      found.syncs =
+          found.syncs || workload.has_fsync() || workload.write_through() > v1::WRITE_THROUGH_NONE;
       if (SmallestBlock(workload) == LargestBlock(workload)) {
-        blocks.insert(static_cast<double>(LargestBlock(workload)));
+        found.blocks.insert(static_cast<double>(LargestBlock(workload)));
       }
-      input->engine_read_bytes +=
-          static_cast<double>(measure::CountsOf(result, v1::OPERATION_KIND_READ).bytes);
-      input->engine_write_bytes +=
-          static_cast<double>(measure::CountsOf(result, v1::OPERATION_KIND_WRITE).bytes);
+      found.in_flight += static_cast<double>(workload.threads()) * workload.queue_depth();
+      found.parts.emplace_back(&worker, &result);
     }
-    if (sees) out->add_hosts(self->host);
+    if (sees) found.hosts.push_back(self->host);
+    if (sees && others) found.alone = false;
   }
-  if (blocks.size() == 1) input->block_bytes = *blocks.begin();
+  return found;
+}
+
+std::string DescribeProcess(const v1::ProcessIo& process) {
+  const auto size = [](uint64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); };
+  const std::string who = absl::StrCat(process.command(), "[", process.pid(), "]");
+  if (process.write_bytes() == 0) return absl::StrCat(who, " read ", size(process.read_bytes()));
+  if (process.read_bytes() == 0) return absl::StrCat(who, " wrote ", size(process.write_bytes()));
+  return absl::StrCat(who, " read ", size(process.read_bytes()), " and wrote ",
+                      size(process.write_bytes()));
+}
+
+namespace {
+
+// Adds up what the engines did to a device.
+void AddEngines(const PhaseView& view, const EnginesOn& engines, CrossCheckInput* input,
+                v1::DeviceReport* out) {
+  input->lost = engines.lost;
+  input->attributable = engines.attributable;
+  input->buffered = engines.buffered;
+  if (engines.blocks.size() == 1) input->block_bytes = *engines.blocks.begin();
+  out->set_identity(engines.identity);
+  for (const std::string& host : engines.hosts) out->add_hosts(host);
+  for (const auto& [worker, result] : engines.parts) {
+    input->engine_read_bytes +=
+        static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_READ).bytes);
+    input->engine_write_bytes +=
+        static_cast<double>(measure::CountsOf(*result, v1::OPERATION_KIND_WRITE).bytes);
+    const measure::WorkerSeries& series = view.series().Of(worker->worker_index);
+    measure::StatsOfKinds kinds;
+    measure::AddMeasured(*result, &kinds);
+    const measure::OperationCounts ios = measure::Ios(kinds).counts();
+    if (!(series.measured_seconds > 0)) continue;
+    const double seconds = series.measured_seconds;
+    out->set_engine_iops(out->engine_iops() + static_cast<double>(ios.operations) / seconds);
+    // J. D. C. Little, 1961: what is in flight is the rate times the time that each takes.
+    out->set_engine_queue_size(out->engine_queue_size() +
+                               static_cast<double>(ios.latency_sum_ns) / 1e9 / seconds);
+  }
 }
 
 void FillDevice(const v1::DeviceSample& d, double seconds, v1::DeviceReport* out) {
@@ -96,7 +137,9 @@ void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
       input.device_write_bytes = sums.write_bytes;
       input.device_reads = sums.reads;
       input.device_writes = sums.writes;
-      if (self != nullptr) EngineBytes(view, self->boot_id, name, &input, out);
+      if (self != nullptr) {
+        AddEngines(view, FindEngines(view, self->boot_id, name), &input, out);
+      }
       if (self != nullptr) input.concurrent = ConcurrentOn(view, self->boot_id, name);
       out->set_engine_read_bytes(input.engine_read_bytes);
       out->set_engine_write_bytes(input.engine_write_bytes);

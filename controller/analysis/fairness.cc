@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "controller/analysis/analysis.h"
 
@@ -18,6 +20,10 @@ v1::Fairness FairnessOf(const std::string& of, const std::vector<double>& values
     squares += value * value;
   }
   fairness.set_jain(squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1);
+  const MeanDeviation spread = MeanDeviationOf(values);
+  fairness.set_mean(spread.mean);
+  fairness.set_stddev(spread.deviation);
+  fairness.set_variation(spread.mean > 0 ? spread.deviation / spread.mean : 0);
   fairness.set_max_over_min(1);
   if (values.size() > 1 && sum > 0) {
     const auto [least, most] = std::minmax_element(values.begin(), values.end());
@@ -38,7 +44,35 @@ MeanDeviation MeanDeviationOf(const std::vector<double>& values) {
 
 namespace {
 
-// Over the hosts that worked; over all threads.
+// Over the devices that the engines work on, each once, whatever kernels see it: what they moved.
+void AddDevices(v1::PhaseReport* report) {
+  std::map<std::string, double> moved;
+  for (const v1::DeviceReport& d : report->devices()) {
+    if (d.engine_read_bytes() + d.engine_write_bytes() <= 0) continue;
+    // Without an identity, the same name on another host is another device.
+    const std::string key =
+        d.identity().empty() && d.hosts_size() > 0 ? d.hosts(0) + " " + d.name() : d.identity();
+    moved[key] += d.reads_per_second() + d.writes_per_second();
+  }
+  std::vector<double> rates;
+  for (const auto& [key, rate] : moved) rates.push_back(rate);
+  if (rates.size() > 1) *report->add_fairness() = FairnessOf("IOPS over devices", rates);
+}
+
+// Each interval by itself, over the hosts that worked in it.
+void AddIntervals(v1::PhaseReport* report) {
+  for (int i = 0; i < report->iops_by_interval_size(); ++i) {
+    std::vector<double> rates;
+    for (const v1::HostReport& host : report->hosts()) {
+      if (!host.lost() && i < host.iops_by_interval_size()) {
+        rates.push_back(host.iops_by_interval(i));
+      }
+    }
+    report->add_jain_by_interval(FairnessOf("", rates).jain());
+  }
+}
+
+// Over the hosts that worked; over all threads, workloads and devices.
 void AddFairness(const PhaseView& view, v1::PhaseReport* report) {
   std::vector<double> hosts;
   for (int i = 0; i < static_cast<int>(view.phase().workers.size()); ++i) {
@@ -54,6 +88,18 @@ void AddFairness(const PhaseView& view, v1::PhaseReport* report) {
     rates.push_back(thread.iops());
   }
   *report->add_fairness() = FairnessOf("IOPS over threads", rates);
+  std::vector<double> workloads;
+  for (const v1::WorkloadReport& w : report->workloads()) workloads.push_back(w.total().iops());
+  if (workloads.size() > 1) {
+    *report->add_fairness() = FairnessOf("IOPS over workloads", workloads);
+  }
+  AddDevices(report);
+  std::vector<double> tails;
+  for (const v1::HostReport& host : report->hosts()) {
+    if (!host.lost() && host.p99_ns() > 0) tails.push_back(host.p99_ns());
+  }
+  if (tails.size() > 1) *report->add_fairness() = FairnessOf("p99 over hosts", tails);
+  AddIntervals(report);
   const MeanDeviation e = MeanDeviationOf(events);
   const MeanDeviation t = MeanDeviationOf(times);
   v1::ThreadFairness* fairness = report->mutable_thread_fairness();

@@ -2,6 +2,7 @@
 // engines on it?
 
 #include "controller/analysis/analysis.h"
+#include "controller/analysis/devices.h"
 
 namespace lockstep::controller {
 namespace {
@@ -36,7 +37,11 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
     const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
     const measure::HostSums& sums = view.series().Of(worker.worker_index).host;
     if (self == nullptr || !(sums.seconds > 0)) continue;
-    AddKernel(view, *self, sums, report->add_kernels());
+    v1::KernelReport* kernel = report->add_kernels();
+    AddKernel(view, *self, sums, kernel);
+    for (const v1::ProcessIo& other : worker.result.others()) {
+      kernel->add_others(DescribeProcess(other));
+    }
   }
 }
 

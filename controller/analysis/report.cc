@@ -11,6 +11,7 @@
 #include "common/version.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/expectations.h"
+#include "controller/analysis/statistics.h"
 #include "controller/analysis/sweeps.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
@@ -20,17 +21,21 @@ namespace {
 
 // Series of all phases of a report together.
 constexpr size_t kReportPoints = 1 << 18;
+// Intervals times hosts up to which a report reads the histograms of all of them.
+constexpr int64_t kReadLatencies = 20000;
 
 // The intervals of a phase, added up.
 struct Series {
   std::unique_ptr<measure::PhaseSeries> all;
   std::optional<measure::SteadyState> steady;  // where the job asks for it
+  std::vector<double> p99_spreads;             // over the hosts, by interval; where they are few
 };
 
 measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
   measure::PhaseSeries::Options options;
   options.workloads = std::numeric_limits<uint32_t>::max();  // checked when they came in
   options.needs_histograms = false;
+  options.keeps_bytes = true;
   for (const measure::WorkerPhaseData& worker : phase.workers) {
     options.workers.insert(worker.worker_index);
     if (PhaseView::Worked(worker)) options.compared.insert(worker.worker_index);
@@ -38,17 +43,39 @@ measure::PhaseSeries::Options OptionsOf(const measure::PhaseData& phase) {
   return options;
 }
 
+// What is to be made of the intervals beside their sums; null where nothing is.
+struct Judges {
+  measure::SteadyState* steady = nullptr;
+  std::vector<double>* p99_spreads = nullptr;
+};
+
+void AddSpread(const measure::MergedInterval& merged, const std::set<uint32_t>& compared,
+               std::vector<double>* spreads) {
+  if (merged.interval_class != v1::INTERVAL_CLASS_MEASURED) return;
+  double least = 0;
+  double most = 0;
+  size_t hosts = 0;
+  for (const auto& [worker, part] : merged.workers) {
+    if (!compared.contains(worker) || !(part.p99_ns > 0)) continue;
+    least = hosts == 0 ? part.p99_ns : std::min(least, part.p99_ns);
+    most = std::max(most, part.p99_ns);
+    ++hosts;
+  }
+  if (hosts >= 2) spreads->push_back(most / least);
+}
+
 absl::Status ReadInto(const measure::PhaseData& phase, WithIntervals with,
                       const ReadIntervals& read, measure::PhaseSeries* series,
-                      const std::set<uint32_t>& compared, measure::SteadyState* steady) {
+                      const std::set<uint32_t>& compared, const Judges& judges) {
   const auto judge = [&](std::vector<measure::MergedInterval> intervals) {
-    if (steady == nullptr) return;
     for (measure::MergedInterval& merged : intervals) {
+      if (judges.p99_spreads != nullptr) AddSpread(merged, compared, judges.p99_spreads);
+      if (judges.steady == nullptr) continue;
       // Lost workers make no gap in what the others did.
       std::erase_if(merged.workers,
                     [&](const auto& part) { return !compared.contains(part.first); });
       merged.whole = !compared.empty() && merged.workers.size() == compared.size();
-      steady->Add(merged);
+      judges.steady->Add(merged);
     }
   };
   const absl::Status status =
@@ -61,6 +88,15 @@ absl::Status ReadInto(const measure::PhaseData& phase, WithIntervals with,
   return status;
 }
 
+// How many intervals of hosts a phase has, as its workers say.
+int64_t HostIntervals(const measure::PhaseData& phase) {
+  int64_t intervals = 0;
+  for (const measure::WorkerPhaseData& worker : phase.workers) {
+    intervals += worker.result.intervals();
+  }
+  return intervals;
+}
+
 absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::RunPhase& load,
                                   size_t most_points, const ReadIntervals& read) {
   Series series;
@@ -70,15 +106,17 @@ absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::Run
   if (load.has_until_steady()) {
     series.steady.emplace(load.until_steady(), phase.phase.interval_ns);
   }
+  measure::SteadyState* steady = series.steady ? &*series.steady : nullptr;
   const bool by_latencies = load.until_steady().figure() == v1::STEADY_FIGURE_PERCENTILE;
   series.all = std::make_unique<measure::PhaseSeries>(options);
   absl::Status status = ReadInto(phase, WithIntervals::kSamples, read, series.all.get(), compared,
-                                 series.steady && !by_latencies ? &*series.steady : nullptr);
-  if (status.ok() && by_latencies) {
-    options.keeps_latencies = true;
+                                 {by_latencies ? nullptr : steady, nullptr});
+  const bool spreads = compared.size() > 1 && HostIntervals(phase) <= kReadLatencies;
+  if (status.ok() && (by_latencies || spreads)) {
+    options.keeps_latencies = by_latencies;
     measure::PhaseSeries latencies(options);
-    status =
-        ReadInto(phase, WithIntervals::kLatencies, read, &latencies, compared, &*series.steady);
+    status = ReadInto(phase, WithIntervals::kLatencies, read, &latencies, compared,
+                      {by_latencies ? steady : nullptr, spreads ? &series.p99_spreads : nullptr});
   }
   if (!status.ok()) return status;
   return series;
@@ -93,6 +131,11 @@ absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
                        series->steady ? &series->steady->verdict() : nullptr);
   v1::PhaseReport report;
   for (const Analysis& analysis : Analyses()) analysis.add(view, &report);
+  if (!series->p99_spreads.empty()) {
+    report.set_p99_spread_median(MedianOf(series->p99_spreads));
+    report.set_p99_spread_worst(
+        *std::max_element(series->p99_spreads.begin(), series->p99_spreads.end()));
+  }
   return report;
 }
 
@@ -128,6 +171,22 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
   return report;
 }
 
+// How many phases a phase of the job becomes: of repetitions that end when they know enough, those
+// that there were.
+int StepsDue(const measure::RunData& data, int job_phase) {
+  const v1::PhaseSpec& spec = data.run.job.phases(job_phase);
+  if (!spec.run().sweep().has_until()) {
+    v1::JobSpec alone;
+    *alone.add_phases() = spec;
+    return Unrolled(alone).phases_size();
+  }
+  const auto ran =
+      std::count_if(data.phases.begin(), data.phases.end(), [&](const measure::PhaseData& phase) {
+        return phase.phase.job_phase == static_cast<uint32_t>(job_phase);
+      });
+  return static_cast<int>(std::max<ptrdiff_t>(1, ran));
+}
+
 void FillSummary(const measure::RunData& data, v1::Report* report) {
   v1::RunSummary* summary = report->mutable_run();
   summary->set_run_id(data.run.run_id);
@@ -154,11 +213,12 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   }
   // Expectations of phases that never came are not held either.
   int declared = 0;
-  const v1::JobSpec steps = Unrolled(data.run.job);
-  for (const v1::PhaseSpec& phase : steps.phases()) {
+  for (int p = 0; p < data.run.job.phases_size(); ++p) {
     v1::PhaseReport probe;
-    CheckExpectations(phase.run().expect(), false, &probe);
-    declared += probe.expectations_size() + (phase.run().start_skew_limit_ns() > 0 ? 1 : 0);
+    const v1::RunPhase& run = data.run.job.phases(p).run();
+    CheckExpectations(run.expect(), false, &probe);
+    declared +=
+        StepsDue(data, p) * (probe.expectations_size() + (run.start_skew_limit_ns() > 0 ? 1 : 0));
   }
   // What verification found is expected without being declared.
   for (const v1::PhaseReport& phase : report->phases()) {

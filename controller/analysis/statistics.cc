@@ -245,6 +245,33 @@ Shift ShiftOf(const std::vector<double>& a, const std::vector<double>& b) {
   return shift;
 }
 
+double MeanMargin(const std::vector<double>& values) {
+  if (values.size() < 2) return std::numeric_limits<double>::infinity();
+  const auto n = static_cast<double>(values.size());
+  // The t that only 5 % exceed, by bisection.
+  double low = 0;
+  double high = 1000;
+  for (int i = 0; i < 200; ++i) {
+    const double middle = (low + high) / 2;
+    (StudentP(middle, n - 1) > 0.05 ? low : high) = middle;
+  }
+  return low * std::sqrt(SquaresOf(values, MeanOf(values)) / (n - 1) / n);
+}
+
+std::optional<Shift::Interval> BootstrapMedian(const std::vector<double>& values) {
+  constexpr size_t kResamplings = 2000;
+  if (values.size() < 3) return std::nullopt;
+  std::mt19937_64 random(1);
+  std::vector<double> medians;
+  std::vector<double> drawn(values.size());
+  for (size_t i = 0; i < kResamplings; ++i) {
+    for (double& value : drawn) value = values[random() % values.size()];
+    medians.push_back(MedianOf(drawn));
+  }
+  std::sort(medians.begin(), medians.end());
+  return Shift::Interval{medians[kResamplings / 40], medians[kResamplings - 1 - kResamplings / 40]};
+}
+
 double LeastP(size_t a, size_t b) {
   return a == 0 || b == 0 ? 1 : std::min(1.0, 2 / Choose(a + b, a));
 }

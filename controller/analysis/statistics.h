@@ -43,6 +43,13 @@ double LeastP(size_t a, size_t b);
 std::vector<double> PermutationTest(const std::vector<std::vector<double>>& values, size_t a,
                                     size_t b);
 
+// Half of the 95 % interval of the mean (Student's t); infinite for fewer than two values.
+double MeanMargin(const std::vector<double>& values);
+
+// The 95 % interval of the median by bootstrap: 2,000 resamplings of a fixed seed, percentile
+// method (B. Efron, R. Tibshirani, 1993). None for fewer than three values.
+std::optional<Shift::Interval> BootstrapMedian(const std::vector<double>& values);
+
 struct ChangeAt {
   size_t index = 0;  // the first value after it
   double mean_before = 0, mean_after = 0;

@@ -1,13 +1,22 @@
-// What did the points of a sweep come to?
+// What did the points of a sweep, and the steps of a curve, come to, and where is the knee?
 
 #include "controller/analysis/sweeps.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <random>
 #include <vector>
 
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/analysis/knee.h"
 #include "controller/analysis/latency.h"
 #include "controller/analysis/statistics.h"
+#include "controller/plan/repetition.h"
 #include "controller/plan/sweep.h"
 
 namespace lockstep::controller {
@@ -19,10 +28,10 @@ struct Runs {
   std::vector<uint32_t> phases;
 };
 
-void Add(const v1::PhaseReport& phase, Runs* runs) {
+void Add(const v1::PhaseReport& phase, bool warms_up, Runs* runs) {
   runs->phases.push_back(phase.index());
-  // One that was cut, or lost hosts, is no run of the point.
-  if (phase.state() != "done" || phase.invalid() || phase.workers_lost() != 0) return;
+  // One that only warms up, was cut, or lost hosts, is no run of the point.
+  if (warms_up || phase.state() != "done" || phase.invalid() || phase.workers_lost() != 0) return;
   runs->iops.push_back(phase.total().iops());
   runs->bytes.push_back(phase.total().bytes_per_second());
   runs->mean.push_back(phase.total().latency_avg_ns());
@@ -46,7 +55,175 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
   point.set_iops_least(*least);
   point.set_iops_most(*most);
+  if (const auto interval = BootstrapMedian(runs.iops)) {
+    point.set_iops_low(interval->low);
+    point.set_iops_high(interval->high);
+  }
   return point;
+}
+
+// A value of an axis as a number: a size, a duration, a share or a count.
+std::optional<double> NumberOf(const std::string& text) {
+  double plain = 0;
+  if (absl::SimpleAtod(text, &plain)) return plain;
+  if (const auto size = common::ParseSize(text); size.ok()) return static_cast<double>(*size);
+  if (const auto time = common::ParseDuration(text); time.ok()) return static_cast<double>(*time);
+  if (const auto ratio = common::ParseRatio(text); ratio.ok()) return *ratio;
+  return std::nullopt;
+}
+
+// The points along the last axis, in its order.
+struct Row {
+  std::vector<double> x, y;
+  std::vector<const v1::SweepPointReport*> points;
+  std::vector<const Runs*> runs;
+};
+
+// In how many of the resamplings of each point's runs the knee is the same; 0 where points were run
+// once.
+double ConfidenceOf(const Row& row, size_t knee) {
+  constexpr int kResamplings = 500;
+  for (const Runs* runs : row.runs) {
+    if (runs->iops.size() < 2) return 0;
+  }
+  std::mt19937_64 random(1);
+  int same = 0;
+  for (int i = 0; i < kResamplings; ++i) {
+    std::vector<double> y;
+    for (const Runs* runs : row.runs) {
+      std::vector<double> drawn(runs->iops.size());
+      for (double& value : drawn) value = runs->iops[random() % runs->iops.size()];
+      y.push_back(MedianOf(drawn));
+    }
+    const auto found = KneeOfGain(row.x, y);
+    same += found && *found == knee;
+  }
+  return static_cast<double>(same) / kResamplings;
+}
+
+void AddKnee(const Row& row, const std::string& at, v1::SweepReport* sweep) {
+  const auto found = KneeOfGain(row.x, row.y);
+  if (!found) return;
+  const v1::SweepAxisReport& axis = *sweep->axes().rbegin();
+  const v1::SweepPointReport& point = *row.points[*found];
+  const auto top =
+      static_cast<size_t>(std::max_element(row.y.begin(), row.y.end()) - row.y.begin());
+  const auto value_of = [&](const v1::SweepPointReport& p) {
+    return axis.values(static_cast<int>(*p.indices().rbegin()));
+  };
+  v1::KneeReport* knee = sweep->add_knees();
+  knee->set_of(axis.field());
+  knee->set_at(at);
+  knee->set_value(value_of(point));
+  knee->set_iops(point.iops());
+  knee->set_p99_ns(point.p99_ns());
+  knee->set_confidence(ConfidenceOf(row, *found));
+  knee->set_reason(absl::StrFormat(
+      "%s%s=%s gives %.0f %% of the most IOPS (%s at %s), with a p99 of %s instead of %s",
+      at.empty() ? "" : at + ": ", axis.field(), knee->value(),
+      100 * point.iops() / row.points[top]->iops(), common::FormatCount(row.points[top]->iops()),
+      value_of(*row.points[top]), common::FormatDuration(point.p99_ns()),
+      common::FormatDuration(row.points[top]->p99_ns())));
+}
+
+using Points = std::map<std::vector<uint32_t>, Runs>;
+
+// A knee for each combination of the other axes' values.
+void AddKnees(const Points& points, v1::SweepReport* sweep) {
+  if (sweep->axes().empty()) return;
+  const int last = sweep->axes_size() - 1;
+  std::vector<double> x;
+  for (const std::string& value : sweep->axes(last).values()) {
+    const auto number = NumberOf(value);
+    if (!number || (!x.empty() && *number <= x.back())) return;
+    x.push_back(*number);
+  }
+  std::map<std::vector<uint32_t>, Row> rows;
+  for (const v1::SweepPointReport& point : sweep->points()) {
+    if (point.runs() == 0) continue;
+    const std::vector<uint32_t> indices(point.indices().begin(), point.indices().end());
+    Row& row = rows[{indices.begin(), indices.end() - 1}];
+    row.x.push_back(x[indices.back()]);
+    row.y.push_back(point.iops());
+    row.points.push_back(&point);
+    row.runs.push_back(&points.at(indices));
+  }
+  for (const auto& [indices, row] : rows) {
+    std::vector<std::string> at;
+    for (size_t a = 0; a < indices.size(); ++a) {
+      const v1::SweepAxisReport& axis = sweep->axes(static_cast<int>(a));
+      at.push_back(absl::StrCat(axis.field(), "=", axis.values(static_cast<int>(indices[a]))));
+    }
+    AddKnee(row, absl::StrJoin(at, " "), sweep);
+  }
+}
+
+// How the repetitions ended, where the job says until when they go on.
+std::string EndOfRepetitions(const measure::RunData& data, uint32_t job_phase,
+                             const v1::Sweep& sweep) {
+  if (!sweep.has_until()) return "";
+  std::vector<StepResult> results;
+  for (const measure::PhaseData& phase : data.phases) {
+    if (phase.phase.job_phase != job_phase) continue;
+    results.push_back({job_phase, phase.phase.step, phase.phase.name, phase.phase.state == "done",
+                       phase.phase.figures});
+  }
+  const RepetitionState state = StateOfRepetitions(sweep, results);
+  if (state.repetitions < 2) return "too few of them to know how well the figures are known";
+  return absl::StrFormat(
+      "%d, the mean %s of every point is known to ±%.2g %% (95 %%), asked for was ±%.3g %%%s",
+      state.repetitions, NameOf(sweep.until().figure()), 100 * state.margin_ratio,
+      100 * sweep.until().within_ratio(),
+      state.enough ? "" : ": not reached within the limit of the repetitions");
+}
+
+// The steps of a curve, and where its latency begins to rise.
+void AddCurve(const measure::RunData& data, uint32_t job_phase, v1::Report* report) {
+  const v1::PhaseSpec& spec = data.run.job.phases(static_cast<int>(job_phase));
+  v1::CurveReport curve;
+  curve.set_phase(spec.name());
+  for (size_t i = 0; i < data.phases.size(); ++i) {
+    const measure::PhaseRecord& record = data.phases[i].phase;
+    if (record.job_phase != job_phase || static_cast<int>(i) >= report->phases_size() ||
+        static_cast<int>(record.step) >= spec.run().curve().share_ratio_size()) {
+      continue;
+    }
+    const v1::PhaseReport& phase = report->phases(static_cast<int>(i));
+    v1::CurvePointReport* point = curve.add_points();
+    point->set_share(spec.run().curve().share_ratio(static_cast<int>(record.step)));
+    for (const v1::WorkloadReport& w : phase.workloads()) {
+      point->set_offered(point->offered() + w.due_per_second());
+    }
+    point->set_achieved(phase.total().iops());
+    point->set_mean_ns(phase.total().latency_avg_ns());
+    point->set_p50_ns(PercentileOf(phase.total(), 50));
+    point->set_p99_ns(PercentileOf(phase.total(), 99));
+    point->set_phase(record.phase);
+  }
+  std::vector<const v1::CurvePointReport*> points;
+  for (const v1::CurvePointReport& point : curve.points()) points.push_back(&point);
+  std::stable_sort(points.begin(), points.end(),
+                   [](const auto* a, const auto* b) { return a->share() < b->share(); });
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const v1::CurvePointReport* point : points) {
+    if (!(point->achieved() > 0) || (!x.empty() && point->share() <= x.back())) continue;
+    x.push_back(point->share());
+    y.push_back(point->p99_ns());
+  }
+  if (const auto found = x.size() == points.size() ? KneeOfCost(x, y) : std::nullopt) {
+    const v1::CurvePointReport& point = *points[*found];
+    v1::KneeReport* knee = curve.mutable_knee();
+    knee->set_of("offered load");
+    knee->set_value(absl::StrFormat("%.4g %%", 100 * point.share()));
+    knee->set_iops(point.achieved());
+    knee->set_p99_ns(point.p99_ns());
+    knee->set_reason(
+        absl::StrFormat("up to %s of the load (%s IOPS) the p99 is %s; beyond it rises to %s",
+                        knee->value(), common::FormatCount(point.achieved()),
+                        common::FormatDuration(point.p99_ns()), common::FormatDuration(y.back())));
+  }
+  *report->add_curves() = std::move(curve);
 }
 
 }  // namespace
@@ -55,16 +232,18 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
   const v1::JobSpec& job = data.run.job;
   for (int p = 0; p < job.phases_size(); ++p) {
     const v1::PhaseSpec& spec = job.phases(p);
+    if (spec.run().has_curve()) AddCurve(data, static_cast<uint32_t>(p), report);
     if (!spec.run().has_sweep()) continue;
-    std::map<std::vector<uint32_t>, Runs> points;
+    Points points;
     for (size_t i = 0; i < data.phases.size(); ++i) {
       const measure::PhaseRecord& phase = data.phases[i].phase;
       if (phase.job_phase != static_cast<uint32_t>(p) ||
           static_cast<int>(i) >= report->phases_size()) {
         continue;
       }
-      Add(report->phases(static_cast<int>(i)),
-          &points[PointAt(spec.run().sweep(), phase.step).indices]);
+      const SweepPoint point = PointAt(spec.run().sweep(), phase.step);
+      Add(report->phases(static_cast<int>(i)), point.repeat < spec.run().sweep().warm_up(),
+          &points[point.indices]);
     }
     v1::SweepReport* sweep = report->add_sweeps();
     sweep->set_phase(spec.name());
@@ -74,6 +253,9 @@ void AddSweeps(const measure::RunData& data, v1::Report* report) {
       *out->mutable_values() = axis.values();
     }
     for (const auto& [indices, runs] : points) *sweep->add_points() = PointOf(indices, runs);
+    sweep->set_warm_up(spec.run().sweep().warm_up());
+    sweep->set_ended(EndOfRepetitions(data, static_cast<uint32_t>(p), spec.run().sweep()));
+    AddKnees(points, sweep);
   }
 }
 

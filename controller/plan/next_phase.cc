@@ -6,6 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/repetition.h"
 #include "controller/plan/sweep.h"
 
 namespace lockstep::controller {
@@ -50,6 +51,20 @@ v1::PhaseSpec AtStep(const v1::PhaseSpec& phase, uint32_t step) {
   return spec;
 }
 
+// Whether the sweep that the last result belongs to has been repeated often enough: asked where a
+// repetition ends.
+bool RepeatedEnough(const v1::PhaseSpec& phase, const std::vector<StepResult>& results) {
+  const v1::Sweep& sweep = phase.run().sweep();
+  if (!sweep.has_until()) return false;
+  const uint64_t points = PointsOf(sweep) / std::max(1U, sweep.repeat());
+  if ((results.back().step + 1) % points != 0) return false;
+  std::vector<StepResult> own;
+  for (const StepResult& result : results) {
+    if (result.job_phase == results.back().job_phase) own.push_back(result);
+  }
+  return StateOfRepetitions(sweep, own).enough;
+}
+
 // Makes figures of rates that are shares of what an earlier phase has reached.
 absl::Status TakeMeasuredRates(const std::vector<StepResult>& results, PhaseStep* step) {
   for (v1::Workload& w : *step->spec.mutable_run()->mutable_workloads()) {
@@ -84,7 +99,8 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
   if (!results.empty()) {
     next.job_phase = results.back().job_phase;
     next.step = results.back().step + 1;
-    if (next.job_phase >= phases || next.step >= StepsOf(spec_of(next.job_phase))) {
+    if (next.job_phase >= phases || next.step >= StepsOf(spec_of(next.job_phase)) ||
+        RepeatedEnough(spec_of(next.job_phase), results)) {
       ++next.job_phase;
       next.step = 0;
     }

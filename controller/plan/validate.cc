@@ -130,7 +130,8 @@ class Checker {
       *curve.add_phases() = job_.phases(i);
       const v1::JobSpec steps = Unrolled(curve);
       for (const v1::PhaseSpec& step : steps.phases()) {
-        if (!names.insert(step.name()).second) {
+        // The first of mere repetitions has the phase's own name.
+        if (step.name() != job_.phases(i).name() && !names.insert(step.name()).second) {
           Add(absl::StrCat("phases[", i, "].run.",
                            job_.phases(i).run().has_sweep() ? "sweep" : "curve.share"),
               absl::StrCat("makes two phases of the name '", step.name(), "'"));
@@ -359,6 +360,7 @@ class Checker {
     if (run.sweep().axes().empty() && run.sweep().repeat() < 2) {
       Add(path, "has no axes, and repeats nothing");
     }
+    CheckRepetitions(path, run.sweep());
     CheckAxes(path, run);
     const uint64_t points = PointsOf(run.sweep());
     if (points == 0) Add(path, "combines axes of different lengths; a zip needs equal ones");
@@ -371,6 +373,18 @@ class Checker {
       CheckPoint(path, run, point);
     }
     return problems_.size() == before;
+  }
+
+  void CheckRepetitions(const std::string& path, const v1::Sweep& sweep) {
+    const uint32_t repeat = std::max(1U, sweep.repeat());
+    if (sweep.warm_up() >= repeat) {
+      Add(path + ".warm_up", absl::StrCat("of ", sweep.warm_up(), " leaves none of the ", repeat,
+                                          " repetitions; raise `repeat`"));
+    } else if (sweep.has_until() && repeat - sweep.warm_up() < sweep.until().least()) {
+      Add(path + ".until",
+          absl::StrCat("needs ", sweep.until().least(), " repetitions beside ", sweep.warm_up(),
+                       " to warm up; `repeat` is their limit, raise it"));
+    }
   }
 
   void CheckCurve(const std::string& path, const v1::RunPhase& run) {

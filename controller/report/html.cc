@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/report/charts.h"
+#include "controller/report/style_files.h"
 #include "controller/report/sweep_text.h"
 #include "controller/report/verdict.h"
 #include "proto/fields.h"
@@ -23,33 +24,10 @@ using common::FormatCount;
 using common::FormatDuration;
 using common::FormatSize;
 
-constexpr char kStyle[] = R"(
-:root { --fg: #1b1f24; --bg: #fff; --soft: #57606a; --edge: #d0d7de; --line: #0a5bb0; --line2: #a3480d;
-  --band: #bcd8f5; --good: #11662f; --bad: #b3161f; color-scheme: light dark; }
-@media (prefers-color-scheme: dark) { :root { --fg: #e6edf3; --bg: #0d1117; --soft: #9da7b3;
-  --edge: #30363d; --line: #6cb6ff; --line2: #f0a35e; --band: #1c3c5e; --good: #56d364; --bad: #ff8079; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--fg); background: var(--bg); max-width: 62rem;
-  margin: 1.5rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; margin: 0; } h2 { font-size: 1.15rem; border-bottom: 1px solid var(--edge);
-  margin-top: 2rem; } h3 { font-size: 1rem; margin-bottom: .3rem; }
-table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: .9rem; }
-.wide { overflow-x: auto; } th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid
-  var(--edge); white-space: nowrap; } th:first-child, td:first-child, td.text { text-align: left; }
-td.text { white-space: normal; overflow-wrap: anywhere; }
-.pill { border: 1px solid; border-radius: 1rem; padding: .1rem .7rem; font-weight: 600; }
-.good { color: var(--good); } .bad { color: var(--bad); } .soft { color: var(--soft); }
-svg { width: 100%; height: auto; } .grid { stroke: var(--edge); } .tick { fill: var(--soft);
-  font-size: 11px; } .end { text-anchor: end; } .middle { text-anchor: middle; }
-.line, .line2 { fill: none; stroke: var(--line); stroke-width: 1.6; } .line2 { stroke: var(--line2); }
-.band { fill: var(--band); } .mark { stroke: var(--bad); stroke-dasharray: 4 3; }
-pre { overflow-x: auto; font-size: .85rem; } summary { cursor: pointer; }
-p, li, h1, h2, h3 { overflow-wrap: anywhere; }
-@media print { body { max-width: none; margin: 0; } details { display: block; } h2 { break-after: avoid; }
-  svg, tr { break-inside: avoid; } }
-)";
+const std::string& Style() { return StyleFiles()[0].content; }
 
 std::string StyleHash() {
-  const std::string style = kStyle;
+  const std::string& style = Style();
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const unsigned char*>(style.data()), style.size(), digest);
   return absl::Base64Escape(std::string(reinterpret_cast<const char*>(digest), sizeof digest));
@@ -104,7 +82,7 @@ class Page {
         "'sha256-",
         StyleHash(),
         "'\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
-        E(report_.run().job_name()), " – Lockstep</title>\n<style>", kStyle,
+        E(report_.run().job_name()), " – Lockstep</title>\n<style>", Style(),
         "</style>\n</head>\n<body>\n");
   }
 

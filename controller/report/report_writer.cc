@@ -110,7 +110,11 @@ std::set<uint32_t> ReportWriter::ShownTogether() const {
 void ReportWriter::Sweep(const v1::SweepReport& sweep) {
   Rule(absl::StrCat(sweep.phase(), " (sweep), ", Plural(sweep.points_size(), "point")));
   out_ += RenderSweep(sweep, width_);
-  if (sweep.has_knee()) Knee(sweep.knee());
+  for (const v1::KneeReport& knee : sweep.knees()) Knee(knee);
+  if (sweep.warm_up() > 0) {
+    Line("    the first ", sweep.warm_up() == 1 ? "run" : absl::StrCat(sweep.warm_up(), " runs"),
+         " of each point warmed up, and ", sweep.warm_up() == 1 ? "is" : "are", " in no figure");
+  }
   if (!sweep.ended().empty()) out_ += Wrapped(sweep.ended(), "    ", "  repetitions: ");
   Line("  (medians over the runs of a point; --format json has everything of each)");
 }

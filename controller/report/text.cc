@@ -217,10 +217,32 @@ class Renderer : private ReportWriter {
     if (phase.hosts_size() > kHostsShown) {
       Line("    and ", phase.hosts_size() - kHostsShown, " more; --format json lists all");
     }
+    Fairness(phase);
+  }
+
+  void Fairness(const v1::PhaseReport& phase) {
     for (const v1::Fairness& fairness : phase.fairness()) {
       if (fairness.count() < 2) continue;
-      Line(absl::StrFormat("  fairness of %s: Jain %.4f, max/min %.2f (n = %d)", fairness.of(),
-                           fairness.jain(), fairness.max_over_min(), fairness.count()));
+      Line(absl::StrFormat("  fairness of %s: Jain %.4f, max/min %.2f, variation %.1f %% (n = %d)",
+                           fairness.of(), fairness.jain(), fairness.max_over_min(),
+                           100 * fairness.variation(), fairness.count()));
+    }
+    if (phase.jain_by_interval_size() > 1 && phase.hosts_size() > 1) {
+      const auto [least, most] =
+          std::minmax_element(phase.jain_by_interval().begin(), phase.jain_by_interval().end());
+      Line(
+          absl::StrFormat("  over time: Jain from %.4f to %.4f%s", *least, *most,
+                          phase.p99_spread_median() > 0
+                              ? absl::StrFormat("; p99 of the slowest host over the fastest's "
+                                                "%.2f (median), %.2f (worst)",
+                                                phase.p99_spread_median(), phase.p99_spread_worst())
+                              : ""));
+    }
+    for (const v1::Straggler& s : phase.stragglers()) {
+      out_ += Wrapped(Bad(StragglerText(s)), "    ", "  ! ");
+    }
+    for (const v1::Starvation& s : phase.starvations()) {
+      out_ += Wrapped(Bad(StarvationText(s)), "    ", "  ! ");
     }
   }
 
@@ -272,6 +294,9 @@ class Renderer : private ReportWriter {
                        d.hosts_size() == 1 ? " host: " : " hosts: ",
                        fine ? Good(verdict) : Bad(verdict), " (", d.cross_check().reason(), ")"),
           "    ", "  cross-check: ");
+      for (const v1::Finding& finding : d.findings()) {
+        out_ += Wrapped(Bad(absl::StrCat(d.name(), ": ", finding.sentence())), "    ", "  ! ");
+      }
     }
   }
 
@@ -291,6 +316,9 @@ class Renderer : private ReportWriter {
           k.context_switches_per_io(), FormatDuration(k.cpu_ns_per_io()),
           FormatDuration(phase.worker_cpu_user_ns_per_io()),
           FormatDuration(phase.worker_cpu_system_ns_per_io())));
+      if (!k.others().empty()) {
+        out_ += Wrapped(absl::StrJoin(k.others(), ", "), "      ", "    other programs: ");
+      }
     }
   }
 };

@@ -53,17 +53,8 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
     if (!e.held()) add(1, absl::StrCat("NOT HELD: ", e.text(), "; found ", e.found()));
   }
   for (const std::string& remark : phase.remarks()) add(2, remark);
-  for (const v1::Straggler& s : phase.stragglers()) {
-    add(3, absl::StrFormat("%s is a straggler: %.0f %% of the others' IOPS, slow for %.0f s (%.0f–"
-                           "%.0f s); likely cause: %s (%s)",
-                           s.host(), 100 * s.share(), s.slow_seconds(), s.begin_seconds(),
-                           s.end_seconds(), s.cause(), s.reason()));
-  }
-  for (const v1::Starvation& s : phase.starvations()) {
-    add(3,
-        absl::StrFormat("%s got almost nothing from %.0f to %.0f s: %.0f IOPS, the others %.0f",
-                        s.host(), s.begin_seconds(), s.end_seconds(), s.iops(), s.others_iops()));
-  }
+  for (const v1::Straggler& s : phase.stragglers()) add(3, StragglerText(s));
+  for (const v1::Starvation& s : phase.starvations()) add(3, StarvationText(s));
   for (const v1::DeviceReport& d : phase.devices()) {
     const auto verdict = d.cross_check().verdict();
     if (verdict == v1::CrossCheck::COALESCED || verdict == v1::CrossCheck::AMPLIFIED) {
@@ -84,6 +75,19 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
 }
 
 }  // namespace
+
+std::string StragglerText(const v1::Straggler& s) {
+  return absl::StrFormat(
+      "%s is a straggler: %.0f %% of the others' IOPS, slow for %.3g s of the time from %.3g to "
+      "%.3g s; likely cause: %s (%s)",
+      s.host(), 100 * s.share(), s.slow_seconds(), s.begin_seconds(), s.end_seconds(), s.cause(),
+      s.reason());
+}
+
+std::string StarvationText(const v1::Starvation& s) {
+  return absl::StrFormat("%s got almost nothing from %.3g to %.3g s: %.0f IOPS, the others %.0f",
+                         s.host(), s.begin_seconds(), s.end_seconds(), s.iops(), s.others_iops());
+}
 
 std::string CrossCheckText(const v1::CrossCheck& check) {
   switch (check.verdict()) {

@@ -21,6 +21,9 @@ Verdict VerdictOf(const v1::Report& report);
 // that it is of.
 std::vector<std::string> ThingsToLookAt(const v1::Report& report);
 
+std::string StragglerText(const v1::Straggler& straggler);
+std::string StarvationText(const v1::Starvation& starvation);
+
 // How a device's bytes stand to the engines': "agree", "page cache", "coalesced", …
 std::string CrossCheckText(const v1::CrossCheck& check);
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "controller/analysis/knee.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::controller {
@@ -141,6 +142,45 @@ TEST(ChangesTest, NoiseAndAFewRunsHaveNone) {
   EXPECT_TRUE(ChangesIn({1, 2}).empty());
   EXPECT_TRUE(ChangesIn({1, 1, 9, 9}).empty());
   EXPECT_EQ(ChangesIn({1, 1, 1, 9, 9, 9}).size(), 1u);
+}
+
+TEST(MeanMarginTest, IsThatOfATableOfT) {
+  // t(0.975, 4) is 2.776; the standard error of 1…5 is sqrt(2.5 / 5).
+  EXPECT_NEAR(MeanMargin({1, 2, 3, 4, 5}), 2.776 * std::sqrt(0.5), 1e-3);
+  EXPECT_NEAR(MeanMargin({7, 7, 7}), 0, 1e-12);
+  EXPECT_TRUE(std::isinf(MeanMargin({1})));
+}
+
+TEST(BootstrapTest, TheIntervalHoldsTheMedianAndNarrowsWithMoreValues) {
+  std::vector<double> few;
+  std::vector<double> many;
+  for (int i = 0; i < 90; ++i) (i < 9 ? few : many).push_back(100 + (i * 37) % 10);
+  const auto wide = BootstrapMedian(few);
+  const auto narrow = BootstrapMedian(many);
+  ASSERT_TRUE(wide && narrow);
+  EXPECT_LE(narrow->low, MedianOf(many));
+  EXPECT_GE(narrow->high, MedianOf(many));
+  EXPECT_LT(narrow->high - narrow->low, wide->high - wide->low);
+  EXPECT_FALSE(BootstrapMedian({1, 2}));
+}
+
+TEST(KneeTest, ThroughputOverDepthBendsWhereItStopsDoubling) {
+  const std::vector<double> depths = {1, 2, 4, 8, 16, 32, 64};
+  // Doubles up to 8, then hardly grows.
+  EXPECT_EQ(KneeOfGain(depths, {100, 200, 400, 800, 900, 920, 930}), 3u);
+  // Comes down after its top.
+  EXPECT_EQ(KneeOfGain(depths, {100, 200, 400, 800, 880, 700, 300}), 3u);
+  // A straight line in these axes has none, nor have too few points, nor what does not change.
+  EXPECT_FALSE(KneeOfGain(depths, {1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_FALSE(KneeOfGain({1, 2, 4}, {100, 190, 200}));
+  EXPECT_FALSE(KneeOfGain(depths, {5, 5, 5, 5, 5, 5, 5}));
+  EXPECT_FALSE(KneeOfGain({}, {}));
+}
+
+TEST(KneeTest, LatencyOverLoadBendsWhereItBeginsToRise) {
+  const std::vector<double> shares = {0.1, 0.3, 0.5, 0.7, 0.8, 0.9, 1.0};
+  EXPECT_EQ(KneeOfCost(shares, {1, 1.1, 1.2, 1.4, 1.7, 4, 20}), 4u);
+  EXPECT_FALSE(KneeOfCost(shares, {1, 3, 5, 7, 8, 9, 10}));
 }
 
 }  // namespace

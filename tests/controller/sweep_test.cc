@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "controller/plan/next_phase.h"
+#include "controller/plan/validate.h"
 #include "controller/report/sweep_text.h"
 #include "gtest/gtest.h"
 
@@ -134,6 +136,66 @@ TEST(SweepTest, TheMatrixHasARowAndAColumnForEachValueAndMarksTheBest) {
   EXPECT_NE(text.find("1,000    2,000 ░  3,000 ▒"), std::string::npos) << text;
   EXPECT_NE(text.find("5,000 █"), std::string::npos) << text;
   EXPECT_NE(text.find("-\n"), std::string::npos);
+}
+
+// A job whose only phase repeats two depths until the mean is known to 5 %.
+v1::JobSpec Repeated(uint32_t repeat, uint32_t warm_up) {
+  v1::JobSpec job;
+  v1::PhaseSpec* phase = job.add_phases();
+  phase->set_name("load");
+  v1::Sweep* sweep = phase->mutable_run()->mutable_sweep();
+  phase->mutable_run()->add_workloads();
+  v1::SweepAxis* depth = sweep->add_axes();
+  depth->set_field("queue_depth");
+  for (const char* value : {"1", "4"}) depth->add_values(value);
+  sweep->set_repeat(repeat);
+  sweep->set_warm_up(warm_up);
+  sweep->mutable_until()->set_within_ratio(0.05);
+  sweep->mutable_until()->set_least(3);
+  return job;
+}
+
+// How many steps it takes when each gives the next of these IOPS, over and over.
+size_t StepsOf(const v1::JobSpec& job, const std::vector<double>& iops, size_t fails = SIZE_MAX) {
+  std::vector<StepResult> results;
+  while (true) {
+    const auto next = NextPhase(job, results, false);
+    EXPECT_TRUE(next.ok());
+    if (!next.ok() || !next->has_value()) return results.size();
+    StepResult result{(*next)->job_phase, (*next)->step, (*next)->spec.name(), true, {}};
+    result.done = results.size() != fails;
+    result.figures.set_iops(iops[results.size() % iops.size()]);
+    results.push_back(result);
+  }
+}
+
+TEST(RepetitionTest, GoesOnUntilTheMeanIsKnownWellEnoughAndNoFurther) {
+  // Steps are pairs: both depths once.
+  EXPECT_EQ(StepsOf(Repeated(20, 0), {100, 200}), 6u);
+  EXPECT_EQ(StepsOf(Repeated(20, 2), {100, 200}), 10u);
+  // One depth varies: the other waits for it, up to the limit.
+  EXPECT_EQ(StepsOf(Repeated(5, 0), {100, 200, 100, 400}), 10u);
+  // ±2 around 100: three values have a margin of 2.9 to 5 %.
+  EXPECT_LE(StepsOf(Repeated(20, 0), {98, 200, 102, 200, 100, 200}), 10u);
+  // A warm-up that is far away from the rest is in no figure.
+  std::vector<double> warming = {1, 1};
+  for (int i = 0; i < 40; ++i) warming.push_back(i % 2 == 0 ? 100 : 200);
+  EXPECT_EQ(StepsOf(Repeated(20, 1), warming), 8u);
+  // One that ended early is no value.
+  EXPECT_EQ(StepsOf(Repeated(20, 0), {100, 200}, 3), 8u);
+}
+
+TEST(RepetitionTest, WhatCannotBeIsRefused) {
+  v1::JobSpec job = Repeated(3, 3);
+  const auto said = [&] {
+    std::string all;
+    FillJob(&job);
+    for (const v1::Problem& problem : Validate(job)) all += problem.message() + "\n";
+    return all;
+  };
+  EXPECT_NE(said().find("leaves none of the 3"), std::string::npos) << said();
+  job = Repeated(4, 2);
+  EXPECT_NE(said().find("`repeat` is their limit"), std::string::npos) << said();
 }
 
 }  // namespace

@@ -216,9 +216,9 @@ print(json.dumps(answer.fetchall(), default=float))
     def test_fio_s_histogram_tool_finds_our_percentiles(self):
         log = self.path("run_clat_hist.1.log")
         tool = self.path("fio-histo-log-pctiles.py")
-        with gzip.open("/usr/share/doc/fio/fio-histo-log-pctiles.py.gz", "rb") as packed:
-            with open(tool, "wb") as out:
-                out.write(packed.read())
+        packed = "/usr/share/doc/fio/fio-histo-log-pctiles.py.gz"
+        with gzip.open(packed, "rb") as script, open(tool, "wb") as out:
+            out.write(script.read())
         self.ok(self.fleet.lockstep("report", self.run_id, "--format", "fio-log", "--output", log))
         with open(log, encoding="ascii") as text:
             reads = [line for line in text if line.split(", ")[1] == "0"]
@@ -258,13 +258,12 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
             count, *values = found[f"mixed.{kind}"]
             counts = sorted((int(ns), n) for ns, n in bins[kind]["clat_ns"]["bins"].items())
             self.assertEqual(count, sum(n for _, n in counts))
-            for percent, value in zip((50, 99, 99.9), values):
+            for percent, value in zip((50, 99, 99.9), values, strict=True):
                 rank, seen = int(percent * count / 100 + 0.5), 0
-                for ours, n in counts:
-                    seen += n
-                    if seen >= rank:
-                        break
-                self.assertAlmostEqual(value / ours, 1, delta=0.001)
+                at = 0
+                while (seen := seen + counts[at][1]) < rank:
+                    at += 1
+                self.assertAlmostEqual(value / counts[at][0], 1, delta=0.001)
 
     def test_histograms_of_one_host_are_that_host_s(self):
         host = self.mix["hosts"][0]["host"]

@@ -118,7 +118,11 @@ class History(FleetTest):
         ).json()["trends"]
         iops = next(t for t in trends if t["figure"] == "iops" and not t["workload"])
         self.assertEqual(len(iops["points"]), 15)
-        self.assertEqual([change["index"] for change in iops["changes"]], [5, 10])
+        found = [change["index"] for change in iops["changes"]]
+        self.assertEqual(len(found), 2, found)
+        # A run beside busy neighbours may count to the other side.
+        for index, true in zip(found, (5, 10), strict=True):
+            self.assertAlmostEqual(index, true, delta=1)
         text = self.ok(self.fleet.lockstep("history", "--job", "nightly", "--trends")).out
         self.assertRegex(text, "[▁▂▃▄▅▆▇█]{15}")
 

@@ -104,5 +104,42 @@ class Sweeps(FleetTest):
             self.assertIn(said, done.err)
 
 
+class Repetitions(FleetTest):
+    workers = 2
+
+    def test_they_end_when_the_figure_is_known_and_warm_ups_are_in_no_figure(self):
+        job = (
+            "name: until\ntargets: [{name: n, null: {latency: 1ms}}]\nphases:\n"
+            "  - {name: load, run: {duration: 1s, expect: {iops: 1}, workloads: "
+            "[{engine: 'null', queue_depth: 4}],\n     sweep: {repeat: 12, warm_up: 1, "
+            "until: {figure: p50, within: 30%}}}}\n"
+            "  - {name: after, run: {duration: 1s, workloads: [{engine: 'null'}]}}\n"
+        )
+        done = self.ok(self.fleet.run_job(job))
+        self.assertIn("warmed up", done.out)
+        report = self.fleet.lockstep("report", "last", "--format", "json").json()
+        names = [phase["name"] for phase in report["phases"]]
+        self.assertEqual(names[:4], ["load", "load (2)", "load (3)", "load (4)"])
+        self.assertEqual(names[-1], "after")
+        self.assertLess(len(names), 13)
+        sweep = report["sweeps"][0]
+        self.assertEqual(sweep["points"][0]["runs"], len(names) - 2)
+        self.assertIn("asked for was ±30 %", sweep["ended"])
+        self.assertNotIn("not reached", sweep["ended"])
+        self.assertTrue(report["expectationsHeld"], report["run"])
+
+    def test_a_knee_is_found_where_more_depth_stops_to_give_more(self):
+        """2 ms each, and no more than 2,000 a second: four in flight are enough."""
+        job = (
+            "name: knee\ntargets: [{name: n, null: {latency: 2ms}}]\nphases:\n"
+            "  - {name: load, run: {duration: 1s, workloads: [{engine: 'null', max_iops: 2000}],\n"
+            "     sweep: {axes: [{field: queue_depth, values: [1, 2, 4, 8, 16, 32]}]}}}\n"
+        )
+        done = self.ok(self.fleet.run_job(job))
+        report = self.fleet.lockstep("report", "last", "--format", "json").json()
+        self.assertEqual([k["value"] for k in report["sweeps"][0]["knees"]], ["2"], done.out)
+        self.assertIn("knee: queue_depth=2 gives", done.out)
+
+
 if __name__ == "__main__":
     unittest.main()

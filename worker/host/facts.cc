@@ -1,16 +1,25 @@
 #include "worker/host/facts.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <memory>
+#include <sstream>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/ids.h"
+#include "common/text.h"
+#include "common/version.h"
 
 namespace lockstep::worker {
 namespace {
@@ -44,6 +53,37 @@ std::string OsName() {
   if (at == std::string::npos) return "";
   const size_t begin = at + 13;
   return text.substr(begin, text.find('"', begin) - begin);
+}
+
+// What the kernel does against the processor's known weaknesses, in one line.
+std::string Mitigations() {
+  const std::string directory = "/sys/devices/system/cpu/vulnerabilities";
+  std::vector<std::string> words;
+  const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(directory.c_str()), closedir);
+  while (const dirent* entry = files == nullptr ? nullptr : readdir(files.get())) {
+    if (entry->d_name[0] == '.') continue;
+    const std::string state = common::ReadTrimmed(absl::StrCat(directory, "/", entry->d_name));
+    if (!state.empty() && state != "Not affected") {
+      words.push_back(absl::StrCat(entry->d_name, ": ", state));
+    }
+  }
+  std::sort(words.begin(), words.end());
+  return words.empty() ? "none needed" : absl::StrJoin(words, "; ").substr(0, 1000);
+}
+
+void AddDeviceFacts(const std::string& name, std::map<std::string, std::string>* facts) {
+  std::string directory = absl::StrCat("/sys/class/block/", name);
+  // A partition has its disk's queue.
+  if (!common::ReadTrimmed(directory + "/partition").empty()) directory += "/..";
+  for (const char* file :
+       {"queue/scheduler", "queue/nr_requests", "queue/max_sectors_kb", "queue/read_ahead_kb",
+        "queue/rotational", "queue/write_cache", "queue/nomerges", "queue/wbt_lat_usec",
+        "queue/io_poll", "device/model", "device/rev", "device/firmware_rev"}) {
+    const std::string value = common::ReadTrimmed(absl::StrCat(directory, "/", file));
+    if (value.empty()) continue;
+    const std::string key = std::string(file).substr(std::string(file).find('/') + 1);
+    (*facts)[absl::StrCat("device.", name, ".", key)] = common::Printable(value, 200);
+  }
 }
 
 }  // namespace
@@ -100,10 +140,53 @@ std::map<std::string, std::string> ReadEnvironment() {
       {"cpu.governor", "/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"},
       {"transparent_hugepage", "/sys/kernel/mm/transparent_hugepage/enabled"},
       {"clocksource", "/sys/devices/system/clocksource/clocksource0/current_clocksource"},
+      {"cpu.smt", "/sys/devices/system/cpu/smt/control"},
+      {"kernel.version", "/proc/sys/kernel/version"},
   };
   for (const auto& [name, path] : files) {
     std::string value = common::ReadTrimmed(path);
     if (!value.empty()) facts[name] = std::move(value);
+  }
+  facts["lockstep.version"] = common::kSoftwareVersion;
+  facts["kernel"] = common::ReadTrimmed("/proc/sys/kernel/osrelease");
+  facts["os"] = OsName();
+  facts["cpu.model"] = FirstValueOf(common::ReadTrimmed("/proc/cpuinfo"), "model name");
+  facts["cpu.count"] = absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN));
+  facts["cpu.mitigations"] = Mitigations();
+  facts["memory.GiB"] =
+      absl::StrCat(static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) >> 30);
+  return facts;
+}
+
+std::string MountOf(const std::string& mounts, const std::string& path) {
+  // "36 35 98:0 /root /mnt rw,noatime master:1 - ext4 /dev/sda rw,errors=continue" (proc(5)); later
+  // mounts cover earlier ones.
+  std::string found;
+  size_t longest = 0;
+  std::istringstream lines(mounts);
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> fields = absl::StrSplit(line, ' ');
+    const auto dash = std::find(fields.begin(), fields.end(), "-");
+    if (fields.size() < 6 || fields.end() - dash < 4) continue;
+    const std::string& point = fields[4];
+    const bool holds = point == "/" || path == point || path.rfind(point + "/", 0) == 0;
+    if (!holds || point.size() < longest) continue;
+    longest = point.size();
+    found = absl::StrCat(dash[1], " ", fields[5], ";", dash[3]);
+  }
+  return found;
+}
+
+std::map<std::string, std::string> ReadTargetFacts(const v1::Inspection& inspection) {
+  std::map<std::string, std::string> facts;
+  const std::string mounts = common::ReadTrimmed("/proc/self/mountinfo");
+  for (const v1::TargetInspection& target : inspection.targets()) {
+    const std::string& name = target.device_name();
+    if (!name.empty() && name.find('/') == std::string::npos) AddDeviceFacts(name, &facts);
+    if (target.filesystem().empty() || target.paths().empty()) continue;
+    const std::string& path = target.paths(0);
+    const std::string mount = MountOf(mounts, path);
+    if (!mount.empty()) facts[absl::StrCat("mount.", path.substr(0, path.rfind('/')))] = mount;
   }
   return facts;
 }

@@ -18,6 +18,8 @@
 #include "common/units.h"
 #include "proto/defaults.h"
 #include "proto/workload.h"
+#include "worker/host/control_groups.h"
+#include "worker/host/neighbours.h"
 #include "worker/load/workload_setup.h"
 
 namespace lockstep::worker {
@@ -29,34 +31,12 @@ constexpr int64_t kStuckLookNs = 200000000;
 constexpr int64_t kHoldLookNs = 500000000;
 // The host's counters are first read so long before T.
 constexpr int64_t kReadAheadNs = 4000000;
+// And nothing else is looked at from so long before that.
+constexpr int64_t kQuietNs = 30000000;
 
 v1::Assignment Filled(v1::Assignment assignment) {
   v1::FillDefaults(&assignment);
   return assignment;
-}
-
-// What the kernel could give out without swapping; 0 when it does not say.
-double AvailableMemoryBytes() {
-  const std::string text = common::ReadTrimmed("/proc/meminfo");
-  const size_t at = text.find("MemAvailable:");
-  double available =
-      at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
-  // What this process's control groups (v2) leave of it, from the innermost up.
-  const std::string groups = common::ReadTrimmed("/proc/self/cgroup");
-  const size_t own = groups.find("0::/");
-  if (own == std::string::npos) return available;
-  for (std::string path = groups.substr(own + 3, groups.find('\n', own) - own - 3);;
-       path.resize(path.rfind('/'))) {
-    const std::string folder = "/sys/fs/cgroup" + path;
-    const std::string most = common::ReadTrimmed(folder + "/memory.max");
-    if (!most.empty() && most != "max") {
-      const double left =
-          std::strtod(most.c_str(), nullptr) -
-          std::strtod(common::ReadTrimmed(folder + "/memory.current").c_str(), nullptr);
-      available = std::min(available, std::max(1.0, left));
-    }
-    if (path.rfind('/') == std::string::npos) return available;
-  }
 }
 
 int64_t CpuNs(const timeval& time) {
@@ -310,6 +290,10 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
       return result;
     }
   }
+  Neighbours neighbours;
+  neighbours.Begin(assignment_.sample_host(), [this] {
+    return clock_->MonotonicNs() > timeline_.go_ns() - kReadAheadNs - kQuietNs;
+  });
   rusage before = {};
   getrusage(RUSAGE_SELF, &before);
   // Nothing of ours runs before T: read then, the counters do not take the processor from threads
@@ -320,6 +304,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
       [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
   JoinThreads(complete);
   v1::PhaseResult result = MakeResult(&collector, complete);
+  neighbours.End(&result);
   rusage after = {};
   getrusage(RUSAGE_SELF, &after);
   result.set_cpu_user_ns(CpuNs(after.ru_utime) - CpuNs(before.ru_utime));

@@ -228,6 +228,9 @@ v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request,
     if (!status.ok()) found->set_refused(std::string(status.message()));
   }
   for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;
+  for (const auto& [key, value] : ReadTargetFacts(inspection)) {
+    (*inspection.mutable_facts())[key] = value;
+  }
   return inspection;
 }
 

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/analysis/phase_view.h"
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// The engines of one kernel that work on one device.
+struct EnginesOn {
+  // Worker, and what it did in a workload whose targets lie on the device.
+  std::vector<std::pair<const measure::WorkerPhaseData*, const v1::WorkloadResult*>> parts;
+  std::vector<std::string> hosts;
+  std::string identity;
+  std::set<double> blocks;   // sizes, of workloads with one size
+  bool attributable = true;  // every such workload's I/O goes to this device alone
+  bool alone = true;         // nor do these workers do I/O elsewhere
+  bool buffered = false;     // one of them goes through the page cache
+  bool syncs = false;        // one of them syncs, or writes through
+  bool lost = false;         // a host of the kernel was lost
+  double in_flight = 0;      // at most, all threads together
+};
+EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device);
+
+// "postgres[123] read 3 MiB and wrote 2 MiB".
+std::string DescribeProcess(const v1::ProcessIo& process);
+
+}  // namespace lockstep::controller

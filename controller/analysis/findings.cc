@@ -1,0 +1,207 @@
+// What follows from comparing a device with the engines that work on it, beside their bytes?
+//
+// split: direct I/Os reach the device in at least kSplit times as many requests, each clearly
+// smaller than a block. queue: most of what the engines have in flight waits above the device, or
+// write-back fills the device's queue far beyond what they have in flight. flushes: at least
+// kFlushes of the device's writes. interference: of direct I/O without syncs, intervals in which
+// the device moved clearly more than the engines.
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/analysis/analysis.h"
+#include "controller/analysis/devices.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kSplit = 1.5;
+constexpr double kSmaller = 0.75;
+constexpr double kLeastIops = 10;
+constexpr double kDeep = 4;
+constexpr double kAbove = 0.5;
+constexpr double kFlushes = 0.02;
+// Of the engines' bytes in an interval, and bytes per second: less is metadata.
+constexpr double kOthersShare = 0.10;
+constexpr double kOthersBytes = 1 << 20;
+// A program that moved less than this share of the others' bytes is not named.
+constexpr double kNamedShare = 0.05;
+
+struct Device {
+  const PhaseView& view;
+  const measure::WorkerPhaseData& sampler;  // whose samples the device's are
+  const EnginesOn& engines;
+  v1::DeviceReport* out;
+};
+
+void Add(const char* kind, std::string sentence, v1::DeviceReport* out) {
+  v1::Finding* finding = out->add_findings();
+  finding->set_kind(kind);
+  finding->set_sentence(std::move(sentence));
+}
+
+std::string Size(double bytes) { return common::FormatSize(std::round(bytes)); }
+
+// max_sectors_kb of the device's queue, bytes, as the worker found it; 0 where it is not known.
+double MostRequestBytes(const PhaseView& view, const std::string& host, const std::string& device) {
+  const auto fact =
+      view.data().environment.find(absl::StrCat(host, " device.", device, ".max_sectors_kb"));
+  double kib = 0;
+  if (fact == view.data().environment.end() || !absl::SimpleAtod(fact->second, &kib)) return 0;
+  return kib * 1024;
+}
+
+void AddSplit(const Device& d) {
+  const v1::DeviceReport& out = *d.out;
+  const double requests = out.reads_per_second() + out.writes_per_second();
+  if (d.engines.buffered || d.engines.blocks.size() != 1 || out.engine_iops() < kLeastIops) return;
+  const double block = *d.engines.blocks.begin();
+  const double request =
+      requests > 0 ? (out.read_bytes_per_second() + out.write_bytes_per_second()) / requests : 0;
+  if (requests < kSplit * out.engine_iops() || request > kSmaller * block) return;
+  const double most = out.most_request_bytes();
+  const bool by_queue = most > 0 && most < block;
+  Add("split",
+      absl::StrFormat("I/Os of %s reached the device in requests of %s (×%.1f)%s", Size(block),
+                      Size(request), requests / out.engine_iops(),
+                      by_queue ? absl::StrCat(": its queue takes at most ", Size(most),
+                                              " at a time (max_sectors_kb)")
+                               : ": something between splits them, the file system or the queue"),
+      d.out);
+}
+
+void AddQueue(const Device& d) {
+  const v1::DeviceReport& out = *d.out;
+  // A device whose driver keeps no queue shows none.
+  if (!(out.queue_size() > 0)) return;
+  const double requests = out.reads_per_second() + out.writes_per_second();
+  const double await_ms = requests > 0 ? (out.reads_per_second() * out.read_await_ms() +
+                                          out.writes_per_second() * out.write_await_ms()) /
+                                             requests
+                                       : 0;
+  const double latency_ms =
+      out.engine_iops() > 0 ? 1e3 * out.engine_queue_size() / out.engine_iops() : 0;
+  if (!d.engines.buffered && out.engine_queue_size() >= kDeep &&
+      out.queue_size() < kAbove * out.engine_queue_size() && await_ms < kAbove * latency_ms) {
+    Add("queue",
+        absl::StrFormat("the engines had %.1f I/Os in flight, the device's queue held %.1f: each "
+                        "I/O took %s and its request %s, so the rest of the time it waited above "
+                        "the device (a throttle, a lock, another layer)",
+                        out.engine_queue_size(), out.queue_size(),
+                        common::FormatDuration(1e6 * latency_ms),
+                        common::FormatDuration(1e6 * await_ms)),
+        d.out);
+  }
+  if (d.engines.buffered && out.queue_size() >= kDeep * std::max(1.0, d.engines.in_flight)) {
+    Add("queue",
+        absl::StrFormat("the device's queue held %.0f requests where the engines have at most %.0f "
+                        "I/Os in flight: the page cache's write-back fills it",
+                        out.queue_size(), d.engines.in_flight),
+        d.out);
+  }
+}
+
+void AddFlushes(const Device& d) {
+  const v1::DeviceReport& out = *d.out;
+  if (out.flushes_per_second() < 1 || out.engine_write_bytes() <= 0 ||
+      out.flushes_per_second() < kFlushes * out.writes_per_second()) {
+    return;
+  }
+  Add("flushes",
+      absl::StrFormat("%s flushes of the device's cache per second, one for every %.0f of its "
+                      "writes: %s",
+                      common::FormatCount(out.flushes_per_second()),
+                      out.writes_per_second() / out.flushes_per_second(),
+                      d.engines.syncs ? "the load's syncs, and the file system's journal for them"
+                                      : "the load syncs nothing, so a journal or other programs "
+                                        "ask for them"),
+      d.out);
+}
+
+// What other programs of the kernel moved, those that matter beside `bytes`.
+std::string Programs(const measure::WorkerPhaseData& sampler, double bytes) {
+  std::vector<std::string> names;
+  for (const v1::ProcessIo& process : sampler.result.others()) {
+    const auto moved = static_cast<double>(process.read_bytes() + process.write_bytes());
+    if (moved >= kNamedShare * bytes && names.size() < 3) {
+      names.push_back(DescribeProcess(process));
+    }
+  }
+  return names.empty() ? "no program that /proc tells of"
+                       : absl::StrCat(absl::StrJoin(names, ", "), " meanwhile on this host");
+}
+
+void AddInterference(const Device& d) {
+  const EnginesOn& e = d.engines;
+  const measure::WorkerSeries& samples = d.view.series().Of(d.sampler.worker_index);
+  const auto found = samples.device_bytes.find(d.out->name());
+  if (e.buffered || e.syncs || !e.attributable || !e.alone || e.lost || e.parts.empty() ||
+      found == samples.device_bytes.end() || !samples.gaps.empty()) {
+    return;
+  }
+  const std::vector<double> device = found->second.Points();
+  std::vector<double> engine(device.size());
+  std::set<uint32_t> counted;
+  for (const auto& [worker, result] : e.parts) {
+    if (!counted.insert(worker->worker_index).second) continue;
+    const measure::WorkerSeries& own = d.view.series().Of(worker->worker_index);
+    const std::vector<double> bytes = own.bytes.Points();
+    if (!own.gaps.empty() || bytes.size() != device.size()) return;
+    for (size_t i = 0; i < bytes.size(); ++i) engine[i] += bytes[i];
+  }
+  const double step =
+      static_cast<double>(d.view.phase().phase.interval_ns) / 1e9 * d.view.series().points_step();
+  double excess = 0;
+  size_t points = 0;
+  size_t first = 0;
+  size_t last = 0;
+  for (size_t i = 0; i < device.size(); ++i) {
+    if (device[i] <= engine[i] * (1 + kOthersShare) + kOthersBytes) continue;
+    if (points == 0) first = i;
+    last = i;
+    ++points;
+    excess += (device[i] - engine[i]) * step;
+  }
+  if (points == 0) return;
+  const double begin = samples.first_measured_seconds;
+  Add("interference",
+      absl::StrFormat("others moved %s on it in %.3g s of the time from %.3g to %.3g s: %s",
+                      Size(excess), static_cast<double>(points) * step,
+                      begin + static_cast<double>(first) * step,
+                      begin + static_cast<double>(last + 1) * step, Programs(d.sampler, excess)),
+      d.out);
+  v1::Finding* finding = d.out->mutable_findings(d.out->findings_size() - 1);
+  finding->set_begin_seconds(begin + static_cast<double>(first) * step);
+  finding->set_end_seconds(begin + static_cast<double>(last + 1) * step);
+  finding->set_seconds(static_cast<double>(points) * step);
+}
+
+void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
+  // In the order in which the devices were added.
+  int next = 0;
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+    for (const auto& [name, sums] : view.series().Of(worker.worker_index).devices) {
+      v1::DeviceReport* out = report->mutable_devices(next++);
+      if (self == nullptr) continue;
+      const EnginesOn engines = FindEngines(view, self->boot_id, name);
+      if (engines.parts.empty()) continue;
+      out->set_most_request_bytes(MostRequestBytes(view, self->host, name));
+      const Device device{view, worker, engines, out};
+      AddSplit(device);
+      AddQueue(device);
+      AddFlushes(device);
+      AddInterference(device);
+    }
+  }
+}
+
+const RegisterAnalysis kRegistered(order::kFindings, "findings", &AddFindings);
+
+}  // namespace
+}  // namespace lockstep::controller

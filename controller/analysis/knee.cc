@@ -1,0 +1,61 @@
+#include "controller/analysis/knee.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lockstep::controller {
+namespace {
+
+constexpr size_t kLeastPoints = 4;
+constexpr double kFar = 0.1;
+constexpr double kLogarithmic = 8;
+
+// From 0 to 1; empty where they do not span anything.
+std::vector<double> Scaled(std::vector<double> values, bool logarithmic) {
+  if (logarithmic) {
+    for (double& value : values) value = std::log(value);
+  }
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const double least = *low;
+  const double span = *high - least;
+  if (!(span > 0) || !std::isfinite(span)) return {};
+  for (double& value : values) value = (value - least) / span;
+  return values;
+}
+
+// The farthest above the line, or with `sign` -1 below it.
+std::optional<size_t> Farthest(const std::vector<double>& x, const std::vector<double>& y,
+                               double sign) {
+  if (x.size() < kLeastPoints || x.size() != y.size()) return std::nullopt;
+  const bool logarithmic = x.front() > 0 && x.back() / x.front() >= kLogarithmic;
+  const std::vector<double> across = Scaled(x, logarithmic && sign > 0);
+  const std::vector<double> up = Scaled(y, false);
+  if (across.empty() || up.empty()) return std::nullopt;
+  size_t best = 0;
+  double most = 0;
+  for (size_t i = 0; i < across.size(); ++i) {
+    const double distance = sign * (up[i] - across[i]);
+    if (distance <= most) continue;
+    most = distance;
+    best = i;
+  }
+  if (most < kFar) return std::nullopt;
+  return best;
+}
+
+}  // namespace
+
+std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector<double>& y) {
+  if (x.size() != y.size() || y.empty()) return std::nullopt;
+  const auto top = static_cast<size_t>(std::max_element(y.begin(), y.end()) - y.begin());
+  // What comes down after the top would only bend the line.
+  const size_t points = std::max(top + 1, std::min(y.size(), kLeastPoints));
+  return Farthest({x.begin(), x.begin() + static_cast<ptrdiff_t>(points)},
+                  {y.begin(), y.begin() + static_cast<ptrdiff_t>(points)}, 1);
+}
+
+std::optional<size_t> KneeOfCost(const std::vector<double>& x, const std::vector<double>& y) {
+  return Farthest(x, y, -1);
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+namespace lockstep::controller {
+
+// Knees by the method of V. Satopaa, J. Albrecht, D. Irwin, B. Raghavan, "Finding a 'Kneedle' in a
+// Haystack" (2011), without its smoothing: the point that lies farthest from the straight line
+// between the first and the last, when both axes are scaled to 1. None where there are fewer than
+// four points, or the farthest is nearer than a tenth: then the curve has no knee. `x` ascends;
+// where it spans a factor of eight or more it is taken logarithmically.
+
+// Of a curve that rises steeply and then flattens: throughput over parallelism. Points after the
+// highest are left out.
+std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector<double>& y);
+// Of one that is flat and then rises steeply: latency over load.
+std::optional<size_t> KneeOfCost(const std::vector<double>& x, const std::vector<double>& y);
+
+}  // namespace lockstep::controller

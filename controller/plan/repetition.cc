@@ -1,0 +1,69 @@
+#include "controller/plan/repetition.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <numeric>
+
+#include "controller/analysis/statistics.h"
+#include "controller/plan/sweep.h"
+
+namespace lockstep::controller {
+namespace {
+
+double FigureOf(v1::RepeatFigure figure, const v1::PhaseFigures& figures) {
+  switch (figure) {
+    case v1::REPEAT_FIGURE_THROUGHPUT:
+      return figures.bytes_per_second();
+    case v1::REPEAT_FIGURE_P50:
+      return figures.p50_ns();
+    case v1::REPEAT_FIGURE_P99:
+      return figures.p99_ns();
+    default:
+      return figures.iops();
+  }
+}
+
+}  // namespace
+
+RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<StepResult>& results) {
+  RepetitionState state;
+  std::map<std::vector<uint32_t>, std::vector<double>> points;
+  for (const StepResult& result : results) {
+    const SweepPoint point = PointAt(sweep, result.step);
+    if (point.repeat < sweep.warm_up()) continue;
+    std::vector<double>& values = points[point.indices];
+    // One that ended early is no value, and no repetition is whole without it.
+    if (result.done) values.push_back(FigureOf(sweep.until().figure(), result.figures));
+  }
+  const uint64_t all = PointsOf(sweep) / std::max(1U, sweep.repeat());
+  if (points.size() < all || points.empty()) return state;
+  state.repetitions = std::numeric_limits<uint32_t>::max();
+  for (const auto& [indices, values] : points) {
+    state.repetitions = std::min(state.repetitions, static_cast<uint32_t>(values.size()));
+    const double mean = values.empty() ? 0
+                                       : std::accumulate(values.begin(), values.end(), 0.0) /
+                                             static_cast<double>(values.size());
+    const double ratio =
+        mean > 0 ? MeanMargin(values) / mean : std::numeric_limits<double>::infinity();
+    state.margin_ratio = std::max(state.margin_ratio, ratio);
+  }
+  state.enough = sweep.has_until() && state.repetitions >= std::max(3U, sweep.until().least()) &&
+                 state.margin_ratio <= sweep.until().within_ratio();
+  return state;
+}
+
+std::string NameOf(v1::RepeatFigure figure) {
+  switch (figure) {
+    case v1::REPEAT_FIGURE_THROUGHPUT:
+      return "throughput";
+    case v1::REPEAT_FIGURE_P50:
+      return "p50";
+    case v1::REPEAT_FIGURE_P99:
+      return "p99";
+    default:
+      return "IOPS";
+  }
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,145 @@
+#include "worker/host/control_groups.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <sstream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr size_t kMostWords = 16;
+
+std::vector<ControlGroup> GroupsOf(const std::string& controller) {
+  return ControlGroupsOf(common::ReadTrimmed("/proc/self/mountinfo"),
+                         common::ReadTrimmed("/proc/self/cgroup"), controller);
+}
+
+// The name of a device from its numbers; these where it has none.
+std::string DeviceName(const std::string& numbers) {
+  char link[256] = {};
+  const std::string path = absl::StrCat("/sys/dev/block/", numbers);
+  const ssize_t length = readlink(path.c_str(), link, sizeof link - 1);
+  if (length <= 0) return numbers;
+  const std::string target(link, static_cast<size_t>(length));
+  return target.substr(target.rfind('/') + 1);
+}
+
+// Each line that limits something, as "GROUP: FILE DEVICE VALUES".
+void AddLimits(const ControlGroup& group, const std::string& file,
+               std::vector<std::string>* words) {
+  std::istringstream lines(common::ReadTrimmed(group.directory + "/" + file));
+  for (std::string line; std::getline(lines, line) && words->size() < kMostWords;) {
+    std::vector<std::string> fields = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (fields.size() < 2) continue;
+    // Of version 2 those of a line that are no limit say `max`.
+    fields.erase(std::remove_if(fields.begin(), fields.end(),
+                                [](const std::string& field) {
+                                  return field.size() > 4 &&
+                                         field.compare(field.size() - 4, 4, "=max") == 0;
+                                }),
+                 fields.end());
+    if (fields.size() < 2) continue;
+    fields[0] = DeviceName(fields[0]);
+    words->push_back(absl::StrCat(group.name, ": ", file, " ", absl::StrJoin(fields, " ")));
+  }
+}
+
+// The number behind a word of a file of lines; 0 where there is none.
+uint64_t NumberOf(const std::string& path, const std::string& word) {
+  std::istringstream lines(common::ReadTrimmed(path));
+  std::string key;
+  uint64_t value = 0;
+  while (lines >> key >> value) {
+    if (key == word) return value;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::string& groups,
+                                          const std::string& controller) {
+  // Which group: "4:cpu,cpuacct:/a/b", or "0::/a/b" of version 2.
+  std::string name;
+  std::istringstream lines(groups);
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> parts = absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() != 3) continue;
+    const std::vector<std::string> controllers = absl::StrSplit(parts[1], ',');
+    const bool found = controller.empty() ? parts[0] == "0" && parts[1].empty()
+                                          : std::find(controllers.begin(), controllers.end(),
+                                                      controller) != controllers.end();
+    if (found) name = parts[2];
+  }
+  if (name.empty() || name[0] != '/') return {};
+  // Where: "30 24 0:26 ROOT POINT options - TYPE source OPTIONS" (proc(5)).
+  std::istringstream table(mounts);
+  for (std::string line; std::getline(table, line);) {
+    const std::vector<std::string> fields = absl::StrSplit(line, ' ');
+    const auto dash = std::find(fields.begin(), fields.end(), "-");
+    if (fields.size() < 6 || fields.end() - dash < 4) continue;
+    const std::vector<std::string> options = absl::StrSplit(dash[3], ',');
+    const bool mounted = controller.empty()
+                             ? dash[1] == "cgroup2"
+                             : dash[1] == "cgroup" && std::find(options.begin(), options.end(),
+                                                                controller) != options.end();
+    if (!mounted) continue;
+    // Of a container's mount, what lies above its root is not to be seen.
+    const std::string root = fields[3] == "/" ? "" : fields[3];
+    if (name.compare(0, root.size(), root) != 0) continue;
+    std::vector<ControlGroup> found;
+    for (std::string path = name.substr(root.size());; path.resize(path.rfind('/'))) {
+      if (path == "/") path.clear();
+      found.push_back({fields[4] + path, path.empty() ? "/" : root + path});
+      if (path.empty()) return found;
+    }
+  }
+  return {};
+}
+
+double AvailableMemoryBytes() {
+  const std::string text = common::ReadTrimmed("/proc/meminfo");
+  const size_t at = text.find("MemAvailable:");
+  double available =
+      at == std::string::npos ? 0 : std::strtod(text.c_str() + at + 13, nullptr) * 1024;
+  for (const ControlGroup& group : GroupsOf("")) {
+    const std::string most = common::ReadTrimmed(group.directory + "/memory.max");
+    if (most.empty() || most == "max") continue;
+    const double left =
+        std::strtod(most.c_str(), nullptr) -
+        std::strtod(common::ReadTrimmed(group.directory + "/memory.current").c_str(), nullptr);
+    available = std::min(available, std::max(1.0, left));
+  }
+  return available;
+}
+
+std::vector<std::string> IoThrottles() {
+  std::vector<std::string> words;
+  for (const ControlGroup& group : GroupsOf("blkio")) {
+    for (const char* what : {"read_bps", "write_bps", "read_iops", "write_iops"}) {
+      AddLimits(group, absl::StrCat("blkio.throttle.", what, "_device"), &words);
+    }
+  }
+  for (const ControlGroup& group : GroupsOf("")) AddLimits(group, "io.max", &words);
+  return words;
+}
+
+uint64_t CpuThrottledNs() {
+  uint64_t most = 0;
+  for (const ControlGroup& group : GroupsOf("cpu")) {
+    most = std::max(most, NumberOf(group.directory + "/cpu.stat", "throttled_time"));
+  }
+  for (const ControlGroup& group : GroupsOf("")) {
+    most = std::max(most, NumberOf(group.directory + "/cpu.stat", "throttled_usec") * 1000);
+  }
+  return most;
+}
+
+}  // namespace lockstep::worker

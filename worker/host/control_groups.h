@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace lockstep::worker {
+
+// What this process's control groups, versions 1 and 2, hold it back with: its own group and those
+// above it, as far as they are mounted here (cgroups(7)).
+
+// What the kernel could give out without swapping, less what the groups of version 2 leave of it; 0
+// when it does not say.
+double AvailableMemoryBytes();
+// Limits on I/O, in words: "/slow: blkio.throttle.read_iops_device vda 200".
+std::vector<std::string> IoThrottles();
+// For how long a quota has kept the groups off the processors so far, nanoseconds: the most that
+// one of them says. 0 where none does.
+uint64_t CpuThrottledNs();
+
+// A group's directory and those above it, the innermost first. `mounts` and `groups` are
+// /proc/self/mountinfo and /proc/self/cgroup; `controller` is one of version 1, or empty for
+// version 2.
+struct ControlGroup {
+  std::string directory;  // where its files are
+  std::string name;       // as /proc/self/cgroup has it
+};
+std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::string& groups,
+                                          const std::string& controller);
+
+}  // namespace lockstep::worker

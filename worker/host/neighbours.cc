@@ -1,0 +1,116 @@
+#include "worker/host/neighbours.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cstdlib>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+#include "common/text.h"
+#include "worker/host/control_groups.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr size_t kMostPrograms = 20000;
+// Of those that did I/O.
+constexpr size_t kMostReported = 8;
+constexpr uint64_t kLeastBytes = 1 << 20;
+
+uint64_t NumberBehind(const std::string& text, const std::string& key) {
+  const size_t at = text.find(key);
+  return at == std::string::npos ? 0 : strtoull(text.c_str() + at + key.size(), nullptr, 10);
+}
+
+uint64_t Step(uint64_t from, uint64_t to) { return to > from ? to - from : 0; }
+
+}  // namespace
+
+TcpCounters ParseTcp(const std::string& snmp) {
+  // "Tcp: NAME NAME …", then "Tcp: VALUE VALUE …".
+  TcpCounters counters;
+  std::vector<std::string> names;
+  std::istringstream lines(snmp);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("Tcp: ", 0) != 0) continue;
+    const std::vector<std::string> fields = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (names.empty()) {
+      names = fields;
+      continue;
+    }
+    for (size_t i = 0; i < std::min(names.size(), fields.size()); ++i) {
+      const uint64_t value = strtoull(fields[i].c_str(), nullptr, 10);
+      if (names[i] == "OutSegs") counters.segments = value;
+      if (names[i] == "RetransSegs") counters.retransmits = value;
+    }
+    break;
+  }
+  return counters;
+}
+
+bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* programs) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> processes(opendir("/proc"), closedir);
+  if (processes == nullptr) return false;
+  const auto self = static_cast<uint32_t>(getpid());
+  while (const dirent* entry = readdir(processes.get())) {
+    if (isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
+    if (programs->size() >= kMostPrograms || late()) return false;
+    const auto pid = static_cast<uint32_t>(atoi(entry->d_name));
+    if (pid == self) continue;
+    // Empty where this process may not look.
+    const std::string io = common::ReadTrimmed(absl::StrCat("/proc/", pid, "/io"));
+    const uint64_t written = NumberBehind(io, "\nwrite_bytes:");
+    const uint64_t taken_back = NumberBehind(io, "cancelled_write_bytes:");
+    (*programs)[pid] = {NumberBehind(io, "\nread_bytes:"), Step(taken_back, written)};
+  }
+  return true;
+}
+
+void Neighbours::Begin(bool with_programs, const std::function<bool()>& late) {
+  knows_programs_ = with_programs && ReadPrograms(late, &programs_);
+  throttled_ns_ = CpuThrottledNs();
+  const TcpCounters tcp = ParseTcp(common::ReadTrimmed("/proc/net/snmp"));
+  segments_ = tcp.segments;
+  retransmits_ = tcp.retransmits;
+}
+
+void Neighbours::End(v1::PhaseResult* result) const {
+  result->set_throttled_ns(Step(throttled_ns_, CpuThrottledNs()));
+  const TcpCounters tcp = ParseTcp(common::ReadTrimmed("/proc/net/snmp"));
+  result->set_tcp_segments(Step(segments_, tcp.segments));
+  result->set_tcp_retransmits(Step(retransmits_, tcp.retransmits));
+  for (const std::string& throttle : IoThrottles()) {
+    result->add_throttles(common::Printable(throttle, 200));
+  }
+  Programs now;
+  if (!knows_programs_ || !ReadPrograms([] { return false; }, &now)) return;
+  std::vector<v1::ProcessIo> busy;
+  for (const auto& [pid, io] : now) {
+    const auto before = programs_.find(pid);
+    // Another process may have taken the number.
+    const bool same = before != programs_.end() && before->second.read_bytes <= io.read_bytes;
+    v1::ProcessIo one;
+    one.set_pid(pid);
+    one.set_read_bytes(same ? io.read_bytes - before->second.read_bytes : io.read_bytes);
+    one.set_write_bytes(same ? Step(before->second.write_bytes, io.write_bytes) : io.write_bytes);
+    if (one.read_bytes() + one.write_bytes() >= kLeastBytes) busy.push_back(std::move(one));
+  }
+  std::sort(busy.begin(), busy.end(), [](const v1::ProcessIo& a, const v1::ProcessIo& b) {
+    return a.read_bytes() + a.write_bytes() > b.read_bytes() + b.write_bytes();
+  });
+  busy.resize(std::min(busy.size(), kMostReported));
+  for (v1::ProcessIo& one : busy) {
+    one.set_command(
+        common::Printable(common::ReadTrimmed(absl::StrCat("/proc/", one.pid(), "/comm")), 60));
+    *result->add_others() = std::move(one);
+  }
+}
+
+}  // namespace lockstep::worker
