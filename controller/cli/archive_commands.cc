@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <iostream>
 #include <memory>
 
@@ -102,7 +101,8 @@ absl::Status ExportAll(v1::Controller::Stub* stub, const std::vector<std::string
     }
     const bool closed = zipped.Close() && raw.Flush();
     if (status.ok() && !closed) {
-      status = absl::InternalError(absl::StrCat(part_path, ": ", strerror(raw.GetErrno())));
+      status =
+          absl::InternalError(absl::StrCat(part_path, ": ", common::ErrnoText(raw.GetErrno())));
     }
   }
   if (status.ok() && fsync(file.get()) != 0) status = common::ErrnoStatus(errno, part_path);

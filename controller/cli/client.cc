@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <iostream>
 
@@ -141,7 +140,8 @@ int WriteOutput(const std::string& path, const std::string& content) {
   }
   std::ofstream file(path, std::ios::binary);
   file << content;
-  return file.flush() ? kOk : Fail(absl::StrCat(path, ": cannot be written: ", strerror(errno)));
+  return file.flush() ? kOk
+                      : Fail(absl::StrCat(path, ": cannot be written: ", common::ErrnoText(errno)));
 }
 
 std::string UserName() {

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -148,7 +147,7 @@ absl::Status WriteView(PGconn* store, const View& view, const std::string& run_i
     return status;
   }
   if (status.ok() && (!zipped->Close() || !raw->Flush())) {
-    status = absl::InternalError(absl::StrCat(part_path, ": ", strerror(raw->GetErrno())));
+    status = absl::InternalError(absl::StrCat(part_path, ": ", common::ErrnoText(raw->GetErrno())));
   }
   if (status.ok() && rename(part_path.c_str(), path.c_str()) != 0) {
     status = common::ErrnoStatus(errno, path);

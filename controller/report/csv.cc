@@ -28,7 +28,7 @@ std::string Quoted(const std::string& foreign) {
 std::string Number(double value) {
   if (!std::isfinite(value)) return "";
   if (value == std::floor(value) || std::abs(value) >= 1e15) return absl::StrFormat("%.0f", value);
-  return absl::StrFormat(std::abs(value) >= 1e6 ? "%.1f" : "%.6f", value);
+  return std::abs(value) >= 1e6 ? absl::StrFormat("%.1f", value) : absl::StrFormat("%.6f", value);
 }
 
 std::vector<std::string> OperationCells(const v1::OperationReport& o) {

@@ -258,10 +258,11 @@ class Job {
     std::map<double, double> counts;  // by the band's end
     double all = 0;
     for (const char* kind : {"read", "write", "trim"}) {
-      for (const auto& [bin, count] : Latencies(Find(kind, "")).bins) {
-        const auto* band = std::find_if(std::begin(kBands), std::end(kBands), [&](const Band& b) {
-          return static_cast<double>(bin) < b.below_ns;
-        });
+      const Latencies latencies(Find(kind, ""));
+      for (const auto& [bin, count] : latencies.bins) {
+        const auto value = static_cast<double>(bin);
+        const auto* band = std::find_if(std::begin(kBands), std::end(kBands),
+                                        [value](const Band& b) { return value < b.below_ns; });
         counts[band->below_ns] += count;
         all += count;
       }

@@ -22,7 +22,6 @@ namespace {
 
 using common::FormatCount;
 using common::FormatDuration;
-using common::FormatSize;
 
 const std::string& Style() { return StyleFiles()[0].content; }
 

@@ -88,11 +88,11 @@ void AddTable(const v1::Report& report, std::string* out) {
 
 }  // namespace
 
-std::string RenderMarkdown(const v1::Report& foreign) {
-  v1::Report report = foreign;
-  v1::CleanTexts(&report);
-  const v1::RunSummary& run = report.run();
-  const Verdict verdict = VerdictOf(report);
+std::string RenderMarkdown(const v1::Report& report) {
+  v1::Report safe = report;
+  v1::CleanTexts(&safe);
+  const v1::RunSummary& run = safe.run();
+  const Verdict verdict = VerdictOf(safe);
   std::string out = absl::StrCat("### ", verdict.good ? "✅ " : "❌ ", Plain(run.job_name()), ": ",
                                  Plain(verdict.word), "\n\n");
   for (const std::string& reason : verdict.reasons) absl::StrAppend(&out, Plain(reason), "\n\n");
@@ -106,14 +106,14 @@ std::string RenderMarkdown(const v1::Report& foreign) {
   std::sort(labels.begin(), labels.end());
   if (!labels.empty()) absl::StrAppend(&out, " Labels: ", absl::StrJoin(labels, ", "), ".");
   out += "\n\n";
-  AddTable(report, &out);
-  const std::vector<std::string> things = ThingsToLookAt(report);
+  AddTable(safe, &out);
+  const std::vector<std::string> things = ThingsToLookAt(safe);
   if (!things.empty()) {
     out += "**Look at**\n\n";
     for (const std::string& thing : things) absl::StrAppend(&out, "- ", Plain(thing), "\n");
     out += "\n";
   }
-  for (const v1::SweepReport& sweep : report.sweeps()) {
+  for (const v1::SweepReport& sweep : safe.sweeps()) {
     absl::StrAppend(&out, "**", Plain(sweep.phase()), "**\n\n<pre>\n");
     // Within <pre> only HTML means anything.
     for (const char c : RenderSweep(sweep, 0)) {
@@ -121,9 +121,9 @@ std::string RenderMarkdown(const v1::Report& foreign) {
     }
     out += "</pre>\n\n";
   }
-  if (!report.environment().empty()) {
-    const std::map<std::string, std::string> facts(report.environment().begin(),
-                                                   report.environment().end());
+  if (!safe.environment().empty()) {
+    const std::map<std::string, std::string> facts(safe.environment().begin(),
+                                                   safe.environment().end());
     out += "<details><summary>Environment</summary>\n\n| fact | value |\n| --- | --- |\n";
     for (const auto& [name, value] : facts) {
       absl::StrAppend(&out, "| ", Plain(name), " | ", Plain(value), " |\n");

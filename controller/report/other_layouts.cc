@@ -116,17 +116,17 @@ std::string RenderSysbench(const v1::Report& report) {
   return out.empty() ? "no phase of kind run\n" : out;
 }
 
-std::string RenderIops(const v1::Report& foreign) {
-  const v1::Report report = Clean(foreign);
+std::string RenderIops(const v1::Report& report) {
+  const v1::Report safe = Clean(report);
   std::string out;
-  for (const v1::SweepReport& sweep : report.sweeps()) {
+  for (const v1::SweepReport& sweep : safe.sweeps()) {
     if (sweep.axes_size() != 1 || !IsBlockSize(sweep.axes(0))) continue;
     std::vector<std::pair<double, const v1::SweepPointReport*>> points;
     uint32_t threads = 0;
     for (const v1::SweepPointReport& point : sweep.points()) {
       if (!InRange(sweep, point) || point.runs() == 0) continue;
       points.emplace_back(SizeOf(sweep.axes(0).values(static_cast<int>(point.indices(0)))), &point);
-      const v1::PhaseReport* phase = PhaseOf(report, point);
+      const v1::PhaseReport* phase = PhaseOf(safe, point);
       if (phase != nullptr) threads = static_cast<uint32_t>(phase->threads_size());
     }
     std::sort(points.begin(), points.end(),
@@ -150,16 +150,16 @@ std::string RenderIops(const v1::Report& foreign) {
   return out.empty() ? "no sweep over block_size alone\n" : out;
 }
 
-std::string RenderIozone(const v1::Report& foreign) {
-  const v1::Report report = Clean(foreign);
+std::string RenderIozone(const v1::Report& report) {
+  const v1::Report safe = Clean(report);
   std::string out;
-  for (const v1::SweepReport& sweep : report.sweeps()) {
+  for (const v1::SweepReport& sweep : safe.sweeps()) {
     const int last = sweep.axes_size() - 1;
     if (last < 0 || last > 1 || !IsBlockSize(sweep.axes(last))) continue;
     for (const char* kind : {"read", "write"}) {
       std::map<uint32_t, std::map<uint32_t, double>> cells;
       for (const v1::SweepPointReport& point : sweep.points()) {
-        const v1::PhaseReport* phase = PhaseOf(report, point);
+        const v1::PhaseReport* phase = PhaseOf(safe, point);
         if (!InRange(sweep, point) || point.runs() == 0 || phase == nullptr) continue;
         const Sum sum = SumOf(*phase, kind);
         if (sum.operations > 0) {

@@ -1,11 +1,13 @@
 """What is asked of runs when they are over: lists, comparisons, trends, labels, pruning."""
 
+import json
 import os
 import re
 import unittest
 import xml.etree.ElementTree as ET
 
-from fleet import ROOT, FleetTest
+from fleet import ROOT, Fleet, FleetTest
+from test_exports import READERS, outside
 
 HOSTILE = 'it\'s "x"; DROP TABLE runs; -- <b>&'
 
@@ -221,6 +223,62 @@ class Cookbook(FleetTest):
                 rows = done.out.splitlines()
                 # Nothing went wrong in these runs: some questions have no row as their answer.
                 self.assertTrue(len(rows) > 1 or "(none" in question, done.out)
+
+
+class Changes(FleetTest):
+    """A level that falls and comes back, seen by Lockstep and by Otava on the same figures."""
+
+    workers = 1
+
+    def test_otava_finds_the_same_changes(self):
+        for latency in ["1ms"] * 8 + ["1.6ms"] * 8 + ["1ms"] * 8:
+            self.ok(self.fleet.run_job(null_job(latency=latency).replace("1s", "500ms")))
+        trends = self.ok(self.fleet.lockstep("history", "--trends", "--format", "json")).json()[
+            "trends"
+        ]
+        ours = next(t for t in trends if t["figure"] == "iops" and not t["workload"])
+        ours = [change["index"] for change in ours["changes"]]
+        series = os.path.join(self.fleet.directory, "series.csv")
+        query = "SELECT submitted_at AS time, run_id AS run, iops FROM phase_summary ORDER BY 1"
+        with open(series, "w", encoding="ascii") as out:
+            out.write(self.ok(self.fleet.lockstep("sql", "--csv", "-c", query)).out)
+        config = os.path.join(self.fleet.directory, "otava.yaml")
+        with open(config, "w", encoding="ascii") as out:
+            out.write(
+                f"tests: {{ours: {{type: csv, file: {series}, time_column: time, "
+                "attributes: [run], metrics: {iops: {column: iops, direction: 1}}}}\n"
+            )
+        printed = outside(
+            *(f"{READERS}/otava", "analyze", "ours", "--since", "2020-01-01", "--output", "json"),
+            env={**os.environ, "OTAVA_CONFIG": config},
+        )
+        theirs = json.loads(printed[printed.index("{") :])["ours"]
+        theirs = [change["index"] for at in theirs for change in at["changes"]]
+        self.assertEqual(len(theirs), 2, printed)
+        self.assertEqual(len(ours), 2, ours)
+        for mine, other, true in zip(ours, theirs, (8, 16), strict=True):
+            self.assertAlmostEqual(mine, true, delta=1)
+            self.assertAlmostEqual(mine, other, delta=1)
+
+
+class TwoStores(FleetTest):
+    """The same job in two stores, in one of them 8 % slower: an export brings them together."""
+
+    workers = 1
+
+    def test_gate_finds_what_is_slower_in_the_other_store(self):
+        with Fleet(1) as other:
+            for fleet, latency, build in ((self.fleet, "2ms", "1"), (other, "2.17ms", "2")):
+                for _ in range(5):
+                    self.ok(fleet.run_job(null_job(latency=latency, build=build)))
+            archive = os.path.join(self.fleet.directory, "other.lockstep")
+            self.ok(other.lockstep("export", "--label", "build=2", "--output", archive))
+        self.assertEqual(self.ok(self.fleet.lockstep("import", archive)).out.count("imported"), 5)
+        found = self.fleet.lockstep("gate", "build=2", "--baseline", "build=1", "--format", "json")
+        self.ok(found, 4)
+        figures = {f["figure"]: f["values"][1] for f in found.json()["figures"]}
+        self.assertTrue(figures["iops"]["regression"])
+        self.assertAlmostEqual(figures["iops"]["change"], -0.08, delta=0.03)
 
 
 if __name__ == "__main__":

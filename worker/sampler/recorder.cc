@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#ifdef LOCKSTEP_RAW_LATENCIES
+#include "common/mutex.h"
+#endif
+
 namespace lockstep::worker {
 
 void ThreadStats::AddTo(measure::OperationStats* stats) const {
@@ -40,7 +44,25 @@ void Recorder::CloseInterval() {
   current_ = &slots_[next % kSlots];
 }
 
+#ifdef LOCKSTEP_RAW_LATENCIES
+namespace {
+common::Mutex raw_mutex;
+std::vector<uint64_t> all_raw;
+}  // namespace
+
+std::vector<uint64_t> Recorder::TakeRaw() {
+  common::MutexLock lock(&raw_mutex);
+  return std::move(all_raw);
+}
+#endif
+
 void Recorder::Finish(int64_t at_ns) {
+#ifdef LOCKSTEP_RAW_LATENCIES
+  {
+    common::MutexLock lock(&raw_mutex);
+    all_raw.insert(all_raw.end(), raw_.begin(), raw_.end());
+  }
+#endif
   finished_at_ns_.store(at_ns, std::memory_order_release);
   written_.fetch_add(1, std::memory_order_release);
   finished_.store(true, std::memory_order_release);

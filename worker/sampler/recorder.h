@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "common/histogram.h"
 #include "measure/operation_stats.h"
@@ -49,6 +50,9 @@ class Recorder {
     stats.counts.latency_min_ns = std::min(stats.counts.latency_min_ns, latency_ns);
     stats.counts.latency_max_ns = std::max(stats.counts.latency_max_ns, latency_ns);
     ++stats.histograms[kService][common::BucketOf(service_ns)];
+#ifdef LOCKSTEP_RAW_LATENCIES
+    raw_.push_back(service_ns);
+#endif
     if (response_) ++stats.histograms[kResponse][common::BucketOf(latency_ns)];
   }
   // `count` I/Os of one kind, none of them short, that took equally long, in a closed loop.
@@ -60,6 +64,9 @@ class Recorder {
     stats.counts.latency_min_ns = std::min(stats.counts.latency_min_ns, service_ns);
     stats.counts.latency_max_ns = std::max(stats.counts.latency_max_ns, service_ns);
     stats.histograms[kService][common::BucketOf(service_ns)] += static_cast<uint32_t>(count);
+#ifdef LOCKSTEP_RAW_LATENCIES
+    raw_.insert(raw_.end(), count, service_ns);
+#endif
   }
   // With Options::submission only.
   void RecordSubmission(IoKind kind, uint64_t nanoseconds) {
@@ -95,7 +102,15 @@ class Recorder {
   // Nobody will read any more.
   void Abandon() { abandoned_.store(true, std::memory_order_release); }
 
+#ifdef LOCKSTEP_RAW_LATENCIES
+  // A test build's: the service times of all recorders that have finished, beside the histograms.
+  static std::vector<uint64_t> TakeRaw();
+#endif
+
  private:
+#ifdef LOCKSTEP_RAW_LATENCIES
+  std::vector<uint64_t> raw_;
+#endif
   static constexpr uint64_t kSlots = 8;
   static constexpr int kService = measure::IndexOf(v1::METRIC_SERVICE_TIME);
   static constexpr int kResponse = measure::IndexOf(v1::METRIC_RESPONSE_TIME);
