@@ -51,7 +51,7 @@ v1::Assignment ReadsOfNothing() {
   w->mutable_pattern()->mutable_random();
   w->set_read_ratio(1);
   w->set_engine(v1::ENGINE_IO_URING);
-  w->set_operations(kOperations);
+  workload->set_operations(kOperations);  // of this worker
   return assignment;
 }
 
