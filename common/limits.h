@@ -106,7 +106,9 @@ namespace lockstep::limits {
   LIMIT(kTransfersAtOnce, 2, "exports and imports", "and histograms that are sent, at once",       \
         "others wait")                                                                             \
   LIMIT(kTransfersWaiting, 16, "such calls", "that wait", "further ones: RESOURCE_EXHAUSTED")      \
-  LIMIT(kTransferStallNs, 60000000000, "ns", "that such a call waits for its caller",              \
+  LIMIT(kTransferNs, 86400000000000, "ns", "an export, an import, or histograms that are sent",    \
+        "it is ended")                                                                             \
+  LIMIT(kTransferStallNs, 20000000000, "ns", "that such a call waits for its caller",              \
         "it is ended; an import leaves nothing")                                                   \
   /* The store. */                                                                                 \
   LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role",                               \

@@ -17,6 +17,8 @@ constexpr int64_t kLongestNs = int64_t{366} * 24 * 3600 * 1000000000;
 constexpr int64_t kSameNs = 2000000;
 // Of one worker; where there are more, the last one reaches to the newest.
 constexpr size_t kMostGaps = 1000;
+// Of one worker: the devices under its targets are few.
+constexpr size_t kMostDeviceSeries = 64;
 
 double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
@@ -237,18 +239,22 @@ void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
   const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
   const auto append = [this](double rate, RateSeries* to) {
     while (to->step() < step_) to->Thin();
-    const size_t before = to->size();
     to->Append(rate);
-    points_ += to->size() - before;
   };
+  // The others are as long as this one.
+  const size_t before = series->iops.size();
   append(static_cast<double>(ios.operations) / seconds, &series->iops);
+  points_ += series->iops.size() - before;
   std::map<std::string, double> moved;
   if (options_.keeps_bytes) append(static_cast<double>(ios.bytes) / seconds, &series->bytes);
   for (const v1::DeviceSample& device : sample.devices()) {
     if (!options_.keeps_bytes) break;
     moved[device.name()] = static_cast<double>(device.read_bytes() + device.write_bytes());
     // One that comes later has done nothing before.
-    if (series->device_bytes.contains(device.name())) continue;
+    if (series->device_bytes.contains(device.name()) ||
+        series->device_bytes.size() >= kMostDeviceSeries) {
+      continue;
+    }
     RateSeries& late = series->device_bytes[device.name()];
     for (uint32_t i = 0; i < series->measured_intervals; ++i) append(0, &late);
   }
@@ -259,10 +265,10 @@ void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
   points_ = 0;
   const auto thin = [this](RateSeries* rates) {
     while (rates->step() < step_) rates->Thin();
-    points_ += rates->size();
   };
   for (auto& [worker, other] : workers_) {
     thin(&other.iops);
+    points_ += other.iops.size();
     thin(&other.bytes);
     for (auto& [name, rates] : other.device_bytes) thin(&rates);
   }

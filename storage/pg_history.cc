@@ -99,7 +99,7 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::KeptReport(const std::string&
 }
 
 absl::Status PgStore::ExportRun(const std::string& run_id, const PutPart& put) {
-  auto lease = Connect(kWholeRunLimit);
+  auto lease = Connect(kTransferLimit);
   if (!lease.ok()) return lease.status();
   absl::Status status = (*lease)->Execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY");
   if (!status.ok()) return status;
@@ -111,21 +111,27 @@ absl::Status PgStore::ExportRun(const std::string& run_id, const PutPart& put) {
 }
 
 absl::StatusOr<std::string> PgStore::ImportRun(const TakePart& take, const CheckRun& check) {
-  std::string run_id;
-  const absl::Status status =
-      Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
-        auto imported = ImportTables(connection, take);
-        if (!imported.ok()) return imported.status();
-        run_id = *std::move(imported);
-        const auto data = LoadRunData(connection, run_id);
-        if (!data.ok()) return data.status();
-        return check(*data, [connection](const v1::PhaseId& phase, IntervalDetail detail,
-                                         const TakeInterval& take_interval) {
-          return ReadIntervalsOf(connection, phase, detail, take_interval);
-        });
-      });
+  // A run that has ended is nobody's: it waits for no epoch, and holds no successor up.
+  if (absl::Status status = StillActive(); !status.ok()) return status;
+  auto lease = Connect(kTransferLimit);
+  if (!lease.ok()) return lease.status();
+  PgConnection* connection = lease->get();
+  if (absl::Status status = connection->Execute("BEGIN"); !status.ok()) return status;
+  const auto read = [connection](const v1::PhaseId& phase, IntervalDetail detail,
+                                 const TakeInterval& take_interval) {
+    return ReadIntervalsOf(connection, phase, detail, take_interval);
+  };
+  auto imported = ImportTables(connection, take);
+  absl::Status status = imported.status();
+  if (status.ok()) {
+    const auto data = LoadRunData(connection, *imported);
+    status = data.ok() ? check(*data, read) : data.status();
+  }
+  if (!connection->healthy()) return status;
+  const absl::Status ended = connection->Execute(status.ok() ? "COMMIT" : "ROLLBACK");
+  if (status.ok()) status = ended;
   if (!status.ok()) return status;
-  return run_id;
+  return imported;
 }
 
 }  // namespace lockstep::storage

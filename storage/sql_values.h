@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "common/limits.h"
 #include "google/protobuf/map.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/repeated_ptr_field.h"
@@ -12,6 +13,8 @@ namespace lockstep::storage {
 
 // The time limit of statements that read or write a whole run.
 inline constexpr absl::Duration kWholeRunLimit = absl::Minutes(30);
+// Of what lasts as long as its caller reads or writes: longer than the caller may take.
+inline constexpr absl::Duration kTransferLimit = absl::Nanoseconds(2 * limits::kTransferNs);
 
 // A message as a jsonb column takes it; {} for one that is not valid UTF-8.
 std::string Json(const google::protobuf::Message& message);

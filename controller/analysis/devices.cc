@@ -13,6 +13,35 @@
 #include "measure/result_stats.h"
 
 namespace lockstep::controller {
+namespace {
+
+std::string DescribeProcess(const v1::ProcessIo& process) {
+  const auto size = [](uint64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); };
+  const std::string who = absl::StrCat(process.command(), "[", process.pid(), "]");
+  if (process.write_bytes() == 0) return absl::StrCat(who, " read ", size(process.read_bytes()));
+  if (process.read_bytes() == 0) return absl::StrCat(who, " wrote ", size(process.write_bytes()));
+  return absl::StrCat(who, " read ", size(process.read_bytes()), " and wrote ",
+                      size(process.write_bytes()));
+}
+
+}  // namespace
+
+std::vector<std::string> OtherPrograms(const PhaseView& view,
+                                       const measure::WorkerPhaseData& sampler,
+                                       double least_bytes) {
+  const measure::RunWorker* self = view.WorkerOf(sampler.worker_index);
+  int workers = 0;
+  for (const measure::RunWorker& worker : view.data().workers) {
+    workers += self != nullptr && worker.boot_id == self->boot_id;
+  }
+  std::vector<std::string> names;
+  for (const v1::ProcessIo& process : sampler.result.others()) {
+    const auto moved = static_cast<double>(process.read_bytes() + process.write_bytes());
+    const bool sibling = workers > 1 && process.command() == "lockstep-worker";
+    if (moved >= least_bytes && !sibling) names.push_back(DescribeProcess(process));
+  }
+  return names;
+}
 
 EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id,
                       const std::string& device) {
@@ -55,15 +84,6 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id,
     if (sees && others) found.alone = false;
   }
   return found;
-}
-
-std::string DescribeProcess(const v1::ProcessIo& process) {
-  const auto size = [](uint64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); };
-  const std::string who = absl::StrCat(process.command(), "[", process.pid(), "]");
-  if (process.write_bytes() == 0) return absl::StrCat(who, " read ", size(process.read_bytes()));
-  if (process.read_bytes() == 0) return absl::StrCat(who, " wrote ", size(process.write_bytes()));
-  return absl::StrCat(who, " read ", size(process.read_bytes()), " and wrote ",
-                      size(process.write_bytes()));
 }
 
 namespace {

@@ -26,7 +26,9 @@ struct EnginesOn {
 };
 EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const std::string& device);
 
-// "postgres[123] read 3 MiB and wrote 2 MiB".
-std::string DescribeProcess(const v1::ProcessIo& process);
+// Other programs on the kernel of a worker that samples it, as "postgres[123] read 3 MiB and wrote
+// 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines'.
+std::vector<std::string> OtherPrograms(const PhaseView& view,
+                                       const measure::WorkerPhaseData& sampler, double least_bytes);
 
 }  // namespace lockstep::controller

@@ -64,7 +64,8 @@ void AddIntervals(v1::PhaseReport* report) {
   for (int i = 0; i < report->iops_by_interval_size(); ++i) {
     std::vector<double> rates;
     for (const v1::HostReport& host : report->hosts()) {
-      if (!host.lost() && i < host.iops_by_interval_size()) {
+      const bool worked = !host.lost() && host.total().operations() > 0;
+      if (worked && i < host.iops_by_interval_size()) {
         rates.push_back(host.iops_by_interval(i));
       }
     }

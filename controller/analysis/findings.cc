@@ -124,14 +124,9 @@ void AddFlushes(const Device& d) {
 }
 
 // What other programs of the kernel moved, those that matter beside `bytes`.
-std::string Programs(const measure::WorkerPhaseData& sampler, double bytes) {
-  std::vector<std::string> names;
-  for (const v1::ProcessIo& process : sampler.result.others()) {
-    const auto moved = static_cast<double>(process.read_bytes() + process.write_bytes());
-    if (moved >= kNamedShare * bytes && names.size() < 3) {
-      names.push_back(DescribeProcess(process));
-    }
-  }
+std::string Programs(const Device& d, double bytes) {
+  std::vector<std::string> names = OtherPrograms(d.view, d.sampler, kNamedShare * bytes);
+  names.resize(std::min<size_t>(names.size(), 3));
   return names.empty() ? "no program that /proc tells of"
                        : absl::StrCat(absl::StrJoin(names, ", "), " meanwhile on this host");
 }
@@ -169,15 +164,17 @@ void AddInterference(const Device& d) {
   }
   if (points == 0) return;
   const double begin = samples.first_measured_seconds;
+  // The last point may stand for less than the others.
+  const double end =
+      std::min(samples.last_measured_seconds, begin + static_cast<double>(last + 1) * step);
   Add("interference",
       absl::StrFormat("others moved %s on it in %.3g s of the time from %.3g to %.3g s: %s",
                       Size(excess), static_cast<double>(points) * step,
-                      begin + static_cast<double>(first) * step,
-                      begin + static_cast<double>(last + 1) * step, Programs(d.sampler, excess)),
+                      begin + static_cast<double>(first) * step, end, Programs(d, excess)),
       d.out);
   v1::Finding* finding = d.out->mutable_findings(d.out->findings_size() - 1);
   finding->set_begin_seconds(begin + static_cast<double>(first) * step);
-  finding->set_end_seconds(begin + static_cast<double>(last + 1) * step);
+  finding->set_end_seconds(end);
   finding->set_seconds(static_cast<double>(points) * step);
 }
 

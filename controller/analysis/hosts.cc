@@ -68,10 +68,7 @@ void AddHost(const PhaseView& view, const measure::WorkerPhaseData& worker, v1::
     *host->mutable_total() = WithRate(Usual(ReportOf(ios, "total")), sums, seconds);
     AddWorkloads(view, worker, host);
   }
-  const double lasted = static_cast<double>(worker.result.end_ns() - worker.result.go_ns());
-  if (worker.has_result && lasted > 0) {
-    host->set_throttled_ratio(static_cast<double>(worker.result.throttled_ns()) / lasted);
-  }
+  host->set_throttled_ratio(worker.result.throttled_ratio());
   if (worker.result.tcp_segments() > 0) {
     host->set_tcp_retransmit_ratio(static_cast<double>(worker.result.tcp_retransmits()) /
                                    static_cast<double>(worker.result.tcp_segments()));

@@ -39,9 +39,7 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
     if (self == nullptr || !(sums.seconds > 0)) continue;
     v1::KernelReport* kernel = report->add_kernels();
     AddKernel(view, *self, sums, kernel);
-    for (const v1::ProcessIo& other : worker.result.others()) {
-      kernel->add_others(DescribeProcess(other));
-    }
+    for (const std::string& other : OtherPrograms(view, worker, 0)) kernel->add_others(other);
   }
 }
 

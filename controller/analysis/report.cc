@@ -21,7 +21,7 @@ namespace {
 
 // Series of all phases of a report together.
 constexpr size_t kReportPoints = 1 << 18;
-// Intervals times hosts up to which a report reads the histograms of all of them.
+// Intervals times hosts, of all phases together, whose histograms a report reads.
 constexpr int64_t kReadLatencies = 20000;
 
 // The intervals of a phase, added up.
@@ -98,7 +98,8 @@ int64_t HostIntervals(const measure::PhaseData& phase) {
 }
 
 absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::RunPhase& load,
-                                  size_t most_points, const ReadIntervals& read) {
+                                  size_t most_points, const ReadIntervals& read,
+                                  int64_t* latencies_left) {
   Series series;
   measure::PhaseSeries::Options options = OptionsOf(phase);
   options.most_points = most_points;
@@ -111,7 +112,8 @@ absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::Run
   series.all = std::make_unique<measure::PhaseSeries>(options);
   absl::Status status = ReadInto(phase, WithIntervals::kSamples, read, series.all.get(), compared,
                                  {by_latencies ? nullptr : steady, nullptr});
-  const bool spreads = compared.size() > 1 && HostIntervals(phase) <= kReadLatencies;
+  const bool spreads = compared.size() > 1 && HostIntervals(phase) <= *latencies_left;
+  if (spreads) *latencies_left -= HostIntervals(phase);
   if (status.ok() && (by_latencies || spreads)) {
     options.keeps_latencies = by_latencies;
     measure::PhaseSeries latencies(options);
@@ -124,8 +126,9 @@ absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::Run
 
 absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
                                           const measure::PhaseData& phase, size_t most_points,
-                                          const ReadIntervals& read) {
-  const auto series = ReadSeries(phase, LoadOf(data.run.job, phase.phase.spec), most_points, read);
+                                          const ReadIntervals& read, int64_t* latencies_left) {
+  const auto series =
+      ReadSeries(phase, LoadOf(data.run.job, phase.phase.spec), most_points, read, latencies_left);
   if (!series.ok()) return series.status();
   const PhaseView view(data, phase, *series->all,
                        series->steady ? &series->steady->verdict() : nullptr);
@@ -233,11 +236,14 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
 absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadIntervals& read) {
   const auto is_load = [](const measure::PhaseData& phase) { return IsLoad(phase.phase.spec); };
   const auto loads = std::count_if(data.phases.begin(), data.phases.end(), is_load);
+  int64_t latencies_left = kReadLatencies;
   v1::Report report;
   report.set_description(data.run.job.description());
   for (const measure::PhaseData& phase : data.phases) {
     absl::StatusOr<v1::PhaseReport> built = BuildFilePhase(data, phase);
-    if (is_load(phase)) built = BuildLoad(data, phase, kReportPoints / loads, read);
+    if (is_load(phase)) {
+      built = BuildLoad(data, phase, kReportPoints / loads, read, &latencies_left);
+    }
     if (!built.ok()) return built.status();
     built->set_name(phase.phase.name);
     built->set_kind(phase.phase.kind);

@@ -16,6 +16,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -50,6 +51,24 @@ struct Host {
   double share = 0;
   std::vector<int> peers;
 };
+
+// What a limit says, without the group's name, which may be each host's own.
+std::string LimitOf(const std::string& throttle) {
+  const size_t colon = throttle.find(": ");
+  return colon == std::string::npos ? throttle : throttle.substr(colon + 2);
+}
+
+// Whether a limit is of a device that the host's engines work on.
+bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
+                const std::string& host) {
+  bool knows = false;
+  for (const v1::DeviceReport& d : report.devices()) {
+    if (std::find(d.hosts().begin(), d.hosts().end(), host) == d.hosts().end()) continue;
+    knows = true;
+    if (absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "))) return true;
+  }
+  return !knows;
+}
 
 // What is known of a host's surroundings over the measured time.
 struct Surroundings {
@@ -170,12 +189,15 @@ Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, const Host& 
     peers.push_back(SurroundingsOf(view, report, peer));
     throttled.push_back(peer.throttled_ratio());
     retransmits.push_back(peer.tcp_retransmit_ratio());
-    limits_of_peers.insert(peer.throttles().begin(), peer.throttles().end());
+    for (const std::string& throttle : peer.throttles()) {
+      limits_of_peers.insert(LimitOf(throttle));
+    }
   }
   const auto of_peers = [&](double Surroundings::*figure) { return MedianOfPeers(peers, figure); };
   if (self.throttled_ratio() > kThrottled && self.throttled_ratio() > 2 * MedianOf(throttled)) {
     return {"CPU quota",
-            absl::StrFormat("its control group was kept off the processors for %.0f %% of the time",
+            absl::StrFormat("its control group had used up its processor quota in %.0f %% of the "
+                            "periods",
                             100 * self.throttled_ratio())};
   }
   if (own.steal > kSteal && own.steal > 2 * of_peers(&Surroundings::steal)) {
@@ -185,7 +207,8 @@ Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, const Host& 
   }
   std::vector<std::string> limits;
   for (const std::string& limit : self.throttles()) {
-    if (!limits_of_peers.contains(limit)) limits.push_back(limit);
+    const bool own_one = !limits_of_peers.contains(LimitOf(limit));
+    if (own_one && IsOnTarget(limit, report, self.host())) limits.push_back(limit);
   }
   if (!limits.empty()) {
     return {

@@ -3,6 +3,7 @@
 #include "controller/analysis/sweeps.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <random>
@@ -169,7 +170,8 @@ std::string EndOfRepetitions(const measure::RunData& data, uint32_t job_phase,
                        phase.phase.figures});
   }
   const RepetitionState state = StateOfRepetitions(sweep, results);
-  if (state.repetitions < 2) return "too few of them to know how well the figures are known";
+  if (state.repetitions < 2 || !std::isfinite(state.margin_ratio))
+    return "too few of them to know how well the figures are known";
   return absl::StrFormat(
       "%d, the mean %s of every point is known to ±%.2g %% (95 %%), asked for was ±%.3g %%%s",
       state.repetitions, NameOf(sweep.until().figure()), 100 * state.margin_ratio,

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
@@ -43,18 +44,24 @@ int FindRuns(v1::Controller::Stub* stub, const Flags& flags, std::vector<std::st
     return Fail("name runs, or say which by --label, --job, --owner, --host, --since, …");
   }
   *ids = flags.runs;
+  std::set<std::string> seen(ids->begin(), ids->end());
+  if (seen.size() != ids->size()) return Fail("a run is named twice");
+  uint32_t offset = 0;
   while (FromFilter(flags)) {
     grpc::ClientContext call;
     v1::HistoryRequest request;
     *request.mutable_filter() = flags.filter;
     request.set_limit(limits::kHistoryLimit);
-    request.set_offset(static_cast<uint32_t>(ids->size()));
+    request.set_offset(offset);
     v1::HistoryReply reply;
     const grpc::Status status = stub->History(&call, request, &reply);
     if (!status.ok()) return Fail(status);
     for (const v1::RunSummary& run : reply.runs()) {
-      if (run.state() != "queued" && run.state() != "running") ids->push_back(run.run_id());
+      const bool ended = run.state() != "queued" && run.state() != "running";
+      // Runs that are submitted meanwhile push others to the next page.
+      if (ended && seen.insert(run.run_id()).second) ids->push_back(run.run_id());
     }
+    offset += static_cast<uint32_t>(reply.runs_size());
     if (reply.runs_size() < limits::kHistoryLimit) break;
   }
   return ids->empty() ? Fail("no run that has ended matches") : kOk;
@@ -86,6 +93,7 @@ absl::Status ExportInto(v1::Controller::Stub* stub, const std::string& run_id,
 absl::Status ExportAll(v1::Controller::Stub* stub, const std::vector<std::string>& ids,
                        const std::string& path) {
   const std::string part_path = path + ".part";
+  unlink(part_path.c_str());  // of one that was killed
   common::FileDescriptor file(
       open(part_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!file.valid()) return common::ErrnoStatus(errno, part_path);
@@ -99,7 +107,11 @@ absl::Status ExportAll(v1::Controller::Stub* stub, const std::vector<std::string
       if (!status.ok()) break;
       std::cerr << "exported " << common::Printable(whole_id) << "\n";
     }
-    const bool closed = zipped.Close() && raw.Flush();
+    // The file's own end: one that was cut between two runs has none.
+    v1::ArchivePart last;
+    last.mutable_end();
+    const bool ended = status.ok() && SerializeDelimitedToZeroCopyStream(last, &zipped);
+    const bool closed = zipped.Close() && raw.Flush() && (ended || !status.ok());
     if (status.ok() && !closed) {
       status =
           absl::InternalError(absl::StrCat(part_path, ": ", common::ErrnoText(raw.GetErrno())));
@@ -139,7 +151,11 @@ absl::Status ImportNext(v1::Controller::Stub* stub, const std::string& path,
   v1::ArchivePart part;
   bool clean_end = false;
   *more = ParseDelimitedFromZeroCopyStream(&part, in, &clean_end);
-  if (!*more) return clean_end ? absl::OkStatus() : broken;
+  if (!*more) return broken;
+  if (part.has_end()) {  // the file's own
+    *more = false;
+    return absl::OkStatus();
+  }
   grpc::ClientContext call;
   const auto writer = stub->ImportRun(&call, reply);
   bool whole = true;
@@ -200,7 +216,7 @@ void AddArchiveCommands(CLI::App* app, const Context* context, int* status) {
                  "With --tables: also the histograms of every interval and host");
   into->footer(
       "Examples:\n  lockstep export last --output run.lockstep\n  lockstep export --label "
-      "array=a9 --tables /srv/history\ndocs/operations.md says how tables are read.");
+      "array=a9 --tables /srv/history\ndocs/reports.md says how tables are read.");
   into->callback([=] { *status = Export(*context, *flags); });
 
   CLI::App* from =

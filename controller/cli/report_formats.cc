@@ -9,6 +9,7 @@
 #include "controller/report/json.h"
 #include "controller/report/markdown.h"
 #include "controller/report/other_layouts.h"
+#include "controller/report/safe_report.h"
 #include "controller/report/text.h"
 
 namespace lockstep::cli {
@@ -58,7 +59,9 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
   v1::HistogramsReply reply;
   while (reader->Read(&reply)) {
     for (v1::LatencyHistogram& histogram : *reply.mutable_histograms()) {
-      histograms->push_back(std::move(histogram));
+      // The logs have the reported latencies alone; of whole intervals there may be many.
+      const bool wanted = needs == Needs::kPhaseHistograms || histogram.is_reported();
+      if (wanted && controller::IsWhole(histogram)) histograms->push_back(std::move(histogram));
     }
   }
   return reader->Finish();

@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/histogram.h"
 #include "controller/report/histogram_logs.h"
+#include "controller/report/safe_report.h"
 
 namespace lockstep::controller {
 namespace {
@@ -20,9 +21,11 @@ constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
 
 int64_t Whole(double value) { return std::llround(value); }
 
-// fio's value of a bin: the middle of the bucket.
+// fio's value of a bin: the middle of the bucket, half a nanosecond above ours.
 int64_t BinOf(uint32_t bucket) {
-  return static_cast<int64_t>(common::BucketMidpoint(std::min(bucket, kFioBins - 1)));
+  const uint64_t low = common::BucketLow(std::min(bucket, kFioBins - 1));
+  const uint64_t high = common::BucketHigh(std::min(bucket, kFioBins - 1));
+  return static_cast<int64_t>(low + (high - low) / 2);
 }
 
 // Counts by fio's bins, in ascending order.
@@ -306,21 +309,21 @@ class Job {
 
 std::string RenderFioJson(const v1::Report& report,
                           const std::vector<v1::LatencyHistogram>& histograms) {
+  const v1::Report safe = SafeToShow(report);
   absl::Time started;
   std::string error;
-  if (!absl::ParseTime(absl::RFC3339_full, report.run().started_at(), &started, &error)) {
+  if (!absl::ParseTime(absl::RFC3339_full, safe.run().started_at(), &started, &error)) {
     started = absl::UnixEpoch();
   }
-  Json out = {
-      {"fio version", absl::StrCat("fio-3.33 (written by Lockstep ", report.version(), ")")},
-      {"timestamp", absl::ToUnixSeconds(started)},
-      {"timestamp_ms", absl::ToUnixMillis(started)},
-      {"time", absl::FormatTime("%a %b %e %H:%M:%S %Y", started, absl::UTCTimeZone())},
-      {"global options", {{"description", report.run().job_name()}}},
-      {"jobs", Json::array()}};
+  Json out = {{"fio version", absl::StrCat("fio-3.33 (written by Lockstep ", safe.version(), ")")},
+              {"timestamp", absl::ToUnixSeconds(started)},
+              {"timestamp_ms", absl::ToUnixMillis(started)},
+              {"time", absl::FormatTime("%a %b %e %H:%M:%S %Y", started, absl::UTCTimeZone())},
+              {"global options", {{"description", safe.run().job_name()}}},
+              {"jobs", Json::array()}};
   Json devices = Json::array();
   int group = 0;
-  for (const v1::PhaseReport& phase : report.phases()) {
+  for (const v1::PhaseReport& phase : safe.phases()) {
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       out["jobs"].push_back(Job(phase, workload, histograms).Make(group));
     }

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cmath>
 #include <map>
-#include <tuple>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -114,35 +113,55 @@ std::string TagOf(const v1::LatencyHistogram& histogram) {
 
 }  // namespace
 
-std::string RenderFioLog(const std::vector<v1::LatencyHistogram>& histograms) {
-  // By phase, end of the interval and direction.
-  std::map<std::tuple<uint32_t, int64_t, int>, std::vector<double>> lines;
+namespace {
+
+double FirstGo(const std::vector<v1::LatencyHistogram>& histograms) {
+  double first = 0;
   for (const v1::LatencyHistogram& h : histograms) {
-    const int direction = h.kind() == "read"    ? 0
-                          : h.kind() == "write" ? 1
-                          : h.kind() == "trim"  ? 2
-                                                : -1;
+    if (first == 0 || h.go_seconds() < first) first = h.go_seconds();
+  }
+  return first;
+}
+
+// fio's numbers of the directions.
+int DirectionOf(const std::string& kind) {
+  return kind == "read" ? 0 : kind == "write" ? 1 : kind == "trim" ? 2 : -1;
+}
+
+}  // namespace
+
+std::string RenderFioLog(const std::vector<v1::LatencyHistogram>& histograms) {
+  const double first = FirstGo(histograms);
+  std::string out;
+  int64_t at = 0;
+  std::map<int, std::vector<double>> bins;  // of one interval, by direction
+  const auto flush = [&] {
+    for (const auto& [direction, counts] : bins) {
+      absl::StrAppend(&out, at, ", ", direction, ", 0");
+      for (const double count : counts) absl::StrAppend(&out, absl::StrFormat(", %.0f", count));
+      out += "\n";
+    }
+    bins.clear();
+  };
+  // Intervals follow each other.
+  for (const v1::LatencyHistogram& h : histograms) {
+    const int direction = DirectionOf(h.kind());
     if (!h.is_reported() || direction < 0) continue;
-    std::vector<double>& bins = lines[{h.phase(), std::llround(h.end_seconds() * 1e3), direction}];
-    bins.resize(kFioBins);
+    const int64_t end = std::llround((h.go_seconds() - first + h.end_seconds()) * 1e3);
+    if (end != at) flush();
+    at = end;
+    std::vector<double>& counts = bins[direction];
+    counts.resize(kFioBins);
     for (int i = 0; i < h.buckets_size(); ++i) {
-      bins[std::min(h.buckets(i), kFioBins - 1)] += h.counts(i);
+      counts[std::min(h.buckets(i), kFioBins - 1)] += h.counts(i);
     }
   }
-  std::string out;
-  for (const auto& [key, bins] : lines) {
-    absl::StrAppend(&out, std::get<1>(key), ", ", std::get<2>(key), ", 0");
-    for (const double count : bins) absl::StrAppend(&out, ", ", absl::StrFormat("%.0f", count));
-    out += "\n";
-  }
+  flush();
   return out;
 }
 
 std::string RenderHlog(const std::vector<v1::LatencyHistogram>& histograms) {
-  double base = 0;
-  for (const v1::LatencyHistogram& h : histograms) {
-    if (base == 0 || h.go_seconds() < base) base = h.go_seconds();
-  }
+  const double base = FirstGo(histograms);
   std::string out = absl::StrCat(
       "#[Histograms of Lockstep: latencies in nanoseconds]\n"
       "#[Histogram log format version 1.3]\n",

@@ -12,10 +12,10 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/report/charts.h"
+#include "controller/report/safe_report.h"
 #include "controller/report/style_files.h"
 #include "controller/report/sweep_text.h"
 #include "controller/report/verdict.h"
-#include "proto/fields.h"
 
 namespace lockstep::controller {
 namespace {
@@ -160,7 +160,8 @@ class Page {
       double count = 0;
       std::pair<double, double> ends = {INFINITY, 0};
       for (const v1::HostReport& host : phase.hosts()) {
-        if (static_cast<int>(i) >= host.iops_by_interval_size()) continue;
+        const bool worked = host.total().operations() > 0;
+        if (!worked || static_cast<int>(i) >= host.iops_by_interval_size()) continue;
         const double value = host.iops_by_interval(static_cast<int>(i));
         ends = {std::min(ends.first, value), std::max(ends.second, value)};
         sum += value;
@@ -295,8 +296,7 @@ class Page {
 }  // namespace
 
 std::string RenderHtml(const v1::Report& report) {
-  v1::Report safe = report;
-  v1::CleanTexts(&safe);
+  const v1::Report safe = SafeToShow(report);
   return Page(safe).Render();
 }
 

@@ -7,10 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/units.h"
+#include "controller/report/safe_report.h"
 #include "controller/report/sweep_text.h"
 #include "controller/report/verdict.h"
-#include "proto/fields.h"
 
 namespace lockstep::controller {
 namespace {
@@ -46,7 +47,8 @@ std::string Plain(const std::string& text) {
         out += c;
     }
   }
-  return out;
+  // Nor is a name taken for an address.
+  return absl::StrReplaceAll(out, {{"www.", "www&#46;"}});
 }
 
 std::string At(const v1::OperationReport& o, double percent) {
@@ -89,8 +91,7 @@ void AddTable(const v1::Report& report, std::string* out) {
 }  // namespace
 
 std::string RenderMarkdown(const v1::Report& report) {
-  v1::Report safe = report;
-  v1::CleanTexts(&safe);
+  const v1::Report safe = SafeToShow(report);
   const v1::RunSummary& run = safe.run();
   const Verdict verdict = VerdictOf(safe);
   std::string out = absl::StrCat("### ", verdict.good ? "✅ " : "❌ ", Plain(run.job_name()), ": ",

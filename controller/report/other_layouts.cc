@@ -8,16 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
-#include "proto/fields.h"
+#include "controller/report/safe_report.h"
 
 namespace lockstep::controller {
 namespace {
-
-v1::Report Clean(const v1::Report& report) {
-  v1::Report safe = report;
-  v1::CleanTexts(&safe);
-  return safe;
-}
 
 // Sums of one kind over the workloads of a phase.
 struct Sum {
@@ -96,15 +90,6 @@ const v1::PhaseReport* PhaseOf(const v1::Report& report, const v1::SweepPointRep
   return nullptr;
 }
 
-// Whether the point's values are among the axes'.
-bool InRange(const v1::SweepReport& sweep, const v1::SweepPointReport& point) {
-  if (point.indices_size() != sweep.axes_size()) return false;
-  for (int a = 0; a < sweep.axes_size(); ++a) {
-    if (point.indices(a) >= static_cast<uint32_t>(sweep.axes(a).values_size())) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 std::string RenderSysbench(const v1::Report& report) {
@@ -117,14 +102,14 @@ std::string RenderSysbench(const v1::Report& report) {
 }
 
 std::string RenderIops(const v1::Report& report) {
-  const v1::Report safe = Clean(report);
+  const v1::Report safe = SafeToShow(report);
   std::string out;
   for (const v1::SweepReport& sweep : safe.sweeps()) {
     if (sweep.axes_size() != 1 || !IsBlockSize(sweep.axes(0))) continue;
     std::vector<std::pair<double, const v1::SweepPointReport*>> points;
     uint32_t threads = 0;
     for (const v1::SweepPointReport& point : sweep.points()) {
-      if (!InRange(sweep, point) || point.runs() == 0) continue;
+      if (point.runs() == 0) continue;
       points.emplace_back(SizeOf(sweep.axes(0).values(static_cast<int>(point.indices(0)))), &point);
       const v1::PhaseReport* phase = PhaseOf(safe, point);
       if (phase != nullptr) threads = static_cast<uint32_t>(phase->threads_size());
@@ -151,7 +136,7 @@ std::string RenderIops(const v1::Report& report) {
 }
 
 std::string RenderIozone(const v1::Report& report) {
-  const v1::Report safe = Clean(report);
+  const v1::Report safe = SafeToShow(report);
   std::string out;
   for (const v1::SweepReport& sweep : safe.sweeps()) {
     const int last = sweep.axes_size() - 1;
@@ -160,11 +145,13 @@ std::string RenderIozone(const v1::Report& report) {
       std::map<uint32_t, std::map<uint32_t, double>> cells;
       for (const v1::SweepPointReport& point : sweep.points()) {
         const v1::PhaseReport* phase = PhaseOf(safe, point);
-        if (!InRange(sweep, point) || point.runs() == 0 || phase == nullptr) continue;
+        if (point.runs() == 0 || phase == nullptr) continue;
         const Sum sum = SumOf(*phase, kind);
-        if (sum.operations > 0) {
+        if (sum.operations > 0 && phase->total().bytes_per_second() > 0) {
+          // The median over the point's runs, as far as it is this kind's.
+          const double share = sum.bytes_per_second / phase->total().bytes_per_second();
           cells[last == 1 ? point.indices(0) : 0][point.indices(last)] =
-              sum.bytes_per_second / 1024;
+              share * point.bytes_per_second() / 1024;
         }
       }
       if (cells.empty()) continue;

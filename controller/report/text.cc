@@ -11,9 +11,9 @@
 #include "common/units.h"
 #include "controller/report/first_screen.h"
 #include "controller/report/report_writer.h"
+#include "controller/report/safe_report.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
-#include "proto/fields.h"
 
 namespace lockstep::controller {
 namespace {
@@ -326,8 +326,7 @@ class Renderer : private ReportWriter {
 }  // namespace
 
 std::string RenderText(const v1::Report& report, const TextOptions& options) {
-  v1::Report safe = report;
-  v1::CleanTexts(&safe);
+  const v1::Report safe = SafeToShow(report);
   return options.detail ? Renderer(safe, options).Render() : RenderFirstScreen(safe, options);
 }
 

@@ -1,6 +1,7 @@
 #include "controller/report/verdict.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,12 +14,10 @@ namespace {
 class Collected {
  public:
   void Add(int gravity, const std::string& sentence, const std::string& phase) {
-    for (Entry& entry : entries_) {
-      if (entry.sentence != sentence) continue;
-      if (entry.phases.empty() || entry.phases.back() != phase) entry.phases.push_back(phase);
-      return;
-    }
-    entries_.push_back({gravity, sentence, {phase}});
+    const auto [at, added] = places_.try_emplace(sentence, entries_.size());
+    if (added) entries_.push_back({gravity, sentence, {}});
+    std::vector<std::string>& phases = entries_[at->second].phases;
+    if (phases.empty() || phases.back() != phase) phases.push_back(phase);
   }
   std::vector<std::string> Take(size_t phases) {
     std::stable_sort(entries_.begin(), entries_.end(),
@@ -42,6 +41,7 @@ class Collected {
     std::vector<std::string> phases;
   };
   std::vector<Entry> entries_;
+  std::map<std::string, size_t> places_;  // by sentence
 };
 
 void AddPhase(const v1::PhaseReport& phase, Collected* found) {

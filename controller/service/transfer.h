@@ -58,6 +58,9 @@ class PartWriter final : public grpc::ServerWriteReactor<Part> {
  public:
   explicit PartWriter(grpc::CallbackServerContext* context) : context_(context) {}
   absl::Status Put(Part part) {
+    if (std::chrono::steady_clock::now() > until_) {
+      return absl::DeadlineExceededError("the transfer takes too long");
+    }
     if (absl::Status status = hand_.Wait(); !status.ok()) return status;
     part_ = std::move(part);
     hand_.Begin();
@@ -65,7 +68,10 @@ class PartWriter final : public grpc::ServerWriteReactor<Part> {
     return absl::OkStatus();
   }
   void End(const grpc::Status& status) {
-    if (!hand_.Wait().ok()) context_->TryCancel();
+    // Who stalls is not waited for a second time.
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED || !hand_.Wait().ok()) {
+      context_->TryCancel();
+    }
     hand_.WaitLong();
     this->Finish(status);
   }
@@ -74,6 +80,8 @@ class PartWriter final : public grpc::ServerWriteReactor<Part> {
 
  private:
   grpc::CallbackServerContext* context_;
+  const std::chrono::steady_clock::time_point until_ =
+      std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kTransferNs);
   Part part_;
   Handover hand_;
 };
@@ -94,7 +102,10 @@ class PartReader final : public grpc::ServerReadReactor<Part> {
     return std::optional<Part>(std::move(part_));
   }
   void End(const grpc::Status& status) {
-    if (absl::IsDeadlineExceeded(hand_.Wait())) context_->TryCancel();
+    if (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED ||
+        absl::IsDeadlineExceeded(hand_.Wait())) {
+      context_->TryCancel();
+    }
     hand_.WaitLong();
     this->Finish(status);
   }

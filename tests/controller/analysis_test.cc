@@ -281,9 +281,9 @@ TEST(StragglerTest, WhoDoesHalfIsNamedWithItsShareAndWithWhatDiffersOnIt) {
   EXPECT_DOUBLE_EQ(straggler().share(), 0.5);
   EXPECT_DOUBLE_EQ(straggler().slow_seconds(), 10);
   EXPECT_EQ(straggler().cause(), "not known");
-  data.phases[0].workers[2].result.set_throttled_ns(4000000000);
+  data.phases[0].workers[2].result.set_throttled_ratio(0.4);
   EXPECT_EQ(straggler().cause(), "CPU quota");
-  data.phases[0].workers[2].result.clear_throttled_ns();
+  data.phases[0].workers[2].result.clear_throttled_ratio();
   data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=100");
   EXPECT_EQ(straggler().cause(), "I/O throttle");
   // A limit that all have tells nothing of one.

@@ -67,6 +67,7 @@ class ArchiveTest : public testing::Test {
     sample->set_interval_class(v1::INTERVAL_CLASS_MEASURED);
     sample->set_end_ns(1000000000);
     sample->add_workloads();
+    batch.items.emplace_back().mutable_result()->add_workloads()->set_engine("strange");
     EXPECT_TRUE(store_->Ingest({batch}).ok());
     EXPECT_TRUE(store_->EndPhase(run.run_id, 0, 1, "done", "", {}, {}).ok());
     EXPECT_TRUE(store_->AddEvent(run.run_id, "info", "node0", "x\ny", at).ok());
@@ -228,6 +229,10 @@ TEST_F(ArchiveTest, NothingOfABrokenArchiveIsStored) {
       {"not of one run that ended", [](Parts* p) { Change(p, "runs", "\tdone\t", "\trunning\t"); }},
       {"target that its job has not",
        [](Parts* p) { Change(p, "run_workers", "[{}]", "[{\"target\": 77}]"); }},
+      {"result is of no workload",
+       [](Parts* p) {
+         Change(p, "worker_results", "\"strange\"", "\"strange\", \"workload\": 4294967295");
+       }},
       {"is none of its job", [](Parts* p) { Change(p, "phases", "1000000000", "-1"); }},
       {"format is 9", [](Parts* p) { p->front().mutable_head()->set_format(9); }},
       {"use a newer Lockstep", [](Parts* p) { p->front().mutable_head()->set_schema(9999); }},

@@ -94,6 +94,7 @@ std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::
     // Of a container's mount, what lies above its root is not to be seen.
     const std::string root = fields[3] == "/" ? "" : fields[3];
     if (name.compare(0, root.size(), root) != 0) continue;
+    if (name.size() > root.size() && name[root.size()] != '/') continue;
     std::vector<ControlGroup> found;
     for (std::string path = name.substr(root.size());; path.resize(path.rfind('/'))) {
       if (path == "/") path.clear();
@@ -131,15 +132,16 @@ std::vector<std::string> IoThrottles() {
   return words;
 }
 
-uint64_t CpuThrottledNs() {
-  uint64_t most = 0;
-  for (const ControlGroup& group : GroupsOf("cpu")) {
-    most = std::max(most, NumberOf(group.directory + "/cpu.stat", "throttled_time"));
+std::map<std::string, QuotaPeriods> ReadQuotaPeriods() {
+  std::map<std::string, QuotaPeriods> found;
+  for (const char* controller : {"cpu", ""}) {
+    for (const ControlGroup& group : GroupsOf(controller)) {
+      const std::string path = group.directory + "/cpu.stat";
+      const QuotaPeriods periods = {NumberOf(path, "nr_periods"), NumberOf(path, "nr_throttled")};
+      if (periods.periods > 0) found[group.directory] = periods;
+    }
   }
-  for (const ControlGroup& group : GroupsOf("")) {
-    most = std::max(most, NumberOf(group.directory + "/cpu.stat", "throttled_usec") * 1000);
-  }
-  return most;
+  return found;
 }
 
 }  // namespace lockstep::worker

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,12 @@ namespace lockstep::worker {
 double AvailableMemoryBytes();
 // Limits on I/O, in words: "/slow: blkio.throttle.read_iops_device vda 200".
 std::vector<std::string> IoThrottles();
-// For how long a quota has kept the groups off the processors so far, nanoseconds: the most that
-// one of them says. 0 where none does.
-uint64_t CpuThrottledNs();
+// The periods of each group's processor quota so far, and those in which it was used up; by the
+// group's directory, without groups that have no quota.
+struct QuotaPeriods {
+  uint64_t periods = 0, throttled = 0;
+};
+std::map<std::string, QuotaPeriods> ReadQuotaPeriods();
 
 // A group's directory and those above it, the innermost first. `mounts` and `groups` are
 // /proc/self/mountinfo and /proc/self/cgroup; `controller` is one of version 1, or empty for

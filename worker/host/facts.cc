@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/ids.h"
@@ -55,12 +56,14 @@ std::string OsName() {
   return text.substr(begin, text.find('"', begin) - begin);
 }
 
-// What the kernel does against the processor's known weaknesses, in one line.
+// What the kernel does against the processor's known weaknesses, in one line; empty where it does
+// not say.
 std::string Mitigations() {
   const std::string directory = "/sys/devices/system/cpu/vulnerabilities";
   std::vector<std::string> words;
   const std::unique_ptr<DIR, int (*)(DIR*)> files(opendir(directory.c_str()), closedir);
-  while (const dirent* entry = files == nullptr ? nullptr : readdir(files.get())) {
+  if (files == nullptr) return "";  // this kernel does not say
+  while (const dirent* entry = readdir(files.get())) {
     if (entry->d_name[0] == '.') continue;
     const std::string state = common::ReadTrimmed(absl::StrCat(directory, "/", entry->d_name));
     if (!state.empty() && state != "Not affected") {
@@ -152,7 +155,9 @@ std::map<std::string, std::string> ReadEnvironment() {
   facts["os"] = OsName();
   facts["cpu.model"] = FirstValueOf(common::ReadTrimmed("/proc/cpuinfo"), "model name");
   facts["cpu.count"] = absl::StrCat(sysconf(_SC_NPROCESSORS_ONLN));
-  facts["cpu.mitigations"] = Mitigations();
+  if (std::string words = Mitigations(); !words.empty()) {
+    facts["cpu.mitigations"] = std::move(words);
+  }
   facts["memory.GiB"] =
       absl::StrCat(static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE) >> 30);
   return facts;
@@ -168,7 +173,7 @@ std::string MountOf(const std::string& mounts, const std::string& path) {
     const std::vector<std::string> fields = absl::StrSplit(line, ' ');
     const auto dash = std::find(fields.begin(), fields.end(), "-");
     if (fields.size() < 6 || fields.end() - dash < 4) continue;
-    const std::string& point = fields[4];
+    const std::string point = absl::StrReplaceAll(fields[4], {{"\\040", " "}, {"\\011", "\t"}});
     const bool holds = point == "/" || path == point || path.rfind(point + "/", 0) == 0;
     if (!holds || point.size() < longest) continue;
     longest = point.size();

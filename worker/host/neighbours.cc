@@ -14,7 +14,6 @@
 #include "absl/strings/str_split.h"
 #include "common/files.h"
 #include "common/text.h"
-#include "worker/host/control_groups.h"
 
 namespace lockstep::worker {
 namespace {
@@ -75,14 +74,23 @@ bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* progr
 
 void Neighbours::Begin(bool with_programs, const std::function<bool()>& late) {
   knows_programs_ = with_programs && ReadPrograms(late, &programs_);
-  throttled_ns_ = CpuThrottledNs();
+  quotas_ = ReadQuotaPeriods();
   const TcpCounters tcp = ParseTcp(common::ReadTrimmed("/proc/net/snmp"));
   segments_ = tcp.segments;
   retransmits_ = tcp.retransmits;
 }
 
 void Neighbours::End(v1::PhaseResult* result) const {
-  result->set_throttled_ns(Step(throttled_ns_, CpuThrottledNs()));
+  double throttled = 0;
+  for (const auto& [group, now] : ReadQuotaPeriods()) {
+    const auto before = quotas_.find(group);
+    const QuotaPeriods since = before == quotas_.end() ? QuotaPeriods() : before->second;
+    const uint64_t periods = Step(since.periods, now.periods);
+    if (periods == 0) continue;
+    throttled = std::max(throttled, static_cast<double>(Step(since.throttled, now.throttled)) /
+                                        static_cast<double>(periods));
+  }
+  result->set_throttled_ratio(std::min(1.0, throttled));
   const TcpCounters tcp = ParseTcp(common::ReadTrimmed("/proc/net/snmp"));
   result->set_tcp_segments(Step(segments_, tcp.segments));
   result->set_tcp_retransmits(Step(retransmits_, tcp.retransmits));

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "proto/result.pb.h"
+#include "worker/host/control_groups.h"
 
 namespace lockstep::worker {
 
@@ -28,7 +29,7 @@ class Neighbours {
 
   bool knows_programs_ = false;
   Programs programs_;
-  uint64_t throttled_ns_ = 0;
+  std::map<std::string, QuotaPeriods> quotas_;
   uint64_t segments_ = 0, retransmits_ = 0;
 };
 

@@ -304,11 +304,11 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
       [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
   JoinThreads(complete);
   v1::PhaseResult result = MakeResult(&collector, complete);
-  neighbours.End(&result);
   rusage after = {};
   getrusage(RUSAGE_SELF, &after);
   result.set_cpu_user_ns(CpuNs(after.ru_utime) - CpuNs(before.ru_utime));
   result.set_cpu_system_ns(CpuNs(after.ru_stime) - CpuNs(before.ru_stime));
+  neighbours.End(&result);
   return result;
 }
 
