@@ -170,7 +170,14 @@ absl::Status IntervalHistograms(
   if (!workers.ok()) return workers.status();
   for (const measure::PhaseData& phase : data.phases) {
     if (!IsLoad(phase.phase.spec)) continue;
-    Merger merger(FrameOf(data, phase.phase), *workers, put);
+    // As in the report, what a lost host did is in no figure.
+    std::set<uint32_t> whole;
+    for (const measure::WorkerPhaseData& worker : phase.workers) {
+      if (worker.has_result && workers->contains(worker.worker_index)) {
+        whole.insert(worker.worker_index);
+      }
+    }
+    Merger merger(FrameOf(data, phase.phase), std::move(whole), put);
     absl::Status status = read(phase.phase, WithIntervals::kLatencies,
                                [&](uint32_t worker, const v1::IntervalSample& sample) {
                                  return merger.Add(worker, sample);

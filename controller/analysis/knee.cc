@@ -8,6 +8,7 @@ namespace {
 
 constexpr size_t kLeastPoints = 4;
 constexpr double kFar = 0.1;
+constexpr double kTop = 0.99;
 constexpr double kLogarithmic = 8;
 
 // From 0 to 1; empty where they do not span anything.
@@ -47,9 +48,10 @@ std::optional<size_t> Farthest(const std::vector<double>& x, const std::vector<d
 
 std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() != y.size() || y.empty()) return std::nullopt;
-  const auto top = static_cast<size_t>(std::max_element(y.begin(), y.end()) - y.begin());
-  // What comes down after the top would only bend the line.
-  const size_t points = std::max(top + 1, std::min(y.size(), kLeastPoints));
+  const double most = *std::max_element(y.begin(), y.end());
+  // The end of the plateau: what comes down after it would only bend the line.
+  size_t points = y.size();
+  while (points > 0 && y[points - 1] < kTop * most) --points;
   return Farthest({x.begin(), x.begin() + static_cast<ptrdiff_t>(points)},
                   {y.begin(), y.begin() + static_cast<ptrdiff_t>(points)}, 1);
 }

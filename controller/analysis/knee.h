@@ -13,7 +13,7 @@ namespace lockstep::controller {
 // where it spans a factor of eight or more it is taken logarithmically.
 
 // Of a curve that rises steeply and then flattens: throughput over parallelism. Points after the
-// highest are left out.
+// last that is within 1 % of the highest are left out.
 std::optional<size_t> KneeOfGain(const std::vector<double>& x, const std::vector<double>& y);
 // Of one that is flat and then rises steeply: latency over load.
 std::optional<size_t> KneeOfCost(const std::vector<double>& x, const std::vector<double>& y);

@@ -102,7 +102,10 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
                         view.phase().phase.attempt));
   }
   if (view.phase().phase.end_of_load) AddEndOfLoad(view, report);
-  if (report->workers_lost() != 0) {
+  // While it runs nobody's result can be there.
+  const std::string& state = view.phase().phase.state;
+  const bool over = state != "arming" && state != "running";
+  if (report->workers_lost() != 0 && over) {
     FindValid(view, report);
     AddDegraded(report);
   }
@@ -115,6 +118,9 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
   });
   if (!measured && std::any_of(workers.begin(), workers.end(), &PhaseView::CutShort)) {
     report->add_remarks("NOTHING MEASURED: the load ended in its ramp");
+  } else if (over && report->workers_lost() < report->workers() &&
+             report->total().operations() + report->total().errors() == 0) {
+    report->add_remarks("NOTHING MEASURED: no I/O was completed in the measured time");
   }
   if (view.series().window().intervals == 0 && report->total().operations() > 0) {
     report->add_remarks("no whole interval in which all hosts ran: rates are over the whole phase");

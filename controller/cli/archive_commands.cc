@@ -158,12 +158,16 @@ absl::Status ImportNext(v1::Controller::Stub* stub, const std::string& path,
   }
   grpc::ClientContext call;
   const auto writer = stub->ImportRun(&call, reply);
+  reply->mutable_run()->set_run_id(part.head().run_id());
   bool whole = true;
-  while (writer->Write(part) && !part.has_end()) {
+  bool taken = true;  // until the controller has refused it, and the rest is read over
+  while (!part.has_end()) {
+    taken = taken && writer->Write(part);
     part.Clear();
     whole = ParseDelimitedFromZeroCopyStream(&part, in, &clean_end);
     if (!whole) break;
   }
+  if (whole && taken) writer->Write(part);
   if (!whole) call.TryCancel();
   writer->WritesDone();
   const grpc::Status status = writer->Finish();
@@ -182,10 +186,16 @@ int Import(const Context& context, const Flags& flags) {
   io::FileInputStream raw(file.get());
   io::GzipInputStream zipped(&raw);
   int imported = 0;
+  int known = 0;
   while (true) {
     bool more = false;
     v1::ImportReply reply;
     const absl::Status status = ImportNext(stub->get(), flags.file, &zipped, &more, &reply);
+    if (absl::IsAlreadyExists(status)) {
+      ++known;
+      std::cerr << common::Printable(std::string(status.message())) << ", and stays as it is\n";
+      continue;
+    }
     if (!status.ok()) {
       if (imported > 0) std::cerr << imported << " runs were imported before\n";
       return Fail(status);
@@ -197,7 +207,9 @@ int Import(const Context& context, const Flags& flags) {
                                                 ")"))
               << "\n";
   }
-  return imported > 0 ? kOk : Fail(absl::StrCat(flags.file, " is empty"));
+  if (imported > 0) return kOk;
+  return Fail(
+      absl::StrCat(flags.file, known > 0 ? ": all its runs are here already" : " has no run"));
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "common/text.h"
 #include "common/version.h"
 #include "controller/cli/commands.h"
+#include "google/protobuf/stubs/logging.h"
 
 namespace {
 
@@ -37,6 +38,7 @@ std::string UnknownCommand(const CLI::App& app, int argc, char** argv) {
 int main(int argc, char** argv) {
   using namespace lockstep;
   signal(SIGPIPE, SIG_DFL);
+  google::protobuf::SetLogHandler(nullptr);  // what cannot be parsed is said in our words
   cli::Context context;
   if (argc > 0) context.program = argv[0];
   int status = cli::kOk;

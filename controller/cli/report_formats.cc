@@ -67,6 +67,32 @@ grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs 
   return reader->Finish();
 }
 
+// What one host did, as a report of its own.
+v1::Report OnlyHost(v1::Report report, const std::string& name) {
+  for (v1::PhaseReport& phase : *report.mutable_phases()) {
+    const auto host = std::find_if(phase.hosts().begin(), phase.hosts().end(),
+                                   [&](const v1::HostReport& h) { return h.host() == name; });
+    if (host == phase.hosts().end()) {
+      phase.clear_workloads();
+      continue;
+    }
+    for (v1::WorkloadReport& workload : *phase.mutable_workloads()) {
+      workload.clear_operations();
+      workload.mutable_settings()->set_workers(0);
+      for (const v1::HostWorkloadReport& own : host->workloads()) {
+        if (own.name() != workload.name()) continue;
+        *workload.mutable_operations() = own.operations();
+        workload.mutable_settings()->set_workers(1);
+      }
+    }
+    *phase.mutable_total() = host->total();
+    *phase.mutable_iops_by_interval() = host->iops_by_interval();
+    phase.set_workers_lost(host->lost() ? 1 : 0);
+    phase.set_workers(1);
+  }
+  return report;
+}
+
 }  // namespace
 
 std::vector<std::string> ReportFormats() {
@@ -97,7 +123,8 @@ int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::s
         Fetch(stub, report->run().run_id(), maker->needs, format.host, &histograms);
     if (!fetched.ok()) return Fail(fetched);
   }
-  *text = maker->make(*report, histograms);
+  const bool whole = format.host.empty() || maker->needs == Needs::kReport;
+  *text = maker->make(whole ? *report : OnlyHost(*report, format.host), histograms);
   return kOk;
 }
 

@@ -245,6 +245,7 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
   if (fetched != kOk) return fetched;
   if (format.output.empty()) {
     std::cout << text;
+    if (!std::cout.flush()) return Fail("standard output: the report cannot be written");
   } else if (WriteOutput(format.output, text) != kOk) {
     return kError;
   }

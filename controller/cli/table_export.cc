@@ -169,7 +169,8 @@ absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::str
   for (const std::string& text : runs) {
     const auto found = Ask(
         store.get(),
-        "SELECT run_id, to_char(submitted_at AT TIME ZONE 'UTC', 'YYYY-MM') FROM run_overview "
+        "SELECT run_id, to_char(submitted_at AT TIME ZONE 'UTC', 'YYYY-MM'), state FROM "
+        "run_overview "
         "WHERE run_id = CASE WHEN $1 = 'last' THEN last_run() ELSE run_id END AND ($1 = 'last' OR "
         "starts_with(run_id::text, $1)) LIMIT 2",
         {text.c_str()});
@@ -181,6 +182,11 @@ absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::str
     }
     const std::string run_id = PQgetvalue(found->get(), 0, 0);
     const std::string month = PQgetvalue(found->get(), 0, 1);
+    const std::string state = PQgetvalue(found->get(), 0, 2);
+    if (state == "queued" || state == "running") {
+      return absl::FailedPreconditionError(
+          absl::StrCat("run ", run_id, " is ", state, "; it is exported when it has ended"));
+    }
     // They become parts of paths, whoever answered.
     if (!common::IsUuid(run_id) || month.find('/') != std::string::npos) {
       return absl::InternalError("the store gives a run an id that is no UUID");

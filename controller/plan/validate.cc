@@ -309,6 +309,11 @@ class Checker {
       const std::string at = absl::StrCat(path, ".axes[", a, "].values");
       std::set<std::string> seen;
       if (axis.values().empty()) Add(at, "is empty");
+      for (int other = 0; other < a; ++other) {
+        if (run.sweep().axes(other).field() != axis.field()) continue;
+        Add(absl::StrCat(path, ".axes[", a, "].field"),
+            absl::StrCat("'", axis.field(), "' is on two axes"));
+      }
       for (int v = 0; v < axis.values_size(); ++v) {
         v1::RunPhase probe = run;
         const std::string where = absl::StrCat(at, "[", v, "]");

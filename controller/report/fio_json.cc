@@ -295,7 +295,8 @@ class Job {
     notes.push_back("ctx, majf, minf and the iodepth distributions are not measured");
     (*job)["lockstep"] = {{"phase", phase_.index()},
                           {"state", phase_.state()},
-                          {"hosts", phase_.workers()},
+                          {"hosts", phase_.workers() - phase_.workers_lost()},
+                          {"hosts_lost", phase_.workers_lost()},
                           {"invalid", phase_.invalid()},
                           {"notes", std::move(notes)}};
   }

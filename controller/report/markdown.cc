@@ -94,8 +94,11 @@ std::string RenderMarkdown(const v1::Report& report) {
   const v1::Report safe = SafeToShow(report);
   const v1::RunSummary& run = safe.run();
   const Verdict verdict = VerdictOf(safe);
-  std::string out = absl::StrCat("### ", verdict.good ? "✅ " : "❌ ", Plain(run.job_name()), ": ",
-                                 Plain(verdict.word), "\n\n");
+  std::string out = absl::StrCat("### ",
+                                 verdict.good   ? "✅ "
+                                 : verdict.over ? "❌ "
+                                                : "",
+                                 Plain(run.job_name()), ": ", Plain(verdict.word), "\n\n");
   for (const std::string& reason : verdict.reasons) absl::StrAppend(&out, Plain(reason), "\n\n");
   absl::StrAppend(&out, "Run `", run.run_id(), "`, ", run.hosts(),
                   run.hosts() == 1 ? " host" : " hosts", ", by ", Plain(run.owner()), ", ",

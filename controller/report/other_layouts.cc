@@ -157,15 +157,18 @@ std::string RenderIozone(const v1::Report& report) {
       if (cells.empty()) continue;
       absl::StrAppend(&out, "\"", sweep.phase(), ": ",
                       kind == std::string("read") ? "Reader" : "Writer", " report\"\n       ");
-      const auto cell = [](const std::string& text) {
-        const double size = SizeOf(text);
+      const auto cell = [](const std::string& text, bool is_block) {
+        // A bare number is a size only where it is a block's.
+        const bool bare = text.find_first_not_of("0123456789") == std::string::npos;
+        const double size = bare && !is_block ? 0 : SizeOf(text);
         return size > 0 ? absl::StrFormat(" \"%.4g\"", size / 1024)
                         : absl::StrCat(" \"", text, "\"");
       };
-      for (const std::string& value : sweep.axes(last).values()) out += cell(value);
+      for (const std::string& value : sweep.axes(last).values()) out += cell(value, true);
       out += "\n";
       for (const auto& [row, values] : cells) {
-        out += last == 1 ? cell(sweep.axes(0).values(static_cast<int>(row))).substr(1) : "\"all\"";
+        out += last == 1 ? cell(sweep.axes(0).values(static_cast<int>(row)), false).substr(1)
+                         : "\"all\"";
         for (uint32_t v = 0; v < static_cast<uint32_t>(sweep.axes(last).values_size()); ++v) {
           const auto found = values.find(v);
           absl::StrAppend(&out, "  ",

@@ -121,6 +121,7 @@ Verdict VerdictOf(const v1::Report& report) {
   }
   if (run.state() != "done") {
     verdict.word = run.state();
+    verdict.over = run.state() != "queued" && run.state() != "running";
   } else if (invalid) {
     verdict.word = "invalid";
   } else if (!report.expectations_held()) {

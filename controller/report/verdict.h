@@ -13,6 +13,7 @@ namespace lockstep::controller {
 struct Verdict {
   std::string word;
   bool good = false;  // done or passed
+  bool over = true;   // not queued or running
   std::vector<std::string> reasons;
 };
 Verdict VerdictOf(const v1::Report& report);

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "common/text.h"
 #include "grpcpp/grpcpp.h"
 
 namespace lockstep::controller {
@@ -18,7 +19,7 @@ inline constexpr int64_t kAnswerWaitNs = 10000000000;
 inline grpc::Status ToGrpc(const absl::Status& status) {
   return status.ok() ? grpc::Status::OK
                      : grpc::Status(static_cast<grpc::StatusCode>(status.code()),
-                                    std::string(status.message()));
+                                    common::Printable(std::string(status.message()), 2000));
 }
 
 // Waits for an answer from the coordinator's thread, which never does anything slow. UNAVAILABLE

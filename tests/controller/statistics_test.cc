@@ -170,6 +170,9 @@ TEST(KneeTest, ThroughputOverDepthBendsWhereItStopsDoubling) {
   EXPECT_EQ(KneeOfGain(depths, {100, 200, 400, 800, 900, 920, 930}), 3u);
   // Comes down after its top.
   EXPECT_EQ(KneeOfGain(depths, {100, 200, 400, 800, 880, 700, 300}), 3u);
+  // A plateau ends where the curve ends; what only falls has no knee.
+  EXPECT_EQ(KneeOfGain({1, 2, 4, 8, 16, 32}, {945, 1920, 3780, 4975, 4975, 4975}), 3u);
+  EXPECT_FALSE(KneeOfGain({1, 2, 4, 8, 16}, {480, 300, 200, 120, 60}));
   // A straight line in these axes has none, nor have too few points, nor what does not change.
   EXPECT_FALSE(KneeOfGain(depths, {1, 2, 3, 4, 5, 6, 7}));
   EXPECT_FALSE(KneeOfGain({1, 2, 4}, {100, 190, 200}));

@@ -12,7 +12,7 @@ import re
 import subprocess
 import unittest
 
-from fleet import ROOT, Fleet, FleetTest, files_job
+from fleet import BIN, ROOT, Fleet, FleetTest, files_job
 
 CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
 READERS = os.path.join(CACHE, "lockstep/readers-1/bin")
@@ -97,7 +97,17 @@ class Exports(FleetTest):
             "there already", self.fleet.lockstep("export", "last", "--output", archive).err
         )
         with Fleet(0) as other:
+            both = self.path("both.lockstep")
+            self.ok(self.fleet.lockstep("export", self.run_id, "--output", both))
+            with open(both, "rb") as file:
+                cut = file.read()[:-60]
+            with open(self.path("cut.lockstep"), "wb") as file:
+                file.write(cut)
+            self.ok(other.lockstep("import", self.path("cut.lockstep")), 1)
             self.assertIn(self.run_id, self.ok(other.lockstep("import", archive)).out)
+            again = other.lockstep("import", both)
+            self.ok(again, 1)
+            self.assertIn("stays as it is", again.err)
             there = other.lockstep("report", self.run_id, "--format", "json").json()
             self.assertEqual(
                 {**there, "store": ""}, {**self.report, "store": ""}, "the report differs"
@@ -268,6 +278,8 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
     def test_histograms_of_one_host_are_that_host_s(self):
         host = self.mix["hosts"][0]["host"]
         one = json.loads(self.printed("fio", "--host", host))["jobs"][0]
+        self.assertEqual(one["read"]["total_ios"], one["read"]["clat_ns"]["N"])
+        self.assertEqual(one["job options"]["numjobs"], "2")
         reads = self.mix["hosts"][0]["workloads"][0]
         self.assertAlmostEqual(
             one["read"]["clat_ns"]["percentile"]["99.000000"],
@@ -354,6 +366,16 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
         self.assertEqual(self.printed("csv", "--output", self.path("out.csv")), "")
         with open(self.path("out.csv"), newline="", encoding="utf-8") as text:
             self.assertEqual(text.read().replace("\r\n", "\n"), self.printed("csv"))
+        with open("/dev/full", "w", encoding="ascii") as full:
+            words = [f"{BIN}/lockstep", "report", self.run_id]
+            done = subprocess.run(
+                words,
+                stdout=full,
+                stderr=subprocess.DEVNULL,
+                env=self.fleet.environment(),
+                check=False,
+            )
+        self.assertEqual(done.returncode, 1)
         missing = self.fleet.lockstep("report", "last", "--output", "/nowhere/x")
         self.ok(missing, 1)
         self.assertIn("cannot be written", missing.err)
