@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -177,77 +178,107 @@ struct Cause {
   std::string cause, reason;
 };
 
-Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, const Host& host) {
-  const v1::HostReport& self = report.hosts(host.index);
-  const Surroundings own = SurroundingsOf(view, report, self);
+// A host and what is known of its peers.
+struct Evidence {
+  const v1::PhaseReport& report;
+  const v1::HostReport& self;
+  Surroundings own;
   std::vector<Surroundings> peers;
-  std::vector<double> throttled;
-  std::vector<double> retransmits;
+  std::vector<double> throttled, retransmits;  // of the peers
   std::set<std::string> limits_of_peers;
+
+  double OfPeers(double Surroundings::*figure) const { return MedianOfPeers(peers, figure); }
+};
+
+Evidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, const Host& host) {
+  const v1::HostReport& self = report.hosts(host.index);
+  Evidence e{report, self, SurroundingsOf(view, report, self), {}, {}, {}, {}};
   for (const int p : host.peers) {
     const v1::HostReport& peer = report.hosts(p);
-    peers.push_back(SurroundingsOf(view, report, peer));
-    throttled.push_back(peer.throttled_ratio());
-    retransmits.push_back(peer.tcp_retransmit_ratio());
+    e.peers.push_back(SurroundingsOf(view, report, peer));
+    e.throttled.push_back(peer.throttled_ratio());
+    e.retransmits.push_back(peer.tcp_retransmit_ratio());
     for (const std::string& throttle : peer.throttles()) {
-      limits_of_peers.insert(LimitOf(throttle));
+      e.limits_of_peers.insert(LimitOf(throttle));
     }
   }
-  const auto of_peers = [&](double Surroundings::*figure) { return MedianOfPeers(peers, figure); };
-  if (self.throttled_ratio() > kThrottled && self.throttled_ratio() > 2 * MedianOf(throttled)) {
-    return {"CPU quota",
-            absl::StrFormat("its control group had used up its processor quota in %.0f %% of the "
-                            "periods",
-                            100 * self.throttled_ratio())};
+  return e;
+}
+
+// Something keeps it from working.
+std::optional<Cause> HeldBack(const Evidence& e) {
+  if (e.self.throttled_ratio() > kThrottled &&
+      e.self.throttled_ratio() > 2 * MedianOf(e.throttled)) {
+    return Cause{
+        "CPU quota",
+        absl::StrFormat("its control group had used up its processor quota in %.0f %% of the "
+                        "periods",
+                        100 * e.self.throttled_ratio())};
   }
-  if (own.steal > kSteal && own.steal > 2 * of_peers(&Surroundings::steal)) {
-    return {"CPU steal", absl::StrFormat("the hypervisor took %.0f %% of its processors' time, of "
-                                         "the others' %.0f %%",
-                                         100 * own.steal, 100 * of_peers(&Surroundings::steal))};
+  if (e.own.steal > kSteal && e.own.steal > 2 * e.OfPeers(&Surroundings::steal)) {
+    return Cause{"CPU steal",
+                 absl::StrFormat("the hypervisor took %.0f %% of its processors' time, of "
+                                 "the others' %.0f %%",
+                                 100 * e.own.steal, 100 * e.OfPeers(&Surroundings::steal))};
   }
   std::vector<std::string> limits;
-  for (const std::string& limit : self.throttles()) {
-    const bool own_one = !limits_of_peers.contains(LimitOf(limit));
-    if (own_one && IsOnTarget(limit, report, self.host())) limits.push_back(limit);
+  for (const std::string& limit : e.self.throttles()) {
+    const bool own_one = !e.limits_of_peers.contains(LimitOf(limit));
+    if (own_one && IsOnTarget(limit, e.report, e.self.host())) limits.push_back(limit);
   }
   if (!limits.empty()) {
-    return {
+    return Cause{
         "I/O throttle",
         absl::StrFormat("its control group is limited (%s); its I/Os took %s "
                         "on average, the others' %s",
-                        absl::StrJoin(limits, "; "), common::FormatDuration(1e6 * own.latency_ms),
-                        common::FormatDuration(1e6 * of_peers(&Surroundings::latency_ms)))};
+                        absl::StrJoin(limits, "; "), common::FormatDuration(1e6 * e.own.latency_ms),
+                        common::FormatDuration(1e6 * e.OfPeers(&Surroundings::latency_ms)))};
   }
-  const double peer_latency = of_peers(&Surroundings::latency_ms);
-  if (own.direct && own.await_ms > 0 && own.latency_ms > kSlower * peer_latency &&
-      own.await_ms < 0.5 * own.latency_ms) {
-    return {"I/O throttle",
-            absl::StrFormat("its I/Os took %s on average (the others' %s), the requests of the "
-                            "device under them %s: they waited above the device, as a throttle or "
-                            "another layer makes them",
-                            common::FormatDuration(1e6 * own.latency_ms),
-                            common::FormatDuration(1e6 * peer_latency),
-                            common::FormatDuration(1e6 * own.await_ms))};
+  const double peer_latency = e.OfPeers(&Surroundings::latency_ms);
+  if (e.own.direct && e.own.await_ms > 0 && e.own.latency_ms > kSlower * peer_latency &&
+      e.own.await_ms < 0.5 * e.own.latency_ms) {
+    return Cause{
+        "I/O throttle",
+        absl::StrFormat("its I/Os took %s on average (the others' %s), the requests of the "
+                        "device under them %s: they waited above the device, as a throttle or "
+                        "another layer makes them",
+                        common::FormatDuration(1e6 * e.own.latency_ms),
+                        common::FormatDuration(1e6 * peer_latency),
+                        common::FormatDuration(1e6 * e.own.await_ms))};
   }
-  const double peer_await = of_peers(&Surroundings::await_ms);
-  if (own.await_ms > kSlower * peer_await && peer_await > 0) {
-    return {"device", absl::StrFormat("its device's requests took %s on average, the others' %s",
-                                      common::FormatDuration(1e6 * own.await_ms),
-                                      common::FormatDuration(1e6 * peer_await))};
+  return std::nullopt;
+}
+
+// What it works with is slower than the others'.
+std::optional<Cause> Slower(const Evidence& e) {
+  const double peer_await = e.OfPeers(&Surroundings::await_ms);
+  if (e.own.await_ms > kSlower * peer_await && peer_await > 0) {
+    return Cause{"device",
+                 absl::StrFormat("its device's requests took %s on average, the others' %s",
+                                 common::FormatDuration(1e6 * e.own.await_ms),
+                                 common::FormatDuration(1e6 * peer_await))};
   }
-  if (self.tcp_retransmit_ratio() > kRetransmits &&
-      self.tcp_retransmit_ratio() > 2 * MedianOf(retransmits)) {
-    return {"network",
-            absl::StrFormat("%.1f %% of its TCP segments were sent again, of the "
-                            "others' %.1f %%",
-                            100 * self.tcp_retransmit_ratio(), 100 * MedianOf(retransmits))};
+  if (e.self.tcp_retransmit_ratio() > kRetransmits &&
+      e.self.tcp_retransmit_ratio() > 2 * MedianOf(e.retransmits)) {
+    return Cause{"network", absl::StrFormat("%.1f %% of its TCP segments were sent again, of the "
+                                            "others' %.1f %%",
+                                            100 * e.self.tcp_retransmit_ratio(),
+                                            100 * MedianOf(e.retransmits))};
   }
-  const double peer_run_queue = of_peers(&Surroundings::run_queue);
-  if (own.run_queue > 2 && own.run_queue > 2 * peer_run_queue) {
-    return {"run queue", absl::StrFormat("%.1f threads were ready to run on it on average, on the "
-                                         "others %.1f",
-                                         own.run_queue, peer_run_queue)};
+  const double peer_run_queue = e.OfPeers(&Surroundings::run_queue);
+  if (e.own.run_queue > 2 && e.own.run_queue > 2 * peer_run_queue) {
+    return Cause{"run queue",
+                 absl::StrFormat("%.1f threads were ready to run on it on average, on the "
+                                 "others %.1f",
+                                 e.own.run_queue, peer_run_queue)};
   }
+  return std::nullopt;
+}
+
+Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, const Host& host) {
+  const Evidence e = EvidenceOf(view, report, host);
+  if (auto cause = HeldBack(e)) return *std::move(cause);
+  if (auto cause = Slower(e)) return *std::move(cause);
   return {"not known", "nothing that was sampled on it differs from the others enough to tell"};
 }
 

@@ -126,6 +126,7 @@ class Faults(FleetTest):
         running = self.fleet.start_lockstep(
             "run",
             "-",
+            "--detail",
             stdin=job(self.point, f"block_size: 4KiB, engine: {engine}, stuck_after: 300ms", "20s"),
         )
         self.fleet.await_phase("load")
