@@ -48,8 +48,11 @@ class Demo(unittest.TestCase):
         self.assertEqual([h["host"] for h in mix["hosts"]], ["node1", "node2", "node3", "node4"])
         (device,) = mix["devices"]
         self.assertEqual(len(device["hosts"]), 4)
-        self.assertIn(device["crossCheck"]["verdict"], ("AGREE", "COALESCED"), device["crossCheck"])
-        self.assertAlmostEqual(device["crossCheck"]["factor"], 1, delta=0.05)
+        # Other tests may use the same disk meanwhile; a host that is not summed would be a quarter.
+        check = device["crossCheck"]
+        self.assertIn(check["verdict"], ("AGREE", "COALESCED", "AMPLIFIED"), check)
+        self.assertGreater(check["factor"], 0.95)
+        self.assertLess(check["factor"], 1.25)
         (kernel,) = mix["kernels"]
         self.assertEqual(len(kernel["hosts"]), 4)
         self.assertEqual(os.listdir(self.directory + "/files"), [])
