@@ -34,7 +34,6 @@ struct Flags {
   bool intervals = false;
   std::string file;
 };
-using SharedFlags = std::shared_ptr<Flags>;
 
 bool FromFilter(const Flags& flags) { return flags.filter.ByteSizeLong() > 0; }
 
@@ -65,10 +64,6 @@ int FindRuns(v1::Controller::Stub* stub, const Flags& flags, std::vector<std::st
     if (reply.runs_size() < limits::kHistoryLimit) break;
   }
   return ids->empty() ? Fail("no run that has ended matches") : kOk;
-}
-
-absl::Status ToAbsl(const grpc::Status& status) {
-  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
 }
 
 absl::Status ExportInto(v1::Controller::Stub* stub, const std::string& run_id,
@@ -158,7 +153,6 @@ absl::Status ImportNext(v1::Controller::Stub* stub, const std::string& path,
   }
   grpc::ClientContext call;
   const auto writer = stub->ImportRun(&call, reply);
-  reply->mutable_run()->set_run_id(part.head().run_id());
   bool whole = true;
   bool taken = true;  // until the controller has refused it, and the rest is read over
   while (!part.has_end()) {

@@ -133,6 +133,10 @@ bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<boo
   return false;
 }
 
+absl::Status ToAbsl(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
+}
+
 int WriteOutput(const std::string& path, const std::string& content) {
   struct stat about;
   if (stat(path.c_str(), &about) == 0 && S_ISBLK(about.st_mode)) {

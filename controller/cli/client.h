@@ -44,6 +44,8 @@ struct Context {
 int Fail(const std::string& message);
 int Fail(const grpc::Status& status);
 int Fail(const absl::Status& status);
+// The same status of the other kind.
+absl::Status ToAbsl(const grpc::Status& status);
 
 // Reads and parses a job file ("-" is standard input). Prints the errors; nothing then.
 std::unique_ptr<JobFile> LoadJobFile(const std::string& path, const std::vector<std::string>& sets);

@@ -73,9 +73,7 @@ absl::StatusOr<std::string> AskStoreAddress(v1::Controller::Stub* stub) {
   grpc::ClientContext call;
   v1::StoreAddressReply reply;
   const grpc::Status status = stub->GetStoreAddress(&call, {}, &reply);
-  if (!status.ok()) {
-    return absl::Status(static_cast<absl::StatusCode>(status.error_code()), status.error_message());
-  }
+  if (!status.ok()) return ToAbsl(status);
   return SafeConninfo(reply.conninfo());
 }
 

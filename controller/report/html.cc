@@ -12,6 +12,7 @@
 #include "absl/strings/str_format.h"
 #include "common/units.h"
 #include "controller/report/charts.h"
+#include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/style_files.h"
 #include "controller/report/sweep_text.h"
@@ -30,13 +31,6 @@ std::string StyleHash() {
   unsigned char digest[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const unsigned char*>(style.data()), style.size(), digest);
   return absl::Base64Escape(std::string(reinterpret_cast<const char*>(digest), sizeof digest));
-}
-
-std::string At(const v1::OperationReport& o, double percent) {
-  for (const v1::Percentile& p : o.percentiles()) {
-    if (p.percent() == percent) return FormatDuration(p.latency_ns());
-  }
-  return "–";
 }
 
 class Page {
@@ -117,8 +111,9 @@ class Page {
     BeginTable({"", "IOPS", "MiB/s", "mean", "p50", "p95", "p99", "p99.9", "max", "errors"});
     const auto row = [&](const std::string& name, const v1::OperationReport& o) {
       Row({name, FormatCount(o.iops()), absl::StrFormat("%.1f", o.bytes_per_second() / 1048576),
-           FormatDuration(o.latency_avg_ns()), At(o, 50), At(o, 95), At(o, 99), At(o, 99.9),
-           FormatDuration(o.latency_max_ns()), FormatCount(o.errors())});
+           FormatDuration(o.latency_avg_ns()), PercentileText(o, 50), PercentileText(o, 95),
+           PercentileText(o, 99), PercentileText(o, 99.9), FormatDuration(o.latency_max_ns()),
+           FormatCount(o.errors())});
     };
     for (const v1::WorkloadReport& w : phase.workloads()) {
       for (const v1::OperationReport& o : w.operations()) row(w.name() + " " + o.kind(), o);

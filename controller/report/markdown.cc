@@ -9,6 +9,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "common/units.h"
+#include "controller/report/charts.h"
+#include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/sweep_text.h"
 #include "controller/report/verdict.h"
@@ -24,15 +26,6 @@ std::string Plain(const std::string& text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
       case '@':  // names nobody
         out += "&#64;";
         break;
@@ -44,18 +37,11 @@ std::string Plain(const std::string& text) {
         break;
       default:
         if (std::string_view("\\`*_{}[]()!|~$").find(c) != std::string_view::npos) out += '\\';
-        out += c;
+        out += EscapeHtml(std::string(1, c));
     }
   }
   // Nor is a name taken for an address.
   return absl::StrReplaceAll(out, {{"www.", "www&#46;"}});
-}
-
-std::string At(const v1::OperationReport& o, double percent) {
-  for (const v1::Percentile& p : o.percentiles()) {
-    if (p.percent() == percent) return FormatDuration(p.latency_ns());
-  }
-  return "–";
 }
 
 void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1::OperationReport& o,
@@ -64,8 +50,9 @@ void AddRow(const v1::PhaseReport& phase, const std::string& workload, const v1:
   absl::StrAppend(
       out, "| ", Plain(phase.name()), " | ", Plain(workload), " | ", Plain(o.kind()), " | ",
       FormatCount(o.iops()), " | ", absl::StrFormat("%.1f", o.bytes_per_second() / 1048576), " | ",
-      FormatDuration(o.latency_avg_ns()), " | ", At(o, 50), " | ", At(o, 99), " | ", At(o, 99.9),
-      " | ", FormatDuration(o.latency_max_ns()), " | ", FormatCount(o.errors()), " | ",
+      FormatDuration(o.latency_avg_ns()), " | ", PercentileText(o, 50), " | ",
+      PercentileText(o, 99), " | ", PercentileText(o, 99.9), " | ",
+      FormatDuration(o.latency_max_ns()), " | ", FormatCount(o.errors()), " | ",
       phase.hosts_size() > 1 && o.kind() == "total" ? absl::StrFormat("%.4f", jain) : "", " |\n");
 }
 
@@ -120,10 +107,7 @@ std::string RenderMarkdown(const v1::Report& report) {
   for (const v1::SweepReport& sweep : safe.sweeps()) {
     absl::StrAppend(&out, "**", Plain(sweep.phase()), "**\n\n<pre>\n");
     // Within <pre> only HTML means anything.
-    for (const char c : RenderSweep(sweep, 0)) {
-      out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
-    }
-    out += "</pre>\n\n";
+    absl::StrAppend(&out, EscapeHtml(RenderSweep(sweep, 0)), "</pre>\n\n");
   }
   if (!safe.environment().empty()) {
     const std::map<std::string, std::string> facts(safe.environment().begin(),

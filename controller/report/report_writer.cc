@@ -44,7 +44,7 @@ void ReportWriter::Rule(const std::string& title) {
   Line("── ", Bold(title), " ", Dim(rule));
 }
 
-std::string ReportWriter::PercentileText(const v1::OperationReport& operation, double percent) {
+std::string PercentileText(const v1::OperationReport& operation, double percent) {
   for (const v1::Percentile& p : operation.percentiles()) {
     if (p.percent() == percent) return FormatDuration(p.latency_ns());
   }

@@ -13,6 +13,9 @@ namespace lockstep::controller {
 // "12,345 files".
 std::string Plural(double count, const char* noun);
 
+// The latency at one of the report's percentiles; a dash where it has none.
+std::string PercentileText(const v1::OperationReport& operation, double percent);
+
 // What texts about a run are made of. `report` outlives it, and its texts are safe to show.
 class ReportWriter {
  protected:
@@ -34,7 +37,6 @@ class ReportWriter {
     absl::StrAppend(&out_, parts..., "\n");
   }
   void Rule(const std::string& title);
-  static std::string PercentileText(const v1::OperationReport& operation, double percent);
 
   // What run it is; `verdict` stands behind its name.
   void Head(const std::string& verdict);

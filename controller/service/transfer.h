@@ -12,9 +12,10 @@
 namespace lockstep::controller {
 
 // Large answers and requests, part by part, between a thread that makes or takes them and gRPC.
-// A caller that stalls for limits::kTransferStallNs is given up.
+// A caller that stalls for limits::kTransferStallNs, or takes longer than limits::kTransferNs in
+// all, is given up.
 
-// A part at a time is in one of two hands: gRPC's, or the thread's.
+// A part at a time is in one of two hands: gRPC's, or the thread's. Thread-safe.
 class Handover {
  public:
   // gRPC has the part from now on.
@@ -29,8 +30,12 @@ class Handover {
     over_ = over_ || !ok;
     changed_.NotifyAll();
   }
-  // CANCELLED when nothing more comes or goes; DEADLINE_EXCEEDED when the caller stalls.
+  // CANCELLED when nothing more comes or goes; DEADLINE_EXCEEDED when the caller stalls, or when
+  // the transfer has taken too long.
   absl::Status Wait() {
+    if (std::chrono::steady_clock::now() > until_) {
+      return absl::DeadlineExceededError("the transfer takes too long");
+    }
     common::MutexLock lock(&mutex_);
     const bool done =
         changed_.WaitFor(&lock, std::chrono::nanoseconds(limits::kTransferStallNs),
@@ -45,6 +50,8 @@ class Handover {
   }
 
  private:
+  const std::chrono::steady_clock::time_point until_ =
+      std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kTransferNs);
   common::Mutex mutex_;
   common::Condition changed_;
   bool busy_ ABSL_GUARDED_BY(mutex_) = false;
@@ -58,9 +65,6 @@ class PartWriter final : public grpc::ServerWriteReactor<Part> {
  public:
   explicit PartWriter(grpc::CallbackServerContext* context) : context_(context) {}
   absl::Status Put(Part part) {
-    if (std::chrono::steady_clock::now() > until_) {
-      return absl::DeadlineExceededError("the transfer takes too long");
-    }
     if (absl::Status status = hand_.Wait(); !status.ok()) return status;
     part_ = std::move(part);
     hand_.Begin();
@@ -80,8 +84,6 @@ class PartWriter final : public grpc::ServerWriteReactor<Part> {
 
  private:
   grpc::CallbackServerContext* context_;
-  const std::chrono::steady_clock::time_point until_ =
-      std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kTransferNs);
   Part part_;
   Handover hand_;
 };
