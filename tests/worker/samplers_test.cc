@@ -1,8 +1,10 @@
 #include <sys/sysmacros.h>
 
 #include "gtest/gtest.h"
+#include "worker/host/control_groups.h"
 #include "worker/host/disk_stats.h"
 #include "worker/host/host_stats.h"
+#include "worker/host/neighbours.h"
 #include "worker/host/places.h"
 
 namespace lockstep::worker {
@@ -87,6 +89,32 @@ TEST(HostStatsTest, IowaitThatRanBackwardsCountsAsNone) {
   later.idle = 100;
   EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000).iowait_ratio(), 0);
   EXPECT_DOUBLE_EQ(Difference(earlier, later, 10000000).idle_ratio(), 1);
+}
+
+TEST(NeighboursTest, TcpCountersAreFoundByTheirNames) {
+  const TcpCounters tcp = ParseTcp(
+      "Ip: Forwarding\nIp: 1\nTcp: RtoMin OutSegs RetransSegs InErrs\nTcp: 200 5000 7 0\n");
+  EXPECT_EQ(tcp.segments, 5000u);
+  EXPECT_EQ(tcp.retransmits, 7u);
+  EXPECT_EQ(ParseTcp("").segments, 0u);
+}
+
+TEST(ControlGroupsTest, AGroupAndThoseAboveItAreFoundWhereTheyAreMounted) {
+  const std::string mounts =
+      "30 24 0:26 / /sys/fs/cgroup/blkio rw - cgroup cgroup rw,blkio\n"
+      "31 24 0:27 /box /sys/fs/cgroup/two rw - cgroup2 cgroup rw\n";
+  const std::string groups = "4:blkio:/a/b\n0::/box/c\n";
+  const auto first = ControlGroupsOf(mounts, groups, "blkio");
+  ASSERT_EQ(first.size(), 3u);
+  EXPECT_EQ(first[0].directory, "/sys/fs/cgroup/blkio/a/b");
+  EXPECT_EQ(first[0].name, "/a/b");
+  EXPECT_EQ(first[2].directory, "/sys/fs/cgroup/blkio");
+  const auto second = ControlGroupsOf(mounts, groups, "");
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_EQ(second[0].directory, "/sys/fs/cgroup/two/c");
+  // A name that only begins like the mount's root lies elsewhere.
+  EXPECT_TRUE(ControlGroupsOf(mounts, "0::/boxes/c\n", "").empty());
+  EXPECT_TRUE(ControlGroupsOf("", groups, "").empty());
 }
 
 }  // namespace
