@@ -1,0 +1,190 @@
+// The cause is the first of these that holds over the measured time: its processors' quota, steal,
+// an I/O throttle of its control group, waiting above a device that is not busy, a slower device,
+// the network, a run queue; each clearly more than at the others.
+
+#include "controller/analysis/straggler_causes.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "common/units.h"
+#include "controller/analysis/statistics.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kThrottled = 0.05;
+constexpr double kSteal = 0.05;
+constexpr double kSlower = 1.5;
+constexpr double kRetransmits = 0.01;
+
+// What a limit says, without the group's name, which may be each host's own.
+std::string LimitOf(const std::string& throttle) {
+  const size_t colon = throttle.find(": ");
+  return colon == std::string::npos ? throttle : throttle.substr(colon + 2);
+}
+
+// Whether a limit is of a device that the host's engines work on.
+bool IsOnTarget(const std::string& throttle, const v1::PhaseReport& report,
+                const std::string& host) {
+  bool knows = false;
+  for (const v1::DeviceReport& d : report.devices()) {
+    if (std::find(d.hosts().begin(), d.hosts().end(), host) == d.hosts().end()) continue;
+    knows = true;
+    if (absl::StrContains(throttle, absl::StrCat(" ", d.name(), " "))) return true;
+  }
+  return !knows;
+}
+
+// What is known of a host's surroundings over the measured time.
+struct Surroundings {
+  double steal = 0, run_queue = 0;
+  double await_ms = 0;    // of its devices' requests
+  double latency_ms = 0;  // of its own I/Os
+  bool direct = true;
+};
+
+Surroundings SurroundingsOf(const PhaseView& view, const v1::PhaseReport& report,
+                            const v1::HostReport& host) {
+  Surroundings s;
+  const auto is_of = [&](const auto& hosts) {
+    return std::find(hosts.begin(), hosts.end(), host.host()) != hosts.end();
+  };
+  for (const v1::KernelReport& kernel : report.kernels()) {
+    if (!is_of(kernel.hosts())) continue;
+    s.steal = kernel.steal_ratio();
+    s.run_queue = kernel.run_queue_avg();
+  }
+  double requests = 0;
+  for (const v1::DeviceReport& d : report.devices()) {
+    if (!is_of(d.hosts())) continue;
+    s.await_ms +=
+        d.reads_per_second() * d.read_await_ms() + d.writes_per_second() * d.write_await_ms();
+    requests += d.reads_per_second() + d.writes_per_second();
+  }
+  if (requests > 0) s.await_ms /= requests;
+  s.latency_ms = host.total().latency_avg_ns() / 1e6;
+  for (const v1::Workload& w : view.load().workloads()) s.direct = s.direct && w.direct();
+  return s;
+}
+
+double MedianOfPeers(const std::vector<Surroundings>& peers, double Surroundings::*figure) {
+  std::vector<double> values;
+  for (const Surroundings& peer : peers) values.push_back(peer.*figure);
+  return MedianOf(values);
+}
+
+// A host and what is known of its peers.
+struct Evidence {
+  const v1::PhaseReport& report;
+  const v1::HostReport& self;
+  Surroundings own;
+  std::vector<Surroundings> peers;
+  std::vector<double> throttled, retransmits;  // of the peers
+  std::set<std::string> limits_of_peers;
+
+  double OfPeers(double Surroundings::*figure) const { return MedianOfPeers(peers, figure); }
+};
+
+Evidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int host,
+                    const std::vector<int>& peers) {
+  const v1::HostReport& self = report.hosts(host);
+  Evidence e{report, self, SurroundingsOf(view, report, self), {}, {}, {}, {}};
+  for (const int p : peers) {
+    const v1::HostReport& peer = report.hosts(p);
+    e.peers.push_back(SurroundingsOf(view, report, peer));
+    e.throttled.push_back(peer.throttled_ratio());
+    e.retransmits.push_back(peer.tcp_retransmit_ratio());
+    for (const std::string& throttle : peer.throttles()) {
+      e.limits_of_peers.insert(LimitOf(throttle));
+    }
+  }
+  return e;
+}
+
+// Something keeps it from working.
+std::optional<Cause> HeldBack(const Evidence& e) {
+  if (e.self.throttled_ratio() > kThrottled &&
+      e.self.throttled_ratio() > 2 * MedianOf(e.throttled)) {
+    return Cause{
+        "CPU quota",
+        absl::StrFormat("its control group had used up its processor quota in %.0f %% of the "
+                        "periods",
+                        100 * e.self.throttled_ratio())};
+  }
+  if (e.own.steal > kSteal && e.own.steal > 2 * e.OfPeers(&Surroundings::steal)) {
+    return Cause{"CPU steal",
+                 absl::StrFormat("the hypervisor took %.0f %% of its processors' time, of "
+                                 "the others' %.0f %%",
+                                 100 * e.own.steal, 100 * e.OfPeers(&Surroundings::steal))};
+  }
+  std::vector<std::string> limits;
+  for (const std::string& limit : e.self.throttles()) {
+    const bool own_one = !e.limits_of_peers.contains(LimitOf(limit));
+    if (own_one && IsOnTarget(limit, e.report, e.self.host())) limits.push_back(limit);
+  }
+  if (!limits.empty()) {
+    return Cause{
+        "I/O throttle",
+        absl::StrFormat("its control group is limited (%s); its I/Os took %s "
+                        "on average, the others' %s",
+                        absl::StrJoin(limits, "; "), common::FormatDuration(1e6 * e.own.latency_ms),
+                        common::FormatDuration(1e6 * e.OfPeers(&Surroundings::latency_ms)))};
+  }
+  const double peer_latency = e.OfPeers(&Surroundings::latency_ms);
+  if (e.own.direct && e.own.await_ms > 0 && e.own.latency_ms > kSlower * peer_latency &&
+      e.own.await_ms < 0.5 * e.own.latency_ms) {
+    return Cause{
+        "I/O throttle",
+        absl::StrFormat("its I/Os took %s on average (the others' %s), the requests of the "
+                        "device under them %s: they waited above the device, as a throttle or "
+                        "another layer makes them",
+                        common::FormatDuration(1e6 * e.own.latency_ms),
+                        common::FormatDuration(1e6 * peer_latency),
+                        common::FormatDuration(1e6 * e.own.await_ms))};
+  }
+  return std::nullopt;
+}
+
+// What it works with is slower than the others'.
+std::optional<Cause> Slower(const Evidence& e) {
+  const double peer_await = e.OfPeers(&Surroundings::await_ms);
+  if (e.own.await_ms > kSlower * peer_await && peer_await > 0) {
+    return Cause{"device",
+                 absl::StrFormat("its device's requests took %s on average, the others' %s",
+                                 common::FormatDuration(1e6 * e.own.await_ms),
+                                 common::FormatDuration(1e6 * peer_await))};
+  }
+  if (e.self.tcp_retransmit_ratio() > kRetransmits &&
+      e.self.tcp_retransmit_ratio() > 2 * MedianOf(e.retransmits)) {
+    return Cause{"network", absl::StrFormat("%.1f %% of its TCP segments were sent again, of the "
+                                            "others' %.1f %%",
+                                            100 * e.self.tcp_retransmit_ratio(),
+                                            100 * MedianOf(e.retransmits))};
+  }
+  const double peer_run_queue = e.OfPeers(&Surroundings::run_queue);
+  if (e.own.run_queue > 2 && e.own.run_queue > 2 * peer_run_queue) {
+    return Cause{"run queue",
+                 absl::StrFormat("%.1f threads were ready to run on it on average, on the "
+                                 "others %.1f",
+                                 e.own.run_queue, peer_run_queue)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, int host,
+              const std::vector<int>& peers) {
+  const Evidence e = EvidenceOf(view, report, host, peers);
+  if (auto cause = HeldBack(e)) return *std::move(cause);
+  if (auto cause = Slower(e)) return *std::move(cause);
+  return {"not known", "nothing that was sampled on it differs from the others enough to tell"};
+}
+
+}  // namespace lockstep::controller
