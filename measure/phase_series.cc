@@ -413,6 +413,7 @@ v1::PhaseFigures PhaseSeries::Figures() const {
   OperationStats ios;
   for (const auto& [worker, series] : workers_) {
     if (!(series.measured_seconds > 0) || lost_.contains(worker)) continue;
+    figures.set_workers(figures.workers() + 1);
     const double seconds = window_.intervals != 0 ? Seconds(window_.end_ns - window_.begin_ns)
                                                   : series.measured_seconds;
     for (const auto& [key, sums] : window_.intervals != 0 ? series.window : series.Measured()) {

@@ -29,12 +29,15 @@ double FigureOf(v1::RepeatFigure figure, const v1::PhaseFigures& figures) {
 RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<StepResult>& results) {
   RepetitionState state;
   std::map<std::vector<uint32_t>, std::vector<double>> points;
+  uint32_t workers = 0;
+  for (const StepResult& result : results) workers = std::max(workers, result.figures.workers());
   for (const StepResult& result : results) {
     const SweepPoint point = PointAt(sweep, result.step);
     if (point.repeat < sweep.warm_up()) continue;
     std::vector<double>& values = points[point.indices];
-    // One that ended early is no value, and no repetition is whole without it.
-    if (result.done) values.push_back(FigureOf(sweep.until().figure(), result.figures));
+    // One that ended early, or without a host, is no value, and no repetition is whole without it.
+    const bool whole = result.done && result.figures.workers() == workers;
+    if (whole) values.push_back(FigureOf(sweep.until().figure(), result.figures));
   }
   const uint64_t all = PointsOf(sweep) / std::max(1U, sweep.repeat());
   if (points.size() < all || points.empty()) return state;

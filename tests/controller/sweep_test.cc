@@ -156,7 +156,8 @@ v1::JobSpec Repeated(uint32_t repeat, uint32_t warm_up) {
 }
 
 // How many steps it takes when each gives the next of these IOPS, over and over.
-size_t StepsOf(const v1::JobSpec& job, const std::vector<double>& iops, size_t fails = SIZE_MAX) {
+size_t StepsOf(const v1::JobSpec& job, const std::vector<double>& iops, size_t fails = SIZE_MAX,
+               size_t without_a_host = SIZE_MAX) {
   std::vector<StepResult> results;
   while (true) {
     const auto next = NextPhase(job, results, false);
@@ -165,6 +166,7 @@ size_t StepsOf(const v1::JobSpec& job, const std::vector<double>& iops, size_t f
     StepResult result{(*next)->job_phase, (*next)->step, (*next)->spec.name(), true, {}};
     result.done = results.size() != fails;
     result.figures.set_iops(iops[results.size() % iops.size()]);
+    result.figures.set_workers(results.size() == without_a_host ? 3 : 4);
     results.push_back(result);
   }
 }
@@ -183,6 +185,8 @@ TEST(RepetitionTest, GoesOnUntilTheMeanIsKnownWellEnoughAndNoFurther) {
   EXPECT_EQ(StepsOf(Repeated(20, 1), warming), 8u);
   // One that ended early is no value.
   EXPECT_EQ(StepsOf(Repeated(20, 0), {100, 200}, 3), 8u);
+  // Nor is one that lost a host.
+  EXPECT_EQ(StepsOf(Repeated(20, 0), {100, 200}, SIZE_MAX, 2), 8u);
 }
 
 TEST(RepetitionTest, WhatCannotBeIsRefused) {
