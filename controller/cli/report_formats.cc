@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "controller/report/csv.h"
 #include "controller/report/fio_json.h"
 #include "controller/report/histogram_logs.h"
@@ -24,6 +25,7 @@ struct Maker {
   const char* name;
   Needs needs;
   std::string (*make)(const v1::Report& report, const Histograms& histograms);
+  const char* missing = "";  // what a run lacks of which it makes nothing
 };
 
 const Maker kMakers[] = {
@@ -41,11 +43,14 @@ const Maker kMakers[] = {
     {"hlog", Needs::kIntervalHistograms,
      [](const v1::Report&, const Histograms& h) { return controller::RenderHlog(h); }},
     {"sysbench", Needs::kReport,
-     [](const v1::Report& r, const Histograms&) { return controller::RenderSysbench(r); }},
+     [](const v1::Report& r, const Histograms&) { return controller::RenderSysbench(r); },
+     "phase of kind run with I/O"},
     {"iops", Needs::kReport,
-     [](const v1::Report& r, const Histograms&) { return controller::RenderIops(r); }},
+     [](const v1::Report& r, const Histograms&) { return controller::RenderIops(r); },
+     "sweep over block_size alone"},
     {"iozone", Needs::kReport,
-     [](const v1::Report& r, const Histograms&) { return controller::RenderIozone(r); }},
+     [](const v1::Report& r, const Histograms&) { return controller::RenderIozone(r); },
+     "sweep whose last axis is block_size"},
 };
 
 grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs needs,
@@ -125,6 +130,11 @@ int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::s
   }
   const bool whole = format.host.empty() || maker->needs == Needs::kReport;
   *text = maker->make(whole ? *report : OnlyHost(*report, format.host), histograms);
+  if (text->empty() && *maker->missing != '\0') {
+    return Fail(grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
+                             absl::StrCat("the run has no ", maker->missing, ", which --format ",
+                                          format.name, " shows")));
+  }
   return kOk;
 }
 

@@ -223,6 +223,10 @@ class Reader {
               "is not a single value");
         continue;
       }
+      if (!common::IsUtf8(name.Scalar()) || !common::IsUtf8(value.Scalar())) {
+        Error(value, path, "is not valid UTF-8");
+        continue;
+      }
       Message* item = message->GetReflection()->AddMessage(message, &field);
       item->GetReflection()->SetString(item, item->GetDescriptor()->FindFieldByName("key"),
                                        name.as<std::string>(""));
@@ -250,6 +254,7 @@ class Reader {
       return Error(node, path, node.IsNull() ? "has no value" : "is not a single value");
     }
     std::string text = node.Scalar();
+    if (!common::IsUtf8(text)) return Error(node, path, "is not valid UTF-8");
     // YAML's other words for true and false.
     bool truth = false;
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_BOOL &&

@@ -98,7 +98,7 @@ std::string RenderSysbench(const v1::Report& report) {
     if (phase.kind() != "run" || phase.workloads().empty()) continue;
     out += SysbenchOf(phase);
   }
-  return out.empty() ? "no phase of kind run\n" : out;
+  return out;
 }
 
 std::string RenderIops(const v1::Report& report) {
@@ -132,7 +132,7 @@ std::string RenderIops(const v1::Report& report) {
                                       point->bytes_per_second() * 8 / 1e6));
     }
   }
-  return out.empty() ? "no sweep over block_size alone\n" : out;
+  return out;
 }
 
 std::string RenderIozone(const v1::Report& report) {
@@ -179,7 +179,7 @@ std::string RenderIozone(const v1::Report& report) {
       out += "\n";
     }
   }
-  return out.empty() ? "no sweep whose last axis is block_size\n" : out;
+  return out;
 }
 
 }  // namespace lockstep::controller

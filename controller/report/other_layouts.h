@@ -6,14 +6,14 @@
 
 namespace lockstep::controller {
 
-// Other tools' own layouts, for eyes and scripts that know them.
+// Other tools' own layouts, for eyes and scripts that know them. Empty where a run has nothing of
+// the kind.
 
 // sysbench fileio 1.0, one block for each phase of kind `run`: events are I/Os and syncs. The
 // percentile is the 95th.
 std::string RenderSysbench(const v1::Report& report);
 
 // iops: a line for each block size of the run's sweeps over block_size alone, largest last.
-// "no sweep over block_size" where there is none.
 std::string RenderIops(const v1::Report& report);
 
 // iozone's matrices (iozone -R): kB/s by file size down and record size across, for each kind of

@@ -19,9 +19,10 @@ READERS = os.path.join(CACHE, "lockstep/readers-1/bin")
 
 # Bytes that mean something to a shell, a terminal, SQL, HTML, Markdown, CSV or a spreadsheet.
 HOSTILE = "=cmd()|'x' \"y\"; DROP TABLE runs; -- <script>alert(1)</script> | `z` [a](b) \\ &amp;"
+# Without those that need a sweep.
 FORMATS = (
     *("text", "json", "csv", "html", "markdown", "fio"),
-    *("fio-log", "hlog", "sysbench", "iops", "iozone"),
+    *("fio-log", "hlog", "sysbench"),
 )
 
 
@@ -336,6 +337,10 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
         self.assertIn('"0.5" "4" "1024"', iozone)
         text = self.ok(self.fleet.lockstep("report", run)).out
         self.assertIn("sizes (sweep), 6 points", text)
+        for name in ("iops", "iozone"):
+            done = self.ok(self.fleet.lockstep("report", self.run_id, "--format", name), 1)
+            self.assertIn("the run has no sweep", done.err)
+            self.assertEqual(done.out, "")
 
     def test_every_format_shows_hostile_texts_harmlessly(self):
         for name in FORMATS:
