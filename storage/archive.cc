@@ -1,6 +1,7 @@
 #include "storage/archive.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -18,6 +19,13 @@ namespace lockstep::storage {
 namespace {
 
 constexpr uint32_t kFormat = 1;
+// The first schema of which archives were written. What later ones added, an older archive lacks:
+// tables that are made anew from the others, and columns that may be NULL.
+constexpr uint32_t kFirstSchema = 9;
+const std::map<std::string, uint32_t>& MadeAnew() {
+  static const auto* const tables = new std::map<std::string, uint32_t>{{"findings", 10}};
+  return *tables;
+}
 constexpr size_t kPiece = 1 << 20;
 
 struct Table {
@@ -51,6 +59,15 @@ absl::StatusOr<uint32_t> SchemaVersion(PgConnection* connection) {
   auto rows = connection->Query("SELECT max(version) FROM schema_migrations");
   if (!rows.ok()) return rows.status();
   return static_cast<uint32_t>(rows->Int(0, 0));
+}
+
+// Whether `some` are distinct, and each is one of `all`.
+bool AreSomeOf(const std::vector<std::string>& all, const std::vector<std::string>& some) {
+  const std::set<std::string> distinct(some.begin(), some.end());
+  return !some.empty() && distinct.size() == some.size() &&
+         std::all_of(some.begin(), some.end(), [&](const std::string& name) {
+           return std::find(all.begin(), all.end(), name) != all.end();
+         });
 }
 
 // Counts and digests the rows.
@@ -109,14 +126,16 @@ class Importer {
     }
     const auto schema = SchemaVersion(connection_);
     if (!schema.ok()) return schema.status();
-    if (head_.schema() != *schema) {
+    if (head_.schema() < kFirstSchema || head_.schema() > *schema) {
       return absl::FailedPreconditionError(absl::StrCat(
           "the archive comes from a store of schema ", head_.schema(), " (Lockstep ",
-          common::Printable(head_.version(), 60), "), this one has ", *schema,
-          head_.schema() < *schema
+          common::Printable(head_.version(), 60), "), this one takes ", kFirstSchema, " to ",
+          *schema,
+          head_.schema() < kFirstSchema
               ? "; bring that store up to date with this Lockstep's controller and export again"
               : "; use a newer Lockstep"));
     }
+    is_older_ = head_.schema() < *schema;
     if (!common::IsUuid(head_.run_id())) return Wrong("its run's id is no UUID");
     auto known = connection_->Query("SELECT FROM runs WHERE run_id = $1", {head_.run_id()});
     if (!known.ok()) return known.status();
@@ -138,10 +157,11 @@ class Importer {
       return Wrong(absl::StrCat("table '", common::Printable(archived.name(), 60),
                                 "' is none of a run, or comes twice"));
     }
-    if (!std::equal(table->columns.begin(), table->columns.end(), archived.columns().begin(),
-                    archived.columns().end())) {
+    std::vector<std::string> columns(archived.columns().begin(), archived.columns().end());
+    if (is_older_ ? !AreSomeOf(table->columns, columns) : table->columns != columns) {
       return Wrong(absl::StrCat("table ", table->name, " has other columns"));
     }
+    table->columns = std::move(columns);
     absl::Status status =
         connection_->Execute(absl::StrCat("CREATE TEMP TABLE ", Waiting(table->name), " (LIKE ",
                                           table->name, " INCLUDING DEFAULTS) ON COMMIT DROP"));
@@ -184,6 +204,12 @@ class Importer {
     if (end.bytes() != digest_.bytes() || end.digest() != digest_.value()) {
       return Wrong("its rows are not those that were written");
     }
+    // Nothing waits of a table that the archive is too old for.
+    std::erase_if(tables_, [&](const Table& table) {
+      const auto made = MadeAnew().find(table.name);
+      return !seen_.contains(table.name) && made != MadeAnew().end() &&
+             head_.schema() < made->second;
+    });
     for (const Table& table : tables_) {
       if (!seen_.contains(table.name))
         return Wrong(absl::StrCat("table ", table.name, " is missing"));
@@ -217,6 +243,10 @@ class Importer {
     // Whatever was lost there writes nothing here.
     absl::Status status = connection_->Execute("UPDATE import_run_workers SET hold_ns = NULL");
     if (!status.ok()) return status;
+    if (is_older_) {
+      status = connection_->Execute("UPDATE import_runs SET figures_version = 0");
+      if (!status.ok()) return status;
+    }
     for (const char* samples : {"interval_operations", "device_samples", "host_samples"}) {
       auto partitions = connection_->Query(
           absl::StrCat("SELECT ensure_partitions(min(started_at), max(started_at)) FROM ",
@@ -236,6 +266,7 @@ class Importer {
   PgConnection* connection_;
   const Store::TakePart& take_;
   v1::ArchiveHead head_;
+  bool is_older_ = false;  // than this store's schema
   std::vector<Table> tables_;
   std::set<std::string> seen_;
   Digest digest_;

@@ -1,6 +1,7 @@
 // What a report says, as rows: SQL gives the same figures, and trends over many runs are quick.
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "storage/pg_store.h"
@@ -16,12 +17,93 @@ struct Of {
   bool is_reported = true;
 };
 
+// The word of a cross-check's verdict; empty where engines and device agree.
+std::string Disagreement(v1::CrossCheck::Verdict verdict) {
+  switch (verdict) {
+    case v1::CrossCheck::PAGE_CACHE:
+      return "page cache";
+    case v1::CrossCheck::COALESCED:
+      return "coalesced";
+    case v1::CrossCheck::AMPLIFIED:
+      return "amplified";
+    case v1::CrossCheck::NOT_ATTRIBUTABLE:
+      return "not attributable";
+    default:
+      return "";
+  }
+}
+
+class FindingRows {
+ public:
+  explicit FindingRows(const std::string& run_id) : run_id_(run_id) {}
+
+  void Add(const v1::PhaseReport& phase) {
+    phase_ = phase.index();
+    number_ = 0;
+    for (const v1::Straggler& s : phase.stragglers()) {
+      Row("straggler", Hosts(s.host()), "");
+      rows_.AddExact(s.begin_seconds()).AddExact(s.end_seconds()).AddExact(s.slow_seconds());
+      rows_.AddExact(s.share()).Add(s.cause()).Add(s.reason()).EndRow();
+    }
+    for (const v1::Starvation& s : phase.starvations()) {
+      Row("starvation", Hosts(s.host()), "");
+      rows_.AddExact(s.begin_seconds()).AddExact(s.end_seconds());
+      rows_.AddExact(s.end_seconds() - s.begin_seconds());
+      rows_.AddExact(s.others_iops() > 0 ? s.iops() / s.others_iops() : 0).Add("");
+      rows_
+          .Add(absl::StrFormat("%.3g IOPS where the others' median was %.3g", s.iops(),
+                               s.others_iops()))
+          .EndRow();
+    }
+    for (const v1::DeviceReport& device : phase.devices()) Add(device);
+  }
+  const CopyRows& rows() const { return rows_; }
+
+ private:
+  using Names = google::protobuf::RepeatedPtrField<std::string>;
+
+  static Names Hosts(const std::string& host) {
+    Names names;
+    *names.Add() = host;
+    return names;
+  }
+
+  void Add(const v1::DeviceReport& device) {
+    const std::string check = Disagreement(device.cross_check().verdict());
+    if (!check.empty()) {
+      Row(check, device.hosts(), device.name());
+      rows_.AddNull().AddNull().AddNull().AddExact(device.cross_check().factor()).Add("");
+      rows_.Add(device.cross_check().reason()).EndRow();
+    }
+    for (const v1::Finding& finding : device.findings()) {
+      Row(finding.kind(), device.hosts(), device.name());
+      if (finding.seconds() > 0) {
+        rows_.AddExact(finding.begin_seconds()).AddExact(finding.end_seconds());
+        rows_.AddExact(finding.seconds());
+      } else {
+        rows_.AddNull().AddNull().AddNull();
+      }
+      rows_.AddNull().Add("").Add(finding.sentence()).EndRow();
+    }
+  }
+
+  void Row(const std::string& kind, const Names& hosts, const std::string& device) {
+    rows_.Add(run_id_).Add(phase_).Add(number_++).Add(kind).Add(TextArray(hosts)).Add(device);
+  }
+
+  const std::string run_id_;
+  uint32_t phase_ = 0;
+  uint32_t number_ = 0;
+  CopyRows rows_;
+};
+
 class FigureRows {
  public:
-  explicit FigureRows(const std::string& run_id) : run_id_(run_id) {}
+  explicit FigureRows(const std::string& run_id) : run_id_(run_id), findings_(run_id) {}
 
   void Add(const v1::PhaseReport& phase) {
     Verdict(phase);
+    findings_.Add(phase);
     if (phase.workloads().empty()) return;
     phase_ = phase.index();
     Row({}, phase.total());
@@ -44,7 +126,8 @@ class FigureRows {
 
   absl::Status Write(PgConnection* connection) const {
     for (const auto& [table, rows] :
-         {std::pair("phase_verdicts", &verdicts_), std::pair("phase_figures", &figures_)}) {
+         {std::pair("phase_verdicts", &verdicts_), std::pair("phase_figures", &figures_),
+          std::pair("findings", &findings_.rows())}) {
       if (rows->empty()) continue;
       const absl::Status status =
           connection->Copy(absl::StrCat("COPY ", table, " FROM STDIN"), rows->rows());
@@ -105,12 +188,17 @@ class FigureRows {
     for (const v1::WorkloadReport& workload : phase.workloads()) {
       if (!workload.limited_by().empty()) limits.push_back(workload.limited_by());
     }
-    row.Add(absl::StrJoin(limits, ", ")).Add(TextArray(phase.remarks())).EndRow();
+    row.Add(absl::StrJoin(limits, ", ")).Add(TextArray(phase.remarks()));
+    const bool none = phase.p99_spread_worst() <= 0;
+    none ? row.AddNull().AddNull()
+         : row.AddExact(phase.p99_spread_median()).AddExact(phase.p99_spread_worst());
+    row.EndRow();
   }
 
   const std::string run_id_;
   uint32_t phase_ = 0;
   CopyRows figures_, verdicts_;
+  FindingRows findings_;
 };
 
 }  // namespace
@@ -123,7 +211,7 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
     auto there = connection->Query(
         "SELECT 1 FROM runs WHERE run_id = $1 AND samples_pruned_at IS NULL FOR UPDATE", {run_id});
     if (!there.ok() || there->rows() == 0) return there.status();
-    for (const char* table : {"phase_verdicts", "phase_figures"}) {
+    for (const char* table : {"phase_verdicts", "phase_figures", "findings"}) {
       auto gone =
           connection->Query(absl::StrCat("DELETE FROM ", table, " WHERE run_id = $1"), {run_id});
       if (!gone.ok()) return gone.status();

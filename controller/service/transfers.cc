@@ -1,5 +1,7 @@
 // What is too large for one message: histograms, and whole runs from and to other stores.
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "controller/analysis/histograms.h"
@@ -69,6 +71,20 @@ absl::Status SendHistograms(storage::Store* store, const std::string& run_id, bo
   return status.ok() ? sender->Flush() : status;
 }
 
+// An archive of an older Lockstep has no figures that this one's SQL gives. What fails here is made
+// up for when a controller starts.
+void MakeFigures(storage::Store* store, const std::string& run_id) {
+  const auto without = store->WithoutFigures(1000);
+  if (!without.ok() || std::find(without->begin(), without->end(), run_id) == without->end()) {
+    return;
+  }
+  const auto report = ReportOf(store, run_id);
+  const absl::Status status = report.ok() ? store->SaveReport(run_id, *report) : report.status();
+  if (!status.ok()) {
+    spdlog::warn("no figures of imported run {}: {}", run_id, std::string(status.message()));
+  }
+}
+
 }  // namespace
 
 grpc::ServerWriteReactor<v1::HistogramsReply>* ControllerService::GetHistograms(
@@ -130,6 +146,7 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
     const auto run_id = parts_.store->ImportRun(take, &CheckArchivedRun);
     if (!run_id.ok()) return reader->End(ToGrpc(run_id.status()));
     spdlog::warn("{} has imported run {}", name, *run_id);
+    MakeFigures(parts_.store, *run_id);
     reply->mutable_run()->set_run_id(*run_id);
     const auto run = parts_.store->GetRun(*run_id);
     if (run.ok()) {
