@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/units.h"
@@ -38,6 +40,48 @@ void AddStorage(const PhaseView& view, v1::PhaseReport* report) {
   for (const v1::DeviceReport& device : report->devices()) {
     if (device.cross_check().verdict() == v1::CrossCheck::PAGE_CACHE) {
       report->add_remarks(absl::StrCat(device.name(), ": ", device.cross_check().reason()));
+    }
+  }
+}
+
+// Bytes of the workload's files on one kernel; 0 where it has none, or other targets too.
+double FileBytes(const PhaseView& view, const v1::Workload& workload, const std::string& boot_id) {
+  double bytes = 0;
+  for (const v1::Target& target : view.data().run.job.targets()) {
+    if (std::find(workload.targets().begin(), workload.targets().end(), target.name()) ==
+        workload.targets().end()) {
+      continue;
+    }
+    if (!target.has_file()) return 0;
+    const v1::FileTarget& file = target.file();
+    double owners = 0;
+    for (const measure::RunWorker& w : view.data().workers) owners += w.boot_id == boot_id;
+    const bool own =
+        absl::StrContains(file.path(), "{host}") || absl::StrContains(file.path(), "{worker}");
+    bytes +=
+        static_cast<double>(file.size_bytes()) * std::max(1U, file.count()) * (own ? owners : 1);
+  }
+  return bytes;
+}
+
+// Buffered I/O on files that memory can hold.
+void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
+  constexpr double kOfMemory = 2;
+  for (const v1::Workload& workload : view.load().workloads()) {
+    if (workload.direct() || workload.targets().empty()) continue;
+    for (const measure::RunWorker& worker : view.data().workers) {
+      const auto fact = view.data().environment.find(absl::StrCat(worker.host, " memory.GiB"));
+      double memory = 0;
+      if (fact == view.data().environment.end() || !absl::SimpleAtod(fact->second, &memory)) {
+        continue;
+      }
+      const double bytes = FileBytes(view, workload, worker.boot_id);
+      if (bytes <= 0 || bytes >= kOfMemory * memory * 0x1p30) continue;
+      report->add_remarks(absl::StrFormat(
+          "%s: buffered I/O on files of %s in all, where %s has %.0f GiB of memory: the page cache "
+          "can hold them. Files of twice the memory, or `direct: true`, show the device",
+          workload.name(), common::FormatSize(bytes), worker.host, memory));
+      break;
     }
   }
 }
@@ -86,6 +130,7 @@ void AddVerification(const std::string& phase_kind, bool whole, const v1::Worklo
 void AddRemarks(const PhaseView& view, v1::PhaseReport* report) {
   AddBusyKernels(report);
   AddStorage(view, report);
+  AddSmallFiles(view, report);
   const std::vector<measure::WorkerPhaseData>& workers = view.phase().workers;
   const bool whole = std::none_of(workers.begin(), workers.end(), &PhaseView::CutShort);
   for (const v1::WorkloadReport& w : report->workloads()) {

@@ -49,7 +49,7 @@ def groups(words, alone):
     for case in found(words):
         if getattr(type(case), "alone", False) != alone:
             continue
-        shares = "setUpClass" in dir(type(case)) and hasattr(type(case), "fleet_options")
+        shares = type(case).setUpClass.__func__ is not unittest.TestCase.setUpClass.__func__
         name = case.id().rsplit(".", 1)[0] if shares else case.id()
         by_group[name].append(case.id())
     return sorted(by_group.values(), key=len, reverse=True)
