@@ -1,7 +1,6 @@
 #include "storage/archive.h"
 
 #include <algorithm>
-#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -19,13 +18,19 @@ namespace lockstep::storage {
 namespace {
 
 constexpr uint32_t kFormat = 1;
-// The first schema of which archives were written. What later ones added, an older archive lacks:
-// tables that are made anew from the others, and columns that may be NULL.
+// The first schema of which archives were written. What later ones added, an older archive has not:
+// tables, and columns that may be NULL. They are made anew from the rest.
 constexpr uint32_t kFirstSchema = 9;
-const std::map<std::string, uint32_t>& MadeAnew() {
-  static const auto* const tables = new std::map<std::string, uint32_t>{{"findings", 10}};
-  return *tables;
-}
+struct Addition {
+  uint32_t schema;
+  const char* table;
+  const char* column;  // null: the whole table
+};
+constexpr Addition kAdditions[] = {
+    {10, "findings", nullptr},
+    {10, "phase_verdicts", "p99_spread_median"},
+    {10, "phase_verdicts", "p99_spread_worst"},
+};
 constexpr size_t kPiece = 1 << 20;
 
 struct Table {
@@ -61,13 +66,19 @@ absl::StatusOr<uint32_t> SchemaVersion(PgConnection* connection) {
   return static_cast<uint32_t>(rows->Int(0, 0));
 }
 
-// Whether `some` are distinct, and each is one of `all`.
-bool AreSomeOf(const std::vector<std::string>& all, const std::vector<std::string>& some) {
-  const std::set<std::string> distinct(some.begin(), some.end());
-  return !some.empty() && distinct.size() == some.size() &&
-         std::all_of(some.begin(), some.end(), [&](const std::string& name) {
-           return std::find(all.begin(), all.end(), name) != all.end();
-         });
+// Takes away what the schema did not have yet.
+void TakeBack(uint32_t schema, std::vector<Table>* tables) {
+  for (const Addition& added : kAdditions) {
+    if (added.schema <= schema) continue;
+    std::erase_if(*tables, [&](const Table& table) {
+      return added.column == nullptr && table.name == added.table;
+    });
+    for (Table& table : *tables) {
+      if (added.column != nullptr && table.name == added.table) {
+        std::erase(table.columns, added.column);
+      }
+    }
+  }
 }
 
 // Counts and digests the rows.
@@ -146,6 +157,7 @@ class Importer {
     auto tables = TablesOfRuns(connection_);
     if (!tables.ok()) return tables.status();
     tables_ = *std::move(tables);
+    TakeBack(head_.schema(), &tables_);
     return absl::OkStatus();
   }
 
@@ -157,11 +169,10 @@ class Importer {
       return Wrong(absl::StrCat("table '", common::Printable(archived.name(), 60),
                                 "' is none of a run, or comes twice"));
     }
-    std::vector<std::string> columns(archived.columns().begin(), archived.columns().end());
-    if (is_older_ ? !AreSomeOf(table->columns, columns) : table->columns != columns) {
+    if (!std::equal(table->columns.begin(), table->columns.end(), archived.columns().begin(),
+                    archived.columns().end())) {
       return Wrong(absl::StrCat("table ", table->name, " has other columns"));
     }
-    table->columns = std::move(columns);
     absl::Status status =
         connection_->Execute(absl::StrCat("CREATE TEMP TABLE ", Waiting(table->name), " (LIKE ",
                                           table->name, " INCLUDING DEFAULTS) ON COMMIT DROP"));
@@ -204,12 +215,6 @@ class Importer {
     if (end.bytes() != digest_.bytes() || end.digest() != digest_.value()) {
       return Wrong("its rows are not those that were written");
     }
-    // Nothing waits of a table that the archive is too old for.
-    std::erase_if(tables_, [&](const Table& table) {
-      const auto made = MadeAnew().find(table.name);
-      return !seen_.contains(table.name) && made != MadeAnew().end() &&
-             head_.schema() < made->second;
-    });
     for (const Table& table : tables_) {
       if (!seen_.contains(table.name))
         return Wrong(absl::StrCat("table ", table.name, " is missing"));
@@ -244,7 +249,8 @@ class Importer {
     absl::Status status = connection_->Execute("UPDATE import_run_workers SET hold_ns = NULL");
     if (!status.ok()) return status;
     if (is_older_) {
-      status = connection_->Execute("UPDATE import_runs SET figures_version = 0");
+      status = connection_->Execute(
+          "UPDATE import_runs SET figures_version = 0 WHERE samples_pruned_at IS NULL");
       if (!status.ok()) return status;
     }
     for (const char* samples : {"interval_operations", "device_samples", "host_samples"}) {

@@ -72,7 +72,10 @@ class FindingRows {
     const std::string check = Disagreement(device.cross_check().verdict());
     if (!check.empty()) {
       Row(check, device.hosts(), device.name());
-      rows_.AddNull().AddNull().AddNull().AddExact(device.cross_check().factor()).Add("");
+      rows_.AddNull().AddNull().AddNull();
+      const bool known = device.engine_read_bytes() + device.engine_write_bytes() > 0;
+      known ? rows_.AddExact(device.cross_check().factor()) : rows_.AddNull();
+      rows_.Add("");
       rows_.Add(device.cross_check().reason()).EndRow();
     }
     for (const v1::Finding& finding : device.findings()) {

@@ -199,7 +199,9 @@ absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneReq
   const std::string of = absl::StrCat(
       " FROM runs r WHERE r.state NOT IN ('queued', 'running') AND NOT EXISTS (SELECT FROM "
       "run_workers w WHERE w.run_id = r.run_id AND w.hold_ns IS NOT NULL) AND ",
-      request.samples_only() ? "r.samples_pruned_at IS NULL AND r.figures_version > 0 AND " : "",
+      request.samples_only() ? absl::StrCat("r.samples_pruned_at IS NULL AND r.figures_version >= ",
+                                            PgStore::kFiguresVersion, " AND ")
+                             : "",
       where.sql);
   auto rows = connection->Query(absl::StrCat("SELECT ", SummaryColumns(), of,
                                              " ORDER BY r.submitted_at, r.run_id LIMIT ", most),

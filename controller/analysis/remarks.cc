@@ -1,8 +1,9 @@
 // What is to be mistrusted, and what went wrong?
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -44,8 +45,9 @@ void AddStorage(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-// Bytes of the workload's files on one kernel; 0 where it has none, or other targets too.
-double FileBytes(const PhaseView& view, const v1::Workload& workload, const std::string& boot_id) {
+// Bytes of one worker's files of the workload; 0 where it has none, or other targets too. `shared`:
+// whether other workers have the same ones.
+double FileBytes(const PhaseView& view, const v1::Workload& workload, bool* shared) {
   double bytes = 0;
   for (const v1::Target& target : view.data().run.job.targets()) {
     if (std::find(workload.targets().begin(), workload.targets().end(), target.name()) ==
@@ -53,13 +55,8 @@ double FileBytes(const PhaseView& view, const v1::Workload& workload, const std:
       continue;
     }
     if (!target.has_file()) return 0;
-    const v1::FileTarget& file = target.file();
-    double owners = 0;
-    for (const measure::RunWorker& w : view.data().workers) owners += w.boot_id == boot_id;
-    const bool own =
-        absl::StrContains(file.path(), "{host}") || absl::StrContains(file.path(), "{worker}");
-    bytes +=
-        static_cast<double>(file.size_bytes()) * std::max(1U, file.count()) * (own ? owners : 1);
+    bytes += static_cast<double>(target.file().size_bytes()) * std::max(1U, target.file().count());
+    *shared = *shared || target.sharing() != v1::SHARING_PRIVATE;
   }
   return bytes;
 }
@@ -67,20 +64,34 @@ double FileBytes(const PhaseView& view, const v1::Workload& workload, const std:
 // Buffered I/O on files that memory can hold.
 void AddSmallFiles(const PhaseView& view, v1::PhaseReport* report) {
   constexpr double kOfMemory = 2;
-  for (const v1::Workload& workload : view.load().workloads()) {
-    if (workload.direct() || workload.targets().empty()) continue;
-    for (const measure::RunWorker& worker : view.data().workers) {
-      const auto fact = view.data().environment.find(absl::StrCat(worker.host, " memory.GiB"));
+  for (int w = 0; w < view.load().workloads_size(); ++w) {
+    const v1::Workload& workload = view.load().workloads(w);
+    bool shared = false;
+    const double bytes = workload.direct() ? 0 : FileBytes(view, workload, &shared);
+    if (bytes <= 0) continue;
+    std::map<std::string, std::vector<std::string>> kernels;  // whose workers ran it
+    for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+      const measure::RunWorker* self = view.WorkerOf(worker.worker_index);
+      const auto& ran = worker.result.workloads();
+      if (self != nullptr && std::any_of(ran.begin(), ran.end(), [&](const v1::WorkloadResult& r) {
+            return static_cast<int>(r.workload()) == w;
+          })) {
+        kernels[self->boot_id].push_back(self->host);
+      }
+    }
+    for (const auto& [boot_id, hosts] : kernels) {
+      const auto fact = view.data().environment.find(absl::StrCat(hosts.front(), " memory.GiB"));
       double memory = 0;
       if (fact == view.data().environment.end() || !absl::SimpleAtod(fact->second, &memory)) {
         continue;
       }
-      const double bytes = FileBytes(view, workload, worker.boot_id);
-      if (bytes <= 0 || bytes >= kOfMemory * memory * 0x1p30) continue;
+      const double all = shared ? bytes : bytes * static_cast<double>(hosts.size());
+      // The fact is rounded down.
+      if (all >= kOfMemory * (memory + 1) * 0x1p30) continue;
       report->add_remarks(absl::StrFormat(
-          "%s: buffered I/O on files of %s in all, where %s has %.0f GiB of memory: the page cache "
-          "can hold them. Files of twice the memory, or `direct: true`, show the device",
-          workload.name(), common::FormatSize(bytes), worker.host, memory));
+          "%s: buffered I/O on files of %s in all, where %s has about %.0f GiB of memory: the page "
+          "cache can hold them. Files of twice the memory, or direct I/O, show the device",
+          workload.name(), common::FormatSize(all), hosts.front(), memory));
       break;
     }
   }

@@ -47,10 +47,10 @@ const Maker kMakers[] = {
      "phase of kind run with I/O"},
     {"iops", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderIops(r); },
-     "sweep over block_size alone"},
+     "sweep over block_size alone, with points that were run"},
     {"iozone", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderIozone(r); },
-     "sweep whose last axis is block_size"},
+     "sweep of one or two axes, block_size the last, with points that were run"},
 };
 
 grpc::Status Fetch(v1::Controller::Stub* stub, const std::string& run_id, Needs needs,

@@ -29,14 +29,19 @@ double FigureOf(v1::RepeatFigure figure, const v1::PhaseFigures& figures) {
 RepetitionState StateOfRepetitions(const v1::Sweep& sweep, const std::vector<StepResult>& results) {
   RepetitionState state;
   std::map<std::vector<uint32_t>, std::vector<double>> points;
-  uint32_t workers = 0;
-  for (const StepResult& result : results) workers = std::max(workers, result.figures.workers());
+  // The most workers that a point had: with fewer, one was lost. 0 is not known.
+  std::map<std::vector<uint32_t>, uint32_t> workers;
+  for (const StepResult& result : results) {
+    uint32_t& most = workers[PointAt(sweep, result.step).indices];
+    most = std::max(most, result.figures.workers());
+  }
   for (const StepResult& result : results) {
     const SweepPoint point = PointAt(sweep, result.step);
     if (point.repeat < sweep.warm_up()) continue;
     std::vector<double>& values = points[point.indices];
     // One that ended early, or without a host, is no value, and no repetition is whole without it.
-    const bool whole = result.done && result.figures.workers() == workers;
+    const uint32_t had = result.figures.workers();
+    const bool whole = result.done && (had == 0 || had == workers[point.indices]);
     if (whole) values.push_back(FigureOf(sweep.until().figure(), result.figures));
   }
   const uint64_t all = PointsOf(sweep) / std::max(1U, sweep.repeat());

@@ -71,10 +71,13 @@ absl::Status SendHistograms(storage::Store* store, const std::string& run_id, bo
   return status.ok() ? sender->Flush() : status;
 }
 
+// As many as are looked through for the one that was imported.
+constexpr uint32_t kMostRuns = 100000;
+
 // An archive of an older Lockstep has no figures that this one's SQL gives. What fails here is made
 // up for when a controller starts.
 void MakeFigures(storage::Store* store, const std::string& run_id) {
-  const auto without = store->WithoutFigures(1000);
+  const auto without = store->WithoutFigures(kMostRuns);
   if (!without.ok() || std::find(without->begin(), without->end(), run_id) == without->end()) {
     return;
   }

@@ -60,7 +60,7 @@ BEGIN
           'queue, flushes, interference'),
       ('hosts', 'the hosts that it is of'),
       ('device', 'the device''s name on them; empty where it is of a host'),
-      ('begin_seconds', 'from when on, seconds from T; NULL: of the whole measured time'),
+      ('begin_seconds', 'from when on, seconds from T; NULL: of the phase as a whole'),
       ('end_seconds', 'until when, seconds from T'),
       ('seconds', 'how long of that time, seconds'),
       ('share', 'straggler, starvation: its IOPS over the median of the others''; cross-checks: '

@@ -248,6 +248,22 @@ TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {
   EXPECT_EQ(ReportOf(data).phases(0).workers(), 2u);
 }
 
+TEST(ReportTest, BufferedFilesThatMemoryHoldsAreNamed) {
+  Stored data = TwoWorkers();
+  const auto said = [&] { return absl::StrContains(RemarksOf(data), "buffered I/O on files of"); };
+  data.environment["node0 memory.GiB"] = "4";
+  EXPECT_FALSE(said());
+  data.run.job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->set_direct(false);
+  data.phases[0].phase.spec = data.run.job.phases(0);
+  EXPECT_TRUE(said());
+  data.run.job.mutable_targets(0)->mutable_file()->set_size_bytes(int64_t{16} << 30);
+  EXPECT_FALSE(said());
+  // Memory that is not known says nothing.
+  data.run.job.mutable_targets(0)->mutable_file()->set_size_bytes(1 << 20);
+  data.environment.clear();
+  EXPECT_FALSE(said());
+}
+
 TEST(ReportTest, FiguresThatAreMadeUpSaySo) {
   Stored data = TwoWorkers();
   EXPECT_FALSE(

@@ -37,7 +37,8 @@ class Stories(unittest.TestCase):
             out.truncate(1 << 30)
         cls.loop = call("losetup", "--find", "--show", "--direct-io=on", image)
         cls.addClassCleanup(call, "losetup", "--detach", cls.loop)
-        call("mkfs.ext4", "-q", cls.loop)
+        # Nothing is left to be initialised in the background.
+        call("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", cls.loop)
         mount = os.path.join(cls.directory, "mount")
         os.mkdir(mount)
         call("mount", cls.loop, mount)
@@ -99,13 +100,14 @@ class Stories(unittest.TestCase):
         self.assertNotEqual(self.status, 0)
         remarks = " ".join(phase["remarks"])
         self.assertIn("these are memory's figures, not the device's", remarks)
-        self.assertIn("Files of twice the memory, or `direct: true`, show the device", remarks)
+        self.assertIn("Files of twice the memory, or direct I/O, show the device", remarks)
 
     def test_an_honest_test_says_nothing(self):
         phase = self.phase("honest")
         self.assertEqual(self.verdict("honest"), "AGREE")
         self.assertEqual(self.findings("honest"), {})
-        self.assertEqual(phase["remarks"], [])
+        # Beside busy neighbours the processors may be named.
+        self.assertEqual([r for r in phase["remarks"] if "processors" not in r], [])
         self.assertEqual(
             self.fleet.sql(
                 "SELECT count(*) FROM phase_findings WHERE run_id = last_run() "
@@ -182,9 +184,9 @@ class Generator(unittest.TestCase):
             self.assertEqual(done.status, 0, str(done))
             report = done.json()
             self.assertEqual(report["phases"][0]["workloads"][0]["limitedBy"], "no storage")
-            self.assertEqual(
+            self.assertIn(
+                "no storage: these are the load generator's own figures",
                 report["phases"][0]["remarks"],
-                ["no storage: these are the load generator's own figures"],
             )
             self.assertEqual([k["of"] for k in report["sweeps"][0]["knees"]], ["threads"])
 
