@@ -8,8 +8,10 @@
 #include <thread>
 
 #include "CLI/CLI.hpp"
+#include "absl/strings/ascii.h"
 #include "common/clock.h"
 #include "common/files.h"
+#include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "common/tls.h"
@@ -21,6 +23,7 @@
 #include "worker/host/facts.h"
 #include "worker/host/guard.h"
 #include "worker/host/inventory.h"
+#include "worker/iscsi/luns.h"
 #include "worker/link/agent.h"
 #include "worker/load/phase_runner.h"
 #include "worker/synthetic/fleet.h"
@@ -34,6 +37,8 @@ struct Flags {
   std::vector<std::string> controllers{"127.0.0.1:9640"};
   std::vector<std::string> allow;
   std::vector<std::string> allow_expendable;
+  std::string iscsi_initiator;
+  std::string iscsi_secrets;
   std::string state_directory = common::DefaultStateDirectory() + "/worker";
   std::string name;
   std::vector<std::string> labels;
@@ -50,11 +55,18 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "HOST:PORT of the controller; several are tried in turn")
       ->capture_default_str();
   app->add_option("--allow", flags->allow,
-                  "A directory, file or device, or a device's identity, that jobs may use; "
+                  "A directory, file or device, a device's identity, or an iSCSI LUN "
+                  "(iscsi://HOST/IQN/LUN, or without LUN all of a target), that jobs may use; "
                   "everything else is refused");
   app->add_option("--allow-expendable", flags->allow_expendable,
                   "Identity of a device that jobs may overwrite although it carries a signature "
                   "(see lockstep devices)");
+  app->add_option("--iscsi-initiator", flags->iscsi_initiator,
+                  "This worker's iSCSI name, by which arrays give it LUNs; otherwise "
+                  "iqn.2026-11.lockstep:HOST");
+  app->add_option("--iscsi-secrets", flags->iscsi_secrets,
+                  "A file that only its owner reads, with lines of TARGET USER PASSWORD for CHAP; "
+                  "or LOCKSTEP_ISCSI_USER and LOCKSTEP_ISCSI_PASSWORD in the environment");
   app->add_option("--state-dir", flags->state_directory, "Where this worker keeps its identity")
       ->capture_default_str();
   app->add_option("--name", flags->name,
@@ -128,6 +140,28 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags, worker::I
     options.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
   return options;
+}
+
+// How this worker reaches LUNs. Its environment has no secrets any more afterwards.
+absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLuns(const Flags& flags,
+                                                       const std::string& host) {
+  worker::IscsiSecrets secrets = worker::IscsiSecrets::FromEnvironment();
+  if (!flags.iscsi_secrets.empty()) {
+    auto loaded = worker::IscsiSecrets::Load(flags.iscsi_secrets);
+    if (!loaded.ok()) {
+      return absl::Status(loaded.status().code(),
+                          "--iscsi-secrets " + std::string(loaded.status().message()));
+    }
+    secrets = *std::move(loaded);
+  }
+  std::string initiator = flags.iscsi_initiator;
+  if (initiator.empty()) initiator = "iqn.2026-11.lockstep:" + absl::AsciiStrToLower(host);
+  // As a target's name is checked.
+  if (!common::ParseIscsiUrl("iscsi://host/" + initiator + "/0").ok()) {
+    return absl::InvalidArgumentError("--iscsi-initiator '" + common::Printable(initiator, 100) +
+                                      "' is no iSCSI name (iqn.…)");
+  }
+  return std::make_shared<worker::Luns>(initiator, std::move(secrets));
 }
 
 worker::Agent::Parts PartsOf(const worker::Agent::Options& options, const Flags& flags,
@@ -212,7 +246,10 @@ int main(int argc, char** argv) {
   signal(SIGPIPE, SIG_IGN);
 
   if (flags.simulate > 0) return Rehearse(flags, signals);
-  auto guard = worker::Guard::Make(flags.allow, flags.allow_expendable);
+  const auto luns =
+      MakeLuns(flags, flags.name.empty() ? worker::ReadHostFacts("").name() : flags.name);
+  if (!luns.ok()) return Fail(luns.status());
+  auto guard = worker::Guard::Make(flags.allow, flags.allow_expendable, *luns);
   if (!guard.ok()) return Fail(guard.status());
   worker::Identity identity;
   auto options = MakeOptions(flags, &identity);

@@ -85,34 +85,72 @@ void PrintHosts(const v1::StatusReply& reply, size_t width) {
                               : table.Render("", width));
 }
 
+// A device under one row: of a kernel once, whatever number of workers it has; of a LUN once,
+// whatever number of hosts sees it.
+struct ListedDevice {
+  const v1::BlockDevice* device = nullptr;  // of those who see it, one who may look at it
+  std::vector<std::pair<std::string, std::string>> seen;  // by host: its path there
+  std::set<std::string> uses;
+};
+
+// Whether the identity means the same thing on every host.
+bool IsGlobal(const std::string& identity) {
+  for (const char* prefix : {"naa.", "eui.", "t10.", "uuid.", "nvme.", "iqn."}) {
+    if (identity.rfind(prefix, 0) == 0) return true;
+  }
+  return false;
+}
+
+std::string WhereSeen(const ListedDevice& listed) {
+  std::set<std::string> paths;
+  std::vector<std::string> hosts;
+  std::vector<std::string> both;
+  for (const auto& [host, path] : listed.seen) {
+    paths.insert(path);
+    hosts.push_back(host);
+    both.push_back(absl::StrCat(host, ":", path));
+  }
+  return paths.size() == 1 ? absl::StrCat(absl::StrJoin(hosts, " "), ": ", *paths.begin())
+                           : absl::StrJoin(both, " ");
+}
+
+std::string StateOf(const ListedDevice& listed) {
+  if (!listed.uses.empty()) return absl::StrJoin(listed.uses, "; ");
+  return listed.device->allowed() ? "blank" : "not used now; not looked at (outside --allow)";
+}
+
 void PrintDevices(const v1::DevicesReply& reply, size_t width) {
-  TextTable table({"host", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5},
-                  {0, 1});
-  std::set<std::string> seen;  // one kernel's device once, whatever number of workers sees it
-  // of several workers, the one that may look at it
-  std::map<std::string, const v1::BlockDevice*> looked;
-  const auto key = [](const v1::HostDevices& host, const v1::BlockDevice& device) {
-    return absl::StrCat(host.boot_id(), "/", device.name());
-  };
+  std::map<std::string, ListedDevice> devices;
+  std::vector<std::string> order;
+  std::set<std::string> taken;  // devices of kernels
+  TextTable table({"hosts and device", "size", "identity", "model", "scheduler", "state"},
+                  {0, 2, 3, 4, 5}, {0, 2});
   for (const v1::HostDevices& host : reply.hosts()) {
+    if (!host.missing().empty()) {
+      table.Add({absl::StrCat(host.host(), ": -"), "-", "-", "-", "-", host.missing()});
+    }
     for (const v1::BlockDevice& device : host.devices()) {
-      const v1::BlockDevice*& best = looked[key(host, device)];
-      if (best == nullptr || (device.allowed() && !best->allowed())) best = &device;
+      const std::string here = absl::StrCat(host.boot_id(), "/", device.name());
+      const bool is_lun = device.name() == device.path();
+      const std::string key = IsGlobal(device.identity()) ? device.identity() : here;
+      ListedDevice& listed = devices[key];
+      if (listed.device == nullptr) order.push_back(key);
+      const bool better =
+          listed.device == nullptr || (device.allowed() && !listed.device->allowed());
+      if (better) listed.device = &device;
+      const bool looked = device.allowed() || !device.in_use().empty();
+      if (looked && !device.in_use().empty()) listed.uses.insert(device.in_use());
+      if (is_lun || taken.insert(here).second) {
+        listed.seen.emplace_back(host.host(), device.path());
+      }
     }
   }
-  for (const v1::HostDevices& host : reply.hosts()) {
-    if (!host.missing().empty()) table.Add({host.host(), "-", "-", "-", "-", host.missing()});
-    for (const v1::BlockDevice& listed : host.devices()) {
-      if (!seen.insert(key(host, listed)).second) continue;
-      const v1::BlockDevice& device = *looked[key(host, listed)];
-      const std::string state = !device.in_use().empty() ? device.in_use()
-                                : device.allowed()
-                                    ? "blank"
-                                    : "not used now; not looked at (outside --allow)";
-      table.Add({host.host(), device.path(),
-                 common::FormatSize(static_cast<double>(device.size_bytes())),
-                 device.identity().empty() ? "-" : device.identity(), device.scheduler(), state});
-    }
+  for (const std::string& key : order) {
+    const ListedDevice& listed = devices[key];
+    const v1::BlockDevice& device = *listed.device;
+    table.Add({WhereSeen(listed), common::FormatSize(static_cast<double>(device.size_bytes())),
+               device.identity().empty() ? "-" : device.identity(), device.model(),
+               device.scheduler(), StateOf(listed)});
   }
   std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n"
                               : table.Render("", width));

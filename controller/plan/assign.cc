@@ -23,6 +23,7 @@ uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_
   if (target.has_file()) return uint64_t{target.file().count()} * target.file().size_bytes();
   if (target.has_null()) return target.null().size_bytes();
   if (target.device().size_bytes() != 0) return target.device().size_bytes();
+  if (target.iscsi().size_bytes() != 0) return target.iscsi().size_bytes();
   for (const v1::TargetInspection& found : worker.inspection.targets()) {
     if (found.target() == index) return found.size_bytes();
   }
@@ -74,12 +75,12 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_
 // kernel, that the first of them holds it for all.
 void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string>* held,
                     v1::TargetAssignment* out) {
-  if (!out->target().has_device()) return;
+  if (!out->target().has_device() && !out->target().has_iscsi()) return;
   for (const v1::TargetInspection& found : run.workers[worker].inspection.targets()) {
     if (found.target() != out->index()) continue;
     out->set_device_identity(found.device_identity());
     out->set_disk_sequence(found.disk_sequence());
-    if (!out->written()) continue;
+    if (!out->written() || out->target().has_iscsi()) continue;
     const std::string device = absl::StrCat(run.workers[worker].hello.host().boot_id(), "/",
                                             found.device_major(), ":", found.device_minor());
     out->set_held_by_peer(!held->insert(device).second);

@@ -36,11 +36,37 @@ int FindTarget(const v1::JobSpec& job, const std::string& name) {
   return -1;
 }
 
+namespace {
+
+void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
+  if (workload->engine() != v1::ENGINE_UNSPECIFIED) return;
+  const bool only = workload->targets().empty() && job.targets_size() == 1;
+  const bool iscsi = only ? job.targets(0).has_iscsi()
+                          : !workload->targets().empty() &&
+                                std::all_of(workload->targets().begin(), workload->targets().end(),
+                                            [&](const std::string& name) {
+                                              const int index = FindTarget(job, name);
+                                              return index >= 0 && job.targets(index).has_iscsi();
+                                            });
+  if (iscsi) workload->set_engine(v1::ENGINE_ISCSI);
+}
+
+}  // namespace
+
+void ChooseEngines(v1::JobSpec* job) {
+  for (v1::PhaseSpec& phase : *job->mutable_phases()) {
+    for (int i = 0; i < phase.run().workloads_size(); ++i) {
+      ChooseEngine(*job, phase.mutable_run()->mutable_workloads(i));
+    }
+  }
+}
+
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload) {
   if (workload->name().empty()) workload->set_name(absl::StrFormat("w%d", index));
   if (workload->targets().empty() && job.targets_size() == 1) {
     workload->add_targets(job.targets(0).name());
   }
+  ChooseEngine(job, workload);
   v1::FillDefaults(workload);
 }
 

@@ -15,6 +15,10 @@ bool IsLoad(const v1::PhaseSpec& phase);
 // verify one that reads and checks everything. Empty for other kinds. Defaults are filled in.
 v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
+// Sets the engine of workloads that name none, where it is not the default one: iscsi, where all
+// targets are iSCSI LUNs. Before the defaults are filled in.
+void ChooseEngines(v1::JobSpec* job);
+
 // Fills in what a workload leaves out, as proto/load.proto says. `index` is its place in the phase.
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 

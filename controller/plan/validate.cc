@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
@@ -148,10 +149,6 @@ class Checker {
     problem.set_message(message);
     problems_.push_back(std::move(problem));
   }
-  void NotYet(bool used, const std::string& path, const std::string& what) {
-    if (used) Add(path, absl::StrCat(what, " is not in this version"));
-  }
-
   void CheckTargets() {
     std::set<std::string> names;
     for (int i = 0; i < job_.targets_size(); ++i) {
@@ -161,6 +158,9 @@ class Checker {
       if (!names.insert(target.name()).second) {
         Add(path + ".name", absl::StrCat("'", target.name(), "' is the name of two targets"));
       }
+      if ((target.has_device() || target.has_iscsi()) && target.sharing() == v1::SHARING_PRIVATE) {
+        Add(path, "a device is sliced or overlapped; private is for files");
+      }
       switch (target.kind_case()) {
         case v1::Target::kFile:
           CheckFile(path + ".file", target);
@@ -169,13 +169,13 @@ class Checker {
           CheckDevice(path + ".device", target);
           break;
         case v1::Target::kIscsi:
-          NotYet(true, path + ".iscsi", "an iSCSI target");
+          CheckIscsi(path + ".iscsi", target);
           break;
         case v1::Target::kNull:
           CheckNull(path + ".null", target);
           break;
         case v1::Target::KIND_NOT_SET:
-          Add(path, "is neither a `file` nor a `device` nor `null`");
+          Add(path, "is neither a `file` nor a `device`, `iscsi` or `null`");
           break;
       }
     }
@@ -200,9 +200,11 @@ class Checker {
     if (target.device().path().rfind("/dev/", 0) != 0) {
       Add(path + ".path", absl::StrCat("'", target.device().path(), "' does not lie under /dev"));
     }
-    if (target.sharing() == v1::SHARING_PRIVATE) {
-      Add(path, "a device is sliced or overlapped; private is for files");
-    }
+  }
+
+  void CheckIscsi(const std::string& path, const v1::Target& target) {
+    const auto url = common::ParseIscsiUrl(target.iscsi().url());
+    if (!url.ok()) Add(path + ".url", std::string(url.status().message()));
   }
 
   void CheckPhase(const std::string& path, const v1::PhaseSpec& phase) {
@@ -412,6 +414,7 @@ class Checker {
 }  // namespace
 
 void FillJob(v1::JobSpec* job) {
+  ChooseEngines(job);
   v1::FillDefaults(job);
   for (v1::Target& target : *job->mutable_targets()) {
     if (target.sharing() != v1::SHARING_UNSPECIFIED) continue;

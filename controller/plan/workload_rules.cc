@@ -55,6 +55,8 @@ class Rules {
   void CheckTargets() {
     if (w_.targets().empty()) add_(".targets", "is empty, and the job has not exactly one target");
     bool null = false;
+    bool iscsi = false;
+    bool others = false;
     std::set<std::string> names;
     for (int i = 0; i < w_.targets_size(); ++i) {
       const std::string field = absl::StrCat(".targets[", i, "]");
@@ -67,6 +69,7 @@ class Rules {
         continue;
       }
       null = null || target->has_null();
+      (target->has_iscsi() ? iscsi : others) = true;
       const int64_t smallest = target->has_file()   ? target->file().size_bytes()
                                : target->has_null() ? target->null().size_bytes()
                                                     : INT64_MAX;
@@ -79,6 +82,14 @@ class Rules {
       add_(".targets", "a null target stands alone: it cannot be mixed with others");
     }
     if (null) CheckNull(*TargetAt(0));
+    if (iscsi && others) {
+      add_(".targets",
+           "iSCSI targets cannot be mixed with others: they have an engine of their own");
+    }
+    if (iscsi != (w_.engine() == v1::ENGINE_ISCSI)) {
+      add_(".engine", iscsi ? "an iSCSI target has engine: iscsi"
+                            : "engine iscsi is for iSCSI targets; this workload has others");
+    }
     if (!null && w_.engine() == v1::ENGINE_NULL) {
       add_(".engine", "the null engine is for null targets; this workload has others");
     }

@@ -51,16 +51,34 @@ TEST(PlanTest, EveryProblemIsNamedWithItsPath) {
             std::string::npos);
 }
 
-TEST(PlanTest, WhatThisVersionDoesNotDoIsRefusedInWords) {
+TEST(PlanTest, AnIscsiTargetHasItsEngineAndNoSecretInItsAddress) {
   v1::JobSpec job = Job();
-  v1::Target* target = job.add_targets();
-  target->set_name("lun");
-  target->mutable_iscsi()->set_url("iscsi://h/iqn/0");
-  const auto problems = ProblemsOf(job);
-  EXPECT_EQ(problems.size(), 1u);
-  for (const std::string& problem : problems) {
-    EXPECT_NE(problem.find("not in this version"), std::string::npos) << problem;
+  v1::Target* target = job.mutable_targets(0);
+  target->mutable_iscsi()->set_url("iscsi://array/iqn.2026-11.test:one/3");
+  target->clear_sharing();
+  // There is nothing to lay out or to remove.
+  job.mutable_phases()->DeleteSubrange(2, 1);
+  job.mutable_phases()->DeleteSubrange(0, 1);
+  job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->set_engine(v1::ENGINE_UNSPECIFIED);
+  FillJob(&job);
+  EXPECT_EQ(Validate(job).size(), 0u);
+  EXPECT_EQ(job.phases(0).run().workloads(0).engine(), v1::ENGINE_ISCSI);
+  EXPECT_EQ(job.targets(0).sharing(), v1::SHARING_SLICED);
+  EXPECT_EQ(job.targets(0).iscsi().reconnect_ns(), 30000000000);
+  for (const char* wrong :
+       {"iscsi://u%p@array/iqn.2026-11.test:one/3", "iscsi://array/iqn.2026-11.test:one",
+        "iscsi://array:0/iqn.a/1", "iscsi://array/../1", "iscsi:///iqn.a/1", "/dev/sda",
+        "iscsi://array/iqn.a/99999", "iscsi://array/iqn.a/-1", "iscsi://[::1/iqn.a/1"}) {
+    job.mutable_targets(0)->mutable_iscsi()->set_url(wrong);
+    const auto problems = Validate(job);
+    ASSERT_EQ(problems.size(), 1u) << wrong;
+    EXPECT_EQ(problems[0].path(), "targets[0].iscsi.url") << wrong;
+    EXPECT_EQ(problems[0].message().find("%p@"), std::string::npos);
   }
+  job.mutable_targets(0)->mutable_iscsi()->set_url("iscsi://[fe80::1]:3261/iqn.a/0");
+  EXPECT_EQ(Validate(job).size(), 0u);
+  job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->set_engine(v1::ENGINE_SYNC);
+  EXPECT_FALSE(Validate(job).empty());
 }
 
 // What does not go together is refused at the field that must change, and nothing else is.

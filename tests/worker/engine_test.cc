@@ -12,11 +12,13 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "gtest/gtest.h"
+#include "tests/worker/tgt.h"
 #include "worker/engine/libaio_engine.h"
 #include "worker/engine/mmap_engine.h"
 #include "worker/engine/null_engine.h"
 #include "worker/engine/sync_engine.h"
 #include "worker/engine/uring_engine.h"
+#include "worker/iscsi/luns.h"
 
 namespace lockstep::worker {
 namespace {
@@ -44,7 +46,8 @@ std::vector<Kind> Kinds() {
       {"io_uring_plain", "io_uring", false, TaskWork::kPlain},
   };
   for (const EngineEntry& entry : Engines()) {
-    if (entry.reaches({OpenFile{0}, 1})) kinds.push_back({entry.name, entry.name});
+    const bool lun = entry.reaches({RemoteLun{}, 1});
+    if (lun || entry.reaches({OpenFile{0}, 1})) kinds.push_back({entry.name, entry.name});
   }
   return kinds;
 }
@@ -54,8 +57,16 @@ class EngineContract : public testing::TestWithParam<Kind> {
   static constexpr uint32_t kDepth = 8;
 
   void SetUp() override {
-    const std::string path = std::string(getenv("TEST_TMPDIR")) + "/file." + GetParam().name;
-    file_ = common::FileDescriptor(open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC, 0600));
+    std::string path = std::string(getenv("TEST_TMPDIR")) + "/file." + GetParam().name;
+    if (IsLun()) {
+      static Tgt tgt(kFileBytes);
+      const auto found = luns_.Look(*common::ParseIscsiUrl(tgt.url()), 5000000000);
+      ASSERT_TRUE(found.ok()) << found.status();
+      lun_ = *found;
+      path = tgt.image();
+    }
+    const int fresh = IsLun() ? 0 : O_CREAT | O_TRUNC;
+    file_ = common::FileDescriptor(open(path.c_str(), O_RDWR | fresh, 0600));
     ASSERT_TRUE(file_.valid());
     ASSERT_EQ(ftruncate(file_.get(), kFileBytes), 0);
     buffers_ = *IoBuffers::Make(kDepth, 4096);
@@ -65,6 +76,7 @@ class EngineContract : public testing::TestWithParam<Kind> {
   std::unique_ptr<IoEngine> Open(int descriptor, SyncMode mode) {
     EngineSetup setup;
     setup.files = {{OpenFile{descriptor}, kFileBytes}};
+    if (IsLun()) setup.files = {{RemoteLun{&lun_}, kFileBytes}};
     setup.buffers = buffers_.get();
     setup.queue_depth = kDepth;
     setup.sync_mode = mode;
@@ -77,6 +89,7 @@ class EngineContract : public testing::TestWithParam<Kind> {
     return engine;
   }
 
+  bool IsLun() const { return GetParam().engine == "iscsi"; }
   bool Maps() const { return GetParam().engine == "mmap"; }
 
   // All completions of these requests, by slot.
@@ -98,6 +111,8 @@ class EngineContract : public testing::TestWithParam<Kind> {
     return results;
   }
 
+  Luns luns_{"iqn.2026-11.test:initiator", {}};
+  LunSpec lun_;
   common::FileDescriptor file_;
   std::unique_ptr<IoBuffers> buffers_;
   std::unique_ptr<IoEngine> engine_;
@@ -119,6 +134,11 @@ TEST_P(EngineContract, WhatWasWrittenIsReadBack) {
 }
 
 TEST_P(EngineContract, ATransferBeyondTheEndIsShortAndNoError) {
+  if (IsLun()) {  // which ends with a block
+    EXPECT_EQ(DoAll({{IoKind::kRead, 0, 0, 0, 4096, kFileBytes}})[0], -ENXIO);
+    EXPECT_EQ(DoAll({{IoKind::kRead, 0, 0, 0, 4096, kFileBytes - 4096}})[0], 4096);
+    return;
+  }
   ASSERT_EQ(ftruncate(file_.get(), 6000), 0);
   if (Maps()) {  // the page that is cut reads as zeros to its end; beyond it there is none
     EXPECT_EQ(DoAll({{IoKind::kRead, 0, 0, 0, 4096, 4096}})[0], 4096);
@@ -135,6 +155,11 @@ TEST_P(EngineContract, AFailedTransferGivesItsErrnoAndTheEngineGoesOn) {
   ASSERT_EQ(ftruncate(made.get(), kFileBytes), 0);
   // a write to a page that may only be read is the process's fault, not an I/O's
   if (Maps()) return;
+  if (IsLun()) {  // no whole block
+    EXPECT_EQ(DoAll({{IoKind::kWrite, 0, 0, 0, 100, 0}})[0], -EINVAL);
+    EXPECT_EQ(DoAll({{IoKind::kRead, 0, 0, 0, 4096, 0}})[0], 4096);
+    return;
+  }
   common::FileDescriptor read_only(open(path.c_str(), O_RDONLY));
   engine_ = Open(read_only.get(), SyncMode::kFsync);
   EXPECT_EQ(DoAll({{IoKind::kWrite, 0, 0, 0, 4096, 0}})[0], -EBADF);
@@ -176,8 +201,8 @@ INSTANTIATE_TEST_SUITE_P(All, EngineContract, testing::ValuesIn(Kinds()),
 TEST(EngineRegistryTest, EveryEngineOfAJobIsRegistered) {
   std::vector<std::string> names;
   for (const EngineEntry& entry : Engines()) names.push_back(entry.name);
-  EXPECT_EQ(names,
-            (std::vector<std::string>{"io_uring", "libaio", "mmap", "null", "preadv2", "sync"}));
+  EXPECT_EQ(names, (std::vector<std::string>{"io_uring", "iscsi", "libaio", "mmap", "null",
+                                             "preadv2", "sync"}));
   EXPECT_EQ(FindEngine("spdk"), nullptr);
 }
 

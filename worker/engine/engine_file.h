@@ -14,10 +14,14 @@ struct OpenFile {
 struct OpenBlockDevice {
   int descriptor = -1;
 };
+struct LunSpec;  // worker/iscsi/luns.h
+struct RemoteLun {
+  const LunSpec* lun = nullptr;
+};
 
 // One file, device or stand-in that a thread's I/O goes to. It belongs to the engine's caller.
 struct EngineFile {
-  std::variant<NoStorage, OpenFile, OpenBlockDevice> way;
+  std::variant<NoStorage, OpenFile, OpenBlockDevice, RemoteLun> way;
   uint64_t size_bytes = 0;  // how far I/O may reach
 
   bool has_storage() const { return !std::holds_alternative<NoStorage>(way); }

@@ -66,6 +66,9 @@ class IoEngine {
                                        int64_t deadline_ns,
                                        absl::Span<IoCompletion> completions) = 0;
 
+  // The load is over: what is to be said of it is added to notes().
+  virtual void Finish() {}
+
   // When the last Exchange() had handed its requests over, CLOCK_MONOTONIC; with timed_submission
   // only, else 0.
   int64_t submitted_at_ns() const { return submitted_at_ns_; }

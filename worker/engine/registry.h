@@ -1,7 +1,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -23,6 +25,10 @@ struct NullScript {
 struct EngineContext {
   const common::Clock* clock = nullptr;  // outlives the engine
   NullScript script;                     // of a target without storage
+  // Called with severity and text when something happens that users want to know of: a session
+  // that is lost, or back. From the engine's thread.
+  std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
+                                                                          const std::string&) {};
 };
 
 struct EngineEntry {

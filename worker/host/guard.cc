@@ -76,15 +76,26 @@ const char* KindOf(mode_t mode) {
 // the allow-list
 
 absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
-                                  const std::vector<std::string>& allow_expendable) {
+                                  const std::vector<std::string>& allow_expendable,
+                                  std::shared_ptr<Luns> luns) {
   Guard guard;
   guard.allow_expendable_ = allow_expendable;
+  guard.luns_ = std::move(luns);
   for (std::string text : allow) {
     while (text.size() > 1 && text.back() == '/') text.pop_back();
     if (text.empty()) return absl::InvalidArgumentError("--allow '': names nothing");
     Entry entry;
     entry.text = text;
-    if (text[0] != '/') {
+    if (text.rfind(common::kIscsiScheme, 0) == 0) {
+      const bool all = common::ParseIscsiUrl(text + "/0").ok();
+      const auto url = common::ParseIscsiUrl(all ? text + "/0" : text);
+      if (!url.ok()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("--allow ", std::string(url.status().message())));
+      }
+      entry.is_lun = true;
+      entry.text = all ? url->target_text() : url->text();
+    } else if (text[0] != '/') {
       if (text.find('/') != std::string::npos) {
         return absl::InvalidArgumentError(
             absl::StrCat("--allow '", text,
@@ -145,7 +156,7 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
     }
   }
   for (const Entry& entry : entries_) {
-    if (entry.by_identity) continue;
+    if (entry.by_identity || entry.is_lun) continue;
     const std::string real = RealPath(entry.text);  // as it leads now
     if (real.empty() || real == "/") continue;
     for (const std::string& root : {entry.text, real}) {

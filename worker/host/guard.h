@@ -13,6 +13,7 @@
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
 #include "worker/host/device_use.h"
+#include "worker/iscsi/luns.h"
 
 namespace lockstep::worker {
 
@@ -47,11 +48,13 @@ class DeviceHolds {
 // remedy.
 class Guard {
  public:
-  // `allow`: absolute directories (everything beneath them), devices, files, or identities of
-  // devices. `allow_expendable`: identities of devices that carry a signature, and paths of files,
-  // that may be overwritten all the same. NOT_FOUND when an entry does not exist.
+  // `allow`: absolute directories (everything beneath them), devices, files, identities of devices,
+  // iSCSI LUNs or, without a LUN, all of a target. `luns` is how these are reached; may be null.
+  // `allow_expendable`: identities of devices that carry a signature, and paths of files, that may
+  // be overwritten all the same. NOT_FOUND when an entry does not exist.
   static absl::StatusOr<Guard> Make(const std::vector<std::string>& allow,
-                                    const std::vector<std::string>& allow_expendable);
+                                    const std::vector<std::string>& allow_expendable,
+                                    std::shared_ptr<Luns> luns = nullptr);
 
   // A path beneath an allowed directory, split at that directory. Links are resolved only when the
   // path is opened.
@@ -96,6 +99,15 @@ class Guard {
   absl::StatusOr<OpenedDevice> OpenDevice(const std::string& path, const DeviceUse& use, int flags,
                                           DeviceHolds* holds) const;
 
+  // Looks at a LUN as `use` would use it: nothing is asked of a portal that the allow-list does not
+  // name. `device`, when given, gets what it is even where it is refused. No iSCSI LUN is held
+  // exclusively: other initiators may write it.
+  absl::StatusOr<LunSpec> CheckLun(const common::IscsiUrl& url, const DeviceUse& use,
+                                   v1::BlockDevice* device) const;
+  // The LUNs that the allow-list names, as block devices; those that do not answer within the limit
+  // say so in `in_use`.
+  std::vector<v1::BlockDevice> ListLuns(int64_t limit_ns) const;
+
   // Whether what carries data may be overwritten all the same: both the job's list and this
   // worker's configuration name it, by a device's identity or a file's real path.
   bool IsExpendable(const std::string& name, const std::vector<std::string>& by_job) const;
@@ -116,6 +128,7 @@ class Guard {
   struct Entry {
     std::string text;
     bool by_identity = false;
+    bool is_lun = false;  // or all of a target
     bool is_device = false;
     std::string identity;
     uint64_t disk_sequence = 0;
@@ -134,11 +147,15 @@ class Guard {
                             const v1::BlockDevice& device) const;
   absl::Status CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device,
                           const DeviceUse& use) const;
+  // That it carries nothing, or what may be overwritten.
+  absl::Status CheckSignature(const std::string& path, const std::string& signature,
+                              const std::string& identity, const DeviceUse& use) const;
   absl::Status NotAllowed(const std::string& path) const;
 
   std::vector<std::string> allow_;  // as configured
   std::vector<Entry> entries_;
   std::vector<std::string> allow_expendable_;
+  std::shared_ptr<Luns> luns_;
 };
 
 }  // namespace lockstep::worker

@@ -120,6 +120,7 @@ absl::StatusOr<Guard::Look> Guard::LookAt(const std::string& path) {
 bool Guard::IsNamed(const std::string& real_path, const std::string& identity) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     if (entry.by_identity) return entry.text == identity;
+    if (entry.is_lun) return false;
     const std::string real = RealPath(entry.text);
     return !real.empty() && real != "/" &&
            (real_path == real || real_path.rfind(real + "/", 0) == 0);
@@ -134,6 +135,7 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
       if (entry.text == device.identity()) return absl::OkStatus();
       continue;
     }
+    if (entry.is_lun) continue;
     const std::string real = RealPath(entry.text);
     if (real.empty() || real == "/") continue;
     const bool beneath = look.real_path.rfind(real + "/", 0) == 0;
@@ -162,15 +164,19 @@ absl::Status Guard::CheckBlank(const std::string& path, int fd, const v1::BlockD
                                const DeviceUse& use) const {
   const auto signature = SignatureOf(fd, path);
   if (!signature.ok()) return signature.status();
-  if (signature->empty()) return absl::OkStatus();
-  const std::string& id = device.identity();
+  return CheckSignature(path, *signature, device.identity(), use);
+}
+
+absl::Status Guard::CheckSignature(const std::string& path, const std::string& signature,
+                                   const std::string& id, const DeviceUse& use) const {
+  if (signature.empty()) return absl::OkStatus();
   if (id.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        path, ": carries ", *signature, " and has no identity by which to declare it expendable"));
+        path, ": carries ", signature, " and has no identity by which to declare it expendable"));
   }
   if (IsExpendable(id, use.expendable)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      path, ": carries ", *signature, "; to overwrite it, name '", id,
+      path, ": carries ", signature, "; to overwrite it, name '", id,
       "' under the job's `expendable`", Contains(use.expendable, id) ? " (done)" : "",
       " and in the worker's --allow-expendable", Contains(allow_expendable_, id) ? " (done)" : ""));
 }

@@ -29,6 +29,11 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
       device.set_in_use(absl::StrCat("carries ", *found));
     }
   }
+  const auto left = until - std::chrono::steady_clock::now();
+  for (v1::BlockDevice& lun : guard.ListLuns(std::chrono::nanoseconds(left).count())) {
+    if (devices.size() >= static_cast<size_t>(limits::kDevicesOfAHost)) break;
+    devices.push_back(std::move(lun));
+  }
   return devices;
 }
 

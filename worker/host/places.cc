@@ -72,6 +72,10 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
 
 }  // namespace
 
+v1::Place DiskPlace(const std::string& identity) {
+  return MakePlace(absl::StrCat("disk:", identity), 0, 0);
+}
+
 std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
   static const std::set<std::string> kTypes = {"nfs",  "nfs4",   "cifs",   "smb3",
                                                "ceph", "lustre", "beegfs", "fuse.glusterfs"};

@@ -53,6 +53,9 @@ class FilePlaces {
 // its file, a mapped device all of what lies underneath. `fd`: the device itself, open for reading.
 std::vector<v1::Place> DevicePlaces(dev_t number, int fd);
 
+// All the bytes of the disk or LUN with this identity, however it is reached.
+v1::Place DiskPlace(const std::string& identity);
+
 // The file behind a loop device, as the kernel has it, and the part of it. False when `fd` is no
 // loop device.
 struct LoopBacking {

@@ -439,6 +439,8 @@ void IoThread::Run() {
   while (Step(&now)) {
   }
   CountBacklog();
+  engine_->Finish();
+  outcome_.notes = engine_->notes();
   outcome_.cpu_ns = ThreadCpuNs() - cpu_before;
   const rusage usage = ThreadUsage();
   outcome_.voluntary_switches = usage.ru_nvcsw - usage_before.ru_nvcsw;

@@ -141,6 +141,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   context.shared_position = &part->shared_position;
   context.timeline = &timeline_;
   context.clock = clock_;
+  context.report = environment_.report;
   auto threads = MakeThreads(assignment, context);
   if (!threads.ok()) {
     return absl::Status(

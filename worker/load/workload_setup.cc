@@ -97,9 +97,10 @@ std::string NameOf(v1::Engine engine) {
   return absl::AsciiStrToLower(absl::StripPrefix(name, "ENGINE_"));
 }
 
-EngineContext EngineContextOf(const OpenTargets& targets, const common::Clock* clock) {
+EngineContext EngineContextOf(const OpenTargets& targets, const WorkloadContext& from) {
   EngineContext context;
-  context.clock = clock;
+  context.clock = from.clock;
+  if (from.report) context.report = from.report;
   if (targets.null_target) {
     context.script = {targets.null_target->latency_ns(), targets.null_target->stall_every_ns(),
                       targets.null_target->stall_ns()};
@@ -261,8 +262,7 @@ class ThreadMaker {
 
   void ChooseEngine(IoThreadSetup* setup) const {
     const OpenTargets& targets = *context_.targets;
-    setup->make_engine = [make = engine_.make,
-                          made_for = EngineContextOf(targets, context_.clock)] {
+    setup->make_engine = [make = engine_.make, made_for = EngineContextOf(targets, context_)] {
       return make(made_for);
     };
     setup->engine = EngineSetupOf(w_, targets);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct WorkloadContext {
   std::atomic<uint64_t>* shared_position = nullptr;
   const Timeline* timeline = nullptr;
   const common::Clock* clock = nullptr;
+  std::function<void(const std::string&, const std::string&)> report;  // as Load::Environment's
 };
 
 // One for each thread. INVALID_ARGUMENT, RESOURCE_EXHAUSTED with the field's name and the remedy.

@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "common/units.h"
 #include "worker/host/block_devices.h"
@@ -187,6 +188,35 @@ absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint3
   return absl::OkStatus();
 }
 
+absl::Status InspectLun(const Guard& guard, const v1::Inspect& request, uint32_t index,
+                        v1::TargetInspection* found) {
+  const v1::IscsiTarget& target = request.targets(index).iscsi();
+  const auto url = common::ParseIscsiUrl(target.url());
+  if (!url.ok()) return url.status();
+  DeviceUse use;
+  use.identity = target.identity();
+  use.write = Has(request.written_targets(), index);
+  use.expendable.assign(request.expendable().begin(), request.expendable().end());
+  found->set_path_count(1);
+  v1::BlockDevice device;
+  const auto lun = guard.CheckLun(*url, use, &device);
+  if (!device.identity().empty()) *found->add_places() = DiskPlace(device.identity());
+  if (!lun.ok()) return lun.status();
+  found->add_paths(url->text());
+  found->set_device_identity(device.identity());
+  found->set_size_bytes(device.size_bytes());
+  if (static_cast<uint64_t>(target.size_bytes()) > device.size_bytes()) {
+    return absl::InvalidArgumentError(absl::StrCat(url->text(), ": has ", device.size_bytes(),
+                                                   " bytes, the job says ", target.size_bytes()));
+  }
+  if (use.write) {
+    const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device.size_bytes();
+    found->set_would_write(absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ",
+                                        url->text(), " (", device.identity(), ")"));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* found) {
   found->add_paths(target.device() == v1::NULL_DEVICE_ZERO ? "/dev/zero" : "nothing");
   found->set_size_bytes(target.size_bytes());
@@ -213,8 +243,9 @@ v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request,
                            });
       if (!absl::IsDeadlineExceeded(status)) *found = *looked;
     } else {
-      status = request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found)
-                                             : InspectDevice(guard, request, i, who, found);
+      status = request.targets(i).has_null()    ? InspectNull(request.targets(i).null(), found)
+               : request.targets(i).has_iscsi() ? InspectLun(guard, request, i, found)
+                                                : InspectDevice(guard, request, i, who, found);
     }
     place_bytes +=
         static_cast<int64_t>(found->file_places().size()) + int64_t{32} * found->places_size();

@@ -22,6 +22,8 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
                             OpenTargets* open);
 absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssignment& target,
                               OpenTargets* open);
+absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignment& target,
+                             OpenTargets* open);
 absl::Status OpenNullTarget(const OpenContext& context, const v1::TargetAssignment& target,
                             OpenTargets* open);
 

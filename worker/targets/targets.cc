@@ -17,6 +17,7 @@ Opener OpenerOf(v1::Target::KindCase kind) {
   static const std::map<v1::Target::KindCase, Opener> kOpeners = {
       {v1::Target::kFile, OpenFileTarget},
       {v1::Target::kDevice, OpenDeviceTarget},
+      {v1::Target::kIscsi, OpenIscsiTarget},
       {v1::Target::kNull, OpenNullTarget},
   };
   const auto found = kOpeners.find(kind);

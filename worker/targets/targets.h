@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct OpenedFile {
   common::FileDescriptor descriptor;  // invalid where the engine's way is another one
   EngineFile engine_file;
   std::string path;  // as messages name it
+  std::shared_ptr<const LunSpec> lun;
 };
 
 // The opened targets of one workload, and the bytes of them that the workload may touch.

@@ -1,0 +1,276 @@
+"""LUNs of a real target (tgt), reached without a kernel initiator."""
+
+import os
+import unittest
+
+from fleet import Fleet, needs_root, wait_for
+from san import IQN, Tgt
+
+MIB = 1 << 20
+
+
+def lun_job(url, workload, hosts=4, run="duration: 2s", extra="", target="", head=""):
+    return (
+        f"name: san\nhosts: {{count: {hosts}}}\n{head}\n"
+        f"targets: [{{name: lun, iscsi: {{url: '{url}'{target}}}{extra}}}]\n"
+        f"phases:\n  - {{name: load, run: {{{run}, workloads: [{{name: w, {workload}}}]}}}}\n"
+    )
+
+
+@needs_root
+class San(unittest.TestCase):
+    """Four hosts, two LUNs."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.tgt = Tgt(luns=2)
+        cls.addClassCleanup(cls.tgt.__exit__)
+        cls.tgt.__enter__()
+        target = cls.tgt.url(1).rsplit("/", 1)[0]
+        cls.fleet = Fleet(4, allow=[target, cls.tgt.url(1), cls.tgt.url(2)])
+        cls.addClassCleanup(cls.fleet.__exit__)
+        cls.fleet.__enter__()
+
+    def ok(self, done, status=0):
+        self.assertEqual(done.status, status, str(done))
+        return done
+
+    def run_phase(self, job, status=0):
+        report = self.ok(self.fleet.run_job(job, "--format", "json"), status).json()
+        return report["phases"][0]
+
+    def test_each_lun_is_listed_once_with_all_who_see_it(self):
+        listed = self.ok(self.fleet.lockstep("devices", "--format", "json")).json()
+        identities = set()
+        for lun in (1, 2):
+            found = [
+                device
+                for host in listed["hosts"]
+                for device in host["devices"]
+                if device["path"] == self.tgt.url(lun)
+            ]
+            self.assertEqual(len(found), 4)
+            self.assertEqual(len({device["identity"] for device in found}), 1)
+            self.assertEqual({device["sizeBytes"] for device in found}, {str(64 * MIB)})
+            identities |= {device["identity"] for device in found}
+        self.assertEqual(len(identities), 2)
+        text = self.ok(self.fleet.lockstep("devices")).out
+        for identity in identities:
+            self.assertRegex(identity, r"^naa\.6[0-9a-f]{31}$")
+            self.assertEqual(text.count(identity), 1, text)
+        for host in ("node1", "node2", "node3", "node4"):
+            self.assertIn(host, text)
+
+    def test_a_sliced_lun_is_written_by_all_and_each_in_its_part(self):
+        phase = self.run_phase(
+            lun_job(
+                self.tgt.url(1),
+                "block_size: 16KiB, read: 0%, queue_depth: 4, pattern: sequential, passes: 1",
+                run="ramp: 0s",
+            )
+        )
+        self.assertEqual(len(phase["hosts"]), 4)
+        blocks = 64 * MIB // (16 << 10)
+        self.assertEqual(phase["total"]["operations"], blocks)
+        self.assertEqual({h["total"]["operations"] for h in phase["hosts"]}, {blocks / 4})
+        self.assertEqual(phase["total"]["errors"], 0)
+        # All of the image is written, by nobody else than the four.
+        with open(self.tgt.image(1), "rb") as image:
+            for _ in range(64):
+                self.assertNotEqual(image.read(MIB).count(0), MIB)
+        (workload,) = phase["workloads"]
+        self.assertIn("libiscsi", workload["engine"])
+
+    def test_hosts_that_share_a_lun_are_compared(self):
+        phase = self.run_phase(
+            lun_job(
+                self.tgt.url(2),
+                "block_size: 4KiB, queue_depth: 8, threads: 2",
+                extra=", sharing: overlapped",
+            )
+        )
+        self.assertEqual(phase["fairness"][0]["count"], 4)
+        self.assertGreater(phase["total"]["iops"], 100)
+        self.assertEqual(phase["total"]["errors"], 0)
+        # A session of each thread.
+        self.assertGreater(phase["total"]["operations"], 0)
+
+    def test_what_was_written_is_verified(self):
+        job = (
+            f"name: checked\nhosts: {{count: 4}}\n"
+            f"targets: [{{name: lun, iscsi: {{url: '{self.tgt.url(1)}', size: 8MiB}}}}]\n"
+            "phases:\n"
+            "  - precondition: {block_size: 64KiB, verify: true}\n"
+            "  - {name: mix, run: {operations: 2000, workloads: "
+            "[{block_size: 64KiB, read: 50%, queue_depth: 4, verify: true}]}}\n"
+            "  - verify: {block_size: 64KiB}\n"
+        ).replace("run: {operations: 2000, workloads: [{", "run: {workloads: [{operations: 2000, ")
+        report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+        check = report["phases"][2]["workloads"][0]["verification"]
+        self.assertEqual(check["mismatches"], 0)
+        self.assertEqual(check["checked"], 8 * MIB // (64 << 10))
+
+    def test_trims_and_syncs_reach_the_target(self):
+        phase = self.run_phase(
+            lun_job(
+                self.tgt.url(2),
+                "block_size: 64KiB, read: 0%, queue_depth: 1, fsync: {every_ios: 10}, "
+                "operations: 200",
+                hosts=1,
+                run="ramp: 0s",
+            )
+        )
+        kinds = {o["kind"]: o for o in phase["workloads"][0]["operations"]}
+        self.assertEqual(kinds["fsync"]["operations"], 20)
+        self.assertEqual(phase["total"]["errors"], 0)
+
+    def test_the_plan_says_what_would_be_written_and_nothing_is(self):
+        with open(self.tgt.image(2), "rb") as image:
+            before = image.read()
+        job = lun_job(self.tgt.url(2), "read: 0%, block_size: 4KiB")
+        text = self.ok(self.fleet.lockstep("plan", "-", stdin=job)).text
+        self.assertIn(self.tgt.url(2), text)
+        self.assertIn("naa.6", text)
+        with open(self.tgt.image(2), "rb") as image:
+            self.assertEqual(image.read(), before)
+
+    def test_another_identity_than_the_job_s_is_refused(self):
+        job = lun_job(self.tgt.url(2), "block_size: 4KiB", target=", identity: naa.600")
+        done = self.ok(self.fleet.run_job(job), 3)
+        self.assertIn("naa.600", done.out + done.err)
+
+    def test_the_window_of_the_target_is_told(self):
+        """tgt takes 128 commands of a session at most."""
+        phase = self.run_phase(
+            lun_job(self.tgt.url(2), "block_size: 512, queue_depth: 1024", hosts=1)
+        )
+        notes = " ".join(phase["workloads"][0]["notes"])
+        self.assertIn("MaxCmdSN", notes)
+
+
+@needs_root
+class Refusals(unittest.TestCase):
+    def test_nothing_is_asked_of_a_portal_that_is_not_allowed(self):
+        with Tgt(luns=1) as tgt, Fleet(1) as fleet:
+            done = fleet.run_job(lun_job(tgt.url(1), "block_size: 4KiB", hosts=1))
+            self.assertEqual(done.status, 3)
+            self.assertIn("--allow permits", done.out + done.err)
+            self.assertEqual(tgt.initiators(), set())
+
+    def test_a_lun_with_a_file_system_is_not_written_unless_both_sides_say_so(self):
+        with Tgt(luns=1) as tgt:
+            os.system(f"mkfs.ext4 -q -F {tgt.image(1)}")
+            with open(tgt.image(1), "rb") as image:
+                before = image.read()
+            with Fleet(1, allow=[tgt.url(1)]) as fleet:
+                job = lun_job(tgt.url(1), "read: 0%, block_size: 4KiB", hosts=1)
+                done = fleet.run_job(job)
+                self.assertEqual(done.status, 3)
+                self.assertIn("type ext4", done.out + done.err)
+                identity = fleet.lockstep("devices", "--format", "json").json()
+                identity = [d for d in identity["hosts"][0]["devices"] if d["path"] == tgt.url(1)]
+                identity = identity[0]["identity"]
+                done = fleet.run_job(
+                    job.replace("name: san\n", f"expendable: [{identity}]\nname: san\n")
+                )
+                self.assertEqual(done.status, 3)
+                with open(tgt.image(1), "rb") as image:
+                    self.assertEqual(image.read(), before)
+                fleet.start_worker("node2", ["--allow-expendable", identity, "--label", "may=1"])
+                fleet.wait_attached(2)
+                done = fleet.run_job(
+                    job.replace("hosts: {count: 1}", "hosts: {labels: {may: '1'}}").replace(
+                        "name: san\n", f"expendable: [{identity}]\nname: san\n"
+                    )
+                )
+                self.assertEqual(done.status, 0, str(done))
+
+    def test_two_luns_with_one_identity_are_refused(self):
+        with Tgt(luns=2) as tgt:
+            tgt.set(2, scsi_sn="beaf11", scsi_id="IET     00010001")
+            with Fleet(1, allow=[tgt.url(1), tgt.url(2)]) as fleet:
+                listed = fleet.lockstep("devices", "--format", "json").json()
+                luns = [d for d in listed["hosts"][0]["devices"] if d["path"].startswith("iscsi")]
+                same = len({d.get("identity") for d in luns}) == 1
+                for d in luns:
+                    if same:
+                        self.assertIn("claims the same identity", d["inUse"])
+                    else:
+                        self.assertTrue(d["identity"])
+
+    def test_chap_secrets_stand_in_a_private_file_and_nowhere_else(self):
+        secret = "Tops3cretPassw0rd"
+        tgt = Tgt(luns=1)
+        tgt.chap = ("anna", secret)
+        with tgt:
+            path = os.path.join(tgt.directory, "secrets")
+            with open(path, "w", encoding="ascii") as out:
+                out.write(f"# of the lab\n{IQN} anna {secret}\n")
+            os.chmod(path, 0o644)
+            with Fleet(0, allow=[tgt.url(1)]) as fleet:
+                worker = fleet.start_worker("node1", ["--iscsi-secrets", path])
+                self.assertEqual(worker.wait(30), 1)
+                self.assertIn("others may read it", fleet.log("node1"))
+                os.chmod(path, 0o600)
+                fleet.start_worker("node1", ["--iscsi-secrets", path])
+                fleet.wait_attached(1)
+                job = lun_job(tgt.url(1), "block_size: 4KiB", hosts=1, run="duration: 1s")
+                done = fleet.run_job(job, "--format", "json")
+                self.assertEqual(done.status, 0, str(done))
+                said = done.out + done.err + fleet.log("node1") + fleet.log("controller")
+                said += fleet.lockstep("devices", "--format", "json").out
+                self.assertNotIn(secret, said)
+                # Without them it is refused, and the reason is told.
+                fleet.start_worker("node2", ["--label", "poor=1"])
+                fleet.wait_attached(2)
+                job = job.replace("hosts: {count: 1}", "hosts: {labels: {poor: '1'}}")
+                done = fleet.run_job(job)
+                self.assertEqual(done.status, 3)
+                self.assertIn("refuses the login", done.out + done.err)
+
+
+@needs_root
+class Losses(unittest.TestCase):
+    def test_a_target_that_dies_and_is_back_costs_a_stall_and_no_i_o(self):
+        with Tgt(luns=1) as tgt, Fleet(2, allow=[tgt.url(1)]) as fleet:
+            job = lun_job(
+                tgt.url(1),
+                "block_size: 4KiB, read: 50%, queue_depth: 4",
+                hosts=2,
+                run="duration: 8s",
+            )
+            process = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
+            fleet.await_seconds(2, "load")
+            tgt.kill()
+            tgt.start()
+            out, err = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, out + err)
+            events = [
+                row[0]
+                for row in fleet.sql(
+                    "SELECT replace(message, ',', ';') FROM events WHERE run_id = last_run()"
+                )
+            ]
+            self.assertTrue(any("is back after" in e for e in events), events)
+            self.assertTrue(any("it is tried again for 30 s" in e for e in events), events)
+
+    def test_a_target_that_stays_away_fails_the_phase_in_words(self):
+        with Tgt(luns=1) as tgt, Fleet(1, allow=[tgt.url(1)]) as fleet:
+            job = lun_job(
+                tgt.url(1),
+                "block_size: 4KiB, queue_depth: 4",
+                hosts=1,
+                run="duration: 60s",
+                target=", reconnect: 2s",
+            )
+            process = fleet.start_lockstep("run", "-", stdin=job)
+            fleet.await_seconds(1, "load")
+            tgt.kill()
+            out, err = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 3, out + err)
+            self.assertIn(tgt.url(1), out + err)
+            wait_for("the worker to be idle", lambda: fleet.workers["node1"].poll() is None)
+
+
+if __name__ == "__main__":
+    unittest.main()

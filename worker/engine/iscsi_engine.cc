@@ -1,0 +1,239 @@
+#include "worker/engine/iscsi_engine.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "worker/engine/registry.h"
+#include "worker/iscsi/luns.h"
+#include "worker/iscsi/session.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr int64_t kSecond = 1000000000;
+constexpr int64_t kLoginNs = 20 * kSecond;
+// Between attempts to reach a portal that is away, and for each of them.
+constexpr int64_t kRetryNs = kSecond;
+constexpr int64_t kAttemptNs = 5 * kSecond;
+
+class IscsiEngine final : public IoEngine {
+ public:
+  explicit IscsiEngine(const EngineContext& context)
+      : clock_(context.clock), report_(context.report) {}
+  // Sessions that end tell what became of their commands.
+  ~IscsiEngine() override {
+    for (Lun& lun : luns_) lun.session.reset();
+  }
+
+  absl::Status Open(const EngineSetup& setup) override {
+    if (setup.completion_polling || setup.submission_polling) {
+      return absl::UnimplementedError("polling is io_uring's; an iSCSI target has engine: iscsi");
+    }
+    setup_ = setup;
+    commands_.resize(setup.queue_depth);
+    file_of_.resize(setup.queue_depth);
+    done_.reserve(setup.queue_depth);
+    luns_.resize(setup.files.size());
+    for (Lun& lun : luns_) lun.waiting.reserve(setup.queue_depth);
+    waited_for_.reserve(luns_.size());
+    for (size_t i = 0; i < luns_.size(); ++i) {
+      luns_[i].spec = std::get<RemoteLun>(setup.files[i].way).lun;
+      luns_[i].session = Connect(luns_[i]);
+    }
+    for (Lun& lun : luns_) {
+      const absl::Status ready = lun.session->AwaitReady(clock_->MonotonicNs() + kLoginNs);
+      if (!ready.ok()) return ready;
+      if (!IsTheSame(lun)) return absl::FailedPreconditionError(Other(lun));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
+                               int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
+    for (const IoRequest& request : requests) Add(request);
+    for (Lun& lun : luns_) lun.session->Turn();
+    if (setup_.timed_submission) submitted_at_ns_ = clock_->MonotonicNs();
+    CountHeldBack(requests.size());
+    int count = Take(completions, 0);
+    bool looked = false;
+    while (count < min_complete || (!looked && count == 0)) {
+      const int64_t now = clock_->MonotonicNs();
+      if (looked && now >= deadline_ns) break;
+      waited_for_.clear();
+      int64_t until = min_complete == 0 ? now : deadline_ns;
+      for (Lun& lun : luns_) {
+        LookAfter(&lun, now);
+        if (lun.lost_ns != 0) until = std::min(until, now + kRetryNs / 10);
+        waited_for_.push_back(lun.session.get());
+      }
+      if (done_.empty()) IscsiSession::Wait(waited_for_, until);
+      looked = true;
+      count = Take(completions, count);
+    }
+    return count;
+  }
+
+  void Finish() override {
+    if (held_back_ == 0) return;
+    notes_.push_back(absl::StrFormat(
+        "iscsi: %d of %d I/Os waited on this host until the target's command window let them go "
+        "(MaxCmdSN): it takes fewer in flight than the job has",
+        held_back_, started_));
+  }
+
+  std::string Describe() const override { return "iscsi (libiscsi, a session for each thread)"; }
+
+ private:
+  struct Lun {
+    const LunSpec* spec = nullptr;
+    std::unique_ptr<IscsiSession> session;
+    std::vector<uint32_t> waiting;  // slots that are to be sent when it is back
+    int64_t lost_ns = 0;            // since when; 0: it is there
+    int64_t tried_ns = 0;
+    int given_up = 0;  // what its I/Os fail with from now on, as errno
+  };
+
+  static std::unique_ptr<IscsiSession> Connect(const Lun& lun) {
+    return std::make_unique<IscsiSession>(lun.spec->numeric, lun.spec->login);
+  }
+  static bool IsTheSame(const Lun& lun) {
+    const LunFacts& facts = lun.session->facts();
+    return facts.identity == lun.spec->facts.identity &&
+           facts.size_bytes == lun.spec->facts.size_bytes &&
+           facts.block_bytes == lun.spec->facts.block_bytes;
+  }
+  static std::string Other(const Lun& lun) {
+    return absl::StrCat(lun.spec->url.text(), ": another LUN answers (",
+                        lun.session->facts().identity, ") than the one that was looked at (",
+                        lun.spec->facts.identity, ")");
+  }
+
+  void Add(const IoRequest& request) {
+    Lun& lun = luns_[request.file];
+    LunCommand& command = commands_[request.slot];
+    file_of_[request.slot] = request.file;
+    command.kind = request.kind == IoKind::kRead    ? LunCommand::Kind::kRead
+                   : request.kind == IoKind::kWrite ? LunCommand::Kind::kWrite
+                   : request.kind == IoKind::kTrim  ? LunCommand::Kind::kUnmap
+                                                    : LunCommand::Kind::kSync;
+    command.fua = lun.spec->fua;
+    command.offset = request.offset;
+    command.length = request.kind == IoKind::kSync ? 0 : request.length;
+    const bool moves = request.kind == IoKind::kRead || request.kind == IoKind::kWrite;
+    command.data = moves ? setup_.buffers->at(request.buffer) : nullptr;
+    command.done = &IscsiEngine::Done;
+    command.owner = this;
+    command.slot = request.slot;
+    ++started_;
+    const uint32_t block = lun.spec->facts.block_bytes;
+    if (lun.given_up != 0) {
+      done_.push_back({request.slot, -lun.given_up});
+    } else if (request.kind != IoKind::kSync &&
+               (command.offset % block != 0 || command.length % block != 0)) {
+      done_.push_back({request.slot, -EINVAL});
+    } else if (lun.lost_ns != 0) {
+      lun.waiting.push_back(request.slot);
+    } else {
+      lun.session->Start(&command);
+    }
+  }
+
+  // Called in Turn() and Wait().
+  static void Done(LunCommand* command) {
+    auto* engine = static_cast<IscsiEngine*>(command->owner);
+    if (command->result == -ECANCELED) {
+      engine->luns_[engine->file_of_[command->slot]].waiting.push_back(command->slot);
+    } else {
+      engine->done_.push_back({command->slot, command->result});
+    }
+  }
+
+  int Take(absl::Span<IoCompletion> completions, int count) {
+    for (const IoCompletion& completion : done_) completions[count++] = completion;
+    done_.clear();
+    return count;
+  }
+
+  void CountHeldBack(size_t batch) {
+    size_t held = 0;
+    for (const Lun& lun : luns_) held += static_cast<size_t>(lun.session->held_back());
+    held_back_ += std::min(held, batch);
+  }
+
+  // Opens a session again that was lost; sends what waits for it when it is back.
+  void LookAfter(Lun* lun, int64_t now) {
+    if (lun->given_up != 0) return;
+    const IscsiSession::State state = lun->session->state();
+    if (lun->lost_ns == 0) {
+      if (state != IscsiSession::State::kLost) return;
+      lun->lost_ns = now;
+      lun->tried_ns = now - kRetryNs;
+      report_("warning", absl::StrFormat("%s; %d I/Os wait, and it is tried again for %d s",
+                                         std::string(lun->session->why().message()),
+                                         lun->waiting.size(), lun->spec->reconnect_ns / kSecond));
+    }
+    if (state == IscsiSession::State::kReady) return Resume(lun, now);
+    if (now - lun->lost_ns > lun->spec->reconnect_ns) {
+      report_("error", absl::StrFormat("%s: was not back after %d s: %s", lun->spec->url.text(),
+                                       lun->spec->reconnect_ns / kSecond,
+                                       std::string(lun->session->why().message())));
+      return GiveUp(lun, ENOTCONN);
+    }
+    const bool hangs =
+        state == IscsiSession::State::kConnecting && now - lun->tried_ns > kAttemptNs;
+    if ((state == IscsiSession::State::kLost || hangs) && now - lun->tried_ns >= kRetryNs) {
+      lun->tried_ns = now;
+      lun->session = Connect(*lun);
+    }
+  }
+
+  void Resume(Lun* lun, int64_t now) {
+    if (!IsTheSame(*lun)) {
+      report_("error", Other(*lun));
+      return GiveUp(lun, ESTALE);
+    }
+    report_("info", absl::StrFormat(
+                        "%s: is back after %.1f s; %d I/Os are sent again", lun->spec->url.text(),
+                        static_cast<double>(now - lun->lost_ns) / kSecond, lun->waiting.size()));
+    lun->lost_ns = 0;
+    for (const uint32_t slot : lun->waiting) lun->session->Start(&commands_[slot]);
+    lun->waiting.clear();
+    lun->session->Turn();
+  }
+
+  void GiveUp(Lun* lun, int error) {
+    lun->given_up = error;
+    for (const uint32_t slot : lun->waiting) done_.push_back({slot, -error});
+    lun->waiting.clear();
+  }
+
+  const common::Clock* clock_;
+  const std::function<void(const std::string&, const std::string&)> report_;
+  EngineSetup setup_;
+  std::vector<LunCommand> commands_;  // by slot
+  std::vector<uint16_t> file_of_;     // by slot
+  std::vector<IoCompletion> done_;
+  std::vector<IscsiSession*> waited_for_;
+  uint64_t started_ = 0;
+  uint64_t held_back_ = 0;
+  std::vector<Lun> luns_;
+};
+
+}  // namespace
+
+std::unique_ptr<IoEngine> NewIscsiEngine(const EngineContext& context) {
+  return std::make_unique<IscsiEngine>(context);
+}
+
+namespace {
+
+const RegisterEngine kIscsi(
+    {.name = "iscsi",
+     .reaches = [](const EngineFile& file) { return std::holds_alternative<RemoteLun>(file.way); },
+     .make = [](const EngineContext& c) { return NewIscsiEngine(c); }});
+
+}  // namespace
+
+}  // namespace lockstep::worker

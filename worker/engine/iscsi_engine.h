@@ -1,0 +1,16 @@
+#pragma once
+
+#include <memory>
+
+#include "worker/engine/io_engine.h"
+#include "worker/engine/registry.h"
+
+namespace lockstep::worker {
+
+// LUNs through libiscsi: a session of this engine's own with each, many commands in flight. Nothing
+// in the kernel knows of the LUN. A lost session is opened again, and what was in flight is sent
+// again, for as long as LunSpec says; then its I/Os fail with ENOTCONN. Where another LUN answers
+// by then, with ESTALE.
+std::unique_ptr<IoEngine> NewIscsiEngine(const EngineContext& context);
+
+}  // namespace lockstep::worker

@@ -1,0 +1,109 @@
+// The guard's part about LUNs without a kernel initiator.
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/limits.h"
+#include "worker/host/guard.h"
+#include "worker/host/time_limit.h"
+
+namespace lockstep::worker {
+namespace {
+
+v1::BlockDevice Describe(const LunSpec& lun) {
+  v1::BlockDevice device;
+  device.set_name(lun.url.text());
+  device.set_path(lun.url.text());
+  device.set_size_bytes(lun.facts.size_bytes);
+  device.set_logical_block_bytes(lun.facts.block_bytes);
+  device.set_identity(lun.facts.identity);
+  device.set_model(absl::StrCat(lun.facts.vendor, " ", lun.facts.model));
+  device.set_allowed(true);
+  return device;
+}
+
+}  // namespace
+
+absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const DeviceUse& use,
+                                        v1::BlockDevice* device) const {
+  const std::string path = url.text();
+  const bool allowed = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.is_lun && (entry.text == path || entry.text == url.target_text());
+  });
+  if (!allowed) return NotAllowed(path);
+  if (luns_ == nullptr) return absl::UnimplementedError(path + ": this worker reaches no LUNs");
+  struct Found {
+    LunSpec lun;
+    std::string signature;
+  };
+  // A copy of all that it uses: a name server may not answer, and it may outlive this call.
+  auto found = std::make_shared<Found>();
+  const absl::Status status =
+      WithinLimit(path, limits::kProbeNs, [luns = luns_, url, found, write = use.write] {
+        auto lun = luns->Look(url, limits::kProbeNs);
+        if (!lun.ok()) return lun.status();
+        found->lun = *std::move(lun);
+        if (!write) return absl::OkStatus();
+        auto signature = Luns::WhatIsOn(found->lun, limits::kProbeNs);
+        if (!signature.ok()) return signature.status();
+        found->signature = *std::move(signature);
+        return absl::OkStatus();
+      });
+  if (absl::IsDeadlineExceeded(status)) return status;
+  const v1::BlockDevice described = Describe(found->lun);
+  if (device != nullptr) *device = described;
+  if (!status.ok()) return status;
+  if (absl::Status facts = CheckDeviceFacts(path, described, use); !facts.ok()) return facts;
+  if (use.write) {
+    const absl::Status blank = CheckSignature(path, found->signature, described.identity(), use);
+    if (!blank.ok()) return blank;
+  }
+  return found->lun;
+}
+
+std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
+  std::vector<v1::BlockDevice> devices;
+  const int64_t until = common::SystemClock().MonotonicNs() + limit_ns;
+  for (const Entry& entry : entries_) {
+    const auto url = entry.is_lun ? common::ParseIscsiUrl(entry.text)
+                                  : absl::StatusOr<common::IscsiUrl>(absl::NotFoundError(""));
+    // All of a target: its LUNs are shown when jobs name them.
+    if (!url.ok() || luns_ == nullptr) continue;
+    const int64_t left = until - common::SystemClock().MonotonicNs();
+    struct Found {
+      LunSpec lun;
+      std::string signature;
+    };
+    auto found = std::make_shared<Found>();
+    absl::Status status = absl::DeadlineExceededError("other LUNs took too long");
+    if (left > 0) {
+      status = WithinLimit(entry.text, left, [luns = luns_, url = *url, found, left] {
+        auto lun = luns->Look(url, left);
+        if (!lun.ok()) return lun.status();
+        found->lun = *std::move(lun);
+        auto signature = Luns::WhatIsOn(found->lun, left);
+        if (!signature.ok()) return signature.status();
+        found->signature = *std::move(signature);
+        return absl::OkStatus();
+      });
+    }
+    v1::BlockDevice device;
+    device.set_name(entry.text);
+    device.set_path(entry.text);
+    device.set_allowed(true);
+    if (!absl::IsDeadlineExceeded(status) && !found->lun.facts.identity.empty()) {
+      device = Describe(found->lun);
+    }
+    if (!status.ok()) {
+      device.set_in_use(absl::StrCat("cannot be used: ", std::string(status.message())));
+    } else if (!found->signature.empty()) {
+      device.set_in_use(absl::StrCat("carries ", found->signature));
+    }
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+}  // namespace lockstep::worker

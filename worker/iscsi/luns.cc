@@ -1,0 +1,118 @@
+#include "worker/iscsi/luns.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/files.h"
+#include "worker/host/block_devices.h"
+
+namespace lockstep::worker {
+namespace {
+
+// With more LUNs than this only the first are asked whether they claim the same identity.
+constexpr size_t kMostLuns = 64;
+constexpr size_t kMostSeen = 10000;
+// Where signatures lie: at the begin (btrfs's at 64 KiB, ZFS's in the first 512 KiB) and at the end
+// (md, GPT, RAID of firmware).
+constexpr uint64_t kHead = 1 << 20;
+constexpr uint64_t kTail = 1 << 20;
+constexpr uint32_t kPiece = 128 << 10;
+
+int64_t Deadline(int64_t limit_ns) { return common::SystemClock().MonotonicNs() + limit_ns; }
+
+// Two LUNs of one target with one identity are told apart by nothing that would hold on other
+// hosts.
+absl::Status CheckAlone(IscsiSession* session, const common::IscsiUrl& url, int64_t deadline_ns) {
+  const auto luns = session->Luns(deadline_ns);
+  if (!luns.ok()) return luns.status();
+  size_t asked = 0;
+  for (const int lun : *luns) {
+    if (lun == url.lun || asked++ == kMostLuns) continue;
+    const auto identity = session->IdentityOf(lun, deadline_ns);
+    // One that does not say (a controller's own LUN) is not the same.
+    if (absl::IsDeadlineExceeded(identity.status())) return identity.status();
+    if (!identity.ok() || *identity != session->facts().identity) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        url.text(), ": LUN ", lun, " of this target claims the same identity (", *identity,
+        "), so that nobody can tell them apart; give each one of its own on the array"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Copy(IscsiSession* session, uint64_t begin, uint64_t end, int fd, int64_t deadline) {
+  for (uint64_t at = begin; at < end; at += kPiece) {
+    const auto length = static_cast<uint32_t>(std::min<uint64_t>(kPiece, end - at));
+    const auto data = session->Read(at, length, deadline);
+    if (!data.ok()) return data.status();
+    if (pwrite(fd, data->data(), data->size(), static_cast<off_t>(at)) !=
+        static_cast<ssize_t>(data->size())) {
+      return common::ErrnoStatus(errno, "memory for a LUN's first sectors");
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Luns::Luns(std::string initiator, IscsiSecrets secrets)
+    : initiator_(std::move(initiator)), secrets_(std::move(secrets)) {}
+
+absl::Status Luns::CheckSame(const std::string& url, const std::string& identity) {
+  const common::MutexLock lock(&mutex_);
+  if (seen_.size() >= kMostSeen && !seen_.contains(url)) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat(url, ": this worker has seen ", kMostSeen, " LUNs already; restart it"));
+  }
+  const auto [place, is_new] = seen_.emplace(url, identity);
+  if (place->second == identity) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      url, ": is another LUN now (", identity, ") than when this worker first saw it (",
+      place->second, "); restart the worker if that is meant"));
+}
+
+absl::StatusOr<LunSpec> Luns::Look(const common::IscsiUrl& url, int64_t limit_ns) {
+  LunSpec lun;
+  lun.url = url;
+  lun.login = {initiator_, secrets_.Of(url.target)};
+  const int64_t deadline = Deadline(limit_ns);
+  IscsiSession session(url, lun.login);
+  if (absl::Status status = session.AwaitReady(deadline); !status.ok()) return status;
+  lun.facts = session.facts();
+  if (lun.facts.identity.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(url.text(),
+                     ": the LUN gives no identity (VPD page 0x83), by which it could "
+                     "be known again"));
+  }
+  if (absl::Status status = CheckAlone(&session, url, deadline); !status.ok()) return status;
+  if (absl::Status status = CheckSame(url.text(), lun.facts.identity); !status.ok()) return status;
+  lun.numeric = url;
+  if (const std::string peer = session.peer(); !peer.empty()) lun.numeric.portal = peer;
+  return lun;
+}
+
+absl::StatusOr<std::string> Luns::WhatIsOn(const LunSpec& lun, int64_t limit_ns) {
+  const int64_t deadline = Deadline(limit_ns);
+  IscsiSession session(lun.numeric, lun.login);
+  if (absl::Status status = session.AwaitReady(deadline); !status.ok()) return status;
+  // libblkid reads files: a sparse one of the LUN's size, with what it looks at.
+  const common::FileDescriptor file(memfd_create("lun", MFD_CLOEXEC));
+  const uint64_t size = session.facts().size_bytes;
+  if (!file.valid() || ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
+    return common::ErrnoStatus(errno, "memory for a LUN's first sectors");
+  }
+  const uint64_t head = std::min(size, kHead);
+  absl::Status status = Copy(&session, 0, head, file.get(), deadline);
+  const uint64_t tail = std::max(head, size - std::min(size, kTail));
+  if (status.ok()) status = Copy(&session, tail, size, file.get(), deadline);
+  if (!status.ok()) return status;
+  return SignatureOf(file.get(), lun.url.text());
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/iscsi_url.h"
+#include "common/mutex.h"
+#include "worker/iscsi/session.h"
+
+namespace lockstep::worker {
+
+// What it takes to reach a LUN again, as it was looked at.
+struct LunSpec {
+  common::IscsiUrl url;      // as it was named
+  common::IscsiUrl numeric;  // with the portal's address: no name is looked up again
+  IscsiLogin login;
+  LunFacts facts;
+  // Writes are durable when they complete.
+  bool fua = false;
+  // How long a lost session may take to come back.
+  int64_t reconnect_ns = 0;
+};
+
+// The LUNs that this worker reaches through libiscsi. A URL stands for the LUN that was first seen
+// there: another one under the same URL is refused for as long as the worker lives. Thread-safe.
+class Luns {
+ public:
+  Luns(std::string initiator, IscsiSecrets secrets);
+
+  // Logs in and looks. NOT_FOUND, UNAVAILABLE, UNAUTHENTICATED, DEADLINE_EXCEEDED name the URL;
+  // FAILED_PRECONDITION where it is another LUN than before, has no identity, or another LUN of the
+  // target claims the same one.
+  absl::StatusOr<LunSpec> Look(const common::IscsiUrl& url, int64_t limit_ns);
+  // What is on it: "a file system or signature of type xfs"; empty when it is blank.
+  static absl::StatusOr<std::string> WhatIsOn(const LunSpec& lun, int64_t limit_ns);
+
+  const std::string& initiator() const { return initiator_; }
+
+ private:
+  absl::Status CheckSame(const std::string& url, const std::string& identity);
+
+  const std::string initiator_;
+  const IscsiSecrets secrets_;
+  common::Mutex mutex_;
+  std::map<std::string, std::string> seen_ ABSL_GUARDED_BY(mutex_);  // URL → identity
+};
+
+}  // namespace lockstep::worker

@@ -1,0 +1,50 @@
+#include "worker/iscsi/scsi_errno.h"
+
+#include <iscsi/iscsi.h>
+#include <iscsi/scsi-lowlevel.h>
+
+#include <cerrno>
+
+namespace lockstep::worker {
+
+int ErrnoOf(int status, const scsi_task* task) {
+  switch (status) {
+    case SCSI_STATUS_GOOD:
+    case SCSI_STATUS_CONDITION_MET:
+      return 0;
+    case SCSI_STATUS_BUSY:
+    case SCSI_STATUS_TASK_SET_FULL:
+      return EAGAIN;
+    case SCSI_STATUS_RESERVATION_CONFLICT:
+      return EBADE;
+    case SCSI_STATUS_CANCELLED:
+      return ECANCELED;
+    case SCSI_STATUS_TIMEOUT:
+      return ETIMEDOUT;
+    case SCSI_STATUS_CHECK_CONDITION:
+      break;
+    default:
+      return EIO;
+  }
+  switch (task == nullptr ? SCSI_SENSE_HARDWARE_ERROR : task->sense.key) {
+    case SCSI_SENSE_NO_SENSE:
+    case SCSI_SENSE_RECOVERED_ERROR:
+      return 0;
+    case SCSI_SENSE_UNIT_ATTENTION:
+    case SCSI_SENSE_COMMAND_ABORTED:
+      return EAGAIN;
+    case SCSI_SENSE_ILLEGAL_REQUEST:
+      return task->sense.ascq == SCSI_SENSE_ASCQ_LBA_OUT_OF_RANGE             ? ENXIO
+             : task->sense.ascq == SCSI_SENSE_ASCQ_INVALID_OPERATION_CODE     ? EOPNOTSUPP
+             : task->sense.ascq == SCSI_SENSE_ASCQ_LOGICAL_UNIT_NOT_SUPPORTED ? ENODEV
+                                                                              : EREMOTEIO;
+    case SCSI_SENSE_NOT_READY:
+      return ENXIO;
+    case SCSI_SENSE_DATA_PROTECTION:
+      return EROFS;
+    default:
+      return EIO;
+  }
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,131 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/iscsi_url.h"
+#include "worker/iscsi/secrets.h"
+
+struct iscsi_context;
+struct scsi_task;
+
+namespace lockstep::worker {
+
+// Who this worker is to iSCSI targets.
+struct IscsiLogin {
+  std::string initiator;  // its iqn, by which arrays mask LUNs
+  std::optional<ChapSecret> chap;
+};
+
+// What a LUN says of itself.
+struct LunFacts {
+  std::string identity;  // LunIdentity(); empty where it has none
+  std::string vendor, model, serial;
+  uint64_t size_bytes = 0;
+  uint32_t block_bytes = 0;  // logical
+  uint32_t physical_block_bytes = 0;
+};
+
+// One command to a LUN. It and its memory belong to the caller, and stay where they are until
+// `done` was called.
+struct LunCommand {
+  enum class Kind { kRead, kWrite, kUnmap, kSync };
+  Kind kind = Kind::kRead;
+  bool fua = false;     // a write is durable when it is done
+  uint64_t offset = 0;  // bytes; a multiple of the LUN's block, as the length
+  uint32_t length = 0;
+  void* data = nullptr;
+  // Bytes moved, 0 for unmap and sync, or -errno: EAGAIN where the target asks for it again,
+  // ECANCELED where the session was lost and nobody knows what became of the command.
+  int32_t result = 0;
+  void (*done)(LunCommand* command) = nullptr;  // called in Wait()
+  void* owner = nullptr;
+  uint32_t slot = 0;
+
+  // The session's own.
+  struct {
+    void* base = nullptr;
+    size_t length = 0;
+  } vector;  // as struct scsi_iovec
+  scsi_task* task = nullptr;
+  class IscsiSession* session = nullptr;
+  LunCommand* next = nullptr;
+  LunCommand* previous = nullptr;
+};
+
+// One session with a LUN, many commands in flight. It never blocks but in Wait(), and never comes
+// back once it is lost: its user makes another one. A target that answers no NOP for 15 s counts as
+// lost. Belongs to one thread. The process ignores SIGPIPE: libiscsi writes to connections that the
+// other end may have closed.
+class IscsiSession {
+ public:
+  enum class State { kConnecting, kReady, kLost };
+
+  // Begins to connect, to log in and to ask for the facts.
+  IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login);
+  ~IscsiSession();
+  IscsiSession(const IscsiSession&) = delete;
+
+  State state() const { return state_; }
+  // Why it is lost: UNAUTHENTICATED, NOT_FOUND (no such target or LUN), UNAVAILABLE.
+  const absl::Status& why() const { return why_; }
+  const LunFacts& facts() const { return facts_; }
+  // HOST:PORT as numbers, of the connection; empty while there is none.
+  std::string peer() const;
+
+  // Hands a command over, in state kReady. When the session is lost, `done` is called all the same,
+  // in Wait().
+  void Start(LunCommand* command);
+  // Sends what was started, and takes what has arrived; never waits.
+  void Turn();
+  // How many commands wait here because the target's window is full (MaxCmdSN).
+  int held_back() const;
+
+  // Waits until something has happened on one of the sessions, or `deadline_ns` (CLOCK_MONOTONIC).
+  static void Wait(absl::Span<IscsiSession* const> sessions, int64_t deadline_ns);
+
+  // The rest is for those who have time: they wait themselves. DEADLINE_EXCEEDED names the LUN.
+  absl::Status AwaitReady(int64_t deadline_ns);
+  absl::StatusOr<std::string> Read(uint64_t offset, uint32_t length, int64_t deadline_ns);
+  // Numbers of the target's LUNs.
+  absl::StatusOr<std::vector<int>> Luns(int64_t deadline_ns);
+  // The identity that another LUN of the target claims; empty where it has none.
+  absl::StatusOr<std::string> IdentityOf(int lun, int64_t deadline_ns);
+
+ private:
+  friend struct IscsiCallbacks;
+  // A command of the session itself.
+  struct Question;
+
+  void Fail(const absl::Status& why);
+  void Service(int events);
+  void Lose();
+  void Keep(int64_t now_ns);
+  void Ask(int step);
+  void Answered(int step, int status, scsi_task* task);
+  void Complete(LunCommand* command, int status, scsi_task* task);
+  absl::StatusOr<std::string> Answer(const std::shared_ptr<Question>& question,
+                                     int64_t deadline_ns);
+  std::string Error() const;
+
+  const common::IscsiUrl url_;
+  iscsi_context* context_ = nullptr;
+  State state_ = State::kConnecting;
+  bool failed_ = false;  // why_ says why; lost as soon as libiscsi has returned
+  bool closing_ = false;
+  absl::Status why_;
+  LunFacts facts_;
+  int attentions_ = 0;
+  int64_t kept_ns_ = 0;
+  LunCommand first_;  // of those in flight, a ring
+};
+
+}  // namespace lockstep::worker

@@ -1,0 +1,111 @@
+// What a session is asked by those who have the time to wait for the answer.
+
+#include <iscsi/iscsi.h>
+#include <iscsi/scsi-lowlevel.h>
+
+#include "absl/strings/str_cat.h"
+#include "common/clock.h"
+#include "common/text.h"
+#include "worker/iscsi/identity.h"
+#include "worker/iscsi/scsi_errno.h"
+#include "worker/iscsi/session.h"
+
+namespace lockstep::worker {
+
+struct IscsiSession::Question {
+  // `shared` is a new std::shared_ptr<Question>: the caller may have gone.
+  static void Answered(iscsi_context*, int status, void* data, void* shared) {
+    const std::unique_ptr<std::shared_ptr<Question>> question(
+        static_cast<std::shared_ptr<Question>*>(shared));
+    auto* task = static_cast<scsi_task*>(data);
+    (*question)->done = true;
+    (*question)->error = ErrnoOf(status, task);
+    if (task == nullptr) return;
+    if (status == SCSI_STATUS_GOOD && task->datain.data != nullptr && task->datain.size > 0) {
+      (*question)->data.assign(reinterpret_cast<const char*>(task->datain.data),
+                               static_cast<size_t>(task->datain.size));
+    }
+    scsi_free_scsi_task(task);
+  }
+
+  bool done = false;
+  int error = 0;
+  std::string data;
+};
+
+absl::Status IscsiSession::AwaitReady(int64_t deadline_ns) {
+  IscsiSession* self = this;
+  while (state_ == State::kConnecting) {
+    if (common::SystemClock().MonotonicNs() >= deadline_ns) {
+      return absl::DeadlineExceededError(absl::StrCat(url_.text(), ": does not answer"));
+    }
+    Wait({&self, 1}, deadline_ns);
+  }
+  return state_ == State::kLost ? why_ : absl::OkStatus();
+}
+
+absl::StatusOr<std::string> IscsiSession::Answer(const std::shared_ptr<Question>& question,
+                                                 int64_t deadline_ns) {
+  IscsiSession* self = this;
+  while (!question->done) {
+    if (state_ == State::kLost) return why_;
+    if (common::SystemClock().MonotonicNs() >= deadline_ns) {
+      return absl::DeadlineExceededError(absl::StrCat(url_.text(), ": does not answer"));
+    }
+    Wait({&self, 1}, deadline_ns);
+  }
+  if (question->error == 0) return std::move(question->data);
+  return absl::UnavailableError(absl::StrCat(url_.text(), ": does not say: ", Error()));
+}
+
+absl::StatusOr<std::string> IscsiSession::Read(uint64_t offset, uint32_t length,
+                                               int64_t deadline_ns) {
+  if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
+  auto question = std::make_shared<Question>();
+  auto* shared = new std::shared_ptr<Question>(question);
+  if (iscsi_read16_task(context_, url_.lun, offset / facts_.block_bytes, length,
+                        static_cast<int>(facts_.block_bytes), 0, 0, 0, 0, 0, &Question::Answered,
+                        shared) == nullptr) {
+    delete shared;
+    return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
+  }
+  return Answer(question, deadline_ns);
+}
+
+absl::StatusOr<std::vector<int>> IscsiSession::Luns(int64_t deadline_ns) {
+  if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
+  auto question = std::make_shared<Question>();
+  auto* shared = new std::shared_ptr<Question>(question);
+  if (iscsi_reportluns_task(context_, 0, 16384, &Question::Answered, shared) == nullptr) {
+    delete shared;
+    return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
+  }
+  const auto data = Answer(question, deadline_ns);
+  if (!data.ok()) return data.status();
+  // SPC-5 6.33: a length, then eight bytes for each LUN; of those with flat or peripheral
+  // addressing the number is in the first two.
+  std::vector<int> luns;
+  for (size_t at = 8; at + 8 <= data->size(); at += 8) {
+    const auto high = static_cast<uint8_t>((*data)[at]);
+    const auto low = static_cast<uint8_t>((*data)[at + 1]);
+    if (high >> 6 <= 1) luns.push_back((high & 0x3f) << 8 | low);
+  }
+  return luns;
+}
+
+absl::StatusOr<std::string> IscsiSession::IdentityOf(int lun, int64_t deadline_ns) {
+  if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
+  auto question = std::make_shared<Question>();
+  auto* shared = new std::shared_ptr<Question>(question);
+  if (iscsi_inquiry_task(context_, lun, 1, 0x83, kMostInquiry, &Question::Answered, shared) ==
+      nullptr) {
+    delete shared;
+    return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
+  }
+  const auto page = Answer(question, deadline_ns);
+  if (!page.ok()) return page.status();
+  return common::Printable(
+      LunIdentity({reinterpret_cast<const uint8_t*>(page->data()), page->size()}), 256);
+}
+
+}  // namespace lockstep::worker

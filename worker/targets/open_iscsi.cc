@@ -1,0 +1,45 @@
+// iSCSI targets: LUNs without a kernel initiator. The engine opens a session for each thread.
+#include <fcntl.h>
+
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/iscsi_url.h"
+#include "worker/host/places.h"
+#include "worker/targets/openers.h"
+
+namespace lockstep::worker {
+
+absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignment& target,
+                             OpenTargets* open) {
+  const OpenOptions& options = context.options;
+  const v1::IscsiTarget& iscsi = target.target().iscsi();
+  const auto url = common::ParseIscsiUrl(iscsi.url());
+  if (!url.ok()) return url.status();
+  DeviceUse use;
+  use.identity = iscsi.identity();
+  use.write = options.write;
+  use.expendable = options.expendable;
+  use.inspected_identity = target.device_identity();
+  auto checked = context.guard.CheckLun(*url, use, nullptr);
+  if (!checked.ok()) return checked.status();
+  auto lun = std::make_shared<LunSpec>(*std::move(checked));
+  lun->fua = (options.flags & (O_SYNC | O_DSYNC)) != 0;
+  lun->reconnect_ns = iscsi.reconnect_ns();
+  const uint64_t has = lun->facts.size_bytes;
+  const auto wanted = static_cast<uint64_t>(iscsi.size_bytes());
+  if (wanted > has) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(url->text(), ": has ", has, " bytes, the job says ", wanted));
+  }
+  if (options.write) open->places.push_back(DiskPlace(lun->facts.identity));
+  OpenedFile opened;
+  opened.engine_file = {RemoteLun{lun.get()}, wanted != 0 ? wanted : has};
+  opened.path = url->text();
+  opened.lun = std::move(lun);
+  AddOpened(target, 0, std::move(opened), open);
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::worker
