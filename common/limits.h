@@ -48,6 +48,8 @@ namespace lockstep::limits {
         "the job is refused")                                                                      \
   LIMIT(kPlacesOfARun, 4194304, "places", "that a run's workers write to, together",               \
         "the run is refused before anything is opened")                                            \
+  LIMIT(kStripes, 1048576, "stripes", "of an interleaved target that are one worker's",            \
+        "the run is refused before anything is opened")                                            \
   LIMIT(kJobWorkloads, 4096, "workloads", "in all phases of a job", "the job is refused")          \
   LIMIT(kThreadsOfAPhase, 4096, "threads", "of one worker in a phase, over all workloads",         \
         "the job is refused")                                                                      \

@@ -34,7 +34,12 @@ void AddStorage(const PhaseView& view, v1::PhaseReport* report) {
     const bool no_storage =
         std::all_of(view.load().workloads().begin(), view.load().workloads().end(),
                     [&](const v1::Workload& w) { return view.HasNullTarget(w); });
+    const auto& targets = view.data().run.job.targets();
+    const bool luns = std::any_of(targets.begin(), targets.end(),
+                                  [](const v1::Target& target) { return target.has_iscsi(); });
     report->add_remarks(no_storage ? "no storage: these are the load generator's own figures"
+                        : luns     ? "LUNs without a block device on the hosts: nothing could be "
+                                     "cross-checked"
                                    : "no block device underneath: memory or a network was "
                                      "measured, and nothing could be cross-checked");
   }

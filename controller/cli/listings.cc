@@ -101,17 +101,18 @@ bool IsGlobal(const std::string& identity) {
   return false;
 }
 
-std::string WhereSeen(const ListedDevice& listed) {
-  std::set<std::string> paths;
+// Its hosts, and its path there: one where all have the same.
+std::pair<std::string, std::string> WhereSeen(const ListedDevice& listed) {
+  std::set<std::string> distinct;
   std::vector<std::string> hosts;
-  std::vector<std::string> both;
+  std::vector<std::string> paths;
   for (const auto& [host, path] : listed.seen) {
-    paths.insert(path);
+    distinct.insert(path);
     hosts.push_back(host);
-    both.push_back(absl::StrCat(host, ":", path));
+    paths.push_back(path);
   }
-  return paths.size() == 1 ? absl::StrCat(absl::StrJoin(hosts, " "), ": ", *paths.begin())
-                           : absl::StrJoin(both, " ");
+  return {absl::StrJoin(hosts, " "),
+          distinct.size() == 1 ? *distinct.begin() : absl::StrJoin(paths, " ")};
 }
 
 std::string StateOf(const ListedDevice& listed) {
@@ -123,11 +124,11 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
   std::map<std::string, ListedDevice> devices;
   std::vector<std::string> order;
   std::set<std::string> taken;  // devices of kernels
-  TextTable table({"hosts and device", "size", "identity", "model", "scheduler", "state"},
-                  {0, 2, 3, 4, 5}, {0, 2});
+  TextTable table({"hosts", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5},
+                  {0, 1});
   for (const v1::HostDevices& host : reply.hosts()) {
     if (!host.missing().empty()) {
-      table.Add({absl::StrCat(host.host(), ": -"), "-", "-", "-", "-", host.missing()});
+      table.Add({host.host(), "-", "-", "-", "-", host.missing()});
     }
     for (const v1::BlockDevice& device : host.devices()) {
       const std::string here = absl::StrCat(host.boot_id(), "/", device.name());
@@ -148,9 +149,10 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
   for (const std::string& key : order) {
     const ListedDevice& listed = devices[key];
     const v1::BlockDevice& device = *listed.device;
-    table.Add({WhereSeen(listed), common::FormatSize(static_cast<double>(device.size_bytes())),
-               device.identity().empty() ? "-" : device.identity(), device.model(),
-               device.scheduler(), StateOf(listed)});
+    const auto [hosts, path] = WhereSeen(listed);
+    table.Add({hosts, path, common::FormatSize(static_cast<double>(device.size_bytes())),
+               device.identity().empty() ? "-" : device.identity(), device.scheduler(),
+               StateOf(listed)});
   }
   std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n"
                               : table.Render("", width));

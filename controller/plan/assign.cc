@@ -59,6 +59,11 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_
   if (target.sharing() == v1::SHARING_SLICED) {
     Slice(TargetBytes(target, run.workers[worker], index), position, count, &out);
   }
+  if (target.sharing() == v1::SHARING_INTERLEAVED) {
+    out.set_stripe_bytes(static_cast<uint64_t>(target.stripe_bytes()));
+    out.set_first_stripe(static_cast<uint32_t>(position));
+    out.set_stripe_step(static_cast<uint32_t>(count));
+  }
   if (target.has_file()) {
     const uint64_t files = target.file().count();
     // Of a shared target every worker lays out some of the files; of a private one, all.

@@ -122,6 +122,14 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   for (int i = 0; i < load.workloads_size(); ++i) {
     FillWorkload(job, i, load.mutable_workloads(i));
   }
+  // What is owned is written by one.
+  const auto& targets = phase.precondition().targets();
+  if (std::any_of(targets.begin(), targets.end(), [&](const std::string& name) {
+        const int index = FindTarget(job, name);
+        return index >= 0 && job.targets(index).sharing() == v1::SHARING_OWNED;
+      })) {
+    load.mutable_workloads(0)->mutable_hosts()->set_count(1);
+  }
   if (load.has_until_steady()) v1::FillDefaults(load.mutable_until_steady());
   return load;
 }

@@ -13,7 +13,9 @@
 #include "absl/strings/str_split.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "controller/plan/loads.h"
 #include "controller/plan/validate.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 
@@ -176,6 +178,8 @@ class FleetChecker {
       }
     }
     CheckSharedBytes();
+    CheckOwners();
+    CheckStripes();
     CheckSpace();
     return std::move(check_);
   }
@@ -275,6 +279,44 @@ class FleetChecker {
               " is also used by ", HostOf(before.worker),
               "; put {host} or {worker} into the path, or share it with sharing: sliced"));
         }
+      }
+    }
+  }
+
+  void CheckStripes() {
+    for (uint32_t w = 0; w < workers_.size(); ++w) {
+      for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
+        if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;
+        const v1::Target& target = TargetOf(found);
+        if (target.sharing() != v1::SHARING_INTERLEAVED) continue;
+        const auto stripe = static_cast<uint64_t>(std::max<int64_t>(4096, target.stripe_bytes()));
+        const uint64_t stripes = found.size_bytes() / stripe / workers_.size();
+        if (stripes <= static_cast<uint64_t>(limits::kStripes)) continue;
+        return Refuse(absl::StrCat("target ", target.name(), ": has ", stripes,
+                                   " stripes for each worker; the most is ", limits::kStripes,
+                                   "; write a longer stripe"));
+      }
+    }
+  }
+
+  // One worker at most writes in a phase what is owned.
+  void CheckOwners() {
+    for (const v1::PhaseSpec& phase : job_.phases()) {
+      std::map<std::string, std::set<uint32_t>> writers;
+      const v1::RunPhase load = LoadOf(job_, phase);
+      for (const v1::Workload& w : load.workloads()) {
+        if (!Writes(w)) continue;
+        const auto chosen = Select(w.hosts(), workers_);
+        if (!chosen.ok()) continue;  // said elsewhere
+        for (const std::string& name : w.targets())
+          writers[name].insert(chosen->begin(), chosen->end());
+      }
+      for (const v1::Target& target : job_.targets()) {
+        const size_t count = writers[target.name()].size();
+        if (target.sharing() != v1::SHARING_OWNED || count <= 1) continue;
+        Refuse(absl::StrCat("phase ", phase.name(), ": target ", target.name(), " is owned, and ",
+                            count, " hosts write it; let one do it: hosts: {count: 1} in the ",
+                            "workload that writes"));
       }
     }
   }

@@ -6,13 +6,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
 #include "controller/plan/sweep.h"
+#include "controller/plan/target_rules.h"
 #include "controller/plan/workload_rules.h"
 #include "proto/defaults.h"
 #include "proto/fields.h"
@@ -154,57 +154,13 @@ class Checker {
     for (int i = 0; i < job_.targets_size(); ++i) {
       const v1::Target& target = job_.targets(i);
       const std::string path = absl::StrCat("targets[", i, "]");
-      if (target.name().empty()) Add(path + ".name", "is missing");
-      if (!names.insert(target.name()).second) {
+      if (!target.name().empty() && !names.insert(target.name()).second) {
         Add(path + ".name", absl::StrCat("'", target.name(), "' is the name of two targets"));
       }
-      if ((target.has_device() || target.has_iscsi()) && target.sharing() == v1::SHARING_PRIVATE) {
-        Add(path, "a device is sliced or overlapped; private is for files");
-      }
-      switch (target.kind_case()) {
-        case v1::Target::kFile:
-          CheckFile(path + ".file", target);
-          break;
-        case v1::Target::kDevice:
-          CheckDevice(path + ".device", target);
-          break;
-        case v1::Target::kIscsi:
-          CheckIscsi(path + ".iscsi", target);
-          break;
-        case v1::Target::kNull:
-          CheckNull(path + ".null", target);
-          break;
-        case v1::Target::KIND_NOT_SET:
-          Add(path, "is neither a `file` nor a `device`, `iscsi` or `null`");
-          break;
-      }
+      CheckTarget(target, [&](const std::string& field, const std::string& problem) {
+        Add(path + field, problem);
+      });
     }
-  }
-
-  void CheckFile(const std::string& path, const v1::Target& target) {
-    const v1::FileTarget& file = target.file();
-    if (file.path().empty() || file.path()[0] != '/') {
-      Add(path + ".path", absl::StrCat("'", file.path(), "' is not an absolute path"));
-    }
-    if (file.size_bytes() == 0) Add(path + ".size", "is missing; say how large each file is");
-  }
-
-  void CheckNull(const std::string& path, const v1::Target& target) {
-    const v1::NullTarget& null = target.null();
-    if (null.stall_ns() > 0 && null.stall_ns() >= null.stall_every_ns()) {
-      Add(path + ".stall", "must be shorter than stall_every");
-    }
-  }
-
-  void CheckDevice(const std::string& path, const v1::Target& target) {
-    if (target.device().path().rfind("/dev/", 0) != 0) {
-      Add(path + ".path", absl::StrCat("'", target.device().path(), "' does not lie under /dev"));
-    }
-  }
-
-  void CheckIscsi(const std::string& path, const v1::Target& target) {
-    const auto url = common::ParseIscsiUrl(target.iscsi().url());
-    if (!url.ok()) Add(path + ".url", std::string(url.status().message()));
   }
 
   void CheckPhase(const std::string& path, const v1::PhaseSpec& phase) {
@@ -417,6 +373,9 @@ void FillJob(v1::JobSpec* job) {
   ChooseEngines(job);
   v1::FillDefaults(job);
   for (v1::Target& target : *job->mutable_targets()) {
+    if (target.sharing() == v1::SHARING_INTERLEAVED && target.stripe_bytes() == 0) {
+      target.set_stripe_bytes(1 << 20);
+    }
     if (target.sharing() != v1::SHARING_UNSPECIFIED) continue;
     target.set_sharing(target.has_file()   ? v1::SHARING_PRIVATE
                        : target.has_null() ? v1::SHARING_OVERLAPPED

@@ -70,6 +70,10 @@ class Rules {
       }
       null = null || target->has_null();
       (target->has_iscsi() ? iscsi : others) = true;
+      if (target->stripe_bytes() != 0 && target->stripe_bytes() < LargestBlock(w_)) {
+        add_(field, absl::StrCat("a stripe of ", Size(target->stripe_bytes()),
+                                 " holds no block of ", Size(LargestBlock(w_))));
+      }
       const int64_t smallest = target->has_file()   ? target->file().size_bytes()
                                : target->has_null() ? target->null().size_bytes()
                                                     : INT64_MAX;

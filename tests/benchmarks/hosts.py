@@ -67,8 +67,9 @@ class Hosts(Machine):
             *command,
         ]
 
-    def start_worker(self, fleet, host, controller, allow):
+    def start_worker(self, fleet, host, controller, *allow):
         """A worker of the fleet on a host: node0, node1, …"""
+        allowed = [word for entry in allow for word in ("--allow", entry)]
         name = f"node{host}"
         fleet.workers[host] = fleet.spawn(
             name,
@@ -80,8 +81,7 @@ class Hosts(Machine):
                 controller,
                 "--name",
                 name,
-                "--allow",
-                allow,
+                *allowed,
                 "--state-dir",
                 os.path.join(fleet.directory, f"worker-{host}"),
             ),

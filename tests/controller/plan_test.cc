@@ -51,6 +51,47 @@ TEST(PlanTest, EveryProblemIsNamedWithItsPath) {
             std::string::npos);
 }
 
+TEST(PlanTest, StripesAreDealtOutAndWhatIsOwnedIsPreconditionedByOne) {
+  v1::JobSpec job = Job();
+  v1::Target* target = job.mutable_targets(0);
+  target->mutable_device()->set_path("/dev/sda");
+  target->set_sharing(v1::SHARING_INTERLEAVED);
+  job.mutable_phases()->DeleteSubrange(2, 1);
+  job.mutable_phases(0)->mutable_precondition();
+  FillJob(&job);
+  EXPECT_EQ(Validate(job).size(), 0u);
+  EXPECT_EQ(job.targets(0).stripe_bytes(), 1 << 20);
+  SettledRun run;
+  run.job = job;
+  for (const char* host : {"a", "b", "c"}) {
+    PlanWorker worker = Worker(host, host);
+    v1::TargetInspection* found = worker.inspection.add_targets();
+    found->set_size_bytes(1 << 30);
+    run.workers.push_back(worker);
+  }
+  auto made = MakeAssignments(run, job.phases(1), 1, 1, {0, 1, 2});
+  ASSERT_TRUE(made.ok());
+  for (uint32_t w = 0; w < 3; ++w) {
+    const v1::TargetAssignment& part = (*made)[w].targets(0);
+    EXPECT_EQ(part.slice_length_bytes(), 0u);
+    EXPECT_EQ(part.stripe_bytes(), 1u << 20);
+    EXPECT_EQ(part.first_stripe(), w);
+    EXPECT_EQ(part.stripe_step(), 3u);
+  }
+  // Too many of them are refused before anything is opened.
+  run.workers[0].inspection.mutable_targets(0)->set_size_bytes(uint64_t{1} << 60);
+  EXPECT_NE(CheckFleet(job, run.workers, {}).refusals, std::vector<std::string>());
+  target->set_stripe_bytes((1 << 20) + 512);
+  EXPECT_EQ(Validate(job).size(), 1u);
+  target->clear_stripe_bytes();
+  target->set_sharing(v1::SHARING_OWNED);
+  EXPECT_EQ(LoadOf(job, job.phases(0)).workloads(0).hosts().count(), 1u);
+  const FleetCheck check = CheckFleet(job, run.workers, {});
+  ASSERT_EQ(check.refusals.size(), 1u);
+  EXPECT_NE(check.refusals[0].find("is owned, and 3 hosts write it"), std::string::npos)
+      << check.refusals[0];
+}
+
 TEST(PlanTest, AnIscsiTargetHasItsEngineAndNoSecretInItsAddress) {
   v1::JobSpec job = Job();
   v1::Target* target = job.mutable_targets(0);

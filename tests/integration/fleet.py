@@ -118,6 +118,7 @@ class Fleet:
         self.worker_flags = list(worker_flags)
         self.controller_flags = list(controller_flags)
         self.http = http
+        self.listen = "127.0.0.1:0"
         self.workers = {}
         self.processes = []  # every one that was started, also those that a test replaced
         self.paused = []
@@ -159,14 +160,14 @@ class Fleet:
             )
         return self.processes[-1]
 
-    def start_controller(self, listen="127.0.0.1:0"):
+    def start_controller(self, listen=None):
         ready = os.path.join(self.directory, "ready")
         if os.path.exists(ready):
             os.unlink(ready)
         words = [
             f"{BIN}/lockstep-controller",
             "--listen",
-            listen,
+            listen or self.listen,
             "--state-dir",
             self.state,
             "--ready-file",

@@ -12,9 +12,9 @@ from fleet import wait_for
 IQN = "iqn.2026-11.test:array"
 
 
-def free_port():
+def free_port(address):
     with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
+        probe.bind((address, 0))
         return probe.getsockname()[1]
 
 
@@ -22,7 +22,7 @@ class Tgt:
     """A target with LUNs 1, 2, …; use as a context."""
 
     def __init__(self, luns=2, size=64 << 20, address="127.0.0.1"):
-        self.portal = f"{address}:{free_port()}"
+        self.portal = f"{address}:{free_port(address)}"
         self.sizes = [size] * luns
         self.directory = None
         self.process = None
@@ -65,7 +65,15 @@ class Tgt:
     def start(self):
         with open(os.path.join(self.directory, "log"), "ab") as log:
             self.process = subprocess.Popen(
-                ["tgtd", "-f", "--iscsi", f"portal={self.portal}"],
+                [
+                    "setpriv",
+                    "--pdeathsig",
+                    "KILL",
+                    "tgtd",
+                    "-f",
+                    "--iscsi",
+                    f"portal={self.portal}",
+                ],
                 env=self.environment(),
                 stdout=log,
                 stderr=log,

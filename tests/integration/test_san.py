@@ -1,10 +1,14 @@
 """LUNs of a real target (tgt), reached without a kernel initiator."""
 
 import os
+import sys
 import unittest
 
-from fleet import Fleet, needs_root, wait_for
+from fleet import ROOT, Fleet, needs_root, wait_for
 from san import IQN, Tgt
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "benchmarks"))
+from hosts import Hosts
 
 MIB = 1 << 20
 
@@ -19,17 +23,25 @@ def lun_job(url, workload, hosts=4, run="duration: 2s", extra="", target="", hea
 
 @needs_root
 class San(unittest.TestCase):
-    """Four hosts, two LUNs."""
+    """Four hosts, each a network namespace with a clock of its own, and two LUNs."""
 
     @classmethod
     def setUpClass(cls):
-        cls.tgt = Tgt(luns=2)
+        cls.hosts = Hosts(4)
+        cls.addClassCleanup(cls.hosts.close)
+        cls.tgt = Tgt(luns=2, address=cls.hosts.gateway)
         cls.addClassCleanup(cls.tgt.__exit__)
         cls.tgt.__enter__()
-        target = cls.tgt.url(1).rsplit("/", 1)[0]
-        cls.fleet = Fleet(4, allow=[target, cls.tgt.url(1), cls.tgt.url(2)])
+        cls.fleet = Fleet(0, controller_flags=["--insecure-plaintext"])
         cls.addClassCleanup(cls.fleet.__exit__)
+        cls.fleet.listen = "0.0.0.0:0"
         cls.fleet.__enter__()
+        port = cls.fleet.address.rsplit(":", 1)[1]
+        cls.fleet.address = f"127.0.0.1:{port}"
+        for host in range(4):
+            luns = [cls.tgt.url(1), cls.tgt.url(2)]
+            cls.hosts.start_worker(cls.fleet, host, f"{cls.hosts.gateway}:{port}", *luns)
+        cls.fleet.wait_attached(4)
 
     def ok(self, done, status=0):
         self.assertEqual(done.status, status, str(done))
@@ -58,7 +70,7 @@ class San(unittest.TestCase):
         for identity in identities:
             self.assertRegex(identity, r"^naa\.6[0-9a-f]{31}$")
             self.assertEqual(text.count(identity), 1, text)
-        for host in ("node1", "node2", "node3", "node4"):
+        for host in ("node0", "node1", "node2", "node3"):
             self.assertIn(host, text)
 
     def test_a_sliced_lun_is_written_by_all_and_each_in_its_part(self):
@@ -80,6 +92,70 @@ class San(unittest.TestCase):
                 self.assertNotEqual(image.read(MIB).count(0), MIB)
         (workload,) = phase["workloads"]
         self.assertIn("libiscsi", workload["engine"])
+
+    def test_stripes_are_dealt_out_and_none_twice(self):
+        target = (
+            f"{{name: lun, iscsi: {{url: '{self.tgt.url(2)}', size: 16MiB}}, "
+            "sharing: interleaved, stripe: 64KiB}"
+        )
+        job = (
+            f"name: striped\nhosts: {{count: 4}}\ntargets: [{target}]\nphases:\n"
+            "  - precondition: {block_size: 16KiB, verify: true}\n"
+            "  - verify: {block_size: 16KiB}\n"
+        )
+        report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+        blocks = 16 * MIB // (16 << 10)
+        self.assertEqual(
+            [h["total"]["operations"] for h in report["phases"][0]["hosts"]], [blocks / 4] * 4
+        )
+        check = report["phases"][1]["workloads"][0]["verification"]
+        self.assertEqual((check["checked"], check["mismatches"]), (blocks, 0))
+        # Neighbouring stripes are of different workers: their headers say so.
+        with open(self.tgt.image(2), "rb") as image:
+            heads = []
+            for stripe in range(8):
+                image.seek(stripe << 16)
+                heads.append(image.read(64))
+        self.assertEqual(len(set(heads)), 8)
+
+    def test_what_is_owned_is_written_by_one_and_read_by_all(self):
+        def job(writer):
+            return lun_job(
+                self.tgt.url(2),
+                f"block_size: 4KiB, read: 0%{writer}}}, {{name: readers, block_size: 4KiB",
+                extra=", sharing: owned",
+                run="duration: 1s",
+            )
+
+        phase = self.run_phase(job(", hosts: {count: 1}"))
+        writes = [
+            host
+            for host in phase["hosts"]
+            for workload in host["workloads"]
+            for o in workload["operations"]
+            if o["kind"] == "write"
+        ]
+        self.assertEqual(len(writes), 1)
+        self.assertEqual(len(phase["hosts"]), 4)
+        done = self.ok(self.fleet.run_job(job("")), 3)
+        self.assertIn("is owned, and 4 hosts write it", done.out + done.err)
+
+    def test_two_jobs_never_meet_on_one_lun(self):
+        job = lun_job(self.tgt.url(2), "block_size: 4KiB, read: 0%", hosts=1, run="duration: 1s")
+        first = self.fleet.start_lockstep("run", "-", stdin=job)
+        second = self.fleet.start_lockstep("run", "-", stdin=job)
+        for process in (first, second):
+            out, err = process.communicate(timeout=120)
+            self.assertEqual(process.returncode, 0, out + err)
+        last = (
+            "(SELECT p.run_id, p.go_at, p.ended_at FROM phase_overview p JOIN runs r USING "
+            "(run_id) WHERE r.job = 'san' ORDER BY r.submitted_at DESC LIMIT 2)"
+        )
+        rows = self.fleet.sql(
+            f"SELECT count(*) FROM {last} a JOIN {last} b ON a.run_id <> b.run_id AND "
+            "a.go_at < b.ended_at AND b.go_at < a.ended_at"
+        )
+        self.assertEqual(rows, [["0"]])
 
     def test_hosts_that_share_a_lun_are_compared(self):
         phase = self.run_phase(
@@ -192,11 +268,9 @@ class Refusals(unittest.TestCase):
                 listed = fleet.lockstep("devices", "--format", "json").json()
                 luns = [d for d in listed["hosts"][0]["devices"] if d["path"].startswith("iscsi")]
                 same = len({d.get("identity") for d in luns}) == 1
+                self.assertTrue(same, luns)
                 for d in luns:
-                    if same:
-                        self.assertIn("claims the same identity", d["inUse"])
-                    else:
-                        self.assertTrue(d["identity"])
+                    self.assertIn("claims the same identity", d["inUse"])
 
     def test_chap_secrets_stand_in_a_private_file_and_nowhere_else(self):
         secret = "Tops3cretPassw0rd"

@@ -201,6 +201,7 @@ bool IsOverlapped(const v1::Assignment& assignment, const v1::Workload& w) {
   return std::all_of(
       assignment.targets().begin(), assignment.targets().end(), [&](const v1::TargetAssignment& t) {
         return t.target().sharing() == v1::SHARING_OVERLAPPED ||
+               t.target().sharing() == v1::SHARING_OWNED ||
                std::find(w.targets().begin(), w.targets().end(), t.target().name()) ==
                    w.targets().end();
       });

@@ -46,8 +46,7 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
   }
   open->in_memory = IsInMemory(opened->facts.name()) && (open->files.empty() || open->in_memory);
   const EngineFile engine_file = {OpenBlockDevice{opened->fd.get()}, wanted != 0 ? wanted : has};
-  AddOpened(target, 0, {std::move(opened->fd), engine_file, path}, open);
-  return absl::OkStatus();
+  return AddOpened(target, 0, {std::move(opened->fd), engine_file, path}, open);
 }
 
 }  // namespace lockstep::worker

@@ -72,7 +72,9 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
     if (!fd.ok()) return fd.status();
     if (context.options.write) places.AddFile(*fd);
     const EngineFile engine_file = {OpenFile{fd->get()}, size};
-    AddOpened(target, i * size, {*std::move(fd), engine_file, path}, open);
+    const absl::Status added =
+        AddOpened(target, i * size, {*std::move(fd), engine_file, path}, open);
+    if (!added.ok()) return added;
     open->in_memory = false;
   }
   open->file_places += places.bytes();

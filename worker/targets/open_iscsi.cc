@@ -38,8 +38,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   opened.engine_file = {RemoteLun{lun.get()}, wanted != 0 ? wanted : has};
   opened.path = url->text();
   opened.lun = std::move(lun);
-  AddOpened(target, 0, std::move(opened), open);
-  return absl::OkStatus();
+  return AddOpened(target, 0, std::move(opened), open);
 }
 
 }  // namespace lockstep::worker

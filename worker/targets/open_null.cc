@@ -21,9 +21,8 @@ absl::Status OpenNullTarget(const OpenContext&, const v1::TargetAssignment& targ
     if (!opened.descriptor.valid()) return common::ErrnoStatus(errno, opened.path);
     opened.engine_file.way = OpenFile{opened.descriptor.get()};
   }
-  AddOpened(target, 0, std::move(opened), open);
   open->null_target = null;
-  return absl::OkStatus();
+  return AddOpened(target, 0, std::move(opened), open);
 }
 
 }  // namespace lockstep::worker

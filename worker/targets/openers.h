@@ -28,8 +28,9 @@ absl::Status OpenNullTarget(const OpenContext& context, const v1::TargetAssignme
                             OpenTargets* open);
 
 // Adds a file of `size` bytes that begins at `base` within the target, of which the workload may
-// touch what lies in the target's slice.
-void AddOpened(const v1::TargetAssignment& target, uint64_t base, OpenedFile file,
-               OpenTargets* open);
+// touch what lies in the target's slice, or in its stripes. INVALID_ARGUMENT when these are too
+// many.
+absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, OpenedFile file,
+                       OpenTargets* open);
 
 }  // namespace lockstep::worker

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/limits.h"
 #include "worker/targets/openers.h"
 
 namespace lockstep::worker {
@@ -53,20 +54,34 @@ std::vector<std::string> OpenTargets::paths() const {
   return list;
 }
 
-void AddOpened(const v1::TargetAssignment& target, uint64_t base, OpenedFile file,
-               OpenTargets* open) {
+absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, OpenedFile file,
+                       OpenTargets* open) {
   const uint64_t size = file.engine_file.size_bytes;
   const auto index = static_cast<uint16_t>(open->files.size());
   open->files.push_back(std::move(file));
-  uint64_t begin = 0;
-  uint64_t end = size;
-  if (target.slice_length_bytes() != 0) {
-    const uint64_t slice_end = target.slice_begin_bytes() + target.slice_length_bytes();
-    if (slice_end <= base || target.slice_begin_bytes() >= base + size) return;
-    begin = std::max(target.slice_begin_bytes(), base) - base;
-    end = std::min(slice_end, base + size) - base;
+  // Bytes [from, to) of the target, as far as they are in this file.
+  const auto add = [&](uint64_t from, uint64_t to) {
+    if (to <= base || from >= base + size) return;
+    open->extents.push_back({index, std::max(from, base) - base, std::min(to, base + size) - base});
+  };
+  if (target.stripe_bytes() == 0) {
+    const uint64_t begin = target.slice_begin_bytes();
+    const uint64_t length = target.slice_length_bytes();
+    length == 0 ? add(base, base + size) : add(begin, begin + length);
+    return absl::OkStatus();
   }
-  open->extents.push_back({index, begin, end});
+  const uint64_t stripe = target.stripe_bytes();
+  const uint64_t step = std::max(1U, target.stripe_step());
+  if (size / stripe / step > static_cast<uint64_t>(limits::kStripes)) {
+    return absl::InvalidArgumentError(absl::StrCat(open->files.back().path, ": has more than ",
+                                                   limits::kStripes, " stripes for a worker"));
+  }
+  // From the first of this worker's stripes that reaches into the file.
+  const uint64_t at = base / stripe;
+  const uint64_t behind = at > target.first_stripe() ? at - target.first_stripe() : 0;
+  uint64_t number = target.first_stripe() + (behind + step - 1) / step * step;
+  for (; number * stripe < base + size; number += step) add(number * stripe, (number + 1) * stripe);
+  return absl::OkStatus();
 }
 
 absl::StatusOr<OpenTargets> OpenAll(const Guard& guard,

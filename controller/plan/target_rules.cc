@@ -1,0 +1,57 @@
+#include "controller/plan/target_rules.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/iscsi_url.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr int64_t kStripeUnit = 4096;
+
+void CheckSharing(const v1::Target& target, const Complain& complain) {
+  if ((target.has_device() || target.has_iscsi()) && target.sharing() == v1::SHARING_PRIVATE) {
+    complain("", "a device cannot be private: that is for files");
+  }
+  if (target.stripe_bytes() % kStripeUnit != 0) {
+    complain(".stripe", "must be a multiple of 4 KiB");
+  }
+  if (target.stripe_bytes() != 0 && target.sharing() != v1::SHARING_INTERLEAVED) {
+    complain(".stripe", "belongs to sharing: interleaved");
+  }
+}
+
+void CheckFile(const v1::FileTarget& file, const Complain& complain) {
+  if (file.path().empty() || file.path()[0] != '/') {
+    complain(".file.path", absl::StrCat("'", file.path(), "' is not an absolute path"));
+  }
+  if (file.size_bytes() == 0) complain(".file.size", "is missing; say how large each file is");
+}
+
+}  // namespace
+
+void CheckTarget(const v1::Target& target, const Complain& complain) {
+  if (target.name().empty()) complain(".name", "is missing");
+  CheckSharing(target, complain);
+  switch (target.kind_case()) {
+    case v1::Target::kFile:
+      return CheckFile(target.file(), complain);
+    case v1::Target::kDevice:
+      if (target.device().path().rfind("/dev/", 0) == 0) return;
+      return complain(".device.path",
+                      absl::StrCat("'", target.device().path(), "' does not lie under /dev"));
+    case v1::Target::kIscsi: {
+      const auto url = common::ParseIscsiUrl(target.iscsi().url());
+      if (!url.ok()) complain(".iscsi.url", std::string(url.status().message()));
+      return;
+    }
+    case v1::Target::kNull:
+      if (target.null().stall_ns() == 0 ||
+          target.null().stall_ns() < target.null().stall_every_ns())
+        return;
+      return complain(".null.stall", "must be shorter than stall_every");
+    case v1::Target::KIND_NOT_SET:
+      return complain("", "is neither a `file` nor a `device`, `iscsi` or `null`");
+  }
+}
+
+}  // namespace lockstep::controller
