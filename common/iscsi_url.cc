@@ -63,12 +63,12 @@ std::string IscsiUrl::target_text() const {
 std::string IscsiUrl::text() const { return absl::StrCat(target_text(), "/", lun); }
 
 absl::StatusOr<IscsiUrl> ParseIscsiUrl(const std::string& text) {
-  if (!absl::StartsWith(text, kIscsiScheme)) return Wrong(text, "is no iSCSI address");
   if (text.find_first_of("@%") != std::string::npos) {
     return absl::InvalidArgumentError(
         "the iSCSI address holds a user's name, a password or an escape (@ or %); CHAP secrets "
         "stand in the file that the worker's --iscsi-secrets names");
   }
+  if (!absl::StartsWith(text, kIscsiScheme)) return Wrong(text, "is no iSCSI address");
   const std::vector<std::string> parts = absl::StrSplit(text.substr(sizeof kIscsiScheme - 1), '/');
   if (parts.size() != 3) return Wrong(text, "is not of three parts");
   IscsiUrl url;

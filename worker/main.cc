@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <iostream>
@@ -155,7 +156,10 @@ absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLuns(const Flags& flags,
     secrets = *std::move(loaded);
   }
   std::string initiator = flags.iscsi_initiator;
-  if (initiator.empty()) initiator = "iqn.2026-11.lockstep:" + absl::AsciiStrToLower(host);
+  if (initiator.empty()) {
+    initiator = "iqn.2026-11.lockstep:" + absl::AsciiStrToLower(host).substr(0, 150);
+    std::replace(initiator.begin(), initiator.end(), '_', '-');  // which no iSCSI name has
+  }
   // As a target's name is checked.
   if (!common::ParseIscsiUrl("iscsi://host/" + initiator + "/0").ok()) {
     return absl::InvalidArgumentError("--iscsi-initiator '" + common::Printable(initiator, 100) +

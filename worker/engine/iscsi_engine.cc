@@ -31,6 +31,10 @@ class IscsiEngine final : public IoEngine {
     if (setup.completion_polling || setup.submission_polling) {
       return absl::UnimplementedError("polling is io_uring's; an iSCSI target has engine: iscsi");
     }
+    if (setup.files.size() > IscsiSession::kMost) {
+      return absl::InvalidArgumentError(absl::StrCat("a workload has at most ", IscsiSession::kMost,
+                                                     " LUNs; make several of it"));
+    }
     setup_ = setup;
     commands_.resize(setup.queue_depth);
     file_of_.resize(setup.queue_depth);
@@ -88,22 +92,19 @@ class IscsiEngine final : public IoEngine {
  private:
   struct Lun {
     const LunSpec* spec = nullptr;
+    uint32_t number = IscsiSession::NewNumber();
     std::unique_ptr<IscsiSession> session;
     std::vector<uint32_t> waiting;  // slots that are to be sent when it is back
     int64_t lost_ns = 0;            // since when; 0: it is there
+    int64_t useless_ns = 0;  // since when nothing was completed: sessions that are lost again
     int64_t tried_ns = 0;
     int given_up = 0;  // what its I/Os fail with from now on, as errno
   };
 
   static std::unique_ptr<IscsiSession> Connect(const Lun& lun) {
-    return std::make_unique<IscsiSession>(lun.spec->numeric, lun.spec->login);
+    return std::make_unique<IscsiSession>(lun.spec->numeric, lun.spec->login, lun.number);
   }
-  static bool IsTheSame(const Lun& lun) {
-    const LunFacts& facts = lun.session->facts();
-    return facts.identity == lun.spec->facts.identity &&
-           facts.size_bytes == lun.spec->facts.size_bytes &&
-           facts.block_bytes == lun.spec->facts.block_bytes;
-  }
+  static bool IsTheSame(const Lun& lun) { return IsSameLun(lun.session->facts(), lun.spec->facts); }
   static std::string Other(const Lun& lun) {
     return absl::StrCat(lun.spec->url.text(), ": another LUN answers (",
                         lun.session->facts().identity, ") than the one that was looked at (",
@@ -146,6 +147,7 @@ class IscsiEngine final : public IoEngine {
     if (command->result == -ECANCELED) {
       engine->luns_[engine->file_of_[command->slot]].waiting.push_back(command->slot);
     } else {
+      engine->luns_[engine->file_of_[command->slot]].useless_ns = 0;
       engine->done_.push_back({command->slot, command->result});
     }
   }
@@ -169,13 +171,13 @@ class IscsiEngine final : public IoEngine {
     if (lun->lost_ns == 0) {
       if (state != IscsiSession::State::kLost) return;
       lun->lost_ns = now;
-      lun->tried_ns = now - kRetryNs;
+      if (lun->useless_ns == 0) lun->useless_ns = now;
       report_("warning", absl::StrFormat("%s; %d I/Os wait, and it is tried again for %d s",
                                          std::string(lun->session->why().message()),
                                          lun->waiting.size(), lun->spec->reconnect_ns / kSecond));
     }
     if (state == IscsiSession::State::kReady) return Resume(lun, now);
-    if (now - lun->lost_ns > lun->spec->reconnect_ns) {
+    if (now - lun->useless_ns > lun->spec->reconnect_ns) {
       report_("error", absl::StrFormat("%s: was not back after %d s: %s", lun->spec->url.text(),
                                        lun->spec->reconnect_ns / kSecond,
                                        std::string(lun->session->why().message())));

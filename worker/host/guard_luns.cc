@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/limits.h"
+#include "worker/host/block_devices.h"
 #include "worker/host/guard.h"
 #include "worker/host/time_limit.h"
 
@@ -57,6 +58,16 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   if (!status.ok()) return status;
   if (absl::Status facts = CheckDeviceFacts(path, described, use); !facts.ok()) return facts;
   if (use.write) {
+    // The kernel may have the same LUN, through an initiator of its own.
+    for (const v1::BlockDevice& other : ThisKernel().List()) {
+      if (other.in_use().empty()) continue;
+      if (other.identity() != described.identity() &&
+          other.identity().rfind(described.identity() + "-part", 0) != 0) {
+        continue;
+      }
+      return absl::FailedPreconditionError(absl::StrCat(
+          path, ": is ", other.path(), " here, which is ", other.in_use(), "; never written"));
+    }
     const absl::Status blank = CheckSignature(path, found->signature, described.identity(), use);
     if (!blank.ok()) return blank;
   }

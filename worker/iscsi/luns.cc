@@ -15,12 +15,12 @@
 namespace lockstep::worker {
 namespace {
 
-// With more LUNs than this only the first are asked whether they claim the same identity.
+// Of a target with more LUNs only the first are asked whether they claim the same identity.
 constexpr size_t kMostLuns = 64;
 constexpr size_t kMostSeen = 10000;
-// Where signatures lie: at the begin (btrfs's at 64 KiB, ZFS's in the first 512 KiB) and at the end
+// Where signatures lie: at the begin (btrfs's at 64 KiB, VMFS's at 2 MiB) and at the end
 // (md, GPT, RAID of firmware).
-constexpr uint64_t kHead = 1 << 20;
+constexpr uint64_t kHead = 4 << 20;
 constexpr uint64_t kTail = 1 << 20;
 constexpr uint32_t kPiece = 128 << 10;
 
@@ -33,7 +33,8 @@ absl::Status CheckAlone(IscsiSession* session, const common::IscsiUrl& url, int6
   if (!luns.ok()) return luns.status();
   size_t asked = 0;
   for (const int lun : *luns) {
-    if (lun == url.lun || asked++ == kMostLuns) continue;
+    if (lun == url.lun) continue;
+    if (asked++ == kMostLuns) break;
     const auto identity = session->IdentityOf(lun, deadline_ns);
     // One that does not say (a controller's own LUN) is not the same.
     if (absl::IsDeadlineExceeded(identity.status())) return identity.status();
@@ -50,6 +51,8 @@ absl::Status Copy(IscsiSession* session, uint64_t begin, uint64_t end, int fd, i
     const auto length = static_cast<uint32_t>(std::min<uint64_t>(kPiece, end - at));
     const auto data = session->Read(at, length, deadline);
     if (!data.ok()) return data.status();
+    if (data->size() != length)
+      return absl::UnavailableError("a LUN gives less than was asked for");
     if (pwrite(fd, data->data(), data->size(), static_cast<off_t>(at)) !=
         static_cast<ssize_t>(data->size())) {
       return common::ErrnoStatus(errno, "memory for a LUN's first sectors");
@@ -101,6 +104,10 @@ absl::StatusOr<std::string> Luns::WhatIsOn(const LunSpec& lun, int64_t limit_ns)
   const int64_t deadline = Deadline(limit_ns);
   IscsiSession session(lun.numeric, lun.login);
   if (absl::Status status = session.AwaitReady(deadline); !status.ok()) return status;
+  if (!IsSameLun(session.facts(), lun.facts)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(lun.url.text(), ": another LUN answers than a moment ago"));
+  }
   // libblkid reads files: a sparse one of the LUN's size, with what it looks at.
   const common::FileDescriptor file(memfd_create("lun", MFD_CLOEXEC));
   const uint64_t size = session.facts().size_bytes;

@@ -7,6 +7,16 @@
 
 namespace lockstep::worker {
 
+bool IsAnotherLun(int status, const scsi_task* task) {
+  if (status != SCSI_STATUS_CHECK_CONDITION || task == nullptr ||
+      task->sense.key != SCSI_SENSE_UNIT_ATTENTION) {
+    return false;
+  }
+  // SPC-5: inquiry data, device identifier, reported LUNs or capacity have changed.
+  const int code = task->sense.ascq;
+  return code == 0x3f03 || code == 0x3f05 || code == 0x3f0e || code == 0x2a09;
+}
+
 int ErrnoOf(int status, const scsi_task* task) {
   switch (status) {
     case SCSI_STATUS_GOOD:
@@ -26,7 +36,9 @@ int ErrnoOf(int status, const scsi_task* task) {
     default:
       return EIO;
   }
-  switch (task == nullptr ? SCSI_SENSE_HARDWARE_ERROR : task->sense.key) {
+  // Without sense data of a known format nothing is known but that it failed.
+  if (task == nullptr || task->sense.error_type < 0x70 || task->sense.error_type > 0x73) return EIO;
+  switch (task->sense.key) {
     case SCSI_SENSE_NO_SENSE:
     case SCSI_SENSE_RECOVERED_ERROR:
       return 0;

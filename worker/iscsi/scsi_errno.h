@@ -9,6 +9,9 @@ namespace lockstep::worker {
 // the session was lost. `task` may be null.
 int ErrnoOf(int status, const scsi_task* task);
 
+// Whether the target says that the LUN may be another one, or have another size, than before.
+bool IsAnotherLun(int status, const scsi_task* task);
+
 // The most bytes that are asked of an inquiry page.
 inline constexpr int kMostInquiry = 4096;
 

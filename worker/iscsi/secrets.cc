@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -82,6 +83,8 @@ IscsiSecrets IscsiSecrets::FromEnvironment() {
   for (const char* name : {"LOCKSTEP_ISCSI_USER", "LOCKSTEP_ISCSI_PASSWORD",
                            "LIBISCSI_CHAP_USERNAME", "LIBISCSI_CHAP_PASSWORD",
                            "LIBISCSI_CHAP_TARGET_USERNAME", "LIBISCSI_CHAP_TARGET_PASSWORD"}) {
+    // Where it lies everybody of this user can read it (/proc/PID/environ).
+    if (char* value = getenv(name)) explicit_bzero(value, strlen(value));
     unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
   }
   return secrets;

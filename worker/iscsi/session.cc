@@ -13,6 +13,7 @@
 #include <cassert>
 #include <cerrno>
 #include <ctime>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -28,7 +29,6 @@ namespace {
 constexpr int64_t kKeepNs = 5000000000;
 constexpr int kUnanswered = 3;
 constexpr int kAttentions = 10;
-constexpr size_t kMostSessions = 64;
 
 static_assert(sizeof(scsi_iovec) == sizeof(LunCommand::vector));
 
@@ -99,7 +99,13 @@ struct IscsiCallbacks {
   static void Kept(iscsi_context*, int, void*, void*) {}
 };
 
-IscsiSession::IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login) : url_(url) {
+uint32_t IscsiSession::NewNumber() {
+  static std::atomic<uint32_t> numbers{0};
+  return ++numbers;
+}
+
+IscsiSession::IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login, uint32_t number)
+    : url_(url) {
   first_.next = first_.previous = &first_;
   context_ = iscsi_create_context(login.initiator.c_str());
   if (context_ == nullptr) {
@@ -107,12 +113,12 @@ IscsiSession::IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login)
     Lose();
     return;
   }
-  // Each session of an initiator has an ISID of its own: a login with the same one ends the other.
-  static std::atomic<uint32_t> sessions{0};
-  const uint32_t number = ++sessions;
-  const uint64_t random =
-      static_cast<uint64_t>(NowNs()) * 0x9e3779b97f4a7c15 ^ static_cast<uint64_t>(getpid()) << 32;
-  iscsi_set_isid_random(context_, static_cast<uint32_t>(random >> 40), number & 0xffff);
+  // Each session of an initiator has an ISID of its own. A login with the same one ends the other,
+  // and what it had in flight (RFC 7143, 6.3.5).
+  static const auto kProcess =
+      static_cast<uint32_t>(static_cast<uint64_t>(NowNs()) * 0x9e3779b97f4a7c15 >> 40) ^
+      static_cast<uint32_t>(getpid());
+  iscsi_set_isid_random(context_, kProcess & 0xffffff, number & 0xffff);
   iscsi_set_targetname(context_, url.target.c_str());
   iscsi_set_session_type(context_, ISCSI_SESSION_NORMAL);
   iscsi_set_noautoreconnect(context_, 1);
@@ -217,7 +223,8 @@ void IscsiSession::Ask(int step) {
 
 void IscsiSession::Answered(int step, int status, scsi_task* task) {
   const int error = ErrnoOf(status, task);
-  if (error == EAGAIN && ++attentions_ <= kAttentions) return Ask(step);
+  // What was learned so far may be of another LUN.
+  if (error == EAGAIN && ++attentions_ <= kAttentions) return Ask(kTestReady);
   if (error != 0 && (step == kTestReady || step == kInquiry || step == kCapacity)) {
     if (error == ENODEV) return Fail(absl::NotFoundError("the target has no such LUN"));
     return Fail(absl::UnavailableError(absl::StrCat("the LUN does not answer: ", Error())));
@@ -291,19 +298,31 @@ void IscsiSession::Start(LunCommand* command) {
 }
 
 void IscsiSession::Complete(LunCommand* command, int status, scsi_task* task) {
+  const int error = ErrnoOf(status, task);
+  const bool another = IsAnotherLun(status, task);
+  uint32_t missing = 0;
+  if (task != nullptr && task->residual_status != SCSI_RESIDUAL_NO_RESIDUAL) {
+    missing = static_cast<uint32_t>(std::min<size_t>(task->residual, command->length));
+  }
   if (task != nullptr) scsi_free_scsi_task(task);
   command->task = nullptr;
   // While it closes, Lose() is who says so.
-  if (closing_) return;
+  if (closing_ || failed_) return;
   if (status == SCSI_STATUS_CANCELLED) {
     return Fail(absl::UnavailableError("the session was lost: " + Error()));
   }
+  // Nothing more goes there before it was looked at again.
+  if (another) {
+    return Fail(absl::UnavailableError("the target says that the LUN has changed"));
+  }
+  heard_ = true;
   command->previous->next = command->next;
   command->next->previous = command->previous;
-  const int error = ErrnoOf(status, task);
   const bool moves =
       command->kind == LunCommand::Kind::kRead || command->kind == LunCommand::Kind::kWrite;
-  command->result = error != 0 ? -error : moves ? static_cast<int32_t>(command->length) : 0;
+  command->result = error != 0 ? -error
+                    : moves    ? static_cast<int32_t>(command->length - missing)
+                               : 0;
   command->done(command);
 }
 
@@ -323,6 +342,8 @@ int IscsiSession::held_back() const {
 void IscsiSession::Keep(int64_t now_ns) {
   if (state_ != State::kReady || failed_ || now_ns - kept_ns_ < kKeepNs) return;
   kept_ns_ = now_ns;
+  // Who completes commands is there, also where NOPs wait behind a full window.
+  if (std::exchange(heard_, false)) return;
   if (iscsi_get_nops_in_flight(context_) >= kUnanswered) {
     return Fail(absl::UnavailableError("the target answered no NOP for 15 s"));
   }
@@ -330,12 +351,12 @@ void IscsiSession::Keep(int64_t now_ns) {
 }
 
 void IscsiSession::Wait(absl::Span<IscsiSession* const> sessions, int64_t deadline_ns) {
-  std::array<pollfd, kMostSessions> polled;
-  std::array<IscsiSession*, kMostSessions> whose;
+  std::array<pollfd, kMost> polled;
+  std::array<IscsiSession*, kMost> whose;
   nfds_t count = 0;
   int64_t now = NowNs();
   for (IscsiSession* session : sessions) {
-    if (count == kMostSessions) break;
+    assert(count < kMost);
     session->Keep(now);
     if (session->failed_) {
       session->Lose();

@@ -34,6 +34,12 @@ struct LunFacts {
   uint32_t physical_block_bytes = 0;
 };
 
+// Whether both are the same LUN, of the same size.
+inline bool IsSameLun(const LunFacts& a, const LunFacts& b) {
+  return a.identity == b.identity && a.serial == b.serial && a.size_bytes == b.size_bytes &&
+         a.block_bytes == b.block_bytes;
+}
+
 // One command to a LUN. It and its memory belong to the caller, and stay where they are until
 // `done` was called.
 struct LunCommand {
@@ -68,9 +74,14 @@ struct LunCommand {
 class IscsiSession {
  public:
   enum class State { kConnecting, kReady, kLost };
+  // For which Wait() can wait at once.
+  static constexpr size_t kMost = 64;
 
-  // Begins to connect, to log in and to ask for the facts.
-  IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login);
+  // The next number for a session of this process; of 65,536 each is used again.
+  static uint32_t NewNumber();
+  // Begins to connect, to log in and to ask for the facts. A session that takes a lost one's place
+  // has its number: the target then ends the lost one, so that nothing of it is done later.
+  IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login, uint32_t number = NewNumber());
   ~IscsiSession();
   IscsiSession(const IscsiSession&) = delete;
 
@@ -124,6 +135,7 @@ class IscsiSession {
   absl::Status why_;
   LunFacts facts_;
   int attentions_ = 0;
+  bool heard_ = false;  // since the last NOP was due
   int64_t kept_ns_ = 0;
   LunCommand first_;  // of those in flight, a ring
 };
