@@ -185,6 +185,55 @@ TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
   EXPECT_EQ(store_->GetRun(phase.run_id())->state, "running");  // the newer one goes on with it
 }
 
+TEST_F(StoreTest, WhatAReportConcludesIsInRows) {
+  const v1::PhaseId id = Begin();
+  v1::Report report;
+  v1::PhaseReport* phase = report.add_phases();
+  phase->set_p99_spread_median(1.5);
+  phase->set_p99_spread_worst(3);
+  v1::Straggler* straggler = phase->add_stragglers();
+  straggler->set_host("node1");
+  straggler->set_share(0.5);
+  straggler->set_begin_seconds(2);
+  straggler->set_end_seconds(8);
+  straggler->set_slow_seconds(5);
+  straggler->set_cause("device");
+  straggler->set_reason("its requests\ttook \"longer\"");
+  v1::Starvation* starvation = phase->add_starvations();
+  starvation->set_host("node0");
+  starvation->set_end_seconds(3);
+  starvation->set_iops(4);
+  starvation->set_others_iops(400);
+  v1::DeviceReport* device = phase->add_devices();
+  device->add_hosts("node0");
+  device->add_hosts("node1");
+  device->set_name("sda");
+  device->mutable_cross_check()->set_verdict(v1::CrossCheck::NOT_ATTRIBUTABLE);
+  v1::Finding* finding = device->add_findings();
+  finding->set_kind("split");
+  finding->set_sentence("in halves");
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  // Again: they replace what was there.
+  ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
+  auto rows = connection_->Query(
+      "SELECT string_agg(concat_ws('|', kind, array_to_string(hosts, '+'), device, begin_seconds, "
+      "end_seconds, seconds, share, cause, sentence), E'\n' ORDER BY finding) FROM findings "
+      "WHERE run_id = $1",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->Text(0, 0),
+            "straggler|node1||2|8|5|0.5|device|its requests\ttook \"longer\"\n"
+            "starvation|node0||0|3|3|0.01||4 IOPS where the others' median was 400\n"
+            // Engines that moved nothing have no factor.
+            "not attributable|node0+node1|sda||\n"
+            "split|node0+node1|sda||in halves");
+  rows = connection_->Query(
+      "SELECT p99_spread_median, p99_spread_worst FROM phase_verdicts WHERE run_id = $1",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->Text(0, 0) + "|" + rows->Text(0, 1), "1.5|3");
+}
+
 TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
   const v1::PhaseId phase = Begin();
   EXPECT_EQ(*store_->ResolveRun("last"), phase.run_id());
