@@ -102,7 +102,9 @@ class ComingFrom(FleetTest):
                 self.assertEqual(phase["state"], "done")
                 self.assertEqual(phase["total"]["errors"], 0)
                 kinds = {operation["kind"] for operation in phase["workloads"][0]["operations"]}
-                if "fsync:" in fragment and "at_end" not in fragment and kinds:
+                # A sync is due after a hundred I/Os, more than a short phase on a busy disk may do.
+                due = phase["total"]["operations"] >= 200
+                if "fsync:" in fragment and "at_end" not in fragment and due:
                     self.assertIn("fsync", kinds)
                 if "trim: 100%" in fragment:
                     self.assertLessEqual(kinds, {"trim"})
