@@ -193,6 +193,14 @@ TEST_F(LostTargetTest, AnotherLunUnderTheSameAddressGetsNothing) {
   EXPECT_NE(said_.find("another LUN answers"), std::string::npos) << said_;
 }
 
+TEST_F(LostTargetTest, WhatIsAskedOfATargetThatDiesIsAnsweredWithTheLoss) {
+  IscsiSession session(*common::ParseIscsiUrl(tgt_.url()), {"iqn.2026-11.test:initiator", {}});
+  ASSERT_TRUE(session.AwaitReady(limit_ns_).ok());
+  tgt_.Kill();
+  const auto data = session.Read(0, 4096, limit_ns_);
+  EXPECT_EQ(data.status().code(), absl::StatusCode::kUnavailable) << data.status();
+}
+
 TEST_F(LostTargetTest, APortalThatIsNotThereIsSaidAtOnce) {
   tgt_.Kill();
   const auto found = luns_.Look(*common::ParseIscsiUrl(tgt_.url()), 10 * kSecond);

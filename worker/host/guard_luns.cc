@@ -1,6 +1,7 @@
 // The guard's part about LUNs without a kernel initiator.
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -25,6 +26,29 @@ v1::BlockDevice Describe(const LunSpec& lun) {
   return device;
 }
 
+// A LUN, and what it carries if that was asked.
+struct Found {
+  LunSpec lun;
+  std::string signature;
+};
+
+// A name server or a portal may not answer: `found` is for whoever still waits, and is not to be
+// read after DEADLINE_EXCEEDED.
+absl::Status LookWithin(int64_t limit_ns, const std::shared_ptr<Luns>& luns,
+                        const common::IscsiUrl& url, bool closely,
+                        const std::shared_ptr<Found>& found) {
+  return WithinLimit(url.text(), limit_ns, [=] {
+    auto lun = luns->Look(url, limit_ns);
+    if (!lun.ok()) return lun.status();
+    found->lun = *std::move(lun);
+    if (!closely) return absl::OkStatus();
+    auto signature = Luns::WhatIsOn(found->lun, limit_ns);
+    if (!signature.ok()) return signature.status();
+    found->signature = *std::move(signature);
+    return absl::OkStatus();
+  });
+}
+
 }  // namespace
 
 absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const DeviceUse& use,
@@ -35,23 +59,8 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   });
   if (!allowed) return NotAllowed(path);
   if (luns_ == nullptr) return absl::UnimplementedError(path + ": this worker reaches no LUNs");
-  struct Found {
-    LunSpec lun;
-    std::string signature;
-  };
-  // A copy of all that it uses: a name server may not answer, and it may outlive this call.
-  auto found = std::make_shared<Found>();
-  const absl::Status status =
-      WithinLimit(path, limits::kProbeNs, [luns = luns_, url, found, write = use.write] {
-        auto lun = luns->Look(url, limits::kProbeNs);
-        if (!lun.ok()) return lun.status();
-        found->lun = *std::move(lun);
-        if (!write) return absl::OkStatus();
-        auto signature = Luns::WhatIsOn(found->lun, limits::kProbeNs);
-        if (!signature.ok()) return signature.status();
-        found->signature = *std::move(signature);
-        return absl::OkStatus();
-      });
+  const auto found = std::make_shared<Found>();
+  const absl::Status status = LookWithin(limits::kProbeNs, luns_, url, use.write, found);
   if (absl::IsDeadlineExceeded(status)) return status;
   const v1::BlockDevice described = Describe(found->lun);
   if (device != nullptr) *device = described;
@@ -83,23 +92,9 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
     // All of a target: its LUNs are shown when jobs name them.
     if (!url.ok() || luns_ == nullptr) continue;
     const int64_t left = until - common::SystemClock().MonotonicNs();
-    struct Found {
-      LunSpec lun;
-      std::string signature;
-    };
-    auto found = std::make_shared<Found>();
-    absl::Status status = absl::DeadlineExceededError("other LUNs took too long");
-    if (left > 0) {
-      status = WithinLimit(entry.text, left, [luns = luns_, url = *url, found, left] {
-        auto lun = luns->Look(url, left);
-        if (!lun.ok()) return lun.status();
-        found->lun = *std::move(lun);
-        auto signature = Luns::WhatIsOn(found->lun, left);
-        if (!signature.ok()) return signature.status();
-        found->signature = *std::move(signature);
-        return absl::OkStatus();
-      });
-    }
+    const auto found = std::make_shared<Found>();
+    const absl::Status status = left > 0 ? LookWithin(left, luns_, *url, true, found)
+                                         : absl::DeadlineExceededError("other LUNs took too long");
     v1::BlockDevice device;
     device.set_name(entry.text);
     device.set_path(entry.text);

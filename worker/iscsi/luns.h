@@ -29,6 +29,7 @@ struct LunSpec {
 // there: another one under the same URL is refused for as long as the worker lives. Thread-safe.
 class Luns {
  public:
+  // `initiator`: this worker's iSCSI name.
   Luns(std::string initiator, IscsiSecrets secrets);
 
   // Logs in and looks. NOT_FOUND, UNAVAILABLE, UNAUTHENTICATED, DEADLINE_EXCEEDED name the URL;
@@ -36,9 +37,8 @@ class Luns {
   // target claims the same one.
   absl::StatusOr<LunSpec> Look(const common::IscsiUrl& url, int64_t limit_ns);
   // What is on it: "a file system or signature of type xfs"; empty when it is blank.
+  // FAILED_PRECONDITION where another LUN answers by now; else as Look().
   static absl::StatusOr<std::string> WhatIsOn(const LunSpec& lun, int64_t limit_ns);
-
-  const std::string& initiator() const { return initiator_; }
 
  private:
   absl::Status CheckSame(const std::string& url, const std::string& identity);

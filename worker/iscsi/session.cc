@@ -142,7 +142,7 @@ IscsiSession::~IscsiSession() {
 }
 
 std::string IscsiSession::Error() const {
-  const char* text = iscsi_get_error(context_);
+  const char* text = context_ == nullptr ? nullptr : iscsi_get_error(context_);
   return text == nullptr         ? "no reason given"
          : Trimmed(text).empty() ? "no reason given"
                                  : common::Printable(text, 300);
@@ -253,7 +253,6 @@ void IscsiSession::Answered(int step, int status, scsi_task* task) {
                       found->returned_lba < (uint64_t{1} << 60) / found->block_length;
     if (!sane) return Fail(absl::UnavailableError("the LUN's size makes no sense"));
     facts_.block_bytes = found->block_length;
-    facts_.physical_block_bytes = found->block_length << std::min<int>(found->lbppbe, 15);
     facts_.size_bytes = (found->returned_lba + 1) * found->block_length;
     state_ = State::kReady;
     kept_ns_ = NowNs();

@@ -31,7 +31,6 @@ struct LunFacts {
   std::string vendor, model, serial;
   uint64_t size_bytes = 0;
   uint32_t block_bytes = 0;  // logical
-  uint32_t physical_block_bytes = 0;
 };
 
 // Whether both are the same LUN, of the same size.
@@ -52,7 +51,7 @@ struct LunCommand {
   // Bytes moved, 0 for unmap and sync, or -errno: EAGAIN where the target asks for it again,
   // ECANCELED where the session was lost and nobody knows what became of the command.
   int32_t result = 0;
-  void (*done)(LunCommand* command) = nullptr;  // called in Wait()
+  void (*done)(LunCommand* command) = nullptr;  // called in Wait(), Turn() and the destructor
   void* owner = nullptr;
   uint32_t slot = 0;
 
@@ -92,10 +91,9 @@ class IscsiSession {
   // HOST:PORT as numbers, of the connection; empty while there is none.
   std::string peer() const;
 
-  // Hands a command over, in state kReady. When the session is lost, `done` is called all the same,
-  // in Wait().
+  // Hands a command over, in state kReady. When the session is lost, `done` is called all the same.
   void Start(LunCommand* command);
-  // Sends what was started, and takes what has arrived; never waits.
+  // Sends what was started; never waits.
   void Turn();
   // How many commands wait here because the target's window is full (MaxCmdSN).
   int held_back() const;
@@ -103,7 +101,8 @@ class IscsiSession {
   // Waits until something has happened on one of the sessions, or `deadline_ns` (CLOCK_MONOTONIC).
   static void Wait(absl::Span<IscsiSession* const> sessions, int64_t deadline_ns);
 
-  // The rest is for those who have time: they wait themselves. DEADLINE_EXCEEDED names the LUN.
+  // The rest is for those who have time: they wait themselves. DEADLINE_EXCEEDED and UNAVAILABLE
+  // name the LUN; offsets and lengths are bytes, multiples of its block.
   absl::Status AwaitReady(int64_t deadline_ns);
   absl::StatusOr<std::string> Read(uint64_t offset, uint32_t length, int64_t deadline_ns);
   // Numbers of the target's LUNs.

@@ -55,6 +55,8 @@ absl::StatusOr<std::string> IscsiSession::Answer(const std::shared_ptr<Question>
     Wait({&self, 1}, deadline_ns);
   }
   if (question->error == 0) return std::move(question->data);
+  // What was asked when the session was lost is answered as cancelled.
+  if (state_ == State::kLost) return why_;
   return absl::UnavailableError(absl::StrCat(url_.text(), ": does not say: ", Error()));
 }
 
