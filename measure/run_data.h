@@ -24,6 +24,7 @@ struct RunRecord {
   std::string outcome;
   bool degraded = false;
   uint64_t seed = 0;
+  std::string confirm;                             // a plan's token, as submitted
   std::string submitted_at, started_at, ended_at;  // RFC 3339, UTC; empty where it has not happened
 };
 

@@ -192,10 +192,10 @@ absl::Status PgStore::Enqueue(const measure::RunRecord& run) {
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
     return connection
         ->Query(
-            "INSERT INTO runs (run_id, job, spec, source, owner, labels, state, seed) VALUES ($1, "
-            "$2, $3, $4, $5, $6, 'queued', $7)",
+            "INSERT INTO runs (run_id, job, spec, source, owner, labels, state, seed, confirm) "
+            "VALUES ($1, $2, $3, $4, $5, $6, 'queued', $7, $8)",
             {run.run_id, run.job.name(), Json(run.job), run.source, run.owner,
-             JsonObject(run.job.labels()), absl::StrCat(run.seed)})
+             JsonObject(run.job.labels()), absl::StrCat(run.seed), run.confirm})
         .status();
   });
   // Done already, by a call whose answer was lost; of one that is still under way the end is waited

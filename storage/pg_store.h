@@ -167,7 +167,9 @@ inline constexpr char kRunColumns[] =
     "r.outcome, r.degraded, r.seed, "
     "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
     "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
-    "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')";
+    "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
+    "coalesce(r.confirm, '')";
+inline constexpr int kRunColumnCount = 12;
 absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row);
 inline constexpr char kPhaseColumns[] =
     "phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0), spec, "

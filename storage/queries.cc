@@ -248,6 +248,7 @@ absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row) 
   run.submitted_at = rows.Text(row, 8);
   run.started_at = rows.Text(row, 9);
   run.ended_at = rows.Text(row, 10);
+  run.confirm = rows.Text(row, 11);
   return run;
 }
 

@@ -90,9 +90,9 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
     if (!run.ok()) return run.status();
     active.run = *std::move(run);
     v1::FillDefaults(&active.run.job);  // of a job that an older version took
-    active.ending_state = rows->Text(i, 11);
-    active.ending_reason = rows->Text(i, 12);
-    active.skip_cleanup = rows->Bool(i, 13);
+    active.ending_state = rows->Text(i, kRunColumnCount);
+    active.ending_reason = rows->Text(i, kRunColumnCount + 1);
+    active.skip_cleanup = rows->Bool(i, kRunColumnCount + 2);
     if (absl::Status status = LoadWorkers(connection, &active); !status.ok()) return status;
     if (absl::Status status = LoadPhases(connection, &active); !status.ok()) return status;
     list.push_back(std::move(active));

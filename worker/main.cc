@@ -38,6 +38,8 @@ struct Flags {
   std::vector<std::string> controllers{"127.0.0.1:9640"};
   std::vector<std::string> allow;
   std::vector<std::string> allow_expendable;
+  std::vector<std::string> allow_settings;
+  std::vector<std::string> approve_labels;
   std::string iscsi_initiator;
   std::string iscsi_secrets;
   std::string state_directory = common::DefaultStateDirectory() + "/worker";
@@ -60,8 +62,14 @@ void AddFlags(CLI::App* app, Flags* flags) {
                   "(iscsi://HOST/IQN/LUN, or without LUN all of a target), that jobs may use; "
                   "everything else is refused");
   app->add_option("--allow-expendable", flags->allow_expendable,
-                  "Identity of a device that jobs may overwrite although it carries a signature "
-                  "(see lockstep devices)");
+                  "Identity of a device that jobs may overwrite although it carries a signature or "
+                  "data (see lockstep devices)");
+  app->add_option("--approve-label", flags->approve_labels,
+                  "KEY=VALUE: a job with this label overwrites what is expendable here without a "
+                  "plan's token (for CI)");
+  app->add_option("--allow-settings", flags->allow_settings,
+                  "A device, or its identity, whose scheduler and queue jobs may change for a "
+                  "phase, or a mount point that they may remount");
   app->add_option("--iscsi-initiator", flags->iscsi_initiator,
                   "This worker's iSCSI name, by which arrays give it LUNs; otherwise "
                   "iqn.2026-11.lockstep:HOST");
@@ -168,17 +176,14 @@ absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLuns(const Flags& flags,
   return std::make_shared<worker::Luns>(initiator, std::move(secrets));
 }
 
-worker::Agent::Parts PartsOf(const worker::Agent::Options& options, const Flags& flags,
-                             const worker::Guard* guard) {
+worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner) {
   worker::Agent::Parts parts;
-  const std::string host = options.host.name();
-  parts.make_executor = [=, mismatches = flags.state_directory +
-                                         "/mismatches"](worker::PhaseCallbacks callbacks) {
-    return std::make_unique<worker::PhaseRunner>(guard, &common::SystemClock(), host, mismatches,
-                                                 std::move(callbacks));
+  const worker::Guard* const guard = runner.guard;
+  parts.make_executor = [runner](worker::PhaseCallbacks callbacks) {
+    return std::make_unique<worker::PhaseRunner>(runner, std::move(callbacks));
   };
-  parts.inspect = [=](const v1::Inspect& inspect) {
-    return worker::InspectTargets(*guard, inspect, {host, inspect.worker_index()});
+  parts.inspect = [guard, policy = runner.policy, host = runner.host](const v1::Inspect& inspect) {
+    return worker::InspectTargets(*guard, *policy, inspect, {host, inspect.worker_index()});
   };
   parts.list_devices = [] { return worker::ThisKernel().List(); };
   parts.look_at_devices = [guard] { return worker::TakeInventory(*guard); };
@@ -262,7 +267,19 @@ int main(int argc, char** argv) {
   options->allow_expendable = guard->allow_expendable();
   if (flags.allow.empty()) spdlog::warn("--allow names nothing: every job will be refused here");
 
-  worker::Agent agent(*options, PartsOf(*options, flags, &*guard), &common::SystemClock());
+  const auto policy = worker::HostPolicy::Make(flags.allow_settings, flags.approve_labels);
+  if (!policy.ok()) return Fail(policy.status());
+  worker::EnvironmentKeeper environment(flags.state_directory);
+  for (const std::string& words : environment.Recover()) spdlog::warn("{}", words);
+
+  worker::PhaseRunner::Parts runner;
+  runner.guard = &*guard;
+  runner.policy = &*policy;
+  runner.environment = &environment;
+  runner.clock = &common::SystemClock();
+  runner.host = options->host.name();
+  runner.mismatch_directory = flags.state_directory + "/mismatches";
+  worker::Agent agent(*options, PartsOf(runner), &common::SystemClock());
   OnSignal(signals, [&agent] { agent.Stop(); });
   const absl::Status status = agent.Run();
   return status.ok() ? 0 : Fail(status);

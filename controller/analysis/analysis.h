@@ -24,6 +24,7 @@ inline constexpr int kVerification = 220;
 inline constexpr int kHosts = 300;
 inline constexpr int kThreads = 310;
 inline constexpr int kSteady = 330;
+inline constexpr int kSettings = 340;
 inline constexpr int kDevices = 400;
 inline constexpr int kKernels = 410;
 inline constexpr int kFindings = 420;

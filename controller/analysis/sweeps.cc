@@ -14,6 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
+#include "controller/analysis/fairness.h"
 #include "controller/analysis/knee.h"
 #include "controller/analysis/latency.h"
 #include "controller/analysis/statistics.h"
@@ -25,7 +26,7 @@ namespace {
 
 // The runs of one point, each figure by itself.
 struct Runs {
-  std::vector<double> iops, bytes, mean, p50, p99, jain;
+  std::vector<double> iops, bytes, mean, p50, p99, jain, thread_jain;
   std::vector<uint32_t> phases;
 };
 
@@ -39,6 +40,9 @@ void Add(const v1::PhaseReport& phase, bool warms_up, Runs* runs) {
   runs->p50.push_back(PercentileOf(phase.total(), 50));
   runs->p99.push_back(PercentileOf(phase.total(), 99));
   runs->jain.push_back(phase.fairness().empty() ? 0 : phase.fairness(0).jain());
+  std::vector<double> threads;
+  for (const v1::ThreadReport& thread : phase.threads()) threads.push_back(thread.iops());
+  runs->thread_jain.push_back(threads.empty() ? 0 : FairnessOf("", threads).jain());
 }
 
 v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& runs) {
@@ -53,6 +57,7 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   point.set_p50_ns(MedianOf(runs.p50));
   point.set_p99_ns(MedianOf(runs.p99));
   point.set_jain(MedianOf(runs.jain));
+  point.set_thread_jain(MedianOf(runs.thread_jain));
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
   point.set_iops_least(*least);
   point.set_iops_most(*most);

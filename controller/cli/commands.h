@@ -33,7 +33,11 @@ int ShowTrends(const Context& context, const v1::HistoryRequest& asked, const st
 
 // Submits a job and follows it to its end: report to stdout, or where `format` says,
 // everything else to stderr. The exit status says how it ended.
-int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner,
+struct Submitter {
+  std::string owner;
+  std::string confirm;  // a plan's token; empty: a person is asked where one is needed
+};
+int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter& by,
                     const ReportFormat& format);
 // --format, --detail and --output; `format` outlives the command.
 void AddReportFormat(CLI::App* command, ReportFormat* format);

@@ -107,7 +107,7 @@ int RunDemo(const Context& caller, const Flags& flags) {
   const JobFile file = ParseJobFile("demo.yaml", DemoJob((*scratch)->path(), flags.workers), {});
   for (const std::string& error : file.errors) std::cerr << error << "\n";
   if (!file.errors.empty()) return kError;
-  return SubmitAndFollow(context, file, UserName(), flags.format);
+  return SubmitAndFollow(context, file, {UserName(), ""}, flags.format);
 }
 
 }  // namespace

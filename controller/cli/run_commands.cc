@@ -27,6 +27,7 @@ struct Flags {
   std::string format = "text";  // of what is no report
   ReportFormat report;
   std::string owner = UserName();
+  std::string confirm;
   std::string reason;
   std::vector<std::string> sets;
   bool now = false;
@@ -46,14 +47,49 @@ int StatusOf(const v1::Report& report) {
   return report.expectations_held() || state != "done" ? kOk : kNotHeld;
 }
 
+// Whether there is a person to ask.
+bool IsInteractive() { return isatty(0) != 0 && isatty(2) != 0; }
+
+// Where something would be overwritten that is not Lockstep's, a person is asked, and without one
+// the plan's token is needed. What is wrong with the plan otherwise, Submit and the run say.
+int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token) {
+  grpc::ClientContext call;
+  v1::PlanRequest request;
+  *request.mutable_job() = file.job;
+  v1::PlanReply plan;
+  const grpc::Status status = stub->Plan(&call, request, &plan);
+  if (status.error_code() == grpc::StatusCode::INVALID_ARGUMENT) return PrintProblems(file, status);
+  if (!status.ok() || plan.overwrites().empty()) return kOk;
+  std::cerr << "this job overwrites what Lockstep did not make:\n";
+  for (const std::string& what : plan.overwrites()) {
+    std::cerr << "  " << common::Printable(what) << "\n";
+  }
+  if (!IsInteractive()) {
+    std::cerr << "to run it, look at `lockstep plan`, and give the plan's token: --confirm "
+              << common::Printable(plan.token()) << "\n";
+    return kInvalidJob;
+  }
+  std::cerr << "type yes to overwrite it: ";
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (answer != "yes") return Fail("nothing was submitted");
+  *token = plan.token();
+  return kOk;
+}
+
 // Puts the job into the queue; prints problems and warnings.
-int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const std::string& owner,
+int SubmitJob(v1::Controller::Stub* stub, const JobFile& file, const Submitter& by,
               std::string* run_id) {
+  std::string confirm = by.confirm;
+  if (confirm.empty()) {
+    if (const int status = Confirm(stub, file, &confirm); status != kOk) return status;
+  }
   grpc::ClientContext context;
   v1::SubmitRequest request;
+  request.set_confirm(confirm);
   *request.mutable_job() = file.job;
   request.set_source(file.source);
-  request.set_owner(owner);
+  request.set_owner(by.owner);
   v1::SubmitReply reply;
   const grpc::Status status = stub->Submit(&context, request, &reply);
   if (!status.ok()) return PrintProblems(file, status);
@@ -143,7 +179,7 @@ int Rerun(const Context& context, const Flags& flags) {
     for (const std::string& error : file.errors) std::cerr << error << "\n";
     if (!file.errors.empty()) return kInvalidJob;
   }
-  return SubmitAndFollow(context, file, flags.owner, flags.report);
+  return SubmitAndFollow(context, file, {flags.owner, flags.confirm}, flags.report);
 }
 
 int Stop(const Context& context, const Flags& flags) {
@@ -197,6 +233,9 @@ void PrintPlan(const v1::PlanReply& plan, size_t width) {
   }
   if (!table.empty()) std::cout << "\n" << table.Render("", width);
   for (const std::string& warning : plan.warnings()) std::cout << "\nwarning: " << warning << "\n";
+  for (const std::string& what : plan.overwrites()) {
+    std::cout << "\noverwrites what Lockstep did not make: " << what << "\n";
+  }
 }
 
 int Plan(const Context& context, const Flags& flags) {
@@ -221,7 +260,10 @@ int Plan(const Context& context, const Flags& flags) {
   }
   if (!plan.problems().empty()) return kInvalidJob;
   if (flags.format == "text") {
-    std::cout << "\nnothing was written; `lockstep run` would start this\n";
+    std::cout << "\nnothing was written; `lockstep run"
+              << (plan.overwrites().empty() ? "" : " --confirm " + plan.token())
+              << "` would start this\n";
+    std::cout << "token of this plan: " << plan.token() << "\n";
   }
   return kOk;
 }
@@ -252,12 +294,12 @@ int PrintReport(const Context& context, v1::Controller::Stub* stub, const std::s
   return StatusOf(report);
 }
 
-int SubmitAndFollow(const Context& context, const JobFile& file, const std::string& owner,
+int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter& by,
                     const ReportFormat& format) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   std::string run_id;
-  if (const int status = SubmitJob(stub->get(), file, owner, &run_id); status != kOk) return status;
+  if (const int status = SubmitJob(stub->get(), file, by, &run_id); status != kOk) return status;
   std::cerr << "run " << common::Printable(run_id) << "\n";
   return Follow(context, *std::move(stub), run_id, format, Owner::kSubmitter);
 }
@@ -272,6 +314,12 @@ void WithFile(CLI::App* command, const SharedFlags& flags) {
       ->allow_extra_args(false);
 }
 
+void WithConfirm(CLI::App* command, const SharedFlags& flags) {
+  command->add_option("--confirm", flags->confirm,
+                      "The token that `lockstep plan` gives: what that plan overwrites may be "
+                      "overwritten");
+}
+
 void WithRun(CLI::App* command, const SharedFlags& flags) {
   command->add_option("RUN", flags->run, "The run's id, the start of one, or last")
       ->capture_default_str();
@@ -280,6 +328,7 @@ void WithRun(CLI::App* command, const SharedFlags& flags) {
 void AddRun(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* run = app->add_subcommand("run", "Submit a job, watch it, print its report");
   WithFile(run, flags);
+  WithConfirm(run, flags);
   AddReportFormat(run, &flags->report);
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
@@ -288,14 +337,16 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedFlag
       "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
   run->callback([=] {
     const auto file = LoadJobFile(flags->file, flags->sets);
-    *status = file == nullptr ? kInvalidJob
-                              : SubmitAndFollow(*context, *file, flags->owner, flags->report);
+    *status = file == nullptr
+                  ? kInvalidJob
+                  : SubmitAndFollow(*context, *file, {flags->owner, flags->confirm}, flags->report);
   });
 }
 
 void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
   CLI::App* submit = app->add_subcommand("submit", "Submit a job and print the run's id");
   WithFile(submit, flags);
+  WithConfirm(submit, flags);
   submit->footer("Example:\n  run=$(lockstep submit mixed.yaml) && lockstep watch $run");
   submit->callback([=] {
     const auto file = LoadJobFile(flags->file, flags->sets);
@@ -303,7 +354,7 @@ void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedF
     auto stub = context->Connect();
     if (!stub.ok()) return void(*status = Fail(stub.status()));
     std::string run_id;
-    *status = SubmitJob(stub->get(), *file, flags->owner, &run_id);
+    *status = SubmitJob(stub->get(), *file, {flags->owner, flags->confirm}, &run_id);
     if (*status == kOk) std::cout << common::Printable(run_id) << "\n";
   });
 }
@@ -357,6 +408,7 @@ void AddRerun(CLI::App* app, const Context* context, int* status, const SharedFl
   CLI::App* rerun =
       app->add_subcommand("rerun", "Submit the job of an earlier run again, and watch it");
   WithRun(rerun, flags);
+  WithConfirm(rerun, flags);
   rerun->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
       ->allow_extra_args(false);
   AddReportFormat(rerun, &flags->report);

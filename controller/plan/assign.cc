@@ -8,6 +8,7 @@
 #include "common/timing.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/reservation.h"
 #include "controller/plan/validate.h"
 #include "proto/workload.h"
 
@@ -83,6 +84,7 @@ void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string
   if (!out->target().has_device() && !out->target().has_iscsi()) return;
   for (const v1::TargetInspection& found : run.workers[worker].inspection.targets()) {
     if (found.target() != out->index()) continue;
+    out->set_path(found.path());
     out->set_device_identity(found.device_identity());
     out->set_disk_sequence(found.disk_sequence());
     if (!out->written() || out->target().has_iscsi()) continue;
@@ -125,6 +127,18 @@ std::vector<std::string> DevicesToSample(const SettledRun& run,
     }
   }
   return devices;
+}
+
+// What of the phase's environment this worker changes for its kernel.
+void AssignSettings(const SettledRun& run, const v1::RunPhase& load,
+                    const std::vector<uint32_t>& targets, uint32_t worker,
+                    std::set<std::string>* taken, v1::RunAssignment* out) {
+  if (!load.has_environment()) return;
+  *out->mutable_environment() = load.environment();
+  for (const std::string& device : DevicesToSample(run, targets, worker, taken)) {
+    out->add_settings_devices(device);
+  }
+  out->set_remounts(taken->insert(run.workers[worker].hello.host().boot_id()).second);
 }
 
 absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, uint32_t phase_index,
@@ -217,6 +231,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
   std::vector<v1::Assignment> assignments;
   std::set<std::string> sampled_devices;
   std::set<std::string> sampled_kernels;
+  std::set<std::string> set_devices;
   for (uint32_t member : members) {
     v1::Assignment out;
     out.mutable_phase()->set_run_id(run.run_id);
@@ -238,6 +253,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
       for (const std::string& device : DevicesToSample(run, targets, member, &sampled_devices)) {
         out.add_sample_devices(device);
       }
+      AssignSettings(run, load, targets, member, &set_devices, out.mutable_run());
       out.set_sample_host(
           sampled_kernels.insert(run.workers[member].hello.host().boot_id()).second);
     }
@@ -256,6 +272,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     CountKernelThreads(run, &assignments);
   }
   DescribeDevices(run, &assignments);
+  AddReservations(run, &assignments);
   return assignments;
 }
 

@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/reservation.h"
 #include "controller/plan/validate.h"
 #include "proto/workload.h"
 
@@ -180,6 +181,7 @@ class FleetChecker {
     CheckSharedBytes();
     CheckOwners();
     CheckStripes();
+    for (const std::string& problem : FenceProblems(job_, workers_)) Refuse(problem);
     CheckSpace();
     return std::move(check_);
   }

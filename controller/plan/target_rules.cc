@@ -15,6 +15,9 @@ void CheckSharing(const v1::Target& target, const Complain& complain) {
   if (target.stripe_bytes() % kStripeUnit != 0) {
     complain(".stripe", "must be a multiple of 4 KiB");
   }
+  if (target.fence() == v1::FENCE_RESERVATION && !target.has_device() && !target.has_iscsi()) {
+    complain(".fence", "is for devices and LUNs: files and null targets have no reservations");
+  }
   if (target.stripe_bytes() != 0 && target.sharing() != v1::SHARING_INTERLEAVED) {
     complain(".stripe", "belongs to sharing: interleaved");
   }
@@ -27,6 +30,27 @@ void CheckFile(const v1::FileTarget& file, const Complain& complain) {
   if (file.size_bytes() == 0) complain(".file.size", "is missing; say how large each file is");
 }
 
+void CheckDevice(const v1::DeviceTarget& device, const Complain& complain) {
+  const bool is_described = !device.identity().empty() || !device.serial().empty() ||
+                            !device.model().empty() || !device.transport().empty() ||
+                            device.capacity_bytes() != 0;
+  const bool is_ruled = !device.serial().empty() || !device.model().empty() ||
+                        !device.transport().empty() || device.capacity_bytes() != 0;
+  if (device.path().empty() && !is_described) {
+    complain(".device",
+             "names no device: give its path, or what it is (identity, serial, model, transport, "
+             "capacity)");
+  }
+  if (!device.path().empty() && is_ruled) {
+    complain(".device.path",
+             "stands beside serial, model, transport or capacity: name the device by its path, or "
+             "by what it is");
+  }
+  if (!device.path().empty() && device.path().rfind("/dev/", 0) != 0) {
+    complain(".device.path", absl::StrCat("'", device.path(), "' does not lie under /dev"));
+  }
+}
+
 }  // namespace
 
 void CheckTarget(const v1::Target& target, const Complain& complain) {
@@ -36,9 +60,7 @@ void CheckTarget(const v1::Target& target, const Complain& complain) {
     case v1::Target::kFile:
       return CheckFile(target.file(), complain);
     case v1::Target::kDevice:
-      if (target.device().path().rfind("/dev/", 0) == 0) return;
-      return complain(".device.path",
-                      absl::StrCat("'", target.device().path(), "' does not lie under /dev"));
+      return CheckDevice(target.device(), complain);
     case v1::Target::kIscsi: {
       const auto url = common::ParseIscsiUrl(target.iscsi().url());
       if (!url.ok()) complain(".iscsi.url", std::string(url.status().message()));

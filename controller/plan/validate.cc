@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
 #include "common/units.h"
+#include "controller/plan/environments.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
@@ -224,6 +225,9 @@ class Checker {
           absl::StrCat("must be a multiple of the interval, ",
                        common::FormatDuration(static_cast<double>(job_.interval_ns()))));
     }
+    CheckEnvironment(run.environment(), [&](const std::string& field, const std::string& problem) {
+      Add(absl::StrCat(path, ".environment", field), problem);
+    });
     if (run.has_curve()) CheckCurve(path, run);
     if (run.has_until_steady()) CheckSteady(path + ".until_steady", run.until_steady());
     if (run.has_until_steady() && run.duration_ns() > 0 &&

@@ -31,6 +31,8 @@ const Figure kFigures[] = {
      [](double v) { return common::FormatDuration(v); }},
     {"Jain", true, [](const v1::SweepPointReport& p) { return p.jain(); },
      [](double v) { return absl::StrFormat("%.4f", v); }},
+    {"thread Jain", true, [](const v1::SweepPointReport& p) { return p.thread_jain(); },
+     [](double v) { return absl::StrFormat("%.4f", v); }},
 };
 
 // How the value stands between the worst and the best of all points.

@@ -61,6 +61,7 @@ class Renderer : private ReportWriter {
       if (any) Steady(phase, "");
       Hosts(phase);
       if (any) Threads(phase);
+      Settings(phase);
       Devices(phase);
       Kernels(phase);
     }
@@ -267,6 +268,16 @@ class Renderer : private ReportWriter {
                         "(avg/stddev) %.4f/%.2f s",
                         f.events_avg(), f.events_stddev(), f.execution_time_avg_seconds(),
                         f.execution_time_stddev_seconds()));
+  }
+
+  void Settings(const v1::PhaseReport& phase) {
+    for (const v1::SettingReport& s : phase.settings()) {
+      if (s.before() == s.value()) continue;
+      out_ += Wrapped(absl::StrCat(s.thing(), " ", s.name(), " ", s.value(), " instead of ",
+                                   s.before(), " on ", absl::StrJoin(s.hosts(), ", "),
+                                   s.not_put_back().empty() ? "; put back" : Bad("; NOT put back")),
+                      "    ", "  setting: ");
+    }
   }
 
   void Devices(const v1::PhaseReport& phase) {

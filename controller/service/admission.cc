@@ -5,6 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "controller/plan/fleet_uses.h"
+#include "controller/plan/plan_token.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -20,14 +22,48 @@ std::vector<measure::RunWorker> MembersOf(const std::vector<PlanWorker>& workers
   return members;
 }
 
+// What is overwritten although it is not Lockstep's needs the token of exactly this plan.
+void CheckConfirmed(const measure::RunRecord& run, const std::vector<PlanWorker>& workers,
+                    FleetCheck* check) {
+  if (!check->refusals.empty()) return;
+  const std::vector<std::string> overwrites = OverwritesOf(run.job, workers);
+  if (overwrites.empty() || run.confirm == TokenOf(run.job, workers)) return;
+  check->refusals.push_back(absl::StrCat(
+      run.confirm.empty() ? "nobody has confirmed what would be overwritten: "
+                          : "what was confirmed is not what is there now: the job, its hosts or "
+                            "what is on their targets has changed since that plan: ",
+      overwrites[0],
+      overwrites.size() > 1 ? absl::StrCat(" (and ", overwrites.size() - 1, " more)") : "",
+      "; look at `lockstep plan`, and give its token: --confirm"));
+}
+
 }  // namespace
 
 Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds,
-                     Inspections* inspections)
+                     Inspections* inspections, DeviceQuestions* kernels)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
       holds_(holds),
-      inspections_(inspections) {}
+      inspections_(inspections),
+      kernels_(kernels) {}
+
+void Admission::Ask(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers,
+                    std::function<void(Found)> done) {
+  inspections_->Ask(id, job, std::move(workers),
+                    [this, job, done = std::move(done)](std::vector<PlanWorker> inspected,
+                                                        const std::string& missing) {
+                      Found found{std::move(inspected), missing, {}};
+                      if (!missing.empty() || !WritesDevices(job)) return done(std::move(found));
+                      const bool asked = kernels_->Ask(
+                          [job, found, done](const v1::DevicesReply& kernels) mutable {
+                            found.uses = UsesInFleet(job, found.workers, kernels);
+                            done(std::move(found));
+                          });
+                      if (asked) return;
+                      found.missing = "too many questions to the fleet's kernels wait; try again";
+                      done(std::move(found));
+                    });
+}
 
 void Admission::Begin(measure::RunRecord run, std::vector<PlanWorker> workers) {
   Starting& starting = starting_[run.run_id];
@@ -35,15 +71,13 @@ void Admission::Begin(measure::RunRecord run, std::vector<PlanWorker> workers) {
   starting.grants_ended = holds_->grants_ended();
   const std::string id = run.run_id;
   const v1::JobSpec job = run.job;
-  inspections_->Ask(id, job, std::move(workers),
-                    [this, run = std::move(run)](std::vector<PlanWorker> inspected,
-                                                 const std::string& missing) mutable {
-                      Decide(std::move(run), std::move(inspected), missing);
-                    });
+  Ask(id, job, std::move(workers),
+      [this, run = std::move(run)](Found found) { Decide(run, std::move(found)); });
 }
 
-void Admission::Decide(measure::RunRecord run, std::vector<PlanWorker> workers,
-                       const std::string& missing) {
+void Admission::Decide(measure::RunRecord run, Found found) {
+  std::vector<PlanWorker>& workers = found.workers;
+  const std::string& missing = found.missing;
   const std::shared_ptr<void> working = options_.working(run.run_id);
   const Starting& starting = starting_[run.run_id];
   if (starting.cancelled) return Refuse(run, workers, "cancelled", starting.cancel_reason, {});
@@ -53,7 +87,9 @@ void Admission::Decide(measure::RunRecord run, std::vector<PlanWorker> workers,
   if (const auto taken = holds_->FindWritten(run.run_id, run.job, workers)) {
     return Wait(std::move(run), *taken);
   }
-  const FleetCheck check = CheckFleet(run.job, workers, options_.store_place);
+  FleetCheck check = CheckFleet(run.job, workers, options_.store_place);
+  check.refusals.insert(check.refusals.end(), found.uses.begin(), found.uses.end());
+  CheckConfirmed(run, workers, &check);
   if (!check.refusals.empty()) {
     const std::string more = check.refusals.size() > 1
                                  ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)")
@@ -168,16 +204,20 @@ std::map<std::string, std::string> Admission::Leases() const {
 
 void Admission::Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers,
                      std::function<void(v1::PlanReply)> done) {
-  inspections_->Ask(
-      "plan-" + common::NewUuid(), job, std::move(workers),
-      [this, job, done = std::move(done)](const std::vector<PlanWorker>& inspected,
-                                          const std::string& missing) {
+  Ask("plan-" + common::NewUuid(), job, std::move(workers),
+      [this, job, done = std::move(done)](const Found& found) {
+        const std::vector<PlanWorker>& inspected = found.workers;
         v1::PlanReply reply;
         const FleetCheck check = CheckFleet(job, inspected, options_.store_place);
         for (const std::string& refusal : check.refusals) {
           reply.add_problems()->set_message(refusal);
         }
-        if (!missing.empty()) reply.add_problems()->set_message(missing);
+        for (const std::string& use : found.uses) reply.add_problems()->set_message(use);
+        if (!found.missing.empty()) reply.add_problems()->set_message(found.missing);
+        if (reply.problems().empty()) {
+          reply.set_token(TokenOf(job, inspected));
+          for (const std::string& what : OverwritesOf(job, inspected)) reply.add_overwrites(what);
+        }
         for (const std::string& warning : check.warnings) reply.add_warnings(warning);
         auto conflict = holds_->FindWritten("", job, inspected);
         if (!conflict) conflict = holds_->FindFilled("", check);
@@ -190,9 +230,9 @@ void Admission::Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers,
           worker->set_host(inspected[i].hello.host().name());
           worker->set_worker_index(i);
           *worker->mutable_targets() = inspected[i].inspection.targets();
-          for (v1::TargetInspection& found : *worker->mutable_targets()) {
-            found.clear_file_places();
-            found.clear_places();
+          for (v1::TargetInspection& target : *worker->mutable_targets()) {
+            target.clear_file_places();
+            target.clear_places();
           }
         }
         done(std::move(reply));

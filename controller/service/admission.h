@@ -8,6 +8,7 @@
 
 #include "controller/plan/assign.h"
 #include "controller/plan/selection.h"
+#include "controller/service/device_questions.h"
 #include "controller/service/inspections.h"
 #include "controller/service/loop.h"
 #include "controller/service/target_holds.h"
@@ -45,7 +46,9 @@ class Admission {
     std::function<void(const std::string& run_id)> refused;  // its end is in the store
   };
 
-  Admission(Options options, Callbacks callbacks, TargetHolds* holds, Inspections* inspections);
+  // The pointers outlive this.
+  Admission(Options options, Callbacks callbacks, TargetHolds* holds, Inspections* inspections,
+            DeviceQuestions* kernels);
 
   void Begin(measure::RunRecord run, std::vector<PlanWorker> workers);
   // Ends a run before it has started. False when it is not being admitted.
@@ -68,7 +71,16 @@ class Admission {
     std::map<std::string, std::string> lost;
     uint64_t grants_ended = 0;  // of space, before its workers were asked
   };
-  void Decide(measure::RunRecord run, std::vector<PlanWorker> workers, const std::string& missing);
+  // What was found: `check` has refusals for what did not come in time, too.
+  struct Found {
+    std::vector<PlanWorker> workers;
+    std::string missing;
+    std::vector<std::string> uses;  // UsesInFleet()
+  };
+  // Asks the workers about the job's targets, and, where it writes devices, the fleet's kernels.
+  void Ask(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers,
+           std::function<void(Found)> done);
+  void Decide(measure::RunRecord run, Found found);
   void Wait(measure::RunRecord run, const TargetHolds::Conflict& conflict);
   void Start(const measure::RunRecord& run, std::vector<PlanWorker> workers,
              const std::vector<std::string>& warnings);
@@ -80,6 +92,7 @@ class Admission {
   const Callbacks callbacks_;
   TargetHolds* const holds_;
   Inspections* const inspections_;
+  DeviceQuestions* const kernels_;
   std::map<std::string, Starting> starting_;  // by run
 };
 

@@ -7,6 +7,7 @@
 #include "common/version.h"
 #include "controller/analysis/describe.h"
 #include "controller/fleet/control_stream.h"
+#include "controller/plan/environments.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/validate.h"
@@ -93,6 +94,9 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     if (request->owner().size() > 128 || !common::IsPlainText(request->owner(), false)) {
       return InvalidField("owner", "must be text of at most 128 bytes, on one line");
     }
+    if (request->confirm().size() > 64 || !common::IsPlainText(request->confirm(), false)) {
+      return InvalidField("confirm", "is no token of a plan");
+    }
     if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) {
       return InvalidField("hosts", std::string(status.message()));
     }
@@ -110,6 +114,7 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     run.owner = principal.authenticated    ? principal.name
                 : request->owner().empty() ? "local"
                                            : request->owner();
+    run.confirm = request->confirm();
     run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
     run.state = "queued";
     const auto until = std::chrono::steady_clock::now() + kSubmitWait;
@@ -160,6 +165,10 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
         line->set_kind(KindName(phase));
         const v1::RunPhase load = LoadOf(*job, phase);
         line->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
+        if (const std::string settings = DescribeEnvironment(load.environment());
+            !settings.empty()) {
+          line->add_lines(absl::StrCat("with ", settings, ", put back afterwards"));
+        }
         for (const v1::Workload& w : load.workloads()) {
           line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
         }

@@ -16,7 +16,8 @@ Coordinator::Coordinator(Options options)
     : options_(std::move(options)),
       queue_(options_.working),
       inspections_(options_.loop),
-      devices_(options_.loop),
+      devices_(options_.loop, DeviceQuestions::Kind::kCloseLook),
+      kernels_(options_.loop, DeviceQuestions::Kind::kKernelOnly),
       holds_(options_.store, options_.clock, options_.loop, options_.safeguards,
              [this] { Post([this] { Schedule(); }); }),
       admission_({options_.store, options_.watchers, options_.clock, options_.loop,
@@ -24,13 +25,14 @@ Coordinator::Coordinator(Options options)
                  {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); },
                   [this](measure::RunRecord run) { Requeue(std::move(run)); },
                   [this](const std::string& run_id) { Finish(run_id); }},
-                 &holds_, &inspections_) {}
+                 &holds_, &inspections_, &kernels_) {}
 
 void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance) {
   fleet_ = fleet;
   ingest_ = ingest;
   inspections_.Start(fleet);
   devices_.Start(fleet);
+  kernels_.Start(fleet);
   for (measure::RunRecord& run : inheritance.queue) {
     Remember(run);
     queue_.Add(std::move(run));
@@ -204,7 +206,10 @@ void Coordinator::Confirm(const std::string& worker_id) {
 void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message) {
   Post([this, worker_id, message] {
     if (message.has_inspection()) return inspections_.OnAnswer(worker_id, message.inspection());
-    if (message.has_devices()) return devices_.OnAnswer(worker_id, message.devices());
+    if (message.has_devices()) {
+      devices_.OnAnswer(worker_id, message.devices());
+      return kernels_.OnAnswer(worker_id, message.devices());
+    }
     if (message.has_armed()) HoldOpened(worker_id, message.armed());
     const bool idle = message.has_status() && message.status().state() == v1::WorkerStatus::IDLE;
     if (idle) Confirm(worker_id);
@@ -241,6 +246,8 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
     }
     admission_.OnLost(worker_id, reason);
     inspections_.OnLost(worker_id, reason);
+    devices_.OnLost(worker_id);
+    kernels_.OnLost(worker_id);
   });
 }
 

@@ -117,6 +117,7 @@ class Coordinator {
   std::map<std::string, std::shared_ptr<RunActor>> active_;
   Inspections inspections_;
   DeviceQuestions devices_;
+  DeviceQuestions kernels_;
   TargetHolds holds_;
   Admission admission_;
   // Attached workers that are still busy with a phase that is over or was given to others.

@@ -66,6 +66,7 @@ void Coordinator::Devices(std::function<void(const v1::DevicesReply*)> done) {
 void Coordinator::DropQuestions() {
   inspections_.Drop();
   devices_.Drop();
+  kernels_.Drop();
 }
 
 void Coordinator::Watch(const std::string& run_id, const std::shared_ptr<WatchStream>& stream,

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/timing.h"
+#include "controller/plan/environments.h"
 #include "controller/plan/validate.h"
 
 namespace lockstep::controller {
@@ -27,6 +28,10 @@ void Inspections::Send(const std::string& id, uint32_t worker_index, const v1::J
     if (use[t].written) inspect->add_written_targets(t);
     if (use[t].prepared) inspect->add_prepared_targets(t);
   }
+  for (v1::EnvironmentUse& use : EnvironmentsOf(job)) {
+    *inspect->add_environments() = std::move(use);
+  }
+  *inspect->mutable_labels() = job.labels();
   fleet_->Send(worker_id, std::move(message));
 }
 

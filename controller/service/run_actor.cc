@@ -7,6 +7,7 @@
 #include "common/limits.h"
 #include "common/timing.h"
 #include "controller/plan/loads.h"
+#include "controller/plan/reservation.h"
 #include "controller/plan/sweep.h"
 #include "controller/service/run_plan.h"
 #include "spdlog/spdlog.h"
@@ -42,6 +43,12 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
       new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
   actor->step_ = std::move(from.step);
   actor->results_ = std::move(from.results);
+  // The controller before this one may have had any of them written.
+  if (from.point.phase > 0 || from.point.attempt > 1) {
+    for (int t = 0; t < actor->run_.job.targets_size(); ++t) {
+      actor->first_written_[static_cast<uint32_t>(t)] = {0, 0};
+    }
+  }
   for (const auto& [worker, offset] : from.clock_offsets) {
     actor->go_at_[worker] = from.go_ns + offset;
   }
@@ -261,29 +268,6 @@ void RunActor::Carry(const action::RecordPhase& a) {
           [self = shared_from_this()] { self->Handle(event::PhaseRecorded{}); });
 }
 
-void RunActor::Carry(const action::Assign& a) {
-  // Shares, holders of devices and samplers go by all who take part in the attempt, also where one
-  // is told again.
-  if (attempt_ != std::pair(a.phase, a.attempt)) {
-    attempt_ = {a.phase, a.attempt};
-    attempt_workers_ = a.workers;
-  }
-  auto assignments = MakeAssignments(run_, Spec(), a.phase, a.attempt, attempt_workers_);
-  if (!assignments.ok()) {
-    for (uint32_t worker : a.workers) {
-      Handle(event::Failed{worker, std::string(assignments.status().message())});
-    }
-    return;
-  }
-  for (v1::Assignment& assignment : *assignments) {
-    const uint32_t worker = assignment.worker_index();
-    if (std::find(a.workers.begin(), a.workers.end(), worker) == a.workers.end()) continue;
-    v1::ControllerMessage message;
-    *message.mutable_assign() = std::move(assignment);
-    Send(worker, std::move(message));
-  }
-}
-
 void RunActor::Carry(const action::SendGo& a) {
   for (uint32_t worker : a.workers) {
     v1::ControllerMessage message;
@@ -349,6 +333,7 @@ void RunActor::Carry(const action::RecordLost& a) {
   const int64_t hold = HoldNs(a.worker);
   services_.ingest->WorkerLost(Phase(), a.worker);
   services_.lost(run_.workers[a.worker].hello.worker_id(), hold);
+  FenceOff(a.worker);
   services_.loop->Persist([store = services_.store, id = run_.run_id, a,
                            hold] { return store->SetLost(id, a.worker, a.reason, hold); },
                           [](const absl::Status&) {});
@@ -383,6 +368,11 @@ void RunActor::Carry(const action::Note& a) {
 }
 
 void RunActor::Carry(const action::EndRun& a) {
+  for (uint32_t worker = 0; HasFences(run_.job) && worker < run_.workers.size(); ++worker) {
+    v1::ControllerMessage message;
+    message.mutable_run_over()->set_run_id(run_.run_id);
+    Send(worker, std::move(message));
+  }
   services_.loop->Persist([store = services_.store, id = run_.run_id,
                            a] { return store->EndRun(id, a.state, a.outcome, a.degraded); },
                           [self = shared_from_this()](const absl::Status& status) {

@@ -108,6 +108,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void AnswerEndLoad(const absl::Status& status);
   bool IsCurrent(const v1::PhaseId& id) const;
   int64_t HoldNs(uint32_t worker) const;
+  // Where targets are reserved: lets a lost worker's registrations be ended.
+  void FenceOff(uint32_t worker);
   void Carry(const action::PlanNext& a);
   void Carry(const action::RecordPhase& a);
   void Carry(const action::Assign& a);
@@ -142,6 +144,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // phase and attempt (from 1) that were assigned last, and to whom
   std::pair<uint32_t, uint32_t> attempt_{0, 0};
   std::vector<uint32_t> attempt_workers_;
+  // Of each target that the run has written, the first attempt that did.
+  std::map<uint32_t, std::pair<uint32_t, uint32_t>> first_written_;
   std::map<std::string, uint32_t> index_;                   // worker id → worker index
   std::map<uint32_t, std::pair<double, double>> progress_;  // by worker: done, total bytes
   int64_t commit_ns_ = 0;              // how long the last T took to reach the disk

@@ -67,7 +67,7 @@ class Hosts(Machine):
             *command,
         ]
 
-    def start_worker(self, fleet, host, controller, *allow):
+    def start_worker(self, fleet, host, controller, *allow, flags=()):
         """A worker of the fleet on a host: node0, node1, …"""
         allowed = [word for entry in allow for word in ("--allow", entry)]
         name = f"node{host}"
@@ -82,6 +82,7 @@ class Hosts(Machine):
                 "--name",
                 name,
                 *allowed,
+                *flags,
                 "--state-dir",
                 os.path.join(fleet.directory, f"worker-{host}"),
             ),

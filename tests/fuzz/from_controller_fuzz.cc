@@ -26,7 +26,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static const auto guard = Guard::Make({directory.path()}, {});
   Outbox outbox(Outbox::Limits{}, {});
   std::unique_ptr<Protocol> protocol;
-  PhaseRunner runner(&*guard, &common::SystemClock(), "node1", directory.path() + "/mismatches",
+  static const HostPolicy policy;
+  EnvironmentKeeper environment(directory.path());
+  PhaseRunner::Parts parts;
+  parts.guard = &*guard;
+  parts.policy = &policy;
+  parts.environment = &environment;
+  parts.clock = &common::SystemClock();
+  parts.host = "node1";
+  parts.mismatch_directory = directory.path() + "/mismatches";
+  PhaseRunner runner(parts,
                      {[&](const v1::Armed& armed) { protocol->OnArmed(armed); },
                       [&](const v1::PhaseFailed& failed) { protocol->OnFailed(failed); },
                       [&](const v1::PhaseProgress& progress) { protocol->OnProgress(progress); },
@@ -43,7 +52,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   ports.inspect = [](const v1::Inspect& inspect) {
     RunIdentity who;
     who.host = "node1";
-    (void)InspectTargets(*guard, inspect, who);
+    (void)InspectTargets(*guard, policy, inspect, who);
   };
   ports.now = [] { return common::SystemClock().MonotonicNs(); };
   protocol = std::make_unique<Protocol>(ports);

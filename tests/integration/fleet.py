@@ -125,6 +125,7 @@ class Fleet:
         self.controller = None
         self.address = self.url = None
         self.wanted = workers
+        self.confirms = True  # what jobs declare expendable
 
     def __enter__(self):
         # Also where an interrupt leaves no time for more.
@@ -256,8 +257,18 @@ class Fleet:
             return [f"{BIN}/lockstep", *words, "--set", "store_filesystem=true"]
         return [f"{BIN}/lockstep", *words]
 
+    def confirmed(self, words, job):
+        """The words, with the token of the job's plan where it overwrites what is expendable."""
+        asks = words[0] in ("run", "submit") and job and "expendable: [" in job
+        if not asks or not self.confirms or "--confirm" in words:
+            return words
+        planned = self.lockstep("plan", "-", "--format", "json", stdin=job)
+        plan = planned.json() if planned.out else {}
+        return (*words, "--confirm", plan["token"]) if plan.get("overwrites") else words
+
     def lockstep(self, *words, stdin=None, timeout=120):
         """Runs the command line to its end."""
+        words = self.confirmed(words, stdin)
         done = subprocess.run(
             self.words(words),
             input=stdin,
@@ -271,6 +282,7 @@ class Fleet:
 
     def start_lockstep(self, *words, stdin=None):
         """Starts the command line, with the job on its standard input."""
+        words = self.confirmed(words, stdin)
         process = subprocess.Popen(
             self.words(words),
             stdin=subprocess.PIPE,

@@ -29,6 +29,7 @@ RUN_BY = {
     ("docs/engine.md", "yaml"): "Jobs",
     ("docs/operations.md", "sh"): "Certificates, Flags",
     ("docs/operations.md", "ini"): "Flags",
+    ("docs/operations.md", "yaml"): "test_environment.py",
     ("docs/sql.md", "sql"): "test_cli.py",
     ("docs/sql-cookbook.md", "sql"): "test_history.py",
     ("docs/reports.md", "sql"): "test_exports.py",

@@ -68,6 +68,35 @@ def terminal(words, columns, environment):
     return seen.decode().replace("\r\n", "\n")
 
 
+def converse(words, question, answer, environment):
+    """What a program says on a terminal, and how it ends, when it is answered once."""
+    ours, its = pty.openpty()
+    process = subprocess.Popen(words, stdin=its, stdout=its, stderr=its, env=environment)
+    os.close(its)
+    seen = ""
+    try:
+        while True:
+            part = os.read(ours, 65536).decode()
+            if not part:
+                break
+            seen += part
+            if answer is not None and question in seen:
+                os.write(ours, answer.encode() + b"\n")
+                answer = None
+    except OSError:  # the other end is closed
+        pass
+    finally:
+        os.close(ours)
+    return seen, process.wait()
+
+
+def job_file(fleet, job):
+    path = os.path.join(fleet.directory, "job.yaml")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write("store_filesystem: true\n" + job)
+    return path
+
+
 class LoopDevice:
     """A loop device over a file in a directory; detached at the end."""
 
@@ -192,12 +221,134 @@ class DeviceGuard(unittest.TestCase):
             call("mkfs.ext4", "-q", device.path)
             self.refuse(device, "carries a file system or signature of type ext4")
             call("wipefs", "-aq", device.path)
-            call("mkfs.xfs", "-q", "-f", device.path)
+            call("mkswap", "-q", device.path)
             self.refuse(device, "carries a file system or signature of type xfs")
             call("wipefs", "-aq", device.path)
             write_lvm_label(device.path)
             call("sync")
             self.refuse(device, "carries a signature of LVM2_member")
+
+    def test_data_without_a_signature(self):
+        with LoopDevice(self.directory) as device:
+            # In the middle of nowhere: where no signature lies, and not in the first sectors.
+            with open(device.file, "r+b") as disk:
+                disk.seek(64 * MIB - 5)
+                disk.write(b"x")
+            self.refuse(device, "carries data without a known signature (not zero at offset")
+
+    def test_what_is_not_lockstep_s_is_overwritten_only_by_the_token_of_that_plan(self):
+        with LoopDevice(self.directory) as device:
+            call("mkfs.ext4", "-q", device.path)
+            flags = ["--allow-expendable", device.identity, "--approve-label", "ci=nightly"]
+            job = device_job(device.path, expendable=device.identity)
+            with Fleet(1, allow=[device.path], worker_flags=flags) as fleet:
+                fleet.confirms = False
+                before = digest(device.file)
+                # Nobody is there to be asked: the command ends before anything is submitted.
+                done = fleet.run_job(job)
+                self.assertEqual(done.status, 2, str(done))
+                self.assertIn("overwrites what Lockstep did not make", done.err)
+                self.assertIn("type ext4", done.err)
+                self.assertEqual(fleet.lockstep("history", "--format", "json").json()["runs"], [])
+                # A token that is of no such plan gets as far as the controller.
+                for token in ("0123456789abcdef", "x"):
+                    done = fleet.run_job(job, "--confirm", token)
+                    self.assertEqual(done.status, 3, str(done))
+                    self.assertIn("what was confirmed is not what is there now", done.text)
+                planned = fleet.lockstep("plan", "-", stdin=job)
+                self.assertEqual(planned.status, 0, str(planned))
+                self.assertIn("overwrites what Lockstep did not make: target disk", planned.out)
+                token = planned.out.strip().rsplit(" ", 1)[1]
+                self.assertIn(f"lockstep run --confirm {token}", planned.out)
+                # Something else is on it by the time of the run, or another job comes with it.
+                call("wipefs", "-a", device.path)
+                call("mkswap", "-q", device.path)
+                other = digest(device.file)
+                done = fleet.run_job(job, "--confirm", token)
+                self.assertEqual(done.status, 3, str(done))
+                self.assertIn("what was confirmed is not what is there now", done.text)
+                planned = fleet.lockstep("plan", "-", "--format", "json", stdin=job).json()
+                done = fleet.run_job(job.replace("64KiB", "4KiB"), "--confirm", planned["token"])
+                self.assertEqual(done.status, 3, str(done))
+                self.assertEqual(digest(device.file), other)
+                self.assertNotEqual(other, before)
+                # A person says no, then yes.
+                for answer, status in (("no", 1), ("yes", 0)):
+                    seen, ended = converse(
+                        [f"{BIN}/lockstep", "run", job_file(fleet, job)],
+                        "type yes to overwrite it: ",
+                        answer,
+                        fleet.environment(),
+                    )
+                    self.assertEqual(ended, status, seen)
+                self.assertNotEqual(digest(device.file), other)
+                # What the run itself has written is no reason to ask again within the run; the next
+                # run finds it.
+                planned = fleet.lockstep("plan", "-", "--format", "json", stdin=job).json()
+                self.assertIn("data without a known signature", planned["overwrites"][0])
+                labelled = f"labels: {{ci: nightly}}\n{job}"
+                self.assertEqual(fleet.run_job(labelled).status, 0)
+                done = fleet.run_job(f"labels: {{ci: weekly}}\n{job}")
+                self.assertEqual(done.status, 2, str(done))
+
+    def test_a_run_goes_on_with_what_it_has_written_itself(self):
+        with LoopDevice(self.directory) as device:
+            job = device_job(device.path) + (
+                "  - precondition: {block_size: 1MiB, random: true}\n"
+                "  - {name: again, run: {duration: 200ms, workloads: [{read: 0%}]}}\n"
+            )
+            with Fleet(1, allow=[device.path]) as fleet:
+                done = fleet.run_job("interval: 100ms\n" + job)
+                self.assertEqual(done.status, 0, str(done))
+                done = fleet.run_job("interval: 100ms\n" + job)
+                self.assertEqual(done.status, 3, str(done))
+                self.assertIn("data without a known signature", done.text)
+
+    def test_a_device_is_found_by_what_it_is(self):
+        def job(what):
+            return device_job("X", read=100).replace("path: X", what)
+
+        with LoopDevice(self.directory) as device:
+            with Fleet(1, allow=[device.path]) as fleet:
+                for what in (
+                    f"identity: '{device.identity}'",
+                    "transport: loop",
+                    "capacity: 64MiB",
+                    "transport: loop, capacity: 64.5MiB",
+                ):
+                    done = fleet.run_job(job(what), "--format", "json")
+                    self.assertEqual(done.status, 0, str(done))
+                    (used,) = done.json()["phases"][0]["devices"]
+                    self.assertEqual(used["name"], os.path.basename(device.path))
+                planned = fleet.lockstep("plan", "-", stdin=job("transport: loop"))
+                self.assertIn(device.path, planned.out)
+                for what, message in (
+                    ("identity: naa.0", "has identity naa.0"),
+                    ("serial: NONE", "has serial NONE"),
+                    ("model: 'X*'", f"it names {device.path} (64 MiB, loop"),
+                    ("capacity: 1GiB", "has capacity 1 GiB"),
+                    ("transport: fc, capacity: 64MiB", "has transport fc, capacity 64 MiB"),
+                ):
+                    done = fleet.run_job(job(what))
+                    self.assertEqual(done.status, 3, str(done))
+                    self.assertIn(message, done.text)
+                for what, message in (
+                    ("", "names no device"),
+                    (f"path: {device.path}, transport: loop", "by its path, or by what it is"),
+                ):
+                    done = fleet.run_job(job(what))
+                    self.assertEqual(done.status, 2, str(done))
+                    self.assertIn(message, done.err)
+            directory = os.path.join(self.directory, "second")
+            os.mkdir(directory)
+            self.addCleanup(os.rmdir, directory)
+            with (
+                LoopDevice(directory) as second,
+                Fleet(1, allow=[device.path, second.path]) as fleet,
+            ):
+                done = fleet.run_job(job("transport: loop"))
+                self.assertEqual(done.status, 3, str(done))
+                self.assertIn("2 devices have transport loop", done.text)
 
     def test_a_signature_yields_only_to_both_the_job_and_the_worker(self):
         with LoopDevice(self.directory) as device:
@@ -228,11 +379,12 @@ class DeviceGuard(unittest.TestCase):
     def test_a_blank_allowed_device_is_used_and_its_bytes_agree_within_one_percent(self):
         with LoopDevice(self.directory) as device:
             call("losetup", "--direct-io=on", device.path)
-            with Fleet(1, allow=[device.path]) as fleet:
+            flags = ["--allow-expendable", device.identity]
+            with Fleet(1, allow=[device.path], worker_flags=flags) as fleet:
                 for read in (0, 100, 50):
-                    job = device_job(device.path, read=read).replace(
-                        "duration: 1s", "duration: 2s\n      ramp: 1s"
-                    )
+                    job = device_job(
+                        device.path, read=read, expendable=device.identity if read == 50 else ""
+                    ).replace("duration: 1s", "duration: 2s\n      ramp: 1s")
                     done = fleet.run_job(job, "--format", "json")
                     self.assertEqual(done.status, 0, str(done))
                     (report,) = done.json()["phases"][0]["devices"]

@@ -1,11 +1,14 @@
 """LUNs of a real target (tgt), reached without a kernel initiator."""
 
+import hashlib
 import os
+import signal
 import sys
 import unittest
 
 from fleet import ROOT, Fleet, needs_root, wait_for
-from san import IQN, Tgt
+from san import EXPENDABLE, EXPENDABLE_FLAGS, IQN, Tgt, identity
+from test_guard import LoopDevice, call
 
 sys.path.insert(0, os.path.join(ROOT, "tests", "benchmarks"))
 from hosts import Hosts
@@ -40,7 +43,9 @@ class San(unittest.TestCase):
         cls.fleet.address = f"127.0.0.1:{port}"
         for host in range(4):
             luns = [cls.tgt.url(1), cls.tgt.url(2)]
-            cls.hosts.start_worker(cls.fleet, host, f"{cls.hosts.gateway}:{port}", *luns)
+            cls.hosts.start_worker(
+                cls.fleet, host, f"{cls.hosts.gateway}:{port}", *luns, flags=EXPENDABLE_FLAGS
+            )
         cls.fleet.wait_attached(4)
 
     def ok(self, done, status=0):
@@ -48,6 +53,7 @@ class San(unittest.TestCase):
         return done
 
     def run_phase(self, job, status=0):
+        job = f"{EXPENDABLE}\n{job}"
         report = self.ok(self.fleet.run_job(job, "--format", "json"), status).json()
         return report["phases"][0]
 
@@ -67,9 +73,9 @@ class San(unittest.TestCase):
             identities |= {device["identity"] for device in found}
         self.assertEqual(len(identities), 2)
         text = self.ok(self.fleet.lockstep("devices")).out
-        for identity in identities:
-            self.assertRegex(identity, r"^naa\.6[0-9a-f]{31}$")
-            self.assertEqual(text.count(identity), 1, text)
+        self.assertEqual(identities, {identity(1), identity(2)})
+        for name in identities:
+            self.assertEqual(text.count(name), 1, text)
         for host in ("node0", "node1", "node2", "node3"):
             self.assertIn(host, text)
 
@@ -99,7 +105,7 @@ class San(unittest.TestCase):
             "sharing: interleaved, stripe: 64KiB}"
         )
         job = (
-            f"name: striped\nhosts: {{count: 4}}\ntargets: [{target}]\nphases:\n"
+            f"{EXPENDABLE}\nname: striped\nhosts: {{count: 4}}\ntargets: [{target}]\nphases:\n"
             "  - precondition: {block_size: 16KiB, verify: true}\n"
             "  - verify: {block_size: 16KiB}\n"
         )
@@ -141,7 +147,13 @@ class San(unittest.TestCase):
         self.assertIn("is owned, and 4 hosts write it", done.out + done.err)
 
     def test_two_jobs_never_meet_on_one_lun(self):
-        job = lun_job(self.tgt.url(2), "block_size: 4KiB, read: 0%", hosts=1, run="duration: 1s")
+        job = lun_job(
+            self.tgt.url(2),
+            "block_size: 4KiB, read: 0%",
+            hosts=1,
+            run="duration: 1s",
+            head=EXPENDABLE,
+        )
         first = self.fleet.start_lockstep("run", "-", stdin=job)
         second = self.fleet.start_lockstep("run", "-", stdin=job)
         for process in (first, second):
@@ -172,7 +184,7 @@ class San(unittest.TestCase):
 
     def test_what_was_written_is_verified(self):
         job = (
-            f"name: checked\nhosts: {{count: 4}}\n"
+            f"{EXPENDABLE}\nname: checked\nhosts: {{count: 4}}\n"
             f"targets: [{{name: lun, iscsi: {{url: '{self.tgt.url(1)}', size: 8MiB}}}}]\n"
             "phases:\n"
             "  - precondition: {block_size: 64KiB, verify: true}\n"
@@ -202,7 +214,7 @@ class San(unittest.TestCase):
     def test_the_plan_says_what_would_be_written_and_nothing_is(self):
         with open(self.tgt.image(2), "rb") as image:
             before = image.read()
-        job = lun_job(self.tgt.url(2), "read: 0%, block_size: 4KiB")
+        job = lun_job(self.tgt.url(2), "read: 0%, block_size: 4KiB", head=EXPENDABLE)
         text = self.ok(self.fleet.lockstep("plan", "-", stdin=job)).text
         self.assertIn(self.tgt.url(2), text)
         self.assertIn("naa.6", text)
@@ -242,20 +254,16 @@ class Refusals(unittest.TestCase):
                 done = fleet.run_job(job)
                 self.assertEqual(done.status, 3)
                 self.assertIn("type ext4", done.out + done.err)
-                identity = fleet.lockstep("devices", "--format", "json").json()
-                identity = [d for d in identity["hosts"][0]["devices"] if d["path"] == tgt.url(1)]
-                identity = identity[0]["identity"]
-                done = fleet.run_job(
-                    job.replace("name: san\n", f"expendable: [{identity}]\nname: san\n")
-                )
+                expendable = f"expendable: [{identity(1)}]\nname: san\n"
+                done = fleet.run_job(job.replace("name: san\n", expendable))
                 self.assertEqual(done.status, 3)
                 with open(tgt.image(1), "rb") as image:
                     self.assertEqual(image.read(), before)
-                fleet.start_worker("node2", ["--allow-expendable", identity, "--label", "may=1"])
+                fleet.start_worker("node2", ["--allow-expendable", identity(1), "--label", "may=1"])
                 fleet.wait_attached(2)
                 done = fleet.run_job(
                     job.replace("hosts: {count: 1}", "hosts: {labels: {may: '1'}}").replace(
-                        "name: san\n", f"expendable: [{identity}]\nname: san\n"
+                        "name: san\n", expendable
                     )
                 )
                 self.assertEqual(done.status, 0, str(done))
@@ -343,6 +351,117 @@ class Losses(unittest.TestCase):
             self.assertEqual(process.returncode, 3, out + err)
             self.assertIn(tgt.url(1), out + err)
             wait_for("the worker to be idle", lambda: fleet.workers["node1"].poll() is None)
+
+
+@needs_root
+class Fences(unittest.TestCase):
+    """`fence: reservation`: the storage itself keeps a lost worker from writing."""
+
+    def job(self, tgt, run, hosts=2, head="", workload=""):
+        return lun_job(
+            tgt.url(1),
+            f"block_size: 4KiB, read: 0%, queue_depth: 4, threads: 2{workload}",
+            hosts=hosts,
+            run=run,
+            extra=", fence: reservation",
+            head=f"{EXPENDABLE}\n{head}",
+        )
+
+    @staticmethod
+    def half(tgt, which):
+        """A digest of one of the two workers' slices."""
+        with open(tgt.image(1), "rb") as image:
+            image.seek(which * 32 * MIB)
+            return hashlib.sha256(image.read(32 * MIB)).hexdigest()
+
+    def test_a_paused_worker_s_late_writes_are_refused_by_the_storage(self):
+        with (
+            Tgt(luns=1) as tgt,
+            Fleet(
+                2,
+                allow=[tgt.url(1)],
+                worker_flags=EXPENDABLE_FLAGS,
+                controller_flags=["--lease", "2"],
+            ) as fleet,
+        ):
+            job = self.job(tgt, "duration: 300s", head="on_worker_loss: continue")
+            running = fleet.start_lockstep("run", "-", stdin=job)
+            fleet.await_seconds(1, "load")
+            paused = fleet.workers["node2"].pid
+            os.kill(paused, signal.SIGSTOP)
+            try:
+                events = "SELECT 1 FROM events WHERE run_id = last_run() AND message LIKE "
+                wait_for("the fence", lambda: fleet.sql(events + "'%%was fenced off%%'"))
+                before = self.half(tgt, 1)
+                other = self.half(tgt, 0)
+            finally:
+                os.kill(paused, signal.SIGCONT)
+            # It goes on where it was, has half a minute of its load left, and is told no.
+            wait_for("it to be told", lambda: "this worker was fenced off" in fleet.log("node2"))
+            wait_for("the other one to go on", lambda: self.half(tgt, 0) != other)
+            self.assertEqual(self.half(tgt, 1), before)
+            self.assertEqual(fleet.lockstep("stop", "last").status, 0)
+            running.communicate(timeout=60)
+            self.assertEqual(self.half(tgt, 1), before)
+            # The run is over, and with it the reservation: the LUN is anybody's again.
+            wait_for(
+                "the worker to be idle",
+                lambda: fleet.run_job(
+                    self.job(tgt, "duration: 200ms", head="interval: 100ms")
+                ).status
+                == 0,
+            )
+
+    def test_others_than_the_run_s_workers_write_nothing_meanwhile(self):
+        with (
+            Tgt(luns=1) as tgt,
+            Fleet(1, allow=[tgt.url(1)], worker_flags=EXPENDABLE_FLAGS) as fleet,
+            Fleet(1, allow=[tgt.url(1)], worker_flags=EXPENDABLE_FLAGS) as strangers,
+        ):
+            running = fleet.start_lockstep(
+                "run", "-", stdin=self.job(tgt, "duration: 300s", hosts=1)
+            )
+            fleet.await_seconds(1, "load")
+            plain = lun_job(tgt.url(1), "block_size: 4KiB, read: 0%", hosts=1, head=EXPENDABLE)
+            done = strangers.run_job(plain)
+            self.assertEqual(done.status, 3, str(done))
+            self.assertIn("Invalid exchange", done.text)
+            done = strangers.run_job(self.job(tgt, "duration: 1s", hosts=1))
+            self.assertEqual(done.status, 3, str(done))
+            self.assertIn("of no worker of this run", done.text)
+            self.assertEqual(fleet.lockstep("stop", "last").status, 0)
+            running.communicate(timeout=60)
+            wait_for("it to be free", lambda: strangers.run_job(plain).status == 0)
+
+    def test_a_fenced_load_outlives_lost_sessions_and_ends_where_the_target_forgot_it(self):
+        with (
+            Tgt(luns=1) as tgt,
+            Fleet(1, allow=[tgt.url(1)], worker_flags=EXPENDABLE_FLAGS) as fleet,
+        ):
+            running = fleet.start_lockstep(
+                "run", "-", stdin=self.job(tgt, "duration: 300s", hosts=1)
+            )
+            fleet.await_seconds(1, "load")
+            tgt.kill()
+            tgt.start()  # which keeps no reservations
+            out, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 3, out + err)
+            self.assertIn("its registration is gone", " ".join((out + err).split()))
+
+    def test_a_device_without_reservations_says_so(self):
+        directory = call("mktemp", "-d", "/tmp/lsfenceXXXXXX")
+        self.addCleanup(os.rmdir, directory)
+        with LoopDevice(directory) as device, Fleet(1, allow=[device.path]) as fleet:
+            job = (
+                "name: fenced\nhosts: {count: 1}\n"
+                f"targets: [{{name: disk, device: {{path: {device.path}}}, fence: reservation}}]\n"
+                "phases: [{run: {duration: 1s, workloads: [{read: 0%}]}}]\n"
+            )
+            done = fleet.run_job(job)
+            self.assertEqual(done.status, 3, str(done))
+            self.assertIn("the device has no persistent reservations", done.text)
+            done = fleet.run_job(job.replace(f"device: {{path: {device.path}}}", "null: {}"))
+            self.assertEqual(done.status, 2, str(done))
 
 
 if __name__ == "__main__":

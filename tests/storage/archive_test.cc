@@ -182,6 +182,12 @@ void MakeOlder(Parts* parts) {
   for (v1::ArchivePart& part : *parts) {
     if (part.has_table()) table = part.table().name();
     if (table == "findings" && !part.has_end()) continue;
+    if (table == "runs" && part.has_table()) {
+      part.mutable_table()->mutable_columns()->RemoveLast();
+    }
+    if (table == "runs" && part.has_rows()) {
+      part.set_rows(part.rows().substr(0, part.rows().rfind('\t')) + "\n");
+    }
     if (table == "phase_verdicts" && part.has_table()) {
       auto* columns = part.mutable_table()->mutable_columns();
       columns->DeleteSubrange(columns->size() - 2, 2);

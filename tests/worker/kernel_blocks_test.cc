@@ -103,6 +103,91 @@ TEST_F(KernelBlocksTest, DescribesADiskAndItsPartitions) {
   EXPECT_EQ(place.size_bytes, 700u * 512);
 }
 
+TEST_F(KernelBlocksTest, TellsWhatADiskIsLike) {
+  Write("sys/devices/sda/queue/physical_block_size", "4096\n");
+  Write("sys/devices/sda/queue/nr_requests", "256\n");
+  Write("sys/devices/sda/queue/max_sectors_kb", "1280\n");
+  Write("sys/devices/sda/queue/read_ahead_kb", "128\n");
+  Write("sys/devices/sda/queue/write_cache", "write back\n");
+  Write("sys/devices/sda/queue/discard_max_bytes", "65536\n");
+  Write("sys/devices/sda/device/state", "running\n");
+  Write("sys/devices/sda/device/vpd_pg80", std::string("\x01\x80\x00\x06 S3RIAL ", 12));
+  Mount("8:1", "/data");
+  const v1::BlockDevice disk = blocks().Describe("sda");
+  EXPECT_EQ(disk.physical_block_bytes(), 4096u);
+  EXPECT_EQ(disk.nr_requests(), 256u);
+  EXPECT_EQ(disk.max_sectors_bytes(), 1280u << 10);
+  EXPECT_EQ(disk.read_ahead_bytes(), 128u << 10);
+  EXPECT_EQ(disk.write_cache(), "write back");
+  EXPECT_TRUE(disk.discard());
+  EXPECT_EQ(disk.serial(), "S3RIAL");
+  ASSERT_EQ(disk.paths_size(), 1);
+  EXPECT_EQ(disk.paths(0).state(), "running");
+  EXPECT_EQ(disk.partitions_size(), 2);
+  EXPECT_FALSE(disk.busy()) << "its partition is, not the disk itself";
+  EXPECT_EQ(disk.in_use(), "its partition sda1 is mounted on /data");
+  const v1::BlockDevice part = blocks().Describe("sda1");
+  EXPECT_TRUE(part.busy());
+  EXPECT_EQ(part.disk_identity(), "naa.600_01");
+  EXPECT_EQ(part.begin_bytes(), 100u * 512);
+  ASSERT_EQ(part.mounts_size(), 1);
+  EXPECT_EQ(part.mounts(0), "ext4 on /data (rw,relatime;rw)");
+}
+
+TEST_F(KernelBlocksTest, AsksUdevWhereSysfsDoesNotSay) {
+  AddDisk("sdz", 8, 400, 2000);
+  Write("run/udev/data/b8:400",
+        "S:disk/by-id/x\nE:ID_SERIAL=VENDOR_DISK_42\nE:ID_SERIAL_SHORT=42\n");
+  const v1::BlockDevice disk = blocks().Describe("sdz");
+  EXPECT_EQ(disk.identity(), "VENDOR_DISK_42");
+  EXPECT_EQ(disk.serial(), "42");
+  Write("run/udev/data/b8:400", "E:ID_SERIAL=VENDOR_DISK_42\nE:ID_WWN_WITH_EXTENSION=0x5001\n");
+  EXPECT_EQ(blocks().Describe("sdz").identity(), "0x5001");
+}
+
+TEST_F(KernelBlocksTest, ATransportIsKnownByWhereTheDeviceHangs) {
+  const auto transport = [&](const std::string& name, const std::string& where) {
+    AddDisk(name, 8, 32 + static_cast<int>(name.back()), 2000);
+    fs::create_directories(root_ / "sys/devices" / where);
+    fs::create_symlink(root_ / "sys/devices" / where, root_ / "sys/devices" / name / "device");
+    return blocks().Describe(name).transport();
+  };
+  EXPECT_EQ(transport("sdb", "pci0/host1/rport-1:0-1/target1:0:1/1:0:1:0"), "fc");
+  EXPECT_EQ(transport("sdc", "platform/host2/session1/target2:0:0/2:0:0:1"), "iscsi");
+  EXPECT_EQ(transport("sdd", "pci0/host3/port-3:0/end_device-3:0/target3:0:0/3:0:0:0"), "sas");
+  EXPECT_EQ(transport("sde", "pci0/ata1/host4/target4:0:0/4:0:0:0"), "sata");
+  EXPECT_EQ(transport("vdf", "pci0/virtio2"), "virtio");
+  fs::create_directories(root_ / "sys/class/fc_host/host9");
+  EXPECT_EQ(transport("sdg", "pci0/host9/target9:0:0/9:0:0:0"), "fc");
+  EXPECT_EQ(transport("sdh", "pci0/host8/target8:0:0/8:0:0:0"), "");
+  AddDisk("nvme0n1", 259, 1, 2000);
+  Write("sys/devices/nvme0n1/device/transport", "tcp\n");
+  EXPECT_EQ(blocks().Describe("nvme0n1").transport(), "nvme-tcp");
+  AddDisk("loop3", 7, 3, 2000);
+  EXPECT_EQ(blocks().Describe("loop3").transport(), "loop");
+}
+
+TEST_F(KernelBlocksTest, AMultipathDeviceIsTheLunOfItsPaths) {
+  for (const char* path : {"sdm", "sdn"}) {
+    AddDisk(path, 8, 192 + path[2], 2000);
+    Write(std::string("sys/devices/") + path + "/wwid", "naa.6002\n");
+    Write(std::string("sys/devices/") + path + "/device/state",
+          path[2] == 'm' ? "running\n" : "offline\n");
+    fs::create_directories(root_ / "sys/devices/dm-0/slaves");
+    fs::create_symlink(root_ / "sys/devices" / path, root_ / "sys/devices/dm-0/slaves" / path);
+    fs::create_directories(root_ / "sys/devices" / path / "holders/dm-0");
+  }
+  AddDisk("dm-0", 253, 0, 2000);
+  Write("sys/devices/dm-0/dm/uuid", "mpath-36002\n");
+  const v1::BlockDevice lun = blocks().Describe("dm-0");
+  EXPECT_EQ(lun.identity(), "naa.6002");
+  EXPECT_EQ(lun.transport(), "multipath");
+  ASSERT_EQ(lun.paths_size(), 2);
+  EXPECT_EQ(lun.paths(1).name(), "sdn");
+  EXPECT_EQ(lun.paths(1).state(), "offline");
+  EXPECT_EQ(blocks().Describe("sdm").in_use(), "held by dm-0 (LVM, md or multipath)");
+}
+
 TEST_F(KernelBlocksTest, ListsWhatHasASizeAndFindsNumbers) {
   AddDisk("loop0", 7, 0, 0);
   std::vector<std::string> names;

@@ -17,6 +17,9 @@ constexpr int64_t kLoginNs = 20 * kSecond;
 // Between attempts to reach a portal that is away, and for each of them.
 constexpr int64_t kRetryNs = kSecond;
 constexpr int64_t kAttemptNs = 5 * kSecond;
+// How often a session tries to be registered while others are, too, and how long it waits between.
+constexpr int kJoins = 20;
+constexpr int64_t kJoinPauseNs = 10000000;
 
 class IscsiEngine final : public IoEngine {
  public:
@@ -50,6 +53,12 @@ class IscsiEngine final : public IoEngine {
       const absl::Status ready = lun.session->AwaitReady(clock_->MonotonicNs() + kLoginNs);
       if (!ready.ok()) return ready;
       if (!IsTheSame(lun)) return absl::FailedPreconditionError(Other(lun));
+      // While a phase is armed nobody is fenced off.
+      const uint64_t key = lun.spec->reservation_key;
+      if (key == 0) continue;
+      const absl::Status joined = lun.session->Reserve(ReservationAction::kRegisterAndIgnore, 0,
+                                                       key, clock_->MonotonicNs() + kLoginNs);
+      if (!joined.ok()) return joined;
     }
     return absl::OkStatus();
   }
@@ -111,6 +120,38 @@ class IscsiEngine final : public IoEngine {
                         lun.spec->facts.identity, ")");
   }
 
+  static std::string Fenced(const Lun& lun) {
+    return absl::StrCat(lun.spec->url.text(),
+                        ": this worker was fenced off: its registration is gone, and the storage "
+                        "refuses what it writes");
+  }
+
+  // Registers the session where the LUN is reserved. Never where the worker's registrations were
+  // ended: also not if that happens while this one is made, which the count of changes tells.
+  absl::Status JoinReservation(Lun* lun) {
+    const uint64_t key = lun->spec->reservation_key;
+    if (key == 0) return absl::OkStatus();
+    for (int attempt = 0; attempt < kJoins; ++attempt) {
+      const int64_t deadline = clock_->MonotonicNs() + kAttemptNs;
+      const auto before = lun->session->ReadReservation(deadline);
+      if (!before.ok()) return before.status();
+      if (std::find(before->keys.begin(), before->keys.end(), key) == before->keys.end()) {
+        return absl::FailedPreconditionError(Fenced(*lun));
+      }
+      absl::Status status =
+          lun->session->Reserve(ReservationAction::kRegisterAndIgnore, 0, key, deadline);
+      if (!status.ok()) return status;
+      const auto after = lun->session->ReadReservation(deadline);
+      if (!after.ok()) return after.status();
+      if (after->generation == before->generation + 1) return absl::OkStatus();
+      status = lun->session->Reserve(ReservationAction::kRegisterAndIgnore, 0, 0, deadline);
+      if (!status.ok()) return status;
+      clock_->SleepUntil(clock_->MonotonicNs() + lun->number % (attempt + 2) * kJoinPauseNs);
+    }
+    return absl::UnavailableError(
+        absl::StrCat(lun->spec->url.text(), ": its registrations change all the time"));
+  }
+
   void Add(const IoRequest& request) {
     Lun& lun = luns_[request.file];
     LunCommand& command = commands_[request.slot];
@@ -147,7 +188,12 @@ class IscsiEngine final : public IoEngine {
     if (command->result == -ECANCELED) {
       engine->luns_[engine->file_of_[command->slot]].waiting.push_back(command->slot);
     } else {
-      engine->luns_[engine->file_of_[command->slot]].useless_ns = 0;
+      Lun& lun = engine->luns_[engine->file_of_[command->slot]];
+      lun.useless_ns = 0;
+      if (command->result == -EBADE && lun.spec->reservation_key != 0 && lun.given_up == 0) {
+        engine->report_("error", Fenced(lun));
+        engine->GiveUp(&lun, EBADE);
+      }
       engine->done_.push_back({command->slot, command->result});
     }
   }
@@ -195,6 +241,12 @@ class IscsiEngine final : public IoEngine {
     if (!IsTheSame(*lun)) {
       report_("error", Other(*lun));
       return GiveUp(lun, ESTALE);
+    }
+    if (absl::Status joined = JoinReservation(lun); !joined.ok()) {
+      // It was lost again; or it is not to come back.
+      if (!absl::IsFailedPrecondition(joined)) return;
+      report_("error", std::string(joined.message()));
+      return GiveUp(lun, EBADE);
     }
     report_("info", absl::StrFormat(
                         "%s: is back after %.1f s; %d I/Os are sent again", lun->spec->url.text(),

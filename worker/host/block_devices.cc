@@ -1,14 +1,18 @@
 #include "worker/host/block_devices.h"
 
 #include <blkid/blkid.h>
+#include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/loop.h>
 #include <sys/ioctl.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
 
 namespace lockstep::worker {
 
@@ -71,6 +75,43 @@ absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path) {
   }
   if (blkid_probe_lookup_value(probe.get(), "PTTYPE", &value, nullptr) == 0) {
     return absl::StrCat("a partition table of type ", value);
+  }
+  return std::string();
+}
+
+std::vector<Spot> SpotsOf(uint64_t size_bytes) {
+  constexpr uint64_t kEnd = 1 << 20;
+  constexpr uint64_t kSpot = 4096;
+  constexpr uint64_t kBetween = 62;
+  if (size_bytes <= 2 * kEnd) return {{0, size_bytes}};
+  std::vector<Spot> spots = {{0, kEnd}};
+  for (uint64_t i = 1; i <= kBetween; ++i) {
+    const uint64_t at = size_bytes / (kBetween + 1) * i / kSpot * kSpot;
+    if (at >= kEnd && at + kSpot <= size_bytes - kEnd) spots.push_back({at, kSpot});
+  }
+  spots.push_back({size_bytes - kEnd, kEnd});
+  return spots;
+}
+
+absl::StatusOr<std::string> ContentOf(int fd, const std::string& path, bool signature_only) {
+  auto signature = SignatureOf(fd, path);
+  if (!signature.ok() || !signature->empty() || signature_only) return signature;
+  const off_t size = lseek(fd, 0, SEEK_END);
+  if (size < 0) return common::ErrnoStatus(errno, path);
+  std::string data;
+  for (const Spot& spot : SpotsOf(static_cast<uint64_t>(size))) {
+    const auto at = static_cast<off_t>(spot.offset);
+    // What another host has written is not in this one's page cache.
+    posix_fadvise(fd, at, static_cast<off_t>(spot.length), POSIX_FADV_DONTNEED);
+    data.resize(spot.length);
+    if (pread(fd, data.data(), data.size(), at) != static_cast<ssize_t>(data.size())) {
+      return absl::UnavailableError(
+          absl::StrCat(path, ": offset ", spot.offset, " cannot be read"));
+    }
+    const size_t found = data.find_first_not_of('\0');
+    if (found == std::string::npos) continue;
+    return absl::StrCat("data without a known signature (not zero at offset ", spot.offset + found,
+                        ")");
   }
   return std::string();
 }

@@ -2,7 +2,9 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "proto/worker.pb.h"
@@ -28,5 +30,16 @@ absl::StatusOr<std::string> WholeDiskOf(dev_t number);
 // Empty when the device is blank. `fd`: the device, open for reading; `path` is for messages.
 // UNAVAILABLE when the device cannot be read.
 absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path);
+
+// What a device carries, in words: its signature, or else that it has data where it was looked at.
+// Empty when it is blank. With `signature_only` data without a signature counts for nothing.
+// `fd`, `path` and errors: as SignatureOf().
+absl::StatusOr<std::string> ContentOf(int fd, const std::string& path, bool signature_only);
+// Where ContentOf() looks for data on so many bytes: the first and the last MiB, and blocks of 4
+// KiB evenly between.
+struct Spot {
+  uint64_t offset = 0, length = 0;
+};
+std::vector<Spot> SpotsOf(uint64_t size_bytes);
 
 }  // namespace lockstep::worker

@@ -18,6 +18,7 @@ struct DeviceUse {
   std::string inspected_identity;
   uint64_t inspected_sequence = 0;
   bool held_by_peer = false;  // another worker of this kernel holds it for the phase
+  bool own_data = false;      // data on it is what this run has written
 };
 
 // Checks a device, as the kernel describes it (DescribeBlockDevice), against its use: size,

@@ -86,10 +86,13 @@ class Guard {
   void RemoveDirectoryIfEmpty(const std::string& path) const;
 
   // Looks at the device at `path` as `use` would open it, and lets go of it again. `places`, when
-  // given, gets its bytes even where it is refused. DEADLINE_EXCEEDED when the device does not
-  // answer.
+  // given, gets its bytes even where it is refused. What it carries and may be overwritten stands
+  // in `in_use`. DEADLINE_EXCEEDED when the device does not answer.
   absl::StatusOr<v1::BlockDevice> CheckDevice(const std::string& path, const DeviceUse& use,
                                               std::vector<v1::Place>* places) const;
+  // The path of the one device that is as the target wants it, among those that are allowed here.
+  // NOT_FOUND, or FAILED_PRECONDITION where there are several, with what there is.
+  absl::StatusOr<std::string> FindDevice(const v1::DeviceTarget& wanted) const;
   // Opens it: for writing under an exclusive hold, under which all is checked. `flags`: of open(2).
   struct OpenedDevice {
     v1::BlockDevice facts;
@@ -117,7 +120,7 @@ class Guard {
 
   // Whether the allow-list covers a device of the inventory.
   bool Allows(const v1::BlockDevice& device) const;
-  // The signature on an allowed device that nobody uses; empty when it is blank.
+  // The signature or data on an allowed device that nobody uses; empty when it is blank.
   absl::StatusOr<std::string> WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const;
 
   const std::vector<std::string>& allow() const { return allow_; }
@@ -145,11 +148,11 @@ class Guard {
   bool IsNamed(const std::string& real_path, const std::string& identity) const;
   absl::Status CheckAllowed(const std::string& path, const Look& look,
                             const v1::BlockDevice& device) const;
-  absl::Status CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device,
-                          const DeviceUse& use) const;
-  // That it carries nothing, or what may be overwritten.
-  absl::Status CheckSignature(const std::string& path, const std::string& signature,
-                              const std::string& identity, const DeviceUse& use) const;
+  // That it carries nothing, or what may be overwritten; `device` gets what it is.
+  absl::Status CheckBlank(const std::string& path, int fd, const DeviceUse& use,
+                          v1::BlockDevice* device) const;
+  absl::Status CheckContent(const std::string& path, const std::string& content,
+                            const DeviceUse& use, v1::BlockDevice* device) const;
   absl::Status NotAllowed(const std::string& path) const;
 
   std::vector<std::string> allow_;  // as configured

@@ -160,23 +160,25 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
   return NotAllowed(path);
 }
 
-absl::Status Guard::CheckBlank(const std::string& path, int fd, const v1::BlockDevice& device,
-                               const DeviceUse& use) const {
-  const auto signature = SignatureOf(fd, path);
-  if (!signature.ok()) return signature.status();
-  return CheckSignature(path, *signature, device.identity(), use);
+absl::Status Guard::CheckBlank(const std::string& path, int fd, const DeviceUse& use,
+                               v1::BlockDevice* device) const {
+  const auto content = ContentOf(fd, path, use.own_data);
+  if (!content.ok()) return content.status();
+  return CheckContent(path, *content, use, device);
 }
 
-absl::Status Guard::CheckSignature(const std::string& path, const std::string& signature,
-                                   const std::string& id, const DeviceUse& use) const {
-  if (signature.empty()) return absl::OkStatus();
+absl::Status Guard::CheckContent(const std::string& path, const std::string& content,
+                                 const DeviceUse& use, v1::BlockDevice* device) const {
+  if (content.empty()) return absl::OkStatus();
+  device->set_in_use("carries " + content);
+  const std::string& id = device->identity();
   if (id.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        path, ": carries ", signature, " and has no identity by which to declare it expendable"));
+        path, ": carries ", content, " and has no identity by which to declare it expendable"));
   }
   if (IsExpendable(id, use.expendable)) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      path, ": carries ", signature, "; to overwrite it, name '", id,
+      path, ": carries ", content, "; to overwrite it, name '", id,
       "' under the job's `expendable`", Contains(use.expendable, id) ? " (done)" : "",
       " and in the worker's --allow-expendable", Contains(allow_expendable_, id) ? " (done)" : ""));
 }
@@ -210,7 +212,7 @@ absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, cons
         if (!use.write) return absl::OkStatus();
         const FileDescriptor claim = Claim(look->fd);
         if (!claim.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
-        return guard.CheckBlank(path, claim.get(), *device, use);
+        return guard.CheckBlank(path, claim.get(), use, &found->device);
       });
   if (absl::IsDeadlineExceeded(status)) return status;
   if (places != nullptr) *places = found->places;
@@ -236,7 +238,7 @@ absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, c
   if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
   if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
   if (use.write) {
-    if (absl::Status blank = CheckBlank(path, reading.get(), *device, use); !blank.ok()) {
+    if (absl::Status blank = CheckBlank(path, reading.get(), use, &*device); !blank.ok()) {
       return blank;
     }
   }
@@ -286,9 +288,9 @@ absl::StatusOr<std::string> Guard::WhatIsOn(const v1::BlockDevice& device, int64
         // Not for as long as the reads may take: others may want to mount it, or to arm.
         claim = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
         if (!claim.valid()) return common::ErrnoStatus(errno, path);
-        auto signature = SignatureOf(claim.get(), path);
-        if (!signature.ok()) return signature.status();
-        *found = *std::move(signature);
+        auto content = ContentOf(claim.get(), path, false);
+        if (!content.ok()) return content.status();
+        *found = *std::move(content);
         return absl::OkStatus();
       });
   if (!status.ok()) return status;

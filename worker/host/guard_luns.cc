@@ -22,6 +22,11 @@ v1::BlockDevice Describe(const LunSpec& lun) {
   device.set_logical_block_bytes(lun.facts.block_bytes);
   device.set_identity(lun.facts.identity);
   device.set_model(absl::StrCat(lun.facts.vendor, " ", lun.facts.model));
+  device.set_serial(lun.facts.serial);
+  device.set_transport("iscsi");
+  v1::DevicePath* path = device.add_paths();
+  path->set_name(lun.numeric.portal);
+  path->set_state("running");
   device.set_allowed(true);
   return device;
 }
@@ -29,22 +34,22 @@ v1::BlockDevice Describe(const LunSpec& lun) {
 // A LUN, and what it carries if that was asked.
 struct Found {
   LunSpec lun;
-  std::string signature;
+  std::string content;
 };
 
 // A name server or a portal may not answer: `found` is for whoever still waits, and is not to be
 // read after DEADLINE_EXCEEDED.
 absl::Status LookWithin(int64_t limit_ns, const std::shared_ptr<Luns>& luns,
-                        const common::IscsiUrl& url, bool closely,
+                        const common::IscsiUrl& url, bool look, bool signature_only,
                         const std::shared_ptr<Found>& found) {
   return WithinLimit(url.text(), limit_ns, [=] {
     auto lun = luns->Look(url, limit_ns);
     if (!lun.ok()) return lun.status();
     found->lun = *std::move(lun);
-    if (!closely) return absl::OkStatus();
-    auto signature = Luns::WhatIsOn(found->lun, limit_ns);
-    if (!signature.ok()) return signature.status();
-    found->signature = *std::move(signature);
+    if (!look) return absl::OkStatus();
+    auto content = Luns::WhatIsOn(found->lun, signature_only, limit_ns);
+    if (!content.ok()) return content.status();
+    found->content = *std::move(content);
     return absl::OkStatus();
   });
 }
@@ -60,9 +65,10 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   if (!allowed) return NotAllowed(path);
   if (luns_ == nullptr) return absl::UnimplementedError(path + ": this worker reaches no LUNs");
   const auto found = std::make_shared<Found>();
-  const absl::Status status = LookWithin(limits::kProbeNs, luns_, url, use.write, found);
+  const absl::Status status =
+      LookWithin(limits::kProbeNs, luns_, url, use.write, use.own_data, found);
   if (absl::IsDeadlineExceeded(status)) return status;
-  const v1::BlockDevice described = Describe(found->lun);
+  v1::BlockDevice described = Describe(found->lun);
   if (device != nullptr) *device = described;
   if (!status.ok()) return status;
   if (absl::Status facts = CheckDeviceFacts(path, described, use); !facts.ok()) return facts;
@@ -77,7 +83,8 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
       return absl::FailedPreconditionError(absl::StrCat(
           path, ": is ", other.path(), " here, which is ", other.in_use(), "; never written"));
     }
-    const absl::Status blank = CheckSignature(path, found->signature, described.identity(), use);
+    const absl::Status blank = CheckContent(path, found->content, use, &described);
+    if (device != nullptr) *device = described;
     if (!blank.ok()) return blank;
   }
   return found->lun;
@@ -93,7 +100,7 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
     if (!url.ok() || luns_ == nullptr) continue;
     const int64_t left = until - common::SystemClock().MonotonicNs();
     const auto found = std::make_shared<Found>();
-    const absl::Status status = left > 0 ? LookWithin(left, luns_, *url, true, found)
+    const absl::Status status = left > 0 ? LookWithin(left, luns_, *url, true, false, found)
                                          : absl::DeadlineExceededError("other LUNs took too long");
     v1::BlockDevice device;
     device.set_name(entry.text);
@@ -104,8 +111,8 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
     }
     if (!status.ok()) {
       device.set_in_use(absl::StrCat("cannot be used: ", std::string(status.message())));
-    } else if (!found->signature.empty()) {
-      device.set_in_use(absl::StrCat("carries ", found->signature));
+    } else if (!found->content.empty()) {
+      device.set_in_use(absl::StrCat("carries ", found->content));
     }
     devices.push_back(std::move(device));
   }

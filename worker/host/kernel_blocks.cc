@@ -1,7 +1,6 @@
 #include "worker/host/kernel_blocks.h"
 
 #include <dirent.h>
-#include <libmount/libmount.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -23,6 +22,8 @@ using common::ReadTrimmed;
 
 constexpr uint64_t kSector = 512;
 
+}  // namespace
+
 std::vector<std::string> EntriesOf(const std::string& folder) {
   std::vector<std::string> names;
   DIR* stream = opendir(folder.c_str());
@@ -36,15 +37,6 @@ std::vector<std::string> EntriesOf(const std::string& folder) {
 }
 
 uint64_t NumberIn(const std::string& text) { return strtoull(text.c_str(), nullptr, 10); }
-
-// "none [mq-deadline] kyber": the one in brackets.
-std::string Chosen(const std::string& text) {
-  const size_t open = text.find('[');
-  if (open == std::string::npos) return text;
-  return text.substr(open + 1, text.find(']') - open - 1);
-}
-
-}  // namespace
 
 std::string KernelBlocks::Folder(const std::string& name) const {
   return absl::StrCat(root_, "/sys/class/block/", name);
@@ -99,73 +91,62 @@ std::string KernelBlocks::IdentityOf(const std::string& name) const {
   if (absl::StartsWith(name, "zram")) {
     return absl::StrCat("zram:", ReadTrimmed(root_ + "/proc/sys/kernel/random/boot_id"), ":", name);
   }
+  // A multipath device is the LUN that all of its paths lead to.
+  if (absl::StartsWith(Read(name, "dm/uuid"), "mpath-")) {
+    const std::vector<std::string> paths = EntriesOf(Folder(name) + "/slaves");
+    const std::string lun = paths.empty() ? "" : IdentityOf(paths.front());
+    if (!lun.empty() && std::all_of(paths.begin(), paths.end(), [&](const std::string& path) {
+          return IdentityOf(path) == lun;
+        })) {
+      return lun;
+    }
+  }
   for (const char* file :
        {"wwid", "device/wwid", "nguid", "eui", "serial", "device/serial", "dm/uuid", "md/uuid"}) {
     std::string value = Read(name, file);
     std::replace(value.begin(), value.end(), ' ', '_');
     if (!value.empty()) return value;
   }
+  for (const char* key : {"ID_WWN_WITH_EXTENSION", "ID_SERIAL"}) {
+    if (std::string value = UdevOf(name, key); !value.empty()) return value;
+  }
   return "";
 }
 
-std::string KernelBlocks::MountOf(const std::string& name) const {
+std::string KernelBlocks::DirectUseOf(const std::string& name, const KernelUses& uses) const {
   const dev_t number = NumberOf(name);
-  std::unique_ptr<libmnt_table, void (*)(libmnt_table*)> mounts(
-      mnt_new_table_from_file((root_ + "/proc/self/mountinfo").c_str()), mnt_unref_table);
-  if (mounts != nullptr) {
-    if (libmnt_fs* found = mnt_table_find_devno(mounts.get(), number, MNT_ITER_FORWARD)) {
-      return absl::StrCat("mounted on ", mnt_fs_get_target(found));
-    }
-    // btrfs and overlays mount under numbers of their own: compare the sources too.
-    libmnt_iter* walk = mnt_new_iter(MNT_ITER_FORWARD);
-    libmnt_fs* entry = nullptr;
-    std::string target;
-    while (target.empty() && mnt_table_next_fs(mounts.get(), walk, &entry) == 0) {
-      const char* source = mnt_fs_get_srcpath(entry);
-      struct stat facts;
-      if (source != nullptr && source[0] == '/' && stat(source, &facts) == 0 &&
-          S_ISBLK(facts.st_mode) && facts.st_rdev == number) {
-        target = mnt_fs_get_target(entry);
-      }
-    }
-    mnt_free_iter(walk);
-    if (!target.empty()) return absl::StrCat("mounted on ", target);
-  }
-  for (const auto& line : absl::StrSplit(ReadTrimmed(root_ + "/proc/swaps"), '\n')) {
-    const std::string path(line.substr(0, line.find(' ')));
-    struct stat facts;
-    if (path.rfind('/', 0) == 0 && stat(path.c_str(), &facts) == 0 && S_ISBLK(facts.st_mode) &&
-        facts.st_rdev == number) {
-      return "in use as swap";
-    }
-  }
-  return "";
-}
-
-std::string KernelBlocks::DirectUseOf(const std::string& name) const {
-  std::string use = MountOf(name);
-  if (!use.empty()) return use;
+  const auto mounts = uses.MountsOf(number);
+  if (!mounts.empty()) return absl::StrCat("mounted on ", mounts.front()->target);
+  if (uses.IsSwap(number)) return "in use as swap";
   const std::vector<std::string> holders = EntriesOf(Folder(name) + "/holders");
   if (!holders.empty()) return absl::StrCat("held by ", holders[0], " (LVM, md or multipath)");
   return "";
 }
 
 std::string KernelBlocks::UseOf(const std::string& name) const {
-  std::string use = DirectUseOf(name);
+  return UseOf(name, KernelUses(root_));
+}
+
+std::string KernelBlocks::UseOf(const std::string& name, const KernelUses& uses) const {
+  std::string use = DirectUseOf(name, uses);
   if (!use.empty()) return use;
   if (IsPartition(name)) {
     const std::string disk = ParentOf(name);
-    use = DirectUseOf(disk);
+    use = DirectUseOf(disk, uses);
     return use.empty() ? "" : absl::StrCat("on ", disk, ", which is ", use);
   }
   for (const std::string& partition : PartitionsOf(name)) {
-    use = DirectUseOf(partition);
+    use = DirectUseOf(partition, uses);
     if (!use.empty()) return absl::StrCat("its partition ", partition, " is ", use);
   }
   return "";
 }
 
 v1::BlockDevice KernelBlocks::Describe(const std::string& name) const {
+  return Describe(name, KernelUses(root_));
+}
+
+v1::BlockDevice KernelBlocks::Describe(const std::string& name, const KernelUses& uses) const {
   v1::BlockDevice device;
   device.set_name(name);
   device.set_path("/dev/" + name);
@@ -173,23 +154,33 @@ v1::BlockDevice KernelBlocks::Describe(const std::string& name) const {
   device.set_major_number(major(number));
   device.set_minor_number(minor(number));
   device.set_size_bytes(NumberIn(Read(name, "size")) * kSector);
-  const std::string disk = WholeDiskOf(name);
-  device.set_logical_block_bytes(
-      static_cast<uint32_t>(NumberIn(Read(disk, "queue/logical_block_size"))));
-  device.set_scheduler(Chosen(Read(disk, "queue/scheduler")));
-  device.set_rotational(Read(disk, "queue/rotational") == "1");
   device.set_read_only(Read(name, "ro") == "1");
-  device.set_model(Read(disk, "device/model"));
   device.set_identity(IdentityOf(name));
-  device.set_disk_sequence(NumberIn(Read(disk, "diskseq")));
-  device.set_in_use(UseOf(name));
+  DescribeQueue(WholeDiskOf(name), &device);
+  if (IsPartition(name)) {
+    device.set_disk_identity(IdentityOf(ParentOf(name)));
+    device.set_begin_bytes(NumberIn(Read(name, "start")) * kSector);
+  }
+  for (const std::string& partition : PartitionsOf(name)) device.add_partitions(partition);
+  for (const std::string& holder : EntriesOf(Folder(name) + "/holders")) device.add_holders(holder);
+  for (const std::string& part : EntriesOf(Folder(name) + "/slaves")) {
+    device.add_underneath(IdentityOf(part));
+  }
+  for (const MountEntry* mount : uses.MountsOf(number)) {
+    device.add_mounts(absl::StrCat(mount->type, " on ", mount->target, " (", mount->options, ";",
+                                   mount->filesystem_options, ")"));
+  }
+  device.set_in_use(UseOf(name, uses));
+  device.set_busy(!DirectUseOf(name, uses).empty());
+  AddPaths(name, &device);
   return device;
 }
 
 std::vector<v1::BlockDevice> KernelBlocks::List() const {
+  const KernelUses uses(root_);
   std::vector<v1::BlockDevice> devices;
   for (const std::string& name : EntriesOf(root_ + "/sys/class/block")) {
-    if (Read(name, "size") != "0") devices.push_back(Describe(name));
+    if (Read(name, "size") != "0") devices.push_back(Describe(name, uses));
   }
   return devices;
 }

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/worker.pb.h"
+#include "worker/host/kernel_uses.h"
 
 namespace lockstep::worker {
 
@@ -18,9 +19,14 @@ struct BlockDeviceParts {
   std::vector<std::string> underneath;  // of a mapped device (dm, md)
 };
 
-// What the kernel says of block devices: sysfs, the mounts and the swaps (sysfs(5),
-// proc_pid_mountinfo(5)). No device is opened. `root` is where /sys and /proc are looked for: tests
-// have their own. Immutable; thread-safe.
+// The names in a folder of sysfs, sorted; none where there is no such folder.
+std::vector<std::string> EntriesOf(const std::string& folder);
+// The number at the start of a text; 0 where there is none.
+uint64_t NumberIn(const std::string& text);
+
+// What the kernel says of block devices: sysfs, udev's database, the mounts and the swaps
+// (sysfs(5), udev(7)). No device is opened. `root` is where /sys, /run and /proc are looked for:
+// tests have their own. Immutable; thread-safe.
 class KernelBlocks {
  public:
   explicit KernelBlocks(std::string root = "") : root_(std::move(root)) {}
@@ -52,9 +58,17 @@ class KernelBlocks {
   std::string ParentOf(const std::string& partition) const;
   std::vector<std::string> PartitionsOf(const std::string& disk) const;
   dev_t NumberOf(const std::string& name) const;
-  // Where the device itself, not its partitions, is mounted or swapped on.
-  std::string MountOf(const std::string& name) const;
-  std::string DirectUseOf(const std::string& name) const;
+  // A property that udev has found; empty where there is none.
+  std::string UdevOf(const std::string& name, const std::string& key) const;
+  std::string TransportOf(const std::string& disk) const;
+  std::string SerialOf(const std::string& disk) const;
+  // What a whole disk is like: model, serial, transport and queue.
+  void DescribeQueue(const std::string& disk, v1::BlockDevice* device) const;
+  void AddPaths(const std::string& name, v1::BlockDevice* device) const;
+  v1::BlockDevice Describe(const std::string& name, const KernelUses& uses) const;
+  std::string UseOf(const std::string& name, const KernelUses& uses) const;
+  // Of the device itself, not of its partitions.
+  std::string DirectUseOf(const std::string& name, const KernelUses& uses) const;
 
   const std::string root_;
 };

@@ -100,7 +100,8 @@ absl::StatusOr<LunSpec> Luns::Look(const common::IscsiUrl& url, int64_t limit_ns
   return lun;
 }
 
-absl::StatusOr<std::string> Luns::WhatIsOn(const LunSpec& lun, int64_t limit_ns) {
+absl::StatusOr<std::string> Luns::WhatIsOn(const LunSpec& lun, bool signature_only,
+                                           int64_t limit_ns) {
   const int64_t deadline = Deadline(limit_ns);
   IscsiSession session(lun.numeric, lun.login);
   if (absl::Status status = session.AwaitReady(deadline); !status.ok()) return status;
@@ -118,8 +119,17 @@ absl::StatusOr<std::string> Luns::WhatIsOn(const LunSpec& lun, int64_t limit_ns)
   absl::Status status = Copy(&session, 0, head, file.get(), deadline);
   const uint64_t tail = std::max(head, size - std::min(size, kTail));
   if (status.ok()) status = Copy(&session, tail, size, file.get(), deadline);
+  for (const Spot& spot : SpotsOf(size)) {
+    if (!status.ok() || signature_only) break;
+    const uint64_t end = std::min(spot.offset + spot.length, tail);
+    if (spot.offset < head || spot.offset >= end) continue;
+    // Whole blocks of the LUN.
+    const uint64_t block = lun.facts.block_bytes;
+    status = Copy(&session, spot.offset / block * block, (end + block - 1) / block * block,
+                  file.get(), deadline);
+  }
   if (!status.ok()) return status;
-  return SignatureOf(file.get(), lun.url.text());
+  return ContentOf(file.get(), lun.url.text(), signature_only);
 }
 
 }  // namespace lockstep::worker

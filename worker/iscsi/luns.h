@@ -21,6 +21,8 @@ struct LunSpec {
   LunFacts facts;
   // Writes are durable when they complete.
   bool fua = false;
+  // Under which each session registers, because the LUN is reserved; 0: it is not.
+  uint64_t reservation_key = 0;
   // How long a lost session may take to come back.
   int64_t reconnect_ns = 0;
 };
@@ -36,9 +38,10 @@ class Luns {
   // FAILED_PRECONDITION where it is another LUN than before, has no identity, or another LUN of the
   // target claims the same one.
   absl::StatusOr<LunSpec> Look(const common::IscsiUrl& url, int64_t limit_ns);
-  // What is on it: "a file system or signature of type xfs"; empty when it is blank.
-  // FAILED_PRECONDITION where another LUN answers by now; else as Look().
-  static absl::StatusOr<std::string> WhatIsOn(const LunSpec& lun, int64_t limit_ns);
+  // What is on it, as ContentOf() says. FAILED_PRECONDITION where another LUN answers by now; else
+  // as Look().
+  static absl::StatusOr<std::string> WhatIsOn(const LunSpec& lun, bool signature_only,
+                                              int64_t limit_ns);
 
  private:
   absl::Status CheckSame(const std::string& url, const std::string& identity);

@@ -39,6 +39,23 @@ inline bool IsSameLun(const LunFacts& a, const LunFacts& b) {
          a.block_bytes == b.block_bytes;
 }
 
+// What PERSISTENT RESERVE OUT is asked for, by its service actions.
+enum class ReservationAction {
+  kRegister = 0,           // key → other_key; 0 ends the registration
+  kReserve = 1,            // by the registered key
+  kPreempt = 4,            // by the registered key, of other_key
+  kRegisterAndIgnore = 6,  // other_key, whatever was registered by this session
+};
+
+// The state of a LUN's persistent reservations.
+struct ReservationFacts {
+  uint32_t generation = 0;     // counts changes of registrations
+  std::vector<uint64_t> keys;  // of each session that is registered
+  uint64_t holder = 0;         // its key; 0: nobody has reserved
+  int type = 0;                // of the reservation, as SPC-5 table 60
+};
+inline constexpr int kWriteExclusiveRegistrantsOnly = 5;
+
 // One command to a LUN. It and its memory belong to the caller, and stay where they are until
 // `done` was called.
 struct LunCommand {
@@ -107,6 +124,12 @@ class IscsiSession {
   absl::StatusOr<std::string> Read(uint64_t offset, uint32_t length, int64_t deadline_ns);
   // Numbers of the target's LUNs.
   absl::StatusOr<std::vector<int>> Luns(int64_t deadline_ns);
+  // PERSISTENT RESERVE OUT (SPC-5 6.17) of type write exclusive, registrants only.
+  // FAILED_PRECONDITION: reservation conflict; UNIMPLEMENTED where the LUN knows no such thing.
+  absl::Status Reserve(ReservationAction action, uint64_t key, uint64_t other_key,
+                       int64_t deadline_ns);
+  // PERSISTENT RESERVE IN (SPC-5 6.16): the keys that are registered, and who has reserved.
+  absl::StatusOr<ReservationFacts> ReadReservation(int64_t deadline_ns);
   // The identity that another LUN of the target claims; empty where it has none.
   absl::StatusOr<std::string> IdentityOf(int lun, int64_t deadline_ns);
 
@@ -124,6 +147,7 @@ class IscsiSession {
   void Complete(LunCommand* command, int status, scsi_task* task);
   absl::StatusOr<std::string> Answer(const std::shared_ptr<Question>& question,
                                      int64_t deadline_ns);
+  absl::StatusOr<std::string> ReserveIn(int action, int64_t deadline_ns);
   std::string Error() const;
 
   const common::IscsiUrl url_;

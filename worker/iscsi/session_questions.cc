@@ -3,6 +3,9 @@
 #include <iscsi/iscsi.h>
 #include <iscsi/scsi-lowlevel.h>
 
+#include <algorithm>
+#include <cerrno>
+
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/text.h"
@@ -11,6 +14,12 @@
 #include "worker/iscsi/session.h"
 
 namespace lockstep::worker {
+namespace {
+
+// Of a question that the target wants to be asked again.
+constexpr int kAttempts = 10;
+
+}  // namespace
 
 struct IscsiSession::Question {
   // `shared` is a new std::shared_ptr<Question>: the caller may have gone.
@@ -108,6 +117,77 @@ absl::StatusOr<std::string> IscsiSession::IdentityOf(int lun, int64_t deadline_n
   if (!page.ok()) return page.status();
   return common::Printable(
       LunIdentity({reinterpret_cast<const uint8_t*>(page->data()), page->size()}), 256);
+}
+
+absl::Status IscsiSession::Reserve(ReservationAction action, uint64_t key, uint64_t other_key,
+                                   int64_t deadline_ns) {
+  for (int attempt = 0;; ++attempt) {
+    if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
+    scsi_persistent_reserve_out_basic parameters = {};
+    parameters.reservation_key = key;
+    parameters.service_action_reservation_key = other_key;
+    auto question = std::make_shared<Question>();
+    auto* shared = new std::shared_ptr<Question>(question);
+    if (iscsi_persistent_reserve_out_task(
+            context_, url_.lun, static_cast<int>(action), SCSI_PERSISTENT_RESERVE_SCOPE_LU,
+            kWriteExclusiveRegistrantsOnly, &parameters, &Question::Answered, shared) == nullptr) {
+      delete shared;
+      return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
+    }
+    const auto answer = Answer(question, deadline_ns);
+    if (answer.ok()) return absl::OkStatus();
+    // A change by somebody else is told first (unit attention).
+    if (question->error == EAGAIN && attempt < kAttempts) continue;
+    if (question->error == EBADE) {
+      return absl::FailedPreconditionError(url_.text() + ": reservation conflict");
+    }
+    if (question->error == EOPNOTSUPP || question->error == EREMOTEIO) {
+      return absl::UnimplementedError(url_.text() + ": the LUN has no persistent reservations");
+    }
+    return answer.status();
+  }
+}
+
+absl::StatusOr<std::string> IscsiSession::ReserveIn(int action, int64_t deadline_ns) {
+  constexpr uint16_t kMost = 65528;
+  for (int attempt = 0;; ++attempt) {
+    if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
+    auto question = std::make_shared<Question>();
+    auto* shared = new std::shared_ptr<Question>(question);
+    if (iscsi_persistent_reserve_in_task(context_, url_.lun, action, kMost, &Question::Answered,
+                                         shared) == nullptr) {
+      delete shared;
+      return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
+    }
+    auto answer = Answer(question, deadline_ns);
+    if (answer.ok() && answer->size() >= 8) return answer;
+    if (question->error == EAGAIN && attempt < kAttempts) continue;
+    if (answer.ok() || question->error == EOPNOTSUPP || question->error == EREMOTEIO) {
+      return absl::UnimplementedError(url_.text() + ": the LUN has no persistent reservations");
+    }
+    return answer.status();
+  }
+}
+
+absl::StatusOr<ReservationFacts> IscsiSession::ReadReservation(int64_t deadline_ns) {
+  const auto number = [](const std::string& bytes, size_t at, size_t length) {
+    uint64_t value = 0;
+    for (size_t i = 0; i < length; ++i) value = value << 8 | static_cast<uint8_t>(bytes[at + i]);
+    return value;
+  };
+  const auto keys = ReserveIn(SCSI_PERSISTENT_RESERVE_READ_KEYS, deadline_ns);
+  if (!keys.ok()) return keys.status();
+  ReservationFacts facts;
+  facts.generation = static_cast<uint32_t>(number(*keys, 0, 4));
+  const size_t end = std::min<uint64_t>(keys->size(), 8 + number(*keys, 4, 4));
+  for (size_t at = 8; at + 8 <= end; at += 8) facts.keys.push_back(number(*keys, at, 8));
+  const auto holder = ReserveIn(SCSI_PERSISTENT_RESERVE_READ_RESERVATION, deadline_ns);
+  if (!holder.ok()) return holder.status();
+  if (number(*holder, 4, 4) >= 16 && holder->size() >= 24) {
+    facts.holder = number(*holder, 8, 8);
+    facts.type = static_cast<int>(number(*holder, 21, 1) & 0x0f);
+  }
+  return facts;
 }
 
 }  // namespace lockstep::worker

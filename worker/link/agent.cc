@@ -97,24 +97,25 @@ void Agent::Inspect(const v1::Inspect& inspect) {
 
 void Agent::ListDevices(const v1::ListDevices& ask) {
   common::MutexLock lock(&mutex_);
-  if (stopping_ || listings_.size() >= kMostListings) return;
-  listings_.push_back(ask.id());
+  if (stopping_ || listings_.size() + kernel_listings_.size() >= kMostListings) return;
+  (ask.kernel_only() ? kernel_listings_ : listings_).push_back(ask.id());
   stop_changed_.NotifyAll();
 }
 
-void Agent::ListMain() {
+void Agent::ListMain(std::deque<uint64_t>* listings,
+                     const std::function<std::vector<v1::BlockDevice>()>& list) {
   while (true) {
     v1::WorkerMessage reply;
     {
       common::MutexLock lock(&mutex_);
-      stop_changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-        return stopping_ || !listings_.empty();
+      stop_changed_.Wait(&lock, [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || !listings->empty();
       });
       if (stopping_) return;
-      reply.mutable_devices()->set_id(listings_.front());
-      listings_.pop_front();
+      reply.mutable_devices()->set_id(listings->front());
+      listings->pop_front();
     }
-    for (v1::BlockDevice& device : parts_.look_at_devices()) {
+    for (v1::BlockDevice& device : list()) {
       *reply.mutable_devices()->add_devices() = std::move(device);
     }
     SendToSession(reply);
@@ -178,7 +179,8 @@ void Agent::TickMain() {
 absl::Status Agent::Run() {
   std::thread tick([this] { TickMain(); });
   std::thread inspect([this] { InspectMain(); });
-  std::thread list([this] { ListMain(); });
+  std::thread list([this] { ListMain(&listings_, parts_.look_at_devices); });
+  std::thread list_kernel([this] { ListMain(&kernel_listings_, parts_.list_devices); });
   const absl::Status status = Serve();
   {
     common::MutexLock lock(&mutex_);
@@ -188,6 +190,7 @@ absl::Status Agent::Run() {
   tick.join();
   inspect.join();
   list.join();
+  list_kernel.join();
   return status;
 }
 

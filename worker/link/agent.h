@@ -61,7 +61,9 @@ class Agent {
   void Inspect(const v1::Inspect& inspect);
   void InspectMain();
   void ListDevices(const v1::ListDevices& ask);
-  void ListMain();
+  // Answers questions about devices: those in `listings`, by what `list` finds.
+  void ListMain(std::deque<uint64_t>* listings,
+                const std::function<std::vector<v1::BlockDevice>()>& list);
   void SendToSession(const v1::WorkerMessage& message);
   // From now on messages go to this session (or nowhere). False when the agent is stopping.
   bool Publish(std::shared_ptr<Session> session);
@@ -77,8 +79,9 @@ class Agent {
   common::Mutex mutex_;
   common::Condition stop_changed_;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
-  std::deque<v1::Inspect> inspections_ ABSL_GUARDED_BY(mutex_);  // the first is being looked at
-  std::deque<uint64_t> listings_ ABSL_GUARDED_BY(mutex_);        // ids of questions about devices
+  std::deque<v1::Inspect> inspections_ ABSL_GUARDED_BY(mutex_);   // the first is being looked at
+  std::deque<uint64_t> listings_ ABSL_GUARDED_BY(mutex_);         // ids of questions about devices
+  std::deque<uint64_t> kernel_listings_ ABSL_GUARDED_BY(mutex_);  // of those to the kernel alone
   std::shared_ptr<Session> session_
       ABSL_GUARDED_BY(mutex_);  // the one that is being dialled or served
   std::unique_ptr<Protocol> protocol_;

@@ -75,6 +75,11 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
     case v1::ControllerMessage::kInspect:
       return ports_.inspect(message.inspect());
     case v1::ControllerMessage::kListDevices:
+      if (!ports_.list_devices) {
+        v1::WorkerMessage none;
+        none.mutable_devices()->set_id(message.list_devices().id());
+        return ports_.send(none);
+      }
       return ports_.list_devices(message.list_devices());
     case v1::ControllerMessage::kAssign:
       return Assign(message.assign());
@@ -84,6 +89,10 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
       return ports_.executor->StopAt(message.stop_at());
     case v1::ControllerMessage::kStopNow:
       return StopNow(message.stop_now());
+    case v1::ControllerMessage::kRunOver:
+      return ports_.executor->RunOver(message.run_over().run_id());
+    case v1::ControllerMessage::kPreempt:
+      return ports_.executor->Preempt(message.preempt());
     case v1::ControllerMessage::kWelcome:
     case v1::ControllerMessage::kRefused:
     case v1::ControllerMessage::KIND_NOT_SET:

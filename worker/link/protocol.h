@@ -26,8 +26,8 @@ class Protocol {
     std::function<void(const v1::WorkerMessage&)> send;
     // Answers with an Inspection by `send`, at once or later.
     std::function<void(const v1::Inspect&)> inspect;
-    // Answers with a DeviceList by `send`, later; not where there are no devices.
-    std::function<void(const v1::ListDevices&)> list_devices = [](const v1::ListDevices&) {};
+    // Answers with a DeviceList by `send`, later; not needed where there are no devices.
+    std::function<void(const v1::ListDevices&)> list_devices;
     // This worker's monotonic clock, nanoseconds.
     std::function<int64_t()> now;
     common::Safeguards safeguards;

@@ -126,6 +126,8 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
                                                                         : 0;
   options.expendable.assign(assignment_.expendable().begin(), assignment_.expendable().end());
   options.holds = &holds_;
+  options.fences = environment_.fences;
+  options.run_id = assignment_.phase().run_id();
   auto opened = OpenAll(*environment_.guard, targets, who, options);
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);

@@ -30,6 +30,7 @@ class Load : public std::enable_shared_from_this<Load> {
     const Guard* guard = nullptr;
     const common::Clock* clock = nullptr;
     LedgerBook* ledgers = nullptr;
+    Fences* fences = nullptr;
     std::string mismatch_directory;  // where blocks that do not match are saved; empty for nowhere
     // Called with severity and text while the load runs: an I/O that is stuck, or has come back.
     std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
@@ -51,6 +52,8 @@ class Load : public std::enable_shared_from_this<Load> {
   // ends before; also told before Start(). From any thread.
   void StopAtEndOf(uint32_t interval);
   // Until the load has ended and drained; samples go to `sink` meanwhile.
+  // When the load ends, of this worker's clock; the end of time until it is known.
+  int64_t end_ns() const { return timeline_.load_end_ns(); }
   v1::PhaseResult Wait(const Collector::Sink& sink);
   std::vector<std::string> notes() const;
   // Adds the places that the load has opened for writing.

@@ -38,6 +38,10 @@ class PhaseExecutor {
   // Ends the assignment of this run (of any run, when empty); returns at once. Before go it is
   // answered with a result without I/O, or a failure.
   virtual void StopNow(const std::string& run_id) = 0;
+  // The run is over: what was kept for its next phase is let go. Returns at once.
+  virtual void RunOver(const std::string& /*run_id*/) {}
+  // Keeps a lost worker from writing to what the phase has reserved. Returns at once.
+  virtual void Preempt(const v1::Preempt& /*preempt*/) {}
   // What it is doing, in words; empty when there is nothing to say.
   virtual std::string activity() const { return ""; }
 };

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/mutex.h"
 #include "proto/fields.h"
+#include "worker/host/block_devices.h"
 #include "worker/targets/prepare.h"
 
 namespace lockstep::worker {
@@ -19,13 +21,8 @@ constexpr int64_t kProgressNs = 200000000;
 
 }  // namespace
 
-PhaseRunner::PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host,
-                         std::string mismatch_directory, PhaseCallbacks callbacks)
-    : guard_(guard),
-      clock_(clock),
-      host_(std::move(host)),
-      mismatch_directory_(std::move(mismatch_directory)),
-      callbacks_(std::move(callbacks)) {}
+PhaseRunner::PhaseRunner(Parts parts, PhaseCallbacks callbacks)
+    : parts_(std::move(parts)), callbacks_(std::move(callbacks)), fences_(callbacks_.report) {}
 
 PhaseRunner::~PhaseRunner() {
   StopNow("");
@@ -94,13 +91,17 @@ void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
   v1::PhaseFailed failed;
   *failed.mutable_phase() = phase;
   failed.set_reason(std::string(status.message()));
+  for (const v1::SettingChange& change : parts_.environment->PutBack()) {
+    if (!change.not_put_back().empty()) callbacks_.report("error", change.not_put_back());
+  }
   busy_ = false;
   callbacks_.failed(failed);
 }
 
 void PhaseRunner::Main(v1::Assignment assignment) {
-  const RunIdentity who = {host_, assignment.worker_index()};
+  const RunIdentity who = {parts_.host, assignment.worker_index()};
   ledgers_.BeginRun(assignment.phase().run_id());
+  fences_.Release(assignment.phase().run_id(), true);
   switch (assignment.kind_case()) {
     case v1::Assignment::kRun:
       return RunLoad(assignment, who);
@@ -117,16 +118,57 @@ void PhaseRunner::Main(v1::Assignment assignment) {
   }
 }
 
+absl::Status PhaseRunner::ChangeSettings(const v1::RunAssignment& run) const {
+  const KernelSettings kernel;
+  std::vector<WantedSetting> wanted;
+  v1::Environment queue = run.environment();
+  queue.clear_remount();
+  for (const std::string& name : run.settings_devices()) {
+    if (queue.ByteSizeLong() == 0) break;
+    const v1::BlockDevice device = ThisKernel().Describe(name);
+    if (absl::Status may = parts_.policy->MayChangeDevice(device); !may.ok()) return may;
+    auto settings = kernel.OfDevice(queue, name);
+    if (!settings.ok()) return settings.status();
+    wanted.insert(wanted.end(), settings->begin(), settings->end());
+  }
+  for (const v1::Remount& remount : run.environment().remount()) {
+    if (!run.remounts() || remount.options().empty()) continue;
+    if (absl::Status may = parts_.policy->MayRemount(remount.path()); !may.ok()) return may;
+    auto setting = kernel.OfMount(remount);
+    if (!setting.ok()) return setting.status();
+    wanted.push_back(*std::move(setting));
+  }
+  return parts_.environment->Apply(wanted);
+}
+
 void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& who) {
+  doing_ = "changing settings";
+  if (absl::Status status = ChangeSettings(assignment.run()); !status.ok()) {
+    return Fail(assignment.phase(), status);
+  }
+  RunLoadAsItIs(assignment, who);
+}
+
+void PhaseRunner::AwaitOthers(const v1::Assignment& assignment, const Load& load) {
+  if (assignment.run().duration_ns() == 0) return;
+  common::MutexLock lock(&mutex_);
+  while (!stop_ && parts_.clock->MonotonicNs() < load.end_ns()) {
+    changed_.WaitFor(&lock, std::chrono::milliseconds(50),
+                     [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return stop_.load(); });
+  }
+}
+
+void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdentity& who) {
   if (assignment.run().drop_caches()) {
     doing_ = "dropping caches";
     if (absl::Status status = DropCaches(); !status.ok()) return Fail(assignment.phase(), status);
   }
   Load::Environment environment;
-  environment.guard = guard_;
-  environment.clock = clock_;
+  environment.guard = parts_.guard;
+  environment.clock = parts_.clock;
   environment.ledgers = &ledgers_;
-  environment.mismatch_directory = mismatch_directory_;
+  environment.fences = &fences_;
+  environment.mismatch_directory = parts_.mismatch_directory;
   environment.report = callbacks_.report;
   doing_ = "opening targets";
   auto made = Load::Make(assignment, who, std::move(environment));
@@ -153,6 +195,14 @@ void PhaseRunner::RunLoad(const v1::Assignment& assignment, const RunIdentity& w
   if (const auto go_ns = AwaitGo()) load->Start(*go_ns);
   v1::PhaseResult result = load->Wait(
       [&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
+  if (parts_.environment->has_changes()) {
+    // Workers of the same kernel work under the same settings.
+    AwaitOthers(assignment, *load);
+    for (v1::SettingChange& change : parts_.environment->PutBack()) {
+      if (!change.not_put_back().empty()) callbacks_.report("error", change.not_put_back());
+      *result.add_settings() = std::move(change);
+    }
+  }
   {
     common::MutexLock lock(&mutex_);
     load_.reset();
@@ -181,13 +231,13 @@ void PhaseRunner::DoFiles(const v1::Assignment& assignment,
   v1::PhaseResult result;
   doing_ = "working on files";
   if (const auto go_ns = AwaitGo()) {
-    clock_->SleepUntil(*go_ns);
+    parts_.clock->SleepUntil(*go_ns);
     result.set_go_ns(*go_ns);
     const absl::Status status = work(&result);
     if (!status.ok() && !stop_) return Fail(assignment.phase(), status);
   }
   result.set_stopped_early(stop_);
-  result.set_end_ns(clock_->MonotonicNs());
+  result.set_end_ns(parts_.clock->MonotonicNs());
   busy_ = false;
   callbacks_.result(assignment.phase(), std::move(result));
 }
@@ -197,7 +247,7 @@ absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIde
   std::atomic<int64_t> said_ns{0};
   const auto progress = [&](uint64_t done, uint64_t total) {
     // Several threads, and fast storage: a few words a second are enough.
-    const int64_t now = clock_->MonotonicNs();
+    const int64_t now = parts_.clock->MonotonicNs();
     int64_t before = said_ns;
     if (done != total &&
         (now - before < kProgressNs || !said_ns.compare_exchange_strong(before, now))) {
@@ -209,7 +259,7 @@ absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIde
     report.set_total_bytes(total);
     callbacks_.progress(report);
   };
-  const auto prepared = PrepareFiles(*guard_, assignment, who, stop_, progress);
+  const auto prepared = PrepareFiles(*parts_.guard, assignment, who, stop_, progress);
   if (!prepared.ok()) return prepared.status();
   result->set_files_made(prepared->files_made);
   result->set_files_reused(prepared->files_reused);
@@ -220,8 +270,8 @@ absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIde
 absl::Status PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
                                   v1::PhaseResult* result) {
   const int64_t until = result->go_ns() + assignment.hard_stop_ns();
-  const auto removed = RemoveFiles(*guard_, assignment, who, [&] {
-    return assignment.hard_stop_ns() > 0 && clock_->MonotonicNs() >= until;
+  const auto removed = RemoveFiles(*parts_.guard, assignment, who, [&] {
+    return assignment.hard_stop_ns() > 0 && parts_.clock->MonotonicNs() >= until;
   });
   if (!removed.ok()) return removed.status();
   result->set_files_removed(*removed);

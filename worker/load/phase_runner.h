@@ -10,7 +10,10 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
+#include "worker/environment/keeper.h"
+#include "worker/fence/fences.h"
 #include "worker/host/guard.h"
+#include "worker/host/host_policy.h"
 #include "worker/load/load.h"
 #include "worker/load/phase_executor.h"
 #include "worker/targets/targets.h"
@@ -22,21 +25,33 @@ namespace lockstep::worker {
 // that thread.
 class PhaseRunner final : public PhaseExecutor {
  public:
-  // `guard` and `clock` outlive this. Blocks that do not match are saved under
-  // `mismatch_directory`.
-  PhaseRunner(const Guard* guard, const common::Clock* clock, std::string host,
-              std::string mismatch_directory, PhaseCallbacks callbacks);
+  struct Parts {
+    const Guard* guard = nullptr;  // outlives this, as do the next three
+    const HostPolicy* policy = nullptr;
+    EnvironmentKeeper* environment = nullptr;
+    const common::Clock* clock = nullptr;
+    std::string host;
+    std::string mismatch_directory;  // where blocks that do not match are saved
+  };
+  PhaseRunner(Parts parts, PhaseCallbacks callbacks);
   ~PhaseRunner() override;
 
   absl::Status Assign(const v1::Assignment& assignment) override;
   absl::Status Go(const v1::Go& go) override;
   void StopAt(const v1::StopAt& stop) override;
   void StopNow(const std::string& run_id) override;
+  void RunOver(const std::string& run_id) override { fences_.Release(run_id); }
+  void Preempt(const v1::Preempt& preempt) override { fences_.Preempt(preempt); }
   std::string activity() const override { return doing_.load(); }
 
  private:
   void Main(v1::Assignment assignment);
   void RunLoad(const v1::Assignment& assignment, const RunIdentity& who);
+  // Runs the load in the environment as it is.
+  void RunLoadAsItIs(const v1::Assignment& assignment, const RunIdentity& who);
+  absl::Status ChangeSettings(const v1::RunAssignment& run) const;
+  // Waits until the load of all workers is over, as far as this one knows when that is.
+  void AwaitOthers(const v1::Assignment& assignment, const Load& load);
   absl::Status DropCaches() const;
   // For prepare and cleanup: arms at once, and runs `work`, which fills in the result, from T on.
   void DoFiles(const v1::Assignment& assignment,
@@ -49,12 +64,10 @@ class PhaseRunner final : public PhaseExecutor {
   std::optional<int64_t> AwaitGo();
   void Fail(const v1::PhaseId& phase, const absl::Status& status);
 
-  const Guard* guard_;
-  const common::Clock* clock_;
-  const std::string host_;
-  const std::string mismatch_directory_;
+  const Parts parts_;
   LedgerBook ledgers_;
   const PhaseCallbacks callbacks_;
+  Fences fences_;
 
   common::Mutex mutex_;
   common::Condition changed_;

@@ -13,6 +13,7 @@
 #include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "common/units.h"
+#include "worker/environment/settings.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/facts.h"
 #include "worker/host/places.h"
@@ -57,6 +58,14 @@ bool Has(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
+// What is on the target, which both the job and the worker declare expendable.
+void SetOverwrites(const HostPolicy& policy, const v1::Inspect& request, const std::string& what,
+                   v1::TargetInspection* found) {
+  if (what.empty()) return;
+  found->set_overwrites(what);
+  found->set_is_approved(policy.Approves(request.labels()));
+}
+
 // With more files than this, only their own directory and the outermost one are remembered.
 constexpr uint32_t kManyFiles = 1024;
 // Paths that are shown.
@@ -66,6 +75,7 @@ struct FileTotals {
   FilePlaces places;
   uint64_t missing_bytes = 0;
   uint32_t overwritten = 0;
+  uint32_t foreign = 0;  // of these, not made by Lockstep
   uint32_t made = 0;
 };
 
@@ -102,8 +112,11 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
                                                       " and does not prepare it"));
   }
   if (!written && !prepared) return absl::OkStatus();
-  if (!guard.IsExpendableFile(*fd, {request.expendable().begin(), request.expendable().end()})) {
-    if (absl::Status status = CheckMadeByLockstep(guard, *place, *fd); !status.ok()) return status;
+  if (absl::Status status = CheckMadeByLockstep(guard, *place, *fd); !status.ok()) {
+    if (!guard.IsExpendableFile(*fd, {request.expendable().begin(), request.expendable().end()})) {
+      return status;
+    }
+    ++totals->foreign;
   }
   ++totals->overwritten;
   // By what is allocated: a sparse file has still to be filled.
@@ -112,8 +125,8 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
   return absl::OkStatus();
 }
 
-absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32_t index,
-                          const RunIdentity& who, v1::TargetInspection* found) {
+absl::Status InspectFiles(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
+                          uint32_t index, const RunIdentity& who, v1::TargetInspection* found) {
   const v1::FileTarget& file = request.targets(index).file();
   FileTotals totals;
   absl::Status status;
@@ -148,6 +161,12 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
                                         totals.made == 1 ? " file" : " files", " of ",
                                         common::FormatSize(file.size_bytes())));
   }
+  if (totals.foreign != 0) {
+    SetOverwrites(policy, request,
+                  absl::StrCat(totals.foreign, totals.foreign == 1 ? " file" : " files",
+                               " that Lockstep did not make"),
+                  found);
+  }
   if (totals.overwritten != 0) {
     found->set_would_write(absl::StrCat(found->would_write(),
                                         found->would_write().empty() ? "" : ", ", "overwrites ",
@@ -156,10 +175,16 @@ absl::Status InspectFiles(const Guard& guard, const v1::Inspect& request, uint32
   return absl::OkStatus();
 }
 
-absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint32_t index,
-                           const RunIdentity& who, v1::TargetInspection* found) {
+absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
+                           uint32_t index, const RunIdentity& who, v1::TargetInspection* found) {
   const v1::DeviceTarget& target = request.targets(index).device();
-  const std::string path = DevicePath(target, who);
+  std::string path = DevicePath(target, who);
+  if (path.empty()) {
+    const auto matching = guard.FindDevice(target);
+    if (!matching.ok()) return matching.status();
+    path = *matching;
+    found->set_path(path);
+  }
   const bool written = Has(request.written_targets(), index);
   DeviceUse use;
   use.identity = target.identity();
@@ -180,6 +205,7 @@ absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint3
                                                    " bytes, the job says ", target.size_bytes()));
   }
   if (written) {
+    SetOverwrites(policy, request, device->in_use(), found);
     const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device->size_bytes();
     found->set_would_write(
         absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ", device->path(),
@@ -188,8 +214,8 @@ absl::Status InspectDevice(const Guard& guard, const v1::Inspect& request, uint3
   return absl::OkStatus();
 }
 
-absl::Status InspectLun(const Guard& guard, const v1::Inspect& request, uint32_t index,
-                        v1::TargetInspection* found) {
+absl::Status InspectLun(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
+                        uint32_t index, v1::TargetInspection* found) {
   const v1::IscsiTarget& target = request.targets(index).iscsi();
   const auto url = common::ParseIscsiUrl(target.url());
   if (!url.ok()) return url.status();
@@ -210,9 +236,38 @@ absl::Status InspectLun(const Guard& guard, const v1::Inspect& request, uint32_t
                                                    " bytes, the job says ", target.size_bytes()));
   }
   if (use.write) {
+    SetOverwrites(policy, request, device.in_use(), found);
     const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device.size_bytes();
     found->set_would_write(absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ",
                                         url->text(), " (", device.identity(), ")"));
+  }
+  return absl::OkStatus();
+}
+
+// Whether the settings that phases change underneath the target are there, and may be changed.
+absl::Status CheckSettings(const HostPolicy& policy, const v1::Inspect& request,
+                           const v1::TargetInspection& found) {
+  const KernelSettings kernel;
+  for (const v1::EnvironmentUse& use : request.environments()) {
+    const auto& targets = use.targets();
+    if (std::find(targets.begin(), targets.end(), found.target()) == targets.end()) continue;
+    v1::Environment queue = use.environment();
+    queue.clear_remount();
+    if (queue.ByteSizeLong() != 0) {
+      if (found.device_name().empty()) {
+        return absl::FailedPreconditionError(
+            "no block device of this host lies underneath it, whose settings a phase could change");
+      }
+      const v1::BlockDevice device = ThisKernel().Describe(found.device_name());
+      if (absl::Status may = policy.MayChangeDevice(device); !may.ok()) return may;
+      if (const auto can = kernel.OfDevice(queue, found.device_name()); !can.ok()) {
+        return can.status();
+      }
+    }
+    for (const v1::Remount& remount : use.environment().remount()) {
+      if (absl::Status may = policy.MayRemount(remount.path()); !may.ok()) return may;
+      if (const auto can = kernel.OfMount(remount); !can.ok()) return can.status();
+    }
   }
   return absl::OkStatus();
 }
@@ -225,8 +280,8 @@ absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* fou
 
 }  // namespace
 
-v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request,
-                              const RunIdentity& who) {
+v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
+                              const v1::Inspect& request, const RunIdentity& who) {
   v1::Inspection inspection;
   inspection.set_run_id(request.run_id());
   int64_t place_bytes = 0;
@@ -238,14 +293,15 @@ v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request,
       // A file system that does not answer holds up nobody but who asks for it.
       auto looked = std::make_shared<v1::TargetInspection>(*found);
       status = WithinLimit("file system of " + FilePath(request.targets(i).file(), 0, who),
-                           limits::kInspectNs, [&guard, request, i, who, looked] {
-                             return InspectFiles(guard, request, i, who, looked.get());
+                           limits::kInspectNs, [&guard, &policy, request, i, who, looked] {
+                             return InspectFiles(guard, policy, request, i, who, looked.get());
                            });
       if (!absl::IsDeadlineExceeded(status)) *found = *looked;
     } else {
-      status = request.targets(i).has_null()    ? InspectNull(request.targets(i).null(), found)
-               : request.targets(i).has_iscsi() ? InspectLun(guard, request, i, found)
-                                                : InspectDevice(guard, request, i, who, found);
+      status = request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found)
+               : request.targets(i).has_iscsi()
+                   ? InspectLun(guard, policy, request, i, found)
+                   : InspectDevice(guard, policy, request, i, who, found);
     }
     place_bytes +=
         static_cast<int64_t>(found->file_places().size()) + int64_t{32} * found->places_size();
@@ -256,6 +312,7 @@ v1::Inspection InspectTargets(const Guard& guard, const v1::Inspect& request,
           limits::kInspectionBytes,
           " bytes of places; use fewer files, or lay them out nearer to the root"));
     }
+    if (status.ok()) status = CheckSettings(policy, request, *found);
     if (!status.ok()) found->set_refused(std::string(status.message()));
   }
   for (const auto& [key, value] : ReadEnvironment()) (*inspection.mutable_facts())[key] = value;

@@ -1,6 +1,8 @@
 // Device targets: block devices that the guard lets through.
 #include <fcntl.h>
 
+#include <memory>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "worker/targets/openers.h"
@@ -16,6 +18,7 @@ DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) 
   use.inspected_identity = target.device_identity();
   use.inspected_sequence = target.disk_sequence();
   use.held_by_peer = target.held_by_peer();
+  use.own_data = target.written_before();
   return use;
 }
 
@@ -30,7 +33,8 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
                               OpenTargets* open) {
   const OpenOptions& options = context.options;
   const v1::DeviceTarget& device = target.target().device();
-  const std::string path = DevicePath(device, context.who);
+  std::string path = DevicePath(device, context.who);
+  if (path.empty()) path = target.path();
   const int flags =
       (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
   auto opened = context.guard.OpenDevice(path, UseOf(target, options), flags, options.holds);
@@ -45,6 +49,17 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
     open->places.insert(open->places.end(), opened->places.begin(), opened->places.end());
   }
   open->in_memory = IsInMemory(opened->facts.name()) && (open->files.empty() || open->in_memory);
+  if (options.write && target.reservation().key() != 0) {
+    const auto device =
+        std::make_shared<common::FileDescriptor>(fcntl(opened->fd.get(), F_DUPFD_CLOEXEC, 0));
+    const absl::Status taken = options.fences->Take(
+        options.run_id, path, target.reservation(),
+        [device, path]() -> absl::StatusOr<std::unique_ptr<Reserver>> {
+          return NewDeviceReserver(common::FileDescriptor(fcntl(device->get(), F_DUPFD_CLOEXEC, 0)),
+                                   path);
+        });
+    if (!taken.ok()) return taken;
+  }
   const EngineFile engine_file = {OpenBlockDevice{opened->fd.get()}, wanted != 0 ? wanted : has};
   return AddOpened(target, 0, {std::move(opened->fd), engine_file, path}, open);
 }

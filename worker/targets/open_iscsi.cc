@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/iscsi_url.h"
+#include "common/limits.h"
 #include "worker/host/places.h"
 #include "worker/targets/openers.h"
 
@@ -22,6 +23,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   use.write = options.write;
   use.expendable = options.expendable;
   use.inspected_identity = target.device_identity();
+  use.own_data = target.written_before();
   auto checked = context.guard.CheckLun(*url, use, nullptr);
   if (!checked.ok()) return checked.status();
   auto lun = std::make_shared<LunSpec>(*std::move(checked));
@@ -32,6 +34,13 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   if (wanted > has) {
     return absl::InvalidArgumentError(
         absl::StrCat(url->text(), ": has ", has, " bytes, the job says ", wanted));
+  }
+  if (options.write && target.reservation().key() != 0) {
+    lun->reservation_key = target.reservation().key();
+    const absl::Status taken =
+        options.fences->Take(options.run_id, url->text(), target.reservation(),
+                             [spec = *lun] { return NewLunReserver(spec, limits::kProbeNs); });
+    if (!taken.ok()) return taken;
   }
   if (options.write) open->places.push_back(DiskPlace(lun->facts.identity));
   OpenedFile opened;

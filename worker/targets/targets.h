@@ -9,6 +9,7 @@
 #include "common/files.h"
 #include "proto/worker.pb.h"
 #include "worker/engine/engine_file.h"
+#include "worker/fence/fences.h"
 #include "worker/host/guard.h"
 #include "worker/workload/block_space.h"
 
@@ -55,6 +56,8 @@ struct OpenOptions {
   int flags = 0;                 // O_SYNC, O_DSYNC
   std::vector<std::string> expendable;
   DeviceHolds* holds = nullptr;  // of the devices that are written; outlives what is opened
+  Fences* fences = nullptr;      // of those that are reserved; outlives what is opened
+  std::string run_id;
 };
 
 // Opens every file or device of `targets`; with `create`, files are made or cut to nothing first.

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "controller/plan/workload_rules.h"
+#include "proto/job.pb.h"
+#include "proto/worker.pb.h"
+
+namespace lockstep::controller {
+
+// The settings that the job's phases change, each once, with the targets underneath which it does;
+// those of a sweep's points, too.
+std::vector<v1::EnvironmentUse> EnvironmentsOf(const v1::JobSpec& job);
+
+// The settings in words: "scheduler kyber, nr_requests 64". Empty where none is changed.
+std::string DescribeEnvironment(const v1::Environment& environment);
+
+// What is wrong with them whatever the hosts are. `complain` gets the rest of the field's path.
+void CheckEnvironment(const v1::Environment& environment, const Complain& complain);
+
+}  // namespace lockstep::controller

@@ -1,0 +1,95 @@
+#include "controller/plan/fleet_uses.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "controller/plan/validate.h"
+
+namespace lockstep::controller {
+namespace {
+
+// What only one kernel calls so; `boot_id` then belongs to the identity.
+bool IsLocal(const std::string& identity) {
+  return absl::StartsWith(identity, "loop-file:") || absl::StartsWith(identity, "zram:");
+}
+
+std::string KeyOf(const std::string& identity, const std::string& boot_id) {
+  return IsLocal(identity) ? absl::StrCat(boot_id, "/", identity) : identity;
+}
+
+// A device that is written.
+struct Written {
+  std::string target, host;
+  std::string disk;  // of a partition, its disk's key
+};
+
+}  // namespace
+
+bool WritesDevices(const v1::JobSpec& job) {
+  const std::vector<TargetUse> use = UseOfTargets(job);
+  for (size_t t = 0; t < use.size(); ++t) {
+    const v1::Target& target = job.targets(static_cast<int>(t));
+    if (use[t].changed() && (target.has_device() || target.has_iscsi())) return true;
+  }
+  return false;
+}
+
+std::vector<std::string> UsesInFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
+                                     const v1::DevicesReply& kernels) {
+  std::vector<std::string> refusals;
+  std::map<std::string, std::string> disks;  // partition → disk, by key
+  for (const v1::HostDevices& host : kernels.hosts()) {
+    if (!host.missing().empty()) {
+      refusals.push_back(absl::StrCat(
+          host.host(), ": does not say what its kernel uses (", host.missing(),
+          "): it may have mounted a device that the job writes; end its worker, or wait for it"));
+    }
+    for (const v1::BlockDevice& device : host.devices()) {
+      if (device.identity().empty() || device.disk_identity().empty()) continue;
+      disks[KeyOf(device.identity(), host.boot_id())] =
+          KeyOf(device.disk_identity(), host.boot_id());
+    }
+  }
+  const std::vector<TargetUse> use = UseOfTargets(job);
+  std::map<std::string, Written> written;  // by key
+  for (const PlanWorker& worker : workers) {
+    for (const v1::TargetInspection& found : worker.inspection.targets()) {
+      if (found.target() >= use.size() || !use[found.target()].changed()) continue;
+      const v1::Target& target = job.targets(static_cast<int>(found.target()));
+      if (found.device_identity().empty() || !(target.has_device() || target.has_iscsi())) continue;
+      const std::string key = KeyOf(found.device_identity(), worker.hello.host().boot_id());
+      const auto disk = disks.find(key);
+      written.emplace(key, Written{target.name(), worker.hello.host().name(),
+                                   disk == disks.end() ? "" : disk->second});
+    }
+  }
+  std::set<std::string> all_disks;  // of partitions that are written
+  for (const auto& [key, device] : written) {
+    if (!device.disk.empty()) all_disks.insert(device.disk);
+  }
+  for (const v1::HostDevices& host : kernels.hosts()) {
+    for (const v1::BlockDevice& device : host.devices()) {
+      if (!device.busy() || device.identity().empty()) continue;
+      const std::string key = KeyOf(device.identity(), host.boot_id());
+      const std::string disk =
+          device.disk_identity().empty() ? "" : KeyOf(device.disk_identity(), host.boot_id());
+      const auto itself = written.find(key);
+      const auto parent = disk.empty() ? written.end() : written.find(disk);
+      const auto part = std::find_if(written.begin(), written.end(), [&](const auto& entry) {
+        return all_disks.contains(key) && entry.second.disk == key;
+      });
+      const auto hit = itself != written.end() ? itself : parent != written.end() ? parent : part;
+      if (hit == written.end()) continue;
+      refusals.push_back(absl::StrCat("target ", hit->second.target, " (", hit->first, ", on ",
+                                      hit->second.host, "): ", host.host(), " has it as ",
+                                      device.path(), ", which is ", device.in_use(),
+                                      "; a device in use anywhere in the fleet is never written"));
+    }
+  }
+  return refusals;
+}
+
+}  // namespace lockstep::controller

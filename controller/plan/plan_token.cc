@@ -1,0 +1,81 @@
+#include "controller/plan/plan_token.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "xxhash.h"
+
+namespace lockstep::controller {
+namespace {
+
+// The same bytes for the same message, also of maps.
+std::string Encode(const google::protobuf::Message& message) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream out(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&out);
+    coded.SetSerializationDeterministic(true);
+    message.SerializeToCodedStream(&coded);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<std::string> OverwritesOf(const v1::JobSpec& job,
+                                      const std::vector<PlanWorker>& workers) {
+  constexpr size_t kHostsShown = 8;
+  std::map<std::string, std::vector<std::string>> hosts;  // by what is overwritten
+  for (const PlanWorker& worker : workers) {
+    for (const v1::TargetInspection& found : worker.inspection.targets()) {
+      if (found.overwrites().empty() || found.is_approved() ||
+          found.target() >= static_cast<uint32_t>(job.targets_size())) {
+        continue;
+      }
+      const std::string& name = job.targets(static_cast<int>(found.target())).name();
+      const std::string path = found.paths_size() > 0 ? found.paths(0) : "";
+      const std::string& identity = found.device_identity();
+      hosts[absl::StrCat("target ", name, " (", identity.empty() ? path : identity,
+                         "): ", found.overwrites())]
+          .push_back(absl::StrCat(worker.hello.host().name(), " ", path));
+    }
+  }
+  std::vector<std::string> words;
+  for (auto& [what, where] : hosts) {
+    const size_t more = where.size() > kHostsShown ? where.size() - kHostsShown : 0;
+    where.resize(where.size() - more);
+    words.push_back(absl::StrCat(what, "; as ", absl::StrJoin(where, ", "),
+                                 more > 0 ? absl::StrCat(" and ", more, " more") : ""));
+  }
+  return words;
+}
+
+std::string TokenOf(const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
+  std::vector<std::string> found;
+  for (const PlanWorker& worker : workers) {
+    for (const v1::TargetInspection& target : worker.inspection.targets()) {
+      v1::TargetInspection same = target;
+      // Free space, and what is still to be allocated, change by themselves.
+      same.clear_free_bytes();
+      same.clear_missing_bytes();
+      same.clear_filesystem_bytes();
+      same.clear_file_places();
+      same.clear_places();
+      found.push_back(absl::StrCat(worker.hello.worker_id(), "\n", Encode(same)));
+    }
+  }
+  std::sort(found.begin(), found.end());
+  v1::JobSpec spec = job;
+  spec.clear_seed();
+  std::string all = Encode(spec);
+  for (const std::string& one : found) absl::StrAppend(&all, "\n", one.size(), "\n", one);
+  return absl::StrFormat("%016x", XXH3_64bits(all.data(), all.size()));
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,239 @@
+#include "worker/environment/keeper.h"
+
+#include <fcntl.h>
+#include <google/protobuf/util/json_util.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace lockstep::worker {
+namespace {
+
+// Of a file that was renamed or removed: then its folder's entry is on disk, too.
+absl::Status SyncFolder(const std::string& path) {
+  const std::string folder = path.substr(0, path.rfind('/'));
+  const common::FileDescriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid() || fsync(fd.get()) != 0) return common::ErrnoStatus(errno, folder);
+  return absl::OkStatus();
+}
+
+// A setting that the kernel sets anew when another one is changed: another scheduler has a queue of
+// another length, and other limits come with another read-ahead (blk_apply_bdi_limits()).
+struct Implied {
+  const char* by;
+  const char* name;
+};
+constexpr Implied kImplied[] = {{"scheduler", "nr_requests"},
+                                {"max_sectors_kb", "read_ahead_kb"},
+                                {"write_cache", "read_ahead_kb"}};
+
+// In this order they are changed, and put back: what is implied after what implies it.
+constexpr const char* kOrder[] = {"scheduler", "nr_requests", "max_sectors_kb", "write_cache",
+                                  "read_ahead_kb"};
+int RankOf(const std::string& name) {
+  return static_cast<int>(std::find(std::begin(kOrder), std::end(kOrder), name) -
+                          std::begin(kOrder));
+}
+
+bool IsQueue(const std::string& name) { return name != kMountOptions; }
+
+}  // namespace
+
+EnvironmentKeeper::EnvironmentKeeper(const std::string& directory, const std::string& root)
+    : path_(directory + "/settings.json"),
+      root_(root),
+      kernel_(root),
+      boot_id_(common::ReadTrimmed(root + "/proc/sys/kernel/random/boot_id")) {}
+
+absl::Status EnvironmentKeeper::Lock(const std::string& thing) {
+  const std::string folder = root_ + "/run/lockstep";
+  if (absl::Status made = common::MakeDirectories(folder, 0755); !made.ok()) return made;
+  const std::string path =
+      absl::StrCat(folder, "/settings-", absl::StrReplaceAll(thing, {{"/", "_"}}), ".lock");
+  common::FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock.valid()) return common::ErrnoStatus(errno, path);
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        thing, ": another worker of this host has changed its settings for a phase of its own"));
+  }
+  locks_.push_back(std::move(lock));
+  return absl::OkStatus();
+}
+
+absl::Status EnvironmentKeeper::WriteJournal() {
+  if (journal_.entries().empty()) {
+    if (unlink(path_.c_str()) != 0 && errno != ENOENT) return common::ErrnoStatus(errno, path_);
+    return SyncFolder(path_);
+  }
+  journal_.set_boot_id(boot_id_);
+  std::string text;
+  google::protobuf::util::JsonPrintOptions options;
+  options.add_whitespace = true;
+  options.preserve_proto_field_names = true;
+  if (!google::protobuf::util::MessageToJsonString(journal_, &text, options).ok()) {
+    return absl::InternalError(path_ + ": the journal cannot be written");
+  }
+  if (absl::Status status = common::WriteFileAtomically(path_, text); !status.ok()) return status;
+  return SyncFolder(path_);
+}
+
+std::vector<std::string> EnvironmentKeeper::Recover() {
+  const auto text = common::ReadFile(path_);
+  if (absl::IsNotFound(text.status())) return {};
+  v1::SettingsJournal kept;
+  if (!text.ok() || !google::protobuf::util::JsonStringToMessage(*text, &kept).ok()) {
+    return {path_ + ": cannot be read; what a phase has changed is not put back"};
+  }
+  if (kept.boot_id() != boot_id_) {
+    (void)WriteJournal();
+    return {"this host was started anew since settings were changed: they are gone by themselves"};
+  }
+  std::vector<std::string> words;
+  journal_.Clear();
+  for (const auto& entry : kept.entries()) {
+    const bool is_locked =
+        std::any_of(journal_.entries().begin(), journal_.entries().end(),
+                    [&](const auto& other) { return other.thing() == entry.thing(); });
+    const absl::Status locked = is_locked ? absl::OkStatus() : Lock(entry.thing());
+    if (locked.ok()) {
+      *journal_.add_entries() = entry;
+    } else {
+      words.emplace_back(locked.message());
+    }
+  }
+  const std::vector<std::string> problems = PutAllBack();
+  for (int i = 0; i < static_cast<int>(problems.size()); ++i) {
+    const auto& entry = journal_.entries(i);
+    words.push_back(problems[static_cast<size_t>(i)].empty()
+                        ? absl::StrCat(entry.thing(), ": ", entry.name(), " is ", entry.before(),
+                                       " again, as before the phase in which this worker ended")
+                        : problems[static_cast<size_t>(i)]);
+  }
+  journal_.Clear();
+  locks_.clear();
+  if (absl::Status cleared = WriteJournal(); !cleared.ok()) words.emplace_back(cleared.message());
+  return words;
+}
+
+absl::Status EnvironmentKeeper::Apply(const std::vector<WantedSetting>& wanted) {
+  absl::Status status;
+  for (const WantedSetting& setting : wanted) {
+    status = Change(setting);
+    if (!status.ok()) break;
+  }
+  for (const WantedSetting& setting : wanted) {
+    if (status.ok()) status = kernel_.Holds(setting);
+  }
+  if (status.ok()) {
+    values_.clear();
+    for (const auto& entry : journal_.entries()) {
+      const auto value = kernel_.Read(entry.thing(), entry.name());
+      values_[{entry.thing(), entry.name()}] = value.ok() ? *value : "";
+    }
+    return status;
+  }
+  std::string words(status.message());
+  for (const v1::SettingChange& change : PutBack()) {
+    if (!change.not_put_back().empty()) absl::StrAppend(&words, "; ", change.not_put_back());
+  }
+  return absl::Status(status.code(), words);
+}
+
+absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
+  const bool locked = std::any_of(journal_.entries().begin(), journal_.entries().end(),
+                                  [&](const auto& entry) { return entry.thing() == wanted.thing; });
+  if (!locked) {
+    if (absl::Status status = Lock(wanted.thing); !status.ok()) return status;
+  }
+  const auto add = [&](const std::string& name, const std::string& undo,
+                       bool is_implied) -> absl::Status {
+    const auto known = std::find_if(
+        journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
+        [&](const auto& entry) { return entry.thing() == wanted.thing && entry.name() == name; });
+    if (known != journal_.mutable_entries()->end()) {
+      if (!is_implied) known->set_value(wanted.value);
+      return absl::OkStatus();
+    }
+    const auto before = kernel_.Read(wanted.thing, name);
+    if (!before.ok()) return before.status();
+    auto* entry = journal_.add_entries();
+    entry->set_thing(wanted.thing);
+    entry->set_name(name);
+    entry->set_before(*before);
+    entry->set_undo(undo.empty() ? *before : undo);
+    entry->set_is_implied(is_implied);
+    entry->set_disk_sequence(kernel_.SequenceOf(wanted.thing));
+    if (!is_implied) entry->set_value(wanted.value);
+    return absl::OkStatus();
+  };
+  absl::Status status = add(wanted.name, wanted.undo, false);
+  for (const Implied& implied : kImplied) {
+    if (status.ok() && wanted.name == implied.by) status = add(implied.name, "", true);
+  }
+  if (status.ok()) status = WriteJournal();
+  if (status.ok()) status = kernel_.Write(wanted.thing, wanted.name, wanted.value);
+  return status;
+}
+
+std::string EnvironmentKeeper::PutBack(const v1::SettingsJournal::Entry& entry) const {
+  const std::string what = absl::StrCat(entry.thing(), ": ", entry.name());
+  if (kernel_.SequenceOf(entry.thing()) != entry.disk_sequence()) {
+    return absl::StrCat(what, " is not put back: another device has that name by now");
+  }
+  const auto now = kernel_.Read(entry.thing(), entry.name());
+  if (!now.ok())
+    return absl::StrCat(what, " is not put back: ", std::string(now.status().message()));
+  if (*now == entry.before()) return "";
+  if (IsQueue(entry.name()) && !entry.is_implied() && *now != entry.value()) {
+    return absl::StrCat(what, " is not put back to ", entry.before(), ": somebody has made it ",
+                        *now, " meanwhile");
+  }
+  if (absl::Status put = kernel_.Write(entry.thing(), entry.name(), entry.undo()); !put.ok()) {
+    return absl::StrCat(what, " is not put back: ", std::string(put.message()));
+  }
+  const auto after = kernel_.Read(entry.thing(), entry.name());
+  if (after.ok() && *after == entry.before()) return "";
+  return absl::StrCat(what, " is ", after.ok() ? *after : "unknown", " and not ", entry.before(),
+                      " as before");
+}
+
+std::vector<std::string> EnvironmentKeeper::PutAllBack() {
+  std::stable_sort(
+      journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
+      [](const auto& a, const auto& b) { return RankOf(a.name()) < RankOf(b.name()); });
+  std::vector<std::string> problems;
+  for (const auto& entry : journal_.entries()) problems.push_back(PutBack(entry));
+  return problems;
+}
+
+std::vector<v1::SettingChange> EnvironmentKeeper::PutBack() {
+  const std::vector<std::string> problems = PutAllBack();
+  std::vector<v1::SettingChange> changes;
+  for (const auto& entry : journal_.entries()) {
+    v1::SettingChange& change = changes.emplace_back();
+    change.set_thing(entry.thing());
+    change.set_name(entry.name());
+    change.set_before(entry.before());
+    const auto value = values_.find({entry.thing(), entry.name()});
+    if (value != values_.end()) change.set_value(value->second);
+    change.set_not_put_back(problems[changes.size() - 1]);
+  }
+  journal_.Clear();
+  values_.clear();
+  const absl::Status cleared = WriteJournal();
+  for (v1::SettingChange& change : changes) {
+    if (!cleared.ok() && change.not_put_back().empty()) {
+      change.set_not_put_back(std::string(cleared.message()));
+    }
+  }
+  locks_.clear();
+  return changes;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,52 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/files.h"
+#include "proto/worker.pb.h"
+#include "worker/environment/settings.h"
+
+namespace lockstep::worker {
+
+// Changes settings of the kernel for a phase, and puts them back. What was there before is on disk
+// before anything is changed (the journal), so that a worker that was killed puts it back when it
+// is started again. Two workers of a kernel never change the same thing at once (flock(2) beneath
+// /run/lockstep). Not thread-safe.
+class EnvironmentKeeper {
+ public:
+  // `directory` has the journal. `root` is where /sys, /proc and /run are looked for.
+  explicit EnvironmentKeeper(const std::string& directory, const std::string& root = "");
+
+  // What a killed worker has left changed is put back. Returns what was done, or could not be, in
+  // words, for the log.
+  std::vector<std::string> Recover();
+  // Makes all of it hold, or nothing: after an error all is as it was before, or what is not is
+  // part of the error.
+  absl::Status Apply(const std::vector<WantedSetting>& wanted);
+  bool has_changes() const { return !journal_.entries().empty(); }
+  // Puts all back, and says what was changed, and what could not be put back.
+  std::vector<v1::SettingChange> PutBack();
+
+ private:
+  absl::Status Lock(const std::string& thing);
+  absl::Status WriteJournal();
+  absl::Status Change(const WantedSetting& wanted);
+  // Why the setting is not what it was; empty when it is.
+  std::string PutBack(const v1::SettingsJournal::Entry& entry) const;
+  // Puts all back that can be; what cannot is told once, and forgotten.
+  std::vector<std::string> PutAllBack();
+
+  const std::string path_;
+  const std::string root_;
+  const KernelSettings kernel_;
+  const std::string boot_id_;
+  v1::SettingsJournal journal_;
+  std::map<std::pair<std::string, std::string>, std::string> values_;  // as read back
+  std::vector<common::FileDescriptor> locks_;
+};
+
+}  // namespace lockstep::worker

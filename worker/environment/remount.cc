@@ -1,0 +1,195 @@
+// Mount options that can be changed by a remount and put back: those of every mount, as flags of
+// mount(2), and ext4's that have a counterpart (ext4(5)).
+
+#include <sys/mount.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+#include "common/text.h"
+#include "worker/environment/settings.h"
+
+namespace lockstep::worker {
+namespace {
+
+using Words = std::vector<std::string>;
+
+Words WordsOf(const std::string& options) {
+  return absl::StrSplit(options, ',', absl::SkipEmpty());
+}
+
+bool Has(const Words& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+struct Flag {
+  const char* name;
+  unsigned long bits;  // as mount(2) has it
+};
+// Flags of a mount that a remount must repeat, or it would take them away.
+constexpr Flag kKept[] = {
+    {"ro", MS_RDONLY},         {"nosuid", MS_NOSUID},     {"nodev", MS_NODEV},
+    {"noexec", MS_NOEXEC},     {"sync", MS_SYNCHRONOUS},  {"dirsync", MS_DIRSYNC},
+    {"mand", MS_MANDLOCK},     {"noatime", MS_NOATIME},   {"nodiratime", MS_NODIRATIME},
+    {"relatime", MS_RELATIME}, {"lazytime", MS_LAZYTIME}, {"strictatime", MS_STRICTATIME},
+    {"nosymfollow", 1UL << 8},
+};
+
+// How access times are kept: one of three.
+constexpr const char* kAtime[] = {"noatime", "relatime", "strictatime"};
+
+// Flags that are on or off, by both of their names.
+struct Switch {
+  const char* on;
+  const char* off;
+};
+constexpr Switch kSwitches[] = {
+    {"nodiratime", "diratime"}, {"lazytime", "nolazytime"}, {"sync", "async"}, {"dirsync", ""}};
+
+// ext4's, which are on or off by default.
+struct Option {
+  const char* on;
+  const char* off;
+  bool is_default;
+};
+constexpr Option kExt4[] = {{"barrier", "nobarrier", true},
+                            {"discard", "nodiscard", false},
+                            {"auto_da_alloc", "noauto_da_alloc", true}};
+constexpr char kCommit[] = "commit=";
+constexpr int kDefaultCommit = 5;  // seconds
+
+// The flags of a mount as words: with one that says how access times are kept.
+Words FlagsOf(const MountEntry& mount) {
+  Words all = WordsOf(mount.options);
+  for (const std::string& word : WordsOf(mount.filesystem_options)) {
+    if (!Has(all, word)) all.push_back(word);
+  }
+  Words flags;
+  for (const Flag& flag : kKept) {
+    if (Has(all, flag.name)) flags.emplace_back(flag.name);
+  }
+  if (!Has(flags, "noatime") && !Has(flags, "relatime") && !Has(flags, "strictatime")) {
+    flags.emplace_back("strictatime");
+  }
+  return flags;
+}
+
+bool IsOn(const Option& option, const MountEntry& now) {
+  const Words words = WordsOf(now.filesystem_options);
+  if (Has(words, option.on)) return true;
+  return !Has(words, option.off) && option.is_default;
+}
+
+std::string CommitOf(const MountEntry& now) {
+  for (const std::string& word : WordsOf(now.filesystem_options)) {
+    if (word.rfind(kCommit, 0) == 0) return word;
+  }
+  return absl::StrCat(kCommit, kDefaultCommit);
+}
+
+// Changes flags by a word; false when it is not one of those.
+bool ChangeFlags(const std::string& word, Words* flags) {
+  const std::string atime = word == "atime" ? "strictatime" : word;
+  for (const char* kind : kAtime) {
+    if (atime != kind) continue;
+    for (const char* other : kAtime) std::erase(*flags, other);
+    flags->push_back(atime);
+    return true;
+  }
+  for (const Switch& change : kSwitches) {
+    if (word != change.on && (word != change.off || word.empty())) continue;
+    std::erase(*flags, change.on);
+    if (word == change.on) flags->push_back(word);
+    return true;
+  }
+  return false;
+}
+
+// What of ext4 a word changes, and what changes it back.
+std::optional<std::string> Ext4Undo(const std::string& word, const MountEntry& now) {
+  for (const Option& option : kExt4) {
+    if (word == option.on || word == option.off) return IsOn(option, now) ? option.on : option.off;
+  }
+  int seconds = 0;
+  if (word.rfind(kCommit, 0) == 0 && absl::SimpleAtoi(word.substr(strlen(kCommit)), &seconds) &&
+      seconds >= 0 && seconds <= 3600) {
+    return CommitOf(now);
+  }
+  return std::nullopt;
+}
+
+std::string Join(const Words& flags, const Words& options) {
+  return absl::StrCat(absl::StrJoin(flags, ","), ";", absl::StrJoin(options, ","));
+}
+
+}  // namespace
+
+absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const MountEntry& now) {
+  Words flags = FlagsOf(now);
+  const Words flags_before = flags;
+  Words options, options_before;
+  for (const std::string& word : WordsOf(remount.options())) {
+    if (ChangeFlags(word, &flags)) continue;
+    const auto undo = now.type == "ext4" ? Ext4Undo(word, now) : std::nullopt;
+    if (!undo) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          remount.path(), ": the mount option '", common::Printable(word, 60), "' of ", now.type,
+          " cannot be put back with certainty; docs/operations.md lists those that can"));
+    }
+    options.push_back(word);
+    options_before.push_back(*undo);
+  }
+  WantedSetting wanted;
+  wanted.thing = remount.path();
+  wanted.name = kMountOptions;
+  wanted.options = remount.options();
+  wanted.value = Join(flags, options);
+  wanted.undo = Join(flags_before, options_before);
+  return wanted;
+}
+
+bool HasOptions(const std::string& options, const MountEntry& now) {
+  for (const std::string& word : WordsOf(options)) {
+    Words flags = FlagsOf(now);
+    const Words before = flags;
+    if (ChangeFlags(word, &flags)) {
+      std::sort(flags.begin(), flags.end());
+      Words sorted = before;
+      std::sort(sorted.begin(), sorted.end());
+      if (flags != sorted) return false;
+      continue;
+    }
+    if (Ext4Undo(word, now) != word) return false;
+  }
+  return true;
+}
+
+absl::StatusOr<WantedSetting> KernelSettings::OfMount(const v1::Remount& remount) const {
+  const KernelUses uses(root_);
+  const MountEntry* now = uses.MountAt(remount.path());
+  if (now == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(remount.path(), ": nothing is mounted exactly there; name the mount point"));
+  }
+  return PlanRemount(remount, *now);
+}
+
+absl::Status Remount(const std::string& target, const std::string& value) {
+  const std::vector<std::string> parts = absl::StrSplit(value, absl::MaxSplits(';', 1));
+  unsigned long bits = MS_REMOUNT;
+  const Words words = WordsOf(parts[0]);
+  for (const Flag& flag : kKept) {
+    if (Has(words, flag.name)) bits |= flag.bits;
+  }
+  const std::string data = parts.size() > 1 ? parts[1] : "";
+  if (mount("none", target.c_str(), nullptr, bits, data.c_str()) == 0) return absl::OkStatus();
+  return common::ErrnoStatus(errno, absl::StrCat(target, ": remount with '", value, "'"));
+}
+
+}  // namespace lockstep::worker

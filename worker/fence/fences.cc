@@ -1,0 +1,167 @@
+#include "worker/fence/fences.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr size_t kMostWaiting = 10000;
+
+std::string Hex(uint64_t key) { return absl::StrFormat("0x%016x", key); }
+
+// Whoever else is registered: a cluster, or a run whose workers could not give it up.
+absl::Status Stranger(const std::string& name, uint64_t key, const char* what) {
+  return absl::FailedPreconditionError(
+      absl::StrCat(name, ": ", what, " by key ", Hex(key),
+                   ", which is of no worker of this run: a cluster, or a run whose workers were "
+                   "all lost. Look with sg_persist or iscsi-pr, and clear it there when nobody "
+                   "needs it"));
+}
+
+}  // namespace
+
+absl::Status TakeReservation(Reserver* reserver, const std::string& name,
+                             const v1::ReservationUse& use) {
+  std::set<uint64_t> lost(use.lost().begin(), use.lost().end());
+  const auto before = reserver->Read();
+  if (!before.ok() && !absl::IsUnimplemented(before.status())) return before.status();
+  if (before.ok()) {
+    for (const uint64_t key : before->keys) {
+      if (!IsSameRun(key, use.key())) return Stranger(name, key, "is registered");
+    }
+    std::erase_if(lost, [&](uint64_t key) {
+      return std::find(before->keys.begin(), before->keys.end(), key) == before->keys.end();
+    });
+  }
+  if (absl::Status status = reserver->Register(use.key()); !status.ok()) return status;
+  for (const uint64_t key : lost) {
+    const absl::Status status = reserver->Preempt(use.key(), key);
+    // Another worker was first; or it had never registered.
+    if (!status.ok() && !absl::IsFailedPrecondition(status)) return status;
+  }
+  if (!use.holds()) return absl::OkStatus();
+  const absl::Status reserved = reserver->Reserve(use.key());
+  if (!absl::IsFailedPrecondition(reserved)) return reserved;
+  // By an earlier session of this worker, or by another worker of the run.
+  const auto facts = reserver->Read();
+  if (!facts.ok()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name,
+                     ": is reserved by somebody else: a cluster, or a run whose worker was "
+                     "lost; look with sg_persist --read-reservation"));
+  }
+  const bool is_ours = facts->holder != 0 && IsSameRun(facts->holder, use.key()) &&
+                       facts->type == kWriteExclusiveRegistrantsOnly;
+  return is_ours ? absl::OkStatus() : Stranger(name, facts->holder, "is reserved");
+}
+
+Fences::~Fences() {
+  Release("", true);
+  {
+    common::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+absl::Status Fences::Take(const std::string& run_id, const std::string& name,
+                          const v1::ReservationUse& use, const Open& open) {
+  auto reserver = open();
+  if (!reserver.ok()) return reserver.status();
+  {
+    // Also where the rest fails: something may have been registered.
+    common::MutexLock lock(&mutex_);
+    held_[name] = {run_id, use.key(), open};
+  }
+  const absl::Status status = TakeReservation(reserver->get(), name, use);
+  if (!absl::IsUnimplemented(status)) return status;
+  return absl::FailedPreconditionError(absl::StrCat(std::string(status.message()),
+                                                    "; the job's target wants them (fence: "
+                                                    "reservation)"));
+}
+
+void Fences::Main() {
+  while (true) {
+    std::function<void()> work;
+    {
+      common::MutexLock lock(&mutex_);
+      changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || !work_.empty();
+      });
+      if (work_.empty()) return;
+      work = std::move(work_.front());
+      work_.pop_front();
+    }
+    work();
+  }
+}
+
+void Fences::Preempt(const v1::Preempt& preempt) {
+  common::MutexLock lock(&mutex_);
+  for (const auto& [name, held] : held_) {
+    if (held.run_id != preempt.phase().run_id() || held.key == preempt.key() ||
+        work_.size() >= kMostWaiting) {
+      continue;
+    }
+    work_.emplace_back([this, name, held, preempt] { PreemptAt(name, held, preempt); });
+  }
+  if (!work_.empty() && !thread_.joinable()) thread_ = std::thread([this] { Main(); });
+  changed_.NotifyAll();
+}
+
+void Fences::PreemptAt(const std::string& name, const Held& held, const v1::Preempt& preempt) {
+  const std::string who = absl::StrCat("the lost worker on ", preempt.host());
+  auto reserver = held.open();
+  absl::Status status = reserver.status();
+  if (status.ok()) status = (*reserver)->Register(held.key);
+  if (status.ok()) status = (*reserver)->Preempt(held.key, preempt.key());
+  if (status.ok()) {
+    return report_("warning", absl::StrCat(name, ": ", who,
+                                           " was fenced off: the storage refuses "
+                                           "what it still writes"));
+  }
+  const auto facts = reserver.ok() ? (*reserver)->Read() : reserver.status();
+  const bool is_gone = facts.ok() && std::find(facts->keys.begin(), facts->keys.end(),
+                                               preempt.key()) == facts->keys.end();
+  if (is_gone) return;  // by another worker, or it had none
+  report_("error", absl::StrCat(name, ": ", who,
+                                " could not be fenced off: ", std::string(status.message())));
+}
+
+void Fences::Release(const std::string& run_id, bool other) {
+  common::MutexLock lock(&mutex_);
+  for (auto held = held_.begin(); held != held_.end();) {
+    if ((held->second.run_id == run_id) == other) {
+      ++held;
+      continue;
+    }
+    work_.emplace_back([this, name = held->first, gone = held->second] { ReleaseAt(name, gone); });
+    held = held_.erase(held);
+  }
+  if (!work_.empty() && !thread_.joinable()) thread_ = std::thread([this] { Main(); });
+  changed_.NotifyAll();
+}
+
+void Fences::ReleaseAt(const std::string& name, const Held& held) {
+  auto reserver = held.open();
+  absl::Status status = reserver.status();
+  // Earlier sessions of this worker have registered under the key, too: all of these go.
+  const auto facts = status.ok() ? (*reserver)->Read() : reserver.status();
+  const bool is_registered = !facts.ok() || std::find(facts->keys.begin(), facts->keys.end(),
+                                                      held.key) != facts->keys.end();
+  if (status.ok() && !is_registered) return;
+  if (status.ok()) status = (*reserver)->Register(held.key);
+  if (status.ok() && facts.ok()) status = (*reserver)->Preempt(held.key, held.key);
+  if (status.ok()) status = (*reserver)->Register(0);
+  if (status.ok()) return;
+  report_("warning", absl::StrCat(name, ": its reservation could not be given up: ",
+                                  std::string(status.message()), "; key ", Hex(held.key)));
+}
+
+}  // namespace lockstep::worker

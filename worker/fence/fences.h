@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "proto/worker.pb.h"
+#include "worker/fence/reserver.h"
+
+namespace lockstep::worker {
+
+// A key of a run's worker: "LS", 32 bits of the run, 16 of the worker (controller/plan). Whether
+// two keys are of the same run.
+inline bool IsSameRun(uint64_t a, uint64_t b) { return a >> 16 == b >> 16; }
+
+// What this worker has reserved for a run, from the first phase that asks for it to the run's end:
+// so what a lost worker writes between two phases is refused, too. Thread-safe; what takes time is
+// done on a thread of its own, but for Take().
+class Fences {
+ public:
+  // How a device or LUN is reached; each call opens it anew.
+  using Open = std::function<absl::StatusOr<std::unique_ptr<Reserver>>()>;
+  // What could not be done, or was done for a lost worker: severity and text.
+  using Report = std::function<void(const std::string&, const std::string&)>;
+
+  explicit Fences(Report report) : report_(std::move(report)) {}
+  // Gives everything up that is held.
+  ~Fences();
+
+  // Registers this worker, ends what lost workers of the run have registered, and reserves where
+  // the worker is told to. FAILED_PRECONDITION where others than the run's workers are registered.
+  // `name` is for messages, and tells one device from another.
+  absl::Status Take(const std::string& run_id, const std::string& name,
+                    const v1::ReservationUse& use, const Open& open);
+  // Ends the registration of a lost worker of the run wherever this one has reserved.
+  void Preempt(const v1::Preempt& preempt);
+  // Gives up what is held for the run; for another run than this, when `other` is true.
+  void Release(const std::string& run_id, bool other = false);
+
+ private:
+  struct Held {
+    std::string run_id;
+    uint64_t key = 0;
+    Open open;
+  };
+  void Main();
+  void PreemptAt(const std::string& name, const Held& held, const v1::Preempt& preempt);
+  void ReleaseAt(const std::string& name, const Held& held);
+
+  const Report report_;
+  common::Mutex mutex_;
+  common::Condition changed_;
+  std::map<std::string, Held> held_ ABSL_GUARDED_BY(mutex_);  // by name
+  std::deque<std::function<void()>> work_ ABSL_GUARDED_BY(mutex_);
+  bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
+  std::thread thread_;  // from the first use on
+};
+
+// The steps of Take(), on a device that is open.
+absl::Status TakeReservation(Reserver* reserver, const std::string& name,
+                             const v1::ReservationUse& use);
+
+}  // namespace lockstep::worker

@@ -1,0 +1,140 @@
+// What a disk is like, as sysfs and udev's database have it.
+
+#include <sys/sysmacros.h>
+
+#include <climits>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
+#include "common/text.h"
+#include "worker/host/kernel_blocks.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr size_t kLongestFact = 256;
+
+// "none [mq-deadline] kyber": the one in brackets.
+std::string Chosen(const std::string& text) {
+  const size_t open = text.find('[');
+  if (open == std::string::npos) return text;
+  return text.substr(open + 1, text.find(']') - open - 1);
+}
+
+// The component of a path that begins so; empty where there is none.
+std::string ComponentOf(const std::string& path, const std::string& prefix) {
+  for (const auto& part : absl::StrSplit(path, '/')) {
+    if (absl::StartsWith(part, prefix)) return std::string(part);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string KernelBlocks::UdevOf(const std::string& name, const std::string& key) const {
+  const dev_t number = NumberOf(name);
+  const std::string database = common::ReadTrimmed(
+      absl::StrCat(root_, "/run/udev/data/b", major(number), ":", minor(number)));
+  const std::string wanted = absl::StrCat("E:", key, "=");
+  for (const auto& line : absl::StrSplit(database, '\n')) {
+    if (absl::StartsWith(line, wanted)) return std::string(line.substr(wanted.size()));
+  }
+  return "";
+}
+
+std::string KernelBlocks::TransportOf(const std::string& disk) const {
+  for (const char* kind : {"loop", "zram", "ram", "nbd", "pmem", "md"}) {
+    const std::string rest =
+        absl::StartsWith(disk, kind) ? disk.substr(std::string(kind).size()) : "";
+    if (!rest.empty() && rest.find_first_not_of("0123456789") == std::string::npos) return kind;
+  }
+  if (absl::StartsWith(disk, "dm-")) {
+    return absl::StartsWith(Read(disk, "dm/uuid"), "mpath-") ? "multipath" : "dm";
+  }
+  if (absl::StartsWith(disk, "nvme")) {
+    // With the kernel's own multipath the device belongs to a subsystem, which has controllers.
+    std::string transport = Read(disk, "device/transport");
+    for (const std::string& entry : EntriesOf(Folder(disk) + "/device")) {
+      if (!transport.empty()) break;
+      transport = Read(disk, absl::StrCat("device/", entry, "/transport"));
+    }
+    return transport.empty() || transport == "pcie" ? "nvme" : absl::StrCat("nvme-", transport);
+  }
+  char resolved[PATH_MAX];
+  if (realpath((Folder(disk) + "/device").c_str(), resolved) == nullptr) return "";
+  const std::string path(resolved);
+  if (!ComponentOf(path, "rport-").empty()) return "fc";
+  if (!ComponentOf(path, "session").empty()) return "iscsi";
+  if (!ComponentOf(path, "end_device-").empty()) return "sas";
+  if (!ComponentOf(path, "ata").empty()) return "sata";
+  if (!ComponentOf(path, "usb").empty()) return "usb";
+  if (!ComponentOf(path, "virtio").empty()) return "virtio";
+  const std::string host = ComponentOf(path, "host");
+  const std::pair<const char*, const char*> classes[] = {
+      {"fc_host", "fc"}, {"iscsi_host", "iscsi"}, {"sas_host", "sas"}};
+  for (const auto& [folder, transport] : classes) {
+    const std::string known = absl::StrCat(root_, "/sys/class/", folder);
+    for (const std::string& entry : EntriesOf(known)) {
+      if (!host.empty() && entry == host) return transport;
+    }
+  }
+  return "";
+}
+
+std::string KernelBlocks::SerialOf(const std::string& disk) const {
+  for (const char* file : {"serial", "device/serial"}) {
+    if (std::string value = Read(disk, file); !value.empty()) return value;
+  }
+  // SPC-5 7.7.22: four bytes of header, then the serial number.
+  if (const std::string page = Read(disk, "device/vpd_pg80"); page.size() > 4) {
+    return std::string(absl::StripAsciiWhitespace(page.substr(4)));
+  }
+  for (const char* key : {"ID_SCSI_SERIAL", "ID_SERIAL_SHORT", "ID_SERIAL"}) {
+    if (std::string value = UdevOf(disk, key); !value.empty()) return value;
+  }
+  return "";
+}
+
+void KernelBlocks::DescribeQueue(const std::string& disk, v1::BlockDevice* device) const {
+  const auto number = [&](const char* file) { return NumberIn(Read(disk, file)); };
+  device->set_logical_block_bytes(static_cast<uint32_t>(number("queue/logical_block_size")));
+  device->set_physical_block_bytes(static_cast<uint32_t>(number("queue/physical_block_size")));
+  device->set_scheduler(Chosen(Read(disk, "queue/scheduler")));
+  device->set_rotational(Read(disk, "queue/rotational") == "1");
+  device->set_nr_requests(static_cast<uint32_t>(number("queue/nr_requests")));
+  device->set_max_sectors_bytes(number("queue/max_sectors_kb") << 10);
+  device->set_read_ahead_bytes(number("queue/read_ahead_kb") << 10);
+  device->set_write_cache(Read(disk, "queue/write_cache"));
+  device->set_discard(number("queue/discard_max_bytes") != 0);
+  device->set_model(common::Printable(Read(disk, "device/model"), kLongestFact));
+  device->set_serial(common::Printable(SerialOf(disk), kLongestFact));
+  device->set_transport(TransportOf(disk));
+  device->set_disk_sequence(NumberIn(Read(disk, "diskseq")));
+}
+
+void KernelBlocks::AddPaths(const std::string& name, v1::BlockDevice* device) const {
+  const auto add = [&](const std::string& path, const std::string& state) {
+    v1::DevicePath* out = device->add_paths();
+    out->set_name(path);
+    out->set_state(state);
+  };
+  if (device->transport() == "multipath") {
+    for (const std::string& path : EntriesOf(Folder(name) + "/slaves")) {
+      add(path, Read(path, "device/state"));
+    }
+    return;
+  }
+  // NVMe's own multipath: a path of each controller, with its state of asymmetric access.
+  for (const std::string& path : EntriesOf(Folder(name) + "/multipath")) {
+    add(path, Read(name, absl::StrCat("multipath/", path, "/ana_state")));
+  }
+  if (device->paths_size() > 0 || IsPartition(name)) return;
+  if (const std::string state = Read(name, "device/state"); !state.empty()) add(name, state);
+}
+
+}  // namespace lockstep::worker
