@@ -110,6 +110,10 @@ namespace lockstep::limits {
   LIMIT(kTransfersWaiting, 16, "such calls", "that wait", "further ones: RESOURCE_EXHAUSTED")      \
   LIMIT(kTransferNs, 86400000000000, "ns", "an export, an import, or histograms that are sent",    \
         "it is ended")                                                                             \
+  LIMIT(kKnowledgeAtOnce, 4, "workers", "that are told what others have written, at once",         \
+        "others wait")                                                                             \
+  LIMIT(kKnowledgeNs, 600000000000, "ns", "that a worker is told what others have written",        \
+        "its phase fails")                                                                         \
   LIMIT(kTransferStallNs, 20000000000, "ns", "that such a call waits for its caller",              \
         "it is ended; an import leaves nothing")                                                   \
   /* The store. */                                                                                 \

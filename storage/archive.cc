@@ -30,6 +30,7 @@ constexpr Addition kAdditions[] = {
     {10, "findings", nullptr},
     {10, "phase_verdicts", "p99_spread_median"},
     {10, "phase_verdicts", "p99_spread_worst"},
+    {11, "block_writes", nullptr},
     {11, "runs", "confirm"},
 };
 constexpr size_t kPiece = 1 << 20;

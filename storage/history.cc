@@ -221,7 +221,8 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
       "{", absl::StrJoin(runs, ",", [](std::string* out, const auto& r) { *out += r.run_id(); }),
       "}");
   // The rest goes with its run.
-  for (const char* table : {"interval_operations", "device_samples", "host_samples"}) {
+  for (const char* table :
+       {"interval_operations", "device_samples", "host_samples", "block_writes"}) {
     auto gone = connection->Query(
         absl::StrCat("DELETE FROM ", table, " WHERE run_id = ANY ($1::uuid[])"), {ids});
     if (!gone.ok()) return gone.status();

@@ -274,6 +274,19 @@ absl::Status AddCounters(const IngestBatch& batch, const v1::PhaseResult& result
   return absl::OkStatus();
 }
 
+absl::Status AddBlockWrites(const IngestBatch& batch, const v1::DeliveryItem& item,
+                            CopyRows* rows) {
+  if (!item.has_block_writes()) return absl::OkStatus();
+  const auto number = static_cast<uint64_t>(&item - batch.items.data());
+  Key(rows, batch)
+      .Add(batch.first_sequence + number)
+      .Add(static_cast<int64_t>(item.block_writes().place()))
+      .Add(item.block_writes().block_size_bytes())
+      .AddBytes(item.block_writes().runs())
+      .EndRow();
+  return absl::OkStatus();
+}
+
 // Writes a table's rows of every item; `add` appends those of one.
 template <typename Add>
 absl::Status WriteTable(PgConnection* connection, const std::vector<IngestBatch>& batches,
@@ -315,11 +328,12 @@ absl::Status WriteResults(PgConnection* connection, const std::vector<IngestBatc
   const auto write = [&](const char* table, auto add) {
     return WriteTable(connection, batches, table,
                       [&](const IngestBatch& batch, const v1::DeliveryItem& item, CopyRows* rows) {
-                        return item.has_interval() ? absl::OkStatus()
-                                                   : add(batch, item.result(), rows);
+                        return item.has_result() ? add(batch, item.result(), rows)
+                                                 : absl::OkStatus();
                       });
   };
-  absl::Status status = write("worker_results", AddRest);
+  absl::Status status = WriteTable(connection, batches, "block_writes", AddBlockWrites);
+  if (status.ok()) status = write("worker_results", AddRest);
   if (status.ok()) status = write("phase_operations", AddCounters);
   if (!status.ok()) return status;
   return write("thread_results",

@@ -51,6 +51,61 @@ bool IsWrittenBy(const v1::RunAssignment& load, const std::string& name) {
       });
 }
 
+// Whose part of shared targets a worker has in a phase: its own number's, but for who reads what
+// others have written.
+struct Part {
+  uint64_t position = 0;
+  uint64_t count = 1;
+};
+Part PartOf(const v1::PhaseSpec& phase, uint64_t worker, uint64_t workers) {
+  switch (phase.verify().readers()) {
+    case v1::READERS_RING:
+      return {(worker + 1) % workers, workers};
+    case v1::READERS_ALL:
+      return {0, 1};
+    default:
+      return {worker, workers};
+  }
+}
+
+// Who writes a target, for messages about its blocks: a host, and its path where that differs.
+std::vector<std::string> WritersOf(const SettledRun& run, uint32_t index) {
+  std::vector<std::string> paths;
+  for (const PlanWorker& worker : run.workers) {
+    std::string& path = paths.emplace_back();
+    for (const v1::TargetInspection& found : worker.inspection.targets()) {
+      if (found.target() == index && found.paths_size() > 0) path = found.paths(0);
+    }
+  }
+  const bool is_one = std::set<std::string>(paths.begin(), paths.end()).size() < 2;
+  std::vector<std::string> writers;
+  for (size_t w = 0; w < run.workers.size(); ++w) {
+    writers.push_back(run.workers[w].hello.host().name());
+    if (!is_one && !paths[w].empty()) absl::StrAppend(&writers.back(), " as ", paths[w]);
+  }
+  return writers;
+}
+
+// What a worker needs to know of a target whose blocks are verified.
+void DescribeBlocks(const SettledRun& run, const v1::RunPhase& load, v1::TargetAssignment* target) {
+  const std::string& name = target->target().name();
+  const bool is_verified =
+      std::any_of(load.workloads().begin(), load.workloads().end(), [&](const v1::Workload& w) {
+        return w.verify() &&
+               std::find(w.targets().begin(), w.targets().end(), name) != w.targets().end();
+      });
+  if (!is_verified) return;
+  target->set_is_shared(target->target().sharing() != v1::SHARING_PRIVATE);
+  for (std::string& writer : WritersOf(run, target->index())) {
+    target->add_writers(std::move(writer));
+  }
+  if (target->target().sharing() != v1::SHARING_SLICED) return;
+  v1::TargetAssignment first;
+  Slice(TargetBytes(target->target(), run.workers.front(), target->index()), 0, run.workers.size(),
+        &first);
+  target->set_each_slice_bytes(first.slice_length_bytes());
+}
+
 v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_t worker,
                                   uint64_t position, uint64_t count) {
   const v1::Target& target = run.job.targets(static_cast<int>(index));
@@ -184,6 +239,7 @@ absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, u
       out->set_check_reads_only(spec.has_verify());
       out->set_check_any_run(spec.verify().any_run());
       out->set_check_sparse(spec.verify().sparse());
+      out->set_check_run_id(spec.verify().of_run());
       out->set_member(static_cast<uint32_t>(i));
       out->set_members(static_cast<uint32_t>(count));
     }
@@ -239,8 +295,11 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     out.mutable_phase()->set_attempt(attempt);
     out.set_worker_index(member);
     // Slices go by the worker's number in the run, so that a lost worker does not move the others'.
+    const Part part = PartOf(phase, member, run.workers.size());
     for (uint32_t target : targets) {
-      *out.add_targets() = AssignTarget(run, target, member, member, run.workers.size());
+      v1::TargetAssignment* assigned = out.add_targets();
+      *assigned = AssignTarget(run, target, member, part.position, part.count);
+      DescribeBlocks(run, load, assigned);
     }
     if (phase.has_prepare()) {
       *out.mutable_prepare() = phase.prepare();

@@ -198,6 +198,7 @@ class Checker {
                  "its targets were written with blocks of several sizes: give the size, and a "
                  "verify phase for each");
     }
+    if (phase.has_verify()) CheckReaders(path + ".verify", phase.verify());
     if (phase.has_prepare() && (phase.prepare().content().duplicate_ratio() > 0 ||
                                 phase.prepare().content().random().fresh())) {
       Add(path + ".prepare.content",
@@ -214,6 +215,25 @@ class Checker {
                   [&](const std::string& field, const std::string& problem) {
                     Add(absl::StrCat(path, ".", kind, field), problem);
                   });
+  }
+
+  void CheckReaders(const std::string& path, const v1::VerifyPhase& verify) {
+    if (!verify.of_run().empty() && verify.any_run()) {
+      Add(path + ".of_run", "names one run; any_run accepts all");
+    }
+    const bool others = verify.readers() == v1::READERS_RING || verify.readers() == v1::READERS_ALL;
+    for (const std::string& name : verify.targets()) {
+      const int target = FindTarget(job_, name);
+      if (target < 0 || !others) continue;
+      const v1::Sharing sharing = job_.targets(target).sharing();
+      if (sharing == v1::SHARING_PRIVATE) {
+        Add(path + ".readers",
+            absl::StrCat("'", name, "' is private: no host sees what another one has written"));
+      } else if (sharing == v1::SHARING_OWNED || sharing == v1::SHARING_OVERLAPPED) {
+        Add(path + ".readers",
+            absl::StrCat("every host reads all of '", name, "' in any case; leave readers out"));
+      }
+    }
   }
 
   void CheckRun(const std::string& path, const v1::RunPhase& run) {

@@ -75,6 +75,20 @@ Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
   return call;
 }
 
+grpc::Status ControllerService::ResolveRuns(v1::JobSpec* job) const {
+  for (int p = 0; p < job->phases_size(); ++p) {
+    if (job->phases(p).verify().of_run().empty()) continue;
+    v1::VerifyPhase* verify = job->mutable_phases(p)->mutable_verify();
+    std::string run_id;
+    const grpc::Status found = Resolve(verify->of_run(), &run_id);
+    if (!found.ok()) {
+      return InvalidField(absl::StrCat("phases[", p, "].verify.of_run"), found.error_message());
+    }
+    verify->set_of_run(run_id);
+  }
+  return grpc::Status::OK;
+}
+
 grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext* context,
                                                     const v1::SubmitRequest* request,
                                                     v1::SubmitReply* reply) {
@@ -114,6 +128,7 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     run.owner = principal.authenticated    ? principal.name
                 : request->owner().empty() ? "local"
                                            : request->owner();
+    if (const grpc::Status known = ResolveRuns(&run.job); !known.ok()) return known;
     run.confirm = request->confirm();
     run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
     run.state = "queued";
@@ -155,6 +170,7 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
     if (call->abandoned()) return;
     auto job = std::make_shared<v1::JobSpec>(request->job());
     if (const grpc::Status status = Settle(job.get()); !status.ok()) return answer->Give(status);
+    if (const grpc::Status known = ResolveRuns(job.get()); !known.ok()) return answer->Give(known);
     parts_.coordinator->Plan(*job, [answer, job, reply](v1::PlanReply planned) {
       *reply = std::move(planned);
       for (const std::string& warning : Warnings(*job)) reply->add_warnings(warning);

@@ -86,6 +86,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::Status FindStoppable(const std::string& text, v1::RunSummary* run) const;
   // The full id of a run for a question about it.
   grpc::Status Resolve(const std::string& text, std::string* run_id) const;
+  // Full ids for the runs that a job names.
+  grpc::Status ResolveRuns(v1::JobSpec* job) const;
   // The runs of a set, oldest first.
   grpc::Status Gather(const v1::RunsOf& of, RunSet* set) const;
   // Checks the role and the message: answered already when either is refused.
@@ -113,9 +115,13 @@ class WorkerGateway final : public v1::WorkerService::CallbackService {
       grpc::CallbackServerContext* context) override;
   grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(
       grpc::CallbackServerContext* context) override;
+  grpc::ServerWriteReactor<v1::KnowledgePart>* Knowledge(
+      grpc::CallbackServerContext* context, const v1::KnowledgeRequest* request) override;
 
  private:
   const ServiceParts parts_;
+  // Of a whole fleet that arms at once, some at a time.
+  CallPool knowledge_{static_cast<int>(limits::kKnowledgeAtOnce), limits::kWorkers};
 };
 
 }  // namespace lockstep::controller

@@ -6,9 +6,17 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/mutex.h"
+#include "measure/block_runs.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
+namespace {
+
+constexpr size_t kBlockRunsBytes = 128 << 10;
+constexpr uint64_t kMostBlocks = uint64_t{1} << 52;  // of 512 bytes, in 2 EiB
+
+}  // namespace
+
 IngestPipeline::IngestPipeline(Options options) : options_(std::move(options)) {}
 
 IngestPipeline::~IngestPipeline() {
@@ -149,8 +157,16 @@ void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const st
 absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item) {
   if (feed->ended) return absl::InvalidArgumentError("an item after the worker's result");
   if (item.has_interval()) return phase->live->Add(feed->worker_index, item.interval());
+  if (item.has_block_writes()) {
+    if (item.block_writes().runs().size() > kBlockRunsBytes) {
+      return absl::InvalidArgumentError("what is said of written blocks is too long");
+    }
+    return measure::ReadBlockRuns(item.block_writes().runs(), kMostBlocks,
+                                  [](uint64_t, uint64_t, uint32_t, bool) {});
+  }
   if (!item.has_result()) {
-    return absl::InvalidArgumentError("an item that is neither an interval nor a result");
+    return absl::InvalidArgumentError(
+        "an item that is neither an interval nor a result, nor of blocks");
   }
   feed->ended = true;
   feed->integrity =

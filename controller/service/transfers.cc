@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/ids.h"
 #include "common/limits.h"
 #include "controller/analysis/histograms.h"
 #include "controller/service/archive_check.h"
@@ -162,6 +163,32 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
   });
   if (!taken) reader->End(kTooMany);
   return reader;
+}
+
+grpc::ServerWriteReactor<v1::KnowledgePart>* WorkerGateway::Knowledge(
+    grpc::CallbackServerContext* context, const v1::KnowledgeRequest* request) {
+  auto* writer = new PartWriter<v1::KnowledgePart>(context);
+  grpc::Status refused = Refusal(context, Role::kWorker, *request);
+  const std::string certificate = PrincipalOf(*context).certificate();
+  if (refused.ok() &&
+      !parts_.fleet->MayDeliver(request->worker_id(), certificate, request->session())) {
+    refused = grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+                           "no worker of this id and session is attached with this certificate");
+  }
+  if (refused.ok() && !common::IsUuid(request->run_id())) {
+    refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "run_id: is no run's id");
+  }
+  if (!refused.ok()) {
+    writer->End(refused);
+    return writer;
+  }
+  const bool taken = knowledge_.Run([this, writer, asked = *request] {
+    writer->End(ToGrpc(parts_.store->ReadBlockWrites(
+        asked.run_id(), {asked.places().begin(), asked.places().end()}, asked.block_size_bytes(),
+        [writer](v1::KnowledgePart part) { return writer->Put(std::move(part)); })));
+  });
+  if (!taken) writer->End(kTooMany);
+  return writer;
 }
 
 }  // namespace lockstep::controller

@@ -202,5 +202,44 @@ TEST(PlacementTest, MadeUpFiguresAreNotAddedToRealOnes) {
   EXPECT_TRUE(CheckFleet(job, run.workers, {}).refusals.empty());
 }
 
+TEST(ReadersTest, InARingEachReadsTheNextOnesPartAndAllReadEverything) {
+  v1::JobSpec job = Job();
+  job.mutable_targets(0)->set_sharing(v1::SHARING_SLICED);
+  job.mutable_targets(0)->mutable_file()->set_path("/data/shared");
+  job.clear_phases();
+  job.add_phases()->mutable_precondition()->set_verify(true);
+  job.add_phases()->mutable_verify()->set_readers(v1::READERS_RING);
+  job.add_phases()->mutable_verify()->set_readers(v1::READERS_ALL);
+  FillJob(&job);
+  EXPECT_TRUE(Validate(job).empty());
+  const SettledRun run = Settled(job, 3);
+  const auto write = *MakeAssignments(run, run.job.phases(0), 0, 1, {0, 1, 2});
+  const auto ring = *MakeAssignments(run, run.job.phases(1), 1, 1, {0, 1, 2});
+  const auto all = *MakeAssignments(run, run.job.phases(2), 2, 1, {0, 1, 2});
+  for (size_t w = 0; w < 3; ++w) {
+    const v1::TargetAssignment& next = write[(w + 1) % 3].targets(0);
+    EXPECT_EQ(ring[w].targets(0).slice_begin_bytes(), next.slice_begin_bytes());
+    EXPECT_EQ(ring[w].targets(0).slice_length_bytes(), next.slice_length_bytes());
+    EXPECT_EQ(ring[w].targets(0).each_slice_bytes(), next.slice_length_bytes());
+    EXPECT_EQ(ring[w].targets(0).writers_size(), 3);
+    EXPECT_TRUE(ring[w].targets(0).is_shared());
+    EXPECT_EQ(all[w].targets(0).slice_begin_bytes(), 0u);
+    EXPECT_GE(all[w].targets(0).slice_length_bytes(), 3 * next.slice_length_bytes());
+  }
+}
+
+TEST(ReadersTest, WhatNoOtherHostSeesIsReadByItsOwn) {
+  for (const v1::Readers readers : {v1::READERS_RING, v1::READERS_ALL}) {
+    v1::JobSpec job = Job();
+    job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_verify(true);
+    job.add_phases()->mutable_verify()->set_readers(readers);
+    FillJob(&job);
+    ASSERT_EQ(Validate(job).size(), 1u);
+    EXPECT_EQ(Validate(job)[0].path(), "phases[3].verify.readers");
+    job.mutable_targets(0)->set_sharing(v1::SHARING_OWNED);
+    EXPECT_FALSE(Validate(job).empty());
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::controller

@@ -36,7 +36,7 @@ std::vector<PlanWorker> Fleet(const std::string& overwrites, int hosts = 2) {
     found->add_paths(i == 0 ? "/dev/sda" : "/dev/sdb");
     found->set_device_identity(kLun);
     found->set_overwrites(overwrites);
-    found->set_disk_sequence(static_cast<uint64_t>(7 + i));
+    found->set_disk_sequence(uint64_t{7} + static_cast<uint64_t>(i));
     workers.push_back(worker);
   }
   return workers;

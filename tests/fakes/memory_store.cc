@@ -351,6 +351,43 @@ absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail de
   return absl::OkStatus();
 }
 
+absl::Status MemoryStore::ReadBlockWrites(const std::string& run_id,
+                                          const std::vector<uint64_t>& places,
+                                          uint32_t block_size_bytes, const PutKnowledge& put) {
+  if (absl::Status status = Ask(); !status.ok()) return status;
+  std::vector<v1::KnowledgePart> parts;
+  {
+    std::lock_guard<std::mutex> lock(db_->mutex);
+    const auto run = db_->runs.find(run_id);
+    if (run == db_->runs.end()) return absl::OkStatus();
+    for (const auto& [key, phase] : run->second.phases) {
+      for (const auto& [worker, items] : phase.items) {
+        for (const v1::DeliveryItem& item : items) {
+          const v1::BlockWrites& writes = item.block_writes();
+          const bool wanted =
+              std::find(places.begin(), places.end(), writes.place()) != places.end();
+          if (!item.has_block_writes() || !wanted ||
+              writes.block_size_bytes() != block_size_bytes) {
+            continue;
+          }
+          *parts.emplace_back().mutable_writes() = writes;
+        }
+      }
+      const std::string& kind = phase.record.kind;
+      if (!phase.ended || phase.go_wall_ns == 0 || (kind != "run" && kind != "precondition")) {
+        continue;
+      }
+      for (const auto& [worker, cursor] : phase.cursors) {
+        if (!phase.results.contains(worker)) parts.emplace_back().set_unfinished(worker + 1);
+      }
+    }
+  }
+  for (v1::KnowledgePart& part : parts) {
+    if (absl::Status status = put(std::move(part)); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<uint64_t> MemoryStore::Cursor(const v1::PhaseId& id, uint32_t worker_index) {
   if (absl::Status status = Ask(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);

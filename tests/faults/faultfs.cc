@@ -6,8 +6,11 @@
 // The file .fault says what fails; writing to it takes effect at once. A line each: `OPERATION
 // FAULT [EVERY]`, with operation read, write or fsync, and fault an errno's name, `hang` (until
 // .fault changes), `short` (half of what was asked), `stall` (200 ms), `flip` (a read with one bit
-// changed) or `drop` (a write that is acknowledged and forgotten). With EVERY, only every EVERY-th
-// I/O of at least 4 KiB fails.
+// changed), `old` (a read of what was there before the last write), or a write that is acknowledged
+// and forgotten (`drop`), of which only the first half arrives (`tear`), that goes to the place
+// behind its own (`misdirect`), or changes places with the write before it (`swap`). With EVERY,
+// only every EVERY-th I/O of at least 4 KiB fails. The file .lies has a line for each lie: what it
+// was, and the offset of the I/O.
 
 #define FUSE_USE_VERSION 35
 #include <fuse.h>
@@ -33,12 +36,16 @@ struct Node {
   bool directory = false;
   mode_t mode = 0;
   std::string bytes;
+  std::map<off_t, std::string> before;  // of places that were written, where reads may lie
+  off_t last = 0;                       // where the last write went
+  size_t last_size = 0;
 };
 
 std::mutex mutex;
 std::condition_variable changed;
 // guarded by mutex
-std::map<std::string, Node> nodes = {{"/", {true, 0777, ""}}, {"/.fault", {false, 0666, ""}}};
+std::map<std::string, Node> nodes = {
+    {"/", {true, 0777, ""}}, {"/.fault", {false, 0666, ""}}, {"/.lies", {false, 0666, ""}}};
 // guarded by mutex
 std::map<std::string, Fault> faults;
 // guarded by mutex
@@ -89,6 +96,11 @@ std::string Hit(const char* operation, size_t size, std::unique_lock<std::mutex>
     return "";
   }
   return what;
+}
+
+// With the lock held.
+void Note(const std::string& lie, off_t offset) {
+  nodes["/.lies"].bytes += lie + " " + std::to_string(offset) + "\n";
 }
 
 int GetAttr(const char* path, struct stat* facts, fuse_file_info*) {
@@ -159,7 +171,15 @@ int Read(const char* path, char* buffer, size_t size, off_t offset, fuse_file_in
   if (static_cast<size_t>(offset) >= bytes.size()) return 0;
   size = std::min(size, bytes.size() - static_cast<size_t>(offset));
   memcpy(buffer, bytes.data() + offset, size);
-  if (fault == "flip") buffer[size / 2] = static_cast<char>(buffer[size / 2] ^ 1);
+  if (fault == "flip") {
+    buffer[size / 2] = static_cast<char>(buffer[size / 2] ^ 1);
+    Note(fault, offset);
+  }
+  const auto before = found->second.before.find(offset);
+  if (fault == "old" && before != found->second.before.end() && before->second.size() == size) {
+    memcpy(buffer, before->second.data(), size);
+    Note(fault, offset);
+  }
   return static_cast<int>(size);
 }
 
@@ -171,16 +191,43 @@ int Write(const char* path, const char* buffer, size_t size, off_t offset, fuse_
   }
   const std::string fault = Hit("write", size, &lock);
   if (const int error = ErrnoOf(fault)) return -error;
-  if (fault == "drop") return static_cast<int>(size);
+  if (fault == "drop") {
+    Note(fault, offset);
+    return static_cast<int>(size);
+  }
   if (fault == "short") size /= 2;
   const auto found = nodes.find(path);
   if (found == nodes.end()) return -ENOENT;
-  std::string& bytes = found->second.bytes;
-  if (bytes.size() < static_cast<size_t>(offset) + size) {
-    bytes.resize(static_cast<size_t>(offset) + size);
+  Node& node = found->second;
+  const size_t acknowledged = size;
+  if (fault == "tear") {
+    Note(fault, offset);
+    size /= 2;
   }
-  memcpy(bytes.data() + offset, buffer, size);
-  return static_cast<int>(size);
+  off_t at = offset;
+  if (fault == "misdirect") {
+    Note(fault, offset);
+    at += static_cast<off_t>(size);
+  }
+  const bool swaps = fault == "swap" && node.last_size == size && node.last != offset;
+  std::string& bytes = node.bytes;
+  if (bytes.size() < static_cast<size_t>(at) + size) {
+    if (fault == "misdirect") return static_cast<int>(acknowledged);  // beyond the end: lost
+    bytes.resize(static_cast<size_t>(at) + size);
+  }
+  if (faults.count("read") != 0 && faults["read"].what == "old" && size >= kSmallest) {
+    node.before[at] = bytes.substr(static_cast<size_t>(at), size);
+  }
+  if (swaps) {
+    Note(fault, offset);
+    Note(fault, node.last);
+    memcpy(bytes.data() + at, bytes.data() + node.last, size);
+    at = node.last;
+  }
+  memcpy(bytes.data() + at, buffer, size);
+  node.last = offset;
+  node.last_size = size;
+  return static_cast<int>(acknowledged);
 }
 
 int Fsync(const char*, int, fuse_file_info*) {

@@ -62,6 +62,12 @@ def program(pid):
         pid = int(children[0])
 
 
+def identity_of(image):
+    """Of a loop device over an image."""
+    facts = os.stat(image)
+    return f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
+
+
 def io_thread(pid):
     """An I/O thread of a worker process, or None."""
     for thread in os.listdir(f"/proc/{pid}/task"):

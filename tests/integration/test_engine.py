@@ -6,7 +6,7 @@ import os
 import re
 import subprocess
 
-from fleet import FleetTest, io_thread, needs_root, wait_for
+from fleet import FleetTest, identity_of, io_thread, needs_root, wait_for
 
 
 def workload_job(
@@ -304,9 +304,10 @@ class OnDevices(FleetTest):
         ).stdout.strip()
         try:
             self.fleet.allow.append(device)
-            self.fleet.start_worker("node1")
+            self.fleet.start_worker("node1", ["--allow-expendable", identity_of(image)])
             self.fleet.wait_attached(1)
             target = f"{{name: data, device: {{path: {device}}}}}"
+            expendable = f"expendable: [{identity_of(image)}]\n"
             job = workload_job(
                 self.fleet.data,
                 "pattern: sequential, passes: 1, read: 0%, trim: 100%, block_size: 64KiB",
@@ -314,7 +315,8 @@ class OnDevices(FleetTest):
                 before="",
                 target=target,
             )
-            phase = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"][0]
+            done = self.fleet.run_job(expendable + job, "--format", "json")
+            phase = self.ok(done).json()["phases"][0]
             self.assertEqual(operations(phase)["trim"]["operations"], 256)
             with open(device, "rb") as found:
                 self.assertEqual(found.read().count(0), 16 << 20)

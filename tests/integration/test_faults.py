@@ -5,6 +5,7 @@ and goes away.
 import contextlib
 import glob
 import os
+import re
 import subprocess
 
 from fleet import ROOT, FleetTest, needs_root, stop, wait_for
@@ -232,3 +233,66 @@ class Faults(FleetTest):
             "last_run() AND phase = 2"
         )
         self.assertEqual(int(rows[0][1]), int(found["mismatches"]))
+
+    def lies(self):
+        """What the file system has lied about, and where."""
+        with open(self.point + "/.lies", encoding="ascii") as text:
+            return [(line.split()[0], int(line.split()[1])) for line in text]
+
+    def test_every_lie_is_found_by_the_other_host_and_says_who_wrote_what(self):
+        block = 4096
+        other = self.fleet.start_worker("reader" + self.id().rsplit(".", 1)[1])
+        self.addCleanup(stop, other, 9)
+        self.fleet.wait_attached(2)
+        for fault, passes in (
+            ("write drop 317", 1),
+            ("write tear 317", 1),
+            ("write misdirect 317", 1),
+            ("write swap 317", 1),
+            ("read old 317", 2),
+            ("", 2),
+        ):
+            with self.subTest(fault):
+                self.fault("")
+                lied_before = len(self.lies())
+                name = fault.replace(" ", "-") or "honest"
+                self.fault(fault)
+                text = (
+                    "name: lies\nhosts: {count: 2}\n"
+                    f"targets: [{{name: data, file: {{path: '{self.point}/{name}', size: 8MiB}}, "
+                    "sharing: sliced}]\nphases:\n  - prepare:\n"
+                    "  - run: {workloads: [{block_size: 4KiB, read: 0%, pattern: shuffled, "
+                    f"passes: {passes}, verify: true}}]}}\n"
+                    "  - verify: {readers: ring}\n"
+                )
+                done = self.fleet.run_job(text, "--format", "json")
+                self.fault("")
+                lies = self.lies()[lied_before:]
+                report = done.json()
+                check = next(p for p in report["phases"] if p["kind"] == "verify")
+                check = check["workloads"][0]["verification"]
+                self.assertEqual(check["checked"], 2048, str(check))
+                if not fault:
+                    self.assertEqual((done.status, lies, check["mismatches"]), (0, [], 0))
+                    continue
+                self.assertEqual(done.status, 4, str(done))
+                self.assertTrue(lies)
+                found = {}
+                for detail in check["details"]:
+                    host, offset = re.match(r"(\S+): [\w ]+ at offset (\d+) of", detail).groups()
+                    found[int(offset)] = (host, detail)
+                self.assertEqual(len(found), check["mismatches"], check)
+                told = {offset for _, offset in lies}
+                self.assertLessEqual(told, set(found), check)
+                for offset, (host, detail) in found.items():
+                    # A block that went astray may have hit its neighbour; nothing else is told.
+                    near = {offset, offset - block} if "misdirect" in fault else {offset}
+                    self.assertTrue(near & told, detail)
+                    # Each half is written by one and read by the other one, and both are named.
+                    half = offset // (4 << 20)
+                    writers = sorted(
+                        w["hello"]["host"]["name"]
+                        for w in self.fleet.lockstep("status", "--format", "json").json()["workers"]
+                    )
+                    self.assertEqual(host, writers[1 - half], detail)
+                    self.assertIn(f", by {writers[half]};", detail)

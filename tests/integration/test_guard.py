@@ -10,7 +10,7 @@ import termios
 import unittest
 import zlib
 
-from fleet import BIN, Fleet, FleetTest, files_job, needs_root, wait_for
+from fleet import BIN, Fleet, FleetTest, files_job, identity_of, needs_root, wait_for
 
 MIB = 1 << 20
 
@@ -107,10 +107,7 @@ class LoopDevice:
 
     def __enter__(self):
         self.path = call("losetup", "--show", "-f", self.file)
-        facts = os.stat(self.file)
-        self.identity = (
-            f"loop-file:{os.major(facts.st_dev)}:{os.minor(facts.st_dev)}:{facts.st_ino}"
-        )
+        self.identity = identity_of(self.file)
         return self
 
     def __exit__(self, *_):
@@ -221,7 +218,7 @@ class DeviceGuard(unittest.TestCase):
             call("mkfs.ext4", "-q", device.path)
             self.refuse(device, "carries a file system or signature of type ext4")
             call("wipefs", "-aq", device.path)
-            call("mkswap", "-q", device.path)
+            call("mkfs.xfs", "-q", "-f", device.path)
             self.refuse(device, "carries a file system or signature of type xfs")
             call("wipefs", "-aq", device.path)
             write_lvm_label(device.path)

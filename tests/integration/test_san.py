@@ -197,6 +197,49 @@ class San(unittest.TestCase):
         self.assertEqual(check["mismatches"], 0)
         self.assertEqual(check["checked"], 8 * MIB // (64 << 10))
 
+    def test_each_host_verifies_what_the_others_have_written(self):
+        blocks = 16 * MIB // (16 << 10)
+        for sharing in ("sliced", "interleaved, stripe: 64KiB"):
+            job = (
+                f"{EXPENDABLE}\nname: ring\nhosts: {{count: 4}}\n"
+                f"targets: [{{name: lun, iscsi: {{url: '{self.tgt.url(1)}', size: 16MiB}}, "
+                f"sharing: {sharing}}}]\n"
+                "phases:\n"
+                "  - precondition: {block_size: 16KiB, verify: true}\n"
+                "  - run: {workloads: [{block_size: 16KiB, read: 0%, operations: 500, "
+                "queue_depth: 4, verify: true}]}\n"
+                "  - {name: own, verify: {block_size: 16KiB}}\n"
+                "  - {name: ring, verify: {block_size: 16KiB, readers: ring}}\n"
+                "  - {name: all, verify: {block_size: 16KiB, readers: all}}\n"
+            )
+            report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
+            phases = {phase["name"]: phase for phase in report["phases"]}
+            for name, share in (("own", 1), ("ring", 1), ("all", 4)):
+                check = phases[name]["workloads"][0]["verification"]
+                self.assertEqual(
+                    (check["checked"], check["mismatches"], check["notCheckable"]),
+                    (share * blocks, 0, 0),
+                    (sharing, name),
+                )
+            # What one host has written is not what is there: another one says so, and whose it was.
+            with open(self.tgt.image(1), "r+b") as image:
+                image.seek(16 << 10)
+                stray = image.read(16 << 10)
+                image.seek(5 << 20)
+                image.write(stray)
+            later = (
+                f"name: later\nhosts: {{count: 4}}\n"
+                f"targets: [{{name: lun, iscsi: {{url: '{self.tgt.url(1)}', size: 16MiB}}, "
+                f"sharing: {sharing}}}]\n"
+                f"phases: [{{verify: {{block_size: 16KiB, of_run: last}}}}]\n"
+            )
+            report = self.ok(self.fleet.run_job(later, "--format", "json"), 4).json()
+            check = report["phases"][0]["workloads"][0]["verification"]
+            self.assertEqual((check["checked"], check["mismatches"]), (blocks, 1))
+            (detail,) = check["details"]
+            self.assertIn(f"misplaced at offset {5 << 20} of {self.tgt.url(1)}", detail)
+            self.assertIn("a block of another offset: generation", detail)
+
     def test_syncs_are_counted_as_such(self):
         phase = self.run_phase(
             lun_job(

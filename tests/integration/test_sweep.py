@@ -48,7 +48,7 @@ class Sweeps(FleetTest):
         self.assertGreater(by_point[(4, 0)]["bytesPerSecond"], by_point[(0, 0)]["bytesPerSecond"])
         text = self.ok(self.fleet.lockstep("report", run)).out
         self.assertIn("grid (sweep), 20 points", text)
-        self.assertEqual(len(re.findall(r"^ +64KiB ", text, re.MULTILINE)), 5)
+        self.assertEqual(len(re.findall(r"^ +64KiB ", text, re.MULTILINE)), 6)
         rows = self.fleet.sql(
             "SELECT point ->> 'block_size', point ->> 'queue_depth', iops FROM phase_summary "
             "WHERE run_id = last_run()"

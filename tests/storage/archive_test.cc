@@ -181,7 +181,7 @@ void MakeOlder(Parts* parts) {
   std::string table;
   for (v1::ArchivePart& part : *parts) {
     if (part.has_table()) table = part.table().name();
-    if (table == "findings" && !part.has_end()) continue;
+    if ((table == "findings" || table == "block_writes") && !part.has_end()) continue;
     if (table == "runs" && part.has_table()) {
       part.mutable_table()->mutable_columns()->RemoveLast();
     }

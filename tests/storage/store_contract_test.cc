@@ -400,6 +400,57 @@ TEST_P(StoreContract, IntervalsComeInTheirOrderAndOneErrorEndsThem) {
   EXPECT_EQ(*store_->Cursor(phase, 0), 2u);
 }
 
+TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt) {
+  const std::string run = Start();
+  const auto writes = [](uint64_t place, uint32_t block, const std::string& runs) {
+    v1::DeliveryItem item;
+    item.mutable_block_writes()->set_place(place);
+    item.mutable_block_writes()->set_block_size_bytes(block);
+    item.mutable_block_writes()->set_runs(runs);
+    return item;
+  };
+  constexpr uint64_t kHere = 0xfedcba9876543210;
+  const std::string binary("\x00\x01\xff\n\t\\", 6);
+  for (const uint32_t attempt : {1u, 2u}) {
+    const v1::PhaseId phase = Id(run, 0, attempt);
+    ASSERT_TRUE(Begin(run, 0, attempt).ok());
+    ASSERT_TRUE(Go(run, 0, attempt).ok());
+    ASSERT_TRUE(
+        store_
+            ->Ingest(
+                {Batch(phase, 0, 0,
+                       {Interval(0, {1}), writes(kHere, 4096, binary + std::to_string(attempt)),
+                        writes(kHere, 512, "other size"), Result(1, "")}),
+                 Batch(phase, 1, 0, {writes(kHere + 1, 4096, "elsewhere"), Result(0, "")})})
+            .ok());
+    if (attempt == 1) {
+      ASSERT_TRUE(store_->EndPhase(run, 0, attempt, "void", "", {}, {}).ok());
+    }
+  }
+  std::vector<std::string> seen;
+  const auto put = [&](const v1::KnowledgePart& part) {
+    seen.push_back(part.has_unfinished() ? "lost " + std::to_string(part.unfinished())
+                                         : part.writes().runs());
+    if (part.has_writes()) {
+      EXPECT_EQ(part.writes().place(), kHere);
+      EXPECT_EQ(part.writes().block_size_bytes(), 4096u);
+    }
+    return absl::OkStatus();
+  };
+  ASSERT_TRUE(store_->ReadBlockWrites(run, {kHere}, 4096, put).ok());
+  // Worker 2 has no result in the attempt that has ended; of the one in progress nothing is said.
+  EXPECT_EQ(seen, (std::vector<std::string>{binary + "1", "lost 3", binary + "2"}));
+  seen.clear();
+  ASSERT_TRUE(store_->ReadBlockWrites(run, {kHere + 7}, 4096, put).ok());
+  EXPECT_EQ(seen, (std::vector<std::string>{"lost 3"}));
+  EXPECT_EQ(store_
+                ->ReadBlockWrites(run, {kHere}, 4096,
+                                  [](const auto&) { return absl::CancelledError("enough"); })
+                .code(),
+            absl::StatusCode::kCancelled);
+  EXPECT_TRUE(store_->EndRun(run, "aborted", "", true).ok());
+}
+
 TEST_P(StoreContract, WhatALostWorkerMayStillWriteToIsHeldUntilItIsReleased) {
   const std::string run = Start();
   ASSERT_TRUE(store_->SetLost(run, 0, "silent", 0).ok());  // it had nothing

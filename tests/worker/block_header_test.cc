@@ -115,5 +115,32 @@ TEST(ContentTest, StampedBlocksDiffer) {
   EXPECT_NE(a.substr(4096), b.substr(4096));
 }
 
+TEST(BlockHeaderTest, AfterALossAnythingFromTheKnownGenerationOnIsGood) {
+  BlockExpectation e = Expectation(5);
+  e.at_least = true;
+  EXPECT_EQ(CheckBlock(Block(Header(5)).data(), e).state, BlockState::kGood);
+  EXPECT_EQ(CheckBlock(Block(Header(9)).data(), e).state, BlockState::kGood);
+  const BlockFinding finding = CheckBlock(Block(Header(4)).data(), e);
+  EXPECT_EQ(finding.state, BlockState::kStale);
+  EXPECT_NE(finding.expected.find("generation 5 or newer"), std::string::npos) << finding.expected;
+}
+
+TEST(BlockHeaderTest, WritersAreNamedWithTheirTime) {
+  const std::vector<std::string> writers = {"node1", "node2 as /dev/sdb"};
+  BlockHeader header = Header(4);
+  header.worker = 1;
+  header.phase = 2;
+  header.written_ns = 1763942400000000000;
+  BlockExpectation e = Expectation(5);
+  e.writers = &writers;
+  e.writer = 0;
+  const BlockFinding finding = CheckBlock(Block(header).data(), e);
+  EXPECT_NE(finding.found.find("of worker 1 (node2 as /dev/sdb), phase 2, write 0 at "
+                               "2025-11-24T00:00:00.000Z by its clock"),
+            std::string::npos)
+      << finding.found;
+  EXPECT_NE(finding.expected.find(", by node1"), std::string::npos) << finding.expected;
+}
+
 }  // namespace
 }  // namespace lockstep::worker

@@ -104,12 +104,14 @@ void Fences::Main() {
 
 void Fences::Preempt(const v1::Preempt& preempt) {
   common::MutexLock lock(&mutex_);
-  for (const auto& [name, held] : held_) {
+  for (const auto& entry : held_) {
+    const Held& held = entry.second;
     if (held.run_id != preempt.phase().run_id() || held.key == preempt.key() ||
         work_.size() >= kMostWaiting) {
       continue;
     }
-    work_.emplace_back([this, name, held, preempt] { PreemptAt(name, held, preempt); });
+    work_.emplace_back(
+        [this, name = entry.first, held, preempt] { PreemptAt(name, held, preempt); });
   }
   if (!work_.empty() && !thread_.joinable()) thread_ = std::thread([this] { Main(); });
   changed_.NotifyAll();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/mutex.h"
@@ -18,6 +19,8 @@ constexpr size_t kMostListings = 16;
 // For the record; `lockstep devices` asks for all.
 constexpr int kDevicesInHello = 1000;
 constexpr int64_t kTickNs = 200000000;
+// So long it is tried to learn what others have written, where the connection is lost.
+constexpr int64_t kKnowledgeNs = 30000000000;
 
 ConnectionKeeper::Options KeeperOptions(size_t controllers) {
   ConnectionKeeper::Options options;
@@ -49,6 +52,12 @@ Agent::Agent(Options options, Parts parts, const common::Clock* clock)
   };
   callbacks.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) {
     protocol_->OnSample(phase, std::move(sample));
+  };
+  callbacks.block_writes = [this](const v1::PhaseId& phase, v1::BlockWrites writes) {
+    protocol_->OnBlockWrites(phase, std::move(writes));
+  };
+  callbacks.knowledge = [this](const v1::KnowledgeRequest& request, const auto& take) {
+    return FetchFromController(request, take);
   };
   callbacks.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) {
     protocol_->OnResult(phase, std::move(result));
@@ -147,6 +156,25 @@ void Agent::InspectMain() {
     }
     SendToSession(reply);
   }
+}
+
+// What has come twice, because a connection was lost in between, is the same again.
+absl::Status Agent::FetchFromController(
+    const v1::KnowledgeRequest& request,
+    const std::function<absl::Status(const v1::KnowledgePart&)>& take) {
+  const int64_t until = clock_->MonotonicNs() + kKnowledgeNs;
+  absl::Status status = absl::UnavailableError("no controller is there");
+  do {
+    std::shared_ptr<Session> session;
+    {
+      common::MutexLock lock(&mutex_);
+      session = session_;
+    }
+    if (session != nullptr) status = session->Fetch(request, take);
+    if (!absl::IsUnavailable(status)) return status;
+  } while (clock_->MonotonicNs() < until && Sleep(kTickNs));
+  return absl::Status(status.code(), absl::StrCat("what the fleet has written cannot be asked: ",
+                                                  std::string(status.message())));
 }
 
 void Agent::SendToSession(const v1::WorkerMessage& message) {

@@ -61,6 +61,9 @@ class Agent {
   void Inspect(const v1::Inspect& inspect);
   void InspectMain();
   void ListDevices(const v1::ListDevices& ask);
+  absl::Status FetchFromController(
+      const v1::KnowledgeRequest& request,
+      const std::function<absl::Status(const v1::KnowledgePart&)>& take);
   // Answers questions about devices: those in `listings`, by what `list` finds.
   void ListMain(std::deque<uint64_t>* listings,
                 const std::function<std::vector<v1::BlockDevice>()>& list);

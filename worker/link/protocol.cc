@@ -265,6 +265,16 @@ void Protocol::OnProgress(const v1::PhaseProgress& progress) {
 void Protocol::OnSample(const v1::PhaseId& phase, v1::IntervalSample sample) {
   v1::DeliveryItem item;
   *item.mutable_interval() = std::move(sample);
+  Keep(phase, std::move(item));
+}
+
+void Protocol::OnBlockWrites(const v1::PhaseId& phase, v1::BlockWrites writes) {
+  v1::DeliveryItem item;
+  *item.mutable_block_writes() = std::move(writes);
+  Keep(phase, std::move(item));
+}
+
+void Protocol::Keep(const v1::PhaseId& phase, v1::DeliveryItem item) {
   if (ports_.outbox->Add(phase, std::move(item))) return;
   {
     common::MutexLock lock(&mutex_);

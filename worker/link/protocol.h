@@ -50,6 +50,7 @@ class Protocol {
   void OnFailed(const v1::PhaseFailed& failed);
   void OnProgress(const v1::PhaseProgress& progress);
   void OnSample(const v1::PhaseId& phase, v1::IntervalSample sample);
+  void OnBlockWrites(const v1::PhaseId& phase, v1::BlockWrites writes);
   void OnResult(const v1::PhaseId& phase, v1::PhaseResult result);
   void OnReport(const std::string& severity, const std::string& text);
 
@@ -64,6 +65,8 @@ class Protocol {
   void StopNow(const v1::StopNow& stop);
   // The phase is not to begin any more.
   void GiveUp(const std::string& reason);
+  // Keeps an item until it is committed; without room for more the phase is stopped.
+  void Keep(const v1::PhaseId& phase, v1::DeliveryItem item);
   // The phase is over; `answers` is what was asked meanwhile.
   v1::WorkerMessage EndPhaseLocked(const std::string& failed, bool not_started)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);

@@ -80,6 +80,27 @@ void Session::Send(const v1::WorkerMessage& message) {
   queue_changed_.NotifyOne();
 }
 
+absl::Status Session::Fetch(v1::KnowledgeRequest request,
+                            const std::function<absl::Status(const v1::KnowledgePart&)>& take) {
+  if (!welcomed_ || over_) return absl::UnavailableError("no controller is there");
+  request.set_worker_id(ports_.worker_id);
+  request.set_session(session_);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() +
+                       std::chrono::nanoseconds(limits::kKnowledgeNs));
+  auto stub = v1::WorkerService::NewStub(deliver_channel_);
+  const auto reader = stub->Knowledge(&context, request);
+  v1::KnowledgePart part;
+  absl::Status taken;
+  while (taken.ok() && reader->Read(&part)) taken = take(part);
+  if (!taken.ok()) context.TryCancel();
+  const grpc::Status status = reader->Finish();
+  if (!taken.ok()) return taken;
+  return status.ok() ? absl::OkStatus()
+                     : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                                    status.error_message());
+}
+
 void Session::Cancel() {
   control_context_.TryCancel();
   Quit();

@@ -45,6 +45,10 @@ class Session {
   // From any thread. Never blocks, but for the answer to a ping, which goes out at once: only this
   // session's reader gives that.
   void Send(const v1::WorkerMessage& message);
+  // What the fleet knows of blocks, part by part. From any thread; waits. UNAVAILABLE where it may
+  // be asked again.
+  absl::Status Fetch(v1::KnowledgeRequest request,
+                     const std::function<absl::Status(const v1::KnowledgePart&)>& take);
   // From any thread.
   void Cancel();
 

@@ -132,8 +132,13 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);
   if (Writes(workload)) {
-    for (const std::string& path : part->targets.paths()) {
-      environment_.ledgers->Forget(path, workload.verify() ? workload.block_size_bytes() : 0);
+    for (const OpenedFile& file : part->targets.files) {
+      environment_.ledgers->Forget(file.thing, workload.verify() ? workload.block_size_bytes() : 0);
+    }
+  }
+  if (workload.verify()) {
+    if (absl::Status status = LearnBlocks(assignment, targets, part->targets); !status.ok()) {
+      return status;
     }
   }
   WorkloadContext context;
@@ -277,7 +282,10 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   options.sample_devices.assign(assignment_.sample_devices().begin(),
                                 assignment_.sample_devices().end());
   options.sample_host = assignment_.sample_host();
-  options.tick = [this] { ReportStuck(); };
+  options.tick = [this] {
+    ReportStuck();
+    TellWrites(false, false);
+  };
   Collector collector(&timeline_, clock_, std::move(sources), std::move(options), sink);
 
   {
@@ -306,6 +314,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   const bool complete = collector.Run(
       [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
   JoinThreads(complete);
+  TellWrites(true, !complete);
   v1::PhaseResult result = MakeResult(&collector, complete);
   rusage after = {};
   getrusage(RUSAGE_SELF, &after);

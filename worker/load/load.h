@@ -14,6 +14,7 @@
 #include "proto/worker.pb.h"
 #include "worker/host/guard.h"
 #include "worker/load/io_thread.h"
+#include "worker/load/phase_executor.h"
 #include "worker/sampler/collector.h"
 #include "worker/targets/targets.h"
 #include "worker/verify/block_ledger.h"
@@ -32,6 +33,11 @@ class Load : public std::enable_shared_from_this<Load> {
     LedgerBook* ledgers = nullptr;
     Fences* fences = nullptr;
     std::string mismatch_directory;  // where blocks that do not match are saved; empty for nowhere
+    // What the fleet knows of the blocks that a request names, part by part; null where nobody can
+    // be asked.
+    FetchKnowledge knowledge;
+    // What this worker has written to blocks with headers, now and then, and at the end.
+    std::function<void(v1::BlockWrites)> block_writes = [](v1::BlockWrites) {};
     // Called with severity and text while the load runs: an I/O that is stuck, or has come back.
     std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
                                                                             const std::string&) {};
@@ -73,6 +79,12 @@ class Load : public std::enable_shared_from_this<Load> {
 
   Load(const v1::Assignment& assignment, Environment environment);
   absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who);
+  // Asks what others have written to the blocks that the workload reads or writes.
+  absl::Status LearnBlocks(const v1::WorkloadAssignment& assignment,
+                           const std::vector<v1::TargetAssignment>& targets,
+                           const OpenTargets& opened);
+  // Tells what was written to blocks with headers. `in_flight`: also of which it is not known.
+  void TellWrites(bool at_end, bool in_flight);
   void ThreadMain(IoThread* thread);
   // Checks, before any of them is made, that the phase's threads and buffers fit into this host.
   absl::Status CheckRoom() const;
@@ -89,6 +101,7 @@ class Load : public std::enable_shared_from_this<Load> {
   const Environment environment_;
   const common::Clock* clock_;
   int64_t looked_ns_ = 0;  // of ReportStuck()
+  int64_t told_ns_ = 0;    // of TellWrites()
   Timeline timeline_;
   DeviceHolds holds_;    // until the drain is over
   int64_t held_ns_ = 0;  // when they were last looked after

@@ -8,6 +8,12 @@
 
 namespace lockstep::worker {
 
+// Asks the controller what the fleet knows of blocks (WorkerService.Knowledge); run, places and
+// block size are filled in. Calls `take` for each part. Waits.
+using FetchKnowledge =
+    std::function<absl::Status(const v1::KnowledgeRequest& request,
+                               const std::function<absl::Status(const v1::KnowledgePart&)>& take)>;
+
 // How an executor reports: armed → samples → result, or failed.
 struct PhaseCallbacks {
   std::function<void(const v1::Armed&)> armed;
@@ -15,6 +21,9 @@ struct PhaseCallbacks {
   std::function<void(const v1::PhaseProgress&)> progress;
   std::function<void(const v1::PhaseId&, v1::IntervalSample)> sample;
   std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
+  std::function<void(const v1::PhaseId&, v1::BlockWrites)> block_writes = [](const v1::PhaseId&,
+                                                                             v1::BlockWrites) {};
+  FetchKnowledge knowledge;  // null where nobody can be asked
   // Severity and text, while a phase runs.
   std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
                                                                           const std::string&) {};

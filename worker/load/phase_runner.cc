@@ -168,6 +168,10 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
   environment.clock = parts_.clock;
   environment.ledgers = &ledgers_;
   environment.fences = &fences_;
+  environment.knowledge = callbacks_.knowledge;
+  environment.block_writes = [this, phase = assignment.phase()](v1::BlockWrites writes) {
+    callbacks_.block_writes(phase, std::move(writes));
+  };
   environment.mismatch_directory = parts_.mismatch_directory;
   environment.report = callbacks_.report;
   doing_ = "opening targets";
@@ -268,7 +272,7 @@ absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIde
 }
 
 absl::Status PhaseRunner::Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
-                                  v1::PhaseResult* result) {
+                                  v1::PhaseResult* result) const {
   const int64_t until = result->go_ns() + assignment.hard_stop_ns();
   const auto removed = RemoveFiles(*parts_.guard, assignment, who, [&] {
     return assignment.hard_stop_ns() > 0 && parts_.clock->MonotonicNs() >= until;

@@ -59,7 +59,7 @@ class PhaseRunner final : public PhaseExecutor {
   absl::Status Prepare(const v1::Assignment& assignment, const RunIdentity& who,
                        v1::PhaseResult* result);
   absl::Status Cleanup(const v1::Assignment& assignment, const RunIdentity& who,
-                       v1::PhaseResult* result);
+                       v1::PhaseResult* result) const;
   // Waits for Go() and returns T; nothing when stopped first.
   std::optional<int64_t> AwaitGo();
   void Fail(const v1::PhaseId& phase, const absl::Status& status);

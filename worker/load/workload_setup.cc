@@ -153,6 +153,13 @@ void ChooseBatch(const v1::Workload& w, const EngineEntry& engine, bool is_inlin
   setup->wait = std::min(setup->wait, depth);
 }
 
+void ParseRun(const std::string& run_id, uint64_t* high, uint64_t* low) {
+  const std::string digits = absl::StrReplaceAll(run_id, {{"-", ""}});
+  if (digits.size() != 32) return;
+  *high = std::strtoull(digits.substr(0, 16).c_str(), nullptr, 16);
+  *low = std::strtoull(digits.substr(16).c_str(), nullptr, 16);
+}
+
 absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assignment,
                                               const WorkloadContext& context, uint32_t thread) {
   const v1::Workload& w = assignment.workload();
@@ -165,10 +172,16 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   checks.block_size_bytes = static_cast<uint32_t>(w.block_size_bytes());
   checks.seed = assignment.common_seed();
   const v1::PhaseId& phase = context.assignment->phase();
-  const std::string digits = absl::StrReplaceAll(phase.run_id(), {{"-", ""}});
-  if (digits.size() == 32) {
-    checks.header.run_high = std::strtoull(digits.substr(0, 16).c_str(), nullptr, 16);
-    checks.header.run_low = std::strtoull(digits.substr(16).c_str(), nullptr, 16);
+  ParseRun(phase.run_id(), &checks.header.run_high, &checks.header.run_low);
+  if (!assignment.check_run_id().empty()) {
+    ParseRun(assignment.check_run_id(), &checks.expected_run_high, &checks.expected_run_low);
+  }
+  checks.wall_offset_ns = context.clock->WallNs() - context.clock->MonotonicNs();
+  for (const v1::TargetAssignment& target : context.assignment->targets()) {
+    if (checks.writers.empty() && assignment.check_run_id().empty()) {
+      checks.writers.assign(target.writers().begin(), target.writers().end());
+      if (context.targets->files.size() == 1) checks.each_slice_bytes = target.each_slice_bytes();
+    }
   }
   checks.header.phase = static_cast<uint16_t>(phase.phase());
   checks.header.attempt = static_cast<uint16_t>(phase.attempt());
@@ -176,8 +189,8 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   checks.header.workload = static_cast<uint16_t>(assignment.index());
   checks.header.thread = static_cast<uint16_t>(thread);
   for (const OpenedFile& file : context.targets->files) {
-    checks.places.push_back(PlaceOf(file.path));
-    auto ledger = context.ledgers->Find(file.path, file.engine_file.size_bytes,
+    checks.places.push_back(PlaceOf(file.thing));
+    auto ledger = context.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
                                         checks.block_size_bytes, checks.writes);
     if (!ledger.ok()) return ledger.status();
     checks.ledgers.push_back(*std::move(ledger));
@@ -345,6 +358,12 @@ class ThreadMaker {
 };
 
 }  // namespace
+
+std::string LedgerNameOf(const OpenedFile& file, const v1::WorkloadAssignment& assignment) {
+  return assignment.check_run_id().empty()
+             ? file.thing
+             : absl::StrCat(file.thing, " of run ", assignment.check_run_id());
+}
 
 absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(
     const v1::WorkloadAssignment& assignment, const WorkloadContext& context) {

@@ -26,6 +26,9 @@ struct WorkloadContext {
   std::function<void(const std::string&, const std::string&)> report;  // as Load::Environment's
 };
 
+// Where the book has what is known of a file's blocks: of this run, or of the one that is expected.
+std::string LedgerNameOf(const OpenedFile& file, const v1::WorkloadAssignment& assignment);
+
 // One for each thread. INVALID_ARGUMENT, RESOURCE_EXHAUSTED with the field's name and the remedy.
 absl::StatusOr<std::vector<std::unique_ptr<IoThread>>> MakeThreads(
     const v1::WorkloadAssignment& assignment, const WorkloadContext& context);

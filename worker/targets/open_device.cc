@@ -61,7 +61,12 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
     if (!taken.ok()) return taken;
   }
   const EngineFile engine_file = {OpenBlockDevice{opened->fd.get()}, wanted != 0 ? wanted : has};
-  return AddOpened(target, 0, {std::move(opened->fd), engine_file, path}, open);
+  OpenedFile file;
+  file.descriptor = std::move(opened->fd);
+  file.engine_file = engine_file;
+  file.path = path;
+  file.thing = opened->facts.identity();
+  return AddOpened(target, 0, std::move(file), open);
 }
 
 }  // namespace lockstep::worker

@@ -46,6 +46,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   OpenedFile opened;
   opened.engine_file = {RemoteLun{lun.get()}, wanted != 0 ? wanted : has};
   opened.path = url->text();
+  opened.thing = lun->facts.identity;
   opened.lun = std::move(lun);
   return AddOpened(target, 0, std::move(opened), open);
 }

@@ -31,6 +31,8 @@ struct OpenedFile {
   common::FileDescriptor descriptor;  // invalid where the engine's way is another one
   EngineFile engine_file;
   std::string path;  // as messages name it
+  // What it is on every host: a device's or LUN's identity, a file's path.
+  std::string thing;
   std::shared_ptr<const LunSpec> lun;
 };
 

@@ -29,7 +29,7 @@ void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket,
   header.sync_epoch = progress.sync_epoch;
   header.sequence = progress.sequence;
   header.durable_sequence = progress.durable_sequence;
-  header.written_ns = progress.now_ns;
+  header.written_ns = progress.now_ns + options_.wall_offset_ns;
   header.content_seed = ContentSeed(file, offset, ticket.generation);
   MakeBlock(header, block);
 }
@@ -53,13 +53,19 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
     const bool known = BlockLedger::IsKnown(ticket.state) &&
                        ledger->Look(offset / options_.block_size_bytes) == ticket.state;
     expectation.generation = BlockLedger::GenerationOf(ticket.state);
+    expectation.at_least = BlockLedger::IsAtLeast(ticket.state);
     if (!known || (expectation.generation == 0 && !options_.any_run)) {
       ++not_checkable_;
       return;
     }
   }
-  expectation.run_high = options_.header.run_high;
-  expectation.run_low = options_.header.run_low;
+  const bool is_other = options_.expected_run_high != 0 || options_.expected_run_low != 0;
+  expectation.run_high = is_other ? options_.expected_run_high : options_.header.run_high;
+  expectation.run_low = is_other ? options_.expected_run_low : options_.header.run_low;
+  expectation.writers = &options_.writers;
+  if (options_.each_slice_bytes != 0) {
+    expectation.writer = static_cast<uint32_t>(offset / options_.each_slice_bytes);
+  }
   expectation.any_run = options_.any_run && expectation.generation == 0;
   expectation.any_place = expectation.any_run;
   expectation.place = options_.places[file];
@@ -73,20 +79,21 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   }
   ++checked_;
   ++by_state_[static_cast<int>(finding.state)];
-  if (finding.state != BlockState::kGood && kept_.size() < kKept) {
+  if (finding.state != BlockState::kGood && kept_.size() < kDescribed) {
     Keep(finding, file, offset, expectation.generation, block);
   }
 }
 
 void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offset,
                        uint32_t generation, const char* block) {
-  Kept kept = {finding.state,
-               file,
-               offset,
-               finding.expected,
-               finding.found,
-               "",
-               std::string(block, options_.block_size_bytes)};
+  Kept kept;
+  kept.state = finding.state;
+  kept.file = file;
+  kept.offset = offset;
+  kept.expected = finding.expected;
+  kept.found = finding.found;
+  if (kept_.size() >= kSaved) return kept_.push_back(std::move(kept));
+  kept.found_block.assign(block, options_.block_size_bytes);
   BlockHeader header;
   memcpy(&header, block, sizeof header);
   if (generation != 0) {  // what only the writer knew (sequence, time) stays zero
@@ -114,7 +121,7 @@ void BlockChecks::AddCounts(v1::Verification* out) const {
 void BlockChecks::Save(const std::string& directory, const std::vector<std::string>& paths,
                        v1::Verification* out) const {
   for (const Kept& kept : kept_) {
-    if (out->mismatches_size() >= static_cast<int>(kKept)) return;
+    if (out->mismatches_size() >= static_cast<int>(kDescribed)) return;
     v1::Mismatch* mismatch = out->add_mismatches();
     mismatch->set_verdict(static_cast<v1::BlockVerdict>(kept.state));
     mismatch->set_path(paths[kept.file]);

@@ -23,6 +23,13 @@ class BlockChecks {
     BlockHeader header;   // run, phase, worker, workload, thread
     uint32_t block_size_bytes = 0;
     std::vector<uint64_t> places;  // of each file, as PlaceOf() says
+    // The run whose blocks are expected, where it is not the header's.
+    uint64_t expected_run_high = 0, expected_run_low = 0;
+    // The wall clock against the clock of Progress::now_ns, nanoseconds.
+    int64_t wall_offset_ns = 0;
+    std::vector<std::string> writers;  // as BlockExpectation's
+    // Of a target that is one file: each of them writes so much, in this order. 0: not known.
+    uint64_t each_slice_bytes = 0;
     // of each file; null where nothing is known
     std::vector<std::shared_ptr<BlockLedger>> ledgers;
     uint64_t seed = 0;
@@ -59,11 +66,13 @@ class BlockChecks {
             v1::Verification* out) const;
 
  private:
-  static constexpr size_t kKept = 8;
+  // So many mismatches are described, and of so many the blocks are saved.
+  static constexpr size_t kDescribed = 200;
+  static constexpr size_t kSaved = 8;
   struct Kept {
-    BlockState state;
-    uint16_t file;
-    uint64_t offset;
+    BlockState state = BlockState::kGood;
+    uint16_t file = 0;
+    uint64_t offset = 0;
     std::string expected, found;              // in words
     std::string expected_block, found_block;  // bytes
   };

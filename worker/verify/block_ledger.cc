@@ -3,12 +3,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/mutex.h"
 #include "common/units.h"
+#include "measure/block_runs.h"
+#include "worker/workload/block_header.h"
 
 namespace lockstep::worker {
 
@@ -26,6 +29,63 @@ absl::StatusOr<std::shared_ptr<BlockLedger>> BlockLedger::Make(uint64_t blocks) 
 }
 
 BlockLedger::~BlockLedger() { munmap(cells_, blocks_ * sizeof(State)); }
+
+void BlockLedger::Learn(uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
+  const State learned = (generation & kGeneration) | (unknown ? kUnknown : 0);
+  for (uint64_t block = first; block < std::min(first + count, blocks_); ++block) {
+    State state = Cell(block).load(std::memory_order_relaxed);
+    if ((state & kWriting) == 0 && GenerationOf(state) <= GenerationOf(learned)) {
+      Cell(block).store(learned, std::memory_order_release);
+    }
+  }
+}
+
+void BlockLedger::LearnUnfinished(uint64_t first, uint64_t count) {
+  for (uint64_t block = first; block < blocks_ && block - first < count; ++block) {
+    Cell(block).fetch_or(kAtLeast, std::memory_order_release);
+  }
+}
+
+void BlockLedger::TakeWrites(
+    bool in_flight,
+    const std::function<void(uint64_t block, uint32_t generation, bool unknown)>& take) {
+  for (uint64_t word = 0; word < dirty_.size(); ++word) {
+    uint64_t bits = 0;
+    if (dirty_[word].load(std::memory_order_relaxed) != 0) {
+      bits = dirty_[word].exchange(0, std::memory_order_acquire);
+    }
+    if (bits == 0 && !in_flight) continue;
+    for (uint64_t block = word * 64; block < std::min(word * 64 + 64, blocks_); ++block) {
+      const State state = Look(block);
+      const bool written = (bits >> block % 64 & 1) != 0;
+      const bool hangs = in_flight && (state & kWriting) != 0;
+      if (!written && !hangs) continue;
+      // While the next write is on its way, the last one that was acknowledged.
+      take(block, GenerationOf(state), hangs || (state & kUnknown) != 0);
+    }
+  }
+}
+
+void LedgerBook::TakeWrites(bool in_flight, const std::function<void(v1::BlockWrites)>& take) {
+  std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers;
+  {
+    common::MutexLock lock(&mutex_);
+    ledgers = ledgers_;
+  }
+  for (const auto& [key, ledger] : ledgers) {
+    measure::BlockRunsWriter writer([&take, &key](std::string runs) {
+      v1::BlockWrites writes;
+      writes.set_place(PlaceOf(key.first));
+      writes.set_block_size_bytes(static_cast<uint32_t>(key.second));
+      writes.set_runs(std::move(runs));
+      take(std::move(writes));
+    });
+    ledger->TakeWrites(in_flight, [&writer](uint64_t block, uint32_t generation, bool unknown) {
+      writer.Add(block, generation, unknown);
+    });
+    writer.Finish();
+  }
+}
 
 void LedgerBook::BeginRun(const std::string& run_id) {
   common::MutexLock lock(&mutex_);

@@ -2,18 +2,21 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
+#include "proto/result.pb.h"
 
 namespace lockstep::worker {
 
-// The generation that a run wrote last to each block of one file: four bytes a block. Thread-safe,
-// without locks.
+// The generation that a run wrote last to each block of one file: four bytes a block, and a bit for
+// what was written since somebody took note. Thread-safe, without locks.
 class BlockLedger {
  public:
   // A block's state as a reader finds it. Two equal ones, before and after a read, mean that
@@ -35,29 +38,50 @@ class BlockLedger {
       if ((state & kWriting) != 0) return 0;
     } while (
         !Cell(block).compare_exchange_weak(state, state | kWriting, std::memory_order_acq_rel));
-    return (state & kGeneration) + 1;
+    // What is there may be newer than what is known: the next one is beyond whatever it is.
+    const State known = state & kGeneration;
+    return ((state & kAtLeast) != 0 ? known | kSkipped : known) + 1;
   }
   // A write that failed leaves a block of which nothing is known until the next one.
   void EndWrite(uint64_t block, uint32_t generation, bool succeeded) {
     Cell(block).store(succeeded ? generation : generation | kUnknown, std::memory_order_release);
+    dirty_[block / 64].fetch_or(uint64_t{1} << block % 64, std::memory_order_release);
   }
   State Look(uint64_t block) const { return Cell(block).load(std::memory_order_acquire); }
   static bool IsKnown(State state) { return (state & (kWriting | kUnknown)) == 0; }
+  // A worker was lost that may have written it later than anybody knows.
+  static bool IsAtLeast(State state) { return (state & kAtLeast) != 0; }
   // 0: this run has not written the block.
   static uint32_t GenerationOf(State state) { return state & kGeneration; }
+
+  // What another worker of the run has written, or this one before: the later generation counts.
+  void Learn(uint64_t first, uint64_t count, uint32_t generation, bool unknown);
+  // Of these blocks: what is there may be newer than what is known so far.
+  void LearnUnfinished(uint64_t first, uint64_t count);
+  // Calls `take`, in ascending order, for the blocks that were written since the last time. With
+  // `in_flight` also for those of which a write has not ended.
+  void TakeWrites(
+      bool in_flight,
+      const std::function<void(uint64_t block, uint32_t generation, bool unknown)>& take);
 
  private:
   static constexpr State kWriting = 1u << 31;
   static constexpr State kUnknown = 1u << 30;
-  static constexpr State kGeneration = kUnknown - 1;
+  static constexpr State kAtLeast = 1u << 29;
+  static constexpr State kGeneration = kAtLeast - 1;
+  // More than a worker writes to a block without anybody hearing of it.
+  static constexpr State kSkipped = 0xffff;
 
-  BlockLedger(std::atomic<State>* cells, uint64_t blocks) : cells_(cells), blocks_(blocks) {}
+  BlockLedger(std::atomic<State>* cells, uint64_t blocks)
+      : cells_(cells), blocks_(blocks), dirty_((blocks + 63) / 64) {}
   std::atomic<State>& Cell(uint64_t block) const { return cells_[block]; }
   std::atomic<State>* const cells_;
   const uint64_t blocks_;
+  std::vector<std::atomic<uint64_t>> dirty_;  // a bit for each block
 };
 
-// The ledgers of one run on this worker, kept from phase to phase. Thread-safe.
+// The ledgers of one run on this worker, kept from phase to phase; of a file by its path, of a
+// device or LUN by its identity. Thread-safe.
 class LedgerBook {
  public:
   // Forgets everything of other runs.
@@ -65,6 +89,8 @@ class LedgerBook {
   // The file is about to be written in verifiable blocks of this size (0: in none): drops its
   // ledgers for other sizes.
   void Forget(const std::string& path, uint64_t but_block_size_bytes);
+  // BlockLedger::TakeWrites() of each, as messages of some 48 KiB.
+  void TakeWrites(bool in_flight, const std::function<void(v1::BlockWrites)>& take);
   // The ledger of a file in blocks of this size: an earlier phase's, or a new one where `make` says
   // so; else null. RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold all
   // ledgers.

@@ -8,6 +8,7 @@
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "worker/workload/content.h"
 
 namespace lockstep::worker {
@@ -53,14 +54,20 @@ bool IsZero(const char* block, size_t length) {
   return block[0] == 0 && memcmp(block, block + 1, length - 1) == 0;
 }
 
-std::string Describe(const BlockHeader& h) {
+std::string Describe(const BlockHeader& h, const BlockExpectation& e) {
+  const bool is_named = e.writers != nullptr && h.worker < e.writers->size();
   return absl::StrCat("generation ", h.generation, " by thread ", h.thread, " of worker ", h.worker,
-                      ", write ", h.sequence, ", offset ", h.offset, ", ", h.length, " bytes");
+                      is_named ? absl::StrCat(" (", (*e.writers)[h.worker], ")") : "", ", phase ",
+                      h.phase, h.attempt > 1 ? absl::StrCat(" (attempt ", h.attempt, ")") : "",
+                      ", write ", h.sequence, " at ",
+                      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(h.written_ns),
+                                       absl::UTCTimeZone()),
+                      " by its clock, offset ", h.offset, ", ", h.length, " bytes");
 }
 
 }  // namespace
 
-uint64_t PlaceOf(const std::string& path) { return XXH3_64bits(path.data(), path.size()); }
+uint64_t PlaceOf(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
 
 void MakeBlock(const BlockHeader& header, char* block) {
   assert(header.length % kSector == 0 && header.length >= kSmallestVerifiableBlock);
@@ -80,7 +87,11 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
   memcpy(&header, block, sizeof header);
   const auto expected = [&] {
     return absl::StrCat("a block for offset ", e.offset,
-                        e.generation == 0 ? "" : absl::StrCat(", generation ", e.generation));
+                        e.generation == 0 ? "" : absl::StrCat(", generation ", e.generation),
+                        e.at_least ? " or newer" : "",
+                        e.writers != nullptr && e.writer < e.writers->size()
+                            ? ", by " + (*e.writers)[e.writer]
+                            : "");
   };
   if (header.magic != BlockHeader::kMagic) {
     return {BlockState::kNeverWritten, expected(),
@@ -91,35 +102,37 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
   }
   if (header.length != e.length) {
     return {BlockState::kMisplaced, expected(),
-            absl::StrCat("a block of another size: ", Describe(header))};
+            absl::StrCat("a block of another size: ", Describe(header, e))};
   }
   if (header.offset != e.offset || (!e.any_place && header.place != e.place)) {
     return {BlockState::kMisplaced, expected(),
             absl::StrCat(header.place != e.place ? "a block of another target: "
                                                  : "a block of another offset: ",
-                         Describe(header))};
+                         Describe(header, e))};
   }
   size_t sector = 0;
   uint32_t other = 0;
   if (header.block_checksum != BlockChecksum(header, block)) {
     if (IsTorn(header, block, &sector, &other)) {
       return {BlockState::kTorn, expected(),
-              absl::StrCat(Describe(header), ", but from byte ", sector * kSector,
+              absl::StrCat(Describe(header, e), ", but from byte ", sector * kSector,
                            " on of generation ", other)};
     }
     return {BlockState::kCorrupt, expected(),
-            absl::StrCat(Describe(header), ", and bytes that do not match its checksum")};
+            absl::StrCat(Describe(header, e), ", and bytes that do not match its checksum")};
   }
   const bool other_run = header.run_high != e.run_high || header.run_low != e.run_low;
   if (other_run && !e.any_run) {
     return {BlockState::kStale, expected(),
-            absl::StrCat("what another run wrote: ", Describe(header))};
+            absl::StrCat("what another run wrote: ", Describe(header, e))};
   }
-  if (!other_run && e.generation != 0 && header.generation != e.generation) {
+  const bool is_expected =
+      header.generation == e.generation || (e.at_least && header.generation > e.generation);
+  if (!other_run && e.generation != 0 && !is_expected) {
     return {BlockState::kStale, expected(),
             absl::StrCat(header.generation < e.generation ? "an earlier content: "
                                                           : "a content that was not written: ",
-                         Describe(header))};
+                         Describe(header, e))};
   }
   return {};
 }

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace lockstep::worker {
 
@@ -20,7 +21,7 @@ struct BlockHeader {
   uint16_t workload = 0;
   uint16_t thread = 0;
   uint32_t length = 0;  // of the block, bytes
-  uint64_t place = 0;   // names the target: PlaceOf() its path
+  uint64_t place = 0;   // names the target: PlaceOf() a device's identity or a file's path
   uint64_t offset = 0;  // in the target, bytes
   // how often this run has written the block, this time included
   uint32_t generation = 0;
@@ -29,7 +30,7 @@ struct BlockHeader {
   uint64_t sequence = 0;  // of the thread's writes, from 1
   // all of the thread's writes up to this one were acknowledged by an fsync when it wrote this
   uint64_t durable_sequence = 0;
-  int64_t written_ns = 0;  // the worker's monotonic clock
+  int64_t written_ns = 0;  // the worker's wall clock, since 1970
   uint64_t content_seed = 0;
   // XXH3 of what follows the header, seeded with header_checksum
   uint64_t block_checksum = 0;
@@ -39,8 +40,8 @@ static_assert(sizeof(BlockHeader) == 112, "the layout on disk");
 
 inline constexpr size_t kSmallestVerifiableBlock = 512;
 
-// Names a target in headers.
-uint64_t PlaceOf(const std::string& path);
+// Names a target in headers: by a device's identity, or a file's path.
+uint64_t PlaceOf(const std::string& thing);
 
 // Makes the whole block: content, sector marks, and header with its checksums. header.length is a
 // multiple of 512.
@@ -55,6 +56,10 @@ struct BlockExpectation {
   uint64_t offset = 0;
   uint32_t length = 0;
   uint32_t generation = 0;  // what this run wrote last; 0 when not known
+  bool at_least = false;    // or something newer
+  // Who the run's workers are, by number, for words; may be null.
+  const std::vector<std::string>* writers = nullptr;
+  uint32_t writer = ~0U;  // whose part of the target it is, where that is known
 };
 
 enum class BlockState { kGood, kCorrupt, kStale, kMisplaced, kTorn, kNeverWritten };

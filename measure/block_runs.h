@@ -1,0 +1,40 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace lockstep::measure {
+
+// Numbers of blocks, ascending, each with a generation: in runs of neighbours with the same one.
+// Three varints for a run: the gap since the end of the last run, how many blocks, and twice the
+// generation, plus 1 where a write of it failed, so that nobody knows what is there.
+class BlockRunsWriter {
+ public:
+  // `emit` is called with an encoding of at most some 48 KiB each time that one is full.
+  explicit BlockRunsWriter(std::function<void(std::string)> emit) : emit_(std::move(emit)) {}
+  // Blocks come in ascending order.
+  void Add(uint64_t block, uint32_t generation, bool unknown);
+  // Once, at the end.
+  void Finish();
+
+ private:
+  void Flush();
+
+  const std::function<void(std::string)> emit_;
+  std::string bytes_;
+  uint64_t end_ = 0;    // of the last run that was written
+  uint64_t first_ = 0;  // of the run that is being made
+  uint64_t count_ = 0;
+  uint64_t value_ = 0;
+};
+
+// Calls `take` for each run. INVALID_ARGUMENT when the bytes are no such encoding; nothing beyond
+// `blocks` blocks is taken.
+absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks,
+                           const std::function<void(uint64_t first, uint64_t count,
+                                                    uint32_t generation, bool unknown)>& take);
+
+}  // namespace lockstep::measure

@@ -1,0 +1,97 @@
+#include "worker/verify/block_ledger.h"
+
+#include <map>
+
+#include "gtest/gtest.h"
+#include "measure/block_runs.h"
+#include "worker/workload/block_header.h"
+
+namespace lockstep::worker {
+namespace {
+
+std::shared_ptr<BlockLedger> Make(uint64_t blocks = 1000) { return *BlockLedger::Make(blocks); }
+
+uint32_t Write(BlockLedger* ledger, uint64_t block, bool succeeds = true) {
+  const uint32_t generation = ledger->BeginWrite(block);
+  ledger->EndWrite(block, generation, succeeds);
+  return generation;
+}
+
+std::map<uint64_t, std::pair<uint32_t, bool>> Take(BlockLedger* ledger, bool in_flight = false) {
+  std::map<uint64_t, std::pair<uint32_t, bool>> taken;
+  ledger->TakeWrites(in_flight, [&](uint64_t block, uint32_t generation, bool unknown) {
+    taken[block] = {generation, unknown};
+  });
+  return taken;
+}
+
+using Taken = std::map<uint64_t, std::pair<uint32_t, bool>>;
+
+TEST(BlockLedgerTest, EachWriteIsTakenOnceWithTheLastGeneration) {
+  const auto ledger = Make();
+  Write(ledger.get(), 0);
+  Write(ledger.get(), 0);
+  Write(ledger.get(), 63);
+  Write(ledger.get(), 999, false);
+  EXPECT_EQ(Take(ledger.get()), (Taken{{0, {2, false}}, {63, {1, false}}, {999, {1, true}}}));
+  EXPECT_TRUE(Take(ledger.get()).empty());
+  Write(ledger.get(), 64);
+  // While the next write is on its way, the last one counts; at the end nobody knows.
+  EXPECT_EQ(ledger->BeginWrite(64), 2u);
+  EXPECT_EQ(Take(ledger.get()), (Taken{{64, {1, false}}}));
+  EXPECT_EQ(Take(ledger.get(), true), (Taken{{64, {1, true}}}));
+}
+
+TEST(BlockLedgerTest, WhatOthersHaveWrittenIsGoneOnFrom) {
+  const auto ledger = Make();
+  ledger->Learn(10, 5, 7, false);
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(14)), 7u);
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(15)), 0u);
+  EXPECT_EQ(Write(ledger.get(), 12), 8u);
+  ledger->Learn(0, 1000, 3, false);  // an older message, told again
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(12)), 8u);
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(10)), 7u);
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(999)), 3u);
+  ledger->Learn(20, 1, 4, true);
+  EXPECT_FALSE(BlockLedger::IsKnown(ledger->Look(20)));
+  ledger->Learn(900, 1000, 5, false);  // beyond the end
+}
+
+TEST(BlockLedgerTest, AfterALossWhatIsThereMayBeNewerAndTheNextWriteIsNewerStill) {
+  const auto ledger = Make();
+  ledger->Learn(0, 100, 2, false);
+  ledger->LearnUnfinished(10, 5);
+  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->Look(9)));
+  EXPECT_TRUE(BlockLedger::IsAtLeast(ledger->Look(10)));
+  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->Look(15)));
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(10)), 2u);
+  const uint32_t next = Write(ledger.get(), 10);
+  EXPECT_GT(next, 1000u);
+  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->Look(10)));
+  EXPECT_EQ(Write(ledger.get(), 10), next + 1);
+  ledger->Learn(11, 1, 70000, false);  // written by somebody who ended
+  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->Look(11)));
+}
+
+TEST(BlockLedgerTest, ABookTellsOfEachFileByWhatItIs) {
+  LedgerBook book;
+  book.BeginRun("run");
+  const auto a = *book.Find("naa.600", 4096 * 100, 4096, true);
+  const auto b = *book.Find("naa.600", 4096 * 100, 512, true);
+  Write(a.get(), 3);
+  Write(b.get(), 5);
+  std::map<uint32_t, v1::BlockWrites> told;
+  book.TakeWrites(
+      false, [&](v1::BlockWrites writes) { told[writes.block_size_bytes()] = std::move(writes); });
+  ASSERT_EQ(told.size(), 2u);
+  EXPECT_EQ(told[4096].place(), PlaceOf("naa.600"));
+  uint64_t at = 0;
+  ASSERT_TRUE(
+      measure::ReadBlockRuns(told[512].runs(), 800, [&](uint64_t first, uint64_t, uint32_t, bool) {
+        at = first;
+      }).ok());
+  EXPECT_EQ(at, 5u);
+}
+
+}  // namespace
+}  // namespace lockstep::worker
