@@ -60,9 +60,12 @@ absl::Status StreamBlockWrites(PgConnection* connection, const std::string& run_
                                  }),
                    "}");
   auto declared = connection->Query(
+      // A row without runs says that blocks of another size than its own are known no more; it
+      // comes before what its attempt wrote.
       "DECLARE block_writes_rows NO SCROLL CURSOR FOR SELECT phase, attempt, place, "
-      "encode(runs, 'base64') FROM block_writes WHERE run_id = $1 AND place = ANY ($2::bigint[]) "
-      "AND block_size_bytes = $3 ORDER BY phase, attempt, worker_index, sequence",
+      "block_size_bytes, encode(runs, 'base64') FROM block_writes WHERE run_id = $1 AND place = "
+      "ANY ($2::bigint[]) AND (block_size_bytes = $3 OR runs = '') "
+      "ORDER BY phase, attempt, runs <> '', worker_index, sequence",
       {run_id, list, absl::StrCat(block_size_bytes)});
   if (!declared.ok()) return declared.status();
   while (true) {
@@ -74,8 +77,8 @@ absl::Status StreamBlockWrites(PgConnection* connection, const std::string& run_
       if (!status.ok()) return status;
       v1::KnowledgePart part;
       part.mutable_writes()->set_place(static_cast<uint64_t>(rows->Int(i, 2)));
-      part.mutable_writes()->set_block_size_bytes(block_size_bytes);
-      if (!absl::Base64Unescape(rows->Text(i, 3), part.mutable_writes()->mutable_runs())) {
+      part.mutable_writes()->set_block_size_bytes(static_cast<uint32_t>(rows->Int(i, 3)));
+      if (!absl::Base64Unescape(rows->Text(i, 4), part.mutable_writes()->mutable_runs())) {
         return absl::InternalError("the store holds what is no encoding of blocks");
       }
       if (status = put(std::move(part)); !status.ok()) return status;

@@ -91,7 +91,18 @@ struct ListedDevice {
   const v1::BlockDevice* device = nullptr;  // of those who see it, one who may look at it
   std::vector<std::pair<std::string, std::string>> seen;  // by host: its path there
   std::set<std::string> uses;
+  std::set<std::string> paths;  // with their states
+  bool tells_paths = false;
 };
+
+// The LUNs that a host reaches over several paths at once: each of these is no device of its own.
+std::set<std::string> MappedOf(const v1::HostDevices& host) {
+  std::set<std::string> mapped;
+  for (const v1::BlockDevice& device : host.devices()) {
+    if (device.transport() == "multipath") mapped.insert(device.identity());
+  }
+  return mapped;
+}
 
 // Whether the identity means the same thing on every host.
 bool IsGlobal(const std::string& identity) {
@@ -115,22 +126,31 @@ std::pair<std::string, std::string> WhereSeen(const ListedDevice& listed) {
           distinct.size() == 1 ? *distinct.begin() : absl::StrJoin(paths, " ")};
 }
 
+// The ways to it, where there are several or one of them does not run: "sda running, sdb offline".
+std::string PathsOf(const ListedDevice& listed) {
+  std::vector<std::string> words(listed.paths.begin(), listed.paths.end());
+  return listed.tells_paths ? absl::StrCat("; paths: ", absl::StrJoin(words, ", ")) : "";
+}
+
 std::string StateOf(const ListedDevice& listed) {
-  if (!listed.uses.empty()) return absl::StrJoin(listed.uses, "; ");
-  return listed.device->allowed() ? "blank" : "not used now; not looked at (outside --allow)";
+  const std::string paths = PathsOf(listed);
+  if (!listed.uses.empty()) return absl::StrJoin(listed.uses, "; ") + paths;
+  return (listed.device->allowed() ? "blank" : "not used now; not looked at (outside --allow)") +
+         paths;
 }
 
 void PrintDevices(const v1::DevicesReply& reply, size_t width) {
   std::map<std::string, ListedDevice> devices;
   std::vector<std::string> order;
   std::set<std::string> taken;  // devices of kernels
-  TextTable table({"hosts", "device", "size", "identity", "scheduler", "state"}, {0, 1, 3, 4, 5},
-                  {0, 1});
+  TextTable table({"hosts", "device", "size", "by", "identity", "state"}, {0, 1, 3, 4, 5}, {0, 1});
   for (const v1::HostDevices& host : reply.hosts()) {
     if (!host.missing().empty()) {
       table.Add({host.host(), "-", "-", "-", "-", host.missing()});
     }
+    const std::set<std::string> mapped = MappedOf(host);
     for (const v1::BlockDevice& device : host.devices()) {
+      if (device.transport() != "multipath" && mapped.contains(device.identity())) continue;
       const std::string here = absl::StrCat(host.boot_id(), "/", device.name());
       const bool is_lun = device.name() == device.path();
       const std::string key = IsGlobal(device.identity()) ? device.identity() : here;
@@ -141,6 +161,11 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
       if (better) listed.device = &device;
       const bool looked = device.allowed() || !device.in_use().empty();
       if (looked && !device.in_use().empty()) listed.uses.insert(device.in_use());
+      for (const v1::DevicePath& path : device.paths()) {
+        const bool runs = path.state() == "running" || path.state() == "live";
+        listed.tells_paths = listed.tells_paths || !runs || device.paths_size() > 1;
+        listed.paths.insert(absl::StrCat(path.name(), " ", path.state()));
+      }
       if (is_lun || taken.insert(here).second) {
         listed.seen.emplace_back(host.host(), device.path());
       }
@@ -151,8 +176,8 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
     const v1::BlockDevice& device = *listed.device;
     const auto [hosts, path] = WhereSeen(listed);
     table.Add({hosts, path, common::FormatSize(static_cast<double>(device.size_bytes())),
-               device.identity().empty() ? "-" : device.identity(), device.scheduler(),
-               StateOf(listed)});
+               device.transport().empty() ? "-" : device.transport(),
+               device.identity().empty() ? "-" : device.identity(), StateOf(listed)});
   }
   std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n"
                               : table.Render("", width));

@@ -57,10 +57,15 @@ struct Part {
   uint64_t position = 0;
   uint64_t count = 1;
 };
-Part PartOf(const v1::PhaseSpec& phase, uint64_t worker, uint64_t workers) {
+Part PartOf(const v1::PhaseSpec& phase, uint32_t worker, const std::vector<uint32_t>& members,
+            uint64_t workers) {
   switch (phase.verify().readers()) {
-    case v1::READERS_RING:
-      return {(worker + 1) % workers, workers};
+    case v1::READERS_RING: {
+      // A ring of those who are left.
+      const auto self = std::find(members.begin(), members.end(), worker);
+      const bool is_last = self == members.end() || self + 1 == members.end();
+      return {is_last ? members.front() : *(self + 1), workers};
+    }
     case v1::READERS_ALL:
       return {0, 1};
     default:
@@ -96,8 +101,12 @@ void DescribeBlocks(const SettledRun& run, const v1::RunPhase& load, v1::TargetA
       });
   if (!is_verified) return;
   target->set_is_shared(target->target().sharing() != v1::SHARING_PRIVATE);
-  for (std::string& writer : WritersOf(run, target->index())) {
-    target->add_writers(std::move(writer));
+  // In every assignment of the phase: of a large fleet numbers must do.
+  constexpr size_t kMostNamed = 256;
+  if (run.workers.size() <= kMostNamed) {
+    for (std::string& writer : WritersOf(run, target->index())) {
+      target->add_writers(std::move(writer));
+    }
   }
   if (target->target().sharing() != v1::SHARING_SLICED) return;
   v1::TargetAssignment first;
@@ -295,7 +304,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     out.mutable_phase()->set_attempt(attempt);
     out.set_worker_index(member);
     // Slices go by the worker's number in the run, so that a lost worker does not move the others'.
-    const Part part = PartOf(phase, member, run.workers.size());
+    const Part part = PartOf(phase, member, members, run.workers.size());
     for (uint32_t target : targets) {
       v1::TargetAssignment* assigned = out.add_targets();
       *assigned = AssignTarget(run, target, member, part.position, part.count);

@@ -71,8 +71,13 @@ std::vector<std::string> UsesInFleet(const v1::JobSpec& job, const std::vector<P
     if (!device.disk.empty()) all_disks.insert(device.disk);
   }
   for (const v1::HostDevices& host : kernels.hosts()) {
+    std::set<std::string> mapped;  // LUNs over several paths, each of which the mapped device holds
+    for (const v1::BlockDevice& device : host.devices()) {
+      if (device.transport() == "multipath") mapped.insert(device.identity());
+    }
     for (const v1::BlockDevice& device : host.devices()) {
       if (!device.busy() || device.identity().empty()) continue;
+      if (device.transport() != "multipath" && mapped.contains(device.identity())) continue;
       const std::string key = KeyOf(device.identity(), host.boot_id());
       const std::string disk =
           device.disk_identity().empty() ? "" : KeyOf(device.disk_identity(), host.boot_id());

@@ -269,6 +269,7 @@ void RunActor::Carry(const action::RecordPhase& a) {
 }
 
 void RunActor::Carry(const action::SendGo& a) {
+  for (const uint32_t target : attempt_writes_) first_written_.try_emplace(target, attempt_);
   for (uint32_t worker : a.workers) {
     v1::ControllerMessage message;
     *message.mutable_go()->mutable_phase() = Phase();

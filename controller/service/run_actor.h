@@ -144,6 +144,8 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // phase and attempt (from 1) that were assigned last, and to whom
   std::pair<uint32_t, uint32_t> attempt_{0, 0};
   std::vector<uint32_t> attempt_workers_;
+  std::set<uint32_t> attempt_writes_;  // targets that it writes
+  std::set<uint32_t> reserving_;       // workers that have been told to reserve
   // Of each target that the run has written, the first attempt that did.
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> first_written_;
   std::map<std::string, uint32_t> index_;                   // worker id → worker index

@@ -14,6 +14,7 @@ void RunActor::Carry(const action::Assign& a) {
   if (attempt_ != std::pair(a.phase, a.attempt)) {
     attempt_ = {a.phase, a.attempt};
     attempt_workers_ = a.workers;
+    attempt_writes_.clear();
   }
   auto assignments = MakeAssignments(run_, Spec(), a.phase, a.attempt, attempt_workers_);
   if (!assignments.ok()) {
@@ -24,7 +25,8 @@ void RunActor::Carry(const action::Assign& a) {
   }
   for (v1::Assignment& assignment : *assignments) {
     for (v1::TargetAssignment& target : *assignment.mutable_targets()) {
-      if (target.written()) first_written_.try_emplace(target.index(), attempt_);
+      if (target.written()) attempt_writes_.insert(target.index());
+      if (target.reservation().key() != 0) reserving_.insert(assignment.worker_index());
       const auto first = first_written_.find(target.index());
       target.set_written_before(first != first_written_.end() && first->second < attempt_);
     }
@@ -42,6 +44,7 @@ void RunActor::FenceOff(uint32_t worker) {
   constexpr int kFencing = 2;
   int asked = 0;
   for (const uint32_t member : machine_.members()) {
+    if (!reserving_.contains(member)) continue;  // it has reserved nothing
     if (asked++ == kFencing) break;
     v1::ControllerMessage message;
     *message.mutable_preempt()->mutable_phase() = Phase();

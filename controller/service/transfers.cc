@@ -172,7 +172,7 @@ grpc::ServerWriteReactor<v1::KnowledgePart>* WorkerGateway::Knowledge(
   const std::string certificate = PrincipalOf(*context).certificate();
   if (refused.ok() &&
       !parts_.fleet->MayDeliver(request->worker_id(), certificate, request->session())) {
-    refused = grpc::Status(grpc::StatusCode::PERMISSION_DENIED,
+    refused = grpc::Status(grpc::StatusCode::FAILED_PRECONDITION,
                            "no worker of this id and session is attached with this certificate");
   }
   if (refused.ok() && !common::IsUuid(request->run_id())) {

@@ -134,6 +134,17 @@ TEST(FleetUsesTest, APartitionOfTheDiskCountsAndASiblingDoesNot) {
   EXPECT_EQ(UsesInFleet(LunJob(), workers, kernels).size(), 1u);
 }
 
+TEST(FleetUsesTest, APathOfAMultipathDeviceIsNoUseOfItsOwn) {
+  v1::DevicesReply kernels;
+  v1::HostDevices* host = AddHost(&kernels, "other", "boot9");
+  AddDevice(host, "/dev/sdq", kLun, true)->set_in_use("held by dm-0 (LVM, md or multipath)");
+  EXPECT_EQ(UsesInFleet(LunJob(), Fleet(""), kernels).size(), 1u);
+  AddDevice(host, "/dev/dm-0", kLun, false)->set_transport("multipath");
+  EXPECT_TRUE(UsesInFleet(LunJob(), Fleet(""), kernels).empty());
+  host->mutable_devices(1)->set_busy(true);
+  EXPECT_EQ(UsesInFleet(LunJob(), Fleet(""), kernels).size(), 1u) << "mounted itself";
+}
+
 TEST(FleetUsesTest, NamesThatOnlyOneKernelGivesMeanNothingOnAnother) {
   auto workers = Fleet("", 1);
   workers[0].inspection.mutable_targets(0)->set_device_identity("loop-file:8:1:131");

@@ -361,16 +361,16 @@ absl::Status MemoryStore::ReadBlockWrites(const std::string& run_id,
     const auto run = db_->runs.find(run_id);
     if (run == db_->runs.end()) return absl::OkStatus();
     for (const auto& [key, phase] : run->second.phases) {
-      for (const auto& [worker, items] : phase.items) {
-        for (const v1::DeliveryItem& item : items) {
-          const v1::BlockWrites& writes = item.block_writes();
-          const bool wanted =
-              std::find(places.begin(), places.end(), writes.place()) != places.end();
-          if (!item.has_block_writes() || !wanted ||
-              writes.block_size_bytes() != block_size_bytes) {
-            continue;
+      for (const bool is_void : {true, false}) {
+        for (const auto& [worker, items] : phase.items) {
+          for (const v1::DeliveryItem& item : items) {
+            const v1::BlockWrites& writes = item.block_writes();
+            const bool wanted =
+                std::find(places.begin(), places.end(), writes.place()) != places.end() &&
+                (is_void || writes.block_size_bytes() == block_size_bytes);
+            if (!item.has_block_writes() || !wanted || writes.runs().empty() != is_void) continue;
+            *parts.emplace_back().mutable_writes() = writes;
           }
-          *parts.emplace_back().mutable_writes() = writes;
         }
       }
       const std::string& kind = phase.record.kind;

@@ -215,7 +215,7 @@ int Write(const char* path, const char* buffer, size_t size, off_t offset, fuse_
     if (fault == "misdirect") return static_cast<int>(acknowledged);  // beyond the end: lost
     bytes.resize(static_cast<size_t>(at) + size);
   }
-  if (faults.count("read") != 0 && faults["read"].what == "old" && size >= kSmallest) {
+  if (faults.contains("read") && faults["read"].what == "old" && size >= kSmallest) {
     node.before[at] = bytes.substr(static_cast<size_t>(at), size);
   }
   if (swaps) {

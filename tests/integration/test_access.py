@@ -113,7 +113,7 @@ class Principals(unittest.TestCase):
         it there.
         """
         cells = self.served()
-        self.assertEqual(len(cells), 20)  # all of both services
+        self.assertEqual(len(cells), 21)  # all of both services
         rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
             # The page has no certificates: it is for this machine, or behind a proxy; it only
@@ -143,7 +143,7 @@ class Principals(unittest.TestCase):
         for method in ("Submit", "Plan", "Stop", "SetLabels"):
             self.assertEqual(cells[method]["viewer"], "refused", method)
             self.assertEqual(cells[method]["worker"], "refused", method)
-        for method in ("Control", "Deliver"):
+        for method in ("Control", "Deliver", "Knowledge"):
             self.assertEqual(
                 [cells[method][who] for who in ("viewer", "submitter", "worker")],
                 ["refused", "refused", "served"],

@@ -240,6 +240,22 @@ class San(unittest.TestCase):
             self.assertIn(f"misplaced at offset {5 << 20} of {self.tgt.url(1)}", detail)
             self.assertIn("a block of another offset: generation", detail)
 
+    def test_what_was_overwritten_without_headers_is_no_mismatch(self):
+        job = (
+            f"{EXPENDABLE}\nname: over\nhosts: {{count: 2}}\n"
+            f"targets: [{{name: lun, iscsi: {{url: '{self.tgt.url(1)}', size: 8MiB}}}}]\n"
+            "phases:\n"
+            "  - precondition: {block_size: 64KiB, verify: true}\n"
+            "  - run: {workloads: [{block_size: 64KiB, read: 0%, operations: 20, "
+            "hosts: {count: 1}}]}\n"
+            "  - {name: ring, verify: {block_size: 64KiB, readers: ring, sparse: true}}\n"
+        )
+        # Nothing is wrong, but nothing was verified either.
+        report = self.ok(self.fleet.run_job(job, "--format", "json"), 4).json()
+        check = report["phases"][2]["workloads"][0]["verification"]
+        self.assertEqual((check["checked"], check["mismatches"]), (0, 0))
+        self.assertEqual(check["notCheckable"], 8 * MIB // (64 << 10))
+
     def test_syncs_are_counted_as_such(self):
         phase = self.run_phase(
             lun_job(

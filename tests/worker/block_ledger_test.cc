@@ -81,8 +81,8 @@ TEST(BlockLedgerTest, ABookTellsOfEachFileByWhatItIs) {
   Write(a.get(), 3);
   Write(b.get(), 5);
   std::map<uint32_t, v1::BlockWrites> told;
-  book.TakeWrites(
-      false, [&](v1::BlockWrites writes) { told[writes.block_size_bytes()] = std::move(writes); });
+  book.TakeWrites(false,
+                  [&](const v1::BlockWrites& writes) { told[writes.block_size_bytes()] = writes; });
   ASSERT_EQ(told.size(), 2u);
   EXPECT_EQ(told[4096].place(), PlaceOf("naa.600"));
   uint64_t at = 0;

@@ -47,6 +47,12 @@ class FakeReserver final : public Reserver {
     }
     return absl::OkStatus();
   }
+  absl::Status Rejoin(uint64_t key) override {
+    for (const auto& [session, registered] : device_->registered) {
+      if (registered == key) return Register(key);
+    }
+    return Conflict();
+  }
   absl::Status Reserve(uint64_t) override {
     if (device_->holder != -1 && device_->holder != session_) return Conflict();
     device_->holder = session_;
@@ -131,6 +137,28 @@ TEST(TakeReservationTest, WhereNoKeysAreToldAReservationOfAnotherIsSeenByTheConf
   FakeReserver b(&quiet, 1);
   EXPECT_TRUE(TakeReservation(&b, "lun", Use(kB, true, {kA})).ok())
       << "a lost worker that was never registered";
+}
+
+TEST(FencesTest, WhoWasFencedOffItselfRegistersNoMore) {
+  Device device;
+  std::vector<std::string> said;
+  {
+    Fences fenced([&](const std::string&, const std::string& text) { said.push_back(text); });
+    const auto open = [&]() -> absl::StatusOr<std::unique_ptr<Reserver>> {
+      return std::make_unique<FakeReserver>(&device, 1);
+    };
+    ASSERT_TRUE(fenced.Take("run", "lun", Use(kA, true), open).ok());
+    FakeReserver other(&device, 2);
+    ASSERT_TRUE(other.Register(kB).ok());
+    ASSERT_TRUE(other.Preempt(kB, kA).ok());
+    v1::Preempt preempt;
+    preempt.mutable_phase()->set_run_id("run");
+    preempt.set_key(kB);
+    fenced.Preempt(preempt);
+  }
+  EXPECT_EQ(device.registered, (std::map<int, uint64_t>{{2, kB}}));
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_NE(said[0].find("could not be fenced off"), std::string::npos) << said[0];
 }
 
 class FencesOnTgtTest : public testing::Test {

@@ -95,6 +95,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
     return {"this host was started anew since settings were changed: they are gone by themselves"};
   }
   std::vector<std::string> words;
+  v1::SettingsJournal locked_by_others;
   journal_.Clear();
   for (const auto& entry : kept.entries()) {
     const bool is_locked =
@@ -105,6 +106,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
       *journal_.add_entries() = entry;
     } else {
       words.emplace_back(locked.message());
+      *locked_by_others.add_entries() = entry;
     }
   }
   const std::vector<std::string> problems = PutAllBack();
@@ -115,7 +117,8 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
                                        " again, as before the phase in which this worker ended")
                         : problems[static_cast<size_t>(i)]);
   }
-  journal_.Clear();
+  // What another worker has locked is put back the next time.
+  journal_ = locked_by_others;
   locks_.clear();
   if (absl::Status cleared = WriteJournal(); !cleared.ok()) words.emplace_back(cleared.message());
   return words;
@@ -212,8 +215,8 @@ std::vector<std::string> EnvironmentKeeper::PutAllBack() {
   return problems;
 }
 
-std::vector<v1::SettingChange> EnvironmentKeeper::PutBack() {
-  const std::vector<std::string> problems = PutAllBack();
+std::vector<v1::SettingChange> EnvironmentKeeper::Changes(
+    const std::vector<std::string>& problems) const {
   std::vector<v1::SettingChange> changes;
   for (const auto& entry : journal_.entries()) {
     v1::SettingChange& change = changes.emplace_back();
@@ -224,6 +227,19 @@ std::vector<v1::SettingChange> EnvironmentKeeper::PutBack() {
     if (value != values_.end()) change.set_value(value->second);
     change.set_not_put_back(problems[changes.size() - 1]);
   }
+  return changes;
+}
+
+std::vector<v1::SettingChange> EnvironmentKeeper::Leave(const std::string& why) {
+  std::vector<std::string> problems;
+  for (const auto& entry : journal_.entries()) {
+    problems.push_back(absl::StrCat(entry.thing(), ": ", entry.name(), " is not put back: ", why));
+  }
+  return Changes(problems);
+}
+
+std::vector<v1::SettingChange> EnvironmentKeeper::PutBack() {
+  std::vector<v1::SettingChange> changes = Changes(PutAllBack());
   journal_.Clear();
   values_.clear();
   const absl::Status cleared = WriteJournal();

@@ -30,6 +30,9 @@ class EnvironmentKeeper {
   bool has_changes() const { return !journal_.entries().empty(); }
   // Puts all back, and says what was changed, and what could not be put back.
   std::vector<v1::SettingChange> PutBack();
+  // Says what was changed, and that it is not put back for this reason: the next PutBack() or
+  // Recover() does it.
+  std::vector<v1::SettingChange> Leave(const std::string& why);
 
  private:
   absl::Status Lock(const std::string& thing);
@@ -37,6 +40,7 @@ class EnvironmentKeeper {
   absl::Status Change(const WantedSetting& wanted);
   // Why the setting is not what it was; empty when it is.
   std::string PutBack(const v1::SettingsJournal::Entry& entry) const;
+  std::vector<v1::SettingChange> Changes(const std::vector<std::string>& problems) const;
   // Puts all back that can be; what cannot is told once, and forgotten.
   std::vector<std::string> PutAllBack();
 

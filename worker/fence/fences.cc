@@ -1,6 +1,7 @@
 #include "worker/fence/fences.h"
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@ namespace lockstep::worker {
 namespace {
 
 constexpr size_t kMostWaiting = 10000;
+constexpr auto kReleaseLimit = std::chrono::seconds(30);
 
 std::string Hex(uint64_t key) { return absl::StrFormat("0x%016x", key); }
 
@@ -72,6 +74,13 @@ Fences::~Fences() {
 
 absl::Status Fences::Take(const std::string& run_id, const std::string& name,
                           const v1::ReservationUse& use, const Open& open) {
+  {
+    // What an earlier run has reserved is given up first.
+    common::MutexLock lock(&mutex_);
+    changed_.WaitFor(&lock, kReleaseLimit, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+      return work_.empty() && !working_;
+    });
+  }
   auto reserver = open();
   if (!reserver.ok()) return reserver.status();
   {
@@ -97,8 +106,14 @@ void Fences::Main() {
       if (work_.empty()) return;
       work = std::move(work_.front());
       work_.pop_front();
+      working_ = true;
     }
     work();
+    {
+      common::MutexLock lock(&mutex_);
+      working_ = false;
+    }
+    changed_.NotifyAll();
   }
 }
 
@@ -121,7 +136,7 @@ void Fences::PreemptAt(const std::string& name, const Held& held, const v1::Pree
   const std::string who = absl::StrCat("the lost worker on ", preempt.host());
   auto reserver = held.open();
   absl::Status status = reserver.status();
-  if (status.ok()) status = (*reserver)->Register(held.key);
+  if (status.ok()) status = (*reserver)->Rejoin(held.key);
   if (status.ok()) status = (*reserver)->Preempt(held.key, preempt.key());
   if (status.ok()) {
     return report_("warning", absl::StrCat(name, ": ", who,
@@ -153,13 +168,11 @@ void Fences::Release(const std::string& run_id, bool other) {
 void Fences::ReleaseAt(const std::string& name, const Held& held) {
   auto reserver = held.open();
   absl::Status status = reserver.status();
-  // Earlier sessions of this worker have registered under the key, too: all of these go.
-  const auto facts = status.ok() ? (*reserver)->Read() : reserver.status();
-  const bool is_registered = !facts.ok() || std::find(facts->keys.begin(), facts->keys.end(),
-                                                      held.key) != facts->keys.end();
-  if (status.ok() && !is_registered) return;
-  if (status.ok()) status = (*reserver)->Register(held.key);
-  if (status.ok() && facts.ok()) status = (*reserver)->Preempt(held.key, held.key);
+  if (status.ok()) status = (*reserver)->Rejoin(held.key);
+  if (absl::IsFailedPrecondition(status)) return;  // it is gone already
+  // Earlier sessions of this worker have registered under the key, too: all of these go. The
+  // kernel's are one.
+  if (status.ok() && (*reserver)->Read().ok()) status = (*reserver)->Preempt(held.key, held.key);
   if (status.ok()) status = (*reserver)->Register(0);
   if (status.ok()) return;
   report_("warning", absl::StrCat(name, ": its reservation could not be given up: ",

@@ -58,6 +58,7 @@ class Fences {
   common::Condition changed_;
   std::map<std::string, Held> held_ ABSL_GUARDED_BY(mutex_);  // by name
   std::deque<std::function<void()>> work_ ABSL_GUARDED_BY(mutex_);
+  bool working_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   std::thread thread_;  // from the first use on
 };

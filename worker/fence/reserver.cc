@@ -3,6 +3,7 @@
 #include <linux/pr.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -13,6 +14,10 @@
 namespace lockstep::worker {
 namespace {
 
+// Statuses of devices, as the kernel hands them on.
+constexpr int kScsiConflict = 0x18;
+constexpr int kNvmeConflict = 0x83;
+
 class DeviceReserver final : public Reserver {
  public:
   DeviceReserver(common::FileDescriptor device, std::string path)
@@ -20,6 +25,10 @@ class DeviceReserver final : public Reserver {
 
   absl::Status Register(uint64_t key) override {
     pr_registration registration = {0, key, PR_FL_IGNORE_KEY, 0};
+    return Call(IOC_PR_REGISTER, &registration);
+  }
+  absl::Status Rejoin(uint64_t key) override {
+    pr_registration registration = {key, key, 0, 0};
     return Call(IOC_PR_REGISTER, &registration);
   }
   absl::Status Reserve(uint64_t key) override {
@@ -40,10 +49,13 @@ class DeviceReserver final : public Reserver {
   absl::Status Call(unsigned long request, Argument* argument) {
     const int answer = ioctl(device_.get(), request, argument);
     if (answer == 0) return absl::OkStatus();
-    if (answer > 0 || errno == EBADE) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(path_, ": reservation conflict",
-                       answer > 0 ? absl::StrCat(" (the device's status ", answer, ")") : ""));
+    const bool is_conflict =
+        answer > 0 ? (answer & 0xff) == kScsiConflict || (answer & 0xff) == kNvmeConflict
+                   : errno == EBADE;
+    if (is_conflict) return absl::FailedPreconditionError(path_ + ": reservation conflict");
+    if (answer > 0) {
+      return absl::UnavailableError(
+          absl::StrCat(path_, ": a reservation fails with the device's status ", answer));
     }
     if (errno == EOPNOTSUPP || errno == ENOTTY || errno == EINVAL) {
       return absl::UnimplementedError(path_ + ": the device has no persistent reservations");
@@ -69,6 +81,23 @@ class LunReserver final : public Reserver {
 
   absl::Status Register(uint64_t key) override {
     return session_.Reserve(ReservationAction::kRegisterAndIgnore, 0, key, Deadline());
+  }
+  absl::Status Rejoin(uint64_t key) override {
+    constexpr int kTries = 20;
+    for (int attempt = 0; attempt < kTries; ++attempt) {
+      const auto before = Read();
+      if (!before.ok()) return before.status();
+      if (std::find(before->keys.begin(), before->keys.end(), key) == before->keys.end()) {
+        return absl::FailedPreconditionError("this worker was fenced off");
+      }
+      if (absl::Status status = Register(key); !status.ok()) return status;
+      const auto after = Read();
+      if (!after.ok()) return after.status();
+      // Nobody has changed anything in between.
+      if (after->generation == before->generation + 1) return absl::OkStatus();
+      if (absl::Status status = Register(0); !status.ok()) return status;
+    }
+    return absl::UnavailableError("registrations change all the time");
   }
   absl::Status Reserve(uint64_t key) override {
     return session_.Reserve(ReservationAction::kReserve, key, 0, Deadline());

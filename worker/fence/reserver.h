@@ -19,6 +19,9 @@ class Reserver {
   // Whatever was registered before. 0 ends the registration, and with it the reservation if this
   // registrant has it.
   virtual absl::Status Register(uint64_t key) = 0;
+  // Registers again where the key is still registered. A conflict where it is not: this worker was
+  // fenced off.
+  virtual absl::Status Rejoin(uint64_t key) = 0;
   // By the registered key. Nothing is changed where this host has reserved already.
   virtual absl::Status Reserve(uint64_t key) = 0;
   // Ends the registrations under `lost`, and takes its reservation over. A conflict where there are

@@ -53,8 +53,8 @@ Agent::Agent(Options options, Parts parts, const common::Clock* clock)
   callbacks.sample = [this](const v1::PhaseId& phase, v1::IntervalSample sample) {
     protocol_->OnSample(phase, std::move(sample));
   };
-  callbacks.block_writes = [this](const v1::PhaseId& phase, v1::BlockWrites writes) {
-    protocol_->OnBlockWrites(phase, std::move(writes));
+  callbacks.block_writes = [this](const v1::PhaseId& phase, const v1::BlockWrites& writes) {
+    protocol_->OnBlockWrites(phase, writes);
   };
   callbacks.knowledge = [this](const v1::KnowledgeRequest& request, const auto& take) {
     return FetchFromController(request, take);

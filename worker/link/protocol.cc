@@ -268,9 +268,9 @@ void Protocol::OnSample(const v1::PhaseId& phase, v1::IntervalSample sample) {
   Keep(phase, std::move(item));
 }
 
-void Protocol::OnBlockWrites(const v1::PhaseId& phase, v1::BlockWrites writes) {
+void Protocol::OnBlockWrites(const v1::PhaseId& phase, const v1::BlockWrites& writes) {
   v1::DeliveryItem item;
-  *item.mutable_block_writes() = std::move(writes);
+  *item.mutable_block_writes() = writes;
   Keep(phase, std::move(item));
 }
 

@@ -50,7 +50,7 @@ class Protocol {
   void OnFailed(const v1::PhaseFailed& failed);
   void OnProgress(const v1::PhaseProgress& progress);
   void OnSample(const v1::PhaseId& phase, v1::IntervalSample sample);
-  void OnBlockWrites(const v1::PhaseId& phase, v1::BlockWrites writes);
+  void OnBlockWrites(const v1::PhaseId& phase, const v1::BlockWrites& writes);
   void OnResult(const v1::PhaseId& phase, v1::PhaseResult result);
   void OnReport(const std::string& severity, const std::string& text);
 

@@ -88,6 +88,11 @@ absl::Status Session::Fetch(v1::KnowledgeRequest request,
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() +
                        std::chrono::nanoseconds(limits::kKnowledgeNs));
+  {
+    common::MutexLock lock(&deliver_mutex_);
+    if (over_) return absl::UnavailableError("no controller is there");
+    fetch_context_ = &context;
+  }
   auto stub = v1::WorkerService::NewStub(deliver_channel_);
   const auto reader = stub->Knowledge(&context, request);
   v1::KnowledgePart part;
@@ -95,8 +100,15 @@ absl::Status Session::Fetch(v1::KnowledgeRequest request,
   while (taken.ok() && reader->Read(&part)) taken = take(part);
   if (!taken.ok()) context.TryCancel();
   const grpc::Status status = reader->Finish();
+  {
+    common::MutexLock lock(&deliver_mutex_);
+    fetch_context_ = nullptr;
+  }
   if (!taken.ok()) return taken;
+  // Another session may have taken this one's place, or this one has ended.
+  const bool passes = over_ || status.error_code() == grpc::StatusCode::FAILED_PRECONDITION;
   return status.ok() ? absl::OkStatus()
+         : passes    ? absl::UnavailableError(status.error_message())
                      : absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                                     status.error_message());
 }
@@ -145,6 +157,7 @@ void Session::Quit() {
   queue_changed_.NotifyOne();
   common::MutexLock lock(&deliver_mutex_);
   if (deliver_context_ != nullptr) deliver_context_->TryCancel();
+  if (fetch_context_ != nullptr) fetch_context_->TryCancel();
 }
 
 void Session::Write(const v1::WorkerMessage& message) {

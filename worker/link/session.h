@@ -81,6 +81,8 @@ class Session {
   std::atomic<bool> welcomed_{false};
   common::Mutex deliver_mutex_;
   grpc::ClientContext* deliver_context_ ABSL_GUARDED_BY(deliver_mutex_) = nullptr;
+  // Of Fetch(), of which one is under way at most: a worker arms one phase at a time.
+  grpc::ClientContext* fetch_context_ ABSL_GUARDED_BY(deliver_mutex_) = nullptr;
   std::atomic<bool> over_{false};
 };
 

@@ -133,7 +133,8 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   part->targets = *std::move(opened);
   if (Writes(workload)) {
     for (const OpenedFile& file : part->targets.files) {
-      environment_.ledgers->Forget(file.thing, workload.verify() ? workload.block_size_bytes() : 0);
+      const bool goes_on = workload.verify() && !workload.create();
+      environment_.ledgers->Forget(file.thing, goes_on ? workload.block_size_bytes() : 0);
     }
   }
   if (workload.verify()) {
@@ -301,6 +302,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
       return result;
     }
   }
+  TellOverwritten();
   Neighbours neighbours;
   neighbours.Begin(assignment_.sample_host(), [this] {
     return clock_->MonotonicNs() > timeline_.go_ns() - kReadAheadNs - kQuietNs;
@@ -314,7 +316,8 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   const bool complete = collector.Run(
       [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
   JoinThreads(complete);
-  TellWrites(true, !complete);
+  hangs_ = !complete || HasStuckIo();
+  TellWrites(true, true);
   v1::PhaseResult result = MakeResult(&collector, complete);
   rusage after = {};
   getrusage(RUSAGE_SELF, &after);

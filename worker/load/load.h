@@ -37,7 +37,7 @@ class Load : public std::enable_shared_from_this<Load> {
     // be asked.
     FetchKnowledge knowledge;
     // What this worker has written to blocks with headers, now and then, and at the end.
-    std::function<void(v1::BlockWrites)> block_writes = [](v1::BlockWrites) {};
+    std::function<void(const v1::BlockWrites&)> block_writes = [](const v1::BlockWrites&) {};
     // Called with severity and text while the load runs: an I/O that is stuck, or has come back.
     std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
                                                                             const std::string&) {};
@@ -60,6 +60,8 @@ class Load : public std::enable_shared_from_this<Load> {
   // Until the load has ended and drained; samples go to `sink` meanwhile.
   // When the load ends, of this worker's clock; the end of time until it is known.
   int64_t end_ns() const { return timeline_.load_end_ns(); }
+  // After Wait(): an I/O has not come back.
+  bool hangs() const { return hangs_; }
   v1::PhaseResult Wait(const Collector::Sink& sink);
   std::vector<std::string> notes() const;
   // Adds the places that the load has opened for writing.
@@ -83,6 +85,9 @@ class Load : public std::enable_shared_from_this<Load> {
   absl::Status LearnBlocks(const v1::WorkloadAssignment& assignment,
                            const std::vector<v1::TargetAssignment>& targets,
                            const OpenTargets& opened);
+  void TellOverwritten();
+  // Whether an I/O is still in flight.
+  bool HasStuckIo() const;
   // Tells what was written to blocks with headers. `in_flight`: also of which it is not known.
   void TellWrites(bool at_end, bool in_flight);
   void ThreadMain(IoThread* thread);
@@ -102,6 +107,7 @@ class Load : public std::enable_shared_from_this<Load> {
   const common::Clock* clock_;
   int64_t looked_ns_ = 0;  // of ReportStuck()
   int64_t told_ns_ = 0;    // of TellWrites()
+  bool hangs_ = false;
   Timeline timeline_;
   DeviceHolds holds_;    // until the drain is over
   int64_t held_ns_ = 0;  // when they were last looked after

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "measure/block_runs.h"
+#include "proto/workload.h"
 #include "worker/load/load.h"
 #include "worker/load/workload_setup.h"
 
@@ -14,6 +15,8 @@ namespace {
 
 // How often it is told what was written.
 constexpr int64_t kTellNs = 1000000000;
+// The target may be smaller than when it was written: a ledger takes what it has room for.
+constexpr uint64_t kMostBlocks = uint64_t{1} << 52;
 
 }  // namespace
 
@@ -43,30 +46,67 @@ absl::Status Load::LearnBlocks(const v1::WorkloadAssignment& assignment,
   std::map<uint64_t, std::shared_ptr<BlockLedger>> learned;
   return environment_.knowledge(request, [&](const v1::KnowledgePart& part) -> absl::Status {
     if (part.has_unfinished()) {
+      // Of what is a worker's alone others' losses say nothing.
+      if (!is_shared && of_this_run && part.unfinished() != assignment_.worker_index() + 1) {
+        return absl::OkStatus();
+      }
       // Where slices are known, only the lost worker's is in doubt.
       const bool is_sliced = targets.size() == 1 && opened.files.size() == 1 &&
                              targets.front().each_slice_bytes() != 0;
-      const uint64_t each = is_sliced ? targets.front().each_slice_bytes() / block : 0;
+      const uint64_t each = is_sliced ? targets.front().each_slice_bytes() : 0;
+      const uint64_t first = each * (part.unfinished() - uint64_t{1}) / block;
+      const uint64_t end = (each * part.unfinished() + block - 1) / block;
       for (const auto& [place, ledger] : learned) {
-        ledger->LearnUnfinished(each * (part.unfinished() - uint64_t{1}),
-                                is_sliced ? each : ledger->blocks());
+        ledger->LearnUnfinished(first, is_sliced ? end - first : ledger->blocks());
       }
       return absl::OkStatus();
     }
     const auto file = files.find(part.writes().place());
-    if (file == files.end() || part.writes().block_size_bytes() != block) return absl::OkStatus();
+    if (file == files.end()) return absl::OkStatus();
     std::shared_ptr<BlockLedger>& ledger = learned[file->first];
+    if (part.writes().block_size_bytes() != block) {
+      if (ledger != nullptr) ledger->LearnNothing();
+      return absl::OkStatus();
+    }
     if (ledger == nullptr) {
       auto made = find(*file->second, true);
       if (!made.ok()) return made.status();
       ledger = *std::move(made);
     }
     return measure::ReadBlockRuns(
-        part.writes().runs(), ledger->blocks(),
+        part.writes().runs(), kMostBlocks,
         [&](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
           ledger->Learn(first, count, generation, unknown);
         });
   });
+}
+
+bool Load::HasStuckIo() const {
+  return std::any_of(parts_.begin(), parts_.end(), [this](const auto& part) {
+    return std::any_of(part->threads.begin(), part->threads.end(), [this](const auto& thread) {
+      return thread->OldestInFlight(clock_->MonotonicNs(), 0).has_value();
+    });
+  });
+}
+
+// What is written without headers, or in blocks of one size, is known in no other way any more.
+void Load::TellOverwritten() {
+  for (const auto& part : parts_) {
+    const auto workload =
+        std::find_if(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
+                     [&](const v1::WorkloadAssignment& w) { return w.index() == part->index; });
+    if (workload == assignment_.run().workloads().end() || !Writes(workload->workload())) continue;
+    for (const OpenedFile& file : part->targets.files) {
+      if (!file.engine_file.has_storage()) continue;
+      v1::BlockWrites told;
+      told.set_place(PlaceOf(file.thing));
+      // A file that begins empty has nothing of what was there before.
+      const bool verifies = workload->workload().verify() && !workload->workload().create();
+      told.set_block_size_bytes(
+          verifies ? static_cast<uint32_t>(workload->workload().block_size_bytes()) : 0);
+      environment_.block_writes(told);
+    }
+  }
 }
 
 void Load::TellWrites(bool at_end, bool in_flight) {
@@ -78,7 +118,7 @@ void Load::TellWrites(bool at_end, bool in_flight) {
                   [](const auto& w) { return w.workload().verify() && !w.check_reads_only(); });
   if (!writes) return;
   environment_.ledgers->TakeWrites(
-      in_flight, [this](v1::BlockWrites told) { environment_.block_writes(std::move(told)); });
+      in_flight, [this](const v1::BlockWrites& told) { environment_.block_writes(told); });
 }
 
 }  // namespace lockstep::worker

@@ -169,8 +169,8 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
   environment.ledgers = &ledgers_;
   environment.fences = &fences_;
   environment.knowledge = callbacks_.knowledge;
-  environment.block_writes = [this, phase = assignment.phase()](v1::BlockWrites writes) {
-    callbacks_.block_writes(phase, std::move(writes));
+  environment.block_writes = [this, phase = assignment.phase()](const v1::BlockWrites& writes) {
+    callbacks_.block_writes(phase, writes);
   };
   environment.mismatch_directory = parts_.mismatch_directory;
   environment.report = callbacks_.report;
@@ -202,7 +202,12 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
   if (parts_.environment->has_changes()) {
     // Workers of the same kernel work under the same settings.
     AwaitOthers(assignment, *load);
-    for (v1::SettingChange& change : parts_.environment->PutBack()) {
+    // The kernel waits for all I/O of a queue before it changes it.
+    for (v1::SettingChange& change :
+         load->hangs() ? parts_.environment->Leave("an I/O of the device has not come back; the "
+                                                   "next phase, or the next start of this worker, "
+                                                   "puts it back")
+                       : parts_.environment->PutBack()) {
       if (!change.not_put_back().empty()) callbacks_.report("error", change.not_put_back());
       *result.add_settings() = std::move(change);
     }

@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/files.h"
 #include "worker/targets/openers.h"
 
 namespace lockstep::worker {
@@ -66,6 +67,10 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
   file.engine_file = engine_file;
   file.path = path;
   file.thing = opened->facts.identity();
+  // An image's numbers mean something to one kernel alone.
+  if (absl::StartsWith(file.thing, "loop-file:")) {
+    absl::StrAppend(&file.thing, " of ", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"));
+  }
   return AddOpened(target, 0, std::move(file), open);
 }
 

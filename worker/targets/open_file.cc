@@ -71,9 +71,15 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
     auto fd = Open(context.guard, path, file.size_bytes(), context.options);
     if (!fd.ok()) return fd.status();
     if (context.options.write) places.AddFile(*fd);
-    const EngineFile engine_file = {OpenFile{fd->get()}, size};
-    const absl::Status added =
-        AddOpened(target, i * size, {*std::move(fd), engine_file, path}, open);
+    OpenedFile opened;
+    opened.engine_file = {OpenFile{fd->get()}, size};
+    opened.descriptor = *std::move(fd);
+    opened.path = path;
+    // A private file is another one on each host, also where the path is the same.
+    opened.thing = target.target().sharing() == v1::SHARING_PRIVATE
+                       ? absl::StrCat(path, " on ", context.who.host)
+                       : path;
+    const absl::Status added = AddOpened(target, i * size, std::move(opened), open);
     if (!added.ok()) return added;
     open->in_memory = false;
   }

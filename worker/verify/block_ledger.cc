@@ -40,6 +40,12 @@ void BlockLedger::Learn(uint64_t first, uint64_t count, uint32_t generation, boo
   }
 }
 
+void BlockLedger::LearnNothing() {
+  for (uint64_t block = 0; block < blocks_; ++block) {
+    Cell(block).store(0, std::memory_order_release);
+  }
+}
+
 void BlockLedger::LearnUnfinished(uint64_t first, uint64_t count) {
   for (uint64_t block = first; block < blocks_ && block - first < count; ++block) {
     Cell(block).fetch_or(kAtLeast, std::memory_order_release);
@@ -66,7 +72,8 @@ void BlockLedger::TakeWrites(
   }
 }
 
-void LedgerBook::TakeWrites(bool in_flight, const std::function<void(v1::BlockWrites)>& take) {
+void LedgerBook::TakeWrites(bool in_flight,
+                            const std::function<void(const v1::BlockWrites&)>& take) {
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers;
   {
     common::MutexLock lock(&mutex_);
@@ -78,7 +85,7 @@ void LedgerBook::TakeWrites(bool in_flight, const std::function<void(v1::BlockWr
       writes.set_place(PlaceOf(key.first));
       writes.set_block_size_bytes(static_cast<uint32_t>(key.second));
       writes.set_runs(std::move(runs));
-      take(std::move(writes));
+      take(writes);
     });
     ledger->TakeWrites(in_flight, [&writer](uint64_t block, uint32_t generation, bool unknown) {
       writer.Add(block, generation, unknown);

@@ -56,6 +56,8 @@ class BlockLedger {
 
   // What another worker of the run has written, or this one before: the later generation counts.
   void Learn(uint64_t first, uint64_t count, uint32_t generation, bool unknown);
+  // All of it was written without headers, or in blocks of another size.
+  void LearnNothing();
   // Of these blocks: what is there may be newer than what is known so far.
   void LearnUnfinished(uint64_t first, uint64_t count);
   // Calls `take`, in ascending order, for the blocks that were written since the last time. With
@@ -90,7 +92,7 @@ class LedgerBook {
   // ledgers for other sizes.
   void Forget(const std::string& path, uint64_t but_block_size_bytes);
   // BlockLedger::TakeWrites() of each, as messages of some 48 KiB.
-  void TakeWrites(bool in_flight, const std::function<void(v1::BlockWrites)>& take);
+  void TakeWrites(bool in_flight, const std::function<void(const v1::BlockWrites&)>& take);
   // The ledger of a file in blocks of this size: an earlier phase's, or a new one where `make` says
   // so; else null. RESOURCE_EXHAUSTED when a quarter of the host's memory does not hold all
   // ledgers.
