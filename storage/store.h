@@ -40,6 +40,7 @@ struct ActiveRun {
   int64_t go_wall_ns = 0;
   std::vector<measure::WorkerClock> clocks;  // of its members, when T was committed
   std::map<uint32_t, uint64_t> cursors;      // of its members
+  std::map<uint32_t, uint64_t> block_items;  // how many items before these say what was written
   std::map<uint32_t, std::string> results;   // worker → error of its stored result
   std::vector<measure::PhaseRecord> ended;   // the last attempt of each phase that has ended
 };

@@ -64,6 +64,14 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
     active->clocks.push_back({worker, cursors->Int(i, 1), cursors->Int(i, 2)});
     active->cursors[worker] = cursors->UInt(i, 3);
   }
+  auto blocks = connection->Query(
+      "SELECT worker_index, count(*) FROM block_writes WHERE run_id = $1 AND phase = $2 AND "
+      "attempt = $3 GROUP BY worker_index",
+      Key(active->run.run_id, phase));
+  if (!blocks.ok()) return blocks.status();
+  for (int i = 0; i < blocks->rows(); ++i) {
+    active->block_items[static_cast<uint32_t>(blocks->Int(i, 0))] = blocks->UInt(i, 1);
+  }
   auto results = connection->Query(
       "SELECT worker_index, error FROM worker_results WHERE run_id = $1 AND phase = $2 AND attempt "
       "= $3",

@@ -19,6 +19,14 @@ void FillTo(uint32_t end, uint32_t worker, LivePhase* live) {
   }
 }
 
+// How many of a worker's items, up to its cursor, are intervals, or its result.
+uint32_t IntervalsOf(const storage::ActiveRun& active,
+                     const std::pair<const uint32_t, uint64_t>& cursor) {
+  const auto blocks = active.block_items.find(cursor.first);
+  return static_cast<uint32_t>(cursor.second) -
+         (blocks == active.block_items.end() ? 0 : static_cast<uint32_t>(blocks->second));
+}
+
 // What is stored of the attempt in progress: of the workers that still take part, and what those
 // gave that were lost in it.
 absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
@@ -32,7 +40,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
     hosts[worker.worker_index] = worker.host;
     if (!worker.lost) continue;
     const bool finished = active.results.contains(worker.worker_index);  // its result is an item
-    last_of_lost[worker.worker_index] = static_cast<uint32_t>(cursor->second) - (finished ? 1 : 0);
+    last_of_lost[worker.worker_index] = IntervalsOf(active, *cursor) - (finished ? 1 : 0);
   }
   const auto live = std::make_shared<LivePhase>(
       active.phase.phase, hosts, LoadOf(active.run.job, spec), active.phase.interval_ns);
@@ -67,7 +75,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
     if (active.results.contains(worker)) {
       live->Leave(worker);
     } else if (cursor != active.cursors.end()) {
-      FillTo(static_cast<uint32_t>(cursor->second), worker, live.get());
+      FillTo(IntervalsOf(active, *cursor), worker, live.get());
       if (last_of_lost.contains(worker)) live->Lose(worker);
     }
   }

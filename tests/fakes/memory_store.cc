@@ -126,6 +126,11 @@ absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
       active.go_wall_ns = last.go_wall_ns;
       active.clocks = last.clocks;
       active.cursors = last.cursors;
+      for (const auto& [worker, items] : last.items) {
+        const auto blocks = std::count_if(items.begin(), items.end(),
+                                          [](const auto& item) { return item.has_block_writes(); });
+        if (blocks != 0) active.block_items[worker] = static_cast<uint64_t>(blocks);
+      }
       active.results = last.results;
     }
     list.push_back(std::move(active));

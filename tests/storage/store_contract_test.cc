@@ -438,6 +438,7 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
     return absl::OkStatus();
   };
   ASSERT_TRUE(store_->ReadBlockWrites(run, {kHere}, 4096, put).ok());
+  EXPECT_EQ(Active(run)->block_items, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}}));
   // Worker 2 has no result in the attempt that has ended; of the one in progress nothing is said.
   EXPECT_EQ(seen, (std::vector<std::string>{"", binary + "1", "lost 3", "", binary + "2"}));
   seen.clear();

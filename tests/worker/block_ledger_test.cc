@@ -76,8 +76,8 @@ TEST(BlockLedgerTest, AfterALossWhatIsThereMayBeNewerAndTheNextWriteIsNewerStill
 TEST(BlockLedgerTest, ABookTellsOfEachFileByWhatItIs) {
   LedgerBook book;
   book.BeginRun("run");
-  const auto a = *book.Find("naa.600", 4096 * 100, 4096, true);
-  const auto b = *book.Find("naa.600", 4096 * 100, 512, true);
+  const auto a = *book.Find("naa.600", uint64_t{4096} * 100, 4096, true);
+  const auto b = *book.Find("naa.600", uint64_t{4096} * 100, 512, true);
   Write(a.get(), 3);
   Write(b.get(), 5);
   std::map<uint32_t, v1::BlockWrites> told;

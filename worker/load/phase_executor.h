@@ -21,8 +21,8 @@ struct PhaseCallbacks {
   std::function<void(const v1::PhaseProgress&)> progress;
   std::function<void(const v1::PhaseId&, v1::IntervalSample)> sample;
   std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
-  std::function<void(const v1::PhaseId&, v1::BlockWrites)> block_writes = [](const v1::PhaseId&,
-                                                                             v1::BlockWrites) {};
+  std::function<void(const v1::PhaseId&, const v1::BlockWrites&)> block_writes =
+      [](const v1::PhaseId&, const v1::BlockWrites&) {};
   FetchKnowledge knowledge;  // null where nobody can be asked
   // Severity and text, while a phase runs.
   std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
