@@ -79,7 +79,8 @@ void LedgerBook::TakeWrites(bool in_flight,
     common::MutexLock lock(&mutex_);
     ledgers = ledgers_;
   }
-  for (const auto& [key, ledger] : ledgers) {
+  for (const auto& entry : ledgers) {
+    const auto& key = entry.first;
     measure::BlockRunsWriter writer([&take, &key](std::string runs) {
       v1::BlockWrites writes;
       writes.set_place(PlaceOf(key.first));
@@ -87,9 +88,10 @@ void LedgerBook::TakeWrites(bool in_flight,
       writes.set_runs(std::move(runs));
       take(writes);
     });
-    ledger->TakeWrites(in_flight, [&writer](uint64_t block, uint32_t generation, bool unknown) {
-      writer.Add(block, generation, unknown);
-    });
+    entry.second->TakeWrites(in_flight,
+                             [&writer](uint64_t block, uint32_t generation, bool unknown) {
+                               writer.Add(block, generation, unknown);
+                             });
     writer.Finish();
   }
 }
