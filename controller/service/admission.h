@@ -71,10 +71,10 @@ class Admission {
     std::map<std::string, std::string> lost;
     uint64_t grants_ended = 0;  // of space, before its workers were asked
   };
-  // What was found: `check` has refusals for what did not come in time, too.
+  // What the workers and the fleet's kernels have said.
   struct Found {
     std::vector<PlanWorker> workers;
-    std::string missing;
+    std::string missing;            // what did not come in time, and from whom; empty when all did
     std::vector<std::string> uses;  // UsesInFleet()
   };
   // Asks the workers about the job's targets, and, where it writes devices, the fleet's kernels.

@@ -55,7 +55,7 @@ class KernelSettings {
 // Splits and checks mount options, given what the mount has now: what to write so that they hold,
 // and so that they no longer do.
 absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const MountEntry& now);
-// Whether all of the options hold for a mount.
+// Whether all of the options, as Remount.options has them, hold for a mount.
 bool HasOptions(const std::string& options, const MountEntry& now);
 
 }  // namespace lockstep::worker

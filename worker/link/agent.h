@@ -61,6 +61,7 @@ class Agent {
   void Inspect(const v1::Inspect& inspect);
   void InspectMain();
   void ListDevices(const v1::ListDevices& ask);
+  // As FetchKnowledge says; waits up to half a minute for a connection. From the executor's thread.
   absl::Status FetchFromController(
       const v1::KnowledgeRequest& request,
       const std::function<absl::Status(const v1::KnowledgePart&)>& take);

@@ -57,11 +57,11 @@ class Load : public std::enable_shared_from_this<Load> {
   // Ends the load at the end of an interval, of the one in progress where that is later, unless it
   // ends before; also told before Start(). From any thread.
   void StopAtEndOf(uint32_t interval);
-  // Until the load has ended and drained; samples go to `sink` meanwhile.
   // When the load ends, of this worker's clock; the end of time until it is known.
   int64_t end_ns() const { return timeline_.load_end_ns(); }
   // After Wait(): an I/O has not come back.
   bool hangs() const { return hangs_; }
+  // Until the load has ended and drained; samples go to `sink` meanwhile.
   v1::PhaseResult Wait(const Collector::Sink& sink);
   std::vector<std::string> notes() const;
   // Adds the places that the load has opened for writing.
