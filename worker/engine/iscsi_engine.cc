@@ -17,9 +17,6 @@ constexpr int64_t kLoginNs = 20 * kSecond;
 // Between attempts to reach a portal that is away, and for each of them.
 constexpr int64_t kRetryNs = kSecond;
 constexpr int64_t kAttemptNs = 5 * kSecond;
-// How often a session tries to be registered while others are, too, and how long it waits between.
-constexpr int kJoins = 20;
-constexpr int64_t kJoinPauseNs = 10000000;
 
 class IscsiEngine final : public IoEngine {
  public:
@@ -126,32 +123,6 @@ class IscsiEngine final : public IoEngine {
                         "refuses what it writes");
   }
 
-  // Registers the session where the LUN is reserved. Never where the worker's registrations were
-  // ended: also not if that happens while this one is made, which the count of changes tells.
-  absl::Status JoinReservation(Lun* lun) {
-    const uint64_t key = lun->spec->reservation_key;
-    if (key == 0) return absl::OkStatus();
-    for (int attempt = 0; attempt < kJoins; ++attempt) {
-      const int64_t deadline = clock_->MonotonicNs() + kAttemptNs;
-      const auto before = lun->session->ReadReservation(deadline);
-      if (!before.ok()) return before.status();
-      if (std::find(before->keys.begin(), before->keys.end(), key) == before->keys.end()) {
-        return absl::FailedPreconditionError(Fenced(*lun));
-      }
-      absl::Status status =
-          lun->session->Reserve(ReservationAction::kRegisterAndIgnore, 0, key, deadline);
-      if (!status.ok()) return status;
-      const auto after = lun->session->ReadReservation(deadline);
-      if (!after.ok()) return after.status();
-      if (after->generation == before->generation + 1) return absl::OkStatus();
-      status = lun->session->Reserve(ReservationAction::kRegisterAndIgnore, 0, 0, deadline);
-      if (!status.ok()) return status;
-      clock_->SleepUntil(clock_->MonotonicNs() + lun->number % (attempt + 2) * kJoinPauseNs);
-    }
-    return absl::UnavailableError(
-        absl::StrCat(lun->spec->url.text(), ": its registrations change all the time"));
-  }
-
   void Add(const IoRequest& request) {
     Lun& lun = luns_[request.file];
     LunCommand& command = commands_[request.slot];
@@ -242,7 +213,10 @@ class IscsiEngine final : public IoEngine {
       report_("error", Other(*lun));
       return GiveUp(lun, ESTALE);
     }
-    if (absl::Status joined = JoinReservation(lun); !joined.ok()) {
+    const uint64_t key = lun->spec->reservation_key;
+    const absl::Status joined =
+        key == 0 ? absl::OkStatus() : lun->session->Rejoin(key, clock_->MonotonicNs() + kAttemptNs);
+    if (!joined.ok()) {
       // It was lost again; or it is not to come back.
       if (!absl::IsFailedPrecondition(joined)) return;
       report_("error", std::string(joined.message()));

@@ -3,7 +3,6 @@
 #include <linux/pr.h>
 #include <sys/ioctl.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -82,23 +81,7 @@ class LunReserver final : public Reserver {
   absl::Status Register(uint64_t key) override {
     return session_.Reserve(ReservationAction::kRegisterAndIgnore, 0, key, Deadline());
   }
-  absl::Status Rejoin(uint64_t key) override {
-    constexpr int kTries = 20;
-    for (int attempt = 0; attempt < kTries; ++attempt) {
-      const auto before = Read();
-      if (!before.ok()) return before.status();
-      if (std::find(before->keys.begin(), before->keys.end(), key) == before->keys.end()) {
-        return absl::FailedPreconditionError("this worker was fenced off");
-      }
-      if (absl::Status status = Register(key); !status.ok()) return status;
-      const auto after = Read();
-      if (!after.ok()) return after.status();
-      // Nobody has changed anything in between.
-      if (after->generation == before->generation + 1) return absl::OkStatus();
-      if (absl::Status status = Register(0); !status.ok()) return status;
-    }
-    return absl::UnavailableError("registrations change all the time");
-  }
+  absl::Status Rejoin(uint64_t key) override { return session_.Rejoin(key, Deadline()); }
   absl::Status Reserve(uint64_t key) override {
     return session_.Reserve(ReservationAction::kReserve, key, 0, Deadline());
   }

@@ -105,7 +105,7 @@ uint32_t IscsiSession::NewNumber() {
 }
 
 IscsiSession::IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login, uint32_t number)
-    : url_(url) {
+    : url_(url), number_(number) {
   first_.next = first_.previous = &first_;
   context_ = iscsi_create_context(login.initiator.c_str());
   if (context_ == nullptr) {

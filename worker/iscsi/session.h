@@ -128,6 +128,10 @@ class IscsiSession {
   // FAILED_PRECONDITION: reservation conflict; UNIMPLEMENTED where the LUN knows no such thing.
   absl::Status Reserve(ReservationAction action, uint64_t key, uint64_t other_key,
                        int64_t deadline_ns);
+  // Registers this session under a key that another session of the worker has registered; also
+  // where others are registered at the same time. FAILED_PRECONDITION where the key is registered
+  // no more, or was taken away meanwhile: the worker was fenced off.
+  absl::Status Rejoin(uint64_t key, int64_t deadline_ns);
   // PERSISTENT RESERVE IN (SPC-5 6.16): the keys that are registered, and who has reserved.
   absl::StatusOr<ReservationFacts> ReadReservation(int64_t deadline_ns);
   // The identity that another LUN of the target claims; empty where it has none.
@@ -151,6 +155,7 @@ class IscsiSession {
   std::string Error() const;
 
   const common::IscsiUrl url_;
+  const uint32_t number_;
   iscsi_context* context_ = nullptr;
   State state_ = State::kConnecting;
   bool failed_ = false;  // why_ says why; lost as soon as libiscsi has returned

@@ -18,6 +18,9 @@ namespace {
 
 // Of a question that the target wants to be asked again.
 constexpr int kAttempts = 10;
+// How often a session tries to be registered while others are, too, and how long it waits between.
+constexpr int kJoins = 20;
+constexpr int64_t kJoinPauseNs = 10000000;
 
 }  // namespace
 
@@ -146,6 +149,32 @@ absl::Status IscsiSession::Reserve(ReservationAction action, uint64_t key, uint6
     }
     return answer.status();
   }
+}
+
+absl::Status IscsiSession::Rejoin(uint64_t key, int64_t deadline_ns) {
+  for (int attempt = 0; attempt < kJoins; ++attempt) {
+    const auto before = ReadReservation(deadline_ns);
+    if (!before.ok()) return before.status();
+    if (std::find(before->keys.begin(), before->keys.end(), key) == before->keys.end()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(url_.text(),
+                       ": this worker was fenced off: its registration is gone, and "
+                       "the storage refuses what it writes"));
+    }
+    absl::Status status = Reserve(ReservationAction::kRegisterAndIgnore, 0, key, deadline_ns);
+    if (!status.ok()) return status;
+    const auto after = ReadReservation(deadline_ns);
+    if (!after.ok()) return after.status();
+    // Nobody has ended it in between: the count of changes tells.
+    if (after->generation == before->generation + 1) return absl::OkStatus();
+    status = Reserve(ReservationAction::kRegisterAndIgnore, 0, 0, deadline_ns);
+    if (!status.ok()) return status;
+    // Others who do the same come at other moments.
+    const common::Clock& clock = common::SystemClock();
+    clock.SleepUntil(clock.MonotonicNs() + number_ % (attempt + 2) * kJoinPauseNs);
+  }
+  return absl::UnavailableError(
+      absl::StrCat(url_.text(), ": its registrations change all the time"));
 }
 
 absl::StatusOr<std::string> IscsiSession::ReserveIn(int action, int64_t deadline_ns) {
