@@ -73,6 +73,25 @@ class Blocks(unittest.TestCase):
                 self.assertTrue(name in globals() or os.path.exists(here), name)
 
 
+class WaysToLoseData(unittest.TestCase):
+    def test_each_is_tried_by_a_test_that_is_there(self):
+        rows = re.findall(
+            r"^\| (\d+) \|.*\| `(\S+)` \|$", text_of("docs/ways-to-lose-data.md"), re.M
+        )
+        self.assertGreaterEqual(len(rows), 40)
+        self.assertEqual([int(number) for number, _ in rows], list(range(1, len(rows) + 1)))
+        for _, name in rows:
+            with self.subTest(name):
+                parts = name.split(".")
+                if len(parts) == 3:
+                    source = text_of(f"tests/integration/{parts[0]}.py")
+                    body = source.split(f"class {parts[1]}(", 1)[1].split("\nclass ", 1)[0]
+                    self.assertIn(f"    def {parts[2]}(self", body)
+                else:
+                    (path,) = glob.glob(f"tests/*/{parts[0]}.cc", root_dir=ROOT)
+                    self.assertRegex(text_of(path), rf"TEST(_F)?\(\w+, {parts[1]}\)")
+
+
 class Readme(unittest.TestCase):
     def test_its_commands_in_their_order(self):
         session = blocks("README.md", "sh")
@@ -122,7 +141,7 @@ class Jobs(FleetTest):
             *blocks("docs/coming-from-sysbench.md", "yaml"),
             *(f"name: part\n{target}{part}" for part in blocks("docs/engine.md", "yaml")),
         ]
-        self.assertEqual(len(jobs), 5)
+        self.assertEqual(len(jobs), 6)
         for job in jobs:
             job = small(job, self.fleet.data).replace("count: 128", "count: 4")
             job = job.replace(", 64KiB, 256KiB, 1MiB]", "]").replace("[1, 4, 16, 64]", "[1, 16]")
@@ -131,6 +150,9 @@ class Jobs(FleetTest):
             job = job.replace("each_host: true", "window: 3")
             if "readers" in job:  # of a target that hosts share
                 job = job.replace("size: 4MiB}}]", "size: 4MiB}, sharing: sliced}]")
+                job = job.replace("phases:\n", "phases:\n  - prepare:\n")
+            if "watchers" in job:
+                job = job.replace("size: 4MiB}}]", "size: 4MiB}, sharing: owned}]")
                 job = job.replace("phases:\n", "phases:\n  - prepare:\n")
             self.ok(self.fleet.run_job(job, timeout=300))
 

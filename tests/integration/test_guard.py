@@ -225,6 +225,76 @@ class DeviceGuard(unittest.TestCase):
             call("sync")
             self.refuse(device, "carries a signature of LVM2_member")
 
+    def test_signatures_of_what_is_no_file_system(self):
+        """As the tools that make them leave them; written by hand: none of them is needed."""
+        luks = b"LUKS\xba\xbe\x00\x01aes".ljust(592, b"\0")
+        # mdadm's superblock of version 1.2, at 4 KiB.
+        words = struct.pack("<IIII", 0xA92B4EFC, 1, 0, 0)
+        md = words + b"U" * 16 + b"lab:0".ljust(32, b"\0") + struct.pack("<QII", 0, 1, 0)
+        md = md.ljust(128, b"\0") + struct.pack("<QQQ", 2048, 100000, 8)
+        md = bytearray(md.ljust(256, b"\0"))
+        total = sum(struct.unpack("<64I", md))
+        struct.pack_into("<I", md, 216, ((total & 0xFFFFFFFF) + (total >> 32)) & 0xFFFFFFFF)
+        with LoopDevice(self.directory) as device:
+            for at, data, name in ((0, luks, "crypto_LUKS"), (4096, md, "linux_raid_member")):
+                with open(device.file, "r+b") as disk:
+                    disk.seek(at)
+                    disk.write(data)
+                call("sync")
+                self.refuse(device, name)
+                with open(device.file, "r+b") as disk:
+                    disk.seek(at)
+                    disk.write(bytes(len(data)))
+
+    def test_what_a_loop_device_shows_of_something_in_use(self):
+        """One of two loop devices over a file is mounted. The other one, a third over the first,
+        and the file itself are names of the same bytes.
+        """
+        with LoopDevice(self.directory) as device:
+            call("mkfs.ext4", "-q", device.path)
+            mount = os.path.join(self.directory, "mount")
+            os.mkdir(mount)
+            call("mount", "-o", "ro", device.path, mount)
+            sibling = call("losetup", "--show", "-f", device.file)
+            over = call("losetup", "--show", "-f", device.path)
+            both = ["--allow-expendable", device.identity, "--allow-expendable", device.file]
+            try:
+                name = os.path.basename(device.path)
+                self.refuse(
+                    device,
+                    f"also {name}, which is mounted on {mount}; a device in use is never written",
+                    path=sibling,
+                    flags=both,
+                    expendable=device.identity,
+                )
+                self.refuse(
+                    device,
+                    f"a loop device over {name}, which has a name of its own",
+                    path=over,
+                    flags=both,
+                )
+                before = digest(device.file)
+                job = (
+                    f"name: under\nexpendable: ['{device.file}']\n"
+                    f"targets: [{{name: f, file: {{path: '{device.file}', size: 4MiB}}}}]\n"
+                    "phases: [{run: {duration: 1s, workloads: [{read: 0%}]}}]\n"
+                )
+                with Fleet(1, allow=[self.directory], worker_flags=both) as fleet:
+                    for text in (
+                        job,
+                        job.replace("read: 0%", "read: 0%, pattern: sequential, create: true"),
+                    ):
+                        done = fleet.run_job(text)
+                        self.assertNotEqual(done.status, 0, str(done))
+                        said = " ".join((done.out + done.err).split())
+                        self.assertIn("the file is underneath", said)
+                self.assertEqual(digest(device.file), before)
+            finally:
+                call("losetup", "-d", over)
+                call("losetup", "-d", sibling)
+                call("umount", mount)
+                os.rmdir(mount)
+
     def test_data_without_a_signature(self):
         with LoopDevice(self.directory) as device:
             # In the middle of nowhere: where no signature lies, and not in the first sectors.

@@ -5,6 +5,7 @@
 #include <linux/fs.h>
 #include <linux/loop.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -37,6 +38,15 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
   if (fd >= 0 && ioctl(fd, BLKGETDISKSEQ, &sequence) == 0) device.set_disk_sequence(sequence);
 #endif
   return device;
+}
+
+absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
+  struct stat facts;
+  if (in_use_.empty() || fstat(fd, &facts) != 0) return absl::OkStatus();
+  const auto found = in_use_.find({facts.st_dev, facts.st_ino});
+  if (found == in_use_.end()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path, ": the file is underneath ", found->second, "; what is in use is never written"));
 }
 
 std::string IdentityOfNumber(dev_t number) {

@@ -3,7 +3,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -18,6 +20,18 @@ const KernelBlocks& ThisKernel();
 // The device with this number. With `fd`, the device itself open for reading, a loop device's file
 // is the one that the kernel has, not what now has its name. NOT_FOUND when the kernel has none.
 absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd = -1);
+
+// Files that lie underneath loop devices in use (mounted, in swap, held), as of its making: they
+// are never written, laid out anew or removed. Immutable; thread-safe.
+class FilesUnderDevices {
+ public:
+  FilesUnderDevices() : in_use_(ThisKernel().FilesInUse()) {}
+  // FAILED_PRECONDITION for such a file, open as `fd`; `path` is for the message.
+  absl::Status Check(const std::string& path, int fd) const;
+
+ private:
+  const std::map<std::pair<dev_t, uint64_t>, std::string> in_use_;
+};
 
 // As BlockDevice::identity; empty when it has none.
 std::string IdentityOfNumber(dev_t number);

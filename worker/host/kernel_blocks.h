@@ -2,7 +2,9 @@
 
 #include <sys/types.h>
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,10 +44,18 @@ class KernelBlocks {
   BlockDeviceParts PartsOf(const std::string& name) const;
   // The whole disk of a partition, or the device itself.
   std::string WholeDiskOf(const std::string& name) const;
+  // Of a multipath device each path, of others the device itself, with its state as the kernel has
+  // it: running, offline, optimized, connecting. None where it has no state.
+  std::vector<v1::DevicePath> PathsOf(const std::string& name) const;
+  // dm's or NVMe's own.
+  bool IsMultipath(const std::string& name) const;
   // Why a device must never be written: "mounted on /data", "in use as swap", "held by dm-0 (LVM,
-  // md or multipath)". Looks at the device, its partitions and the disk that it is a partition of.
-  // Empty when nothing uses it.
+  // md or multipath)". Looks at the device, its partitions, the disk that it is a partition of, and
+  // loop devices over the same bytes. A loop device over another device has that one's name for
+  // use. Empty when nothing uses it.
   std::string UseOf(const std::string& name) const;
+  // Files, by device and inode, underneath loop devices that are in use, and by which.
+  std::map<std::pair<dev_t, uint64_t>, std::string> FilesInUse() const;
 
   // A loop device's identity is that of its file.
   static std::string LoopIdentity(dev_t device, uint64_t inode);
@@ -64,9 +74,11 @@ class KernelBlocks {
   std::string SerialOf(const std::string& disk) const;
   // What a whole disk is like: model, serial, transport and queue.
   void DescribeQueue(const std::string& disk, v1::BlockDevice* device) const;
-  void AddPaths(const std::string& name, v1::BlockDevice* device) const;
   v1::BlockDevice Describe(const std::string& name, const KernelUses& uses) const;
   std::string UseOf(const std::string& name, const KernelUses& uses) const;
+  // Of the device and its partitions.
+  std::string WholeUseOf(const std::string& disk, const KernelUses& uses) const;
+  std::string UseThroughLoops(const std::string& name, const KernelUses& uses) const;
   // Of the device itself, not of its partitions.
   std::string DirectUseOf(const std::string& name, const KernelUses& uses) const;
 

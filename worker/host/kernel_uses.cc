@@ -3,7 +3,9 @@
 #include <libmount/libmount.h>
 #include <sys/stat.h>
 
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/strings/str_split.h"
 #include "common/files.h"
@@ -41,6 +43,20 @@ KernelUses::KernelUses(const std::string& root) {
   for (const auto& line : absl::StrSplit(swaps, '\n')) {
     const dev_t number = BlockNumberOf(std::string(line.substr(0, line.find(' '))));
     if (number != 0) swaps_.insert(number);
+  }
+  const std::string blocks = root + "/sys/class/block";
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(blocks, none)) {
+    LoopEntry loop;
+    loop.name = entry.path().filename();
+    if (loop.name.rfind("loop", 0) != 0) continue;
+    const std::string backing = common::ReadTrimmed(entry.path() / "loop/backing_file");
+    struct stat facts;
+    if (backing.empty() || stat(backing.c_str(), &facts) != 0) continue;
+    if (S_ISBLK(facts.st_mode)) loop.disk = facts.st_rdev;
+    loop.device = facts.st_dev;
+    loop.inode = facts.st_ino;
+    loops_.push_back(loop);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -17,22 +18,33 @@ struct MountEntry {
   std::string filesystem_options;  // of the file system: rw,errors=remount-ro
 };
 
-// What the kernel has mounted and swaps on, at one moment (proc_pid_mountinfo(5), proc(5)).
+// A loop device, and what it is over: a file, or another device.
+struct LoopEntry {
+  std::string name;
+  dev_t disk = 0;  // 0: it is over a file
+  dev_t device = 0;
+  uint64_t inode = 0;
+};
+
+// What the kernel has mounted, swaps on, and shows through loop devices, at one moment
+// (proc_pid_mountinfo(5), proc(5), loop(4)).
 // Immutable; thread-safe.
 class KernelUses {
  public:
-  // `root` is where /proc is looked for.
+  // `root` is where /proc and /sys are looked for.
   explicit KernelUses(const std::string& root);
 
   // Of a device; later mounts last.
   std::vector<const MountEntry*> MountsOf(dev_t number) const;
   bool IsSwap(dev_t number) const { return swaps_.contains(number); }
+  const std::vector<LoopEntry>& loops() const { return loops_; }
   // What is mounted exactly there, the topmost; null when nothing is.
   const MountEntry* MountAt(const std::string& target) const;
 
  private:
   std::vector<MountEntry> mounts_;
   std::set<dev_t> swaps_;
+  std::vector<LoopEntry> loops_;
 };
 
 }  // namespace lockstep::worker

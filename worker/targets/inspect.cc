@@ -72,6 +72,7 @@ constexpr uint32_t kManyFiles = 1024;
 constexpr int kPathsShown = 3;
 
 struct FileTotals {
+  const FilesUnderDevices under;
   FilePlaces places;
   uint64_t missing_bytes = 0;
   uint32_t overwritten = 0;
@@ -118,6 +119,7 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
     }
     ++totals->foreign;
   }
+  if (absl::Status used = totals->under.Check(path, fd->get()); !used.ok()) return used;
   ++totals->overwritten;
   // By what is allocated: a sparse file has still to be filled.
   const int64_t allocated = std::min<int64_t>(file.size_bytes(), facts.st_blocks * int64_t{512});

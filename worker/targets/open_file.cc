@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "worker/host/block_devices.h"
 #include "worker/host/places.h"
 #include "worker/targets/marks.h"
 #include "worker/targets/openers.h"
@@ -19,11 +20,13 @@ absl::Status CheckWritable(const Guard& guard, const Guard::Place& place,
 }
 
 absl::StatusOr<common::FileDescriptor> Open(const Guard& guard, const std::string& path,
-                                            int64_t size_bytes, const OpenOptions& options) {
+                                            int64_t size_bytes, const FilesUnderDevices& under,
+                                            const OpenOptions& options) {
   const auto place = guard.Locate(path);
   if (!place.ok()) return place.status();
   if (options.create) {
-    if (absl::Status status = MakeEmptyFile(guard, *place, options.expendable); !status.ok()) {
+    absl::Status status = MakeEmptyFile(guard, *place, under, options.expendable);
+    if (!status.ok()) {
       return status;
     }
   }
@@ -49,9 +52,9 @@ absl::StatusOr<common::FileDescriptor> Open(const Guard& guard, const std::strin
                                                       "; a prepare phase lays it out"));
   }
   if (options.write) {
-    if (absl::Status status = CheckWritable(guard, *place, *fd, options); !status.ok()) {
-      return status;
-    }
+    absl::Status status = CheckWritable(guard, *place, *fd, options);
+    if (status.ok()) status = under.Check(path, fd->get());
+    if (!status.ok()) return status;
   }
   if (options.write && options.changes_content) {
     if (absl::Status status = NoteChanged(guard, *place); !status.ok()) return status;
@@ -66,9 +69,10 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
   const v1::FileTarget& file = target.target().file();
   const auto size = static_cast<uint64_t>(file.size_bytes());
   FilePlaces places;
+  const FilesUnderDevices under;
   for (uint32_t i = 0; i < file.count(); ++i) {
     const std::string path = FilePath(file, i, context.who);
-    auto fd = Open(context.guard, path, file.size_bytes(), context.options);
+    auto fd = Open(context.guard, path, file.size_bytes(), under, context.options);
     if (!fd.ok()) return fd.status();
     if (context.options.write) places.AddFile(*fd);
     OpenedFile opened;

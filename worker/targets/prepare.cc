@@ -108,6 +108,7 @@ class Preparation {
       if (!ours && !guard_.IsExpendableFile(*fd, expendable_)) {
         return CheckMadeByLockstep(guard_, item.place, *fd);
       }
+      if (absl::Status used = under_.Check(path, fd->get()); !used.ok()) return used;
       if (ours) item.mark = *mark;
       item.reuse = ours && mark->filled == FillingOf(phase_) &&
                    facts.st_size == static_cast<int64_t>(size_bytes);
@@ -347,6 +348,7 @@ class Preparation {
     }
   }
 
+  const FilesUnderDevices under_;
   const Guard& guard_;
   const v1::PreparePhase phase_;
   const std::vector<std::string> expendable_;
@@ -380,9 +382,11 @@ absl::Status ForEachOwnFile(const v1::Assignment& assignment, const RunIdentity&
 }  // namespace
 
 absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+                           const FilesUnderDevices& under,
                            const std::vector<std::string>& expendable) {
   auto fd = guard.Open(place, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
   if (fd.ok()) {
+    if (absl::Status used = under.Check(place.path(), fd->get()); !used.ok()) return used;
     const absl::Status made = CheckMadeByLockstep(guard, place, *fd);
     if (!made.ok() && !guard.IsExpendableFile(*fd, expendable)) return made;
     if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
@@ -424,6 +428,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
                                      const RunIdentity& who,
                                      const std::function<bool()>& too_late) {
   uint64_t removed = 0;
+  const FilesUnderDevices under;
   std::vector<std::string> directories;
   const absl::Status status =
       ForEachOwnFile(assignment, who, [&](const std::string& path, uint64_t) -> absl::Status {
@@ -437,6 +442,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
                                                   assignment.expendable().end());
         const absl::Status made = CheckMadeByLockstep(guard, *place, *fd);
         if (!made.ok()) return guard.IsExpendableFile(*fd, expendable) ? absl::OkStatus() : made;
+        if (absl::Status used = under.Check(path, fd->get()); !used.ok()) return used;
         if (too_late()) {
           return absl::DeadlineExceededError(absl::StrCat(path,
                                                           ": cleanup has reached its hard stop, ",

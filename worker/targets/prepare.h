@@ -6,14 +6,16 @@
 
 #include "absl/status/statusor.h"
 #include "proto/worker.pb.h"
+#include "worker/host/block_devices.h"
 #include "worker/host/guard.h"
 #include "worker/targets/targets.h"
 
 namespace lockstep::worker {
 
 // Makes an empty file at `place`, and the directories above it. An existing file is cut to 0 bytes
-// if Lockstep made it or it is expendable, and refused otherwise.
+// if Lockstep made it or it is expendable, and nothing uses it, and refused otherwise.
 absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+                           const FilesUnderDevices& under,
                            const std::vector<std::string>& expendable);
 
 struct PrepareResult {
