@@ -43,6 +43,20 @@ std::string WrongNumber(const v1::IntervalSample& sample) {
   return "";
 }
 
+void AddPaths(const v1::DeviceSample& d, const v1::IntervalSample& sample, bool is_silent,
+              PathSums* sums) {
+  if (d.paths() == 0 && sums->most == 0) return;
+  if (sums->most == 0) sums->fewest = d.paths();
+  sums->most = std::max(sums->most, d.paths());
+  sums->fewest = std::min(sums->fewest, d.paths_running());
+  if (d.paths_running() >= sums->most) return;
+  if (sums->seconds == 0) sums->begin_seconds = Seconds(sample.begin_ns());
+  sums->end_seconds = Seconds(sample.end_ns());
+  const double seconds = Seconds(sample.end_ns() - sample.begin_ns());
+  sums->seconds += seconds;
+  if (is_silent) sums->silent_seconds += seconds;
+}
+
 void AddDevice(const v1::DeviceSample& d, bool measured, double seconds, DeviceSums* sums) {
   sums->read_bytes += static_cast<double>(d.read_bytes());
   sums->write_bytes += static_cast<double>(d.write_bytes());
@@ -214,16 +228,18 @@ void PhaseSeries::AddUp(const v1::IntervalSample& sample, const std::vector<Deco
   for (const auto& [workload, delta] : operations) {
     series->sums[{workload, sample.interval_class(), delta.kind}].Add(delta);
     errors_ += delta.counts.errors;
+    if (IsIo(delta.kind)) ios.Add({delta.counts.operations, delta.counts.bytes});
     if (!measured) continue;
     if (options_.needs_histograms) rollups_.Add(workload, sample.begin_ns(), delta);
-    if (IsIo(delta.kind)) ios.Add({delta.counts.operations, delta.counts.bytes});
     if (delta.counts.operations != 0) {
       double& last = series->last_io_seconds[workload];
       last = std::max(last, Seconds(sample.end_ns()));
     }
   }
   for (const v1::DeviceSample& device : sample.devices()) {
-    AddDevice(device, measured, seconds, &series->devices[device.name()]);
+    DeviceSums& sums = series->devices[device.name()];
+    AddDevice(device, measured, seconds, &sums);
+    AddPaths(device, sample, ios.operations == 0, &sums.paths);
   }
   if (!measured) return;
   series->measured_seconds += seconds;

@@ -39,12 +39,22 @@ struct OperationKey {
 
 using WorkloadKind = std::pair<uint32_t, v1::OperationKind>;
 
+// The paths to a multipath device, over all intervals.
+struct PathSums {
+  uint32_t most = 0;                          // paths; 0: it has but one
+  uint32_t fewest = 0;                        // that ran at the end of an interval
+  double begin_seconds = 0, end_seconds = 0;  // of the time with fewer than most, from T
+  double seconds = 0;                         // of such intervals
+  double silent_seconds = 0;                  // of those in which the worker completed no I/O
+};
+
 // What a block device did, by one worker's samples.
 struct DeviceSums {
   v1::DeviceSample measured;  // counters over the measured intervals
   double measured_seconds = 0;
   // Over all intervals, ramp and drain included.
   double read_bytes = 0, write_bytes = 0, reads = 0, writes = 0;
+  PathSums paths;
 };
 
 // A kernel's state over the measured intervals, by one worker's samples.

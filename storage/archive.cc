@@ -32,6 +32,10 @@ constexpr Addition kAdditions[] = {
     {10, "phase_verdicts", "p99_spread_worst"},
     {11, "block_writes", nullptr},
     {11, "runs", "confirm"},
+    {12, "block_writes", "written_from"},
+    {12, "block_writes", "written_until"},
+    {12, "device_samples", "paths"},
+    {12, "device_samples", "paths_running"},
 };
 constexpr size_t kPiece = 1 << 20;
 

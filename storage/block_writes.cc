@@ -1,6 +1,7 @@
 // What the fleet knows of blocks with headers, as a stream.
 
 #include <map>
+#include <optional>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@ namespace lockstep::storage {
 namespace {
 
 constexpr int kRowsAtOnce = 100;
+constexpr int64_t kMicrosecondNs = 1000;
 
 using Attempt = std::pair<int64_t, int64_t>;  // phase, attempt
 
@@ -47,56 +49,97 @@ absl::Status TellBefore(const Attempt& attempt, std::multimap<Attempt, uint32_t>
   return absl::OkStatus();
 }
 
-absl::Status StreamBlockWrites(PgConnection* connection, const std::string& run_id,
-                               const std::vector<uint64_t>& places, uint32_t block_size_bytes,
+// A list of numbers as an array parameter takes it.
+template <typename Numbers, typename Get>
+std::string NumberArray(const Numbers& numbers, Get get) {
+  return absl::StrCat("{",
+                      absl::StrJoin(numbers, ",",
+                                    [&](std::string* out, const auto& number) {
+                                      absl::StrAppend(out, static_cast<int64_t>(get(number)));
+                                    }),
+                      "}");
+}
+
+// A row without runs says that blocks of another size than its own are known no more; it comes
+// before what its attempt wrote.
+constexpr char kRows[] =
+    "SELECT b.phase, b.attempt, b.place, b.block_size_bytes, encode(b.runs, 'base64'), "
+    "b.worker_index, b.sequence, "
+    "coalesce((extract(epoch FROM b.written_from) * 1000000)::bigint, 0), "
+    "coalesce((extract(epoch FROM b.written_until) * 1000000)::bigint, 0) FROM block_writes b ";
+constexpr char kAll[] =
+    "WHERE b.run_id = $1 AND b.place = ANY ($2::bigint[]) AND "
+    "(b.block_size_bytes = $3 OR b.runs = '') "
+    "ORDER BY b.phase, b.attempt, b.runs <> '', b.worker_index, b.sequence";
+// What a phase's workers have said beyond what was told.
+constexpr char kSince[] =
+    "LEFT JOIN unnest($6::int[], $7::bigint[]) AS told (worker_index, items) USING (worker_index) "
+    "WHERE b.run_id = $1 AND b.place = ANY ($2::bigint[]) AND b.block_size_bytes = $3 AND "
+    "b.runs <> '' AND b.phase = $4 AND b.attempt = $5 AND b.sequence >= coalesce(told.items, 0) "
+    "ORDER BY b.worker_index, b.sequence";
+
+absl::Status DeclareRows(PgConnection* connection, const v1::KnowledgeRequest& what) {
+  const auto itself = [](uint64_t place) { return place; };
+  std::vector<std::optional<std::string>> values = {
+      what.run_id(), NumberArray(what.places(), itself), absl::StrCat(what.block_size_bytes())};
+  const bool is_since = what.has_phase();
+  if (is_since) {
+    values.push_back(absl::StrCat(what.phase().phase()));
+    values.push_back(absl::StrCat(what.phase().attempt()));
+    values.push_back(
+        NumberArray(what.told(), [](const v1::ToldBy& told) { return told.worker_index(); }));
+    values.push_back(NumberArray(what.told(), [](const v1::ToldBy& told) { return told.items(); }));
+  }
+  return connection
+      ->Query(absl::StrCat("DECLARE block_writes_rows NO SCROLL CURSOR FOR ", kRows,
+                           is_since ? kSince : kAll),
+              values)
+      .status();
+}
+
+absl::Status StreamBlockWrites(PgConnection* connection, const v1::KnowledgeRequest& what,
                                const Store::PutKnowledge& put) {
-  auto unfinished = Unfinished(connection, run_id);
-  if (!unfinished.ok()) return unfinished.status();
-  const std::string list =
-      absl::StrCat("{",
-                   absl::StrJoin(places, ",",
-                                 [](std::string* out, uint64_t place) {
-                                   absl::StrAppend(out, static_cast<int64_t>(place));
-                                 }),
-                   "}");
-  auto declared = connection->Query(
-      // A row without runs says that blocks of another size than its own are known no more; it
-      // comes before what its attempt wrote.
-      "DECLARE block_writes_rows NO SCROLL CURSOR FOR SELECT phase, attempt, place, "
-      "block_size_bytes, encode(runs, 'base64') FROM block_writes WHERE run_id = $1 AND place = "
-      "ANY ($2::bigint[]) AND (block_size_bytes = $3 OR runs = '') "
-      "ORDER BY phase, attempt, runs <> '', worker_index, sequence",
-      {run_id, list, absl::StrCat(block_size_bytes)});
-  if (!declared.ok()) return declared.status();
+  std::multimap<Attempt, uint32_t> unfinished;
+  if (!what.has_phase()) {
+    auto lost = Unfinished(connection, what.run_id());
+    if (!lost.ok()) return lost.status();
+    unfinished = *std::move(lost);
+  }
+  absl::Status status = DeclareRows(connection, what);
+  if (!status.ok()) return status;
   while (true) {
     auto rows = connection->Query(absl::StrCat("FETCH ", kRowsAtOnce, " FROM block_writes_rows"));
     if (!rows.ok()) return rows.status();
     if (rows->rows() == 0) break;
     for (int i = 0; i < rows->rows(); ++i) {
-      absl::Status status = TellBefore({rows->Int(i, 0), rows->Int(i, 1)}, &*unfinished, put);
+      status = TellBefore({rows->Int(i, 0), rows->Int(i, 1)}, &unfinished, put);
       if (!status.ok()) return status;
       v1::KnowledgePart part;
-      part.mutable_writes()->set_place(static_cast<uint64_t>(rows->Int(i, 2)));
-      part.mutable_writes()->set_block_size_bytes(static_cast<uint32_t>(rows->Int(i, 3)));
-      if (!absl::Base64Unescape(rows->Text(i, 4), part.mutable_writes()->mutable_runs())) {
+      part.set_phase(static_cast<uint32_t>(rows->Int(i, 0)));
+      part.set_worker_index(static_cast<uint32_t>(rows->Int(i, 5)));
+      part.set_sequence(rows->UInt(i, 6));
+      v1::BlockWrites* writes = part.mutable_writes();
+      writes->set_place(static_cast<uint64_t>(rows->Int(i, 2)));
+      writes->set_block_size_bytes(static_cast<uint32_t>(rows->Int(i, 3)));
+      writes->set_from_wall_ns(rows->Int(i, 7) * kMicrosecondNs);
+      writes->set_until_wall_ns(rows->Int(i, 8) * kMicrosecondNs);
+      if (!absl::Base64Unescape(rows->Text(i, 4), writes->mutable_runs())) {
         return absl::InternalError("the store holds what is no encoding of blocks");
       }
       if (status = put(std::move(part)); !status.ok()) return status;
     }
   }
-  return TellBefore({INT64_MAX, 0}, &*unfinished, put);
+  return TellBefore({INT64_MAX, 0}, &unfinished, put);
 }
 
 }  // namespace
 
-absl::Status PgStore::ReadBlockWrites(const std::string& run_id,
-                                      const std::vector<uint64_t>& places,
-                                      uint32_t block_size_bytes, const PutKnowledge& put) {
+absl::Status PgStore::ReadBlockWrites(const v1::KnowledgeRequest& what, const PutKnowledge& put) {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   PgConnection* connection = lease->get();
   if (absl::Status begun = connection->Execute("BEGIN READ ONLY"); !begun.ok()) return begun;
-  const absl::Status status = StreamBlockWrites(connection, run_id, places, block_size_bytes, put);
+  const absl::Status status = StreamBlockWrites(connection, what, put);
   const absl::Status ended = connection->Execute("ROLLBACK");
   return status.ok() ? ended : status;
 }

@@ -169,6 +169,8 @@ void AddDevices(const IngestBatch& batch, const v1::IntervalSample& sample,
         .Add(d.flush_time_ms())
         .Add(d.busy_time_ms())
         .Add(d.queue_time_ms())
+        .AddUnless(d.paths() == 0, d.paths())
+        .AddUnless(d.paths() == 0, d.paths_running())
         .EndRow();
   }
 }
@@ -282,8 +284,12 @@ absl::Status AddBlockWrites(const IngestBatch& batch, const v1::DeliveryItem& it
       .Add(batch.first_sequence + number)
       .Add(static_cast<int64_t>(item.block_writes().place()))
       .Add(item.block_writes().block_size_bytes())
-      .AddBytes(item.block_writes().runs())
-      .EndRow();
+      .AddBytes(item.block_writes().runs());
+  for (const int64_t wall_ns :
+       {item.block_writes().from_wall_ns(), item.block_writes().until_wall_ns()}) {
+    wall_ns <= 0 ? rows->AddNull() : rows->Add(Utc(wall_ns));
+  }
+  rows->EndRow();
   return absl::OkStatus();
 }
 

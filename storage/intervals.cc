@@ -120,6 +120,8 @@ void AddDevice(const RowStream& row, v1::IntervalSample* sample) {
   d->set_flush_time_ms(row.UInt(19));
   d->set_busy_time_ms(row.UInt(20));
   d->set_queue_time_ms(row.UInt(21));
+  d->set_paths(static_cast<uint32_t>(row.UInt(22)));
+  d->set_paths_running(static_cast<uint32_t>(row.UInt(23)));
 }
 
 void AddHost(const RowStream& row, v1::IntervalSample* sample) {
@@ -164,7 +166,7 @@ constexpr Source kSources[] = {
     {"devices", IntervalDetail::kHosts, kSampled,
      "device, reads, read_merges, read_bytes, read_time_ms, writes, write_merges, write_bytes, "
      "write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes, "
-     "flush_time_ms, busy_time_ms, queue_time_ms",
+     "flush_time_ms, busy_time_ms, queue_time_ms, coalesce(paths, 0), coalesce(paths_running, 0)",
      "device_samples", ", device", AddDevice},
     {"hosts", IntervalDetail::kHosts, kSampled,
      "context_switches, interrupts, run_queue, blocked, user_ratio, system_ratio, idle_ratio, "

@@ -73,8 +73,7 @@ class PgStore final : public Store {
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
   absl::Status ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
                              const TakeInterval& take) override;
-  absl::Status ReadBlockWrites(const std::string& run_id, const std::vector<uint64_t>& places,
-                               uint32_t block_size_bytes, const PutKnowledge& put) override;
+  absl::Status ReadBlockWrites(const v1::KnowledgeRequest& what, const PutKnowledge& put) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;

@@ -158,10 +158,10 @@ class Store {
   // What a run's workers have written last to blocks with headers of these places, attempt by
   // attempt, and after each attempt who was lost in it. An error of `put` ends it. A row without
   // runs says that blocks of other sizes are known no more; it comes before its attempt's others.
+  // Of a phase that `what` names: what its workers have said since they said what was told.
   using PutKnowledge = std::function<absl::Status(v1::KnowledgePart)>;
-  virtual absl::Status ReadBlockWrites(const std::string& run_id,
-                                       const std::vector<uint64_t>& places,
-                                       uint32_t block_size_bytes, const PutKnowledge& put) = 0;
+  virtual absl::Status ReadBlockWrites(const v1::KnowledgeRequest& what,
+                                       const PutKnowledge& put) = 0;
   // The next sequence number of a worker's delivery.
   virtual absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) = 0;
 

@@ -4,7 +4,7 @@
 // smaller than a block. queue: most of what the engines have in flight waits above the device, or
 // write-back fills the device's queue far beyond what they have in flight. flushes: at least
 // kFlushes of the device's writes. interference: of direct I/O without syncs, intervals in which
-// the device moved clearly more than the engines.
+// the device moved clearly more than the engines. paths: a multipath device had fewer than it has.
 
 #include <algorithm>
 #include <cmath>
@@ -178,6 +178,27 @@ void AddInterference(const Device& d) {
   finding->set_seconds(static_cast<double>(points) * step);
 }
 
+// Over the whole load, ramp and drain included.
+void AddPaths(const Device& d) {
+  const auto& devices = d.view.series().Of(d.sampler.worker_index).devices;
+  const auto sums = devices.find(d.out->name());
+  if (sums == devices.end() || !(sums->second.paths.seconds > 0)) return;
+  const measure::PathSums& paths = sums->second.paths;
+  Add("paths",
+      absl::StrFormat("of its %d paths only %d ran, in %.3g s of the time from %.3g to %.3g s%s",
+                      paths.most, paths.fewest, paths.seconds, paths.begin_seconds,
+                      paths.end_seconds,
+                      paths.silent_seconds > 0
+                          ? absl::StrFormat("; in %.3g s of them no I/O of this host completed",
+                                            paths.silent_seconds)
+                          : ""),
+      d.out);
+  v1::Finding* finding = d.out->mutable_findings(d.out->findings_size() - 1);
+  finding->set_begin_seconds(paths.begin_seconds);
+  finding->set_end_seconds(paths.end_seconds);
+  finding->set_seconds(paths.seconds);
+}
+
 void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
   // In the order in which the devices were added.
   int next = 0;
@@ -194,6 +215,7 @@ void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
       AddQueue(device);
       AddFlushes(device);
       AddInterference(device);
+      AddPaths(device);
     }
   }
 }

@@ -1,7 +1,9 @@
 // Did the blocks hold what they must hold?
 
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "controller/analysis/analysis.h"
@@ -39,19 +41,37 @@ void AddFound(const v1::Verification& found, const std::string& host, v1::Worklo
     v->set_by_verdict(absl::StrCat(v->by_verdict(), v->by_verdict().empty() ? "" : ", ", count, " ",
                                    name, " on ", host));
   }
-  for (const v1::Mismatch& mismatch : found.mismatches()) {
-    if (v->details_size() >= kMostDetails) break;
-    v->add_details(Describe(host, mismatch));
+}
+
+// Each host in turn tells of one mismatch, until none has more or there are enough.
+void AddDetails(const std::vector<std::pair<std::string, const v1::Verification*>>& hosts,
+                v1::VerificationReport* out) {
+  bool is_more = true;
+  for (int i = 0; is_more; ++i) {
+    is_more = false;
+    for (const auto& [host, found] : hosts) {
+      if (i >= found->mismatches_size() || out->details_size() >= kMostDetails) continue;
+      out->add_details(Describe(host, found->mismatches(i)));
+      is_more = true;
+    }
   }
 }
 
 void AddVerification(const PhaseView& view, v1::PhaseReport* report) {
+  // by workload: those who found mismatches
+  std::map<int, std::vector<std::pair<std::string, const v1::Verification*>>> hosts;
   for (const measure::WorkerPhaseData& worker : view.phase().workers) {
     for (const v1::WorkloadResult& result : worker.result.workloads()) {
       if (static_cast<int>(result.workload()) >= report->workloads_size()) continue;
       AddFound(result.verification(), view.HostOf(worker.worker_index),
                report->mutable_workloads(static_cast<int>(result.workload())));
+      if (result.verification().mismatches().empty()) continue;
+      hosts[static_cast<int>(result.workload())].emplace_back(view.HostOf(worker.worker_index),
+                                                              &result.verification());
     }
+  }
+  for (const auto& [workload, found] : hosts) {
+    AddDetails(found, report->mutable_workloads(workload)->mutable_verification());
   }
 }
 

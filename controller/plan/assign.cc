@@ -158,6 +158,25 @@ void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string
   }
 }
 
+// Says of which targets another worker writes the same bytes in the phase.
+void DescribeWriters(std::vector<v1::Assignment>* assignments) {
+  std::map<uint32_t, std::set<uint32_t>> writers;  // by target
+  for (const v1::Assignment& a : *assignments) {
+    for (const v1::TargetAssignment& target : a.targets()) {
+      const v1::Sharing sharing = target.target().sharing();
+      const bool is_common = sharing == v1::SHARING_OWNED || sharing == v1::SHARING_OVERLAPPED;
+      if (target.written() && is_common) writers[target.index()].insert(a.worker_index());
+    }
+  }
+  for (v1::Assignment& a : *assignments) {
+    for (v1::TargetAssignment& target : *a.mutable_targets()) {
+      const auto found = writers.find(target.index());
+      target.set_written_meanwhile(found != writers.end() &&
+                                   !found->second.contains(a.worker_index()));
+    }
+  }
+}
+
 void DescribeDevices(const SettledRun& run, std::vector<v1::Assignment>* assignments) {
   std::set<std::string> held;
   for (v1::Assignment& a : *assignments) {
@@ -340,6 +359,7 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
     CountKernelThreads(run, &assignments);
   }
   DescribeDevices(run, &assignments);
+  DescribeWriters(&assignments);
   AddReservations(run, &assignments);
   return assignments;
 }

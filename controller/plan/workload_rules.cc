@@ -379,22 +379,44 @@ class Rules {
     for (int i = 0; i < w_.targets_size(); ++i) {
       const v1::Target* target = TargetAt(i);
       if (target == nullptr) continue;
-      if (Writes(w_) && target->sharing() == v1::SHARING_OVERLAPPED && job_.hosts().count() != 1) {
-        add_(absl::StrCat(".targets[", i, "]"),
-             "a worker can verify only what it wrote itself, and others write to an overlapped "
-             "target, too; set the target's sharing to sliced");
-      }
+      if (Writes(w_)) CheckVerifiedWriter(i, *target, w_);
       for (const v1::Workload& other : run_.workloads()) {
-        if (&other == &w_ || !Writes(other)) continue;
-        if (std::find(other.targets().begin(), other.targets().end(), target->name()) ==
-            other.targets().end()) {
-          continue;
-        }
-        add_(absl::StrCat(".targets[", i, "]"),
-             absl::StrCat(
-                 "workload '", other.name(),
-                 "' writes to the same target at the same time, so reads cannot be verified"));
+        const bool is_there = std::find(other.targets().begin(), other.targets().end(),
+                                        target->name()) != other.targets().end();
+        if (&other != &w_ && Writes(other) && is_there) CheckOtherWriter(i, *target, other);
       }
+    }
+  }
+
+  // Blocks that more than one worker writes have no order that anybody knows.
+  void CheckVerifiedWriter(int i, const v1::Target& target, const v1::Workload& writer) {
+    if (target.sharing() != v1::SHARING_OVERLAPPED || job_.hosts().count() == 1 ||
+        writer.hosts().count() == 1) {
+      return;
+    }
+    add_(absl::StrCat(".targets[", i, "]"),
+         absl::StrCat("several hosts write to the overlapped target with '", writer.name(),
+                      "', and none of them knows who was last; set the target's sharing to sliced, "
+                      "or let one host write: hosts: {count: 1}"));
+  }
+
+  // Another workload writes what this one verifies.
+  void CheckOtherWriter(int i, const v1::Target& target, const v1::Workload& other) {
+    const std::string at = absl::StrCat(".targets[", i, "]");
+    if (!other.verify()) {
+      add_(at, absl::StrCat("workload '", other.name(),
+                            "' writes to the same target at the same time, without headers, so "
+                            "reads cannot be verified; set verify there, too"));
+    } else if (other.block_size_bytes() != w_.block_size_bytes()) {
+      add_(at, absl::StrCat("workload '", other.name(),
+                            "' writes to the same target at the same time, in blocks of another "
+                            "size; verified blocks are of one size"));
+    } else if (Writes(w_) && target.sharing() == v1::SHARING_OVERLAPPED) {
+      add_(at, absl::StrCat("workload '", other.name(),
+                            "' writes to the same overlapped target; let one workload write what "
+                            "is verified, or set its sharing to owned"));
+    } else {
+      CheckVerifiedWriter(i, target, other);
     }
   }
 

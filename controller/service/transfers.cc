@@ -184,8 +184,7 @@ grpc::ServerWriteReactor<v1::KnowledgePart>* WorkerGateway::Knowledge(
   }
   const bool taken = knowledge_.Run([this, writer, asked = *request] {
     writer->End(ToGrpc(parts_.store->ReadBlockWrites(
-        asked.run_id(), {asked.places().begin(), asked.places().end()}, asked.block_size_bytes(),
-        [writer](v1::KnowledgePart part) { return writer->Put(std::move(part)); })));
+        asked, [writer](v1::KnowledgePart part) { return writer->Put(std::move(part)); })));
   });
   if (!taken) writer->End(kTooMany);
   return writer;

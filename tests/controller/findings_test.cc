@@ -107,6 +107,26 @@ TEST(FindingsTest, OthersOnTheDeviceAreNamedWithTheirTimeAndTheirProgram) {
   EXPECT_EQ(phase.devices(1).findings_size(), 0);
 }
 
+TEST(FindingsTest, LostPathsAreToldWithTheirTimeAndTheStall) {
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 0 && k == 4 ? 0 : 2000; });
+  for (uint32_t k = 0; k < 10; ++k) {
+    v1::DeviceSample* device = data.intervals[0][k].mutable_devices(0);
+    device->set_paths(4);
+    device->set_paths_running(k >= 4 && k < 7 ? 2 : 4);
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.devices(0).findings_size(), 1) << FindingsOf(phase);
+  const v1::Finding& finding = phase.devices(0).findings(0);
+  EXPECT_EQ(finding.kind(), "paths");
+  EXPECT_DOUBLE_EQ(finding.begin_seconds(), 4);
+  EXPECT_DOUBLE_EQ(finding.end_seconds(), 7);
+  EXPECT_DOUBLE_EQ(finding.seconds(), 3);
+  EXPECT_EQ(finding.sentence(),
+            "of its 4 paths only 2 ran, in 3 s of the time from 4 to 7 s; in 1 s of them no I/O of "
+            "this host completed");
+  EXPECT_EQ(phase.devices(1).findings_size(), 0);
+}
+
 TEST(FindingsTest, IOsThatTheQueueSplitsAreSaidToBe) {
   Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
   for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {

@@ -356,30 +356,43 @@ absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail de
   return absl::OkStatus();
 }
 
-absl::Status MemoryStore::ReadBlockWrites(const std::string& run_id,
-                                          const std::vector<uint64_t>& places,
-                                          uint32_t block_size_bytes, const PutKnowledge& put) {
+absl::Status MemoryStore::ReadBlockWrites(const v1::KnowledgeRequest& what,
+                                          const PutKnowledge& put) {
   if (absl::Status status = Ask(); !status.ok()) return status;
+  std::map<uint32_t, uint64_t> told;
+  for (const v1::ToldBy& by : what.told()) told[by.worker_index()] = by.items();
   std::vector<v1::KnowledgePart> parts;
   {
     std::lock_guard<std::mutex> lock(db_->mutex);
-    const auto run = db_->runs.find(run_id);
+    const auto run = db_->runs.find(what.run_id());
     if (run == db_->runs.end()) return absl::OkStatus();
     for (const auto& [key, phase] : run->second.phases) {
+      if (what.has_phase() && key != std::pair(what.phase().phase(), what.phase().attempt())) {
+        continue;
+      }
       for (const bool is_void : {true, false}) {
+        if (is_void && what.has_phase()) continue;
         for (const auto& [worker, items] : phase.items) {
+          uint64_t sequence = 0;
           for (const v1::DeliveryItem& item : items) {
+            const uint64_t number = sequence++;
             const v1::BlockWrites& writes = item.block_writes();
-            const bool wanted =
-                std::find(places.begin(), places.end(), writes.place()) != places.end() &&
-                (is_void || writes.block_size_bytes() == block_size_bytes);
+            const bool wanted = std::find(what.places().begin(), what.places().end(),
+                                          writes.place()) != what.places().end() &&
+                                (is_void || writes.block_size_bytes() == what.block_size_bytes()) &&
+                                (!what.has_phase() || number >= told[worker]);
             if (!item.has_block_writes() || !wanted || writes.runs().empty() != is_void) continue;
-            *parts.emplace_back().mutable_writes() = writes;
+            v1::KnowledgePart& part = parts.emplace_back();
+            *part.mutable_writes() = writes;
+            part.set_worker_index(worker);
+            part.set_phase(key.first);
+            part.set_sequence(number);
           }
         }
       }
       const std::string& kind = phase.record.kind;
-      if (!phase.ended || phase.go_wall_ns == 0 || (kind != "run" && kind != "precondition")) {
+      if (!phase.ended || phase.go_wall_ns == 0 || what.has_phase() ||
+          (kind != "run" && kind != "precondition")) {
         continue;
       }
       for (const auto& [worker, cursor] : phase.cursors) {

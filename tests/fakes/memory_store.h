@@ -99,8 +99,7 @@ class MemoryStore final : public Store {
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
   absl::Status ReadIntervals(const v1::PhaseId& id, IntervalDetail detail,
                              const TakeInterval& take) override;
-  absl::Status ReadBlockWrites(const std::string& run_id, const std::vector<uint64_t>& places,
-                               uint32_t block_size_bytes, const PutKnowledge& put) override;
+  absl::Status ReadBlockWrites(const v1::KnowledgeRequest& what, const PutKnowledge& put) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& id, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;

@@ -239,6 +239,60 @@ class Faults(FleetTest):
         with open(self.point + "/.lies", encoding="ascii") as text:
             return [(line.split()[0], int(line.split()[1])) for line in text]
 
+    def test_a_host_that_reads_while_another_writes_finds_what_is_lost(self):
+        other = self.fleet.start_worker("reader" + self.id().rsplit(".", 1)[1])
+        self.addCleanup(stop, other, 9)
+        self.fleet.wait_attached(2)
+        # One host writes all of it twice and stops; all read it all the time, until long after each
+        # of them knows what was written.
+        for fault, passes in (("write drop 317", 2), ("write swap 317", 2), ("", 1000000)):
+            with self.subTest(fault):
+                self.fault("")
+                lied_before = len(self.lies())
+                name = "meanwhile-" + (fault.replace(" ", "-") or "honest")
+                self.fault(fault)
+                text = (
+                    "name: meanwhile\nhosts: {count: 2}\n"
+                    f"targets: [{{name: data, file: {{path: '{self.point}/{name}', size: 4MiB}}, "
+                    "sharing: owned}]\nphases:\n  - prepare:\n"
+                    "  - {name: load, run: {duration: 6s, workloads: ["
+                    "{name: writer, block_size: 4KiB, read: 0%, pattern: shuffled, verify: true, "
+                    f"passes: {passes}, hosts: {{count: 1}}}}, "
+                    "{name: readers, block_size: 4KiB, pattern: random, verify: true}]}}\n"
+                )
+                done = self.fleet.run_job(text, "--format", "json")
+                self.fault("")
+                told = {offset for _, offset in self.lies()[lied_before:]}
+                load = next(p for p in done.json()["phases"] if p["name"] == "load")
+                check = load["workloads"][1]["verification"]
+                self.assertGreater(check["checked"], 0, str(check))
+                rows = self.fleet.sql(
+                    "SELECT host, checked FROM verification WHERE run_id = last_run() AND "
+                    "workload = 'readers' AND checked > 0"
+                )
+                self.assertEqual(len(rows), 2, "each host knows enough to check something")
+                if not fault:
+                    self.assertEqual((done.status, check["mismatches"]), (0, 0), str(check))
+                    continue
+                self.assertEqual(done.status, 4)
+                self.assertTrue(told)
+                writer, reader = sorted(
+                    w["hello"]["host"]["name"]
+                    for w in self.fleet.lockstep("status", "--format", "json").json()["workers"]
+                )
+                others = [d for d in check["details"] if d.startswith(reader)]
+                self.assertTrue(others, check)
+                for detail in check["details"]:
+                    offset = int(re.search(r"at offset (\d+) of", detail).group(1))
+                    self.assertIn(offset, told, detail)
+                for detail in others:
+                    # What is missing, of whom, and when it was written.
+                    self.assertRegex(
+                        detail,
+                        rf"generation [12] or newer.*; worker 0 \({writer}\) wrote that in phase 1 "
+                        r"between 2\d{3}-\S+Z and 2\d{3}-\S+Z by its clock",
+                    )
+
     def test_every_lie_is_found_by_the_other_host_and_says_who_wrote_what(self):
         block = 4096
         other = self.fleet.start_worker("reader" + self.id().rsplit(".", 1)[1])
@@ -296,3 +350,4 @@ class Faults(FleetTest):
                     )
                     self.assertEqual(host, writers[1 - half], detail)
                     self.assertIn(f", by {writers[half]};", detail)
+                    self.assertRegex(detail, rf"\({writers[half]}\) wrote that in phase 1 between ")

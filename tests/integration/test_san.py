@@ -240,6 +240,26 @@ class San(unittest.TestCase):
             self.assertIn(f"misplaced at offset {5 << 20} of {self.tgt.url(1)}", detail)
             self.assertIn("a block of another offset: generation", detail)
 
+    def test_a_lun_is_verified_by_all_while_one_host_writes_it(self):
+        phase = self.run_phase(
+            lun_job(
+                self.tgt.url(2),
+                "block_size: 16KiB, read: 0%, queue_depth: 8, verify: true, hosts: {count: 1}}, "
+                "{name: readers, block_size: 16KiB, queue_depth: 4, verify: true, "
+                "verify_staleness: 500ms",
+                target=", size: 4MiB",
+                extra=", sharing: owned",
+                run="duration: 5s",
+            )
+        )
+        check = phase["workloads"][1]["verification"]
+        self.assertEqual(check["mismatches"], 0, check)
+        rows = self.fleet.sql(
+            "SELECT host, checked, not_checkable FROM verification WHERE run_id = last_run() AND "
+            "workload = 'readers' AND checked > 0"
+        )
+        self.assertEqual(len(rows), 4, check)
+
     def test_what_was_overwritten_without_headers_is_no_mismatch(self):
         job = (
             f"{EXPENDABLE}\nname: over\nhosts: {{count: 2}}\n"

@@ -407,6 +407,8 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
     item.mutable_block_writes()->set_place(place);
     item.mutable_block_writes()->set_block_size_bytes(block);
     item.mutable_block_writes()->set_runs(runs);
+    item.mutable_block_writes()->set_from_wall_ns(1'700'000'000'123'456'000);
+    item.mutable_block_writes()->set_until_wall_ns(1'700'000'001'123'456'000);
     return item;
   };
   constexpr uint64_t kHere = 0xfedcba9876543210;
@@ -428,7 +430,9 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
     }
   }
   std::vector<std::string> seen;
+  v1::KnowledgePart last;
   const auto put = [&](const v1::KnowledgePart& part) {
+    last = part;
     seen.push_back(part.has_unfinished() ? "lost " + std::to_string(part.unfinished())
                                          : part.writes().runs());
     if (part.has_writes()) {
@@ -437,18 +441,44 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
     }
     return absl::OkStatus();
   };
-  ASSERT_TRUE(store_->ReadBlockWrites(run, {kHere}, 4096, put).ok());
+  v1::KnowledgeRequest what;
+  what.set_run_id(run);
+  what.add_places(kHere);
+  what.set_block_size_bytes(4096);
+  ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
   EXPECT_EQ(Active(run)->block_items, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}}));
   // Worker 2 has no result in the attempt that has ended; of the one in progress nothing is said.
   EXPECT_EQ(seen, (std::vector<std::string>{"", binary + "1", "lost 3", "", binary + "2"}));
+  // Who, in which phase, and when.
+  EXPECT_EQ(last.worker_index(), 0u);
+  EXPECT_EQ(last.phase(), 0u);
+  EXPECT_EQ(last.sequence(), 1u);
+  EXPECT_EQ(last.writes().from_wall_ns(), 1'700'000'000'123'456'000);
+  EXPECT_EQ(last.writes().until_wall_ns(), 1'700'000'001'123'456'000);
+  // Of one attempt only what was not told before, and nothing of who was lost or what is void.
   seen.clear();
-  ASSERT_TRUE(store_->ReadBlockWrites(run, {kHere + 7}, 4096, put).ok());
+  *what.mutable_phase() = Id(run, 0, 2);
+  ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
+  EXPECT_EQ(seen, (std::vector<std::string>{binary + "2"}));
+  seen.clear();
+  v1::ToldBy* told = what.add_told();
+  told->set_items(2);
+  ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
+  EXPECT_TRUE(seen.empty());
+  told->set_items(1);
+  ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
+  EXPECT_EQ(seen.size(), 1u);
+  what.clear_phase();
+  what.clear_told();
+  what.set_places(0, kHere + 7);
+  seen.clear();
+  ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
   EXPECT_EQ(seen, (std::vector<std::string>{"lost 3"}));
-  EXPECT_EQ(store_
-                ->ReadBlockWrites(run, {kHere}, 4096,
-                                  [](const auto&) { return absl::CancelledError("enough"); })
-                .code(),
-            absl::StatusCode::kCancelled);
+  what.set_places(0, kHere);
+  EXPECT_EQ(
+      store_->ReadBlockWrites(what, [](const auto&) { return absl::CancelledError("enough"); })
+          .code(),
+      absl::StatusCode::kCancelled);
   EXPECT_TRUE(store_->EndRun(run, "aborted", "", true).ok());
 }
 

@@ -142,5 +142,30 @@ TEST(BlockHeaderTest, WritersAreNamedWithTheirTime) {
   EXPECT_NE(finding.expected.find(", by node1"), std::string::npos) << finding.expected;
 }
 
+TEST(BlockHeaderTest, WhatIsWrittenMeanwhileIsAFaultOnlyWhereNoWriteInProgressExplainsIt) {
+  BlockExpectation e = Expectation(5);
+  e.at_least = true;
+  e.written_meanwhile = true;
+  EXPECT_EQ(CheckBlock(Block(Header(5)).data(), e).state, BlockState::kGood);
+  EXPECT_EQ(CheckBlock(Block(Header(7)).data(), e).state, BlockState::kGood);
+  EXPECT_EQ(CheckBlock(Block(Header(4)).data(), e).state, BlockState::kStale);
+  EXPECT_EQ(CheckBlock(std::string(kLength, 0).data(), e).state, BlockState::kNeverWritten);
+  EXPECT_EQ(CheckBlock(Block(Header(6, 4096)).data(), e).state, BlockState::kMisplaced);
+  const auto mixed = [](uint32_t first, uint32_t then, size_t from) {
+    return Block(Header(first)).substr(0, from) + Block(Header(then)).substr(from);
+  };
+  // Wherever the next write has come to, at a sector's end or in the middle of one.
+  for (const size_t from : {size_t{60}, size_t{512}, size_t{700}, size_t{2048}, size_t{3000}}) {
+    EXPECT_EQ(CheckBlock(mixed(6, 5, from).data(), e).state, BlockState::kUnsettled) << from;
+    EXPECT_EQ(CheckBlock(mixed(5, 6, from).data(), e).state, BlockState::kUnsettled) << from;
+    EXPECT_EQ(CheckBlock(mixed(7, 6, from).data(), e).state, BlockState::kUnsettled) << from;
+  }
+  // A sector from before what was acknowledged: no write leaves that behind.
+  const BlockFinding torn = CheckBlock(mixed(5, 4, 1024).data(), e);
+  EXPECT_EQ(torn.state, BlockState::kTorn);
+  EXPECT_NE(torn.found.find("at byte 1024 generation 4"), std::string::npos) << torn.found;
+  EXPECT_EQ(CheckBlock(mixed(4, 6, 512).data(), e).state, BlockState::kTorn);
+}
+
 }  // namespace
 }  // namespace lockstep::worker

@@ -419,6 +419,7 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
       setup.checks.block_size_bytes = 4096;
       setup.checks.places = {PlaceOf(path)};
       setup.checks.ledgers = {*BlockLedger::Make(256)};
+      setup.checks.written_meanwhile = {false};
     }
     Timeline timeline(50 * kMs, 0);
     IoThread thread(std::move(setup), *Access::Make({{0, 0, 1 << 20}}, options), &timeline,

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "tests/worker/fake_sysfs.h"
 #include "worker/host/device_use.h"
 
 namespace lockstep::worker {
@@ -15,13 +16,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A sysfs and a proc of their own: the disk sda with two partitions, as the kernel lays them out.
-class KernelBlocksTest : public ::testing::Test {
+// The disk sda with two partitions.
+class KernelBlocksTest : public ::testing::Test, protected FakeSysfs {
  protected:
-  KernelBlocksTest()
-      : root_(fs::path(getenv("TEST_TMPDIR")) /
-              ::testing::UnitTest::GetInstance()->current_test_info()->name()) {
-    fs::create_directories(root_);
+  KernelBlocksTest() : root_(root()) {
     Write("proc/self/mountinfo", "");
     Write("proc/swaps", "Filename Type Size Used Priority\n");
     Write("proc/sys/kernel/random/boot_id", "b007\n");
@@ -33,23 +31,6 @@ class KernelBlocksTest : public ::testing::Test {
     AddPartition("sda", 2, 600, 700);
   }
 
-  void Write(const std::string& path, const std::string& text) {
-    fs::create_directories((root_ / path).parent_path());
-    std::ofstream(root_ / path) << text;
-  }
-
-  void AddDisk(const std::string& name, int major_number, int minor_number, int sectors) {
-    const std::string folder = "sys/devices/" + name;
-    Write(folder + "/dev",
-          std::to_string(major_number) + ":" + std::to_string(minor_number) + "\n");
-    Write(folder + "/size", std::to_string(sectors) + "\n");
-    Write(folder + "/ro", "0\n");
-    Write(folder + "/diskseq", "7\n");
-    Write(folder + "/queue/logical_block_size", "512\n");
-    Write(folder + "/queue/rotational", "1\n");
-    Link(folder, name, major_number, minor_number);
-  }
-
   void AddPartition(const std::string& disk, int number, int start, int sectors) {
     const std::string name = disk + std::to_string(number);
     const std::string folder = "sys/devices/" + disk + "/" + name;
@@ -58,16 +39,6 @@ class KernelBlocksTest : public ::testing::Test {
     Write(folder + "/start", std::to_string(start) + "\n");
     Write(folder + "/partition", std::to_string(number) + "\n");
     Link(folder, name, 8, number);
-  }
-
-  void Link(const std::string& folder, const std::string& name, int major_number,
-            int minor_number) {
-    fs::create_directories(root_ / "sys/class/block");
-    fs::create_directories(root_ / "sys/dev/block");
-    fs::create_symlink(root_ / folder, root_ / "sys/class/block" / name);
-    fs::create_symlink(root_ / folder,
-                       root_ / "sys/dev/block" /
-                           (std::to_string(major_number) + ":" + std::to_string(minor_number)));
   }
 
   void Mount(const std::string& number, const std::string& where) {

@@ -117,24 +117,35 @@ void KernelBlocks::DescribeQueue(const std::string& disk, v1::BlockDevice* devic
   device->set_disk_sequence(NumberIn(Read(disk, "diskseq")));
 }
 
-void KernelBlocks::AddPaths(const std::string& name, v1::BlockDevice* device) const {
+bool KernelBlocks::IsMultipath(const std::string& name) const {
+  return absl::StartsWith(Read(name, "dm/uuid"), "mpath-") ||
+         !EntriesOf(Folder(name) + "/multipath").empty();
+}
+
+std::vector<v1::DevicePath> KernelBlocks::PathsOf(const std::string& name) const {
+  std::vector<v1::DevicePath> paths;
   const auto add = [&](const std::string& path, const std::string& state) {
-    v1::DevicePath* out = device->add_paths();
-    out->set_name(path);
-    out->set_state(state);
+    v1::DevicePath& out = paths.emplace_back();
+    out.set_name(path);
+    out.set_state(state);
   };
-  if (device->transport() == "multipath") {
+  if (absl::StartsWith(Read(name, "dm/uuid"), "mpath-")) {
     for (const std::string& path : EntriesOf(Folder(name) + "/slaves")) {
       add(path, Read(path, "device/state"));
     }
-    return;
+    return paths;
   }
-  // NVMe's own multipath: a path of each controller, with its state of asymmetric access.
+  // NVMe's own multipath: a path of each controller. While the controller is alive, its state is
+  // that of asymmetric access.
   for (const std::string& path : EntriesOf(Folder(name) + "/multipath")) {
-    add(path, Read(name, absl::StrCat("multipath/", path, "/ana_state")));
+    const std::string controller = Read(name, absl::StrCat("multipath/", path, "/../state"));
+    add(path, controller.empty() || controller == "live"
+                  ? Read(name, absl::StrCat("multipath/", path, "/ana_state"))
+                  : controller);
   }
-  if (device->paths_size() > 0 || IsPartition(name)) return;
+  if (!paths.empty() || IsPartition(name)) return paths;
   if (const std::string state = Read(name, "device/state"); !state.empty()) add(name, state);
+  return paths;
 }
 
 }  // namespace lockstep::worker

@@ -56,8 +56,9 @@ Agent::Agent(Options options, Parts parts, const common::Clock* clock)
   callbacks.block_writes = [this](const v1::PhaseId& phase, const v1::BlockWrites& writes) {
     protocol_->OnBlockWrites(phase, writes);
   };
-  callbacks.knowledge = [this](const v1::KnowledgeRequest& request, const auto& take) {
-    return FetchFromController(request, take);
+  callbacks.knowledge = [this](const v1::KnowledgeRequest& request, int64_t limit_ns,
+                               const auto& take) {
+    return FetchFromController(request, limit_ns, take);
   };
   callbacks.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) {
     protocol_->OnResult(phase, std::move(result));
@@ -160,9 +161,9 @@ void Agent::InspectMain() {
 
 // What has come twice, because a connection was lost in between, is the same again.
 absl::Status Agent::FetchFromController(
-    const v1::KnowledgeRequest& request,
+    const v1::KnowledgeRequest& request, int64_t limit_ns,
     const std::function<absl::Status(const v1::KnowledgePart&)>& take) {
-  const int64_t until = clock_->MonotonicNs() + kKnowledgeNs;
+  const int64_t until = clock_->MonotonicNs() + std::min(kKnowledgeNs, limit_ns);
   absl::Status status = absl::UnavailableError("no controller is there");
   do {
     std::shared_ptr<Session> session;
@@ -170,7 +171,7 @@ absl::Status Agent::FetchFromController(
       common::MutexLock lock(&mutex_);
       session = session_;
     }
-    if (session != nullptr) status = session->Fetch(request, take);
+    if (session != nullptr) status = session->Fetch(request, limit_ns, take);
     if (!absl::IsUnavailable(status)) return status;
   } while (clock_->MonotonicNs() < until && Sleep(kTickNs));
   return absl::Status(status.code(), absl::StrCat("what the fleet has written cannot be asked: ",

@@ -61,9 +61,9 @@ class Agent {
   void Inspect(const v1::Inspect& inspect);
   void InspectMain();
   void ListDevices(const v1::ListDevices& ask);
-  // As FetchKnowledge says; waits up to half a minute for a connection. From the executor's thread.
+  // As FetchKnowledge says; of its limit it waits up to half a minute for a connection.
   absl::Status FetchFromController(
-      const v1::KnowledgeRequest& request,
+      const v1::KnowledgeRequest& request, int64_t limit_ns,
       const std::function<absl::Status(const v1::KnowledgePart&)>& take);
   // Answers questions about devices: those in `listings`, by what `list` finds.
   void ListMain(std::deque<uint64_t>* listings,

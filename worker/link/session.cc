@@ -80,14 +80,13 @@ void Session::Send(const v1::WorkerMessage& message) {
   queue_changed_.NotifyOne();
 }
 
-absl::Status Session::Fetch(v1::KnowledgeRequest request,
+absl::Status Session::Fetch(v1::KnowledgeRequest request, int64_t limit_ns,
                             const std::function<absl::Status(const v1::KnowledgePart&)>& take) {
   if (!welcomed_ || over_) return absl::UnavailableError("no controller is there");
   request.set_worker_id(ports_.worker_id);
   request.set_session(session_);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::nanoseconds(limits::kKnowledgeNs));
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::nanoseconds(limit_ns));
   {
     common::MutexLock lock(&deliver_mutex_);
     if (over_) return absl::UnavailableError("no controller is there");

@@ -47,7 +47,7 @@ class Session {
   void Send(const v1::WorkerMessage& message);
   // What the fleet knows of blocks, part by part. From any thread; waits. UNAVAILABLE where it may
   // be asked again.
-  absl::Status Fetch(v1::KnowledgeRequest request,
+  absl::Status Fetch(v1::KnowledgeRequest request, int64_t limit_ns,
                      const std::function<absl::Status(const v1::KnowledgePart&)>& take);
   // From any thread.
   void Cancel();
@@ -81,7 +81,7 @@ class Session {
   std::atomic<bool> welcomed_{false};
   common::Mutex deliver_mutex_;
   grpc::ClientContext* deliver_context_ ABSL_GUARDED_BY(deliver_mutex_) = nullptr;
-  // Of Fetch(), of which one is under way at most: a worker arms one phase at a time.
+  // Of Fetch(), of which one is under way at most.
   grpc::ClientContext* fetch_context_ ABSL_GUARDED_BY(deliver_mutex_) = nullptr;
   std::atomic<bool> over_{false};
 };

@@ -25,10 +25,6 @@
 namespace lockstep::worker {
 namespace {
 
-// How often threads are looked at for I/Os that are stuck.
-constexpr int64_t kStuckLookNs = 200000000;
-// How often it is looked whether devices that a peer holds are still held.
-constexpr int64_t kHoldLookNs = 500000000;
 // The host's counters are first read so long before T.
 constexpr int64_t kReadAheadNs = 4000000;
 // And nothing else is looked at from so long before that.
@@ -49,7 +45,10 @@ Load::Load(const v1::Assignment& assignment, Environment environment)
     : assignment_(Filled(assignment)),
       environment_(std::move(environment)),
       clock_(environment_.clock),
-      timeline_(assignment.interval_ns(), assignment.run().ramp_ns()) {}
+      timeline_(assignment.interval_ns(), assignment.run().ramp_ns()),
+      follower_(environment_.knowledge, clock_),
+      paths_({assignment.sample_devices().begin(), assignment.sample_devices().end()},
+             {.oldest_in_flight_ns = [this] { return OldestInFlightNs(); }, .clock = clock_}) {}
 
 absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment,
                                                  const RunIdentity& who, Environment environment) {
@@ -138,9 +137,9 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
     }
   }
   if (workload.verify()) {
-    if (absl::Status status = LearnBlocks(assignment, targets, part->targets); !status.ok()) {
-      return status;
-    }
+    absl::Status status = LearnBlocks(assignment, targets, part->targets);
+    if (status.ok()) status = FollowWrites(assignment, part->targets);
+    if (!status.ok()) return status;
   }
   WorkloadContext context;
   context.assignment = &assignment_;
@@ -283,6 +282,10 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   options.sample_devices.assign(assignment_.sample_devices().begin(),
                                 assignment_.sample_devices().end());
   options.sample_host = assignment_.sample_host();
+  options.paths = [this](const std::string& device) {
+    const PathWatch::Count count = paths_.CountOf(device);
+    return std::pair(count.paths, count.running);
+  };
   options.tick = [this] {
     ReportStuck();
     TellWrites(false, false);
@@ -303,6 +306,8 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
     }
   }
   TellOverwritten();
+  follower_.Begin();
+  paths_.Begin();
   Neighbours neighbours;
   neighbours.Begin(assignment_.sample_host(), [this] {
     return clock_->MonotonicNs() > timeline_.go_ns() - kReadAheadNs - kQuietNs;
@@ -316,8 +321,12 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   const bool complete = collector.Run(
       [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
   JoinThreads(complete);
+  follower_.End();
+  paths_.End();
+  ReportPaths();
   hangs_ = !complete || HasStuckIo();
   TellWrites(true, true);
+  ExplainMissing();
   v1::PhaseResult result = MakeResult(&collector, complete);
   rusage after = {};
   getrusage(RUSAGE_SELF, &after);
@@ -419,69 +428,11 @@ void Load::AddThread(const WorkloadPart& part, size_t index, const measure::Oper
   thread->set_involuntary_context_switches(outcome.involuntary_switches);
 }
 
-// While an I/O is stuck: once beyond the workload's limit, then whenever its age has doubled, and
-// when it has come back.
-void Load::ReportStuck() {
-  const int64_t now = clock_->MonotonicNs();
-  if (now - looked_ns_ < kStuckLookNs) return;
-  looked_ns_ = now;
-  // One that gave up ends the load for all: the phase has failed, and the others' I/O serves
-  // nothing any more.
-  const bool failed = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
-    return std::any_of(part->threads.begin(), part->threads.end(),
-                       [](const auto& thread) { return thread->failed(); });
-  });
-  if (failed) timeline_.EndAt(std::max(now, timeline_.go_ns()));
-  LookAfterHolds(now);
-  for (const auto& part : parts_) {
-    for (size_t i = 0; i < part->threads.size(); ++i) {
-      int64_t& reported = part->reported_ns[i];
-      const auto oldest = part->threads[i]->OldestInFlight(now, part->stuck_after_ns);
-      if (!oldest) {
-        if (reported != 0) {
-          environment_.report("warning",
-                              absl::StrCat("thread ", i, ": the I/O that was stuck has come back"));
-        }
-        reported = 0;
-      } else if (reported == 0 || oldest->age_ns >= 2 * reported) {
-        reported = oldest->age_ns;
-        environment_.report(
-            "warning", absl::StrCat("STUCK: thread ", i, ": ", oldest->what, " is in flight for ",
-                                    common::FormatDuration(static_cast<double>(oldest->age_ns))));
-      }
-    }
-  }
-}
-
-// When the worker that holds a device for all workers of this kernel is gone, this one takes the
-// hold over; when somebody else was faster, the load ends.
-void Load::LookAfterHolds(int64_t now_ns) {
-  if (now_ns - held_ns_ < kHoldLookNs || !hold_error_.empty()) return;
-  held_ns_ = now_ns;
-  const absl::Status status = holds_.LookAfter();
-  if (status.ok()) return;
-  hold_error_ = std::string(status.message());
-  timeline_.EndAt(std::max(now_ns, timeline_.go_ns()));
-}
-
 void Load::AddPlaces(v1::Armed* armed) const {
   for (const auto& part : parts_) {
     armed->mutable_file_places()->append(part->targets.file_places);
     for (const v1::Place& place : part->targets.places) *armed->add_places() = place;
   }
-}
-
-std::string Load::DescribeHang() const {
-  for (const auto& part : parts_) {
-    for (const auto& thread : part->threads) {
-      const auto oldest = thread->OldestInFlight(clock_->MonotonicNs(), 0);
-      if (oldest) {
-        return absl::StrCat(oldest->what, ", in flight for ",
-                            common::FormatDuration(static_cast<double>(oldest->age_ns)));
-      }
-    }
-  }
-  return "no I/O is known to be in flight";
 }
 
 std::vector<std::string> Load::notes() const {

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,8 +14,10 @@
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
 #include "worker/host/guard.h"
+#include "worker/host/path_watch.h"
 #include "worker/load/io_thread.h"
 #include "worker/load/phase_executor.h"
+#include "worker/load/write_follower.h"
 #include "worker/sampler/collector.h"
 #include "worker/targets/targets.h"
 #include "worker/verify/block_ledger.h"
@@ -85,6 +88,13 @@ class Load : public std::enable_shared_from_this<Load> {
   absl::Status LearnBlocks(const v1::WorkloadAssignment& assignment,
                            const std::vector<v1::TargetAssignment>& targets,
                            const OpenTargets& opened);
+  // Has what others write meanwhile to what the workload verifies followed.
+  absl::Status FollowWrites(const v1::WorkloadAssignment& assignment, const OpenTargets& opened);
+  // Of blocks that are not what was written: who wrote what is missing, and when.
+  void ExplainMissing();
+  void ExplainFrom(
+      const v1::KnowledgePart& told, bool of_this_run,
+      std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing) const;
   void TellOverwritten();
   // Whether an I/O is still in flight.
   bool HasStuckIo() const;
@@ -96,6 +106,9 @@ class Load : public std::enable_shared_from_this<Load> {
   void EndAfterLocked(uint32_t interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinThreads(bool complete);
   void LookAfterHolds(int64_t now_ns);
+  // How long the oldest I/O has been in flight; 0 when there is none.
+  int64_t OldestInFlightNs() const;
+  void ReportPaths();
   void ReportStuck();
   std::string DescribeHang() const;
   v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
@@ -113,6 +126,8 @@ class Load : public std::enable_shared_from_this<Load> {
   int64_t held_ns_ = 0;  // when they were last looked after
   std::string hold_error_;
   std::vector<std::unique_ptr<WorkloadPart>> parts_;
+  WriteFollower follower_;
+  PathWatch paths_;
   std::vector<std::thread> threads_;
 
   common::Mutex mutex_;

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/limits.h"
 #include "measure/block_runs.h"
 #include "proto/workload.h"
 #include "worker/load/load.h"
@@ -15,8 +18,14 @@ namespace {
 
 // How often it is told what was written.
 constexpr int64_t kTellNs = 1000000000;
-// The target may be smaller than when it was written: a ledger takes what it has room for.
 constexpr uint64_t kMostBlocks = uint64_t{1} << 52;
+// For so long what is missing is looked up.
+constexpr int64_t kExplainNs = 10000000000;
+
+std::string UtcText(int64_t wall_ns) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(wall_ns),
+                          absl::UTCTimeZone());
+}
 
 }  // namespace
 
@@ -44,49 +53,118 @@ absl::Status Load::LearnBlocks(const v1::WorkloadAssignment& assignment,
   }
   if (request.places().empty() || !environment_.knowledge) return absl::OkStatus();
   std::map<uint64_t, std::shared_ptr<BlockLedger>> learned;
-  return environment_.knowledge(request, [&](const v1::KnowledgePart& part) -> absl::Status {
-    if (part.has_unfinished()) {
-      // Of what is a worker's alone others' losses say nothing.
-      if (!is_shared && of_this_run && part.unfinished() != assignment_.worker_index() + 1) {
-        return absl::OkStatus();
-      }
-      // Where slices are known, only the lost worker's is in doubt.
-      const bool is_sliced = targets.size() == 1 && opened.files.size() == 1 &&
-                             targets.front().each_slice_bytes() != 0;
-      const uint64_t each = is_sliced ? targets.front().each_slice_bytes() : 0;
-      const uint64_t first = each * (part.unfinished() - uint64_t{1}) / block;
-      const uint64_t end = (each * part.unfinished() + block - 1) / block;
-      for (const auto& [place, ledger] : learned) {
-        ledger->LearnUnfinished(first, is_sliced ? end - first : ledger->blocks());
-      }
-      return absl::OkStatus();
-    }
-    const auto file = files.find(part.writes().place());
-    if (file == files.end()) return absl::OkStatus();
-    std::shared_ptr<BlockLedger>& ledger = learned[file->first];
-    if (part.writes().block_size_bytes() != block) {
-      if (ledger != nullptr) ledger->LearnNothing();
-      return absl::OkStatus();
-    }
-    if (ledger == nullptr) {
-      auto made = find(*file->second, true);
-      if (!made.ok()) return made.status();
-      ledger = *std::move(made);
-    }
-    return measure::ReadBlockRuns(
-        part.writes().runs(), kMostBlocks,
-        [&](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
-          ledger->Learn(first, count, generation, unknown);
-        });
-  });
+  return environment_.knowledge(
+      request, limits::kKnowledgeNs, [&](const v1::KnowledgePart& part) -> absl::Status {
+        if (part.has_unfinished()) {
+          // Of what is a worker's alone others' losses say nothing.
+          if (!is_shared && of_this_run && part.unfinished() != assignment_.worker_index() + 1) {
+            return absl::OkStatus();
+          }
+          // Where slices are known, only the lost worker's is in doubt.
+          const bool is_sliced = targets.size() == 1 && opened.files.size() == 1 &&
+                                 targets.front().each_slice_bytes() != 0;
+          const uint64_t each = is_sliced ? targets.front().each_slice_bytes() : 0;
+          const uint64_t first = each * (part.unfinished() - uint64_t{1}) / block;
+          const uint64_t end = (each * part.unfinished() + block - 1) / block;
+          for (const auto& [place, ledger] : learned) {
+            ledger->LearnUnfinished(first, is_sliced ? end - first : ledger->blocks());
+          }
+          return absl::OkStatus();
+        }
+        const auto file = files.find(part.writes().place());
+        if (file == files.end()) return absl::OkStatus();
+        std::shared_ptr<BlockLedger>& ledger = learned[file->first];
+        if (part.writes().block_size_bytes() != block) {
+          if (ledger != nullptr) ledger->LearnNothing();
+          return absl::OkStatus();
+        }
+        if (ledger == nullptr) {
+          auto made = find(*file->second, true);
+          if (!made.ok()) return made.status();
+          ledger = *std::move(made);
+        }
+        return ledger->LearnRuns(part.writes().runs());
+      });
 }
 
-bool Load::HasStuckIo() const {
-  return std::any_of(parts_.begin(), parts_.end(), [this](const auto& part) {
-    return std::any_of(part->threads.begin(), part->threads.end(), [this](const auto& thread) {
-      return thread->OldestInFlight(clock_->MonotonicNs(), 0).has_value();
-    });
-  });
+absl::Status Load::FollowWrites(const v1::WorkloadAssignment& assignment,
+                                const OpenTargets& opened) {
+  WriteFollower::Followed followed;
+  followed.staleness_ns = assignment.workload().verify_staleness_ns();
+  followed.request.set_run_id(assignment_.phase().run_id());
+  *followed.request.mutable_phase() = assignment_.phase();
+  followed.request.set_block_size_bytes(
+      static_cast<uint32_t>(assignment.workload().block_size_bytes()));
+  for (const OpenedFile& file : opened.files) {
+    if (!file.written_meanwhile) continue;
+    auto ledger =
+        environment_.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
+                                   followed.request.block_size_bytes(), true);
+    if (!ledger.ok()) return ledger.status();
+    if (followed.ledgers.emplace(PlaceOf(file.thing), *std::move(ledger)).second) {
+      followed.request.add_places(PlaceOf(file.thing));
+    }
+  }
+  if (!followed.ledgers.empty()) follower_.Add(std::move(followed));
+  return absl::OkStatus();
+}
+
+void Load::ExplainMissing() {
+  for (const auto& part : parts_) {
+    const auto workload =
+        std::find_if(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
+                     [&](const v1::WorkloadAssignment& w) { return w.index() == part->index; });
+    std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing> missing;  // by place, block
+    v1::KnowledgeRequest request;
+    std::set<uint64_t> places;
+    for (const auto& thread : part->threads) {
+      if (!thread->recorder().finished()) continue;  // it hangs, and may go on
+      for (BlockChecks::Missing& block : thread->checks().missing()) {
+        if (places.insert(block.place).second) request.add_places(block.place);
+        missing.emplace(std::pair(block.place, block.block), block);
+      }
+      request.set_block_size_bytes(thread->checks().block_size_bytes());
+    }
+    if (missing.empty() || !environment_.knowledge) continue;
+    const bool of_this_run = workload->check_run_id().empty();
+    request.set_run_id(of_this_run ? assignment_.phase().run_id() : workload->check_run_id());
+    // Without an answer it is said without.
+    const absl::Status ignored = environment_.knowledge(
+        request, kExplainNs, [&](const v1::KnowledgePart& told) -> absl::Status {
+          if (told.has_writes()) ExplainFrom(told, of_this_run, &missing);
+          return absl::OkStatus();
+        });
+  }
+}
+
+void Load::ExplainFrom(
+    const v1::KnowledgePart& told, bool of_this_run,
+    std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing) const {
+  std::string writer = absl::StrCat("worker ", told.worker_index());
+  const int index = static_cast<int>(told.worker_index());
+  for (const v1::TargetAssignment& target : assignment_.targets()) {
+    if (!of_this_run || index >= target.writers_size()) continue;
+    absl::StrAppend(&writer, " (", target.writers(index), ")");
+    break;
+  }
+  const v1::BlockWrites& writes = told.writes();
+  const std::string words =
+      absl::StrCat("; ", writer, " wrote that in phase ", told.phase(),
+                   writes.until_wall_ns() == 0
+                       ? ""
+                       : absl::StrCat(" between ", UtcText(writes.from_wall_ns()), " and ",
+                                      UtcText(writes.until_wall_ns()), " by its clock"));
+  const absl::Status ignored = measure::ReadBlockRuns(
+      writes.runs(), kMostBlocks,
+      [&](uint64_t first, uint64_t count, uint32_t generation, bool /*unknown*/) {
+        for (auto block = missing->lower_bound({writes.place(), first});
+             block != missing->end() && block->first.first == writes.place() &&
+             block->first.second - first < count;) {
+          const bool is_it = block->second.generation == generation;
+          if (is_it) block->second.expected->append(words);
+          block = is_it ? missing->erase(block) : std::next(block);
+        }
+      });
 }
 
 // What is written without headers, or in blocks of one size, is known in no other way any more.
@@ -112,13 +190,19 @@ void Load::TellOverwritten() {
 void Load::TellWrites(bool at_end, bool in_flight) {
   const int64_t now = clock_->MonotonicNs();
   if (!at_end && now - told_ns_ < kTellNs) return;
+  const int64_t wall_now = clock_->WallNs();
+  const int64_t from = wall_now - (now - std::max(told_ns_, timeline_.go_ns()));
   told_ns_ = now;
   const bool writes =
       std::any_of(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
                   [](const auto& w) { return w.workload().verify() && !w.check_reads_only(); });
   if (!writes) return;
-  environment_.ledgers->TakeWrites(
-      in_flight, [this](const v1::BlockWrites& told) { environment_.block_writes(told); });
+  environment_.ledgers->TakeWrites(in_flight, [&](const v1::BlockWrites& writes) {
+    v1::BlockWrites told = writes;
+    told.set_from_wall_ns(from);
+    told.set_until_wall_ns(wall_now);
+    environment_.block_writes(told);
+  });
 }
 
 }  // namespace lockstep::worker

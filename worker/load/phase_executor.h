@@ -9,9 +9,10 @@
 namespace lockstep::worker {
 
 // Asks the controller what the fleet knows of blocks (WorkerService.Knowledge); run, places and
-// block size are filled in. Calls `take` for each part. Waits.
+// block size are filled in. Calls `take` for each part. Waits, for `limit_ns` at most. One at a
+// time.
 using FetchKnowledge =
-    std::function<absl::Status(const v1::KnowledgeRequest& request,
+    std::function<absl::Status(const v1::KnowledgeRequest& request, int64_t limit_ns,
                                const std::function<absl::Status(const v1::KnowledgePart&)>& take)>;
 
 // How an executor reports: armed → samples → result, or failed.

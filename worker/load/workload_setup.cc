@@ -190,8 +190,11 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   checks.header.thread = static_cast<uint16_t>(thread);
   for (const OpenedFile& file : context.targets->files) {
     checks.places.push_back(PlaceOf(file.thing));
+    checks.written_meanwhile.push_back(file.written_meanwhile);
+    // What is known of what is written meanwhile grows.
+    const bool grows = checks.writes || file.written || file.written_meanwhile;
     auto ledger = context.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
-                                        checks.block_size_bytes, checks.writes);
+                                        checks.block_size_bytes, grows);
     if (!ledger.ok()) return ledger.status();
     checks.ledgers.push_back(*std::move(ledger));
   }

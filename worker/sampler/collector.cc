@@ -160,6 +160,9 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
     const auto earlier = last_reading_.devices.find(name);
     if (earlier == last_reading_.devices.end()) continue;
     if (auto difference = Difference(earlier->second, device)) {
+      const auto [paths, running] = options_.paths(name);
+      difference->set_paths(paths);
+      difference->set_paths_running(running);
       *sample.add_devices() = *std::move(difference);
     }
   }

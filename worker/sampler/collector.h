@@ -29,6 +29,9 @@ class Collector {
   struct Options {
     std::vector<std::string> sample_devices;  // names in /proc/diskstats
     bool sample_host = false;
+    // How many paths a device has, and how many of them run; 0 and 0 where it has but one.
+    std::function<std::pair<uint32_t, uint32_t>(const std::string& device)> paths =
+        [](const std::string&) { return std::pair(0U, 0U); };
     // Called between looks, some 50 times a second.
     std::function<void()> tick = [] {};
   };

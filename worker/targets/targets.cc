@@ -59,6 +59,8 @@ absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, Opened
   const uint64_t size = file.engine_file.size_bytes;
   const auto index = static_cast<uint16_t>(open->files.size());
   if (file.thing.empty()) file.thing = file.path;
+  file.written = target.written();
+  file.written_meanwhile = target.written_meanwhile();
   open->files.push_back(std::move(file));
   // Bytes [from, to) of the target, as far as they are in this file.
   const auto add = [&](uint64_t from, uint64_t to) {

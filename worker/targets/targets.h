@@ -34,6 +34,8 @@ struct OpenedFile {
   // What it is on every host: a device's or LUN's identity, a file's path.
   std::string thing;
   std::shared_ptr<const LunSpec> lun;
+  // Workloads of this worker write it in the phase; another worker does.
+  bool written = false, written_meanwhile = false;
 };
 
 // The opened targets of one workload, and the bytes of them that the workload may touch.

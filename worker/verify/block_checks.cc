@@ -50,10 +50,14 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   if (ledger != nullptr) {
     // Being written before or after: either content may come. Never written by this run: nothing is
     // promised.
+    // What others write meanwhile may be newer than what was known when the read was submitted, and
+    // never older.
+    expectation.written_meanwhile = options_.written_meanwhile[file];
     const bool known = BlockLedger::IsKnown(ticket.state) &&
-                       ledger->Look(offset / options_.block_size_bytes) == ticket.state;
+                       (expectation.written_meanwhile ||
+                        ledger->Look(offset / options_.block_size_bytes) == ticket.state);
     expectation.generation = BlockLedger::GenerationOf(ticket.state);
-    expectation.at_least = BlockLedger::IsAtLeast(ticket.state);
+    expectation.at_least = BlockLedger::IsAtLeast(ticket.state) || expectation.written_meanwhile;
     if (!known || (expectation.generation == 0 && !options_.any_run)) {
       ++not_checkable_;
       return;
@@ -72,14 +76,16 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   expectation.offset = offset;
   expectation.length = options_.block_size_bytes;
   const BlockFinding finding = CheckBlock(block, expectation);
-  if (finding.state == BlockState::kNeverWritten && options_.sparse &&
-      expectation.generation == 0) {
+  const bool is_hole =
+      finding.state == BlockState::kNeverWritten && options_.sparse && expectation.generation == 0;
+  if (is_hole || finding.state == BlockState::kUnsettled) {
     ++not_checkable_;
     return;
   }
   ++checked_;
   ++by_state_[static_cast<int>(finding.state)];
-  if (finding.state != BlockState::kGood && kept_.size() < kDescribed) {
+  if (finding.state != BlockState::kGood && kept_.size() < kDescribed &&
+      kept_places_.emplace(file, offset).second) {
     Keep(finding, file, offset, expectation.generation, block);
   }
 }
@@ -90,6 +96,7 @@ void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offs
   kept.state = finding.state;
   kept.file = file;
   kept.offset = offset;
+  kept.generation = generation;
   kept.expected = finding.expected;
   kept.found = finding.found;
   if (kept_.size() >= kSaved) return kept_.push_back(std::move(kept));
@@ -105,6 +112,16 @@ void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offs
     MakeBlock(header, kept.expected_block.data());
   }
   kept_.push_back(std::move(kept));
+}
+
+std::vector<BlockChecks::Missing> BlockChecks::missing() {
+  std::vector<Missing> list;
+  for (Kept& kept : kept_) {
+    if (kept.generation == 0) continue;
+    list.push_back({options_.places[kept.file], kept.offset / options_.block_size_bytes,
+                    kept.generation, &kept.expected});
+  }
+  return list;
 }
 
 void BlockChecks::AddCounts(v1::Verification* out) const {

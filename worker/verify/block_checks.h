@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "proto/result.pb.h"
@@ -32,6 +34,8 @@ class BlockChecks {
     uint64_t each_slice_bytes = 0;
     // of each file; null where nothing is known
     std::vector<std::shared_ptr<BlockLedger>> ledgers;
+    // of each file: another worker writes it meanwhile, and its ledger learns of that
+    std::vector<bool> written_meanwhile;
     uint64_t seed = 0;
   };
   // What is remembered of a block while its I/O is in flight.
@@ -59,6 +63,15 @@ class BlockChecks {
   void BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const;
   void EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block);
 
+  // A block that is not what was expected of a known generation.
+  struct Missing {
+    uint64_t place = 0, block = 0;
+    uint32_t generation = 0;
+    std::string* expected = nullptr;  // the words for it
+  };
+  // Of those that are described.
+  std::vector<Missing> missing();
+  uint32_t block_size_bytes() const { return options_.block_size_bytes; }
   // Adds what was found, without the mismatches themselves.
   void AddCounts(v1::Verification* out) const;
   // Saves the first mismatches' blocks under `directory`, and describes them with paths[file].
@@ -66,13 +79,14 @@ class BlockChecks {
             v1::Verification* out) const;
 
  private:
-  // So many mismatches are described, and of so many the blocks are saved.
+  // So many mismatches are described, of each block one, and of so many the blocks are saved.
   static constexpr size_t kDescribed = 200;
   static constexpr size_t kSaved = 8;
   struct Kept {
     BlockState state = BlockState::kGood;
     uint16_t file = 0;
     uint64_t offset = 0;
+    uint32_t generation = 0;                  // that was expected; 0 when none was known
     std::string expected, found;              // in words
     std::string expected_block, found_block;  // bytes
   };
@@ -82,8 +96,9 @@ class BlockChecks {
 
   const Options options_;
   uint64_t checked_ = 0, not_checkable_ = 0;
-  uint64_t by_state_[6] = {};
+  uint64_t by_state_[7] = {};
   std::vector<Kept> kept_;
+  std::set<std::pair<uint16_t, uint64_t>> kept_places_;  // files and offsets of those
 };
 
 }  // namespace lockstep::worker

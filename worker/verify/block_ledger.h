@@ -56,6 +56,9 @@ class BlockLedger {
 
   // What another worker of the run has written, or this one before: the later generation counts.
   void Learn(uint64_t first, uint64_t count, uint32_t generation, bool unknown);
+  // The same of BlockWrites::runs. INVALID_ARGUMENT when they are no such encoding; what came
+  // before the place where that shows is learned.
+  absl::Status LearnRuns(const std::string& runs);
   // All of it was written without headers, or in blocks of another size.
   void LearnNothing();
   // Of these blocks: what is there may be newer than what is known so far.

@@ -50,6 +50,19 @@ bool IsTorn(const BlockHeader& header, const char* block, size_t* first_other, u
   return false;
 }
 
+// Whether a sector with its mark is older than `generation`: no write in progress leaves one behind
+// that was acknowledged before.
+bool HasOlderSector(const BlockHeader& header, const char* block, uint32_t generation,
+                    size_t* sector, uint32_t* older) {
+  for (*sector = 0; *sector < header.length / kSector; ++*sector) {
+    SectorMark mark;
+    memcpy(&mark, block + (*sector + 1) * kSector - sizeof mark, sizeof mark);
+    *older = mark.generation;
+    if (mark.place == PlaceMark(header, *sector) && mark.generation < generation) return true;
+  }
+  return false;
+}
+
 bool IsZero(const char* block, size_t length) {
   return block[0] == 0 && memcmp(block, block + 1, length - 1) == 0;
 }
@@ -98,6 +111,7 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
             IsZero(block, e.length) ? "zeros" : "no header: other bytes"};
   }
   if (header.header_checksum != HeaderChecksum(header)) {
+    if (e.written_meanwhile) return {BlockState::kUnsettled, "", ""};
     return {BlockState::kCorrupt, expected(), "a header whose checksum does not match"};
   }
   if (header.length != e.length) {
@@ -113,6 +127,14 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
   size_t sector = 0;
   uint32_t other = 0;
   if (header.block_checksum != BlockChecksum(header, block)) {
+    if (e.written_meanwhile) {
+      if (!HasOlderSector(header, block, e.generation, &sector, &other)) {
+        return {BlockState::kUnsettled, "", ""};
+      }
+      return {BlockState::kTorn, expected(),
+              absl::StrCat(Describe(header, e), ", but at byte ", sector * kSector,
+                           " generation ", other)};
+    }
     if (IsTorn(header, block, &sector, &other)) {
       return {BlockState::kTorn, expected(),
               absl::StrCat(Describe(header, e), ", but from byte ", sector * kSector,

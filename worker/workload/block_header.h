@@ -57,12 +57,15 @@ struct BlockExpectation {
   uint32_t length = 0;
   uint32_t generation = 0;  // what this run wrote last; 0 when not known
   bool at_least = false;    // or something newer
+  // It may be written while it is read: what a write in progress explains is kUnsettled.
+  bool written_meanwhile = false;
   // Who the run's workers are, by number, for words; may be null.
   const std::vector<std::string>* writers = nullptr;
   uint32_t writer = ~0U;  // whose part of the target it is, where that is known
 };
 
-enum class BlockState { kGood, kCorrupt, kStale, kMisplaced, kTorn, kNeverWritten };
+// kUnsettled: not what one write made, but nothing in it is older than what is known.
+enum class BlockState { kGood, kCorrupt, kStale, kMisplaced, kTorn, kNeverWritten, kUnsettled };
 
 struct BlockFinding {
   BlockState state = BlockState::kGood;

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace lockstep::worker {
+
+// The abstract socket on which multipathd answers questions (multipathd(8)).
+inline constexpr char kMultipathdSocket[] = "/org/kernel/linux/storage/multipathd";
+
+// What multipathd says of a path.
+struct MultipathdState {
+  std::string dm;       // active, failed, undef: whether the kernel sends it I/O
+  std::string checker;  // ready, faulty, ghost, shaky, …
+};
+
+// All paths by their kernel's name: sdb. UNAVAILABLE where no multipathd answers within
+// 200 ms, INVALID_ARGUMENT when the answer is none. `socket` is the abstract socket's name.
+absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(
+    const std::string& socket = kMultipathdSocket);
+
+}  // namespace lockstep::worker

@@ -1,0 +1,178 @@
+#include "worker/host/path_watch.h"
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/text.h"
+#include "common/units.h"
+
+namespace lockstep::worker {
+namespace {
+
+constexpr int64_t kPauseNs = 200000000;
+// Where no multipathd answers, one is looked for so much later again.
+constexpr int64_t kAskAgainNs = 5000000000;
+// Of devices made of devices.
+constexpr int kDeepest = 8;
+// Kept until they are taken; a path that flaps must not fill the memory.
+constexpr size_t kMostEvents = 1000;
+
+// Whether I/O can take a path in this state: of SCSI, and of NVMe's asymmetric access.
+bool Runs(const std::string& state) {
+  return state == "running" || state == "optimized" || state == "non-optimized" || state == "live";
+}
+
+}  // namespace
+
+PathWatch::PathWatch(const std::vector<std::string>& devices, Ports ports)
+    : ports_(std::move(ports)), kernel_(ports_.root), ticker_(kPauseNs, [this] { Look(); }) {
+  std::set<std::string> sources;
+  for (const std::string& device : devices) {
+    std::vector<std::string> found;
+    FindPaths(device, 0, &found);
+    sources.insert(found.begin(), found.end());
+    std::erase_if(found, [this](const auto& name) { return !kernel_.IsMultipath(name); });
+    watched_[device].multipaths = std::move(found);
+  }
+  sources_.assign(sources.begin(), sources.end());
+}
+
+void PathWatch::FindPaths(const std::string& device, int depth,
+                          std::vector<std::string>* found) const {
+  const std::string disk = kernel_.WholeDiskOf(device);
+  if (kernel_.IsMultipath(disk)) return found->push_back(disk);
+  const std::vector<std::string> parts = kernel_.PartsOf(disk).underneath;
+  if (parts.empty()) return found->push_back(disk);
+  for (const std::string& part : parts) {
+    if (depth < kDeepest) FindPaths(part, depth + 1, found);
+  }
+}
+
+void PathWatch::Begin() {
+  Look();
+  {
+    common::MutexLock lock(&mutex_);
+    if (paths_.empty()) return;
+  }
+  ticker_.Begin();
+}
+
+void PathWatch::End() {
+  ticker_.End();
+  common::MutexLock lock(&mutex_);
+  LookAfterStall(true);
+}
+
+PathWatch::Count PathWatch::CountOf(const std::string& device) const {
+  common::MutexLock lock(&mutex_);
+  const auto found = watched_.find(device);
+  return found == watched_.end() ? Count() : found->second.count;
+}
+
+std::vector<PathWatch::Event> PathWatch::TakeEvents() {
+  common::MutexLock lock(&mutex_);
+  return std::exchange(events_, {});
+}
+
+PathWatch::Paths PathWatch::ReadPaths() {
+  std::map<std::string, MultipathdState> asked;
+  const int64_t now = ports_.clock->MonotonicNs();
+  const bool is_multipath = std::any_of(sources_.begin(), sources_.end(), [&](const auto& source) {
+    return kernel_.IsMultipath(source);
+  });
+  if (is_multipath && now >= ask_multipathd_at_ns_) {
+    auto answer = AskMultipathd(ports_.multipathd);
+    if (answer.ok()) asked = *std::move(answer);
+    if (!answer.ok()) ask_multipathd_at_ns_ = now + kAskAgainNs;
+  }
+  Paths paths;
+  for (const std::string& source : sources_) {
+    for (const v1::DevicePath& read : kernel_.PathsOf(source)) {
+      Path path = {read.state().empty() ? "gone" : common::Printable(read.state(), 64),
+                   Runs(read.state())};
+      const auto known = asked.find(read.name());
+      // The kernel may run a path to which dm sends nothing any more.
+      if (path.runs && known != asked.end() && known->second.dm == "failed") {
+        path = {absl::StrCat("failed (", common::Printable(known->second.checker, 64), ")"), false};
+      }
+      paths[{source, read.name()}] = path;
+    }
+  }
+  return paths;
+}
+
+void PathWatch::Look() {
+  const Paths now = ReadPaths();
+  common::MutexLock lock(&mutex_);
+  if (has_looked_) Compare(now);
+  has_looked_ = true;
+  paths_ = now;
+  for (auto& [device, watched] : watched_) {
+    watched.count = {};
+    for (const auto& [key, path] : now) {
+      const auto& names = watched.multipaths;
+      if (std::find(names.begin(), names.end(), key.first) == names.end()) continue;
+      ++watched.count.paths;
+      if (path.runs) ++watched.count.running;
+    }
+  }
+  LookAfterStall(false);
+}
+
+void PathWatch::Compare(const Paths& now) {
+  const int64_t at = ports_.clock->MonotonicNs();
+  std::set<std::pair<std::string, std::string>> all;
+  for (const auto& [key, path] : paths_) all.insert(key);
+  for (const auto& [key, path] : now) all.insert(key);
+  for (const auto& key : all) {
+    const auto old_path = paths_.find(key);
+    const auto new_path = now.find(key);
+    const Path before = old_path == paths_.end() ? Path{"not there", false} : old_path->second;
+    const Path after = new_path == now.end() ? Path{"gone", false} : new_path->second;
+    if (before.state == after.state) continue;
+    int paths = 0;
+    int running = 0;
+    for (const auto& [other, path] : now) {
+      if (other.first != key.first) continue;
+      ++paths;
+      running += path.runs ? 1 : 0;
+    }
+    const bool is_alone = key.first == key.second;
+    Event event;
+    event.at_ns = at;
+    event.is_loss = before.runs && !after.runs;
+    const std::string name = is_alone ? absl::StrCat("device ", key.first)
+                                      : absl::StrCat("path ", key.second, " of ", key.first);
+    event.text = absl::StrCat(name, ": ", before.state, ", now ", after.state,
+                              is_alone ? "" : absl::StrCat("; ", running, " of ", paths, " run"));
+    if (events_.size() < kMostEvents) events_.push_back(event);
+    if (event.is_loss && stall_since_ns_ == 0) {
+      stall_since_ns_ = at;
+      stall_cause_ = name;
+      stall_ns_ = 0;
+    }
+  }
+}
+
+// After a loss: until everything that was in flight then has come back.
+void PathWatch::LookAfterStall(bool at_end) {
+  if (stall_since_ns_ == 0) return;
+  const int64_t now = ports_.clock->MonotonicNs();
+  const int64_t oldest = ports_.oldest_in_flight_ns();
+  stall_ns_ = std::max(stall_ns_, oldest);
+  const bool is_over = oldest < now - stall_since_ns_;
+  if (!is_over && !at_end) return;
+  Event event;
+  event.at_ns = now;
+  event.text = absl::StrCat(
+      "after the loss of ", stall_cause_, " the I/O that waited longest was in flight for ",
+      stall_ns_ == 0
+          ? absl::StrCat("less than ", common::FormatDuration(static_cast<double>(kPauseNs)))
+          : absl::StrCat("at least ", common::FormatDuration(static_cast<double>(stall_ns_))),
+      is_over ? "" : ", and it is still");
+  if (events_.size() < kMostEvents) events_.push_back(event);
+  stall_since_ns_ = 0;
+}
+
+}  // namespace lockstep::worker

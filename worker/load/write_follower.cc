@@ -1,0 +1,68 @@
+#include "worker/load/write_follower.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace lockstep::worker {
+namespace {
+
+constexpr int64_t kPauseNs = 1000000000;
+// Asking ends then: a load that ends waits for it.
+constexpr int64_t kAskNs = 2000000000;
+// What may not be told yet is not asked for beyond this.
+constexpr size_t kWaitingBytes = 64 << 20;
+
+}  // namespace
+
+WriteFollower::WriteFollower(FetchKnowledge fetch, const common::Clock* clock)
+    : fetch_(std::move(fetch)), clock_(clock), ticker_(kPauseNs, [this] { Poll(); }) {}
+
+void WriteFollower::Add(Followed followed) {
+  members_.emplace_back().followed = std::move(followed);
+}
+
+void WriteFollower::Begin() {
+  if (!members_.empty() && fetch_) ticker_.Begin();
+}
+
+void WriteFollower::End() { ticker_.End(); }
+
+void WriteFollower::Poll() {
+  for (Member& member : members_) {
+    if (member.waiting_bytes < kWaitingBytes) Ask(&member);
+    Tell(&member);
+  }
+}
+
+void WriteFollower::Ask(Member* member) const {
+  v1::KnowledgeRequest request = member->followed.request;
+  for (const auto& [worker, items] : member->told) {
+    v1::ToldBy* told = request.add_told();
+    told->set_worker_index(worker);
+    told->set_items(items);
+  }
+  // What came before an error has come all the same.
+  const absl::Status ignored = fetch_(request, kAskNs, [&](const v1::KnowledgePart& part) {
+    uint64_t& items = member->told[part.worker_index()];
+    items = std::max(items, part.sequence() + 1);
+    member->waiting_bytes += part.writes().runs().size();
+    member->waiting.push_back(
+        {clock_->MonotonicNs() + member->followed.staleness_ns, part.writes()});
+    return absl::OkStatus();
+  });
+}
+
+void WriteFollower::Tell(Member* member) const {
+  while (!member->waiting.empty() && member->waiting.front().due_ns <= clock_->MonotonicNs()) {
+    const v1::BlockWrites& writes = member->waiting.front().writes;
+    const auto ledger = member->followed.ledgers.find(writes.place());
+    if (ledger != member->followed.ledgers.end()) {
+      // What is no encoding teaches nothing from there on.
+      const absl::Status ignored = ledger->second->LearnRuns(writes.runs());
+    }
+    member->waiting_bytes -= writes.runs().size();
+    member->waiting.pop_front();
+  }
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/clock.h"
+#include "common/ticker.h"
+#include "proto/worker.pb.h"
+#include "worker/load/phase_executor.h"
+#include "worker/verify/block_ledger.h"
+
+namespace lockstep::worker {
+
+// While a load runs: asks the controller every second what other workers of the phase have written
+// to blocks that this one reads and checks, and lets the ledgers know. A read that is submitted
+// after that must show at least as much. What cannot be asked, for whatever reason, is asked again
+// a second later: less is checked meanwhile. Begin() and End() belong to one thread; the asking is
+// done on another.
+class WriteFollower {
+ public:
+  // What one workload reads.
+  struct Followed {
+    v1::KnowledgeRequest request;                              // run, phase, places, block size
+    std::map<uint64_t, std::shared_ptr<BlockLedger>> ledgers;  // by place
+    int64_t staleness_ns = 0;  // what was written may stay unseen for so long
+  };
+
+  WriteFollower(FetchKnowledge fetch, const common::Clock* clock);
+  // Before Begin().
+  void Add(Followed followed);
+  void Begin();  // nothing happens where nothing is followed
+  void End();
+
+  // Asks once, and tells the ledgers of what may no longer be unseen.
+  void Poll();
+
+ private:
+  struct Waiting {
+    int64_t due_ns = 0;
+    v1::BlockWrites writes;
+  };
+  struct Member {
+    Followed followed;
+    std::map<uint32_t, uint64_t> told;  // items by worker
+    std::deque<Waiting> waiting;
+    size_t waiting_bytes = 0;
+  };
+  void Ask(Member* member) const;
+  void Tell(Member* member) const;
+
+  const FetchKnowledge fetch_;
+  const common::Clock* const clock_;
+  std::vector<Member> members_;
+  common::Ticker ticker_;
+};
+
+}  // namespace lockstep::worker
