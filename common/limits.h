@@ -112,6 +112,8 @@ namespace lockstep::limits {
         "it is ended")                                                                             \
   LIMIT(kKnowledgeAtOnce, 4, "workers", "that are told what others have written, at once",         \
         "others wait")                                                                             \
+  LIMIT(kFollowersWaiting, 256, "workers", "that ask what others write meanwhile and wait",        \
+        "more ask again a second later, and check less until then")                                \
   LIMIT(kKnowledgeNs, 600000000000, "ns", "that a worker is told what others have written",        \
         "its phase fails")                                                                         \
   LIMIT(kTransferStallNs, 20000000000, "ns", "that such a call waits for its caller",              \

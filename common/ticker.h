@@ -3,8 +3,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <system_error>
 #include <thread>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "common/mutex.h"
 
 namespace lockstep::common {
@@ -19,11 +22,18 @@ class Ticker {
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
 
-  // std::system_error when no thread can be had.
-  void Begin() {
-    thread_ = std::thread([this] { Main(); });
+  // RESOURCE_EXHAUSTED when no thread can be had.
+  absl::Status Begin() {
+    try {
+      thread_ = std::thread([this] { Main(); });
+    } catch (const std::system_error& error) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("a thread cannot be started: ", error.what(),
+                       "; see the limits on processes of this user and of its cgroup"));
+    }
+    return absl::OkStatus();
   }
-  // Waits for the call in progress.
+  // Waits for the call in progress; none begins after that.
   void End() {
     {
       MutexLock lock(&mutex_);

@@ -128,6 +128,7 @@ absl::StatusOr<std::unique_ptr<controller::Controller>> Lead(const Flags& flags,
                                                              controller::OpenedStore* opened,
                                                              controller::Election* election) {
   if (absl::Status status = election->BecomeActive(); !status.ok()) return status;
+  if (absl::Status status = opened->store->BringUpToDate(); !status.ok()) return status;
   return controller::Controller::Start(
       {self, flags.state_directory, static_cast<int64_t>(flags.lease_seconds * 1e9),
        static_cast<uint64_t>(flags.spool_mib * 1048576)},

@@ -63,20 +63,20 @@ std::string NumberArray(const Numbers& numbers, Get get) {
 // A row without runs says that blocks of another size than its own are known no more; it comes
 // before what its attempt wrote.
 constexpr char kRows[] =
-    "SELECT b.phase, b.attempt, b.place, b.block_size_bytes, encode(b.runs, 'base64'), "
-    "b.worker_index, b.sequence, "
-    "coalesce((extract(epoch FROM b.written_from) * 1000000)::bigint, 0), "
-    "coalesce((extract(epoch FROM b.written_until) * 1000000)::bigint, 0) FROM block_writes b ";
+    "SELECT phase, attempt, place, block_size_bytes, encode(runs, 'base64'), worker_index, "
+    "sequence, coalesce((extract(epoch FROM written_from) * 1000000)::bigint, 0), "
+    "coalesce((extract(epoch FROM written_until) * 1000000)::bigint, 0) FROM "
+    "(SELECT b.* FROM block_writes b ";
 constexpr char kAll[] =
     "WHERE b.run_id = $1 AND b.place = ANY ($2::bigint[]) AND "
     "(b.block_size_bytes = $3 OR b.runs = '') "
-    "ORDER BY b.phase, b.attempt, b.runs <> '', b.worker_index, b.sequence";
+    "ORDER BY b.phase, b.attempt, b.runs <> '', b.worker_index, b.sequence) ordered";
 // What a phase's workers have said beyond what was told.
 constexpr char kSince[] =
     "LEFT JOIN unnest($6::int[], $7::bigint[]) AS told (worker_index, items) USING (worker_index) "
     "WHERE b.run_id = $1 AND b.place = ANY ($2::bigint[]) AND b.block_size_bytes = $3 AND "
     "b.runs <> '' AND b.phase = $4 AND b.attempt = $5 AND b.sequence >= coalesce(told.items, 0) "
-    "ORDER BY b.worker_index, b.sequence";
+    "ORDER BY b.worker_index, b.sequence) ordered";
 
 absl::Status DeclareRows(PgConnection* connection, const v1::KnowledgeRequest& what) {
   const auto itself = [](uint64_t place) { return place; };

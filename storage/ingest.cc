@@ -293,6 +293,36 @@ absl::Status AddBlockWrites(const IngestBatch& batch, const v1::DeliveryItem& it
   return absl::OkStatus();
 }
 
+// Tables with the columns that their rows have here: a store whose schema is newer may have more.
+constexpr char kIntervalOperations[] =
+    "interval_operations (run_id, started_at, operations, bytes, latency_sum_ns, interval, "
+    "worker_index, phase, attempt, workload, interval_class, kind, errors, short_transfers, "
+    "begin_ns, end_ns, service_time, response_time, submission_latency)";
+constexpr char kDeviceSamples[] =
+    "device_samples (started_at, run_id, phase, attempt, worker_index, interval, "
+    "interval_class, begin_ns, end_ns, device, reads, read_merges, read_bytes, read_time_ms, "
+    "writes, write_merges, write_bytes, write_time_ms, discards, discard_merges, "
+    "discard_bytes, discard_time_ms, flushes, flush_time_ms, busy_time_ms, queue_time_ms, "
+    "paths, paths_running)";
+constexpr char kHostSamples[] =
+    "host_samples (started_at, run_id, phase, attempt, worker_index, interval, "
+    "interval_class, begin_ns, end_ns, context_switches, interrupts, run_queue, blocked, "
+    "user_ratio, system_ratio, idle_ratio, iowait_ratio, steal_ratio, swap_in_pages, "
+    "swap_out_pages, free_bytes, cached_bytes, dirty_bytes, cpu_busy_ns)";
+constexpr char kBlockWrites[] =
+    "block_writes (run_id, phase, attempt, worker_index, sequence, place, block_size_bytes, "
+    "runs, written_from, written_until)";
+constexpr char kWorkerResults[] =
+    "worker_results (run_id, phase, attempt, worker_index, error, result)";
+constexpr char kPhaseOperations[] =
+    "phase_operations (run_id, phase, attempt, worker_index, workload, interval_class, kind, "
+    "operations, bytes, errors, short_transfers, latency_sum_ns, latency_min_ns, "
+    "latency_max_ns, service_time, response_time, submission_latency)";
+constexpr char kThreadResults[] =
+    "thread_results (run_id, phase, attempt, worker_index, workload, thread, operations, "
+    "bytes, errors, execution_time_ns, wait_time_ns, fsync_time_ns, rate_time_ns, "
+    "cpu_time_ns, voluntary_context_switches, involuntary_context_switches, think_time_ns)";
+
 // Writes a table's rows of every item; `add` appends those of one.
 template <typename Add>
 absl::Status WriteTable(PgConnection* connection, const std::vector<IngestBatch>& batches,
@@ -322,12 +352,12 @@ absl::Status WriteIntervals(PgConnection* connection, const std::vector<IngestBa
                       });
   };
   absl::Status status =
-      write("interval_operations", [&](const IngestBatch& batch, const v1::IntervalSample& sample,
-                                       const std::string& at, CopyRows* rows) {
+      write(kIntervalOperations, [&](const IngestBatch& batch, const v1::IntervalSample& sample,
+                                     const std::string& at, CopyRows* rows) {
         AddInterval(batch, lengths.at(KeyOf(batch.phase)), sample, at, rows);
       });
-  if (status.ok()) status = write("device_samples", AddDevices);
-  return status.ok() ? write("host_samples", AddHost) : status;
+  if (status.ok()) status = write(kDeviceSamples, AddDevices);
+  return status.ok() ? write(kHostSamples, AddHost) : status;
 }
 
 absl::Status WriteResults(PgConnection* connection, const std::vector<IngestBatch>& batches) {
@@ -338,11 +368,11 @@ absl::Status WriteResults(PgConnection* connection, const std::vector<IngestBatc
                                                  : absl::OkStatus();
                       });
   };
-  absl::Status status = WriteTable(connection, batches, "block_writes", AddBlockWrites);
-  if (status.ok()) status = write("worker_results", AddRest);
-  if (status.ok()) status = write("phase_operations", AddCounters);
+  absl::Status status = WriteTable(connection, batches, kBlockWrites, AddBlockWrites);
+  if (status.ok()) status = write(kWorkerResults, AddRest);
+  if (status.ok()) status = write(kPhaseOperations, AddCounters);
   if (!status.ok()) return status;
-  return write("thread_results",
+  return write(kThreadResults,
                [](const IngestBatch& batch, const v1::PhaseResult& result, CopyRows* rows) {
                  AddThreads(batch, result, rows);
                  return absl::OkStatus();

@@ -72,8 +72,18 @@ absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the store is PostgreSQL ", version->Int(0, 0) / 10000, "; Lockstep needs 15 or newer"));
   }
-  if (absl::Status status = Migrate(lease->get()); !status.ok()) return status;
+  // Without the lock that elects nobody is active.
+  auto lock = (*lease)->Query("SELECT to_regclass('lockstep.controller_lock') IS NULL");
+  if (!lock.ok()) return lock.status();
+  if (store->options_.migrates || lock->Bool(0, 0)) {
+    if (absl::Status status = Migrate(lease->get()); !status.ok()) return status;
+  }
   return store;
+}
+
+absl::Status PgStore::BringUpToDate() {
+  auto lease = Connect();
+  return lease.ok() ? Migrate(lease->get()) : lease.status();
 }
 
 absl::StatusOr<PgStore::Lease> PgStore::Connect() { return Connect(options_.change_limit); }

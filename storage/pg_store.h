@@ -28,9 +28,13 @@ class PgStore final : public Store {
     // How long a change may take; the server cancels the statement after three quarters of it. When
     // it takes longer the store counts as away. A run does not miss results that are late by this.
     absl::Duration change_limit = absl::Nanoseconds(timing::kStoreChangeNs);
+    // Open() brings the schema up to date. Otherwise only where no controller can be active yet:
+    // one that waits for its turn leaves the schema to the one that is active.
+    bool migrates = true;
   };
-  // Connects and brings the schema up to date.
   static absl::StatusOr<std::unique_ptr<PgStore>> Open(Options options);
+  // Brings the schema up to date. FAILED_PRECONDITION when it is newer than this program.
+  absl::Status BringUpToDate();
 
   absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
   absl::StatusOr<std::string> StoreId() override;

@@ -59,6 +59,7 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags) {
                                                                 : reader->find(' ') + 1);
   }
   opened.conninfo = options.conninfo;
+  options.migrates = false;
   auto store = storage::PgStore::Open(std::move(options));
   if (!store.ok()) return store.status();
   opened.store = *std::move(store);

@@ -376,6 +376,7 @@ class Rules {
         w_.content().compressed_ratio() != 1 || w_.content().duplicate_ratio() > 0) {
       add_(".content", "verify makes the content of blocks itself; leave content out");
     }
+    for (const v1::Workload& other : run_.workloads()) CheckStaleness(other);
     for (int i = 0; i < w_.targets_size(); ++i) {
       const v1::Target* target = TargetAt(i);
       if (target == nullptr) continue;
@@ -385,6 +386,24 @@ class Rules {
                                         target->name()) != other.targets().end();
         if (&other != &w_ && Writes(other) && is_there) CheckOtherWriter(i, *target, other);
       }
+    }
+  }
+
+  static bool IsCached(const v1::Workload& w) {
+    return !w.direct() || w.engine() == v1::ENGINE_MMAP;
+  }
+
+  // All on one worker share what they know of a target.
+  void CheckStaleness(const v1::Workload& other) {
+    if (!other.verify() || other.verify_staleness_ns() == w_.verify_staleness_ns()) return;
+    for (int i = 0; i < w_.targets_size(); ++i) {
+      if (std::find(other.targets().begin(), other.targets().end(), w_.targets(i)) ==
+          other.targets().end()) {
+        continue;
+      }
+      if (Writes(w_) || Writes(other)) continue;
+      add_(".verify_staleness", absl::StrCat("workload '", other.name(), "' reads '", w_.targets(i),
+                                             "' with another one; give both the same"));
     }
   }
 
@@ -411,6 +430,14 @@ class Rules {
       add_(at, absl::StrCat("workload '", other.name(),
                             "' writes to the same target at the same time, in blocks of another "
                             "size; verified blocks are of one size"));
+    } else if (other.create()) {
+      add_(at, absl::StrCat("workload '", other.name(),
+                            "' begins with empty files (create) while reads of them are verified; "
+                            "verify them in a phase of their own"));
+    } else if (target.has_device() && job_.hosts().count() != 1 &&
+               (IsCached(w_) || IsCached(other))) {
+      add_(at, absl::StrCat("another host's page cache would hide what workload '", other.name(),
+                            "' writes to the device meanwhile; both need direct: true"));
     } else if (Writes(w_) && target.sharing() == v1::SHARING_OVERLAPPED) {
       add_(at, absl::StrCat("workload '", other.name(),
                             "' writes to the same overlapped target; let one workload write what "

@@ -122,6 +122,7 @@ class WorkerGateway final : public v1::WorkerService::CallbackService {
   const ServiceParts parts_;
   // Of a whole fleet that arms at once, some at a time.
   CallPool knowledge_{static_cast<int>(limits::kKnowledgeAtOnce), limits::kWorkers};
+  CallPool following_{static_cast<int>(limits::kKnowledgeAtOnce), limits::kFollowersWaiting};
 };
 
 }  // namespace lockstep::controller

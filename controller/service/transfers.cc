@@ -182,7 +182,11 @@ grpc::ServerWriteReactor<v1::KnowledgePart>* WorkerGateway::Knowledge(
     writer->End(refused);
     return writer;
   }
-  const bool taken = knowledge_.Run([this, writer, asked = *request] {
+  // Those who follow a load ask every second, and wait for nobody who learns all.
+  CallPool* pool = request->has_phase() ? &following_ : &knowledge_;
+  const bool taken = pool->Run([this, writer, context, asked = *request] {
+    // Whoever has given up asks again.
+    if (context->IsCancelled()) return writer->End(grpc::Status::CANCELLED);
     writer->End(ToGrpc(parts_.store->ReadBlockWrites(
         asked, [writer](v1::KnowledgePart part) { return writer->Put(std::move(part)); })));
   });

@@ -279,8 +279,10 @@ class DeviceGuard(unittest.TestCase):
                     f"targets: [{{name: f, file: {{path: '{device.file}', size: 4MiB}}}}]\n"
                     "phases: [{run: {duration: 1s, workloads: [{read: 0%}]}}]\n"
                 )
+                prepare = job.split("phases:", maxsplit=1)[0] + "phases: [prepare: ]\n"
                 with Fleet(1, allow=[self.directory], worker_flags=both) as fleet:
                     for text in (
+                        prepare,
                         job,
                         job.replace("read: 0%", "read: 0%, pattern: sequential, create: true"),
                     ):
@@ -289,10 +291,45 @@ class DeviceGuard(unittest.TestCase):
                         said = " ".join((done.out + done.err).split())
                         self.assertIn("the file is underneath", said)
                 self.assertEqual(digest(device.file), before)
+                # The image has no name any more; the loop devices know it all the same.
+                os.link(device.file, device.file + ".link")
+                os.unlink(device.file)
+                with Fleet(1, allow=[sibling], worker_flags=both) as fleet:
+                    done = fleet.run_job(device_job(sibling, expendable=device.identity))
+                    self.assertEqual(done.status, 3, str(done))
+                    self.assertIn(f"also {name}, which is mounted on {mount}", done.text)
+                os.rename(device.file + ".link", device.file)
             finally:
                 call("losetup", "-d", over)
                 call("losetup", "-d", sibling)
                 call("umount", mount)
+                os.rmdir(mount)
+
+    def test_a_loop_device_over_one_that_only_a_container_has_mounted(self):
+        """The mount is another namespace's, and no list of mounts here has it."""
+        with LoopDevice(self.directory) as device:
+            call("mkfs.ext4", "-q", device.path)
+            sibling = call("losetup", "--show", "-f", device.file)
+            mount = os.path.join(self.directory, "mount")
+            os.mkdir(mount)
+            container = subprocess.Popen(
+                ["unshare", "-m", "sh", "-c", f"mount -o ro {device.path} {mount} && echo && cat"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            try:
+                container.stdout.readline()
+                self.assertNotIn(device.path, call("cat", "/proc/self/mounts"))
+                self.refuse(
+                    device,
+                    f"also {os.path.basename(device.path)}, which is held by somebody",
+                    path=sibling,
+                    flags=["--allow-expendable", device.identity],
+                    expendable=device.identity,
+                )
+            finally:
+                container.communicate()
+                call("losetup", "-d", sibling)
                 os.rmdir(mount)
 
     def test_data_without_a_signature(self):

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/worker/fake_sysfs.h"
 
@@ -68,7 +69,7 @@ class Multipathd {
         std::string text(length, 0);
         recv(peer, text.data(), length, MSG_WAITALL);
         std::lock_guard<std::mutex> lock(mutex_);
-        asked_ = text.c_str();
+        asked_ = text.substr(0, length - 1);
         const size_t size = answer_.size() + 1;
         send(peer, &size, sizeof size, MSG_NOSIGNAL);
         send(peer, answer_.c_str(), size, MSG_NOSIGNAL);
@@ -198,7 +199,7 @@ TEST_F(PathWatchTest, NvmesOwnPathsHaveTheStateOfTheirController) {
     const std::string path = std::string("nvme0c") + controller[4] + "n1";
     const std::string folder = std::string("sys/devices/") + controller;
     Write(folder + "/state", "live\n");
-    Write(folder + "/" + path + "/ana_state", "optimized\n");
+    Write(absl::StrCat(folder, "/", path, "/ana_state"), "optimized\n");
     std::filesystem::create_directories(root() / "sys/devices/nvme0n1/multipath");
     std::filesystem::create_symlink(root() / folder / path,
                                     root() / "sys/devices/nvme0n1/multipath" / path);

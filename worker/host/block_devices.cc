@@ -42,11 +42,12 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
 
 absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
   struct stat facts;
-  if (in_use_.empty() || fstat(fd, &facts) != 0) return absl::OkStatus();
-  const auto found = in_use_.find({facts.st_dev, facts.st_ino});
-  if (found == in_use_.end()) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      path, ": the file is underneath ", found->second, "; what is in use is never written"));
+  if (files_.empty() || fstat(fd, &facts) != 0) return absl::OkStatus();
+  const auto found = files_.find({facts.st_dev, facts.st_ino});
+  const std::string use = found == files_.end() ? "" : ThisKernel().UseOfFileUnder(found->second);
+  if (use.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": the file is underneath ", use, "; what is in use is never written"));
 }
 
 std::string IdentityOfNumber(dev_t number) {

@@ -21,16 +21,16 @@ const KernelBlocks& ThisKernel();
 // is the one that the kernel has, not what now has its name. NOT_FOUND when the kernel has none.
 absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd = -1);
 
-// Files that lie underneath loop devices in use (mounted, in swap, held), as of its making: they
-// are never written, laid out anew or removed. Immutable; thread-safe.
+// Files that lie underneath loop devices, as of its making. While one of these is in use (mounted,
+// in swap, held) the file is never written, laid out anew or removed. Immutable; thread-safe.
 class FilesUnderDevices {
  public:
-  FilesUnderDevices() : in_use_(ThisKernel().FilesInUse()) {}
+  FilesUnderDevices() : files_(ThisKernel().FilesUnderLoops()) {}
   // FAILED_PRECONDITION for such a file, open as `fd`; `path` is for the message.
   absl::Status Check(const std::string& path, int fd) const;
 
  private:
-  const std::map<std::pair<dev_t, uint64_t>, std::string> in_use_;
+  const std::map<std::pair<dev_t, uint64_t>, std::string> files_;
 };
 
 // As BlockDevice::identity; empty when it has none.

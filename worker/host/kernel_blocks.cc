@@ -138,28 +138,6 @@ std::string KernelBlocks::WholeUseOf(const std::string& disk, const KernelUses& 
   return "";
 }
 
-std::string KernelBlocks::UseThroughLoops(const std::string& name, const KernelUses& uses) const {
-  const std::string disk = WholeDiskOf(name);
-  std::set<dev_t> numbers = {NumberOf(disk)};
-  for (const std::string& partition : PartitionsOf(disk)) numbers.insert(NumberOf(partition));
-  const auto self = std::find_if(uses.loops().begin(), uses.loops().end(),
-                                 [&](const LoopEntry& loop) { return loop.name == disk; });
-  if (self != uses.loops().end() && self->disk != 0) {
-    const auto below = NameOf(self->disk);
-    return absl::StrCat("a loop device over ", below.ok() ? *below : "another device",
-                        ", which has a name of its own");
-  }
-  for (const LoopEntry& loop : uses.loops()) {
-    const bool is_over = loop.disk != 0 && numbers.contains(loop.disk);
-    const bool is_sibling = self != uses.loops().end() && loop.name != disk && loop.disk == 0 &&
-                            loop.device == self->device && loop.inode == self->inode;
-    if (!is_over && !is_sibling) continue;
-    const std::string use = WholeUseOf(loop.name, uses);
-    if (!use.empty()) return absl::StrCat("also ", loop.name, ", which is ", use);
-  }
-  return "";
-}
-
 std::string KernelBlocks::UseOf(const std::string& name, const KernelUses& uses) const {
   std::string use = WholeUseOf(name, uses);
   if (!use.empty()) return use;
@@ -169,18 +147,6 @@ std::string KernelBlocks::UseOf(const std::string& name, const KernelUses& uses)
     if (!use.empty()) return absl::StrCat("on ", disk, ", which is ", use);
   }
   return UseThroughLoops(name, uses);
-}
-
-std::map<std::pair<dev_t, uint64_t>, std::string> KernelBlocks::FilesInUse() const {
-  const KernelUses uses(root_);
-  std::map<std::pair<dev_t, uint64_t>, std::string> files;
-  for (const LoopEntry& loop : uses.loops()) {
-    const std::string use = loop.disk == 0 ? WholeUseOf(loop.name, uses) : "";
-    if (!use.empty()) {
-      files[{loop.device, loop.inode}] = absl::StrCat(loop.name, ", which is ", use);
-    }
-  }
-  return files;
 }
 
 v1::BlockDevice KernelBlocks::Describe(const std::string& name) const {

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,8 +55,11 @@ class KernelBlocks {
   // loop devices over the same bytes. A loop device over another device has that one's name for
   // use. Empty when nothing uses it.
   std::string UseOf(const std::string& name) const;
-  // Files, by device and inode, underneath loop devices that are in use, and by which.
-  std::map<std::pair<dev_t, uint64_t>, std::string> FilesInUse() const;
+  // Files, by device and inode, and the name of a loop device over each.
+  std::map<std::pair<dev_t, uint64_t>, std::string> FilesUnderLoops() const;
+  // The use of a loop device over a file, or of another one that shows the same bytes: "loop0,
+  // which is mounted on /data". Empty when nothing uses them.
+  std::string UseOfFileUnder(const std::string& loop_name) const;
 
   // A loop device's identity is that of its file.
   static std::string LoopIdentity(dev_t device, uint64_t inode);
@@ -78,7 +82,13 @@ class KernelBlocks {
   std::string UseOf(const std::string& name, const KernelUses& uses) const;
   // Of the device and its partitions.
   std::string WholeUseOf(const std::string& disk, const KernelUses& uses) const;
+  // Through other loop devices that show bytes of it.
   std::string UseThroughLoops(const std::string& name, const KernelUses& uses) const;
+  // As WholeUseOf(), and whether anybody holds it (it is opened to look).
+  std::string UseOfLoop(const std::string& loop, const KernelUses& uses) const;
+  // These loop devices, and all others over them, over their files, or over these disks.
+  std::vector<const LoopEntry*> LoopsOver(std::vector<const LoopEntry*> found,
+                                          std::set<dev_t> disks, const KernelUses& uses) const;
   // Of the device itself, not of its partitions.
   std::string DirectUseOf(const std::string& name, const KernelUses& uses) const;
 

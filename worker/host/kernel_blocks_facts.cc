@@ -139,9 +139,10 @@ std::vector<v1::DevicePath> KernelBlocks::PathsOf(const std::string& name) const
   // that of asymmetric access.
   for (const std::string& path : EntriesOf(Folder(name) + "/multipath")) {
     const std::string controller = Read(name, absl::StrCat("multipath/", path, "/../state"));
-    add(path, controller.empty() || controller == "live"
-                  ? Read(name, absl::StrCat("multipath/", path, "/ana_state"))
-                  : controller);
+    const std::string access = Read(name, absl::StrCat("multipath/", path, "/ana_state"));
+    const bool is_live = controller.empty() || controller == "live";
+    // A controller without asymmetric access has no such state.
+    add(path, !is_live ? controller : access.empty() ? "live" : access);
   }
   if (!paths.empty() || IsPartition(name)) return paths;
   if (const std::string state = Read(name, "device/state"); !state.empty()) add(name, state);

@@ -1,10 +1,15 @@
 #include "worker/host/kernel_uses.h"
 
+#include <fcntl.h>
 #include <libmount/libmount.h>
+#include <linux/loop.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <system_error>
 
 #include "absl/strings/str_split.h"
@@ -23,7 +28,29 @@ dev_t BlockNumberOf(const std::string& path) {
   return is_block ? facts.st_rdev : 0;
 }
 
+// FUSE counts: who answers may be gone.
+bool IsNetworkType(const std::string& type) {
+  static const std::set<std::string> kTypes = {"nfs",    "nfs4",   "cifs", "smb3",  "ceph", "9p",
+                                               "lustre", "beegfs", "gfs2", "ocfs2", "fuse", "afs"};
+  return kTypes.contains(type) || type.rfind("fuse.", 0) == 0;
+}
+
+// What the kernel has behind a loop device (loop(4), LOOP_GET_STATUS64).
+void AskLoop(LoopEntry* loop) {
+  const common::FileDescriptor fd(
+      open(("/dev/" + loop->name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  loop_info64 info = {};
+  if (!fd.valid() || ioctl(fd.get(), LOOP_GET_STATUS64, &info) != 0) return;
+  loop->device = DecodeDevice(info.lo_device);
+  loop->inode = info.lo_inode;
+}
+
 }  // namespace
+
+dev_t DecodeDevice(uint64_t encoded) {
+  const auto number = static_cast<uint32_t>(encoded);
+  return makedev((number & 0xfff00) >> 8, (number & 0xff) | ((number >> 12) & 0xfff00));
+}
 
 KernelUses::KernelUses(const std::string& root) {
   const std::unique_ptr<libmnt_table, void (*)(libmnt_table*)> table(
@@ -44,18 +71,37 @@ KernelUses::KernelUses(const std::string& root) {
     const dev_t number = BlockNumberOf(std::string(line.substr(0, line.find(' '))));
     if (number != 0) swaps_.insert(number);
   }
-  const std::string blocks = root + "/sys/class/block";
+  FindLoops(root);
+}
+
+bool KernelUses::IsOnNetwork(const std::string& path) const {
+  const MountEntry* nearest = nullptr;
+  for (const MountEntry& mount : mounts_) {
+    const bool is_above =
+        mount.target == "/" || path == mount.target || path.rfind(mount.target + "/", 0) == 0;
+    if (is_above && (nearest == nullptr || mount.target.size() >= nearest->target.size())) {
+      nearest = &mount;
+    }
+  }
+  return nearest != nullptr && IsNetworkType(nearest->type);
+}
+
+void KernelUses::FindLoops(const std::string& root) {
   std::error_code none;
-  for (const auto& entry : std::filesystem::directory_iterator(blocks, none)) {
+  for (const auto& entry : std::filesystem::directory_iterator(root + "/sys/class/block", none)) {
     LoopEntry loop;
     loop.name = entry.path().filename();
     if (loop.name.rfind("loop", 0) != 0) continue;
-    const std::string backing = common::ReadTrimmed(entry.path() / "loop/backing_file");
+    loop.backing = common::ReadTrimmed(entry.path() / "loop/backing_file");
+    if (loop.backing.empty()) continue;
     struct stat facts;
-    if (backing.empty() || stat(backing.c_str(), &facts) != 0) continue;
-    if (S_ISBLK(facts.st_mode)) loop.disk = facts.st_rdev;
-    loop.device = facts.st_dev;
-    loop.inode = facts.st_ino;
+    if (!IsOnNetwork(loop.backing) && stat(loop.backing.c_str(), &facts) == 0) {
+      if (S_ISBLK(facts.st_mode)) loop.disk = facts.st_rdev;
+      loop.device = facts.st_dev;
+      loop.inode = facts.st_ino;
+    } else if (root.empty() && !IsOnNetwork(loop.backing)) {
+      AskLoop(&loop);  // its file has no name any more
+    }
     loops_.push_back(loop);
   }
 }

@@ -9,6 +9,9 @@
 
 namespace lockstep::worker {
 
+// The kernel's huge_encode_dev(): minor's low byte, 12 bits of major, the rest of minor.
+dev_t DecodeDevice(uint64_t encoded);
+
 // A mounted file system.
 struct MountEntry {
   dev_t number = 0;  // of the mount; btrfs and overlays have numbers of their own
@@ -21,7 +24,10 @@ struct MountEntry {
 // A loop device, and what it is over: a file, or another device.
 struct LoopEntry {
   std::string name;
-  dev_t disk = 0;  // 0: it is over a file
+  std::string backing;  // the path as the kernel has it; with " (deleted)" when it is
+  dev_t disk = 0;       // 0: it is over a file
+  // Of a file; 0 where it is not known: on a network's file system nothing is asked, which might
+  // not answer.
   dev_t device = 0;
   uint64_t inode = 0;
 };
@@ -42,6 +48,9 @@ class KernelUses {
   const MountEntry* MountAt(const std::string& target) const;
 
  private:
+  bool IsOnNetwork(const std::string& path) const;
+  void FindLoops(const std::string& root);
+
   std::vector<MountEntry> mounts_;
   std::set<dev_t> swaps_;
   std::vector<LoopEntry> loops_;

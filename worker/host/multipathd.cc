@@ -9,6 +9,7 @@
 #include <cstring>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
@@ -16,7 +17,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr timeval kLimit = {0, 200000};
+constexpr timeval kLimit = {0, 200000};  // of each step
 // Some 40 bytes a path.
 constexpr size_t kMostBytes = 4 << 20;
 constexpr char kQuestion[] = "show paths raw format \"%d %t %T\"";
@@ -66,8 +67,12 @@ absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(const std::
   if (!ReceiveAll(fd, text.data(), text.size())) return none;
   std::map<std::string, MultipathdState> states;
   for (const absl::string_view line : absl::StrSplit(text.c_str(), '\n')) {
-    const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipWhitespace());
-    if (words.size() == 3) states[words[0]] = {words[1], words[2]};
+    // The checker's state may be several words: "i/o timeout".
+    const std::vector<std::string> words =
+        absl::StrSplit(line, absl::MaxSplits(' ', 2), absl::SkipWhitespace());
+    if (words.size() == 3) {
+      states[words[0]] = {words[1], std::string(absl::StripAsciiWhitespace(words[2]))};
+    }
   }
   return states;
 }

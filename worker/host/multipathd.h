@@ -16,8 +16,9 @@ struct MultipathdState {
   std::string checker;  // ready, faulty, ghost, shaky, …
 };
 
-// All paths by their kernel's name: sdb. UNAVAILABLE where no multipathd answers within
-// 200 ms, INVALID_ARGUMENT when the answer is none. `socket` is the abstract socket's name.
+// All paths by their kernel's name: sdb. UNAVAILABLE where no multipathd answers, or
+// one is silent for 200 ms, INVALID_ARGUMENT when the answer is none. `socket` is the abstract
+// socket's name.
 absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(
     const std::string& socket = kMultipathdSocket);
 

@@ -12,7 +12,9 @@ namespace {
 
 constexpr int64_t kPauseNs = 200000000;
 // Where no multipathd answers, one is looked for so much later again.
-constexpr int64_t kAskAgainNs = 5000000000;
+constexpr int64_t kAskAgainNs = 1000000000;
+// And what it said is forgotten.
+constexpr int64_t kForgetNs = 30000000000;
 // Of devices made of devices.
 constexpr int kDeepest = 8;
 // Kept until they are taken; a path that flaps must not fill the memory.
@@ -49,13 +51,13 @@ void PathWatch::FindPaths(const std::string& device, int depth,
   }
 }
 
-void PathWatch::Begin() {
+absl::Status PathWatch::Begin() {
   Look();
   {
     common::MutexLock lock(&mutex_);
-    if (paths_.empty()) return;
+    if (paths_.empty()) return absl::OkStatus();
   }
-  ticker_.Begin();
+  return ticker_.Begin();
 }
 
 void PathWatch::End() {
@@ -76,24 +78,29 @@ std::vector<PathWatch::Event> PathWatch::TakeEvents() {
 }
 
 PathWatch::Paths PathWatch::ReadPaths() {
-  std::map<std::string, MultipathdState> asked;
   const int64_t now = ports_.clock->MonotonicNs();
   const bool is_multipath = std::any_of(sources_.begin(), sources_.end(), [&](const auto& source) {
     return kernel_.IsMultipath(source);
   });
   if (is_multipath && now >= ask_multipathd_at_ns_) {
     auto answer = AskMultipathd(ports_.multipathd);
-    if (answer.ok()) asked = *std::move(answer);
-    if (!answer.ok()) ask_multipathd_at_ns_ = now + kAskAgainNs;
+    if (answer.ok()) {
+      asked_ = *std::move(answer);
+      asked_ns_ = now;
+    } else {
+      ask_multipathd_at_ns_ = now + kAskAgainNs;
+      // One that is busy with a failure says nothing for a while; what it said last holds.
+      if (now - asked_ns_ > kForgetNs) asked_.clear();
+    }
   }
   Paths paths;
   for (const std::string& source : sources_) {
     for (const v1::DevicePath& read : kernel_.PathsOf(source)) {
       Path path = {read.state().empty() ? "gone" : common::Printable(read.state(), 64),
                    Runs(read.state())};
-      const auto known = asked.find(read.name());
+      const auto known = asked_.find(read.name());
       // The kernel may run a path to which dm sends nothing any more.
-      if (path.runs && known != asked.end() && known->second.dm == "failed") {
+      if (path.runs && known != asked_.end() && known->second.dm == "failed") {
         path = {absl::StrCat("failed (", common::Printable(known->second.checker, 64), ")"), false};
       }
       paths[{source, read.name()}] = path;
@@ -121,37 +128,41 @@ void PathWatch::Look() {
 }
 
 void PathWatch::Compare(const Paths& now) {
-  const int64_t at = ports_.clock->MonotonicNs();
   std::set<std::pair<std::string, std::string>> all;
   for (const auto& [key, path] : paths_) all.insert(key);
   for (const auto& [key, path] : now) all.insert(key);
+  // One event for each device, whatever number of its paths: a fabric that fails takes many.
+  std::map<std::string, Event> events;
   for (const auto& key : all) {
     const auto old_path = paths_.find(key);
     const auto new_path = now.find(key);
     const Path before = old_path == paths_.end() ? Path{"not there", false} : old_path->second;
     const Path after = new_path == now.end() ? Path{"gone", false} : new_path->second;
     if (before.state == after.state) continue;
+    const bool is_alone = key.first == key.second;
+    Event& event = events[key.first];
+    event.is_loss = event.is_loss || (before.runs && !after.runs);
+    absl::StrAppend(&event.text, event.text.empty() ? "" : ", ", is_alone ? "device " : "path ",
+                    key.second, is_alone ? "" : absl::StrCat(" of ", key.first), ": ", before.state,
+                    ", now ", after.state);
+    if (before.runs && !after.runs && stall_since_ns_ == 0) {
+      stall_since_ns_ = ports_.clock->MonotonicNs();
+      stall_cause_ = absl::StrCat(is_alone ? "device " : "path ", key.second,
+                                  is_alone ? "" : absl::StrCat(" of ", key.first));
+      stall_ns_ = 0;
+    }
+  }
+  for (auto& [device, event] : events) {
     int paths = 0;
     int running = 0;
     for (const auto& [other, path] : now) {
-      if (other.first != key.first) continue;
+      if (other.first != device || other.second == device) continue;
       ++paths;
       running += path.runs ? 1 : 0;
     }
-    const bool is_alone = key.first == key.second;
-    Event event;
-    event.at_ns = at;
-    event.is_loss = before.runs && !after.runs;
-    const std::string name = is_alone ? absl::StrCat("device ", key.first)
-                                      : absl::StrCat("path ", key.second, " of ", key.first);
-    event.text = absl::StrCat(name, ": ", before.state, ", now ", after.state,
-                              is_alone ? "" : absl::StrCat("; ", running, " of ", paths, " run"));
-    if (events_.size() < kMostEvents) events_.push_back(event);
-    if (event.is_loss && stall_since_ns_ == 0) {
-      stall_since_ns_ = at;
-      stall_cause_ = name;
-      stall_ns_ = 0;
-    }
+    event.at_ns = ports_.clock->MonotonicNs();
+    if (paths > 0) absl::StrAppend(&event.text, "; ", running, " of ", paths, " run");
+    if (events_.size() < kMostEvents) events_.push_back(std::move(event));
   }
 }
 

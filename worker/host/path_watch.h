@@ -40,8 +40,8 @@ class PathWatch {
 
   // Names of whole disks and mapped devices; what is a path to something is looked for underneath.
   PathWatch(const std::vector<std::string>& devices, Ports ports);
-  // Looks once; goes on where there is a path whose state is known.
-  void Begin();
+  // Looks once; goes on where there is a path whose state is known. RESOURCE_EXHAUSTED as Ticker's.
+  absl::Status Begin();
   void End();
 
   // As of the last look.
@@ -72,7 +72,10 @@ class PathWatch {
   const Ports ports_;
   const KernelBlocks kernel_;
   std::vector<std::string> sources_;  // devices whose paths are read
-  int64_t ask_multipathd_at_ns_ = 0;  // not before; of the looking thread
+  // Of the looking thread: what multipathd said last, and when; when it is asked again.
+  std::map<std::string, MultipathdState> asked_;
+  int64_t asked_ns_ = 0;
+  int64_t ask_multipathd_at_ns_ = 0;
   mutable common::Mutex mutex_;
   std::map<std::string, Watched> watched_ ABSL_GUARDED_BY(mutex_);  // by device
   Paths paths_ ABSL_GUARDED_BY(mutex_);

@@ -118,10 +118,7 @@ std::string FilesystemKey(dev_t device, const struct statfs* facts) {
 bool ReadLoopBacking(int fd, LoopBacking* backing) {
   loop_info64 info = {};
   if (fd < 0 || ioctl(fd, LOOP_GET_STATUS64, &info) != 0) return false;
-  // The kernel's huge_encode_dev(): minor's low byte, 12 bits of major, the rest of minor.
-  const auto encoded = static_cast<uint32_t>(info.lo_device);
-  backing->device =
-      makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00));
+  backing->device = DecodeDevice(info.lo_device);
   backing->inode = info.lo_inode;
   backing->offset = info.lo_offset;
   backing->size_limit = info.lo_sizelimit;

@@ -163,7 +163,8 @@ void Agent::InspectMain() {
 absl::Status Agent::FetchFromController(
     const v1::KnowledgeRequest& request, int64_t limit_ns,
     const std::function<absl::Status(const v1::KnowledgePart&)>& take) {
-  const int64_t until = clock_->MonotonicNs() + std::min(kKnowledgeNs, limit_ns);
+  const int64_t end = clock_->MonotonicNs() + limit_ns;
+  const int64_t until = std::min(clock_->MonotonicNs() + kKnowledgeNs, end);
   absl::Status status = absl::UnavailableError("no controller is there");
   do {
     std::shared_ptr<Session> session;
@@ -171,7 +172,8 @@ absl::Status Agent::FetchFromController(
       common::MutexLock lock(&mutex_);
       session = session_;
     }
-    if (session != nullptr) status = session->Fetch(request, limit_ns, take);
+    if (session != nullptr)
+      status = session->Fetch(request, std::max<int64_t>(1, end - clock_->MonotonicNs()), take);
     if (!absl::IsUnavailable(status)) return status;
   } while (clock_->MonotonicNs() < until && Sleep(kTickNs));
   return absl::Status(status.code(), absl::StrCat("what the fleet has written cannot be asked: ",

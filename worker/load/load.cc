@@ -204,7 +204,11 @@ absl::Status Load::Arm() {
   common::MutexLock lock(&mutex_);
   changed_.Wait(
       &lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) { return armed_ == threads_.size(); });
-  const absl::Status status = unstarted.ok() ? arm_status_ : unstarted;
+  absl::Status status = unstarted.ok() ? arm_status_ : unstarted;
+  lock.Unlock();
+  if (status.ok()) status = paths_.Begin();
+  if (status.ok()) status = follower_.Begin();
+  lock.Lock();
   if (!status.ok()) {
     state_ = State::kCancelled;
   } else if (state_ == State::kArming) {
@@ -306,8 +310,6 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
     }
   }
   TellOverwritten();
-  follower_.Begin();
-  paths_.Begin();
   Neighbours neighbours;
   neighbours.Begin(assignment_.sample_host(), [this] {
     return clock_->MonotonicNs() > timeline_.go_ns() - kReadAheadNs - kQuietNs;
@@ -326,7 +328,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   ReportPaths();
   hangs_ = !complete || HasStuckIo();
   TellWrites(true, true);
-  ExplainMissing();
+  if (!hangs_) ExplainMissing();
   v1::PhaseResult result = MakeResult(&collector, complete);
   rusage after = {};
   getrusage(RUSAGE_SELF, &after);

@@ -92,9 +92,11 @@ class Load : public std::enable_shared_from_this<Load> {
   absl::Status FollowWrites(const v1::WorkloadAssignment& assignment, const OpenTargets& opened);
   // Of blocks that are not what was written: who wrote what is missing, and when.
   void ExplainMissing();
-  void ExplainFrom(
-      const v1::KnowledgePart& told, bool of_this_run,
-      std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing) const;
+  // By its name on the target; empty when it is not known.
+  std::string WriterOf(const WorkloadPart& part, const v1::KnowledgePart& told) const;
+  static void ExplainFrom(
+      const v1::KnowledgePart& told, const std::string& writer_name,
+      std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing);
   void TellOverwritten();
   // Whether an I/O is still in flight.
   bool HasStuckIo() const;

@@ -19,8 +19,8 @@ namespace {
 // How often it is told what was written.
 constexpr int64_t kTellNs = 1000000000;
 constexpr uint64_t kMostBlocks = uint64_t{1} << 52;
-// For so long what is missing is looked up.
-constexpr int64_t kExplainNs = 10000000000;
+// For so long what is missing is looked up, over all workloads.
+constexpr int64_t kExplainNs = 5000000000;
 
 std::string UtcText(int64_t wall_ns) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(wall_ns),
@@ -110,6 +110,7 @@ absl::Status Load::FollowWrites(const v1::WorkloadAssignment& assignment,
 }
 
 void Load::ExplainMissing() {
+  const int64_t until = clock_->MonotonicNs() + kExplainNs;
   for (const auto& part : parts_) {
     const auto workload =
         std::find_if(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
@@ -125,28 +126,40 @@ void Load::ExplainMissing() {
       }
       request.set_block_size_bytes(thread->checks().block_size_bytes());
     }
-    if (missing.empty() || !environment_.knowledge) continue;
+    const int64_t left = until - clock_->MonotonicNs();
+    if (missing.empty() || !environment_.knowledge || left <= 0) continue;
     const bool of_this_run = workload->check_run_id().empty();
     request.set_run_id(of_this_run ? assignment_.phase().run_id() : workload->check_run_id());
     // Without an answer it is said without.
-    const absl::Status ignored = environment_.knowledge(
-        request, kExplainNs, [&](const v1::KnowledgePart& told) -> absl::Status {
-          if (told.has_writes()) ExplainFrom(told, of_this_run, &missing);
+    const absl::Status ignored =
+        environment_.knowledge(request, left, [&](const v1::KnowledgePart& told) -> absl::Status {
+          if (told.has_writes()) {
+            ExplainFrom(told, of_this_run ? WriterOf(*part, told) : "", &missing);
+          }
           return absl::OkStatus();
         });
   }
 }
 
-void Load::ExplainFrom(
-    const v1::KnowledgePart& told, bool of_this_run,
-    std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing) const {
-  std::string writer = absl::StrCat("worker ", told.worker_index());
-  const int index = static_cast<int>(told.worker_index());
-  for (const v1::TargetAssignment& target : assignment_.targets()) {
-    if (!of_this_run || index >= target.writers_size()) continue;
-    absl::StrAppend(&writer, " (", target.writers(index), ")");
-    break;
+std::string Load::WriterOf(const WorkloadPart& part, const v1::KnowledgePart& told) const {
+  for (const OpenedFile& file : part.targets.files) {
+    if (PlaceOf(file.thing) != told.writes().place()) continue;
+    for (const v1::TargetAssignment& target : assignment_.targets()) {
+      const bool is_it = target.index() == file.target;
+      if (is_it && static_cast<int>(told.worker_index()) < target.writers_size()) {
+        return target.writers(static_cast<int>(told.worker_index()));
+      }
+    }
   }
+  return "";
+}
+
+void Load::ExplainFrom(
+    const v1::KnowledgePart& told, const std::string& writer_name,
+    std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing) {
+  const std::string writer =
+      absl::StrCat("worker ", told.worker_index(),
+                   writer_name.empty() ? "" : absl::StrCat(" (", writer_name, ")"));
   const v1::BlockWrites& writes = told.writes();
   const std::string words =
       absl::StrCat("; ", writer, " wrote that in phase ", told.phase(),
@@ -190,8 +203,7 @@ void Load::TellOverwritten() {
 void Load::TellWrites(bool at_end, bool in_flight) {
   const int64_t now = clock_->MonotonicNs();
   if (!at_end && now - told_ns_ < kTellNs) return;
-  const int64_t wall_now = clock_->WallNs();
-  const int64_t from = wall_now - (now - std::max(told_ns_, timeline_.go_ns()));
+  const int64_t from = clock_->WallNs() - (now - std::max(told_ns_, timeline_.go_ns()));
   told_ns_ = now;
   const bool writes =
       std::any_of(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
@@ -200,7 +212,7 @@ void Load::TellWrites(bool at_end, bool in_flight) {
   environment_.ledgers->TakeWrites(in_flight, [&](const v1::BlockWrites& writes) {
     v1::BlockWrites told = writes;
     told.set_from_wall_ns(from);
-    told.set_until_wall_ns(wall_now);
+    told.set_until_wall_ns(clock_->WallNs());  // others may write while they are looked at
     environment_.block_writes(told);
   });
 }

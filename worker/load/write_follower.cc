@@ -7,8 +7,8 @@ namespace lockstep::worker {
 namespace {
 
 constexpr int64_t kPauseNs = 1000000000;
-// Asking ends then: a load that ends waits for it.
-constexpr int64_t kAskNs = 2000000000;
+// Asking for all ends then: a load that ends waits for it.
+constexpr int64_t kAskNs = 1000000000;
 // What may not be told yet is not asked for beyond this.
 constexpr size_t kWaitingBytes = 64 << 20;
 
@@ -21,20 +21,22 @@ void WriteFollower::Add(Followed followed) {
   members_.emplace_back().followed = std::move(followed);
 }
 
-void WriteFollower::Begin() {
-  if (!members_.empty() && fetch_) ticker_.Begin();
+absl::Status WriteFollower::Begin() {
+  return members_.empty() || !fetch_ ? absl::OkStatus() : ticker_.Begin();
 }
 
 void WriteFollower::End() { ticker_.End(); }
 
 void WriteFollower::Poll() {
+  const int64_t until = clock_->MonotonicNs() + kAskNs;
   for (Member& member : members_) {
-    if (member.waiting_bytes < kWaitingBytes) Ask(&member);
+    const int64_t left = until - clock_->MonotonicNs();
+    if (member.waiting_bytes < kWaitingBytes && left > 0) Ask(&member, left);
     Tell(&member);
   }
 }
 
-void WriteFollower::Ask(Member* member) const {
+void WriteFollower::Ask(Member* member, int64_t limit_ns) const {
   v1::KnowledgeRequest request = member->followed.request;
   for (const auto& [worker, items] : member->told) {
     v1::ToldBy* told = request.add_told();
@@ -42,7 +44,7 @@ void WriteFollower::Ask(Member* member) const {
     told->set_items(items);
   }
   // What came before an error has come all the same.
-  const absl::Status ignored = fetch_(request, kAskNs, [&](const v1::KnowledgePart& part) {
+  const absl::Status ignored = fetch_(request, limit_ns, [&](const v1::KnowledgePart& part) {
     uint64_t& items = member->told[part.worker_index()];
     items = std::max(items, part.sequence() + 1);
     member->waiting_bytes += part.writes().runs().size();

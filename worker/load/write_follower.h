@@ -32,8 +32,9 @@ class WriteFollower {
   WriteFollower(FetchKnowledge fetch, const common::Clock* clock);
   // Before Begin().
   void Add(Followed followed);
-  void Begin();  // nothing happens where nothing is followed
-  void End();
+  // Nothing happens where nothing is followed. RESOURCE_EXHAUSTED as Ticker's.
+  absl::Status Begin();
+  void End();  // waits for an answer for a second at most
 
   // Asks once, and tells the ledgers of what may no longer be unseen.
   void Poll();
@@ -49,7 +50,7 @@ class WriteFollower {
     std::deque<Waiting> waiting;
     size_t waiting_bytes = 0;
   };
-  void Ask(Member* member) const;
+  void Ask(Member* member, int64_t limit_ns) const;
   void Tell(Member* member) const;
 
   const FetchKnowledge fetch_;

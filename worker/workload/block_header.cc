@@ -132,8 +132,8 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
         return {BlockState::kUnsettled, "", ""};
       }
       return {BlockState::kTorn, expected(),
-              absl::StrCat(Describe(header, e), ", but at byte ", sector * kSector,
-                           " generation ", other)};
+              absl::StrCat(Describe(header, e), ", but at byte ", sector * kSector, " generation ",
+                           other)};
     }
     if (IsTorn(header, block, &sector, &other)) {
       return {BlockState::kTorn, expected(),
