@@ -218,7 +218,7 @@ TEST_F(PathWatchTest, NvmesOwnPathsHaveTheStateOfTheirController) {
 TEST_F(PathWatchTest, WhatHasNoPathsIsNotWatched) {
   AddDisk("loop0", 7, 0, 2000);
   PathWatch watch({"loop0", "no-such-device"}, ports());
-  watch.Begin();
+  EXPECT_TRUE(watch.Begin().ok());
   watch.End();
   EXPECT_EQ(watch.CountOf("loop0").paths, 0u);
   EXPECT_TRUE(watch.TakeEvents().empty());

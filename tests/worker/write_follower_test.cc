@@ -106,7 +106,7 @@ TEST_F(WriteFollowerTest, WhatIsNoEncodingOrOfAnotherPlaceTeachesNothing) {
 
 TEST_F(WriteFollowerTest, WhereNothingIsFollowedNothingIsAsked) {
   WriteFollower follower(Fetch(), &clock_);
-  follower.Begin();
+  EXPECT_TRUE(follower.Begin().ok());
   follower.End();
   EXPECT_TRUE(asked_.empty());
 }
