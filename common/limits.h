@@ -29,6 +29,10 @@ namespace lockstep::limits {
   LIMIT(kPlansAtOnce, 8, "calls", "plans whose workers are being asked",                           \
         "further ones: RESOURCE_EXHAUSTED")                                                        \
   LIMIT(kWatchersAtOnce, 2000, "streams", "that watch runs", "further ones: RESOURCE_EXHAUSTED")   \
+  LIMIT(kWatchHistories, 16, "runs", "in progress, of which what happened so far is kept",         \
+        "of others who watches late sees what comes")                                              \
+  LIMIT(kWatchHistoryBytes, 8388608, "bytes", "of a run in progress, kept for who watches late",   \
+        "the hosts of the earliest intervals are dropped, then these intervals")                   \
   LIMIT(kWatchQueue, 1000, "events", "that wait for one watcher",                                  \
         "it loses intervals; beyond twice as many it is cut off")                                  \
   LIMIT(kComparedRuns, 200, "runs", "in one set of a comparison", "a larger set is refused")       \

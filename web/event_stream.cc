@@ -2,17 +2,24 @@
 
 #include <chrono>
 
-#include "common/limits.h"
+#include "absl/strings/str_cat.h"
 #include "common/mutex.h"
 #include "google/protobuf/util/json_util.h"
 
 namespace lockstep::web {
+namespace {
+
+constexpr size_t kMostWaiting = 64;
+
+}  // namespace
 
 std::shared_ptr<EventStream> EventStream::Begin(v1::Controller::Stub* stub,
-                                                const std::string& run_id) {
+                                                const std::string& run_id, uint64_t after) {
   std::shared_ptr<EventStream> stream(new EventStream);
   stream->self_ = stream;
   stream->request_.set_run_id(run_id);
+  stream->request_.set_from_begin(true);
+  stream->request_.set_after(after);
   stub->async()->Watch(&stream->context_, &stream->request_, stream.get());
   stream->StartRead(&stream->incoming_);
   stream->StartCall();
@@ -25,11 +32,17 @@ void EventStream::OnReadDone(bool ok) {
   options.always_print_primitive_fields = true;
   std::string json;
   if (google::protobuf::util::MessageToJsonString(incoming_, &json, options).ok()) {
+    const std::string id =
+        incoming_.sequence() == 0 ? "" : absl::StrCat("id: ", incoming_.sequence(), "\n");
     common::MutexLock lock(&mutex_);
-    // A browser that does not read loses the oldest.
-    if (waiting_.size() >= static_cast<size_t>(limits::kWatchQueue)) waiting_.pop_front();
-    waiting_.push_back(std::move(json));
+    waiting_.push_back(absl::StrCat(id, "data: ", json, "\n\n"));
     changed_.NotifyOne();
+    // For a browser that does not read the controller drops intervals.
+    if (waiting_.size() >= kMostWaiting && !cancelled_) {
+      paused_ = true;
+      AddHold();  // the next read begins outside of a reaction
+      return;
+    }
   }
   StartRead(&incoming_);
 }
@@ -50,7 +63,25 @@ std::optional<std::string> EventStream::Next(std::chrono::milliseconds timeout) 
   if (waiting_.empty()) return over_ ? std::nullopt : std::optional<std::string>("");
   std::string event = std::move(waiting_.front());
   waiting_.pop_front();
+  const bool resumes = paused_ && waiting_.size() < kMostWaiting / 2;
+  if (resumes) {
+    paused_ = false;
+    lock.Unlock();
+    StartRead(&incoming_);
+    RemoveHold();
+  }
   return event;
+}
+
+void EventStream::Cancel() {
+  context_.TryCancel();
+  {
+    common::MutexLock lock(&mutex_);
+    cancelled_ = true;
+    if (!paused_) return;
+    paused_ = false;
+  }
+  RemoveHold();
 }
 
 grpc::Status EventStream::status() const {

@@ -15,14 +15,16 @@ namespace lockstep::web {
 // until it has ended. Thread-safe.
 class EventStream final : public grpc::ClientReadReactor<v1::WatchEvent> {
  public:
-  static std::shared_ptr<EventStream> Begin(v1::Controller::Stub* stub, const std::string& run_id);
+  // From the run's begin on, but only events with numbers above `after`.
+  static std::shared_ptr<EventStream> Begin(v1::Controller::Stub* stub, const std::string& run_id,
+                                            uint64_t after);
 
-  // The next event as JSON; an empty text when none has come within `timeout`; nothing when there
-  // will be none any more.
+  // The next event as server-sent events have it, with its number as id; an empty text when none
+  // has come within `timeout`; nothing when there will be none any more.
   std::optional<std::string> Next(std::chrono::milliseconds timeout);
   // How the watch ended, once Next() has given nothing: OK when the run has ended.
   grpc::Status status() const;
-  void Cancel() { context_.TryCancel(); }
+  void Cancel();
 
   void OnReadDone(bool ok) override;
   void OnDone(const grpc::Status& status) override;
@@ -37,6 +39,8 @@ class EventStream final : public grpc::ClientReadReactor<v1::WatchEvent> {
   mutable common::Mutex mutex_;
   common::Condition changed_;
   std::deque<std::string> waiting_ ABSL_GUARDED_BY(mutex_);
+  bool cancelled_ ABSL_GUARDED_BY(mutex_) = false;
+  bool paused_ ABSL_GUARDED_BY(mutex_) = false;  // nothing is read until some of these are taken
   bool over_ ABSL_GUARDED_BY(mutex_) = false;
   grpc::Status status_ ABSL_GUARDED_BY(mutex_);
 };

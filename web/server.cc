@@ -46,10 +46,10 @@ void SendError(const grpc::Status& status, httplib::Response* response) {
 }
 
 // Nothing but this server's own files is loaded or asked, nobody frames the page, and no answer is
-// taken for something else. Charts set styles of their elements.
+// taken for something else.
 const httplib::Headers kHeaders = {
     {"Content-Security-Policy",
-     "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; "
+     "default-src 'none'; script-src 'self'; style-src 'self'; "
      "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; "
      "frame-ancestors 'none'"},
     {"X-Content-Type-Options", "nosniff"},
@@ -208,7 +208,10 @@ class Server::Impl {
                 });
     server_.Get(R"(/api/runs/([0-9a-z-]{1,36})/events)",
                 [this](const httplib::Request& request, httplib::Response& response) {
-                  StreamEvents(request.matches[1], &response);
+                  uint64_t after = 0;
+                  const std::string last = request.get_header_value("Last-Event-ID");
+                  if (!absl::SimpleAtoi(last, &after)) after = 0;
+                  StreamEvents(request.matches[1], after, &response);
                 });
   }
 
@@ -250,7 +253,7 @@ class Server::Impl {
     response->set_content(Json(reply), "application/json");
   }
 
-  void StreamEvents(const std::string& run_id, httplib::Response* response) {
+  void StreamEvents(const std::string& run_id, uint64_t after, httplib::Response* response) {
     std::shared_ptr<EventStream> stream;
     {
       common::MutexLock lock(&mutex_);
@@ -261,7 +264,7 @@ class Server::Impl {
                                       " pages watch already; lockstep watch shows the run too"),
                          response);
       }
-      stream = EventStream::Begin(stub_.get(), run_id);
+      stream = EventStream::Begin(stub_.get(), run_id, after);
       streams_.insert(stream);
     }
     response->set_header("Cache-Control", "no-store");
@@ -272,7 +275,7 @@ class Server::Impl {
           // A browser that has gone is found out by writing to it.
           const std::string text = !event           ? LastEvent(stream->status())
                                    : event->empty() ? ": waiting\n\n"
-                                                    : "data: " + *event + "\n\n";
+                                                    : *event;
           if (!sink.write(text.data(), text.size())) return false;
           if (!event) sink.done();
           return true;

@@ -1,6 +1,8 @@
 // What did each host do, and when?
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <vector>
 
 #include "controller/analysis/analysis.h"
@@ -85,6 +87,11 @@ void AddFleetSeries(const PhaseView& view, v1::PhaseReport* report) {
   }
   report->mutable_iops_by_interval()->Assign(fleet.begin(), fleet.end());
   report->set_intervals_per_point(view.series().points_step());
+  double begin = std::numeric_limits<double>::infinity();
+  for (const measure::WorkerPhaseData& worker : view.phase().workers) {
+    begin = std::min(begin, view.series().Of(worker.worker_index).first_measured_seconds);
+  }
+  if (std::isfinite(begin)) report->set_points_begin_seconds(begin);
 }
 
 void AddHosts(const PhaseView& view, v1::PhaseReport* report) {

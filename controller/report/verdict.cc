@@ -151,4 +151,15 @@ std::vector<std::string> ThingsToLookAt(const v1::Report& report) {
   return found.Take(loads);
 }
 
+void AddVerdict(v1::Report* report) {
+  report->clear_verdict();
+  const Verdict verdict = VerdictOf(*report);
+  v1::VerdictReport* out = report->mutable_verdict();
+  out->set_word(verdict.word);
+  out->set_good(verdict.good);
+  out->set_over(verdict.over);
+  for (const std::string& reason : verdict.reasons) out->add_reasons(reason);
+  for (const std::string& thing : ThingsToLookAt(*report)) out->add_look_at(thing);
+}
+
 }  // namespace lockstep::controller

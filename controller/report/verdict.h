@@ -17,6 +17,8 @@ struct Verdict {
   std::vector<std::string> reasons;
 };
 Verdict VerdictOf(const v1::Report& report);
+// The same, and ThingsToLookAt(), as the report's `verdict`.
+void AddVerdict(v1::Report* report);
 
 // What somebody who has one minute should look at, the gravest first: each once, with the phases
 // that it is of.

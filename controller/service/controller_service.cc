@@ -11,6 +11,7 @@
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/validate.h"
+#include "controller/report/verdict.h"
 #include "controller/service/await.h"
 #include "controller/service/deliver_stream.h"
 #include "controller/service/reports.h"
@@ -216,11 +217,13 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
     stream->End(refused);
     return stream.get();
   }
-  const bool taken = ask_.Run([this, stream, text = request->run_id()] {
+  std::optional<uint64_t> after;
+  if (request->from_begin()) after = request->after();
+  const bool taken = ask_.Run([this, stream, after, text = request->run_id()] {
     std::string run_id;
     if (const grpc::Status found = Resolve(text, &run_id); !found.ok()) return stream->End(found);
     // First attached, then asked: nothing falls between.
-    stream->Attach(run_id);
+    stream->Attach(run_id, after);
     const auto run = parts_.store->GetRun(run_id);
     if (!run.ok()) return stream->End(ToGrpc(run.status()));
     v1::RunSummary summary;
@@ -307,6 +310,7 @@ grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerConte
     auto report = ReportOf(parts_.store, run_id);
     if (!report.ok()) return ToGrpc(report.status());
     *reply = *std::move(report);
+    AddVerdict(reply);
     reply->set_store(parts_.store->Describe());
     return grpc::Status::OK;
   });

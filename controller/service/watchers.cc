@@ -1,5 +1,7 @@
 #include "controller/service/watchers.h"
 
+#include <algorithm>
+
 #include "common/limits.h"
 #include "common/mutex.h"
 
@@ -10,11 +12,45 @@ constexpr auto kQueueLimit = static_cast<size_t>(limits::kWatchQueue);
 
 }  // namespace
 
+std::shared_ptr<const v1::WatchEvent> WatchHistory::Add(const v1::WatchEvent& event) {
+  if (event.has_progress()) return std::make_shared<const v1::WatchEvent>(event);
+  auto numbered = std::make_shared<v1::WatchEvent>(event);
+  numbered->set_sequence(++sequence_);
+  events_.push_back(numbered);
+  bytes_ += numbered->ByteSizeLong();
+  Shrink();
+  return numbered;
+}
+
+void WatchHistory::Shrink() {
+  constexpr auto kLimit = static_cast<size_t>(limits::kWatchHistoryBytes);
+  while (bytes_ > kLimit && without_hosts_ + 1 < events_.size()) {
+    std::shared_ptr<const v1::WatchEvent>& event = events_[without_hosts_++];
+    if (!event->has_interval() || event->interval().hosts().empty()) continue;
+    auto smaller = std::make_shared<v1::WatchEvent>(*event);
+    smaller->mutable_interval()->clear_hosts();
+    bytes_ -= event->ByteSizeLong() - smaller->ByteSizeLong();
+    event = std::move(smaller);
+  }
+  while (bytes_ > kLimit && events_.size() > 1) {
+    bytes_ -= events_.front()->ByteSizeLong();
+    events_.pop_front();
+    if (without_hosts_ > 0) --without_hosts_;
+  }
+}
+
 void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
   common::MutexLock lock(&mutex_);
+  Kept& kept = histories_[run_id];
+  kept.used = ++published_;
+  const auto shared = kept.history.Add(event);
+  if (histories_.size() > static_cast<size_t>(limits::kWatchHistories)) {
+    histories_.erase(std::min_element(
+        histories_.begin(), histories_.end(),
+        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  }
   const auto found = streams_.find(run_id);
   if (found == streams_.end()) return;
-  const auto shared = std::make_shared<const v1::WatchEvent>(event);
   for (WatchStream* stream : found->second) stream->Send(shared);
 }
 
@@ -22,6 +58,7 @@ void Watchers::Close(const std::string& run_id, const v1::RunSummary& summary) {
   auto last = std::make_shared<v1::WatchEvent>();
   *last->mutable_run() = summary;
   common::MutexLock lock(&mutex_);
+  histories_.erase(run_id);
   const auto found = streams_.find(run_id);
   if (found == streams_.end()) return;
   for (WatchStream* stream : found->second) {
@@ -30,8 +67,16 @@ void Watchers::Close(const std::string& run_id, const v1::RunSummary& summary) {
   }
 }
 
-void Watchers::Add(const std::string& run_id, WatchStream* stream) {
+void Watchers::Add(const std::string& run_id, std::optional<uint64_t> after, WatchStream* stream) {
   common::MutexLock lock(&mutex_);
+  if (const auto found = histories_.find(run_id); after && found != histories_.end()) {
+    // Numbers that this controller has not given yet were another one's.
+    const auto& events = found->second.history.events();
+    const bool is_ours = events.empty() || *after <= events.back()->sequence();
+    for (const auto& event : events) {
+      if (!is_ours || event->sequence() > *after) stream->Repeat(event);
+    }
+  }
   streams_[run_id].insert(stream);
 }
 
@@ -58,12 +103,12 @@ std::shared_ptr<WatchStream> WatchStream::Make(Watchers* watchers) {
   return stream;
 }
 
-void WatchStream::Attach(const std::string& run_id) {
+void WatchStream::Attach(const std::string& run_id, std::optional<uint64_t> after) {
   {
     common::MutexLock lock(&mutex_);
     run_id_ = run_id;
   }
-  watchers_->Add(run_id, this);
+  watchers_->Add(run_id, after, this);
   bool done = false;
   {
     common::MutexLock lock(&mutex_);
@@ -72,11 +117,20 @@ void WatchStream::Attach(const std::string& run_id) {
   if (done) watchers_->Remove(run_id, this);  // the caller had gone already
 }
 
+void WatchStream::Repeat(std::shared_ptr<const v1::WatchEvent> event) {
+  common::MutexLock lock(&mutex_);
+  if (ending_ || finished_) return;
+  queue_.push_back(std::move(event));
+  ++repeated_;
+  if (queue_.size() == 1) StartWrite(queue_.front().get());
+}
+
 void WatchStream::Send(std::shared_ptr<const v1::WatchEvent> event) {
   common::MutexLock lock(&mutex_);
   if (ending_ || finished_) return;
-  if (queue_.size() > kQueueLimit && (event->has_interval() || event->has_progress())) return;
-  if (queue_.size() > 2 * kQueueLimit) {
+  const size_t waiting = queue_.size() - repeated_;
+  if (waiting > kQueueLimit && (event->has_interval() || event->has_progress())) return;
+  if (waiting > 2 * kQueueLimit) {
     status_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
                            "this watcher does not read what it is sent");
     ending_ = true;
@@ -103,6 +157,7 @@ void WatchStream::End(const grpc::Status& status) {
 void WatchStream::OnWriteDone(bool ok) {
   common::MutexLock lock(&mutex_);
   queue_.pop_front();
+  if (repeated_ > 0) --repeated_;
   if (finished_) return;
   if (!ok) return FinishLocked();
   if (!queue_.empty()) return StartWrite(queue_.front().get());

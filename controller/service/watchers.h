@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -15,14 +16,32 @@ namespace lockstep::controller {
 
 class WatchStream;
 
-// Who watches which run. Thread-safe.
+// What has happened in a run so far, within limits::kWatchHistoryBytes: what is progress is not
+// kept; of the earliest intervals first the hosts are dropped, then the intervals. Not thread-safe.
+class WatchHistory {
+ public:
+  // The event as it is to be sent, with its number.
+  std::shared_ptr<const v1::WatchEvent> Add(const v1::WatchEvent& event);
+  const std::deque<std::shared_ptr<const v1::WatchEvent>>& events() const { return events_; }
+
+ private:
+  void Shrink();
+
+  std::deque<std::shared_ptr<const v1::WatchEvent>> events_;
+  size_t bytes_ = 0;
+  size_t without_hosts_ = 0;  // of events_, from the front
+  uint64_t sequence_ = 0;
+};
+
+// Who watches which run, and what they would have seen so far. Thread-safe.
 class Watchers {
  public:
   // To everyone who watches the run.
   void Publish(const std::string& run_id, const v1::WatchEvent& event);
   // The run has ended: sends its summary and ends the streams.
   void Close(const std::string& run_id, const v1::RunSummary& summary);
-  void Add(const std::string& run_id, WatchStream* stream);
+  // With `after`, first the events of the run so far that have higher numbers.
+  void Add(const std::string& run_id, std::optional<uint64_t> after, WatchStream* stream);
   void Remove(const std::string& run_id, WatchStream* stream);
   // Ends every stream.
   void Shutdown();
@@ -33,6 +52,13 @@ class Watchers {
  private:
   common::Mutex mutex_;
   std::map<std::string, std::set<WatchStream*>> streams_ ABSL_GUARDED_BY(mutex_);
+  struct Kept {
+    WatchHistory history;
+    uint64_t used = 0;  // when an event came last
+  };
+  // Of runs in progress, the limits::kWatchHistories that had an event last.
+  std::map<std::string, Kept> histories_ ABSL_GUARDED_BY(mutex_);
+  uint64_t published_ ABSL_GUARDED_BY(mutex_) = 0;
   std::atomic<size_t> count_{0};
 };
 
@@ -41,10 +67,13 @@ class Watchers {
 class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
  public:
   static std::shared_ptr<WatchStream> Make(Watchers* watchers);
-  // Registers the stream for a run; events published from now on reach it.
-  void Attach(const std::string& run_id);
+  // Registers the stream for a run; events published from now on reach it, and before them, with
+  // `after`, those with higher numbers that there were.
+  void Attach(const std::string& run_id, std::optional<uint64_t> after);
   // Every watcher of a run queues the same event.
   void Send(std::shared_ptr<const v1::WatchEvent> event);
+  // What was before; does not count against the queue's limit.
+  void Repeat(std::shared_ptr<const v1::WatchEvent> event);
   // Ends the stream after what is queued.
   void End(const grpc::Status& status);
 
@@ -62,6 +91,7 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   std::string run_id_ ABSL_GUARDED_BY(mutex_);
   // the front one is being written
   std::deque<std::shared_ptr<const v1::WatchEvent>> queue_ ABSL_GUARDED_BY(mutex_);
+  size_t repeated_ ABSL_GUARDED_BY(mutex_) = 0;  // of these, from the front
   bool ending_ ABSL_GUARDED_BY(mutex_) = false;
   bool finished_ ABSL_GUARDED_BY(mutex_) = false;
   bool done_ ABSL_GUARDED_BY(mutex_) = false;  // gRPC has let go of it

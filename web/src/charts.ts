@@ -1,64 +1,241 @@
-import { LineChart } from "echarts/charts";
-import {
-  GridComponent,
-  LegendComponent,
-  TitleComponent,
-  TooltipComponent,
-} from "echarts/components";
-import { init, use, type ECharts } from "echarts/core";
-import { CanvasRenderer } from "echarts/renderers";
+// Charts over the seconds of a phase. All of one view share a cursor.
 
-use([LineChart, GridComponent, LegendComponent, TitleComponent, TooltipComponent, CanvasRenderer]);
+import uPlot from "uplot";
+import "uplot/dist/uPlot.min.css";
 
-// A line per host over the seconds of a phase. Points may come one at a time.
-export class HostChart {
-  private readonly chart: ECharts;
-  private readonly lines = new Map<string, [number, number][]>();
+import { element } from "./dom";
 
+export interface Line {
+  label: string;
+  values: (number | null)[];
+}
+
+// A host in the middle of its fleet, at each point.
+export interface Bands {
+  least: (number | null)[];
+  p10: (number | null)[];
+  middle: (number | null)[];
+  p90: (number | null)[];
+  most: (number | null)[];
+}
+
+export interface Options {
+  title: string;
+  show: (value: number) => string;
+  log?: boolean;
+  ramp?: () => number; // shaded, from 0 to there
+  marks?: () => { at: number; text: string }[];
+  limits?: { value: number; text: string }[]; // dashed
+}
+
+const height = 220;
+
+function color(name: string): string {
+  return getComputedStyle(document.body).getPropertyValue(name).trim();
+}
+
+// Least, quantiles and most over hosts, point by point; a host without a value there is left out.
+export function bandsOf(hosts: number[][], points: number): Bands {
+  const bands: Bands = { least: [], p10: [], middle: [], p90: [], most: [] };
+  for (let i = 0; i < points; ++i) {
+    const values = hosts
+      .filter((host) => i < host.length)
+      .map((host) => host[i])
+      .sort((a, b) => a - b);
+    const at = (q: number) =>
+      values.length === 0 ? null : values[Math.round(q * (values.length - 1))];
+    bands.least.push(at(0));
+    bands.p10.push(at(0.1));
+    bands.middle.push(at(0.5));
+    bands.p90.push(at(0.9));
+    bands.most.push(at(1));
+  }
+  return bands;
+}
+
+export function linesOf(bands: Bands): Line[] {
+  return [
+    { label: "most", values: bands.most },
+    { label: "p90", values: bands.p90 },
+    { label: "median host", values: bands.middle },
+    { label: "p10", values: bands.p10 },
+    { label: "least", values: bands.least },
+  ];
+}
+
+export class TimeChart {
+  private plot?: uPlot;
+  private readonly box: HTMLElement;
+  private readonly resized: ResizeObserver;
+  private x: number[] = [];
+  private lines: Line[] = [];
+
+  // `isBands`: the lines are linesOf() bands.
   constructor(
-    private readonly parent: HTMLElement,
-    private readonly title: string,
-    private readonly show: (value: number) => string,
-    private readonly log = false,
+    parent: HTMLElement,
+    private readonly options: Options,
+    private readonly isBands = false,
   ) {
-    this.chart = init(parent);
-    new ResizeObserver(() => this.chart.resize()).observe(parent);
-    this.draw();
+    this.box = element("div", { class: "plot" });
+    const save = (name: string, make: () => string) => {
+      const button = element("button", { type: "button", class: "save" }, name);
+      button.addEventListener("click", () => this.download(name.toLowerCase(), make()));
+      return button;
+    };
+    parent.append(
+      element(
+        "figure",
+        { class: "chart" },
+        element(
+          "figcaption",
+          {},
+          element("span", {}, options.title),
+          save("CSV", () => this.csv()),
+          save("PNG", () => this.png()),
+        ),
+        this.box,
+      ),
+    );
+    this.resized = new ResizeObserver(() => {
+      this.plot?.setSize({ width: this.box.clientWidth, height });
+    });
+    this.resized.observe(this.box);
   }
 
-  add(host: string, seconds: number, value: number): void {
-    if (this.log && value <= 0) return;
-    const line = this.lines.get(host) ?? [];
-    line.push([seconds, value]);
-    this.lines.set(host, line);
-  }
-
-  draw(): void {
-    const ends = [...this.lines.values()].map((line) => line[line.length - 1][0]);
-    const until = Math.max(0, ...ends).toFixed(1);
-    this.parent.setAttribute("role", "img");
-    this.parent.setAttribute("aria-label", `${this.title}, 0 to ${until} s`);
-    const muted = getComputedStyle(document.body).getPropertyValue("--muted");
-    this.chart.setOption(
-      {
-        animation: false,
-        title: { text: this.title, textStyle: { fontSize: 13, fontWeight: 500, color: muted } },
-        legend: { right: 0, textStyle: { color: muted } },
-        tooltip: { trigger: "axis", valueFormatter: (value: unknown) => this.show(Number(value)) },
-        grid: { left: 70, right: 15, top: 35, bottom: 25 },
-        xAxis: { type: "value", axisLabel: { formatter: "{value} s" } },
-        yAxis: {
-          type: this.log ? "log" : "value",
-          axisLabel: { formatter: (value: number) => this.show(value) },
-        },
-        series: [...this.lines].map(([name, data]) => ({
-          name,
-          data,
-          type: "line",
-          showSymbol: data.length < 3,
-        })),
-      },
-      { notMerge: true },
+  set(x: number[], lines: Line[]): void {
+    const isSame =
+      this.plot !== undefined &&
+      lines.length === this.lines.length &&
+      lines.every((line, i) => line.label === this.lines[i].label);
+    this.x = x;
+    this.lines = lines;
+    const data = [x, ...lines.map((line) => this.shown(line.values))] as uPlot.AlignedData;
+    if (isSame) this.plot?.setData(data);
+    else this.make(data);
+    const last = x.length === 0 ? 0 : x[x.length - 1];
+    const first = x.length === 0 ? 0 : x[0];
+    this.box.setAttribute("role", "img");
+    this.box.setAttribute(
+      "aria-label",
+      `${this.options.title}, ${first.toFixed(1)} to ${last.toFixed(1)} s`,
     );
   }
+
+  destroy(): void {
+    this.resized.disconnect();
+    this.plot?.destroy();
+  }
+
+  // A logarithm has no zero.
+  private shown(values: (number | null)[]): (number | null)[] {
+    return this.options.log ? values.map((v) => (v !== null && v > 0 ? v : null)) : values;
+  }
+
+  private make(data: uPlot.AlignedData): void {
+    this.plot?.destroy();
+    const { show } = this.options;
+    const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--line") } };
+    const palette = ["--c1", "--c2", "--c3", "--c4", "--c5"];
+    const series: uPlot.Series[] = this.lines.map((line, i) => ({
+      label: line.label,
+      stroke: () =>
+        color(this.isBands ? (i === 2 ? "--c1" : "--band") : palette[i % palette.length]),
+      width: this.isBands && i !== 2 ? 0.5 : 1.5,
+      points: { show: this.x.length < 3 },
+      value: (_: uPlot, value: number | null) => (value === null ? "" : show(value)),
+    }));
+    this.plot = new uPlot(
+      {
+        width: this.box.clientWidth || 600,
+        height,
+        cursor: { sync: { key: "time" } },
+        scales: {
+          x: { time: false, range: (_, from, to) => (from === this.x[0] ? [0, to] : [from, to]) },
+          y: this.options.log ? { distr: 3 } : { range: fromZero },
+        },
+        axes: [
+          { ...axis, values: (_, values) => values.map((v) => `${v} s`) },
+          {
+            ...axis,
+            size: 80,
+            values: (_, values) => values.map((v) => (v === null ? "" : show(v))),
+          },
+        ],
+        series: [
+          {
+            label: "time",
+            value: (_, v: number | null) => (v === null ? "" : `${v.toFixed(1)} s`),
+          },
+          ...series,
+        ],
+        bands: this.isBands
+          ? [
+              { series: [1, 5], fill: () => color("--band-out") },
+              { series: [2, 4], fill: () => color("--band-in") },
+            ]
+          : [],
+        hooks: { drawClear: [(plot) => this.shade(plot)], draw: [(plot) => this.annotate(plot)] },
+      },
+      data,
+      this.box,
+    );
+  }
+
+  private shade(plot: uPlot): void {
+    const ramp = this.options.ramp?.() ?? 0;
+    if (ramp <= 0) return;
+    const { left, top, width, height: tall } = plot.bbox;
+    const to = Math.min(left + width, plot.valToPos(ramp, "x", true));
+    plot.ctx.fillStyle = color("--ramp");
+    if (to > left) plot.ctx.fillRect(left, top, to - left, tall);
+  }
+
+  private annotate(plot: uPlot): void {
+    const { ctx } = plot;
+    const { left, top, width, height: tall } = plot.bbox;
+    ctx.save();
+    ctx.strokeStyle = ctx.fillStyle = color("--bad");
+    ctx.font = "20px system-ui";
+    ctx.setLineDash([6, 6]);
+    const line = (x1: number, y1: number, x2: number, y2: number, text: string) => {
+      ctx.beginPath();
+      ctx.moveTo(x1, y1);
+      ctx.lineTo(x2, y2);
+      ctx.stroke();
+      ctx.fillText(text, x1 + 6, y1 + (y1 === y2 ? -6 : 20), width / 2);
+    };
+    for (const limit of this.options.limits ?? []) {
+      const y = plot.valToPos(limit.value, "y", true);
+      if (y >= top && y <= top + tall) line(left, y, left + width, y, limit.text);
+    }
+    for (const mark of this.options.marks?.() ?? []) {
+      const x = plot.valToPos(mark.at, "x", true);
+      if (x >= left && x <= left + width) line(x, top, x, top + tall, mark.text);
+    }
+    ctx.restore();
+  }
+
+  private csv(): string {
+    const quote = (value: string) => `"${value.replace(/"/g, '""')}"`;
+    const head = ["seconds", ...this.lines.map((line) => line.label)].map(quote).join(",");
+    const rows = this.x.map((x, i) =>
+      [x, ...this.lines.map((line) => line.values[i] ?? "")].join(","),
+    );
+    const bytes = [head, ...rows].join("\n") + "\n";
+    return URL.createObjectURL(new Blob([bytes], { type: "text/csv" }));
+  }
+
+  private png(): string {
+    return this.box.querySelector("canvas")?.toDataURL("image/png") ?? "";
+  }
+
+  private download(kind: string, url: string): void {
+    const name = this.options.title.replace(/[^A-Za-z0-9]+/g, "-");
+    element("a", { href: url, download: `${name}.${kind}` }).click();
+    if (url.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(url), 1000);
+  }
+}
+
+function fromZero(_: uPlot, __: number, most: number | null): [number, number] {
+  return [0, most === null || most <= 0 ? 1 : most * 1.05];
 }

@@ -25,40 +25,18 @@ export function latency(nanoseconds: number): string {
   return "0";
 }
 
-// An element with text and children; text is never read as HTML.
-export function element(
-  tag: string,
-  attributes: Record<string, string> = {},
-  ...children: (Node | string)[]
-): HTMLElement {
-  const made = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
+export function percent(ratio: number): string {
+  return `${(100 * ratio).toFixed(1)} %`;
 }
 
-export function state(run: { state: string; degraded?: boolean }): HTMLElement {
-  return element(
-    "span",
-    { class: `state-${run.state}` },
-    run.state + (run.degraded ? " (degraded)" : ""),
-  );
+export function seconds(value: number): string {
+  if (value < 60) return `${value.toFixed(value < 10 ? 1 : 0)} s`;
+  const minutes = Math.floor(value / 60);
+  const rest = Math.floor(value % 60);
+  if (minutes < 60) return `${minutes} min ${rest} s`;
+  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }
 
-export interface Column {
-  title: string;
-  numeric?: boolean;
-}
-
-export function table(columns: Column[], rows: (Node | string)[][]): HTMLElement {
-  const kind = (column: Column): Record<string, string> => (column.numeric ? { class: "n" } : {});
-  const head = element(
-    "tr",
-    {},
-    ...columns.map((column) => element("th", kind(column), column.title)),
-  );
-  const body = rows.map((row) =>
-    element("tr", {}, ...row.map((cell, i) => element("td", kind(columns[i]), cell))),
-  );
-  return element("table", {}, element("thead", {}, head), element("tbody", {}, ...body));
+export function instant(rfc3339: string): string {
+  return rfc3339.replace("T", " ").replace(/\.\d+Z$|Z$/, "");
 }

@@ -1,150 +1,49 @@
 // The page: the list of runs, one run live, one run's report. The part after # in the address says
-// which.
+// which, and is the link to send.
 
-import { get, type HistoryReply, type Report, type StatusReply, type WatchEvent } from "./api";
-import { HostChart } from "./charts";
-import { count, element, latency, state, table, throughput } from "./format";
-import { eventLine, phaseSection } from "./report";
+import { get, type Report, type StatusReply } from "./api";
+import { element } from "./dom";
+import { LiveView } from "./live_view";
+import { ReportView } from "./report_view";
+import { RunsView } from "./runs_view";
+import { Asking, type View } from "./view";
 
 const main = document.getElementById("main") as HTMLElement;
-let live: EventSource | undefined;
+let view: View | undefined;
+let asking = new Asking();
 
-async function showRuns(): Promise<void> {
-  const { runs } = await get<HistoryReply>("/api/runs?limit=100");
-  main.replaceChildren(element("h1", {}, "Runs"));
-  if (runs.length === 0)
-    main.append(element("p", { class: "muted" }, "None yet. Submit one: lockstep run FILE"));
-  const list = table(
-    [
-      { title: "submitted" },
-      { title: "job" },
-      { title: "state" },
-      { title: "owner" },
-      { title: "hosts", numeric: true },
-      { title: "IOPS", numeric: true },
-      { title: "throughput", numeric: true },
-      { title: "expectations" },
-    ],
-    runs.map((run) => [
-      run.submittedAt.replace("T", " ").replace("Z", ""),
-      run.jobName,
-      state(run),
-      run.owner,
-      String(run.hosts),
-      run.iops > 0 ? count(run.iops) : "",
-      run.iops > 0 ? throughput(run.bytesPerSecond) : "",
-      run.expectations,
-    ]),
-  );
-  list.querySelectorAll("tbody tr").forEach((row, i) => {
-    row.className = "link";
-    (row as HTMLElement).dataset.run = runs[i].runId;
-    row.addEventListener("click", () => {
-      location.hash = `#/run/${runs[i].runId}`;
-    });
-  });
-  main.append(list);
+function show(next: View): void {
+  view?.destroy();
+  view = next;
 }
 
-async function showReport(id: string): Promise<void> {
-  const report = await get<Report>(`/api/runs/${id}/report`);
-  const run = report.run;
-  if (!run) throw new Error(`run ${id}: it is not in the report`);
-  main.replaceChildren(element("h1", {}, run.jobName, " ", state(run)));
-  main.append(
-    element(
-      "p",
-      { class: "muted" },
-      `${run.runId}, by ${run.owner}, ${run.submittedAt}, ${run.hosts} hosts`,
-    ),
+async function showRun(id: string): Promise<void> {
+  const mine = asking;
+  const report = await get<Report>(`/api/runs/${id}/report`, mine.signal);
+  if (mine.isOver) return;
+  if (!report.run) throw new Error(`run ${id}: it is not in the report`);
+  const { run } = report;
+  document.title = `${run.jobName} – Lockstep`;
+  show(
+    run.state === "running" || run.state === "queued"
+      ? new LiveView(main, run, () => void route())
+      : new ReportView(main, report),
   );
-  if (report.description) main.append(element("p", {}, report.description));
-  if (run.outcome) main.append(element("p", { class: "error" }, run.outcome));
-  for (const phase of report.phases) main.append(...phaseSection(phase));
-  if (report.events.length > 0)
-    main.append(element("h2", {}, "Events"), ...report.events.map(eventLine));
-}
-
-// A run in progress: charts that grow by server-sent events, then the report.
-function showLive(id: string, name: string): void {
-  const line = element("p", { id: "live-line" }, "waiting");
-  const rates = element("div", { class: "chart", id: "live-iops" });
-  const tails = element("div", { class: "chart", id: "live-p99" });
-  const events = element("div");
-  main.replaceChildren(
-    element("h1", {}, name, " ", element("span", { class: "state-running" }, "running")),
-    line,
-    rates,
-    tails,
-    events,
-  );
-  let phase = -1;
-  let iops: HostChart | undefined;
-  let p99: HostChart | undefined;
-  live = new EventSource(`/api/runs/${id}/events`);
-  live.onmessage = (message) => {
-    const event = JSON.parse(message.data) as WatchEvent;
-    if (event.phase)
-      line.textContent =
-        `phase ${event.phase.index + 1} of ${event.phase.count}, ` +
-        `${event.phase.name}: ${event.phase.state}`;
-    if (event.event) events.prepend(eventLine(event.event));
-    if (event.interval) {
-      if (event.interval.phase !== phase) {
-        phase = event.interval.phase;
-        rates.replaceChildren();
-        tails.replaceChildren();
-        iops = new HostChart(
-          rates.appendChild(element("div", { style: "height:100%" })),
-          "IOPS per host",
-          count,
-        );
-        p99 = new HostChart(
-          tails.appendChild(element("div", { style: "height:100%" })),
-          "p99 per host",
-          latency,
-          true,
-        );
-      }
-      for (const host of event.interval.hosts) {
-        iops?.add(host.host, event.interval.endSeconds, host.iops);
-        p99?.add(host.host, event.interval.endSeconds, host.p99Ns);
-      }
-      iops?.draw();
-      p99?.draw();
-      line.textContent =
-        `${event.interval.endSeconds.toFixed(0)} s (${event.interval.intervalClass}): ` +
-        `${count(event.interval.iops)} IOPS, ` +
-        `${throughput(event.interval.bytesPerSecond)}, p99 ${latency(event.interval.p99Ns)}`;
-    }
-  };
-  // Not the run's end: the browser asks again by itself, unless that is in vain.
-  live.addEventListener("failed", (message) => {
-    const failed = JSON.parse((message as MessageEvent).data) as { retry: boolean; error: string };
-    line.textContent = failed.retry ? `${failed.error} (asking again)` : failed.error;
-    if (!failed.retry) live?.close();
-  });
-  live.onerror = () => {
-    if (live?.readyState === EventSource.CLOSED) {
-      line.textContent = "no live events: too many pages watch already";
-    }
-  };
-  live.addEventListener("end", () => {
-    live?.close();
-    void showReport(id);
-  });
 }
 
 async function route(): Promise<void> {
-  live?.close();
+  asking.end();
+  asking = new Asking();
+  const mine = asking;
   const found = /^#\/run\/([0-9a-z-]+)/.exec(location.hash);
   try {
-    if (!found) return await showRuns();
-    const report = await get<Report>(`/api/runs/${found[1]}/report`);
-    if (report.run?.state === "running" || report.run?.state === "queued")
-      return showLive(report.run.runId, report.run.jobName);
-    await showReport(found[1]);
+    if (found) return await showRun(found[1]);
+    document.title = "Lockstep";
+    show(new RunsView(main));
   } catch (error) {
+    if (mine.isOver) return;
+    view?.destroy();
+    view = undefined;
     main.replaceChildren(element("p", { class: "error" }, String(error)));
   }
 }
@@ -155,10 +54,8 @@ async function showStatus(): Promise<void> {
     `${status.workers.length} workers attached, store: ${status.store}, version ${status.version}`;
 }
 
-window.addEventListener("hashchange", () => {
-  void route();
-});
+window.addEventListener("hashchange", () => void route());
 void route();
 void showStatus().catch((error) => {
-  main.append(element("p", { class: "error" }, String(error)));
+  (document.getElementById("status") as HTMLElement).textContent = String(error);
 });

@@ -1,0 +1,133 @@
+// Elements, tables and small drawings. Text is never read as HTML.
+
+export function element(
+  tag: string,
+  attributes: Record<string, string> = {},
+  ...children: (Node | string)[]
+): HTMLElement {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+export interface Column {
+  title: string;
+  numeric?: boolean;
+}
+
+export interface Cell {
+  show: Node | string;
+  sort?: number | string; // by what its column is sorted; what is shown, where it is a text
+}
+
+function keyOf(cell: Cell): number | string {
+  if (cell.sort !== undefined) return cell.sort;
+  return typeof cell.show === "string" ? cell.show : (cell.show.textContent ?? "");
+}
+
+function compare(a: number | string, b: number | string): number {
+  if (typeof a === "number" && typeof b === "number") return a - b;
+  return String(a).localeCompare(String(b), "en", { numeric: true });
+}
+
+// So many rows are in the document; the rest come when they are asked for.
+const shownAtFirst = 200;
+
+// A table that is sorted by a click on a column's title, or by Enter on it.
+export function table(columns: Column[], rows: Cell[][], sortable = true): HTMLElement {
+  const body = element("tbody");
+  const more = element("button", { type: "button", class: "more" });
+  const box = element("div", { class: "table", tabindex: "0", role: "region" });
+  let sorted = rows;
+  let shown = shownAtFirst;
+  const fill = () => {
+    body.replaceChildren(
+      ...sorted
+        .slice(0, shown)
+        .map((row) =>
+          element(
+            "tr",
+            {},
+            ...row.map((cell, i) =>
+              element("td", columns[i].numeric ? { class: "n" } : {}, cell.show),
+            ),
+          ),
+        ),
+    );
+    more.textContent = `show all ${rows.length} rows`;
+    more.hidden = rows.length <= shown;
+  };
+  more.addEventListener("click", () => {
+    shown = rows.length;
+    fill();
+  });
+  let by = -1;
+  let descending = false;
+  const heads = columns.map((column, i) => {
+    const head = element("th", { scope: "col", ...(column.numeric ? { class: "n" } : {}) });
+    if (!sortable || rows.length < 2) {
+      head.append(column.title);
+      return head;
+    }
+    const button = element("button", { type: "button" }, column.title);
+    button.addEventListener("click", () => {
+      descending = by === i ? !descending : Boolean(column.numeric);
+      by = i;
+      sorted = [...rows].sort((a, b) => compare(keyOf(a[i]), keyOf(b[i])) * (descending ? -1 : 1));
+      heads.forEach((other, o) => {
+        if (o === i) other.setAttribute("aria-sort", descending ? "descending" : "ascending");
+        else other.removeAttribute("aria-sort");
+      });
+      fill();
+    });
+    head.append(button);
+    return head;
+  });
+  fill();
+  box.setAttribute("aria-label", columns.map((column) => column.title).join(", "));
+  box.append(element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body), more);
+  return box;
+}
+
+export const text = (show: string, sort?: number | string): Cell => ({ show, sort });
+export const figure = (value: number, show: (value: number) => string): Cell => ({
+  show: show(value),
+  sort: value,
+});
+
+// A line without axes.
+export function sparkline(values: number[], label: string): Element {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  svg.setAttribute("viewBox", "0 0 100 20");
+  svg.setAttribute("class", "spark");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label", label);
+  if (values.length < 2) return svg;
+  const most = Math.max(...values, 1e-9);
+  const line = document.createElementNS(space, "polyline");
+  line.setAttribute(
+    "points",
+    values
+      .map(
+        (v, i) =>
+          `${((100 * i) / (values.length - 1)).toFixed(1)},${(19 - (18 * v) / most).toFixed(1)}`,
+      )
+      .join(" "),
+  );
+  svg.append(line);
+  return svg;
+}
+
+// At most so many values: means of neighbours.
+export function thinned(values: number[], most: number): number[] {
+  const step = Math.ceil(values.length / most);
+  if (step <= 1) return values;
+  const means: number[] = [];
+  for (let i = 0; i < values.length; i += step) {
+    const part = values.slice(i, i + step);
+    means.push(part.reduce((a, b) => a + b, 0) / part.length);
+  }
+  return means;
+}
