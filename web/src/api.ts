@@ -10,7 +10,6 @@ export type {
   WatchEvent,
 } from "./proto/controller";
 export type {
-  CurveReport,
   DeviceReport,
   EventReport,
   HostReport,
@@ -18,9 +17,9 @@ export type {
   PhaseReport,
   Report,
   RunSummary,
-  SweepReport,
   VerificationReport,
 } from "./proto/report";
+export type { CurveReport, SweepReport } from "./proto/sweep";
 
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   const answer = await fetch(path, { signal });

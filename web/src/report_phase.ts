@@ -273,8 +273,8 @@ export class PhaseSection {
     );
   }
 
-  // A point stands for one interval, or for several where the phase was long; it is drawn where they
-  // end.
+  // A point stands for one interval, or for several where the phase was long; it is drawn where
+  // they end.
   draw(): void {
     const { phase } = this;
     const points = Math.max(0, ...phase.hosts.map((host) => host.iopsByInterval.length));
