@@ -20,7 +20,7 @@ import sys
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
-from fleet import ROOT, Fleet  # noqa: E402
+from fleet import ROOT, Fleet, identity_of  # noqa: E402
 from machine import MIB, Machine, read_through, run, write_random  # noqa: E402
 
 RAW = os.path.join(ROOT, "bazel-bin/tests/raw")
@@ -261,9 +261,19 @@ def target_of(case):
     return f'{{name: t, {kind}: {{path: "{case.path}", size: {case.size}}}, sharing: overlapped}}'
 
 
+def identities_of(paths):
+    """Of the devices: what they carry may be overwritten."""
+    with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as text:
+        boot = text.read().strip()
+    return {
+        paths["zram"]: f"zram:{boot}:{os.path.basename(paths['zram'])}",
+        paths["loop"]: identity_of(paths["backing"]),
+    }
+
+
 def run_ours(fleet, case, seconds):
     job = f"""name: engine
-expendable: ["{case.path}"]
+expendable: ["{fleet.identities.get(case.path, case.path)}"]
 targets: [{target_of(case)}]
 phases:
   - run:
@@ -446,9 +456,11 @@ def main():
     with Machine() as machine:
         paths, allowed = make_targets(machine)
         cases = [case for case in make_cases(paths, options.full) if options.only in str(case)]
-        filled = [paths[name] for name in ("ext4", "xfs", "tmpfs")]
+        identities = identities_of(paths)
+        filled = [*(paths[name] for name in ("ext4", "xfs", "tmpfs")), *identities.values()]
         flags = [word for path in filled for word in ("--allow-expendable", path)]
         with Fleet(1, allow=allowed, worker_flags=flags) as fleet:
+            fleet.identities = identities
             print(
                 f"4 KiB random, {options.rounds} alternated rounds of {options.seconds} s; "
                 "kIOPS, and user/system ns per I/O"
