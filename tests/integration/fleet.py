@@ -127,6 +127,7 @@ class Fleet:
         self.listen = "127.0.0.1:0"
         self.workers = {}
         self.processes = []  # every one that was started, also those that a test replaced
+        self.clients = []  # command lines that were started
         self.paused = []
         self.controller = None
         self.address = self.url = None
@@ -149,6 +150,11 @@ class Fleet:
 
     def __exit__(self, *_):
         self.resume_postgres()
+        # One that waits would look for its controller for a minute.
+        for client in self.clients:
+            if client.poll() is None:
+                client.kill()
+                client.wait()
         # Newest first: workers mostly before the controller.
         for process in reversed(self.processes):
             stop(process)
@@ -301,6 +307,7 @@ class Fleet:
             process.stdin.write(stdin)
             process.stdin.close()
             process.stdin = None
+        self.clients.append(process)
         return process
 
     def run_job(self, job, *words, timeout=120):

@@ -4,7 +4,6 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -15,17 +14,12 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/worker/fake_sysfs.h"
+#include "tests/worker/simulated_time.h"
 
 namespace lockstep::worker {
 namespace {
 
-class ClockOfTests final : public common::Clock {
- public:
-  int64_t MonotonicNs() const override { return now_ns; }
-  int64_t WallNs() const override { return 0; }
-  void SleepUntil(int64_t at_ns) const override { now_ns = at_ns; }
-  mutable std::atomic<int64_t> now_ns{1000000000000};
-};
+;
 
 constexpr int64_t kSecondNs = 1000000000;
 
@@ -115,7 +109,7 @@ class PathWatchTest : public ::testing::Test, protected FakeSysfs {
     return texts;
   }
 
-  ClockOfTests clock_;
+  SimulatedTime clock_;
   int64_t oldest_ns_ = 0;
 };
 
@@ -132,11 +126,11 @@ TEST_F(PathWatchTest, ALostPathIsToldWithTheStallAndThatItIsBack) {
   EXPECT_EQ(watch.CountOf("dm-1").running, 1u);
   EXPECT_EQ(Texts(&watch),
             (std::vector<std::string>{"! path sdb of dm-0: running, now offline; 1 of 2 run"}));
-  clock_.now_ns += kSecondNs;
+  clock_.Pass(kSecondNs);
   oldest_ns_ = 31 * kSecondNs;
   watch.Look();
   EXPECT_TRUE(watch.TakeEvents().empty()) << "it still waits";
-  clock_.now_ns += kSecondNs;
+  clock_.Pass(kSecondNs);
   oldest_ns_ = kSecondNs / 1000;
   watch.Look();
   EXPECT_EQ(Texts(&watch),
@@ -186,7 +180,7 @@ TEST_F(PathWatchTest, ADeviceOfOnePathTellsItsLossAndCountsNone) {
   watch.Look();
   EXPECT_EQ(Texts(&watch), (std::vector<std::string>{"! device sda: running, now blocked"}));
   oldest_ns_ = 2 * kSecondNs;
-  clock_.now_ns += kSecondNs;
+  clock_.Pass(kSecondNs);
   watch.End();
   EXPECT_EQ(Texts(&watch), (std::vector<std::string>{
                                "after the loss of device sda the I/O that waited longest was "

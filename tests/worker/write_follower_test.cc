@@ -5,17 +5,10 @@
 
 #include "gtest/gtest.h"
 #include "measure/block_runs.h"
+#include "tests/worker/simulated_time.h"
 
 namespace lockstep::worker {
 namespace {
-
-class ClockOfTests final : public common::Clock {
- public:
-  int64_t MonotonicNs() const override { return now_ns; }
-  int64_t WallNs() const override { return 0; }
-  void SleepUntil(int64_t at_ns) const override { now_ns = at_ns; }
-  mutable int64_t now_ns = 1000000000;
-};
 
 v1::KnowledgePart Part(uint32_t worker, uint64_t sequence, uint64_t block, uint32_t generation) {
   v1::KnowledgePart part;
@@ -50,7 +43,7 @@ class WriteFollowerTest : public ::testing::Test {
   }
   uint32_t Known(uint64_t block) { return BlockLedger::GenerationOf(ledger_->Look(block)); }
 
-  ClockOfTests clock_;
+  SimulatedTime clock_;
   std::shared_ptr<BlockLedger> ledger_ = *BlockLedger::Make(16);
   std::vector<v1::KnowledgeRequest> asked_;
   std::vector<v1::KnowledgePart> answer_;
@@ -83,10 +76,10 @@ TEST_F(WriteFollowerTest, WhatMayStayUnseenIsExpectedLater) {
   answer_ = {Part(0, 0, 3, 1)};
   follower.Poll();
   EXPECT_EQ(Known(3), 0u);
-  clock_.now_ns += 2999999999;
+  clock_.Pass(2999999999);
   follower.Poll();
   EXPECT_EQ(Known(3), 0u);
-  clock_.now_ns += 1;
+  clock_.Pass(1);
   follower.Poll();
   EXPECT_EQ(Known(3), 1u);
 }

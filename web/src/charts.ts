@@ -34,23 +34,14 @@ function color(name: string): string {
   return getComputedStyle(document.body).getPropertyValue(name).trim();
 }
 
-// Least, quantiles and most over hosts, point by point; a host without a value there is left out.
-export function bandsOf(hosts: number[][], points: number): Bands {
-  const bands: Bands = { least: [], p10: [], middle: [], p90: [], most: [] };
-  for (let i = 0; i < points; ++i) {
-    const values = hosts
-      .filter((host) => i < host.length)
-      .map((host) => host[i])
-      .sort((a, b) => a - b);
-    const at = (q: number) =>
-      values.length === 0 ? null : values[Math.round(q * (values.length - 1))];
-    bands.least.push(at(0));
-    bands.p10.push(at(0.1));
-    bands.middle.push(at(0.5));
-    bands.p90.push(at(0.9));
-    bands.most.push(at(1));
-  }
-  return bands;
+// Least, quantiles and most of each point's values, which are ascending; a point without values is
+// a gap.
+export function bandsOf(points: number[][]): Bands {
+  const at = (q: number) =>
+    points.map((sorted) =>
+      sorted.length === 0 ? null : sorted[Math.round(q * (sorted.length - 1))],
+    );
+  return { least: at(0), p10: at(0.1), middle: at(0.5), p90: at(0.9), most: at(1) };
 }
 
 export function linesOf(bands: Bands): Line[] {

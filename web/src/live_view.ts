@@ -4,7 +4,7 @@ import type { FleetInterval, PhaseChange, RunSummary, WatchEvent } from "./api";
 import { bandsOf, linesOf, TimeChart } from "./charts";
 import { element } from "./dom";
 import { count, latency, percent, seconds, throughput } from "./format";
-import { eventLine } from "./report_view";
+import { eventLine } from "./events";
 import { pill } from "./verdict";
 import type { View } from "./view";
 
@@ -194,7 +194,7 @@ export class LiveView implements View {
     this.charts[0].set(x, [{ label: "IOPS", values: iops }]);
     this.charts[1].set(x, [{ label: "MiB/s", values: mib }]);
     this.charts[2].set(x, [{ label: "p99", values: p99 }]);
-    this.charts[3].set(x, linesOf(bandsByPoint(hosts)));
+    this.charts[3].set(x, linesOf(bandsOf(hosts)));
     this.drawTiles(last);
   }
 
@@ -220,17 +220,4 @@ export class LiveView implements View {
     const ago = Math.round((performance.now() - this.heardAt) / 1000);
     this.age.textContent = ago < 3 ? "" : `the last event came ${ago} s ago`;
   }
-}
-
-// The same as bandsOf(), of lists that are sorted already, one for each point.
-function bandsByPoint(points: number[][]): ReturnType<typeof bandsOf> {
-  const at = (sorted: number[], q: number) =>
-    sorted.length === 0 ? null : sorted[Math.round(q * (sorted.length - 1))];
-  return {
-    least: points.map((p) => at(p, 0)),
-    p10: points.map((p) => at(p, 0.1)),
-    middle: points.map((p) => at(p, 0.5)),
-    p90: points.map((p) => at(p, 0.9)),
-    most: points.map((p) => at(p, 1)),
-  };
 }

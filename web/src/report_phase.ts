@@ -287,11 +287,17 @@ export class PhaseSection {
       { title: `IOPS of hosts, ${phase.name}`, show: count, ramp: () => phase.pointsBeginSeconds },
       isBands,
     );
-    const all = phase.hosts.map((host) => host.iopsByInterval);
+    // A host that has no value at a point is not in its band.
+    const byPoint = x.map((_, i) =>
+      phase.hosts
+        .filter((host) => i < host.iopsByInterval.length)
+        .map((host) => host.iopsByInterval[i])
+        .sort((a, b) => a - b),
+    );
     this.chart.set(
       x,
       isBands
-        ? linesOf(bandsOf(all, points))
+        ? linesOf(bandsOf(byPoint))
         : phase.hosts.map((host) => ({
             label: host.host,
             values: x.map((_, i) => host.iopsByInterval[i] ?? null),

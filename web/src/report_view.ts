@@ -1,20 +1,13 @@
 // A run's report: the verdict with its reasons, then what each phase came to.
 
-import type { EventReport, Report } from "./api";
+import type { Report } from "./api";
 import { element, table, text } from "./dom";
+import { eventLine } from "./events";
 import { instant } from "./format";
 import { PhaseSection } from "./report_phase";
 import { curveSection, sweepSection } from "./report_sweeps";
 import { pill, verdictOfReport } from "./verdict";
 import type { View } from "./view";
-
-export function eventLine(event: EventReport): HTMLElement {
-  return element(
-    "p",
-    { class: event.severity === "error" ? "error" : "muted" },
-    `${event.at} ${event.host} ${event.message}`,
-  );
-}
 
 // Facts of hosts: those that are equal once, and where they differ host by host.
 function environment(report: Report): HTMLElement[] {

@@ -1,6 +1,5 @@
 #include "worker/host/multipathd.h"
 
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>

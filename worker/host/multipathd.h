@@ -16,9 +16,9 @@ struct MultipathdState {
   std::string checker;  // ready, faulty, ghost, shaky, …
 };
 
-// All paths by their kernel's name: sdb. UNAVAILABLE where no multipathd answers, or
-// one is silent for 200 ms, INVALID_ARGUMENT when the answer is none. `socket` is the abstract
-// socket's name.
+// All paths by their kernel's name: sdb. Waits for 200 ms for each part of the answer. UNAVAILABLE
+// where no multipathd answers within that, INVALID_ARGUMENT when the answer is none. `socket` is
+// the abstract socket's name. Thread-safe.
 absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(
     const std::string& socket = kMultipathdSocket);
 
