@@ -97,12 +97,20 @@ namespace lockstep::limits {
         "from SIGTERM until a worker process ends, whatever its threads do", "it ends at once")    \
   LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "the file is not taken for a mark")    \
   /* The page. */                                                                                  \
-  LIMIT(kPageThreads, 256, "connections", "to the page that are served at once",                   \
-        "others wait in the kernel")                                                               \
+  LIMIT(kPageConnections, 1000, "connections", "to the page", "others are told so: 503")           \
   LIMIT(kPageBacklog, 128, "connections", "to the page that wait in the kernel", "they try again") \
-  LIMIT(kPageStreams, 64, "streams", "of live events through the page",                            \
+  LIMIT(kPageWatchers, 500, "browsers", "that watch runs through the page",                        \
         "further ones: 429, with the reason")                                                      \
-  LIMIT(kPageIdleSeconds, 2, "s", "that a connection to the page may be idle between requests",    \
+  LIMIT(kPageFeeds, 16, "runs", "that are watched through the page", "others: 429")                \
+  LIMIT(kPageFeedBytes, 16777216, "bytes", "of a run's events, kept for those who watch it",       \
+        "the hosts of the earliest intervals are dropped, then these intervals")                   \
+  LIMIT(kPageHeartbeatSeconds, 10, "s", "without an event, after which a browser is written to",   \
+        "one that has gone is found out")                                                          \
+  LIMIT(kPageStallSeconds, 30, "s", "that a browser that watches may leave events unread",         \
+        "it is cut off, and may come back for them")                                               \
+  LIMIT(kPageExports, 4, "reports", "that are exported through the page, or wait for it",          \
+        "further ones: 429")                                                                       \
+  LIMIT(kPageIdleSeconds, 30, "s", "that a connection to the page may be idle between requests",   \
         "it is closed")                                                                            \
   LIMIT(kPageRequestSeconds, 10, "s", "from a request's first byte to its last", "it is closed")   \
   LIMIT(kPageRequestBytes, 16384, "bytes", "a request, with its headers",                          \

@@ -26,4 +26,7 @@ bool IsPlainText(std::string_view text, bool multiline);
 // be called.
 bool IsHostName(std::string_view text);
 
+// What HTML and XML take for text alone.
+std::string EscapeHtml(const std::string& text);
+
 }  // namespace lockstep::common

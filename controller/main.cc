@@ -95,10 +95,12 @@ absl::Status CheckBinds(const Flags& flags) {
         ": others could reach it and command every worker; give --tls-cert, --tls-key and "
         "--tls-ca, or --insecure-plaintext");
   }
-  if (!flags.http.empty() && !common::IsLoopback(flags.http) && !flags.insecure) {
+  if (!flags.http.empty() && !common::IsLoopback(flags.http) && !flags.tls.any() &&
+      !flags.insecure) {
     return absl::FailedPreconditionError(
         "--http " + flags.http +
-        ": others could read every result; bind it to loopback, or give --insecure-plaintext");
+        ": others could read every result; bind it to loopback, or give --tls-cert, --tls-key and "
+        "--tls-ca, or --insecure-plaintext");
   }
   return absl::OkStatus();
 }
@@ -118,8 +120,10 @@ int Fail(const absl::Status& status) {
 absl::StatusOr<controller::Listener::Options> ListenerOptions(const Flags& flags) {
   auto credentials = common::ServerCredentials(flags.tls);
   if (!credentials.ok()) return credentials.status();
-  return controller::Listener::Options{flags.listen, *credentials, flags.tls.any(), flags.http,
-                                       flags.http_names};
+  return controller::Listener::Options{
+      flags.listen,     *credentials,
+      flags.tls.any(),  flags.http,
+      flags.http_names, common::IsLoopback(flags.http) ? common::TlsFiles() : flags.tls};
 }
 
 // Waits until this controller is the active one, and takes over. CANCELLED when a signal came.

@@ -93,6 +93,17 @@ void AddHost(const v1::HostSample& h, double seconds, HostSums* sums) {
   sums->blocked += h.blocked();
 }
 
+DeviceLoad LoadOf(const v1::DeviceSample& device, double seconds) {
+  DeviceLoad load;
+  load.requests = static_cast<double>(device.reads() + device.writes());
+  load.bytes = static_cast<double>(device.read_bytes() + device.write_bytes());
+  load.time_ms = static_cast<double>(device.read_time_ms() + device.write_time_ms());
+  load.queue_time_ms = static_cast<double>(device.queue_time_ms());
+  load.busy_ms = static_cast<double>(device.busy_time_ms());
+  load.seconds = seconds;
+  return load;
+}
+
 double AwaitNs(const v1::DeviceSample& device) {
   const uint64_t requests = device.reads() + device.writes();
   if (requests == 0) return 0;
@@ -213,6 +224,7 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   part.end_ns = sample.end_ns();
   part.operations = *std::move(decoded);
   for (const v1::DeviceSample& device : sample.devices()) {
+    part.devices.Add(LoadOf(device, Seconds(sample.end_ns() - sample.begin_ns())));
     if (AwaitNs(device) <= part.longest_await_ns) continue;
     part.longest_await_ns = AwaitNs(device);
     part.slowest_device = device.name();
@@ -333,8 +345,10 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
     part.longest_await_ns = from.longest_await_ns;
     part.slowest_device = from.slowest_device;
     merged.end_seconds = std::max(merged.end_seconds, Seconds(from.end_ns));
+    merged.devices.Add(from.devices);
     bool any = false;
     for (const auto& [workload, delta] : from.operations) {
+      merged.kinds[delta.kind].Add(delta.counts);
       if (!IsIo(delta.kind)) continue;
       part.operations += delta.counts.operations;
       part.bytes += delta.counts.bytes;
@@ -350,7 +364,11 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
     if (any) part.p99_ns = own.Percentile(99);
     if (any && options_.keeps_latencies) part.latencies = own.Occupied();
   }
-  if (options_.needs_histograms) merged.p99_ns = all.Percentile(99);
+  if (!options_.needs_histograms) return merged;
+  merged.latencies = all.Occupied();
+  merged.p50_ns = all.Percentile(50);
+  merged.p99_ns = all.Percentile(99);
+  merged.p999_ns = all.Percentile(99.9);
   return merged;
 }
 
@@ -408,9 +426,20 @@ std::vector<MergedInterval> PhaseSeries::TakeComplete() {
     ExtendWindow(first->second);
     complete.push_back(Merge(first->first, first->second));
     complete.back().whole = whole;
+    if (options_.keeps_timeline) timeline_.Add(complete.back());
     pending_.erase(first);
   }
   return complete;
+}
+
+std::vector<uint32_t> PhaseSeries::Behind() const {
+  std::vector<uint32_t> behind;
+  if (pending_.size() < 3) return behind;
+  const auto& there = pending_.begin()->second.parts;
+  for (const uint32_t worker : options_.workers) {
+    if (!absent_.contains(worker) && !there.contains(worker)) behind.push_back(worker);
+  }
+  return behind;
 }
 
 std::vector<MergedInterval> PhaseSeries::Finish() {

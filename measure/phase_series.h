@@ -9,9 +9,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "measure/merged_interval.h"
 #include "measure/operation_stats.h"
 #include "measure/rate_series.h"
 #include "measure/rollups.h"
+#include "measure/timeline.h"
 #include "proto/result.pb.h"
 
 namespace lockstep::measure {
@@ -100,25 +102,6 @@ struct Window {
   std::map<uint32_t, double> last_io_seconds;  // by workload, as above, over these intervals
 };
 
-// One interval of all workers together.
-struct MergedInterval {
-  struct Part {
-    double begin_seconds = 0, seconds = 0;
-    uint64_t operations = 0, bytes = 0, errors = 0;  // of I/Os; syncs are none
-    double latency_sum_ns = 0;
-    double p99_ns = 0;
-    common::Buckets latencies;  // where they are kept
-    double longest_await_ns = 0;
-    std::string slowest_device;
-  };
-  uint32_t interval = 0;
-  v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
-  double end_seconds = 0;
-  std::map<uint32_t, Part> workers;  // by worker index
-  double p99_ns = 0;
-  bool whole = false;  // every worker from whom one was due is in it
-};
-
 // Adds up a phase's intervals as they come, live from the workers or out of the store: by worker,
 // over the fleet, and into roll-ups of ten seconds. Pure; not thread-safe.
 //
@@ -139,6 +122,8 @@ class PhaseSeries {
     size_t most_points = 1 << 18;
     // Whether merged intervals have their latencies.
     bool keeps_latencies = false;
+    // Whether there is a timeline; for it histograms are needed.
+    bool keeps_timeline = false;
     // Whether there are series of bytes, of the workers and of their devices.
     bool keeps_bytes = false;
   };
@@ -164,6 +149,10 @@ class PhaseSeries {
   // Takes the rest; no further interval comes.
   std::vector<MergedInterval> Finish();
 
+  // From whom the oldest interval that is not complete has not come, while others have delivered
+  // more than one beyond it.
+  std::vector<uint32_t> Behind() const;
+
   // An empty one for a worker without an interval.
   const WorkerSeries& Of(uint32_t worker) const;
   const Window& window() const { return window_; }
@@ -175,6 +164,8 @@ class PhaseSeries {
   // worker's own time where there is none.
   v1::PhaseFigures Figures() const;
   std::vector<Rollup> Rollups() const { return rollups_.Take(); }
+  // Of the intervals that were merged.
+  const Timeline& timeline() const { return timeline_; }
   // Intervals that one point of WorkerSeries::iops stands for.
   uint32_t points_step() const { return step_; }
 
@@ -189,6 +180,7 @@ class PhaseSeries {
     std::vector<Decoded> operations;
     double longest_await_ns = 0;
     std::string slowest_device;
+    DeviceLoad devices;
   };
   struct Pending {
     v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
@@ -212,6 +204,7 @@ class PhaseSeries {
   uint32_t taken_ = 0;                   // intervals below were merged
   Window window_;
   RollupTable rollups_;
+  Timeline timeline_;
   uint64_t errors_ = 0;
   size_t points_ = 0;
   uint32_t step_ = 1;

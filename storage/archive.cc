@@ -36,6 +36,11 @@ constexpr Addition kAdditions[] = {
     {12, "block_writes", "written_until"},
     {12, "device_samples", "paths"},
     {12, "device_samples", "paths_running"},
+    {13, "fleet_intervals", nullptr},
+    {13, "fleet_interval_kinds", nullptr},
+    {13, "host_spans", nullptr},
+    {13, "host_lines", nullptr},
+    {13, "runs", "saved_report"},
 };
 constexpr size_t kPiece = 1 << 20;
 
@@ -272,7 +277,10 @@ class Importer {
                                             columns, " FROM ", Waiting(table.name)));
       if (!status.ok()) return status;
     }
-    return absl::OkStatus();
+    // Made anew here, of what was checked.
+    return connection_
+        ->Query("UPDATE runs SET saved_report = NULL WHERE run_id = $1", {head_.run_id()})
+        .status();
   }
 
   PgConnection* connection_;

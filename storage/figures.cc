@@ -1,5 +1,6 @@
 // What a report says, as rows: SQL gives the same figures, and trends over many runs are quick.
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -206,6 +207,21 @@ class FigureRows {
 
 }  // namespace
 
+namespace {
+
+// Without series, as a bytea column takes it.
+std::string SavedForm(const v1::Report& report) {
+  v1::Report saved = report;
+  for (v1::PhaseReport& phase : *saved.mutable_phases()) {
+    phase.clear_iops_by_interval();
+    phase.clear_jain_by_interval();
+    for (v1::HostReport& host : *phase.mutable_hosts()) host.clear_iops_by_interval();
+  }
+  return absl::StrCat("\\x", absl::BytesToHexString(saved.SerializeAsString()));
+}
+
+}  // namespace
+
 absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& report) {
   FigureRows rows(run_id);
   for (const v1::PhaseReport& phase : report.phases()) rows.Add(phase);
@@ -221,8 +237,10 @@ absl::Status PgStore::SaveReport(const std::string& run_id, const v1::Report& re
     }
     if (absl::Status status = rows.Write(connection); !status.ok()) return status;
     return connection
-        ->Query("UPDATE runs SET summary = $2, figures_version = $3 WHERE run_id = $1",
-                {run_id, Json(report.run()), absl::StrCat(kFiguresVersion)})
+        ->Query(
+            "UPDATE runs SET summary = $2, figures_version = $3, saved_report = $4 WHERE run_id = "
+            "$1",
+            {run_id, Json(report.run()), absl::StrCat(kFiguresVersion), SavedForm(report)})
         .status();
   });
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <set>
 #include <tuple>
 
 #include "absl/strings/escaping.h"
@@ -141,7 +142,7 @@ void AddHost(const RowStream& row, v1::IntervalSample* sample) {
 // A table, and what its rows add to a sample.
 struct Source {
   const char* name;
-  IntervalDetail detail;
+  std::set<IntervalDetail> details;
   const char* place;
   const char* columns;
   const char* table;
@@ -154,24 +155,40 @@ constexpr char kIntervals[] =
     "interval_operations JOIN (SELECT run_id, phase, attempt, interval_ns FROM phases) p USING "
     "(run_id, phase, attempt)";
 
-constexpr Source kSources[] = {
-    {"counters", IntervalDetail::kHosts, kOperations,
-     "workload, kind, operations, bytes, coalesce(errors, 0), latency_sum_ns", kIntervals,
-     ", workload, kind", AddCounters},
-    {"latencies", IntervalDetail::kLatencies, kOperations,
+const Source kSources[] = {
+    {"counters",
+     {IntervalDetail::kHosts},
+     kOperations,
+     "workload, kind, operations, bytes, coalesce(errors, 0), latency_sum_ns",
+     kIntervals,
+     ", workload, kind",
+     AddCounters},
+    {"latencies",
+     {IntervalDetail::kLatencies, IntervalDetail::kTimeline},
+     kOperations,
      "workload, kind, operations, bytes, coalesce(errors, 0), latency_sum_ns, encode(service_time, "
      "'hex'), "
      "encode(response_time, 'hex'), encode(submission_latency, 'hex')",
-     kIntervals, ", workload, kind", AddLatencies},
-    {"devices", IntervalDetail::kHosts, kSampled,
+     kIntervals,
+     ", workload, kind",
+     AddLatencies},
+    {"devices",
+     {IntervalDetail::kHosts, IntervalDetail::kTimeline},
+     kSampled,
      "device, reads, read_merges, read_bytes, read_time_ms, writes, write_merges, write_bytes, "
      "write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes, "
      "flush_time_ms, busy_time_ms, queue_time_ms, coalesce(paths, 0), coalesce(paths_running, 0)",
-     "device_samples", ", device", AddDevice},
-    {"hosts", IntervalDetail::kHosts, kSampled,
+     "device_samples",
+     ", device",
+     AddDevice},
+    {"hosts",
+     {IntervalDetail::kHosts},
+     kSampled,
      "context_switches, interrupts, run_queue, blocked, user_ratio, system_ratio, idle_ratio, "
      "iowait_ratio, steal_ratio, cpu_busy_ns",
-     "host_samples", "", AddHost},
+     "host_samples",
+     "",
+     AddHost},
 };
 
 struct OpenSource {
@@ -184,7 +201,7 @@ absl::Status OpenSources(PgConnection* connection, const v1::PhaseId& phase, Int
   const std::vector<PgParam> key = {phase.run_id(), absl::StrCat(phase.phase()),
                                     absl::StrCat(phase.attempt())};
   for (const Source& source : kSources) {
-    if (source.detail != detail) continue;
+    if (!source.details.contains(detail)) continue;
     open->push_back({&source, RowStream(connection, source.name)});
     const std::string sql =
         absl::StrCat("SELECT ", source.place, source.columns, " FROM ", source.table,

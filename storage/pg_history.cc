@@ -13,8 +13,8 @@ absl::StatusOr<std::vector<std::string>> PgStore::WithoutFigures(uint32_t most) 
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
-      "SELECT run_id FROM runs WHERE figures_version < $1 AND state NOT IN ('queued', 'running') "
-      "AND samples_pruned_at IS NULL "
+      "SELECT run_id FROM runs WHERE (figures_version < $1 OR saved_report IS NULL) AND state NOT "
+      "IN ('queued', 'running') AND samples_pruned_at IS NULL "
       "ORDER BY submitted_at DESC, run_id DESC LIMIT $2",
       {absl::StrCat(kFiguresVersion), absl::StrCat(most)});
   if (!rows.ok()) return rows.status();
@@ -95,6 +95,30 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::KeptReport(const std::string&
   if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, 0)))) {
     return absl::InternalError(absl::StrCat("the kept report of run ", run_id, " is broken"));
   }
+  return report;
+}
+
+absl::StatusOr<std::optional<v1::Report>> PgStore::SavedReport(const std::string& run_id) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query(
+      "SELECT encode(saved_report, 'hex'), labels FROM runs WHERE run_id = $1 AND figures_version "
+      "= "
+      "$2 AND saved_report IS NOT NULL",
+      {run_id, absl::StrCat(kFiguresVersion)});
+  if (!rows.ok()) return rows.status();
+  if (rows->rows() == 0) return std::nullopt;
+  v1::Report report;
+  if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, 0)))) {
+    return absl::InternalError(absl::StrCat("the saved report of run ", run_id, " is broken"));
+  }
+  v1::RunSummary labelled;
+  if (absl::Status status =
+          FromJson(absl::StrCat("{\"labels\":", rows->Text(0, 1), "}"), &labelled);
+      !status.ok()) {
+    return status;
+  }
+  *report.mutable_run()->mutable_labels() = labelled.labels();
   return report;
 }
 

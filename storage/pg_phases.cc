@@ -10,6 +10,7 @@
 #include "storage/pg_store.h"
 #include "storage/sql_histogram.h"
 #include "storage/sql_values.h"
+#include "storage/timeline.h"
 
 namespace lockstep::storage {
 
@@ -87,7 +88,7 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
 
 absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                const std::string& state, const std::string& reason,
-                               const std::vector<measure::Rollup>& rollups,
+                               const measure::Recording& recording,
                                const v1::PhaseFigures& figures) {
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
     auto ended = connection->Query(
@@ -98,7 +99,7 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
     // done already, by a call whose answer was lost
     if (ended->affected() == 0) return absl::OkStatus();
     CopyRows rows;
-    for (const measure::Rollup& r : rollups) {
+    for (const measure::Rollup& r : recording.rollups) {
       auto number = HistogramNumber(r.buckets);
       if (!number.ok()) return number.status();
       rows.Add(run_id)
@@ -113,8 +114,15 @@ absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32
           .Add(*number)
           .EndRow();
     }
-    return rows.empty() ? absl::OkStatus()
-                        : connection->Copy("COPY latency_rollups FROM STDIN", rows.rows());
+    if (!rows.empty()) {
+      const absl::Status kept = connection->Copy("COPY latency_rollups FROM STDIN", rows.rows());
+      if (!kept.ok()) return kept;
+    }
+    v1::PhaseId id;
+    id.set_run_id(run_id);
+    id.set_phase(phase);
+    id.set_attempt(attempt);
+    return WriteTimeline(connection, id, recording.timeline);
   });
 }
 

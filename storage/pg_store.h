@@ -20,7 +20,7 @@ namespace lockstep::storage {
 class PgStore final : public Store {
  public:
   // Of what SaveReport() keeps. Raised when a newer version of the programs says more.
-  static constexpr int kFiguresVersion = 2;
+  static constexpr int kFiguresVersion = 3;
   struct Options {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
@@ -58,6 +58,11 @@ class PgStore final : public Store {
   absl::Status EndRun(const std::string& run_id, const std::string& state,
                       const std::string& outcome, bool degraded) override;
   absl::Status SaveReport(const std::string& run_id, const v1::Report& report) override;
+  absl::StatusOr<std::optional<v1::Report>> SavedReport(const std::string& run_id) override;
+  absl::StatusOr<StoredPhase> PhaseOf(const std::string& run_id, uint32_t phase) override;
+  absl::Status SaveTimeline(const v1::PhaseId& phase, const measure::Timeline& timeline) override;
+  absl::StatusOr<std::vector<measure::FleetPoint>> FleetTimeline(const v1::PhaseId& phase) override;
+  absl::StatusOr<measure::HostTable> HostTimeline(const v1::PhaseId& phase) override;
   absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) override;
   absl::Status AddEvent(const std::string& run_id, const std::string& severity,
                         const std::string& host, const std::string& message,
@@ -70,7 +75,7 @@ class PgStore final : public Store {
                         const std::vector<measure::WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                         const std::string& state, const std::string& reason,
-                        const std::vector<measure::Rollup>& rollups,
+                        const measure::Recording& recording,
                         const v1::PhaseFigures& figures) override;
   absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                uint32_t interval) override;

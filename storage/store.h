@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "measure/rollups.h"
+#include "measure/recording.h"
 #include "measure/run_data.h"
 #include "proto/comparison.pb.h"
 #include "proto/controller.pb.h"
@@ -58,8 +58,9 @@ struct WorkerOwner {
 };
 
 // How much ReadIntervals() reads of an interval beside its counters: the histograms (to resume a
-// phase in progress), or the samples of devices and hosts (to make a report).
-enum class IntervalDetail { kLatencies, kHosts };
+// phase in progress), the samples of devices and hosts (to make a report), or the histograms and
+// the devices (to make a recording).
+enum class IntervalDetail { kLatencies, kHosts, kTimeline };
 using TakeInterval =
     std::function<absl::Status(uint32_t worker_index, const v1::IntervalSample& sample)>;
 
@@ -69,6 +70,12 @@ inline bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
          absl::IsPermissionDenied(status);
 }
+
+// A phase's last attempt, and the names of the run's hosts by worker index.
+struct StoredPhase {
+  measure::PhaseRecord phase;
+  std::map<uint32_t, std::string> hosts;
+};
 
 // Where all durable state lives. Thread-safe. Every failure is a status: UNAVAILABLE when the store
 // is out of reach, NOT_FOUND, FAILED_PRECONDITION with the reason, ABORTED when this controller was
@@ -120,6 +127,19 @@ class Store {
   // Keeps what the report of a run that has ended says, for questions that are answered without its
   // samples. What was kept before is replaced.
   virtual absl::Status SaveReport(const std::string& run_id, const v1::Report& report) = 0;
+  // What SaveReport() kept, of this version; none where there is none. Without series: hosts' and
+  // the fleet's rates are in the timeline.
+  virtual absl::StatusOr<std::optional<v1::Report>> SavedReport(const std::string& run_id) = 0;
+  // NOT_FOUND where the run has no such phase.
+  virtual absl::StatusOr<StoredPhase> PhaseOf(const std::string& run_id, uint32_t phase) = 0;
+  // The timeline of a phase's attempt, as it was when it ended. What was kept before is
+  // replaced.
+  virtual absl::Status SaveTimeline(const v1::PhaseId& phase,
+                                    const measure::Timeline& timeline) = 0;
+  // NOT_FOUND where there is none.
+  virtual absl::StatusOr<std::vector<measure::FleetPoint>> FleetTimeline(
+      const v1::PhaseId& phase) = 0;
+  virtual absl::StatusOr<measure::HostTable> HostTimeline(const v1::PhaseId& phase) = 0;
   // Runs that have ended and of which that is not kept, or by an older version; newest first.
   virtual absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) = 0;
   // `at_wall_ns`: when it happened.
@@ -138,7 +158,7 @@ class Store {
                                 const std::vector<measure::WorkerClock>& clocks) = 0;
   virtual absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                 const std::string& state, const std::string& reason,
-                                const std::vector<measure::Rollup>& rollups,
+                                const measure::Recording& recording,
                                 const v1::PhaseFigures& figures) = 0;
   // Commits the interval at whose end the attempt's load ends on all hosts, before it is sent to
   // anyone. The last call stands: the interval is chosen again while nobody has been told.

@@ -56,11 +56,43 @@ void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport*
   }
 }
 
+google::protobuf::RepeatedPtrField<v1::FigureLimit> LimitsOf(const v1::RunPhase& load) {
+  google::protobuf::RepeatedPtrField<v1::FigureLimit> limits;
+  const auto add = [&](const char* figure, double value, const std::string& text) {
+    v1::FigureLimit* limit = limits.Add();
+    limit->set_figure(figure);
+    limit->set_value(value);
+    limit->set_text(text);
+  };
+  const v1::Expect& expect = load.expect();
+  if (expect.has_iops()) {
+    add("iops", expect.iops(), absl::StrCat("iops >= ", common::FormatCount(expect.iops())));
+  }
+  if (expect.has_throughput_bytes_per_second()) {
+    const double least = expect.throughput_bytes_per_second();
+    add("bytes_per_second", least, absl::StrCat("throughput >= ", common::FormatThroughput(least)));
+  }
+  const auto latency = [&](const char* figure, const char* words, int64_t most) {
+    const auto value = static_cast<double>(most);
+    add(figure, value, absl::StrCat(words, common::FormatDuration(value)));
+  };
+  if (expect.has_p50_ns()) latency("p50_ns", "p50 <= ", expect.p50_ns());
+  if (expect.has_p99_ns()) latency("p99_ns", "p99 <= ", expect.p99_ns());
+  if (expect.has_p999_ns()) latency("p999_ns", "p99.9 <= ", expect.p999_ns());
+  const v1::AbortIf& abort = load.abort_if();
+  if (abort.p99_ns() != 0) latency("p99_ns", "abort_if p99 > ", abort.p99_ns());
+  if (abort.device_await_ns() != 0) {
+    latency("await_ns", "abort_if device_await > ", abort.device_await_ns());
+  }
+  return limits;
+}
+
 namespace {
 
 void AddExpectations(const PhaseView& view, v1::PhaseReport* report) {
   const bool complete = view.phase().phase.state == "done" && report->workers_lost() == 0;
   CheckExpectations(view.load().expect(), complete, report);
+  *report->mutable_limits() = LimitsOf(view.load());
 }
 
 const RegisterAnalysis kRegistered(order::kExpectations, "expectations", &AddExpectations);

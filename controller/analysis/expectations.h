@@ -9,4 +9,8 @@ namespace lockstep::controller {
 // In a phase without a complete result no expectation holds.
 void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport* phase);
 
+// The limits of figures that can be drawn into a chart: what the job expects, and where it has the
+// phase aborted.
+google::protobuf::RepeatedPtrField<v1::FigureLimit> LimitsOf(const v1::RunPhase& load);
+
 }  // namespace lockstep::controller

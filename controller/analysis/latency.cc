@@ -11,6 +11,19 @@ namespace {
 constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
                                 80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
 
+// One nine more each time.
+void AddTail(const measure::OperationStats& stats, v1::OperationReport* report) {
+  constexpr int kMostNines = 12;
+  double beyond = 1e-5;
+  for (int nines = 5; nines <= kMostNines && report->operations() * beyond >= 1; ++nines) {
+    v1::Percentile* p = report->add_tail();
+    p->set_percent(100 - 100 * beyond);
+    p->set_latency_ns(std::clamp(stats.Percentile(p->percent()), report->latency_min_ns(),
+                                 report->latency_max_ns()));
+    beyond /= 10;
+  }
+}
+
 }  // namespace
 
 v1::OperationReport ReportOf(const measure::OperationStats& stats, const std::string& kind) {
@@ -34,6 +47,7 @@ v1::OperationReport ReportOf(const measure::OperationStats& stats, const std::st
     p->set_latency_ns(
         std::clamp(stats.Percentile(percent), report.latency_min_ns(), report.latency_max_ns()));
   }
+  AddTail(stats, &report);
   return report;
 }
 

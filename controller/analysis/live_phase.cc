@@ -1,6 +1,8 @@
 #include "controller/analysis/live_phase.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -10,11 +12,20 @@
 namespace lockstep::controller {
 namespace {
 
+// Of intervals: kept with their hosts, and at all, for those who watch from the begin.
+constexpr size_t kPastWithHosts = 600;
+constexpr size_t kPast = 20000;
+// Hosts that did most, and least.
+constexpr size_t kExtremes = 5;
+constexpr v1::OperationKind kKinds[] = {v1::OPERATION_KIND_READ, v1::OPERATION_KIND_WRITE,
+                                        v1::OPERATION_KIND_TRIM, v1::OPERATION_KIND_FSYNC};
+
 measure::PhaseSeries::Options OptionsOf(const std::map<uint32_t, std::string>& hosts,
                                         const v1::RunPhase& load) {
   measure::PhaseSeries::Options options;
   options.workloads = static_cast<uint32_t>(load.workloads_size());
   options.keeps_latencies = load.until_steady().figure() == v1::STEADY_FIGURE_PERCENTILE;
+  options.keeps_timeline = true;
   for (const auto& [worker, host] : hosts) options.workers.insert(worker);
   return options;
 }
@@ -36,6 +47,68 @@ LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
   }
 }
 
+std::string LivePhase::NameOf(uint32_t worker) const {
+  const auto host = hosts_.find(worker);
+  return host == hosts_.end() ? absl::StrCat("worker ", worker) : host->second;
+}
+
+std::vector<std::string> LivePhase::Hosts() const {
+  std::vector<std::string> names;
+  names.reserve(hosts_.size());
+  for (const auto& [worker, host] : hosts_) names.push_back(host);
+  return names;
+}
+
+std::vector<std::string> LivePhase::Behind() const {
+  std::vector<std::string> names;
+  for (const uint32_t worker : series_.Behind()) names.push_back(NameOf(worker));
+  return names;
+}
+
+void LivePhase::TakePast() {
+  for (v1::FleetInterval& interval : TakeComplete()) past_.push_back(std::move(interval));
+  if (past_.size() <= kPastWithHosts) return;
+  v1::FleetInterval& old = past_[past_.size() - kPastWithHosts - 1];
+  old.clear_all_iops();
+  old.clear_all_p99_ns();
+  while (past_.size() > kPast) past_.pop_front();
+}
+
+void LivePhase::DescribeHosts(const measure::MergedInterval& merged,
+                              v1::FleetInterval* interval) const {
+  std::vector<double> rates;
+  std::vector<std::pair<double, uint32_t>> places;  // IOPS, position
+  uint32_t position = 0;
+  for (const auto& [worker, host] : hosts_) {
+    const auto found = merged.workers.find(worker);
+    const bool there = found != merged.workers.end() && found->second.seconds > 0;
+    const double iops =
+        there ? static_cast<double>(found->second.operations) / found->second.seconds : 0;
+    interval->add_all_iops(there ? static_cast<float>(iops) : -1);
+    interval->add_all_p99_ns(
+        there && found->second.p99_ns > 0 ? static_cast<float>(found->second.p99_ns) : -1);
+    if (there) rates.push_back(iops);
+    if (there) places.emplace_back(iops, position);
+    ++position;
+  }
+  const size_t shown = std::min(kExtremes, places.size());
+  const auto middle = places.begin() + static_cast<ptrdiff_t>(shown);
+  std::partial_sort(places.begin(), middle, places.end());
+  for (size_t i = 0; i < shown; ++i) {
+    interval->add_worst(places[i].second);
+    interval->add_worst_iops(places[i].first);
+  }
+  std::partial_sort(places.begin(), middle, places.end(), std::greater<>());
+  for (size_t i = 0; i < shown; ++i) {
+    interval->add_best(places[i].second);
+    interval->add_best_iops(places[i].first);
+  }
+  interval->set_jain(measure::JainOf(rates));
+  for (const double value : measure::QuantilesOf(std::move(rates))) {
+    interval->add_host_quantiles(value);
+  }
+}
+
 v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) const {
   v1::FleetInterval interval;
   interval.set_phase(phase_);
@@ -43,20 +116,37 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) con
   interval.set_interval_class(measure::ClassName(merged.interval_class));
   interval.set_end_seconds(merged.end_seconds);
   double errors = 0;
+  double longest = 1e-9;
   for (const auto& [worker, part] : merged.workers) {
-    const auto host = hosts_.find(worker);
-    v1::HostInterval* out = interval.add_hosts();
-    out->set_host(host == hosts_.end() ? absl::StrCat("worker ", worker) : host->second);
     const double seconds = std::max(part.seconds, 1e-9);
-    out->set_iops(static_cast<double>(part.operations) / seconds);
-    out->set_bytes_per_second(static_cast<double>(part.bytes) / seconds);
-    out->set_p99_ns(part.p99_ns);
-    interval.set_iops(interval.iops() + out->iops());
-    interval.set_bytes_per_second(interval.bytes_per_second() + out->bytes_per_second());
+    longest = std::max(longest, seconds);
+    interval.set_iops(interval.iops() + static_cast<double>(part.operations) / seconds);
+    interval.set_bytes_per_second(interval.bytes_per_second() +
+                                  static_cast<double>(part.bytes) / seconds);
     errors += static_cast<double>(part.errors);
   }
   interval.set_errors(errors);
+  int kinds = 0;
+  for (size_t k = 0; k < std::size(kKinds); ++k) {
+    const auto found = merged.kinds.find(kKinds[k]);
+    const bool any = found != merged.kinds.end() && found->second.operations > 0;
+    interval.add_kind_iops(any ? static_cast<double>(found->second.operations) / longest : 0);
+    interval.add_kind_bytes_per_second(any ? static_cast<double>(found->second.bytes) / longest
+                                           : 0);
+    if (any) kinds = static_cast<int>(k) + 1;
+  }
+  interval.mutable_kind_iops()->Truncate(kinds);
+  interval.mutable_kind_bytes_per_second()->Truncate(kinds);
+  interval.set_p50_ns(merged.p50_ns);
   interval.set_p99_ns(merged.p99_ns);
+  interval.set_p999_ns(merged.p999_ns);
+  if (!merged.devices.empty()) {
+    interval.add_iostat(merged.devices.await_ns());
+    interval.add_iostat(merged.devices.queue_size());
+    interval.add_iostat(merged.devices.request_bytes());
+    interval.add_iostat(merged.devices.busy_ratio());
+  }
+  DescribeHosts(merged, &interval);
   return interval;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -41,7 +42,18 @@ class LivePhase {
   const std::string& steady_reason() const { return steady_reason_; }
   const measure::PhaseSeries& series() const { return series_; }
 
+  // Names, in the order in which intervals give what all hosts did.
+  std::vector<std::string> Hosts() const;
+  // Of those whom the others' intervals wait for.
+  std::vector<std::string> Behind() const;
+  // TakeComplete() of what another controller has received: kept for those who watch from the
+  // begin, of long phases without the hosts of the earliest.
+  void TakePast();
+  std::deque<v1::FleetInterval> GivePast() { return std::move(past_); }
+
  private:
+  std::string NameOf(uint32_t worker) const;
+  void DescribeHosts(const measure::MergedInterval& merged, v1::FleetInterval* interval) const;
   v1::FleetInterval Describe(const measure::MergedInterval& merged) const;
   void CheckBrakes(const measure::MergedInterval& merged);
 
@@ -50,6 +62,7 @@ class LivePhase {
   const v1::AbortIf abort_if_;
   measure::PhaseSeries series_;
   std::string abort_reason_;
+  std::deque<v1::FleetInterval> past_;
   std::optional<measure::SteadyState> steady_;  // where it ends the load
   std::string steady_reason_;
 };

@@ -203,6 +203,9 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   summary->set_ended_at(data.run.ended_at);
   summary->set_hosts(static_cast<uint32_t>(data.workers.size()));
   summary->set_degraded(data.run.degraded);
+  summary->set_synthetic(
+      std::any_of(data.workers.begin(), data.workers.end(),
+                  [](const measure::RunWorker& w) { return w.inspection.synthetic(); }));
   int expected = 0;
   int held = 0;
   for (const v1::PhaseReport& phase : report->phases()) {

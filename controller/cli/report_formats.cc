@@ -6,19 +6,19 @@
 #include "controller/report/csv.h"
 #include "controller/report/fio_json.h"
 #include "controller/report/histogram_logs.h"
-#include "controller/report/html.h"
 #include "controller/report/json.h"
 #include "controller/report/markdown.h"
 #include "controller/report/other_layouts.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/text.h"
+#include "web/page_export.h"
 
 namespace lockstep::cli {
 namespace {
 
 using Histograms = std::vector<v1::LatencyHistogram>;
 
-enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms };
+enum class Needs { kReport, kPhaseHistograms, kIntervalHistograms, kPage };
 
 // What a format needs, and how it is made. Text is apart: it looks at the terminal.
 struct Maker {
@@ -33,8 +33,7 @@ const Maker kMakers[] = {
      [](const v1::Report& r, const Histograms&) { return controller::ToJson(r); }},
     {"csv", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderCsv(r); }},
-    {"html", Needs::kReport,
-     [](const v1::Report& r, const Histograms&) { return controller::RenderHtml(r); }},
+    {"html", Needs::kPage, nullptr},
     {"markdown", Needs::kReport,
      [](const v1::Report& r, const Histograms&) { return controller::RenderMarkdown(r); }},
     {"fio", Needs::kPhaseHistograms, &controller::RenderFioJson},
@@ -120,6 +119,15 @@ int FetchReport(const Context& context, v1::Controller::Stub* stub, const std::s
     *text = controller::RenderText(
         *report,
         {context.Colour(1), width == 0 ? 100 : std::min<size_t>(width, 100), format.detail});
+    return kOk;
+  }
+  if (maker->needs == Needs::kPage) {
+    auto page = web::ExportPage(stub, nullptr, report->run().run_id());
+    if (!page.ok()) {
+      return Fail(grpc::Status(static_cast<grpc::StatusCode>(page.status().code()),
+                               std::string(page.status().message())));
+    }
+    *text = std::move(page->html);
     return kOk;
   }
   Histograms histograms;

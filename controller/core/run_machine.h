@@ -262,6 +262,14 @@ class RunMachine {
   // stopping, closing, rejoining, over.
   const char* stage() const;
 
+  // For whom the phase waits: to be armed, or to deliver what it has measured.
+  std::set<uint32_t> Awaited() const {
+    if (stage_ != Stage::kArming) return outstanding_;
+    std::set<uint32_t> awaited = members_;
+    for (const uint32_t worker : armed_) awaited.erase(worker);
+    return awaited;
+  }
+
  private:
   enum class Stage {
     kIdle,

@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<Listener>> Listener::Start(const Options& options
   if (options.http.empty()) return listener;
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kReportBytes));
-  auto page = web::Server::Start(options.http, options.http_names,
+  auto page = web::Server::Start({options.http, options.http_names, options.http_tls},
                                  listener->server_->InProcessChannel(arguments));
   if (!page.ok()) return page.status();
   listener->page_ = *std::move(page);

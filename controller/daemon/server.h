@@ -20,6 +20,7 @@ class Listener {
     bool tls = false;
     std::string http;  // of the page; empty for none
     std::vector<std::string> http_names;
+    common::TlsFiles http_tls;  // none: plaintext
   };
   // `parts` outlive this.
   static absl::StatusOr<std::unique_ptr<Listener>> Start(const Options& options,

@@ -8,8 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
+#include "common/text.h"
 #include "common/units.h"
-#include "controller/report/charts.h"
 #include "controller/report/report_writer.h"
 #include "controller/report/safe_report.h"
 #include "controller/report/sweep_text.h"
@@ -37,7 +37,7 @@ std::string Plain(const std::string& text) {
         break;
       default:
         if (std::string_view("\\`*_{}[]()!|~$").find(c) != std::string_view::npos) out += '\\';
-        out += EscapeHtml(std::string(1, c));
+        out += common::EscapeHtml(std::string(1, c));
     }
   }
   // Nor is a name taken for an address.
@@ -107,7 +107,7 @@ std::string RenderMarkdown(const v1::Report& report) {
   for (const v1::SweepReport& sweep : safe.sweeps()) {
     absl::StrAppend(&out, "**", Plain(sweep.phase()), "**\n\n<pre>\n");
     // Within <pre> only HTML means anything.
-    absl::StrAppend(&out, EscapeHtml(RenderSweep(sweep, 0)), "</pre>\n\n");
+    absl::StrAppend(&out, common::EscapeHtml(RenderSweep(sweep, 0)), "</pre>\n\n");
   }
   if (!safe.environment().empty()) {
     const std::map<std::string, std::string> facts(safe.environment().begin(),

@@ -11,10 +11,8 @@
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/validate.h"
-#include "controller/report/verdict.h"
 #include "controller/service/await.h"
 #include "controller/service/deliver_stream.h"
-#include "controller/service/reports.h"
 #include "proto/fields.h"
 #include "spdlog/spdlog.h"
 
@@ -202,7 +200,7 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
 
 grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
     grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
-  auto stream = WatchStream::Make(parts_.watchers);
+  auto stream = WatchStream::Make(parts_.watchers, request->all_hosts());
   grpc::Status refused = Require(PrincipalOf(*context), Role::kViewer);
   if (refused.ok()) {
     if (const std::string wrong = v1::FirstProblem(*request); !wrong.empty()) {
@@ -295,25 +293,6 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
     if (!asked) answer->Give(busy);
   });
   if (!taken) answer->Give(busy);
-  return call;
-}
-
-grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerContext* context,
-                                                       const v1::ReportRequest* request,
-                                                       v1::Report* reply) {
-  bool admitted = false;
-  Call* call = Admit(context, Role::kViewer, *request, &admitted);
-  if (!admitted) return call;
-  report_.Serve(call, [this, request, reply] {
-    std::string run_id;
-    if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
-    auto report = ReportOf(parts_.store, run_id);
-    if (!report.ok()) return ToGrpc(report.status());
-    *reply = *std::move(report);
-    AddVerdict(reply);
-    reply->set_store(parts_.store->Describe());
-    return grpc::Status::OK;
-  });
   return call;
 }
 

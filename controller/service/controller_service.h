@@ -48,6 +48,8 @@ class ControllerService final : public v1::Controller::CallbackService {
                                  v1::StopReply*) override;
   grpc::ServerUnaryReactor* GetReport(grpc::CallbackServerContext*, const v1::ReportRequest*,
                                       v1::Report*) override;
+  grpc::ServerUnaryReactor* GetSeries(grpc::CallbackServerContext*, const v1::SeriesRequest*,
+                                      v1::SeriesReply*) override;
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext*, const v1::JobRequest*,
                                    v1::JobReply*) override;
   grpc::ServerUnaryReactor* History(grpc::CallbackServerContext*, const v1::HistoryRequest*,
@@ -86,6 +88,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::Status FindStoppable(const std::string& text, v1::RunSummary* run) const;
   // The full id of a run for a question about it.
   grpc::Status Resolve(const std::string& text, std::string* run_id) const;
+  // The run's report: as it was saved, or made anew, which takes longer. Only then it has series.
+  grpc::Status FindReport(const std::string& run_id, bool whole, v1::Report* report) const;
   // Full ids for the runs that a job names.
   grpc::Status ResolveRuns(v1::JobSpec* job) const;
   // The runs of a set, oldest first.

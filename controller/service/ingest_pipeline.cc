@@ -110,14 +110,33 @@ v1::PhaseFigures IngestPipeline::Figures(const v1::PhaseId& phase) {
   return found == phases_.end() ? v1::PhaseFigures() : found->second.live->series().Figures();
 }
 
-std::vector<measure::Rollup> IngestPipeline::Close(const v1::PhaseId& phase) {
+std::vector<std::string> IngestPipeline::Hosts(const v1::PhaseId& phase) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  return found == phases_.end() ? std::vector<std::string>() : found->second.live->Hosts();
+}
+
+std::vector<std::string> IngestPipeline::Behind(const v1::PhaseId& phase) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  return found == phases_.end() ? std::vector<std::string>() : found->second.live->Behind();
+}
+
+std::deque<v1::FleetInterval> IngestPipeline::GivePast(const v1::PhaseId& phase) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  return found == phases_.end() ? std::deque<v1::FleetInterval>() : found->second.live->GivePast();
+}
+
+measure::Recording IngestPipeline::Close(const v1::PhaseId& phase) {
   common::MutexLock lock(&mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return {};
-  std::vector<measure::Rollup> rollups = found->second.live->series().Rollups();
+  const measure::PhaseSeries& series = found->second.live->series();
+  measure::Recording recording = {series.Rollups(), series.timeline()};
   for (const auto& [worker, feed] : found->second.feeds) LetGo(phase, feed);
   phases_.erase(found);
-  return rollups;
+  return recording;
 }
 
 v1::StoreState IngestPipeline::state() const {

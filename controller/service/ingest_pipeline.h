@@ -13,6 +13,7 @@
 #include "common/mutex.h"
 #include "common/safeguards.h"
 #include "controller/analysis/live_phase.h"
+#include "measure/recording.h"
 #include "proto/controller.pb.h"
 #include "proto/worker.pb.h"
 #include "storage/spool.h"
@@ -80,8 +81,12 @@ class IngestPipeline {
   void WorkerLost(const v1::PhaseId& phase, uint32_t worker);
   // The figures of the samples that have come so far.
   v1::PhaseFigures Figures(const v1::PhaseId& phase);
-  // Accepts no more samples of this phase; returns its roll-ups.
-  std::vector<measure::Rollup> Close(const v1::PhaseId& phase);
+  // As LivePhase::Hosts(), Behind() and GivePast(); empty of a phase that is not open.
+  std::vector<std::string> Hosts(const v1::PhaseId& phase);
+  std::vector<std::string> Behind(const v1::PhaseId& phase);
+  std::deque<v1::FleetInterval> GivePast(const v1::PhaseId& phase);
+  // Accepts no more samples of this phase; returns what is kept of them.
+  measure::Recording Close(const v1::PhaseId& phase);
 
   // A worker's batch. Refusals are acknowledged with the reason.
   void Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch,

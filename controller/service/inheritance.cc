@@ -52,7 +52,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
   phase.set_phase(active.phase.phase);
   phase.set_attempt(active.phase.attempt);
   const absl::Status read = store->ReadIntervals(
-      phase, storage::IntervalDetail::kLatencies,
+      phase, storage::IntervalDetail::kTimeline,
       [&](uint32_t worker, const v1::IntervalSample& sample) {
         if (!hosts.contains(worker)) return absl::OkStatus();
         FillTo(sample.interval(), worker, live.get());
@@ -66,7 +66,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
         if (last != last_of_lost.end() && sample.interval() + 1 >= last->second) {
           live->Leave(worker);
         }
-        (void)live->TakeComplete();
+        live->TakePast();
         return absl::OkStatus();
       });
   if (!read.ok()) return read;
@@ -79,7 +79,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
       if (last_of_lost.contains(worker)) live->Lose(worker);
     }
   }
-  (void)live->TakeComplete();
+  live->TakePast();
   return live;
 }
 

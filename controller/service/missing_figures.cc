@@ -18,7 +18,9 @@ void MakeNext(Loop* loop, storage::Store* store, const Runs& runs) {
   loop->Apart(
       [store, run_id]() -> absl::Status {
         const auto report = ReportOf(store, run_id);
-        return report.ok() ? store->SaveReport(run_id, *report) : report.status();
+        if (!report.ok()) return report.status();
+        if (absl::Status kept = SaveTimelines(store, run_id); !kept.ok()) return kept;
+        return store->SaveReport(run_id, *report);
       },
       [loop, store, runs, run_id](const absl::Status& status) {
         if (!status.ok()) {

@@ -27,4 +27,8 @@ ReadIntervals IntervalsOf(storage::Store* store, const std::string& run_id);
 // rows: do not call it on a thread for which others wait.
 absl::StatusOr<v1::Report> ReportOf(storage::Store* store, const std::string& run_id);
 
+// Stores timelines of the run's phases that have none, from the intervals that are stored: of runs
+// of older versions. Of a run whose samples were pruned nothing.
+absl::Status SaveTimelines(storage::Store* store, const std::string& run_id);
+
 }  // namespace lockstep::controller

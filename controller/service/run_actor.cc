@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "common/limits.h"
 #include "common/timing.h"
+#include "controller/analysis/expectations.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/reservation.h"
 #include "controller/plan/sweep.h"
@@ -21,6 +22,9 @@ constexpr int64_t kLateNs = 20000000;
 // arrive.
 constexpr int64_t kAwayLookNs = 1000000000;
 constexpr int64_t kBackNs = 20000000000;
+// Who is waited for is looked up so often, and so many are named.
+constexpr int64_t kBehindLookNs = 2000000000;
+constexpr size_t kMostBehind = 5;
 
 }  // namespace
 
@@ -56,6 +60,13 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
       from.point.reached == ResumePoint::Reached::kGone) {
     actor->OpenFeeds({actor->machine_.members().begin(), actor->machine_.members().end()},
                      from.earlier);
+    const bool gone = from.point.reached == ResumePoint::Reached::kGone;
+    actor->PublishPhase(gone ? "running" : "arming");
+    for (const v1::FleetInterval& interval : actor->services_.ingest->GivePast(actor->Phase())) {
+      v1::WatchEvent event;
+      *event.mutable_interval() = interval;
+      actor->services_.watchers->Publish(actor->run_.run_id, event);
+    }
   }
   return actor;
 }
@@ -175,15 +186,51 @@ void RunActor::Persist(std::function<absl::Status()> work, std::function<void()>
 }
 
 void RunActor::PublishPhase(const std::string& state) {
+  state_ = state;
+  waiting_for_.clear();
+  PublishPhase();
+  if (state == "arming" || state == "running" || state == "draining") LookWhoIsBehind(++look_);
+}
+
+// Who is waited for is told when it changes.
+void RunActor::LookWhoIsBehind(uint64_t look) {
+  services_.loop->After(kBehindLookNs, [weak = weak_from_this(), look] {
+    const auto self = weak.lock();
+    if (!self || self->look_ != look) return;
+    std::vector<std::string> behind;
+    if (self->state_ == "running") {
+      behind = self->services_.ingest->Behind(self->Phase());
+    } else {
+      for (const uint32_t worker : self->machine_.Awaited()) {
+        behind.push_back(self->run_.workers[worker].hello.host().name());
+      }
+    }
+    if (behind.size() > kMostBehind) behind.resize(kMostBehind);
+    if (behind != self->waiting_for_) {
+      self->waiting_for_ = behind;
+      self->PublishPhase();
+    }
+    self->LookWhoIsBehind(look);
+  });
+}
+
+void RunActor::PublishPhase() {
   v1::WatchEvent event;
   v1::PhaseChange* change = event.mutable_phase();
   change->set_index(machine_.phase());
   change->set_count(std::max(phases_, machine_.phase() + 1));
   change->set_name(Spec().name());
   change->set_kind(KindName(Spec()));
-  change->set_state(state);
+  change->set_state(state_);
+  for (const std::string& host : waiting_for_) change->add_waiting_for(host);
   const v1::RunPhase load = LoadOf(run_.job, Spec());
   change->set_expected_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
+  if (IsLoad(Spec())) {
+    *change->mutable_limits() = LimitsOf(load);
+    if (state_ != "arming") {
+      for (const std::string& host : services_.ingest->Hosts(Phase())) change->add_hosts(host);
+    }
+  }
   last_change_ = event;
   services_.watchers->Publish(run_.run_id, event);
 }
@@ -311,11 +358,12 @@ void RunActor::Carry(const action::ClosePhase& a) {
   if (a.state != "void") {
     results_.push_back({step_.job_phase, step_.step, Spec().name(), a.state == "done", figures});
   }
-  const std::vector<measure::Rollup> rollups = services_.ingest->Close(Phase());
+  const auto recording =
+      std::make_shared<const measure::Recording>(services_.ingest->Close(Phase()));
   PublishPhase(a.state);
   Persist(
-      [store = services_.store, id = run_.run_id, a, rollups, figures] {
-        return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, rollups, figures);
+      [store = services_.store, id = run_.run_id, a, recording, figures] {
+        return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, *recording, figures);
       },
       [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
 }

@@ -130,7 +130,10 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   v1::PhaseId Phase() const;
   const v1::PhaseSpec& Spec() const { return step_.spec; }
   void Send(uint32_t worker, v1::ControllerMessage message);
+  // The phase is in this state from now on.
   void PublishPhase(const std::string& state);
+  void PublishPhase();
+  void LookWhoIsBehind(uint64_t look);
   // A failed write ends the run, unless it is the write of its end.
   void Persist(std::function<absl::Status()> work, std::function<void()> then);
 
@@ -157,7 +160,10 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   std::vector<std::shared_ptr<std::function<void(const absl::Status&)>>> end_load_callers_;
   std::string end_load_severity_, end_load_reason_;  // of the first of them
   v1::WatchEvent last_change_;
-  int64_t events_ = 0;  // that workers reported in this phase
+  std::string state_;                     // of the phase, as it was told
+  std::vector<std::string> waiting_for_;  // as it was told
+  uint64_t look_ = 0;                     // the last that counts
+  int64_t events_ = 0;                    // that workers reported in this phase
 };
 
 }  // namespace lockstep::controller

@@ -83,7 +83,9 @@ void MakeFigures(storage::Store* store, const std::string& run_id) {
     return;
   }
   const auto report = ReportOf(store, run_id);
-  const absl::Status status = report.ok() ? store->SaveReport(run_id, *report) : report.status();
+  absl::Status status = report.status();
+  if (status.ok()) status = SaveTimelines(store, run_id);
+  if (status.ok()) status = store->SaveReport(run_id, *report);
   if (!status.ok()) {
     spdlog::warn("no figures of imported run {}: {}", run_id, std::string(status.message()));
   }

@@ -12,28 +12,32 @@ constexpr auto kQueueLimit = static_cast<size_t>(limits::kWatchQueue);
 
 }  // namespace
 
-std::shared_ptr<const v1::WatchEvent> WatchHistory::Add(const v1::WatchEvent& event) {
-  if (event.has_progress()) return std::make_shared<const v1::WatchEvent>(event);
+WatchHistory::Numbered WatchHistory::Add(const v1::WatchEvent& event) {
   auto numbered = std::make_shared<v1::WatchEvent>(event);
-  numbered->set_sequence(++sequence_);
-  events_.push_back(numbered);
-  bytes_ += numbered->ByteSizeLong();
+  if (!event.has_progress()) numbered->set_sequence(++sequence_);
+  Numbered both = {numbered, numbered};
+  if (event.has_interval()) {
+    auto fleet = std::make_shared<v1::WatchEvent>(*numbered);
+    fleet->mutable_interval()->clear_all_iops();
+    fleet->mutable_interval()->clear_all_p99_ns();
+    both.fleet = std::move(fleet);
+  }
+  if (event.has_progress()) return both;
+  events_.push_back(both);
+  bytes_ += both.whole->ByteSizeLong();
   Shrink();
-  return numbered;
+  return both;
 }
 
 void WatchHistory::Shrink() {
   constexpr auto kLimit = static_cast<size_t>(limits::kWatchHistoryBytes);
   while (bytes_ > kLimit && without_hosts_ + 1 < events_.size()) {
-    std::shared_ptr<const v1::WatchEvent>& event = events_[without_hosts_++];
-    if (!event->has_interval() || event->interval().hosts().empty()) continue;
-    auto smaller = std::make_shared<v1::WatchEvent>(*event);
-    smaller->mutable_interval()->clear_hosts();
-    bytes_ -= event->ByteSizeLong() - smaller->ByteSizeLong();
-    event = std::move(smaller);
+    Numbered& event = events_[without_hosts_++];
+    bytes_ -= event.whole->ByteSizeLong() - event.fleet->ByteSizeLong();
+    event.whole = event.fleet;
   }
   while (bytes_ > kLimit && events_.size() > 1) {
-    bytes_ -= events_.front()->ByteSizeLong();
+    bytes_ -= events_.front().whole->ByteSizeLong();
     events_.pop_front();
     if (without_hosts_ > 0) --without_hosts_;
   }
@@ -43,7 +47,7 @@ void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
   common::MutexLock lock(&mutex_);
   Kept& kept = histories_[run_id];
   kept.used = ++published_;
-  const auto shared = kept.history.Add(event);
+  const WatchHistory::Numbered shared = kept.history.Add(event);
   if (histories_.size() > static_cast<size_t>(limits::kWatchHistories)) {
     histories_.erase(std::min_element(
         histories_.begin(), histories_.end(),
@@ -72,9 +76,9 @@ void Watchers::Add(const std::string& run_id, std::optional<uint64_t> after, Wat
   if (const auto found = histories_.find(run_id); after && found != histories_.end()) {
     // Numbers that this controller has not given yet were another one's.
     const auto& events = found->second.history.events();
-    const bool is_ours = events.empty() || *after <= events.back()->sequence();
+    const bool is_ours = events.empty() || *after <= events.back().whole->sequence();
     for (const auto& event : events) {
-      if (!is_ours || event->sequence() > *after) stream->Repeat(event);
+      if (!is_ours || event.whole->sequence() > *after) stream->Repeat(event);
     }
   }
   streams_[run_id].insert(stream);
@@ -97,8 +101,8 @@ void Watchers::Shutdown() {
   }
 }
 
-std::shared_ptr<WatchStream> WatchStream::Make(Watchers* watchers) {
-  std::shared_ptr<WatchStream> stream(new WatchStream(watchers));
+std::shared_ptr<WatchStream> WatchStream::Make(Watchers* watchers, bool all_hosts) {
+  std::shared_ptr<WatchStream> stream(new WatchStream(watchers, all_hosts));
   stream->self_ = stream;
   return stream;
 }
@@ -117,10 +121,10 @@ void WatchStream::Attach(const std::string& run_id, std::optional<uint64_t> afte
   if (done) watchers_->Remove(run_id, this);  // the caller had gone already
 }
 
-void WatchStream::Repeat(std::shared_ptr<const v1::WatchEvent> event) {
+void WatchStream::Repeat(const WatchHistory::Numbered& event) {
   common::MutexLock lock(&mutex_);
   if (ending_ || finished_) return;
-  queue_.push_back(std::move(event));
+  queue_.push_back(all_hosts_ ? event.whole : event.fleet);
   ++repeated_;
   if (queue_.size() == 1) StartWrite(queue_.front().get());
 }

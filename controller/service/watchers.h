@@ -20,14 +20,17 @@ class WatchStream;
 // kept; of the earliest intervals first the hosts are dropped, then the intervals. Not thread-safe.
 class WatchHistory {
  public:
-  // The event as it is to be sent, with its number.
-  std::shared_ptr<const v1::WatchEvent> Add(const v1::WatchEvent& event);
-  const std::deque<std::shared_ptr<const v1::WatchEvent>>& events() const { return events_; }
+  // The event as it is to be sent, with its number: with what every host did, and without.
+  struct Numbered {
+    std::shared_ptr<const v1::WatchEvent> whole, fleet;
+  };
+  Numbered Add(const v1::WatchEvent& event);
+  const std::deque<Numbered>& events() const { return events_; }
 
  private:
   void Shrink();
 
-  std::deque<std::shared_ptr<const v1::WatchEvent>> events_;
+  std::deque<Numbered> events_;
   size_t bytes_ = 0;
   size_t without_hosts_ = 0;  // of events_, from the front
   uint64_t sequence_ = 0;
@@ -66,14 +69,15 @@ class Watchers {
 // does not keep up loses interval lines, never other events.
 class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
  public:
-  static std::shared_ptr<WatchStream> Make(Watchers* watchers);
+  static std::shared_ptr<WatchStream> Make(Watchers* watchers, bool all_hosts);
   // Registers the stream for a run; events published from now on reach it, and before them, with
   // `after`, those with higher numbers that there were.
   void Attach(const std::string& run_id, std::optional<uint64_t> after);
   // Every watcher of a run queues the same event.
   void Send(std::shared_ptr<const v1::WatchEvent> event);
   // What was before; does not count against the queue's limit.
-  void Repeat(std::shared_ptr<const v1::WatchEvent> event);
+  void Repeat(const WatchHistory::Numbered& event);
+  void Send(const WatchHistory::Numbered& event) { Send(all_hosts_ ? event.whole : event.fleet); }
   // Ends the stream after what is queued.
   void End(const grpc::Status& status);
 
@@ -82,10 +86,13 @@ class WatchStream final : public grpc::ServerWriteReactor<v1::WatchEvent> {
   void OnDone() override;
 
  private:
-  explicit WatchStream(Watchers* watchers) : watchers_(watchers) { watchers_->Count(1); }
+  WatchStream(Watchers* watchers, bool all_hosts) : watchers_(watchers), all_hosts_(all_hosts) {
+    watchers_->Count(1);
+  }
   void FinishLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   Watchers* watchers_;
+  const bool all_hosts_;
   std::shared_ptr<WatchStream> self_;
   common::Mutex mutex_;
   std::string run_id_ ABSL_GUARDED_BY(mutex_);

@@ -59,10 +59,40 @@ TEST(LivePhaseTest, AnIntervalIsCompleteWhenAllHaveDeliveredIt) {
   EXPECT_DOUBLE_EQ(complete[0].iops(), 4);
   EXPECT_DOUBLE_EQ(complete[0].bytes_per_second(), 2048);
   EXPECT_NEAR(complete[0].p99_ns(), 5000, 50);
-  EXPECT_EQ(complete[0].hosts(1).host(), "b");
+  EXPECT_EQ(phase.Hosts(), (std::vector<std::string>{"a", "b"}));
+  ASSERT_EQ(complete[0].all_iops_size(), 2);
+  EXPECT_FLOAT_EQ(complete[0].all_iops(0), 3);
+  EXPECT_FLOAT_EQ(complete[0].all_iops(1), 1);
+  EXPECT_EQ(complete[0].best(0), 0u);
+  EXPECT_EQ(complete[0].worst(0), 1u);
+  EXPECT_DOUBLE_EQ(complete[0].worst_iops(0), 1);
+  EXPECT_DOUBLE_EQ(complete[0].host_quantiles(4), 3);
+  EXPECT_NEAR(complete[0].jain(), 0.8, 1e-9);
+  EXPECT_DOUBLE_EQ(complete[0].kind_iops(0), 4);
   ASSERT_TRUE(phase.Add(0, Sample(1, {100})).ok());
   phase.Leave(1);
   EXPECT_EQ(phase.TakeComplete().size(), 1u);
+}
+
+TEST(LivePhaseTest, WhoKeepsTheOthersWaitingIsNamed) {
+  LivePhase phase = Phase();
+  for (uint32_t k = 0; k < 2; ++k) ASSERT_TRUE(phase.Add(0, Sample(k, {100})).ok());
+  EXPECT_TRUE(phase.Behind().empty()) << "an interval or two is no delay";
+  ASSERT_TRUE(phase.Add(0, Sample(2, {100})).ok());
+  EXPECT_EQ(phase.Behind(), (std::vector<std::string>{"b"}));
+  phase.Leave(1);
+  (void)phase.TakeComplete();
+  EXPECT_TRUE(phase.Behind().empty());
+}
+
+TEST(LivePhaseTest, WhoMissesAnIntervalHasNothingInIt) {
+  LivePhase phase = Phase();
+  phase.Leave(1);
+  ASSERT_TRUE(phase.Add(0, Sample(0, {100})).ok());
+  const auto complete = phase.TakeComplete();
+  ASSERT_EQ(complete.size(), 1u);
+  EXPECT_FLOAT_EQ(complete[0].all_iops(1), -1);
+  EXPECT_EQ(complete[0].worst_size(), 1);
 }
 
 // Before a histogram is decoded: what a phase cannot have must not cost memory.

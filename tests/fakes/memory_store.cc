@@ -270,8 +270,7 @@ absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, ui
 
 absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                    const std::string& state, const std::string& reason,
-                                   const std::vector<measure::Rollup>&,
-                                   const v1::PhaseFigures& figures) {
+                                   const measure::Recording&, const v1::PhaseFigures& figures) {
   return Change([&]() -> absl::Status {
     v1::PhaseId id;
     id.set_run_id(run_id);
@@ -343,10 +342,9 @@ absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail de
     }
   }
   for (auto& [place, sample] : samples) {
-    if (detail == IntervalDetail::kLatencies) {
-      sample.clear_devices();
-      sample.clear_host();
-    } else {
+    if (detail != IntervalDetail::kHosts) sample.clear_host();
+    if (detail == IntervalDetail::kLatencies) sample.clear_devices();
+    if (detail == IntervalDetail::kHosts) {
       for (v1::WorkloadSample& workload : *sample.mutable_workloads()) {
         for (v1::OperationCounters& c : *workload.mutable_operations()) c.clear_histograms();
       }

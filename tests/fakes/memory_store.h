@@ -81,6 +81,21 @@ class MemoryStore final : public Store {
   absl::Status SaveReport(const std::string&, const v1::Report&) override {
     return absl::OkStatus();
   }
+  absl::StatusOr<std::optional<v1::Report>> SavedReport(const std::string&) override {
+    return std::nullopt;
+  }
+  absl::StatusOr<StoredPhase> PhaseOf(const std::string&, uint32_t) override {
+    return absl::NotFoundError("a store in memory has no timelines");
+  }
+  absl::Status SaveTimeline(const v1::PhaseId&, const measure::Timeline&) override {
+    return absl::OkStatus();
+  }
+  absl::StatusOr<std::vector<measure::FleetPoint>> FleetTimeline(const v1::PhaseId&) override {
+    return absl::NotFoundError("a store in memory has no timelines");
+  }
+  absl::StatusOr<measure::HostTable> HostTimeline(const v1::PhaseId&) override {
+    return absl::NotFoundError("a store in memory has no timelines");
+  }
   absl::Status AddEvent(const std::string& run_id, const std::string& severity,
                         const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
@@ -92,7 +107,7 @@ class MemoryStore final : public Store {
                         const std::vector<measure::WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
                         const std::string& state, const std::string& reason,
-                        const std::vector<measure::Rollup>& rollups,
+                        const measure::Recording& recording,
                         const v1::PhaseFigures& figures) override;
   absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,
                                uint32_t interval) override;

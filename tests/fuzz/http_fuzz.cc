@@ -28,7 +28,7 @@ struct World {
     builder.RegisterService(&service);
     controller = builder.BuildAndStart();
     auto started =
-        lockstep::web::Server::Start("127.0.0.1:0", {}, controller->InProcessChannel({}));
+        lockstep::web::Server::Start({"127.0.0.1:0", {}, {}}, controller->InProcessChannel({}));
     if (!started.ok()) std::abort();
     page = *std::move(started);
     const std::string url = page->url();

@@ -64,21 +64,10 @@ class Principals(unittest.TestCase):
         return attack(kind, "--controller", self.fleet.address, *self.flags[principal], *words)
 
     def routes(self):
-        with open(os.path.join(ROOT, "web/server.cc"), encoding="utf-8") as text:
-            found = re.findall(
-                r'server_\.(Get|Post|Put|Delete|Patch|Options)\(\s*(R"\((.*?)\)"|"(.*?)"|path)',
-                text.read(),
-            )
-        names = []
-        for method, whole, raw, plain in found:
-            names.append(
-                f"{method.upper()} "
-                + (
-                    "/ and its assets"
-                    if whole == "path"
-                    else re.sub(r"\(\[.*?\)", "ID", raw or plain)
-                )
-            )
+        with open(os.path.join(ROOT, "docs/http-api.md"), encoding="utf-8") as text:
+            found = re.findall(r"(?m)^\| `(/api/[^`?]*)", text.read())
+        names = ["GET / and its assets"]
+        names += [f"GET {path.replace('RUN', 'ID')}" for path in found]
         self.assertIn("GET /api/runs/ID/report", names)
         return names
 

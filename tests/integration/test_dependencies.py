@@ -28,8 +28,9 @@ FORBIDDEN = [
     (
         "//controller/cli/...",
         "//storage/... + //controller/core/... + //controller/fleet/... + "
-        "//controller/service/... + //web/...",
+        "//controller/service/... + //web:server",
     ),
+    ("//web:page_export", "//storage/... + //worker/... + //controller/..."),
     (
         "//controller/report/...",
         "//storage/... + //controller/core/... + //controller/fleet/... + //controller/service/...",

@@ -44,6 +44,7 @@ class WebPage(FleetTest):
         )
         self.fleet.await_phase("mix")
         run = self.fleet.sql("SELECT last_run()")[0][0]
+        other = self.fleet.sql("SELECT run_id FROM runs ORDER BY submitted_at LIMIT 1")[0][0]
         base = subprocess.run(
             ["bazel", "info", "output_base"], cwd=ROOT, capture_output=True, text=True, check=True
         ).stdout.strip()
@@ -54,6 +55,7 @@ class WebPage(FleetTest):
                 os.path.join(ROOT, "tests", "web", "page_test.cjs"),
                 self.fleet.url,
                 run,
+                other,
                 self.fleet.directory,
             ],
             stdout=subprocess.PIPE,

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
@@ -181,12 +182,15 @@ void MakeOlder(Parts* parts) {
   std::string table;
   for (v1::ArchivePart& part : *parts) {
     if (part.has_table()) table = part.table().name();
-    if ((table == "findings" || table == "block_writes") && !part.has_end()) continue;
-    if (table == "runs" && part.has_table()) {
-      part.mutable_table()->mutable_columns()->RemoveLast();
-    }
-    if (table == "runs" && part.has_rows()) {
-      part.set_rows(part.rows().substr(0, part.rows().rfind('\t')) + "\n");
+    const std::set<std::string> later = {"findings",   "block_writes", "fleet_intervals",
+                                         "host_lines", "host_spans",   "fleet_interval_kinds"};
+    if (later.contains(table) && !part.has_end()) continue;
+    // confirm, saved_report
+    for (int i = 0; i < 2 && table == "runs"; ++i) {
+      if (part.has_table()) part.mutable_table()->mutable_columns()->RemoveLast();
+      if (part.has_rows()) {
+        part.set_rows(part.rows().substr(0, part.rows().rfind('\t')) + "\n");
+      }
     }
     // Both have had two columns more since then, which are NULL here.
     const bool has_more = table == "phase_verdicts" || table == "device_samples";

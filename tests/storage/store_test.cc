@@ -3,6 +3,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -183,6 +184,62 @@ TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
   EXPECT_EQ(old->EndRun(phase.run_id(), "failed", "", false).code(), absl::StatusCode::kAborted);
   EXPECT_EQ(old->AddEvent(phase.run_id(), "info", "", "", 0).code(), absl::StatusCode::kAborted);
   EXPECT_EQ(store_->GetRun(phase.run_id())->state, "running");  // the newer one goes on with it
+}
+
+TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
+  const v1::PhaseId id = Begin();
+  EXPECT_EQ(store_->FleetTimeline(id).status().code(), absl::StatusCode::kNotFound);
+  measure::Timeline timeline;
+  for (uint32_t k = 0; k < 3; ++k) {
+    measure::MergedInterval merged;
+    merged.interval = k;
+    merged.interval_class = v1::INTERVAL_CLASS_MEASURED;
+    merged.end_seconds = k + 1;
+    for (uint32_t worker = 0; worker < (k == 1 ? 1 : 2); ++worker) {
+      merged.workers[worker] = {double(k), 1, 100 * (worker + 1), 0, 0, 0, 5e6};
+    }
+    measure::OperationCounts counts;
+    counts.operations = 100;
+    counts.bytes = 409600;
+    counts.errors = k;
+    counts.latency_sum_ns = 100000;
+    counts.latency_max_ns = 2000000;
+    merged.kinds = {{v1::OPERATION_KIND_READ, counts}, {v1::OPERATION_KIND_FSYNC, counts}};
+    merged.latencies = {{common::BucketOf(1000), 99}, {common::BucketOf(2000000), 1}};
+    merged.devices = {10, 40960, 5, 20, 500, 1};
+    timeline.Add(merged);
+  }
+  ASSERT_TRUE(store_->SaveTimeline(id, timeline).ok());
+  ASSERT_TRUE(store_->SaveTimeline(id, timeline).ok()) << "it replaces what was there";
+  const auto points = store_->FleetTimeline(id);
+  ASSERT_TRUE(points.ok()) << points.status();
+  ASSERT_EQ(points->size(), 3u);
+  const measure::FleetPoint& point = (*points)[2];
+  EXPECT_EQ(point.begin_ns, 2000000000);
+  EXPECT_EQ(point.end_ns, 3000000000);
+  EXPECT_EQ(point.hosts, 2u);
+  EXPECT_EQ(point.latencies, timeline.points()[2].latencies);
+  EXPECT_EQ(point.kinds.at(v1::OPERATION_KIND_READ).errors, 2u);
+  EXPECT_EQ(point.kinds.at(v1::OPERATION_KIND_FSYNC).operations, 100u);
+  EXPECT_DOUBLE_EQ(point.host_iops[4], 200);
+  EXPECT_DOUBLE_EQ(point.devices.busy_ratio(), 0.5);
+  EXPECT_DOUBLE_EQ(point.devices.await_ns(), 500000);
+  const auto hosts = store_->HostTimeline(id);
+  ASSERT_TRUE(hosts.ok()) << hosts.status();
+  ASSERT_EQ(hosts->spans.size(), 3u);
+  EXPECT_FLOAT_EQ(hosts->lines.at(1).iops[2], 200);
+  EXPECT_TRUE(std::isnan(hosts->lines.at(1).iops[1]));
+  EXPECT_FLOAT_EQ(hosts->lines.at(0).p99_ns[0], 5e6);
+  // SQL says the same.
+  const auto rows = connection_->Query(
+      "SELECT iops, round(p99_ms::numeric, 4), max_ms, least_host_iops, busy_ratio, request_bytes, "
+      "abs(hist_percentile(latencies, 99) - p99_ms * 1e6) < 1 FROM fleet_timeline WHERE run_id = "
+      "$1 AND interval = 2",
+      {id.run_id()});
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  std::string row;
+  for (int column = 0; column < 7; ++column) row += rows->Text(0, column) + "|";
+  EXPECT_EQ(row, "100|0.0010|2|100|0.5|4096|t|");
 }
 
 TEST_F(StoreTest, WhatAReportConcludesIsInRows) {

@@ -1,4 +1,5 @@
-// Drives the page in headless Chromium: node page_test.cjs URL RUN DIRECTORY. RUN is in progress.
+// Drives the page in headless Chromium: node page_test.cjs URL RUN OTHER DIRECTORY. RUN is in
+// progress, OTHER has ended.
 const assert = require("node:assert");
 const path = require("node:path");
 const axe = require("axe-core");
@@ -41,57 +42,144 @@ async function everySize(page, name, directory) {
 
 // The run in progress: a line per second, and charts that go back to the run's begin, also for who
 // comes late.
-async function live(page) {
+async function live(page, directory) {
   // Not page.waitForFunction(): it evaluates text, which the page's policy forbids, as it should.
   await page.locator("#live-line", { hasText: /IOPS, .*MiB\/s, p99/ }).waitFor();
   const first = await page.textContent("#live-line");
   await page.locator("#live-line").filter({ hasNotText: first }).waitFor();
-  await page.waitForSelector("#live-charts canvas");
-  const [, seen] = await spanOf(page.locator("#live-charts .plot").first());
+  await page.waitForSelector("#live-charts .plot canvas");
+  const [, seen] = await spanOf(page.locator("#live-charts .plot[aria-label]").first());
   assert.ok(seen >= 2, `the chart reaches ${seen} s`);
   await page.reload();
-  await page.waitForSelector("#live-charts canvas");
-  const [from, to] = await spanOf(page.locator("#live-charts .plot").first());
+  await page.waitForSelector("#live-charts .plot canvas");
+  const [from, to] = await spanOf(page.locator("#live-charts .plot[aria-label]").first());
   assert.ok(from <= 1.5, `opened late, the chart begins at ${from} s`);
   assert.ok(to >= seen, `and reaches ${to} s`);
-  assert.strictEqual(await page.locator(".tile").count(), 6);
+  assert.strictEqual(await page.locator(".tile").count(), 8);
+  // Every host over time; one is chosen and drawn by the keyboard alone.
+  const heat = page.locator("#live-charts .heat canvas").first();
+  await heat.focus();
+  await page.keyboard.press("ArrowDown");
+  await page.locator("#live-charts output", { hasText: /node2, .*IOPS/ }).waitFor();
+  await page.keyboard.press("Enter");
+  await page.locator("#live-charts .u-legend", { hasText: "node2" }).waitFor();
+  // Without the hosts the rest is told again from the begin.
+  await page.getByRole("button", { name: "show bands of hosts only" }).click();
+  await page.locator("#live-charts .heat").waitFor({ state: "detached" });
+  await page.waitForSelector("#live-charts .plot canvas");
+  assert.ok(page.url().includes("hosts=bands"), page.url());
+  await everySize(page, "live", directory);
 }
 
 async function report(page, directory) {
   await page.waitForSelector("h2[id]");
+  await page.locator("th button", { hasText: "straggler" }).first().waitFor();
   const text = await page.textContent("main");
   for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "Start skew", "done"])
     assert.ok(text.includes(part), `the report shows ${part}`);
-  await page.waitForSelector(".chart canvas");
+  await page.waitForSelector(".plot canvas");
+  await page.locator(".heat canvas").nth(2).waitFor(); // latencies, hosts' IOPS, hosts' p99
+  await page.locator("pre.job", { hasText: "phases:" }).waitFor();
+  const titles = await page.locator("figcaption span").allTextContents();
+  for (const part of ["IOPS of the fleet", "Latency of the fleet", "await", "Distribution"])
+    assert.ok(
+      titles.some((title) => title.includes(part)),
+      `a chart of ${part}: ${titles}`,
+    );
   await everySize(page, "report", directory);
   // By the keyboard alone: a table is sorted.
   const head = page.locator("th button", { hasText: "host" }).first();
   await head.focus();
   await page.keyboard.press("Enter");
   assert.ok(await page.locator('th[aria-sort="ascending"]').count());
-  // The time axis is that of the intervals: after the ramp, and where a point stands for several.
+  await zoomed(page);
+  await intervalsOwnAxis(page);
+}
+
+// A part of the time is chosen, stands in the address, and is there for whoever opens that.
+async function zoomed(page) {
+  await page.getByLabel("from, seconds").first().fill("1");
+  await page.getByLabel("to, seconds").first().fill("2");
+  await page.keyboard.press("Tab");
+  await page.waitForURL(/from=1\.0&to=2\.0/);
+  const address = page.url();
+  await page.goto("about:blank");
+  await page.goto(address);
+  await page.waitForSelector(".plot canvas");
+  assert.strictEqual(await page.getByLabel("from, seconds").first().inputValue(), "1");
+  assert.strictEqual(await page.getByLabel("to, seconds").first().inputValue(), "2");
+  await page.getByRole("button", { name: "all of it" }).first().click();
+  await page.waitForURL((url) => !url.hash.includes("from="));
+}
+
+// The time axis is that of the intervals, also where a point stands for several and the ramp is
+// before.
+async function intervalsOwnAxis(page) {
   let expected = [];
-  await page.route("**/report", async (route) => {
+  await page.route("**/series?*", async (route) => {
     const answer = await route.fetch();
     const json = await answer.json();
-    for (const phase of json.phases) {
-      phase.intervalsPerPoint = 3;
-      phase.pointsBeginSeconds = 2;
-      if (phase.hosts.length === 0 || phase.hosts[0].iopsByInterval.length === 0) continue;
-      const step = 3 * phase.intervalSeconds;
-      // Of more than a few hosts there are bands.
-      phase.hosts = Array.from({ length: 4 }, () => phase.hosts).flat();
-      const points = Math.max(...phase.hosts.map((host) => host.iopsByInterval.length));
-      if (expected.length === 0) expected = [2 + step, 2 + points * step];
-    }
+    const { spans } = json;
+    spans.beginSeconds = spans.endSeconds.map((_, i) => 2 + 3 * i);
+    spans.endSeconds = spans.endSeconds.map((_, i) => 5 + 3 * i);
+    expected = [5, spans.endSeconds[spans.endSeconds.length - 1]];
     await route.fulfill({ response: answer, json });
   });
   await page.reload();
-  await page.waitForSelector(".chart canvas");
-  assert.deepStrictEqual(await spanOf(page.locator(".plot").first()), expected);
-  const legend = await page.locator(".u-legend").first().textContent();
-  assert.ok(legend.includes("median host"), legend);
-  await page.unroute("**/report");
+  await page.waitForSelector(".plot canvas");
+  assert.deepStrictEqual(await spanOf(page.locator(".plot[aria-label]").first()), expected);
+  await page.unroute("**/series?*");
+}
+
+// Two runs are ticked and compared; the figures are the controller's.
+async function compared(page, url, run, other, directory) {
+  await page.goto(`${url}#/`);
+  for (const id of [run, other]) await page.check(`[data-tick="${id}"]`);
+  await page.getByRole("link", { name: /compare the 2 runs/ }).click();
+  await page.waitForSelector("#overlays .plot canvas");
+  const answer = await page.request.get(`${url}api/compare?runs=${other},${run}`);
+  const { figures } = await answer.json();
+  const rows = await page.locator("main .table").nth(1).locator("tbody tr").count();
+  assert.strictEqual(rows, Math.min(200, figures.length));
+  const text = await page.textContent("main");
+  for (const part of ["Figures", "Over time", "Job:", "duration: 600s", "Environment"])
+    assert.ok(text.includes(part), `the comparison shows ${part}`);
+  await everySize(page, "compare", directory);
+}
+
+async function fleet(page, url, directory) {
+  await page.goto(`${url}#/`);
+  await page.getByRole("link", { name: "Fleet" }).click();
+  await page.locator("td", { hasText: "node2" }).first().waitFor();
+  await page.locator("th", { hasText: "what is on it" }).waitFor();
+  const text = await page.textContent("main");
+  for (const part of ["2 workers", "free", "clock against", "Devices"])
+    assert.ok(text.includes(part), `the fleet shows ${part}`);
+  await everySize(page, "fleet", directory);
+}
+
+// One file, which opens without a network and shows the same charts.
+async function exported(page, url, run, directory) {
+  await page.goto(`${url}#/run/${run}`);
+  await page.locator(".heat canvas").nth(2).waitFor();
+  const titles = await page.locator("figcaption span").allTextContents();
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("link", { name: "save as one file" }).click();
+  const file = path.join(directory, "report.html");
+  await (await waiting).saveAs(file);
+  await page.context().setOffline(true);
+  const asked = [];
+  const note = (request) => {
+    if (!/^(file|data|blob):/.test(request.url())) asked.push(request.url());
+  };
+  page.on("request", note);
+  await page.goto(`file://${file}`);
+  await page.locator(".heat canvas").nth(2).waitFor();
+  assert.deepStrictEqual(await page.locator("figcaption span").allTextContents(), titles);
+  assert.deepStrictEqual(asked, []);
+  await everySize(page, "file", directory);
+  page.off("request", note);
+  await page.context().setOffline(false);
 }
 
 // No bad run is green, whatever made it bad.
@@ -133,7 +221,7 @@ async function verdicts(page, url, directory) {
 }
 
 async function main() {
-  const [url, run, directory] = process.argv.slice(2);
+  const [url, run, other, directory] = process.argv.slice(2);
   const context = await chromium.launchPersistentContext(path.join(directory, "chromium"), {
     executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
     headless: true,
@@ -143,7 +231,8 @@ async function main() {
   try {
     const page = await context.newPage();
     await page.addInitScript({ content: axe.source });
-    page.setDefaultTimeout(240000); // a limit, not a measure: the machine may be busy
+    // A limit, not a measure: the machine may be busy.
+    page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 240000));
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("console", (message) => {
       if (message.type() === "error") errors.push(message.text());
@@ -153,10 +242,13 @@ async function main() {
     assert.ok((await page.textContent("#status")).includes("2 workers attached"));
     assert.ok((await page.locator("a[data-run]").count()) >= 2, "both runs are listed");
     await page.click(`a[data-run="${run}"]`);
-    await live(page);
+    await live(page, directory);
     // Its end, which whoever started this now brings about, turns into the report by itself.
     console.log("page: live");
     await report(page, directory);
+    await compared(page, url, run, other, directory);
+    await fleet(page, url, directory);
+    await exported(page, url, run, directory);
     await verdicts(page, url, directory);
     assert.deepStrictEqual(errors, []);
     console.log("page: ok");

@@ -1,17 +1,25 @@
 // The controller's messages as JSON: their types are made from proto/*.proto when the page is built
 // (web/BUILD). 64-bit whole numbers are texts there.
 
+import { documentOf } from "./file";
+
+export type { Comparison, ComparedFigure, ComparedValue } from "./proto/comparison";
 export type {
+  AttachedWorker,
+  DevicesReply,
   FleetInterval,
   HistoryReply,
+  JobReply,
   PhaseChange,
   ProgressUpdate,
   StatusReply,
   WatchEvent,
 } from "./proto/controller";
+export type { BlockDevice } from "./proto/host";
 export type {
   DeviceReport,
   EventReport,
+  FigureLimit,
   HostReport,
   OperationReport,
   PhaseReport,
@@ -19,11 +27,30 @@ export type {
   RunSummary,
   VerificationReport,
 } from "./proto/report";
+export type { FleetSeries, HostSeries, LatencySeries, SeriesReply, Spans } from "./proto/series";
 export type { CurveReport, SweepReport } from "./proto/sweep";
 
+export class NotThere extends Error {}
+
+// In an exported file what is there is there already.
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const inside = documentOf(path);
+  if (inside !== undefined) {
+    if (inside === null) throw new NotThere(`the file does not have ${path}`);
+    return inside as T;
+  }
   const answer = await fetch(path, { signal });
   const body = await answer.json();
+  if (answer.status === 404) throw new NotThere(body.error ?? answer.statusText);
   if (!answer.ok) throw new Error(body.error ?? answer.statusText);
   return body as T;
+}
+
+// Half floats (bfloat16, little-endian) as base64.
+export function halves(base64: unknown): Float32Array {
+  const bytes = atob(base64 as string);
+  const bits = new Uint32Array(bytes.length / 2);
+  for (let i = 0; i < bits.length; i++)
+    bits[i] = ((bytes.charCodeAt(2 * i + 1) << 24) | (bytes.charCodeAt(2 * i) << 16)) >>> 0;
+  return new Float32Array(bits.buffer);
 }

@@ -1,9 +1,9 @@
-// Charts over the seconds of a phase. All of one view share a cursor.
+// Charts over the seconds of a phase. All of one group share a cursor and the span that is shown.
 
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import { element } from "./dom";
+import { element, saveButton } from "./dom";
 
 export interface Line {
   label: string;
@@ -19,29 +19,27 @@ export interface Bands {
   most: (number | null)[];
 }
 
+export interface Mark {
+  at: number;
+  text: string;
+}
+
 export interface Options {
   title: string;
   show: (value: number) => string;
   log?: boolean;
-  ramp?: () => number; // shaded, from 0 to there
-  marks?: () => { at: number; text: string }[];
+  // The time of the figures, from and to: what is before and after is shaded.
+  measured?: () => [number, number];
+  marks?: () => Mark[];
   limits?: { value: number; text: string }[]; // dashed
+  unit?: string; // of x; s if not said
+  isBands?: boolean; // the lines are linesOf() bands
 }
 
 const height = 220;
 
-function color(name: string): string {
+export function color(name: string): string {
   return getComputedStyle(document.body).getPropertyValue(name).trim();
-}
-
-// Least, quantiles and most of each point's values, which are ascending; a point without values is
-// a gap.
-export function bandsOf(points: number[][]): Bands {
-  const at = (q: number) =>
-    points.map((sorted) =>
-      sorted.length === 0 ? null : sorted[Math.round(q * (sorted.length - 1))],
-    );
-  return { least: at(0), p10: at(0.1), middle: at(0.5), p90: at(0.9), most: at(1) };
 }
 
 export function linesOf(bands: Bands): Line[] {
@@ -54,25 +52,78 @@ export function linesOf(bands: Bands): Line[] {
   ];
 }
 
+// Charts of one time axis. A part of it is chosen by dragging in one of them or in the two fields,
+// and told to whoever made the group.
+export class ChartGroup {
+  readonly root = element("div", { class: "charts" });
+  private readonly charts: TimeChart[] = [];
+  private readonly from = this.field("from");
+  private readonly to = this.field("to");
+  private span?: [number, number];
+
+  constructor(
+    readonly key: string,
+    private readonly chosen: (span?: [number, number]) => void = () => {},
+    span?: [number, number],
+  ) {
+    const all = element("button", { type: "button" }, "all of it");
+    all.addEventListener("click", () => this.zoom(undefined));
+    this.root.append(
+      element("p", { class: "span muted" }, "shown: from ", this.from, " to ", this.to, " s ", all),
+    );
+    if (span) this.zoom(span, false);
+  }
+
+  chart(options: Options): TimeChart {
+    const chart = new TimeChart(this.root, options, this);
+    this.charts.push(chart);
+    return chart;
+  }
+  get shown(): [number, number] | undefined {
+    return this.span;
+  }
+  // What somebody is typing is not written over.
+  zoom(span?: [number, number], isNew = true, isTyped = false): void {
+    this.span = span && span[1] > span[0] ? span : undefined;
+    if (!isTyped) {
+      this.from.value = this.span ? String(Math.round(this.span[0] * 10) / 10) : "";
+      this.to.value = this.span ? String(Math.round(this.span[1] * 10) / 10) : "";
+    }
+    for (const chart of this.charts) chart.rescale();
+    if (isNew) this.chosen(this.span);
+  }
+  destroy(): void {
+    for (const chart of this.charts) chart.destroy();
+  }
+
+  private field(name: string): HTMLInputElement {
+    const field = element("input", {
+      type: "number",
+      step: "any",
+      "aria-label": `${name}, seconds`,
+    }) as HTMLInputElement;
+    field.addEventListener("input", () => {
+      const from = Number(this.from.value);
+      const to = this.to.value === "" ? Infinity : Number(this.to.value);
+      const last = Math.max(0, ...this.charts.map((chart) => chart.last));
+      this.zoom([from, Math.min(to, last)], true, true);
+    });
+    return field;
+  }
+}
+
 export class TimeChart {
   private plot?: uPlot;
-  private readonly box: HTMLElement;
+  private readonly box = element("div", { class: "plot" });
   private readonly resized: ResizeObserver;
   private x: number[] = [];
   private lines: Line[] = [];
 
-  // `isBands`: the lines are linesOf() bands.
   constructor(
     parent: HTMLElement,
     private readonly options: Options,
-    private readonly isBands = false,
+    private readonly group?: ChartGroup,
   ) {
-    this.box = element("div", { class: "plot" });
-    const save = (name: string, make: () => string) => {
-      const button = element("button", { type: "button", class: "save" }, name);
-      button.addEventListener("click", () => this.download(name.toLowerCase(), make()));
-      return button;
-    };
     parent.append(
       element(
         "figure",
@@ -81,8 +132,8 @@ export class TimeChart {
           "figcaption",
           {},
           element("span", {}, options.title),
-          save("CSV", () => this.csv()),
-          save("PNG", () => this.png()),
+          saveButton("CSV", options.title, () => this.csv()),
+          saveButton("PNG", options.title, () => this.png()),
         ),
         this.box,
       ),
@@ -91,6 +142,10 @@ export class TimeChart {
       this.plot?.setSize({ width: this.box.clientWidth, height });
     });
     this.resized.observe(this.box);
+  }
+
+  get last(): number {
+    return this.x.length === 0 ? 0 : this.x[this.x.length - 1];
   }
 
   set(x: number[], lines: Line[]): void {
@@ -103,13 +158,16 @@ export class TimeChart {
     const data = [x, ...lines.map((line) => this.shown(line.values))] as uPlot.AlignedData;
     if (isSame) this.plot?.setData(data);
     else this.make(data);
-    const last = x.length === 0 ? 0 : x[x.length - 1];
     const first = x.length === 0 ? 0 : x[0];
     this.box.setAttribute("role", "img");
     this.box.setAttribute(
       "aria-label",
-      `${this.options.title}, ${first.toFixed(1)} to ${last.toFixed(1)} s`,
+      `${this.options.title}, ${first.toFixed(1)} to ${this.last.toFixed(1)} s`,
     );
+  }
+
+  rescale(): void {
+    this.plot?.setData(this.plot.data);
   }
 
   destroy(): void {
@@ -124,14 +182,14 @@ export class TimeChart {
 
   private make(data: uPlot.AlignedData): void {
     this.plot?.destroy();
-    const { show } = this.options;
+    const { show, log, isBands } = this.options;
+    const unit = this.options.unit ?? "s";
     const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--line") } };
     const palette = ["--c1", "--c2", "--c3", "--c4", "--c5"];
     const series: uPlot.Series[] = this.lines.map((line, i) => ({
       label: line.label,
-      stroke: () =>
-        color(this.isBands ? (i === 2 ? "--c1" : "--band") : palette[i % palette.length]),
-      width: this.isBands && i !== 2 ? 0.5 : 1.5,
+      stroke: () => color(isBands ? (i === 2 ? "--c1" : "--band") : palette[i % palette.length]),
+      width: isBands && i !== 2 ? 0.5 : 1.5,
       points: { show: this.x.length < 3 },
       value: (_: uPlot, value: number | null) => (value === null ? "" : show(value)),
     }));
@@ -139,13 +197,13 @@ export class TimeChart {
       {
         width: this.box.clientWidth || 600,
         height,
-        cursor: { sync: { key: "time" } },
+        cursor: { sync: { key: this.group?.key ?? "none" }, drag: { setScale: false } },
         scales: {
-          x: { time: false, range: (_, from, to) => (from === this.x[0] ? [0, to] : [from, to]) },
-          y: this.options.log ? { distr: 3 } : { range: fromZero },
+          x: { time: false, range: () => this.range() },
+          y: log ? { distr: 3 } : { range: fromZero },
         },
         axes: [
-          { ...axis, values: (_, values) => values.map((v) => `${v} s`) },
+          { ...axis, values: (_, values) => values.map((v) => `${v} ${unit}`) },
           {
             ...axis,
             size: 80,
@@ -154,31 +212,55 @@ export class TimeChart {
         ],
         series: [
           {
-            label: "time",
-            value: (_, v: number | null) => (v === null ? "" : `${v.toFixed(1)} s`),
+            label: unit === "s" ? "time" : "at",
+            value: (_, v: number | null) => (v === null ? "" : `${v.toFixed(1)} ${unit}`),
           },
           ...series,
         ],
-        bands: this.isBands
+        bands: isBands
           ? [
               { series: [1, 5], fill: () => color("--band-out") },
               { series: [2, 4], fill: () => color("--band-in") },
             ]
           : [],
-        hooks: { drawClear: [(plot) => this.shade(plot)], draw: [(plot) => this.annotate(plot)] },
+        hooks: {
+          drawClear: [(plot) => this.shade(plot)],
+          draw: [(plot) => this.annotate(plot)],
+          setSelect: [(plot) => this.select(plot)],
+        },
       },
       data,
       this.box,
     );
+    this.plot.over.addEventListener("dblclick", () => this.group?.zoom(undefined));
+  }
+
+  private range(): [number, number] {
+    if (this.group?.shown) return this.group.shown;
+    const first = this.x.length === 0 ? 0 : this.x[0];
+    const begin = this.options.unit === undefined ? Math.min(0, first) : first;
+    return [begin, this.last > begin ? this.last : begin + 1];
+  }
+
+  private select(plot: uPlot): void {
+    const { left, width } = plot.select;
+    if (width < 4 || !this.group) return;
+    const span: [number, number] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+    plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+    this.group.zoom(span);
   }
 
   private shade(plot: uPlot): void {
-    const ramp = this.options.ramp?.() ?? 0;
-    if (ramp <= 0) return;
+    const [from, to] = this.options.measured?.() ?? [0, 0];
     const { left, top, width, height: tall } = plot.bbox;
-    const to = Math.min(left + width, plot.valToPos(ramp, "x", true));
     plot.ctx.fillStyle = color("--ramp");
-    if (to > left) plot.ctx.fillRect(left, top, to - left, tall);
+    const fill = (begin: number, end: number) => {
+      const a = Math.max(left, plot.valToPos(begin, "x", true));
+      const b = Math.min(left + width, plot.valToPos(end, "x", true));
+      if (b > a) plot.ctx.fillRect(a, top, b - a, tall);
+    };
+    if (from > 0) fill(Math.min(0, this.range()[0]), from);
+    if (to > from && to < this.last) fill(to, this.last);
   }
 
   private annotate(plot: uPlot): void {
@@ -186,14 +268,14 @@ export class TimeChart {
     const { left, top, width, height: tall } = plot.bbox;
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = color("--bad");
-    ctx.font = "20px system-ui";
+    ctx.font = `${11 * devicePixelRatio}px system-ui`;
     ctx.setLineDash([6, 6]);
     const line = (x1: number, y1: number, x2: number, y2: number, text: string) => {
       ctx.beginPath();
       ctx.moveTo(x1, y1);
       ctx.lineTo(x2, y2);
       ctx.stroke();
-      ctx.fillText(text, x1 + 6, y1 + (y1 === y2 ? -6 : 20), width / 2);
+      ctx.fillText(text, x1 + 6, y1 + (y1 === y2 ? -6 : 16 * devicePixelRatio), width / 2);
     };
     for (const limit of this.options.limits ?? []) {
       const y = plot.valToPos(limit.value, "y", true);
@@ -218,12 +300,6 @@ export class TimeChart {
 
   private png(): string {
     return this.box.querySelector("canvas")?.toDataURL("image/png") ?? "";
-  }
-
-  private download(kind: string, url: string): void {
-    const name = this.options.title.replace(/[^A-Za-z0-9]+/g, "-");
-    element("a", { href: url, download: `${name}.${kind}` }).click();
-    if (url.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(url), 1000);
   }
 }
 

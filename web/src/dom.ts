@@ -131,3 +131,16 @@ export function thinned(values: number[], most: number): number[] {
   }
   return means;
 }
+
+// Gives the reader a file of what `make` gives the address of.
+export function saveButton(kind: string, title: string, make: () => string): HTMLElement {
+  const button = element("button", { type: "button", class: "save" }, kind);
+  button.setAttribute("aria-label", `${kind} of ${title}`);
+  button.addEventListener("click", () => {
+    const url = make();
+    const name = title.replace(/[^A-Za-z0-9]+/g, "-");
+    element("a", { href: url, download: `${name}.${kind.toLowerCase()}` }).click();
+    if (url.startsWith("blob:")) setTimeout(() => URL.revokeObjectURL(url), 1000);
+  });
+  return button;
+}

@@ -1,25 +1,28 @@
-// The page: the list of runs, one run live, one run's report. The part after # in the address says
-// which, and is the link to send.
+// The page: runs, one run live, one run's report, some compared, the fleet. The part after # in the
+// address says which, and what is chosen there: it is the link to send.
 
 import { get, type Report, type StatusReply } from "./api";
+import { CompareView } from "./compare_view";
 import { element } from "./dom";
+import { exportedRun } from "./file";
+import { FleetView } from "./fleet_view";
 import { LiveView } from "./live_view";
 import { ReportView } from "./report_view";
 import { RunsView } from "./runs_view";
 import { Asking, type View } from "./view";
 
 const main = document.getElementById("main") as HTMLElement;
+const statusLine = document.getElementById("status") as HTMLElement;
 let view: View | undefined;
 let asking = new Asking();
 
 function show(next: View): void {
-  view?.destroy();
   view = next;
 }
 
 async function showRun(id: string): Promise<void> {
   const mine = asking;
-  const report = await get<Report>(`/api/runs/${id}/report`, mine.signal);
+  const report = await get<Report>(`/api/runs/${id}`, mine.signal);
   if (mine.isOver) return;
   if (!report.run) throw new Error(`run ${id}: it is not in the report`);
   const { run } = report;
@@ -27,7 +30,7 @@ async function showRun(id: string): Promise<void> {
   show(
     run.state === "running" || run.state === "queued"
       ? new LiveView(main, run, () => void route())
-      : new ReportView(main, report),
+      : new ReportView(main, report, mine),
   );
 }
 
@@ -35,27 +38,48 @@ async function route(): Promise<void> {
   asking.end();
   asking = new Asking();
   const mine = asking;
-  const found = /^#\/run\/([0-9a-z-]+)/.exec(location.hash);
+  view?.destroy();
+  view = undefined;
+  const [path] = location.hash.split("?");
+  const run = /^#\/run\/([0-9a-z-]+)$/.exec(path);
+  const compared = /^#\/compare\/([0-9a-z,-]+)$/.exec(path);
+  document.title = "Lockstep";
   try {
-    if (found) return await showRun(found[1]);
-    document.title = "Lockstep";
+    if (exportedRun) return await showRun(exportedRun);
+    if (run) return await showRun(run[1]);
+    if (compared) return show(new CompareView(main, compared[1].split(",")));
+    if (path === "#/fleet") return show(new FleetView(main));
     show(new RunsView(main));
   } catch (error) {
     if (mine.isOver) return;
-    view?.destroy();
-    view = undefined;
     main.replaceChildren(element("p", { class: "error" }, String(error)));
   }
 }
 
 async function showStatus(): Promise<void> {
   const status = await get<StatusReply>("/api/status");
-  (document.getElementById("status") as HTMLElement).textContent =
-    `${status.workers.length} workers attached, store: ${status.store}, version ${status.version}`;
+  const { workers, store, version } = status;
+  const known = `${workers.length} workers attached, store: ${store}`;
+  statusLine.textContent = `${known}, version ${version}`;
 }
 
-window.addEventListener("hashchange", () => void route());
-void route();
-void showStatus().catch((error) => {
-  (document.getElementById("status") as HTMLElement).textContent = String(error);
+function navigate(): void {
+  const links = [
+    ["#/", "Runs"],
+    ["#/fleet", "Fleet"],
+  ].map(([href, name]) => element("a", { href }, name));
+  document.getElementById("nav")?.replaceChildren(...links);
+}
+
+if (exportedRun) {
+  statusLine.textContent = "saved report";
+} else {
+  navigate();
+  void showStatus().catch((error) => {
+    statusLine.textContent = String(error);
+  });
+}
+window.addEventListener("hashchange", () => {
+  if (!exportedRun) void route();
 });
+void route();

@@ -1,13 +1,19 @@
 // One phase of a report.
 
-import type { HostReport, OperationReport, PhaseReport, VerificationReport } from "./api";
-import { bandsOf, linesOf, TimeChart } from "./charts";
+import {
+  get,
+  type HostReport,
+  type OperationReport,
+  type PhaseReport,
+  type Report,
+  type VerificationReport,
+} from "./api";
 import { element, figure, sparkline, table, text, thinned, type Cell } from "./dom";
 import { count, latency, percent, seconds, throughput } from "./format";
+import { PhaseCharts, type HostLines } from "./report_charts";
 import { pill, verdictOfPhase } from "./verdict";
+import type { Asking } from "./view";
 
-// More hosts than these are bands.
-const mostLines = 5;
 const sparkPoints = 40;
 
 function percentile(operation: OperationReport | undefined, percents: number): number {
@@ -68,7 +74,16 @@ function workloads(phase: PhaseReport): HTMLElement[] {
   });
 }
 
-function hosts(phase: PhaseReport): HTMLElement {
+function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
+  const places = new Map(lines?.names.map((name, i) => [name, i]));
+  const over = (host: string): number[] => {
+    const place = places.get(host);
+    const values = place === undefined ? [] : Array.from(lines?.iops[place] ?? []);
+    return thinned(
+      values.filter((value) => !Number.isNaN(value)),
+      sparkPoints,
+    );
+  };
   const causes = new Map(
     phase.stragglers.map((s) => [s.host, `${percent(s.share)} of the others: ${s.cause}`]),
   );
@@ -77,7 +92,7 @@ function hosts(phase: PhaseReport): HTMLElement {
   return table(
     [
       { title: "host" },
-      ...["IOPS", "throughput", "p50", "p99", "errors", "start"].map((title) => ({
+      ...["IOPS", "throughput", "p50", "p99", "errors", "done", "start"].map((title) => ({
         title,
         numeric: true,
       })),
@@ -91,11 +106,9 @@ function hosts(phase: PhaseReport): HTMLElement {
       figure(h.p50Ns, latency),
       figure(h.p99Ns, latency),
       figure(h.errors, count),
+      figure(h.lastDoneSeconds, seconds),
       { show: start(h), sort: h.startOffsetNs },
-      {
-        show: sparkline(thinned(h.iopsByInterval, sparkPoints), "IOPS"),
-        sort: h.iops,
-      },
+      { show: sparkline(over(h.host), "IOPS"), sort: h.iops },
       text(causes.get(h.host) ?? ""),
     ]),
   );
@@ -140,6 +153,7 @@ function devices(phase: PhaseReport): HTMLElement[] {
     figure(d.queueSize, (v) => v.toFixed(1)),
     figure(d.busyRatio, percent),
     text(d.crossCheck ? d.crossCheck.verdict.toLowerCase().replace(/_/g, " ") : ""),
+    text(d.identity),
   ]);
   const words = phase.devices.flatMap((d) => [
     ...(d.crossCheck ? [`${d.name}: ${d.crossCheck.reason}`] : []),
@@ -154,6 +168,7 @@ function devices(phase: PhaseReport): HTMLElement[] {
           (title) => ({ title, numeric: true }),
         ),
         { title: "against the engines" },
+        { title: "identity" },
       ],
       rows,
     ),
@@ -233,6 +248,21 @@ function expectations(phase: PhaseReport): HTMLElement[] {
   );
 }
 
+function steady(phase: PhaseReport): HTMLElement[] {
+  const { steady: found } = phase;
+  if (!found) return [];
+  const varied = `varies by ${percent(found.range)}, its fitted line by ${percent(found.slope)}`;
+  return [
+    element(
+      "p",
+      { class: found.steady ? "good" : "warn" },
+      `${found.steady ? "steady" : "not steady"}: ` +
+        `over ${found.window} rounds the ${found.figure} ` +
+        `${varied}, from ${seconds(found.beginSeconds)} to ${seconds(found.endSeconds)}`,
+    ),
+  ];
+}
+
 function files(phase: PhaseReport): HTMLElement {
   const kept = `${count(phase.filesReused)} kept, ${count(phase.filesRemoved)} removed`;
   return element("p", {}, `${count(phase.filesMade)} files made, ${kept}`);
@@ -240,10 +270,14 @@ function files(phase: PhaseReport): HTMLElement {
 
 export class PhaseSection {
   readonly root = element("section");
-  private readonly plot = element("div");
-  private chart?: TimeChart;
+  private readonly details = element("div");
+  private charts?: PhaseCharts;
 
-  constructor(private readonly phase: PhaseReport) {
+  constructor(
+    private readonly run: string,
+    private readonly phase: PhaseReport,
+    private readonly asking: Asking,
+  ) {
     const about = `${phase.kind}, ${seconds(phase.durationSeconds)}, `;
     this.root.append(
       element(
@@ -256,56 +290,45 @@ export class PhaseSection {
       ...phase.remarks.map((remark) => element("div", { class: "remark" }, remark)),
     );
     if (phase.workloads.length === 0) {
-      this.root.append(files(phase), ...settings(phase));
+      this.root.append(files(phase), this.details);
       return;
     }
+    this.charts = new PhaseCharts(run, phase, asking);
     this.root.append(
       ...expectations(phase),
       ...workloads(phase),
       operations(phase),
-      this.plot,
-      hosts(phase),
+      ...steady(phase),
       ...fairness(phase),
-      ...devices(phase),
-      ...kernels(phase),
-      ...threads(phase),
-      ...settings(phase),
+      this.charts.root,
+      this.details,
     );
   }
 
-  // A point stands for one interval, or for several where the phase was long; it is drawn where
-  // they end.
-  draw(): void {
-    const { phase } = this;
-    const points = Math.max(0, ...phase.hosts.map((host) => host.iopsByInterval.length));
-    if (points === 0) return;
-    const step = phase.intervalSeconds * Math.max(1, phase.intervalsPerPoint);
-    const x = Array.from({ length: points }, (_, i) => phase.pointsBeginSeconds + (i + 1) * step);
-    const isBands = phase.hosts.length > mostLines;
-    this.chart = new TimeChart(
-      this.plot,
-      { title: `IOPS of hosts, ${phase.name}`, show: count, ramp: () => phase.pointsBeginSeconds },
-      isBands,
-    );
-    // A host that has no value at a point is not in its band.
-    const byPoint = x.map((_, i) =>
-      phase.hosts
-        .filter((host) => i < host.iopsByInterval.length)
-        .map((host) => host.iopsByInterval[i])
-        .sort((a, b) => a - b),
-    );
-    this.chart.set(
-      x,
-      isBands
-        ? linesOf(bandsOf(byPoint))
-        : phase.hosts.map((host) => ({
-            label: host.host,
-            values: x.map((_, i) => host.iopsByInterval[i] ?? null),
-          })),
-    );
+  // What the head leaves out; when it comes into sight, or at once in a file.
+  async fill(): Promise<void> {
+    try {
+      const [lines, part] = await Promise.all([
+        this.charts?.draw(),
+        get<Report>(`/api/runs/${this.run}/phases/${this.phase.index}`, this.asking.signal),
+      ]);
+      if (this.asking.isOver) return;
+      const phase = { ...this.phase, ...part.phases[0] };
+      if (phase.workloads.length === 0) return this.details.append(...settings(phase));
+      this.details.append(
+        hosts(phase, lines),
+        ...devices(phase),
+        ...kernels(phase),
+        ...threads(phase),
+        ...settings(phase),
+      );
+    } catch (error) {
+      if (this.asking.isOver) return;
+      this.details.append(element("p", { class: "error" }, String(error)));
+    }
   }
 
   destroy(): void {
-    this.chart?.destroy();
+    this.charts?.destroy();
   }
 }

@@ -1,10 +1,62 @@
 // The points of a sweep side by side, and the steps of a curve.
 
 import type { CurveReport, SweepReport } from "./api";
-import { element, figure, table, text } from "./dom";
+import { TimeChart } from "./charts";
+import { element, figure, table, text, type Cell } from "./dom";
 import { count, latency, percent, throughput } from "./format";
 
-export function sweepSection(sweep: SweepReport): HTMLElement {
+export interface Section {
+  readonly root: HTMLElement;
+  draw(): void;
+  destroy(): void;
+}
+
+type Point = SweepReport["points"][number];
+
+const figures: [string, (point: Point) => number, (value: number) => string][] = [
+  ["IOPS", (p) => p.iops, count],
+  ["throughput", (p) => p.bytesPerSecond, throughput],
+  ["p50", (p) => p.p50Ns, latency],
+  ["p99", (p) => p.p99Ns, latency],
+];
+
+// Two axes as a matrix of one figure, which the reader chooses; the ink says how much.
+function matrix(sweep: SweepReport): HTMLElement {
+  const box = element("div");
+  const choice = element("select", { "aria-label": "figure of the matrix" }) as HTMLSelectElement;
+  for (const [name] of figures) choice.append(element("option", {}, name));
+  const show = () => {
+    const [, of, words] = figures[choice.selectedIndex];
+    const most = Math.max(...sweep.points.map(of), 1e-9);
+    const [down, across] = sweep.axes;
+    const cell = (d: number, a: number): Cell => {
+      const point = sweep.points.find((p) => p.indices[0] === d && p.indices[1] === a);
+      if (!point) return text("");
+      const meter = element("meter", {
+        min: "0",
+        max: String(most),
+        value: String(of(point)),
+        "aria-label": `${down.values[d]}, ${across.values[a]}`,
+      });
+      return { show: element("span", {}, words(of(point)), " ", meter), sort: of(point) };
+    };
+    box.replaceChildren(
+      table(
+        [
+          { title: `${down.field} ↓ ${across.field} →` },
+          ...across.values.map((title) => ({ title, numeric: true })),
+        ],
+        down.values.map((value, d) => [text(value), ...across.values.map((_, a) => cell(d, a))]),
+        false,
+      ),
+    );
+  };
+  choice.addEventListener("change", show);
+  show();
+  return element("div", {}, element("p", {}, choice), box);
+}
+
+export function sweepSection(sweep: SweepReport): Section {
   const points = sweep.points.map((point) => [
     ...sweep.axes.map((axis, a) => text(axis.values[point.indices[a]])),
     figure(point.runs, String),
@@ -20,36 +72,44 @@ export function sweepSection(sweep: SweepReport): HTMLElement {
     figure(point.jain, (v) => v.toFixed(4)),
     figure(point.threadJain, (v) => (v > 0 ? v.toFixed(4) : "")),
   ]);
-  return element(
+  const list = table(
+    [
+      ...sweep.axes.map((axis) => ({ title: axis.field })),
+      { title: "runs", numeric: true },
+      { title: "IOPS", numeric: true },
+      { title: "range of IOPS", numeric: true },
+      { title: "throughput", numeric: true },
+      { title: "p50", numeric: true },
+      { title: "p99", numeric: true },
+      { title: "Jain", numeric: true },
+      { title: "thread Jain", numeric: true },
+    ],
+    points,
+  );
+  const root = element(
     "section",
     {},
     element("h2", {}, `Sweep of ${sweep.phase}`),
-    table(
-      [
-        ...sweep.axes.map((axis) => ({ title: axis.field })),
-        { title: "runs", numeric: true },
-        { title: "IOPS", numeric: true },
-        { title: "range of IOPS", numeric: true },
-        { title: "throughput", numeric: true },
-        { title: "p50", numeric: true },
-        { title: "p99", numeric: true },
-        { title: "Jain", numeric: true },
-        { title: "thread Jain", numeric: true },
-      ],
-      points,
-    ),
+    ...(sweep.axes.length === 2
+      ? [matrix(sweep), element("details", {}, element("summary", {}, "all figures"), list)]
+      : [list]),
     ...sweep.knees.map((knee) =>
       element("p", {}, [knee.at, knee.reason].filter(Boolean).join(": ")),
     ),
     ...(sweep.ended ? [element("p", { class: "muted" }, sweep.ended)] : []),
   );
+  return { root, draw: () => {}, destroy: () => {} };
 }
 
-export function curveSection(curve: CurveReport): HTMLElement {
-  return element(
+// Offered against achieved load, and latencies beside it; the knee is marked.
+export function curveSection(curve: CurveReport): Section {
+  const plots = element("div");
+  const charts: TimeChart[] = [];
+  const root = element(
     "section",
     {},
     element("h2", {}, `Curve of ${curve.phase}`),
+    plots,
     table(
       [
         { title: "share", numeric: true },
@@ -70,4 +130,42 @@ export function curveSection(curve: CurveReport): HTMLElement {
     ),
     ...(curve.knee ? [element("p", {}, curve.knee.reason)] : []),
   );
+  const draw = () => {
+    const points = [...curve.points].sort((a, b) => a.offered - b.offered);
+    const x = points.map((p) => p.offered);
+    const knee = points.find(
+      (p) => `${Number((100 * p.share).toPrecision(4))} %` === curve.knee?.value,
+    );
+    const common = {
+      unit: "offered",
+      marks: () => (knee ? [{ at: knee.offered, text: "knee" }] : []),
+    };
+    const load = new TimeChart(plots, {
+      title: `Offered and achieved load, ${curve.phase}`,
+      show: count,
+      ...common,
+    });
+    load.set(x, [
+      { label: "achieved", values: points.map((p) => p.achieved) },
+      { label: "offered", values: x },
+    ]);
+    const times = new TimeChart(plots, {
+      title: `Latency by offered load, ${curve.phase}`,
+      show: latency,
+      log: true,
+      ...common,
+    });
+    times.set(x, [
+      { label: "p50", values: points.map((p) => p.p50Ns) },
+      { label: "p99", values: points.map((p) => p.p99Ns) },
+    ]);
+    charts.push(load, times);
+  };
+  return {
+    root,
+    draw,
+    destroy: () => {
+      for (const chart of charts) chart.destroy();
+    },
+  };
 }

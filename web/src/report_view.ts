@@ -1,17 +1,19 @@
 // A run's report: the verdict with its reasons, then what each phase came to.
 
-import type { Report } from "./api";
+import { get, type JobReply, type Report } from "./api";
 import { element, table, text } from "./dom";
 import { eventLine } from "./events";
+import { exportedRun } from "./file";
 import { instant } from "./format";
 import { PhaseSection } from "./report_phase";
-import { curveSection, sweepSection } from "./report_sweeps";
-import { pill, verdictOfReport } from "./verdict";
-import type { View } from "./view";
+import { curveSection, sweepSection, type Section } from "./report_sweeps";
+import { pill, syntheticMark, verdictOfReport } from "./verdict";
+import { choices, type Asking, type View } from "./view";
 
-// Facts of hosts: those that are equal once, and where they differ host by host.
-function environment(report: Report): HTMLElement[] {
-  const facts = new Map<string, Map<string, string[]>>(); // fact → value → hosts
+export type Facts = Map<string, Map<string, string[]>>; // fact → value → hosts
+
+export function factsOf(report: Report): Facts {
+  const facts: Facts = new Map();
   for (const [key, value] of Object.entries(report.environment)) {
     const space = key.indexOf(" ");
     if (space < 0) continue;
@@ -19,12 +21,25 @@ function environment(report: Report): HTMLElement[] {
     values.set(value, [...(values.get(value) ?? []), key.slice(0, space)]);
     facts.set(key.slice(space + 1), values);
   }
+  return facts;
+}
+
+// So many hosts are named; of more it is said how many.
+const namedHosts = 8;
+function namesOf(hosts: string[]): string {
+  const shown = hosts.slice(0, namedHosts).join(", ");
+  return hosts.length > namedHosts ? `${shown} and ${hosts.length - namedHosts} more` : shown;
+}
+
+// Facts of hosts: those that are equal once, and where they differ host by host.
+function environment(report: Report): HTMLElement[] {
+  const facts = factsOf(report);
   if (facts.size === 0) return [];
   const rows = [...facts].map(([fact, values]) => {
     const hosts = [...values].map(([value, names]) =>
-      values.size === 1 ? value : `${names.join(", ")}: ${value}`,
+      values.size === 1 ? value : `${namesOf(names)}: ${value}`,
     );
-    return { differs: values.size > 1, cells: [text(fact), text(hosts.join("; "))] };
+    return { differs: values.size > 1, cells: [text(fact), text(hosts.slice(0, 50).join("; "))] };
   });
   const columns = [{ title: "fact" }, { title: "value" }];
   const differing = rows.filter((row) => row.differs).map((row) => row.cells);
@@ -41,37 +56,110 @@ function environment(report: Report): HTMLElement[] {
 
 export class ReportView implements View {
   private readonly sections: PhaseSection[];
+  private readonly sweeps: Section[];
+  private readonly rest = element("section");
+  private readonly seen: IntersectionObserver;
 
-  constructor(main: HTMLElement, report: Report) {
+  constructor(
+    main: HTMLElement,
+    report: Report,
+    private readonly asking: Asking,
+  ) {
     const run = report.run;
+    const id = run?.runId ?? "";
     const about = run
-      ? `${run.runId}, by ${run.owner}, ${instant(run.submittedAt)}, ${run.hosts} hosts`
+      ? `${id}, by ${run.owner}, ${instant(run.submittedAt)}, ${run.hosts} hosts, ` +
+        `seed ${report.seed}, Lockstep ${report.version}`
       : "";
     const labels = Object.entries(run?.labels ?? {}).map(([name, value]) => `${name}=${value}`);
     const verdict = report.verdict;
     const why = verdict?.reasons ?? [];
     const lookAt = verdict?.lookAt ?? [];
-    this.sections = report.phases.map((phase) => new PhaseSection(phase));
+    this.sections = report.phases.map((phase) => new PhaseSection(id, phase, asking));
+    this.sweeps = [...report.sweeps.map(sweepSection), ...report.curves.map(curveSection)];
+    const actions = exportedRun
+      ? []
+      : [
+          element("a", { href: `/api/runs/${id}/export.html`, download: "" }, "save as one file"),
+          " · ",
+          element("a", { href: `/api/runs/${id}/export.csv`, download: "" }, "fleet as CSV"),
+          " · ",
+          element("a", { href: `/api/runs/${id}/report` }, "JSON"),
+        ];
     main.replaceChildren(
-      element("h1", {}, run?.jobName ?? "", " ", pill(verdictOfReport(report))),
+      element(
+        "h1",
+        {},
+        run?.jobName ?? "",
+        " ",
+        pill(verdictOfReport(report)),
+        " ",
+        ...syntheticMark(run),
+      ),
       ...why.map((reason) => element("p", { class: verdict?.good ? "" : "error" }, reason)),
       element("p", { class: "muted" }, [about, ...labels].join(" · ")),
+      element("p", { class: "actions" }, ...actions),
       ...(report.description ? [element("p", {}, report.description)] : []),
+      ...(report.samplesPruned
+        ? [element("p", { class: "muted" }, "The samples of its intervals were pruned.")]
+        : []),
       ...(lookAt.length > 0
         ? [element("h2", {}, "What to look at"), ...lookAt.map((thing) => element("p", {}, thing))]
         : []),
-      ...report.sweeps.map(sweepSection),
-      ...report.curves.map(curveSection),
+      ...this.sweeps.map((section) => section.root),
       ...this.sections.map((section) => section.root),
-      ...environment(report),
+      this.rest,
     );
-    if (report.events.length > 0)
-      main.append(element("h2", {}, "Events"), ...report.events.map(eventLine));
     // Charts need the width that their place in the document gives them.
-    for (const section of this.sections) section.draw();
+    for (const section of this.sweeps) section.draw();
+    this.seen = this.fillWhenSeen();
+    void this.fillRest(id);
   }
 
   destroy(): void {
-    for (const section of this.sections) section.destroy();
+    this.asking.end();
+    this.seen.disconnect();
+    for (const section of [...this.sections, ...this.sweeps]) section.destroy();
+  }
+
+  // A run of a hundred phases is fetched as it is read; a file has all at once, for paper too.
+  private fillWhenSeen(): IntersectionObserver {
+    const seen = new IntersectionObserver(
+      (entries) => {
+        for (const entry of entries) {
+          const section = this.sections.find((one) => one.root === entry.target);
+          if (!section || !entry.isIntersecting) continue;
+          seen.unobserve(section.root);
+          void section.fill();
+        }
+      },
+      { rootMargin: "1000px" },
+    );
+    const chosen = choices().get("phase");
+    for (const section of this.sections) {
+      if (exportedRun) void section.fill();
+      else seen.observe(section.root);
+    }
+    if (chosen !== null) document.getElementById(`phase-${chosen}`)?.scrollIntoView();
+    return seen;
+  }
+
+  private async fillRest(id: string): Promise<void> {
+    try {
+      const [circumstances, job] = await Promise.all([
+        get<Report>(`/api/runs/${id}/circumstances`, this.asking.signal),
+        get<JobReply>(`/api/runs/${id}/job`, this.asking.signal),
+      ]);
+      if (this.asking.isOver) return;
+      const { events } = circumstances;
+      this.rest.append(
+        ...environment(circumstances),
+        ...(events.length > 0 ? [element("h2", {}, "Events"), ...events.map(eventLine)] : []),
+        element("h2", {}, "Job"),
+        element("pre", { class: "job", tabindex: "0" }, job.source || "(it came without a file)"),
+      );
+    } catch (error) {
+      if (!this.asking.isOver) this.rest.append(element("p", { class: "error" }, String(error)));
+    }
   }
 }

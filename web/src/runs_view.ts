@@ -1,44 +1,58 @@
-// All runs, the newest first; refreshes itself.
+// Runs, the newest first; refreshes itself. What is chosen is asked of the controller.
 
 import { get, type HistoryReply, type RunSummary } from "./api";
 import { element, figure, sparkline, table, text } from "./dom";
 import { count, instant, throughput } from "./format";
-import { pill, verdictOf } from "./verdict";
-import { Asking, type View } from "./view";
+import { pill, syntheticMark, verdictOf } from "./verdict";
+import { Asking, choices, choose, type View } from "./view";
 
 const refreshMs = 5000;
-const atFirst = 100;
-const most = 1000; // as the controller's limit
+const pageSize = 100;
 const sparkRuns = 20;
+const mostCompared = 5;
+
+const filters: [string, string][] = [
+  ["job", "job"],
+  ["label", "label (NAME=VALUE)"],
+  ["host", "host"],
+  ["device", "device"],
+  ["owner", "owner"],
+  ["state", "state"],
+  ["since", "since (date)"],
+  ["until", "before (date)"],
+];
 
 export class RunsView implements View {
   private readonly asking = new Asking();
   private readonly list = element("div");
   private readonly note = element("p", { class: "muted", role: "status" });
-  private readonly find: HTMLInputElement;
-  private readonly more = element("button", { type: "button", class: "more" }, "older runs");
-  private limit = atFirst;
+  private readonly find = element("input", {
+    type: "search",
+    placeholder: "find on this page: job, verdict, owner, label=value, date …",
+    "aria-label": "find runs",
+  }) as HTMLInputElement;
+  private readonly newer = element("button", { type: "button", class: "more" }, "newer runs");
+  private readonly older = element("button", { type: "button", class: "more" }, "older runs");
+  private readonly compare = element("a", { href: "#/" }, "compare");
+  private readonly ticked = new Set<string>();
   private runs: RunSummary[] = [];
+  private total = 0;
   private shown = "";
 
   constructor(main: HTMLElement) {
-    this.find = element("input", {
-      type: "search",
-      placeholder: "job, state, owner, label=value, date …",
-      "aria-label": "find runs",
-    }) as HTMLInputElement;
     this.find.addEventListener("input", () => this.draw());
-    this.more.addEventListener("click", () => {
-      this.limit = Math.min(most, this.limit * 4);
-      void this.load();
-    });
+    this.newer.addEventListener("click", () => this.page(-pageSize));
+    this.older.addEventListener("click", () => this.page(pageSize));
     main.replaceChildren(
       element("h1", {}, "Runs"),
       element("p", {}, this.find),
+      this.form(),
+      element("p", { class: "compare" }, this.compare),
       this.note,
       this.list,
-      this.more,
+      element("p", {}, this.newer, " ", this.older),
     );
+    this.drawCompare();
     void this.load();
   }
 
@@ -46,12 +60,60 @@ export class RunsView implements View {
     this.asking.end();
   }
 
+  private get offset(): number {
+    return Math.max(0, Number(choices().get("offset") ?? 0) || 0);
+  }
+
+  private form(): HTMLElement {
+    const chosen = choices();
+    const fields = filters.map(([name, label]) => {
+      const field = element("input", { name, value: chosen.get(name) ?? "" }) as HTMLInputElement;
+      return { name, field, box: element("label", {}, label, field) };
+    });
+    const form = element(
+      "form",
+      { class: "filter" },
+      ...fields.map(({ box }) => box),
+      element("button", { type: "submit" }, "filter"),
+    );
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      choose({
+        offset: null,
+        ...Object.fromEntries(fields.map(({ name, field }) => [name, field.value.trim()])),
+      });
+      void this.load();
+    });
+    const isOpen = fields.some(({ field }) => field.value !== "");
+    return element(
+      "details",
+      isOpen ? { open: "" } : {},
+      element("summary", {}, "Filter all runs"),
+      form,
+    );
+  }
+
+  private page(by: number): void {
+    const offset = Math.max(0, this.offset + by);
+    choose({ offset: offset > 0 ? String(offset) : null });
+    void this.load();
+  }
+
   private async load(): Promise<void> {
+    const ask = new URLSearchParams({ limit: String(pageSize), offset: String(this.offset) });
+    for (const [name] of filters) {
+      const value = choices().get(name);
+      if (value) ask.set(name, value);
+    }
     try {
-      const { runs } = await get<HistoryReply>(`/api/runs?limit=${this.limit}`, this.asking.signal);
-      this.runs = runs;
-      this.note.textContent = "";
-      this.more.hidden = runs.length < this.limit || this.limit >= most;
+      const reply = await get<HistoryReply>(`/api/runs?${ask}`, this.asking.signal);
+      this.runs = reply.runs;
+      this.total = reply.total;
+      const last = this.offset + reply.runs.length;
+      this.note.textContent =
+        reply.total > pageSize ? `${this.offset + 1} to ${last} of ${reply.total}` : "";
+      this.newer.hidden = this.offset === 0;
+      this.older.hidden = last >= reply.total;
       this.draw();
     } catch (error) {
       if (this.asking.isOver) return;
@@ -84,6 +146,34 @@ export class RunsView implements View {
           .reverse();
   }
 
+  private tick(run: RunSummary): HTMLElement {
+    const box = element("input", {
+      type: "checkbox",
+      "aria-label": `compare ${run.jobName} ${run.runId.slice(0, 8)}`,
+      "data-tick": run.runId,
+    }) as HTMLInputElement;
+    box.checked = this.ticked.has(run.runId);
+    box.addEventListener("change", () => {
+      if (box.checked) this.ticked.add(run.runId);
+      else this.ticked.delete(run.runId);
+      this.drawCompare();
+    });
+    return box;
+  }
+
+  private drawCompare(): void {
+    const { size } = this.ticked;
+    const can = size >= 2 && size <= mostCompared;
+    this.compare.hidden = !can;
+    // The oldest is what the others are compared with.
+    const ids = [...this.ticked].sort((a, b) => this.place(b) - this.place(a));
+    this.compare.setAttribute("href", `#/compare/${ids.join(",")}`);
+    this.compare.textContent = `compare the ${size} runs that are ticked`;
+  }
+  private place(id: string): number {
+    return this.runs.findIndex((run) => run.runId === id);
+  }
+
   private draw(): void {
     const runs = this.runs.filter((run) => this.matches(run));
     const state = JSON.stringify(runs);
@@ -91,12 +181,15 @@ export class RunsView implements View {
     this.shown = state;
     if (runs.length === 0) {
       const words =
-        this.runs.length === 0 ? "None yet. Submit one: lockstep run FILE" : "None that matches.";
+        this.runs.length === 0 && this.total === 0 && location.hash.indexOf("?") < 0
+          ? "None yet. Submit one: lockstep run FILE"
+          : "None that matches.";
       return this.list.replaceChildren(element("p", { class: "muted" }, words));
     }
     this.list.replaceChildren(
       table(
         [
+          { title: "compare" },
           { title: "verdict" },
           { title: "job" },
           { title: "labels" },
@@ -112,7 +205,8 @@ export class RunsView implements View {
           link.append(run.jobName);
           const labels = Object.entries(run.labels).map(([name, value]) => `${name}=${value}`);
           return [
-            { show: pill(verdictOf(run)) },
+            { show: this.tick(run) },
+            { show: element("span", {}, pill(verdictOf(run)), ...syntheticMark(run)) },
             { show: link },
             text(labels.join(" ")),
             text(instant(run.submittedAt)),

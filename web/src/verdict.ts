@@ -45,3 +45,9 @@ export function verdictOfPhase(phase: PhaseReport): Verdict {
 export function pill(verdict: Verdict): HTMLElement {
   return element("span", { class: `pill ${verdict.tone}` }, verdict.word);
 }
+
+// Figures that were made up are told wherever they are shown.
+export function syntheticMark(run: RunSummary | undefined): HTMLElement[] {
+  if (!run?.synthetic) return [];
+  return [element("span", { class: "pill warn", title: "its workers are simulated" }, "synthetic")];
+}

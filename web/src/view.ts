@@ -24,3 +24,20 @@ export class Asking {
     this.controller.abort();
   }
 }
+
+// What is chosen in a view stands after its name in the address, which is the link to send:
+// #/run/ID?from=10&to=20
+export function choices(): URLSearchParams {
+  return new URLSearchParams(location.hash.split("?")[1] ?? "");
+}
+
+// Changes them without a new view; null takes one away.
+export function choose(changes: Record<string, string | null>): void {
+  const all = choices();
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === "") all.delete(name);
+    else all.set(name, value);
+  }
+  const text = all.toString();
+  history.replaceState(null, "", location.hash.split("?")[0] + (text ? `?${text}` : "") || "#/");
+}

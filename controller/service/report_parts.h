@@ -1,0 +1,12 @@
+#pragma once
+
+#include "proto/controller.pb.h"
+#include "proto/report.pb.h"
+
+namespace lockstep::controller {
+
+// Leaves of a whole report, with its verdict, the part that is asked for. NOT_FOUND, in words, for
+// a phase that it does not have.
+std::string CutTo(const v1::ReportRequest& request, v1::Report* report);
+
+}  // namespace lockstep::controller

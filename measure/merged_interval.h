@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "common/histogram.h"
+#include "measure/operation_stats.h"
+#include "proto/result.pb.h"
+
+namespace lockstep::measure {
+
+// What iostat's figures are made of: sums over devices and time.
+struct DeviceLoad {
+  double requests = 0, bytes = 0;
+  // Milliseconds: requests' times, requests' times in the queue, and with a request in flight.
+  double time_ms = 0, queue_time_ms = 0, busy_ms = 0;
+  double seconds = 0;  // of all devices together
+
+  void Add(const DeviceLoad& other);
+  bool empty() const { return !(seconds > 0); }
+  // await, aqu-sz, areq-sz and %util of iostat(1): of a request, or of one device on average.
+  double await_ns() const { return requests > 0 ? time_ms * 1e6 / requests : 0; }
+  double queue_size() const { return empty() ? 0 : queue_time_ms / 1e3 / seconds; }
+  double request_bytes() const { return requests > 0 ? bytes / requests : 0; }
+  double busy_ratio() const { return empty() ? 0 : busy_ms / 1e3 / seconds; }
+};
+
+// One interval of all workers together.
+struct MergedInterval {
+  struct Part {
+    double begin_seconds = 0, seconds = 0;
+    uint64_t operations = 0, bytes = 0, errors = 0;  // of I/Os; syncs are none
+    double latency_sum_ns = 0;
+    double p99_ns = 0;
+    common::Buckets latencies;  // where they are kept
+    double longest_await_ns = 0;
+    std::string slowest_device;
+  };
+  uint32_t interval = 0;
+  v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
+  double end_seconds = 0;
+  std::map<uint32_t, Part> workers;                    // by worker index
+  std::map<v1::OperationKind, OperationCounts> kinds;  // over the workers, syncs too
+  double p50_ns = 0, p99_ns = 0, p999_ns = 0;
+  common::Buckets latencies;  // of I/Os over all workers, where histograms are needed
+  DeviceLoad devices;
+  bool whole = false;  // every worker from whom one was due is in it
+};
+
+}  // namespace lockstep::measure

@@ -1,0 +1,276 @@
+#include "measure/timeline.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace lockstep::measure {
+namespace {
+
+constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+
+common::Buckets Sum(const common::Buckets& a, const common::Buckets& b) {
+  common::Buckets sum;
+  sum.reserve(std::max(a.size(), b.size()));
+  auto left = a.begin();
+  auto right = b.begin();
+  while (left != a.end() || right != b.end()) {
+    if (right == b.end() || (left != a.end() && left->first < right->first)) {
+      sum.push_back(*left++);
+    } else if (left == a.end() || right->first < left->first) {
+      sum.push_back(*right++);
+    } else {
+      sum.emplace_back(left->first, left->second + right->second);
+      ++left;
+      ++right;
+    }
+  }
+  return sum;
+}
+
+// Two values of neighbouring spans, weighted by their lengths; one that is not there has no weight.
+float Mean(float a, float b, double a_weight, double b_weight) {
+  if (std::isnan(a)) return b;
+  if (std::isnan(b)) return a;
+  const double weight = a_weight + b_weight;
+  return static_cast<float>(weight > 0 ? (a * a_weight + b * b_weight) / weight : (a + b) / 2);
+}
+
+float Larger(float a, float b) {
+  if (std::isnan(a)) return b;
+  return std::isnan(b) ? a : std::max(a, b);
+}
+
+double Length(const HostTable::Span& span) {
+  return static_cast<double>(span.end_ns - span.begin_ns);
+}
+
+int64_t Ns(double seconds) { return std::llround(seconds * 1e9); }
+
+// Whether the one ends where the other begins, but for what clocks differ by.
+bool Adjoin(int64_t end_ns, int64_t begin_ns, int64_t length_ns) {
+  return std::abs(begin_ns - end_ns) <= length_ns / 2;
+}
+
+}  // namespace
+
+void DeviceLoad::Add(const DeviceLoad& other) {
+  requests += other.requests;
+  bytes += other.bytes;
+  time_ms += other.time_ms;
+  queue_time_ms += other.queue_time_ms;
+  busy_ms += other.busy_ms;
+  seconds += other.seconds;
+}
+
+std::array<double, kHostQuantiles> QuantilesOf(std::vector<double> values) {
+  std::array<double, kHostQuantiles> quantiles = {};
+  if (values.empty()) return quantiles;
+  std::sort(values.begin(), values.end());
+  constexpr double kAt[kHostQuantiles] = {0, 0.1, 0.5, 0.9, 1};
+  for (size_t i = 0; i < kHostQuantiles; ++i) {
+    quantiles[i] =
+        values[static_cast<size_t>(std::lround(kAt[i] * static_cast<double>(values.size() - 1)))];
+  }
+  return quantiles;
+}
+
+double JainOf(const std::vector<double>& values) {
+  double sum = 0;
+  double squares = 0;
+  for (const double value : values) {
+    sum += value;
+    squares += value * value;
+  }
+  return squares > 0 ? sum * sum / (static_cast<double>(values.size()) * squares) : 1;
+}
+
+FleetPoint::Counts FleetPoint::Ios() const {
+  Counts ios;
+  for (const auto& [kind, counts] : kinds) {
+    if (!IsIo(kind)) continue;
+    ios.operations += counts.operations;
+    ios.bytes += counts.bytes;
+    ios.errors += counts.errors;
+  }
+  return ios;
+}
+
+void FleetPoint::Append(const FleetPoint& later) {
+  const double before = intervals;
+  const double after = later.intervals;
+  for (size_t i = 0; i < kHostQuantiles; ++i) {
+    host_iops[i] = (host_iops[i] * before + later.host_iops[i] * after) / (before + after);
+  }
+  jain = (jain * before + later.jain * after) / (before + after);
+  intervals += later.intervals;
+  end_ns = later.end_ns;
+  for (const auto& [kind, counts] : later.kinds) {
+    Counts& sum = kinds[kind];
+    sum.operations += counts.operations;
+    sum.bytes += counts.bytes;
+    sum.errors += counts.errors;
+  }
+  latency_sum_ns += later.latency_sum_ns;
+  latency_max_ns = std::max(latency_max_ns, later.latency_max_ns);
+  latencies = Sum(latencies, later.latencies);
+  hosts = std::max(hosts, later.hosts);
+  devices.Add(later.devices);
+}
+
+double FleetPoint::Percentile(double percent) const {
+  uint64_t count = 0;
+  for (const auto& [bucket, n] : latencies) count += n;
+  if (count == 0) return 0;
+  const auto rank = std::max<uint64_t>(
+      1, static_cast<uint64_t>(std::ceil(percent / 100 * static_cast<double>(count))));
+  uint64_t seen = 0;
+  for (const auto& [bucket, n] : latencies) {
+    seen += n;
+    if (seen >= rank) return common::BucketMidpoint(bucket);
+  }
+  return common::BucketMidpoint(latencies.back().first);
+}
+
+std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t step_ns,
+                                size_t most) {
+  if (points.empty()) return {};
+  const int64_t span = points.back().end_ns - points.front().begin_ns;
+  const auto parts = static_cast<int64_t>(std::max<size_t>(1, most));
+  if (points.size() > most) step_ns = std::max(step_ns, (span + parts - 1) / parts);
+  std::vector<FleetPoint> thin;
+  for (const FleetPoint& point : points) {
+    FleetPoint* last = thin.empty() ? nullptr : &thin.back();
+    const int64_t length = point.end_ns - point.begin_ns;
+    // A little less than a step is one: ends of intervals differ by what clocks do.
+    const bool joins = last != nullptr && last->interval_class == point.interval_class &&
+                       last->end_ns - last->begin_ns + length / 2 < step_ns &&
+                       Adjoin(last->end_ns, point.begin_ns, length);
+    joins ? last->Append(point) : thin.push_back(point);
+  }
+  return thin;
+}
+
+void HostTable::Halve() {
+  std::vector<size_t> firsts;  // of each new span
+  for (size_t i = 0; i < spans.size(); ++i) {
+    firsts.push_back(i);
+    if (i + 1 < spans.size() && spans[i].interval_class == spans[i + 1].interval_class &&
+        Adjoin(spans[i].end_ns, spans[i + 1].begin_ns,
+               spans[i + 1].end_ns - spans[i + 1].begin_ns)) {
+      ++i;
+    }
+  }
+  const auto second = [&](size_t n) {
+    return (n + 1 < firsts.size() ? firsts[n + 1] : spans.size()) - 1;
+  };
+  for (auto& [worker, line] : lines) {
+    for (size_t n = 0; n < firsts.size(); ++n) {
+      const size_t a = firsts[n];
+      const size_t b = second(n);
+      line.iops[n] = a == b ? line.iops[a]
+                            : Mean(line.iops[a], line.iops[b], Length(spans[a]), Length(spans[b]));
+      line.p99_ns[n] = Larger(line.p99_ns[a], line.p99_ns[b]);
+    }
+    line.iops.resize(firsts.size());
+    line.p99_ns.resize(firsts.size());
+  }
+  for (size_t n = 0; n < firsts.size(); ++n) {
+    spans[n] = {spans[firsts[n]].begin_ns, spans[second(n)].end_ns,
+                spans[firsts[n]].interval_class};
+  }
+  spans.resize(firsts.size());
+}
+
+void HostTable::Thin(size_t most_spans) {
+  while (spans.size() > std::max<size_t>(1, most_spans)) {
+    const size_t before = spans.size();
+    Halve();
+    if (spans.size() == before) return;
+  }
+}
+
+void Timeline::Add(const MergedInterval& merged) {
+  FleetPoint point;
+  point.interval = merged.interval;
+  point.interval_class = merged.interval_class;
+  double begin_seconds = merged.end_seconds;
+  std::vector<double> rates;
+  for (const auto& [worker, part] : merged.workers) {
+    begin_seconds = std::min(begin_seconds, part.begin_seconds);
+    if (part.seconds > 0) rates.push_back(static_cast<double>(part.operations) / part.seconds);
+  }
+  point.begin_ns = Ns(begin_seconds);
+  point.end_ns = Ns(merged.end_seconds);
+  for (const auto& [kind, counts] : merged.kinds) {
+    point.kinds[kind] = {counts.operations, counts.bytes, counts.errors};
+    if (!IsIo(kind)) continue;
+    point.latency_sum_ns += counts.latency_sum_ns;
+    point.latency_max_ns = std::max(point.latency_max_ns, counts.latency_max_ns);
+  }
+  point.latencies = merged.latencies;
+  // Intervals out of the store have no longest latency of their own.
+  if (point.latency_max_ns == 0 && !point.latencies.empty()) {
+    point.latency_max_ns = std::llround(common::BucketMidpoint(point.latencies.back().first));
+  }
+  point.hosts = static_cast<uint32_t>(merged.workers.size());
+  point.jain = JainOf(rates);
+  point.host_iops = QuantilesOf(std::move(rates));
+  point.devices = merged.devices;
+  FleetPoint* last = points_.empty() ? nullptr : &points_.back();
+  if (last != nullptr && last->intervals + 1 <= point_intervals_ &&
+      last->interval_class == point.interval_class &&
+      Adjoin(last->end_ns, point.begin_ns, point.end_ns - point.begin_ns)) {
+    last->Append(point);
+  } else {
+    points_.push_back(std::move(point));
+  }
+  if (points_.size() > limits_.most_points) {
+    point_intervals_ *= 2;
+    std::vector<FleetPoint> halved;
+    for (const FleetPoint& one : points_) {
+      FleetPoint* to = halved.empty() ? nullptr : &halved.back();
+      const bool joins = to != nullptr && to->intervals + one.intervals <= point_intervals_ &&
+                         to->interval_class == one.interval_class &&
+                         Adjoin(to->end_ns, one.begin_ns, one.end_ns - one.begin_ns);
+      joins ? to->Append(one) : halved.push_back(one);
+    }
+    points_ = std::move(halved);
+  }
+  AddHosts(merged, Ns(begin_seconds), Ns(merged.end_seconds));
+}
+
+void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t end_ns) {
+  const bool joins = last_span_intervals_ > 0 && last_span_intervals_ < span_intervals_ &&
+                     hosts_.spans.back().interval_class == merged.interval_class &&
+                     Adjoin(hosts_.spans.back().end_ns, begin_ns, end_ns - begin_ns);
+  const double before = joins ? Length(hosts_.spans.back()) : 0;
+  if (joins) {
+    hosts_.spans.back().end_ns = end_ns;
+    ++last_span_intervals_;
+  } else {
+    hosts_.spans.push_back({begin_ns, end_ns, merged.interval_class});
+    for (auto& [worker, line] : hosts_.lines) {
+      line.iops.push_back(kNone);
+      line.p99_ns.push_back(kNone);
+    }
+    last_span_intervals_ = 1;
+  }
+  for (const auto& [worker, part] : merged.workers) {
+    HostTable::Line& line = hosts_.lines[worker];
+    line.iops.resize(hosts_.spans.size(), kNone);
+    line.p99_ns.resize(hosts_.spans.size(), kNone);
+    if (!(part.seconds > 0)) continue;
+    const auto rate = static_cast<float>(static_cast<double>(part.operations) / part.seconds);
+    line.iops.back() = Mean(line.iops.back(), rate, before, part.seconds * 1e9);
+    if (part.p99_ns > 0) {
+      line.p99_ns.back() = Larger(line.p99_ns.back(), static_cast<float>(part.p99_ns));
+    }
+  }
+  if (hosts_.spans.size() * hosts_.lines.size() <= limits_.most_cells) return;
+  hosts_.Halve();
+  span_intervals_ *= 2;
+  last_span_intervals_ = span_intervals_;  // the next interval begins a span
+}
+
+}  // namespace lockstep::measure

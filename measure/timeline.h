@@ -1,0 +1,96 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "measure/merged_interval.h"
+
+namespace lockstep::measure {
+
+// Of a host in its fleet: least, 10th percentile, median, 90th percentile and most IOPS.
+inline constexpr size_t kHostQuantiles = 5;
+std::array<double, kHostQuantiles> QuantilesOf(std::vector<double> values);
+// (sum x)^2 / (n * sum x^2); 1 of nothing.
+double JainOf(const std::vector<double>& values);
+
+// The whole fleet over one interval, or over some in a row.
+struct FleetPoint {
+  struct Counts {
+    uint64_t operations = 0, bytes = 0, errors = 0;
+  };
+  uint32_t interval = 0, intervals = 1;  // the first, and how many
+  v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
+  int64_t begin_ns = 0, end_ns = 0;  // from T
+  std::map<v1::OperationKind, Counts> kinds;
+  uint64_t latency_sum_ns = 0, latency_max_ns = 0;  // of I/Os
+  common::Buckets latencies;                        // of I/Os, as they are reported
+  uint32_t hosts = 0;
+  // Of several intervals: the means of theirs.
+  std::array<double, kHostQuantiles> host_iops = {};
+  double jain = 1;
+  DeviceLoad devices;
+
+  // The sum of both; `later` follows.
+  void Append(const FleetPoint& later);
+  Counts Ios() const;
+  double seconds() const { return static_cast<double>(end_ns - begin_ns) / 1e9; }
+  // The midpoint of its bucket; 0 of nothing.
+  double Percentile(double percent) const;
+};
+
+// Neighbours of one class made into one until each is `step_ns` long and there are `most`, as far
+// as that is possible.
+std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t step_ns,
+                                size_t most);
+
+// What each host did, in columns.
+struct HostTable {
+  struct Span {
+    int64_t begin_ns = 0, end_ns = 0;
+    v1::IntervalClass interval_class = v1::INTERVAL_CLASS_UNSPECIFIED;
+  };
+  // As long as `spans`. Not a number: the host has none. p99: the worst interval's.
+  struct Line {
+    std::vector<float> iops, p99_ns;
+  };
+  std::vector<Span> spans;
+  std::map<uint32_t, Line> lines;  // by worker index
+
+  // Every two neighbours of one class become one: IOPS weighted by time, the larger p99.
+  void Halve();
+  // Until there are at most so many spans.
+  void Thin(size_t most_spans);
+};
+
+// A phase as it went, collected from its merged intervals. When there are too many, neighbours
+// become one: the fleet's latencies are added up exactly. Not thread-safe; pure.
+class Timeline {
+ public:
+  struct Limits {
+    size_t most_points = 1 << 15;
+    size_t most_cells = 1 << 18;  // hosts times spans
+  };
+  Timeline() : Timeline(Limits{}) {}
+  explicit Timeline(Limits limits) : limits_(limits) {}
+
+  // In ascending order.
+  void Add(const MergedInterval& merged);
+  const std::vector<FleetPoint>& points() const { return points_; }
+  const HostTable& hosts() const { return hosts_; }
+  bool empty() const { return points_.empty(); }
+
+ private:
+  void AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t end_ns);
+
+  Limits limits_;
+  std::vector<FleetPoint> points_;
+  uint32_t point_intervals_ = 1;  // that make a point
+  HostTable hosts_;
+  uint32_t span_intervals_ = 1;  // that make a span of hosts_
+  uint32_t last_span_intervals_ = 0;
+};
+
+}  // namespace lockstep::measure

@@ -1,0 +1,328 @@
+#include "web/api.h"
+
+#include <arpa/inet.h>
+
+#include <chrono>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "common/address.h"
+#include "common/limits.h"
+#include "google/protobuf/util/json_util.h"
+#include "web/page_export.h"
+#include "web/series_csv.h"
+
+namespace lockstep::web {
+namespace {
+
+constexpr auto kCallLimit = std::chrono::seconds(30);
+constexpr uint32_t kRunsShown = 50;
+constexpr int kMostCompared = 5;
+
+std::string Json(const google::protobuf::Message& message) {
+  google::protobuf::util::JsonPrintOptions options;
+  options.always_print_primitive_fields = true;
+  std::string json;
+  return google::protobuf::util::MessageToJsonString(message, &json, options).ok() ? json : "{}";
+}
+
+int StatusOf(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::NOT_FOUND:
+      return 404;
+    case grpc::StatusCode::INVALID_ARGUMENT:
+      return 400;
+    case grpc::StatusCode::PERMISSION_DENIED:
+      return 403;
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      return 429;
+    case grpc::StatusCode::FAILED_PRECONDITION:
+      return 422;
+    default:
+      return 503;
+  }
+}
+
+Answer MadeAnswer(std::string body, const std::string& type) {
+  Answer answer;
+  answer.type = type;
+  answer.body = std::make_shared<const std::string>(std::move(body));
+  answer.headers = {{"Cache-Control", "no-store"}};
+  return answer;
+}
+
+bool IsRun(absl::string_view text) {
+  constexpr size_t kUuid = 36;
+  return !text.empty() && text.size() <= kUuid &&
+         text.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz-") == absl::string_view::npos;
+}
+
+// A whole number from `least` to `most`; `otherwise` where it is not given. False, with the answer,
+// where it is something else.
+bool ReadNumber(const Request& request, const char* name, uint32_t least, uint32_t most,
+                uint32_t otherwise, uint32_t* number, Answer* wrong) {
+  const auto given = request.Get(name);
+  *number = otherwise;
+  if (!given) return true;
+  if (absl::SimpleAtoi(*given, number) && *number >= least && *number <= most) return true;
+  *wrong = ErrorAnswer(400, absl::StrCat(name, ": a number from ", least, " to ", most));
+  return false;
+}
+
+bool ReadFilter(const Request& request, v1::RunFilter* filter, Answer* wrong) {
+  for (const auto& [name, value] : request.query) {
+    if (value.empty()) continue;
+    if (name == "job") {
+      filter->set_job_name(value);
+    } else if (name == "owner") {
+      filter->set_owner(value);
+    } else if (name == "host") {
+      filter->set_host(value);
+    } else if (name == "device") {
+      filter->set_device(value);
+    } else if (name == "state") {
+      filter->set_state(value);
+    } else if (name == "since") {
+      filter->set_since(value);
+    } else if (name == "until") {
+      filter->set_until(value);
+    } else if (name == "label") {
+      const size_t equals = value.find('=');
+      if (equals == std::string::npos || equals == 0) {
+        *wrong = ErrorAnswer(400, "label: NAME=VALUE");
+        return false;
+      }
+      (*filter->mutable_labels())[value.substr(0, equals)] = value.substr(equals + 1);
+    } else if (name != "limit" && name != "offset") {
+      *wrong = ErrorAnswer(400, absl::StrCat("there is no ", name,
+                                             " to filter by: job, owner, host, device, state, "
+                                             "since, until, label"));
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+Api::Api(std::set<std::string> names, v1::Controller::Stub* stub, Calls* calls)
+    : names_(std::move(names)), stub_(stub), calls_(calls), file_maker_([this] {
+        while (const auto work = files_.Pop()) (*work)();
+      }) {}
+
+Api::~Api() {
+  files_.Close();
+  file_maker_.join();
+}
+
+// Whether a browser that was led here by a name of somebody else's would be served.
+bool Api::IsOurs(const std::string& host_header) const {
+  if (host_header.empty()) return false;
+  const bool has_port = host_header.rfind(':') != std::string::npos && host_header.back() != ']';
+  const std::string host = common::HostOf(has_port ? host_header : host_header + ":80");
+  in6_addr address;
+  return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
+         inet_pton(AF_INET6, host.c_str(), &address) == 1 || names_.contains(host);
+}
+
+template <typename Ask, typename Reply, typename Call, typename Make>
+Api::Result Api::Later(const Ask& request, const Call& call, const Make& make,
+                       const Respond& respond) {
+  struct Pending {
+    grpc::ClientContext context;
+    Ask request;
+    Reply reply;
+  };
+  const auto pending = std::make_shared<Pending>();
+  pending->request = request;
+  pending->context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
+  if (!calls_->Begin(&pending->context)) {
+    return ErrorAnswer(503, "the controller is shutting down");
+  }
+  call(stub_->async(), &pending->context, &pending->request, &pending->reply,
+       [this, pending, make, respond](const grpc::Status& status) {
+         respond(status.ok() ? make(pending->reply)
+                             : ErrorAnswer(StatusOf(status.error_code()), status.error_message()));
+         calls_->End(&pending->context);
+       });
+  return {};
+}
+
+namespace {
+
+template <typename Reply>
+Answer AsJson(const Reply& reply) {
+  return MadeAnswer(Json(reply), "application/json");
+}
+
+}  // namespace
+
+Api::Result Api::Serve(const Request& request, const Respond& respond) {
+  if (request.method != "GET" && request.method != "HEAD") {
+    return ErrorAnswer(405, "this page only reads");
+  }
+  if (!IsOurs(request.host)) {
+    return ErrorAnswer(421, "this page is not served under that name; --http-name allows one");
+  }
+  if (auto asset = assets_.Find(request)) return *std::move(asset);
+  if (absl::StartsWith(request.path, "/api/")) return ServeApi(request, respond);
+  return ErrorAnswer(404, "there is nothing of that name");
+}
+
+Api::Result Api::ServeApi(const Request& request, const Respond& respond) {
+  if (request.path == "/api/status") {
+    return Later<v1::StatusRequest, v1::StatusReply>(
+        {}, [](auto* stub, auto... a) { stub->Status(a...); }, AsJson<v1::StatusReply>, respond);
+  }
+  if (request.path == "/api/devices") {
+    return Later<v1::DevicesRequest, v1::DevicesReply>(
+        {}, [](auto* stub, auto... a) { stub->Devices(a...); }, AsJson<v1::DevicesReply>, respond);
+  }
+  if (request.path == "/api/runs") return ServeHistory(request, respond);
+  if (request.path == "/api/compare") return ServeComparison(request, respond);
+  absl::string_view rest = request.path;
+  if (absl::ConsumePrefix(&rest, "/api/runs/")) {
+    const std::pair<absl::string_view, absl::string_view> parts =
+        absl::StrSplit(rest, absl::MaxSplits('/', 1));
+    if (IsRun(parts.first)) {
+      return ServeRun(request, std::string(parts.first), std::string(parts.second), respond);
+    }
+  }
+  return ErrorAnswer(404, "there is nothing of that name");
+}
+
+Api::Result Api::ServeRun(const Request& request, const std::string& run_id,
+                          const std::string& part, const Respond& respond) {
+  if (part.empty()) return ServeReport(run_id, v1::ReportRequest::HEAD, 0, respond);
+  if (part == "report") return ServeReport(run_id, v1::ReportRequest::WHOLE, 0, respond);
+  if (part == "circumstances") {
+    return ServeReport(run_id, v1::ReportRequest::CIRCUMSTANCES, 0, respond);
+  }
+  uint32_t phase = 0;
+  absl::string_view number = part;
+  if (absl::ConsumePrefix(&number, "phases/") && absl::SimpleAtoi(number, &phase)) {
+    return ServeReport(run_id, v1::ReportRequest::PHASE, phase, respond);
+  }
+  if (part == "series" || part == "export.csv") {
+    return ServeSeries(request, run_id, v1::SeriesRequest::FLEET, respond);
+  }
+  if (part == "hosts") return ServeSeries(request, run_id, v1::SeriesRequest::HOSTS, respond);
+  if (part == "latency") {
+    return ServeSeries(request, run_id, v1::SeriesRequest::LATENCIES, respond);
+  }
+  if (part == "export.html") return ServeFile(run_id, respond);
+  if (part == "job") {
+    v1::JobRequest ask;
+    ask.set_run_id(run_id);
+    return Later<v1::JobRequest, v1::JobReply>(
+        ask, [](auto* stub, auto... a) { stub->GetJob(a...); }, AsJson<v1::JobReply>, respond);
+  }
+  if (part == "events") {
+    Watch watch;
+    watch.run_id = run_id;
+    const std::string hosts = request.Get("hosts").value_or("");
+    if (!hosts.empty() && hosts != "all") return ErrorAnswer(400, "hosts: all, or left out");
+    watch.all_hosts = hosts == "all";
+    if (!absl::SimpleAtoi(request.last_event_id, &watch.after)) watch.after = 0;
+    return watch;
+  }
+  return ErrorAnswer(404, "there is nothing of that name");
+}
+
+Api::Result Api::ServeHistory(const Request& request, const Respond& respond) {
+  v1::HistoryRequest ask;
+  Answer wrong;
+  uint32_t limit = 0;
+  uint32_t offset = 0;
+  if (!ReadNumber(request, "limit", 1, limits::kHistoryLimit, kRunsShown, &limit, &wrong) ||
+      !ReadNumber(request, "offset", 0, 1U << 30, 0, &offset, &wrong) ||
+      !ReadFilter(request, ask.mutable_filter(), &wrong)) {
+    return wrong;
+  }
+  if (ask.filter().ByteSizeLong() == 0) ask.clear_filter();
+  ask.set_limit(limit);
+  ask.set_offset(offset);
+  return Later<v1::HistoryRequest, v1::HistoryReply>(
+      ask, [](auto* stub, auto... a) { stub->History(a...); }, AsJson<v1::HistoryReply>, respond);
+}
+
+Api::Result Api::ServeComparison(const Request& request, const Respond& respond) {
+  v1::CompareRequest ask;
+  for (const absl::string_view run :
+       absl::StrSplit(request.Get("runs").value_or(""), ',', absl::SkipEmpty())) {
+    if (!IsRun(run)) return ErrorAnswer(400, "runs: ids, with commas between");
+    v1::RunsOf* set = ask.add_sets();
+    set->set_name(std::string(run));
+    set->add_run_ids(std::string(run));
+  }
+  if (ask.sets_size() < 2 || ask.sets_size() > kMostCompared) {
+    return ErrorAnswer(400, absl::StrCat("runs: 2 to ", kMostCompared, " ids"));
+  }
+  return Later<v1::CompareRequest, v1::Comparison>(
+      ask, [](auto* stub, auto... a) { stub->Compare(a...); }, AsJson<v1::Comparison>, respond);
+}
+
+Api::Result Api::ServeReport(const std::string& run_id, v1::ReportRequest::Part part,
+                             uint32_t phase, const Respond& respond) {
+  v1::ReportRequest ask;
+  ask.set_run_id(run_id);
+  ask.set_part(part);
+  ask.set_phase(phase);
+  return Later<v1::ReportRequest, v1::Report>(
+      ask, [](auto* stub, auto... a) { stub->GetReport(a...); }, AsJson<v1::Report>, respond);
+}
+
+Api::Result Api::ServeSeries(const Request& request, const std::string& run_id,
+                             v1::SeriesRequest::What what, const Respond& respond) {
+  const bool csv = absl::EndsWith(request.path, ".csv");
+  v1::SeriesRequest ask;
+  ask.set_run_id(run_id);
+  ask.set_what(what);
+  Answer wrong;
+  uint32_t phase = 0;
+  uint32_t most = 0;
+  constexpr uint32_t kMostPoints = 100000;
+  if (!ReadNumber(request, "phase", 0, 1U << 30, 0, &phase, &wrong) ||
+      !ReadNumber(request, "bins", 1, kMostPoints, csv ? kMostPoints : 0, &most, &wrong)) {
+    return wrong;
+  }
+  ask.set_phase(phase);
+  ask.set_most_points(most);
+  if (const auto step = request.Get("step")) {
+    double seconds = 0;
+    if (!absl::SimpleAtod(*step, &seconds)) return ErrorAnswer(400, "step: seconds");
+    ask.set_step_seconds(seconds);
+  }
+  return Later<v1::SeriesRequest, v1::SeriesReply>(
+      ask, [](auto* stub, auto... a) { stub->GetSeries(a...); },
+      [csv](const v1::SeriesReply& reply) {
+        return csv ? MadeAnswer(SeriesCsv(reply), "text/csv; charset=utf-8") : AsJson(reply);
+      },
+      respond);
+}
+
+Api::Result Api::ServeFile(const std::string& run_id, const Respond& respond) {
+  if (++files_waiting_ > limits::kPageExports) {
+    --files_waiting_;
+    return ErrorAnswer(
+        429, absl::StrCat(limits::kPageExports, " reports are being exported; try again"));
+  }
+  files_.Push([this, run_id, respond] {
+    const auto file = ExportPage(stub_, calls_, run_id);
+    --files_waiting_;
+    if (!file.ok()) {
+      const auto code = static_cast<grpc::StatusCode>(file.status().code());
+      return respond(ErrorAnswer(StatusOf(code), std::string(file.status().message())));
+    }
+    Answer answer = MadeAnswer(file->html, "text/html; charset=utf-8");
+    answer.headers.emplace_back("Content-Disposition",
+                                absl::StrCat("attachment; filename=\"", file->name, "\""));
+    respond(std::move(answer));
+  });
+  return {};
+}
+
+}  // namespace lockstep::web

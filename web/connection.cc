@@ -1,0 +1,300 @@
+#include "web/connection.h"
+
+#include <chrono>
+#include <optional>
+#include <sstream>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "boost/asio/bind_executor.hpp"
+#include "boost/asio/buffer.hpp"
+#include "boost/asio/post.hpp"
+#include "boost/asio/steady_timer.hpp"
+#include "boost/asio/write.hpp"
+#include "boost/beast/core.hpp"
+#include "boost/beast/http.hpp"
+#include "boost/beast/ssl.hpp"
+#include "common/limits.h"
+
+namespace lockstep::web {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+using Error = boost::system::error_code;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// What a reader may let an answer wait, and the slowest that it may be after that.
+constexpr seconds kPatience(10);
+constexpr size_t kSlowestBytesPerMillisecond = 16;
+constexpr size_t kReadAtOnce = 4096;
+
+// Nothing but this server's own files is loaded or asked, nobody frames the page, and no answer is
+// taken for something else.
+constexpr std::pair<const char*, const char*> kHeaders[] = {
+    {"Content-Security-Policy",
+     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    {"X-Content-Type-Options", "nosniff"},
+    {"X-Frame-Options", "DENY"},
+    {"Referrer-Policy", "no-referrer"},
+    {"Cross-Origin-Resource-Policy", "same-origin"},
+    {"Cross-Origin-Opener-Policy", "same-origin"},
+};
+
+template <typename Fields>
+void AddHeaders(Fields* response) {
+  for (const auto& [name, value] : kHeaders) response->set(name, value);
+}
+
+std::string ToString(beast::string_view text) { return {text.data(), text.size()}; }
+
+template <typename Stream>
+class Connection final : public Watcher, public std::enable_shared_from_this<Connection<Stream>> {
+ public:
+  template <typename... Arguments>
+  explicit Connection(Site* site, Arguments&&... arguments)
+      : site_(site),
+        stream_(std::forward<Arguments>(arguments)...),
+        timer_(stream_.get_executor()) {
+    ++site_->connections;
+  }
+  ~Connection() override {
+    StopWatching();
+    --site_->connections;
+  }
+
+  void Begin() {
+    if constexpr (std::is_same_v<Stream, beast::tcp_stream>) {
+      AwaitRequest();
+    } else {
+      Lowest().expires_after(seconds(limits::kPageRequestSeconds));
+      stream_.async_handshake(asio::ssl::stream_base::server, Mine([this](Error error, auto...) {
+                                if (!error) AwaitRequest();
+                              }));
+    }
+  }
+
+  void Wake() override {
+    asio::post(stream_.get_executor(), Mine([this](auto...) {
+                 if (feed_ != nullptr && !writing_) SendEvents();
+               }));
+  }
+
+ private:
+  beast::tcp_stream& Lowest() { return beast::get_lowest_layer(stream_); }
+
+  // A handler that keeps this alive.
+  template <typename Work>
+  auto Mine(Work work) {
+    return [self = this->shared_from_this(), work = std::move(work)](auto&&... arguments) {
+      work(std::forward<decltype(arguments)>(arguments)...);
+    };
+  }
+
+  // Between requests it may be idle for a while; once one has begun, it is to come soon.
+  void AwaitRequest() {
+    parser_.emplace();
+    parser_->header_limit(static_cast<uint32_t>(limits::kPageRequestBytes));
+    if (buffer_.size() > 0) return ReadRequest();
+    Lowest().expires_after(seconds(limits::kPageIdleSeconds));
+    stream_.async_read_some(buffer_.prepare(kReadAtOnce), Mine([this](Error error, size_t bytes) {
+                              if (error) return;
+                              buffer_.commit(bytes);
+                              ReadRequest();
+                            }));
+  }
+
+  void ReadRequest() {
+    Lowest().expires_after(seconds(limits::kPageRequestSeconds));
+    http::async_read_header(
+        stream_, buffer_, *parser_, Mine([this](Error error, size_t) {
+          if (!error) return Serve();
+          if (error == http::error::header_limit || error == http::error::buffer_overflow) {
+            closes_ = true;
+            return Send(ErrorAnswer(431, "the request is too long"));
+          }
+          if (error.category() == http::make_error_code(http::error::bad_method).category() &&
+              error != http::error::end_of_stream) {
+            closes_ = true;
+            Send(ErrorAnswer(400, "that is no request"));
+          }
+        }));
+  }
+
+  void Serve() {
+    const auto& message = parser_->get();
+    Request request;
+    request.method = ToString(message.method_string());
+    request.host = ToString(message[http::field::host]);
+    request.if_none_match = ToString(message[http::field::if_none_match]);
+    request.last_event_id = ToString(message["Last-Event-ID"]);
+    request.accepts_gzip =
+        absl::StrContains(ToString(message[http::field::accept_encoding]), "gzip");
+    is_head_ = message.method() == http::verb::head;
+    // What follows a request with a body is not read as the next one.
+    closes_ = !message.keep_alive() || --requests_left_ <= 0 || parser_->chunked() ||
+              parser_->content_length_remaining().value_or(0) > 0 ||
+              (message.method() != http::verb::get && !is_head_);
+    const bool known = ReadTarget(ToString(message.target()), &request);
+    parser_.reset();
+    if (!known) return Send(ErrorAnswer(400, "that is no path"));
+    const Respond respond = [weak = this->weak_from_this()](Answer answer) {
+      const auto self = weak.lock();
+      if (!self) return;
+      asio::post(self->stream_.get_executor(),
+                 [self, answer = std::move(answer)] { self->Send(answer); });
+    };
+    // While the controller is asked this is held by what it waits for.
+    waiting_ = this->shared_from_this();
+    Lowest().expires_never();
+    auto result = site_->api->Serve(request, respond);
+    if (std::holds_alternative<Answer>(result)) return Send(std::get<Answer>(std::move(result)));
+    if (std::holds_alternative<Watch>(result)) return BeginWatch(std::get<Watch>(result));
+  }
+
+  void Send(const Answer& answer) {
+    const std::shared_ptr<Connection> self = std::move(waiting_);
+    using Body = http::span_body<const char>;
+    body_ = answer.body;
+    const size_t bytes = is_head_ ? 0 : body_->size();
+    auto response =
+        std::make_shared<http::response<Body>>(static_cast<http::status>(answer.status), 11);
+    AddHeaders(response.get());
+    for (const auto& [name, value] : answer.headers) response->set(name, value);
+    response->keep_alive(!closes_);
+    if (answer.status != 304) {
+      response->set(http::field::content_type, answer.type);
+      response->content_length(body_->size());
+    }
+    response->body() = Body::value_type(body_->data(), bytes);
+    auto serializer = std::make_shared<http::response_serializer<Body>>(*response);
+    Lowest().expires_after(kPatience + milliseconds(bytes / kSlowestBytesPerMillisecond));
+    const auto done = Mine([this, response, serializer](Error error, size_t) {
+      body_.reset();
+      if (error) return;
+      if (closes_) return Close();
+      AwaitRequest();
+    });
+    if (is_head_) return http::async_write_header(stream_, *serializer, done);
+    http::async_write(stream_, *serializer, done);
+  }
+
+  void BeginWatch(const Watch& watch) {
+    if (++site_->watchers > limits::kPageWatchers) {
+      --site_->watchers;
+      return Send(ErrorAnswer(429, absl::StrCat(limits::kPageWatchers,
+                                                " pages watch already; lockstep watch shows the "
+                                                "run too")));
+    }
+    counted_ = true;
+    auto feed = site_->feeds->Join(watch.run_id, this->shared_from_this());
+    if (!feed.ok()) {
+      return Send(ErrorAnswer(absl::IsUnavailable(feed.status()) ? 503 : 429,
+                              std::string(feed.status().message())));
+    }
+    waiting_.reset();
+    watch_ = watch;
+    feed_ = *std::move(feed);
+    place_ = feed_->PlaceAfter(watch.after);
+    buffer_.consume(buffer_.size());
+    buffer_.shrink_to_fit();
+    // Until the connection ends: that is an answer of no known length.
+    http::response<http::empty_body> response(http::status::ok, 11);
+    AddHeaders(&response);
+    response.set(http::field::content_type, "text/event-stream");
+    response.set(http::field::cache_control, "no-store");
+    response.keep_alive(false);
+    std::ostringstream head;
+    head << response.base();
+    Write({std::make_shared<const std::string>(head.str())});
+  }
+
+  void SendEvents() {
+    Feed::Part part = feed_->Read(place_, watch_.all_hosts);
+    place_ = part.next;
+    last_ = part.over;
+    if (!part.texts.empty()) return Write(std::move(part.texts));
+    if (last_) return Close();
+    timer_.expires_after(seconds(limits::kPageHeartbeatSeconds));
+    timer_.async_wait(Mine([this](Error error) {
+      if (error || writing_ || feed_ == nullptr) return;
+      // A browser that has gone is found out by writing to it.
+      Write({std::make_shared<const std::string>(": still here\n\n")});
+    }));
+  }
+
+  void Write(std::vector<Feed::Text> texts) {
+    writing_ = true;
+    timer_.cancel();
+    auto buffers = std::make_shared<std::vector<asio::const_buffer>>();
+    for (const Feed::Text& text : texts) buffers->push_back(asio::buffer(*text));
+    Lowest().expires_after(seconds(limits::kPageStallSeconds));
+    asio::async_write(stream_, *buffers,
+                      Mine([this, buffers, texts = std::move(texts)](Error error, size_t) {
+                        writing_ = false;
+                        if (error) return StopWatching();
+                        Lowest().expires_never();
+                        SendEvents();
+                      }));
+  }
+
+  void StopWatching() {
+    if (feed_ != nullptr) site_->feeds->Leave(watch_.run_id, feed_, this);
+    feed_.reset();
+    if (counted_) --site_->watchers;
+    counted_ = false;
+    timer_.cancel();
+  }
+
+  void Close() {
+    StopWatching();
+    Error ignored;
+    Lowest().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+  }
+
+  Site* site_;
+  Stream stream_;
+  asio::steady_timer timer_;
+  beast::flat_buffer buffer_{static_cast<size_t>(limits::kPageRequestBytes) + kReadAtOnce};
+  std::optional<http::request_parser<http::empty_body>> parser_;
+  std::shared_ptr<Connection> waiting_;
+  std::shared_ptr<const std::string> body_;
+  int requests_left_ = 1000;
+  bool closes_ = false;
+  bool is_head_ = false;
+  // Of a connection that watches.
+  Watch watch_;
+  std::shared_ptr<Feed> feed_;
+  uint64_t place_ = 0;
+  bool counted_ = false;
+  bool writing_ = false;
+  bool last_ = false;
+};
+
+}  // namespace
+
+void ServeConnection(Site* site, asio::ip::tcp::socket socket) {
+  if (site->tls == nullptr) {
+    return std::make_shared<Connection<beast::tcp_stream>>(site, std::move(socket))->Begin();
+  }
+  std::make_shared<Connection<beast::ssl_stream<beast::tcp_stream>>>(site, std::move(socket),
+                                                                     *site->tls)
+      ->Begin();
+}
+
+void TurnAway(asio::ip::tcp::socket socket) {
+  static constexpr char kAnswer[] =
+      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\n"
+      "Content-Length: 50\r\n\r\n{\"error\":\"too many connections; try again later\"}\n";
+  auto stream = std::make_shared<beast::tcp_stream>(std::move(socket));
+  stream->expires_after(kPatience);
+  asio::async_write(*stream, asio::buffer(kAnswer, sizeof kAnswer - 1), [stream](Error, size_t) {});
+}
+
+}  // namespace lockstep::web

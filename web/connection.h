@@ -1,0 +1,29 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "boost/asio/ip/tcp.hpp"
+#include "boost/asio/ssl/context.hpp"
+#include "web/api.h"
+#include "web/feeds.h"
+
+namespace lockstep::web {
+
+// What all connections share; outlives them.
+struct Site {
+  Api* api = nullptr;
+  Feeds* feeds = nullptr;
+  std::atomic<int64_t> connections{0};
+  std::atomic<int64_t> watchers{0};
+  boost::asio::ssl::context* tls = nullptr;  // null: none
+};
+
+// Serves a browser's connection until it ends. It holds itself; it costs no thread, and has the
+// limits of common/limits.h.
+void ServeConnection(Site* site, boost::asio::ip::tcp::socket socket);
+// Answers that there are too many, and closes it.
+void TurnAway(boost::asio::ip::tcp::socket socket);
+
+}  // namespace lockstep::web

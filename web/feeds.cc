@@ -1,0 +1,232 @@
+#include "web/feeds.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "google/protobuf/util/json_util.h"
+#include "web/http.h"
+
+namespace lockstep::web {
+namespace {
+
+constexpr size_t kAtOnce = 65536;
+constexpr int kDigits = 4;
+
+template <typename Number>
+Number Rounded(Number value) {
+  if (!std::isfinite(value) || value == 0) return value;
+  const double scale = std::pow(10, kDigits - 1 - std::floor(std::log10(std::abs(value))));
+  return static_cast<Number>(std::round(static_cast<double>(value) * scale) / scale);
+}
+
+// All figures to as many digits as people read: what is sent every second is short.
+void RoundFigures(google::protobuf::Message* message) {
+  using google::protobuf::FieldDescriptor;
+  const google::protobuf::Reflection* r = message->GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  r->ListFields(*message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const bool is_double = field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
+    if (!is_double && field->cpp_type() != FieldDescriptor::CPPTYPE_FLOAT) continue;
+    // Time is not a figure.
+    if (field->name() == "end_seconds") continue;
+    if (!field->is_repeated()) {
+      if (is_double) r->SetDouble(message, field, Rounded(r->GetDouble(*message, field)));
+      continue;
+    }
+    for (int i = 0; i < r->FieldSize(*message, field); ++i) {
+      if (is_double) {
+        r->SetRepeatedDouble(message, field, i, Rounded(r->GetRepeatedDouble(*message, field, i)));
+      } else {
+        r->SetRepeatedFloat(message, field, i, Rounded(r->GetRepeatedFloat(*message, field, i)));
+      }
+    }
+  }
+}
+
+Feed::Text TextOf(const v1::WatchEvent& event) {
+  std::string json;
+  if (!google::protobuf::util::MessageToJsonString(event, &json).ok()) return nullptr;
+  const std::string id = event.sequence() == 0 ? "" : absl::StrCat("id: ", event.sequence(), "\n");
+  return std::make_shared<const std::string>(absl::StrCat(id, "data: ", json, "\n\n"));
+}
+
+// A run has ended only where the controller says so.
+std::string LastText(const grpc::Status& status) {
+  if (status.ok()) return "event: end\ndata: {}\n\n";
+  const bool for_good = status.error_code() == grpc::StatusCode::NOT_FOUND ||
+                        status.error_code() == grpc::StatusCode::INVALID_ARGUMENT;
+  return absl::StrCat("event: failed\ndata: {\"retry\":", for_good ? "false" : "true",
+                      ",\"error\":", Quoted(status.error_message()), "}\n\n");
+}
+
+}  // namespace
+
+std::shared_ptr<Feed> Feed::Begin(v1::Controller::Stub* stub, Calls* calls,
+                                  const std::string& run_id,
+                                  std::function<void(const Feed*)> over) {
+  std::shared_ptr<Feed> feed(new Feed);
+  if (!calls->Begin(&feed->context_)) return nullptr;
+  feed->self_ = feed;
+  feed->calls_ = calls;
+  feed->over_ = std::move(over);
+  feed->request_.set_run_id(run_id);
+  feed->request_.set_from_begin(true);
+  feed->request_.set_all_hosts(true);
+  stub->async()->Watch(&feed->context_, &feed->request_, feed.get());
+  feed->StartRead(&feed->incoming_);
+  feed->StartCall();
+  return feed;
+}
+
+void Feed::OnReadDone(bool ok) {
+  if (!ok) return;
+  Event event;
+  event.sequence = incoming_.sequence();
+  if (incoming_.has_interval()) {
+    RoundFigures(incoming_.mutable_interval());
+    event.whole = TextOf(incoming_);
+    incoming_.mutable_interval()->clear_all_iops();
+    incoming_.mutable_interval()->clear_all_p99_ns();
+    event.fleet = TextOf(incoming_);
+  } else {
+    event.fleet = event.whole = TextOf(incoming_);
+  }
+  {
+    common::MutexLock lock(&mutex_);
+    if (incoming_.has_progress()) {
+      // Of progress only the last counts.
+      if (progress_ && *progress_ >= first_) {
+        Event& passed = events_[*progress_ - first_];
+        bytes_ -= passed.fleet->size();
+        passed.fleet = passed.whole = nullptr;
+      }
+      progress_ = first_ + events_.size();
+    }
+    if (event.fleet != nullptr && event.whole != nullptr) Add(std::move(event));
+  }
+  WakeAll();
+  incoming_.Clear();
+  StartRead(&incoming_);
+}
+
+void Feed::Add(Event event) {
+  const auto size = [](const Event& e) {
+    if (e.fleet == nullptr) return size_t{0};
+    return e.fleet->size() + (e.whole == e.fleet ? 0 : e.whole->size());
+  };
+  bytes_ += size(event);
+  events_.push_back(std::move(event));
+  constexpr auto kLimit = static_cast<size_t>(limits::kPageFeedBytes);
+  while (bytes_ > kLimit && without_hosts_ < first_ + events_.size()) {
+    without_hosts_ = std::max(without_hosts_, first_);
+    Event& old = events_[without_hosts_++ - first_];
+    bytes_ -= size(old);
+    old.whole = old.fleet;
+    bytes_ += size(old);
+  }
+  while (bytes_ > kLimit && events_.size() > 1) {
+    bytes_ -= size(events_.front());
+    events_.pop_front();
+    ++first_;
+  }
+}
+
+void Feed::WakeAll() {
+  std::vector<std::shared_ptr<Watcher>> awake;
+  {
+    common::MutexLock lock(&mutex_);
+    for (const auto& [raw, weak] : watchers_) {
+      if (auto watcher = weak.lock()) awake.push_back(std::move(watcher));
+    }
+  }
+  for (const auto& watcher : awake) watcher->Wake();
+}
+
+void Feed::OnDone(const grpc::Status& status) {
+  const std::shared_ptr<Feed> keep = std::move(self_);
+  {
+    common::MutexLock lock(&mutex_);
+    Event last;
+    last.fleet = last.whole = std::make_shared<const std::string>(LastText(status));
+    Add(std::move(last));
+    ended_ = true;
+  }
+  over_(this);
+  WakeAll();
+  calls_->End(&context_);
+}
+
+Feed::Part Feed::Read(uint64_t place, bool all_hosts) const {
+  common::MutexLock lock(&mutex_);
+  Part part;
+  size_t bytes = 0;
+  part.next = std::max(place, first_);
+  while (part.next < first_ + events_.size() && bytes < kAtOnce) {
+    const Event& event = events_[part.next++ - first_];
+    const Text& text = all_hosts ? event.whole : event.fleet;
+    if (text == nullptr) continue;
+    bytes += text->size();
+    part.texts.push_back(text);
+  }
+  part.over = ended_ && part.next == first_ + events_.size();
+  return part;
+}
+
+uint64_t Feed::PlaceAfter(uint64_t sequence) const {
+  common::MutexLock lock(&mutex_);
+  uint64_t newest = 0;
+  for (const Event& event : events_) newest = std::max(newest, event.sequence);
+  if (sequence == 0 || sequence > newest) return first_;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    if (events_[i].sequence > sequence) return first_ + i;
+  }
+  return first_ + events_.size();
+}
+
+void Feed::Join(const std::shared_ptr<Watcher>& watcher) {
+  common::MutexLock lock(&mutex_);
+  watchers_[watcher.get()] = watcher;
+}
+
+size_t Feed::Leave(Watcher* watcher) {
+  common::MutexLock lock(&mutex_);
+  watchers_.erase(watcher);
+  return watchers_.size();
+}
+
+absl::StatusOr<std::shared_ptr<Feed>> Feeds::Join(const std::string& run_id,
+                                                  const std::shared_ptr<Watcher>& watcher) {
+  common::MutexLock lock(&mutex_);
+  std::shared_ptr<Feed>& feed = feeds_[run_id];
+  if (feed == nullptr) {
+    if (feeds_.size() > static_cast<size_t>(limits::kPageFeeds)) {
+      feeds_.erase(run_id);
+      return absl::ResourceExhaustedError(absl::StrCat(
+          limits::kPageFeeds, " runs are watched through the page; lockstep watch shows others"));
+    }
+    feed = Feed::Begin(stub_, calls_, run_id, [this, run_id](const Feed* ended) {
+      common::MutexLock again(&mutex_);
+      const auto found = feeds_.find(run_id);
+      if (found != feeds_.end() && found->second.get() == ended) feeds_.erase(found);
+    });
+    if (feed == nullptr) {
+      feeds_.erase(run_id);
+      return absl::UnavailableError("the controller is shutting down");
+    }
+  }
+  feed->Join(watcher);
+  return feed;
+}
+
+void Feeds::Leave(const std::string& run_id, const std::shared_ptr<Feed>& feed, Watcher* watcher) {
+  common::MutexLock lock(&mutex_);
+  if (feed->Leave(watcher) > 0) return;
+  feed->Cancel();
+  const auto found = feeds_.find(run_id);
+  if (found != feeds_.end() && found->second == feed) feeds_.erase(found);
+}
+
+}  // namespace lockstep::web

@@ -1,0 +1,197 @@
+// The workers that are attached and what they do, and the devices that they see, by identity.
+
+import {
+  get,
+  type AttachedWorker,
+  type BlockDevice,
+  type DevicesReply,
+  type StatusReply,
+} from "./api";
+import { element, figure, table, text, type Cell } from "./dom";
+import { latency } from "./format";
+import { Asking, type View } from "./view";
+
+const refreshMs = 5000;
+
+interface Seen {
+  host: string;
+  device: BlockDevice;
+}
+
+const gib = (bytes: number): string => `${(bytes / 2 ** 30).toPrecision(4)} GiB`;
+
+function signed(nanoseconds: number): string {
+  return `${nanoseconds < 0 ? "−" : "+"}${latency(Math.abs(nanoseconds))}`;
+}
+
+export class FleetView implements View {
+  private readonly asking = new Asking();
+  private readonly note = element("p", { class: "muted", role: "status" }, "asking");
+  private readonly workers = element("div");
+  private readonly devices = element("div");
+  private readonly again = element("button", { type: "button" }, "ask the hosts again");
+  private shown = "";
+
+  constructor(main: HTMLElement) {
+    this.again.addEventListener("click", () => void this.askDevices());
+    main.replaceChildren(
+      element("h1", {}, "Fleet"),
+      this.note,
+      element("h2", {}, "Workers"),
+      this.workers,
+      element("h2", {}, "Devices"),
+      element("p", {}, this.again),
+      this.devices,
+    );
+    void this.askStatus();
+    void this.askDevices();
+  }
+
+  destroy(): void {
+    this.asking.end();
+  }
+
+  private async askStatus(): Promise<void> {
+    try {
+      const status = await get<StatusReply>("/api/status", this.asking.signal);
+      this.drawStatus(status);
+    } catch (error) {
+      if (this.asking.isOver) return;
+      this.note.textContent = `${String(error)} (asking again)`;
+    }
+    this.asking.again(refreshMs, () => void this.askStatus());
+  }
+
+  private drawStatus(status: StatusReply): void {
+    const { storeState } = status;
+    const away = storeState?.away
+      ? `; the store is away since ${Math.round(storeState.awaySeconds)} s: ${storeState.reason}`
+      : "";
+    const hosts = new Set(status.workers.map((worker) => worker.hello?.host?.name)).size;
+    this.note.textContent =
+      `${status.workers.length} workers on ${hosts} hosts, epoch ${status.epoch}` + away;
+    const runs = new Map(status.runs.map((run) => [run.runId, run.jobName]));
+    const rows = status.workers.map((worker) => this.workerRow(worker, runs));
+    // Clocks differ every time; nothing is moved under somebody's hand for that.
+    const state = JSON.stringify(status.workers.map((w) => [w.hello?.host?.name, w.runId, w.away]));
+    if (state === this.shown) return;
+    this.shown = state;
+    const numeric = (title: string) => ({ title, numeric: true });
+    this.workers.replaceChildren(
+      table(
+        [
+          { title: "host" },
+          { title: "does" },
+          numeric("clock against the controller's"),
+          numeric("±"),
+          numeric("drift, ppm"),
+          numeric("round trip"),
+          numeric("wall clock"),
+          numeric("CPUs"),
+          numeric("memory"),
+          { title: "kernel" },
+          { title: "version" },
+          { title: "allowed" },
+          { title: "labels" },
+        ],
+        rows,
+      ),
+    );
+  }
+
+  private workerRow(worker: AttachedWorker, runs: Map<string, string>): Cell[] {
+    const { hello } = worker;
+    const host = hello?.host;
+    const labels = Object.entries(hello?.labels ?? {}).map(([name, value]) => `${name}=${value}`);
+    const doing = element("span");
+    if (worker.away) {
+      doing.append(element("span", { class: "warn" }, "away; it is waited for"), " ");
+    }
+    if (worker.runId) {
+      const name = runs.get(worker.runId) ?? worker.runId.slice(0, 8);
+      doing.append("leased to ", element("a", { href: `#/run/${worker.runId}` }, name));
+    } else {
+      doing.append("free");
+    }
+    return [
+      text(host?.name ?? ""),
+      { show: doing },
+      figure(worker.clockOffsetNs, signed),
+      figure(worker.clockBoundNs, latency),
+      figure(
+        worker.clockDriftPpm,
+        (v) => `${v.toFixed(2)} ± ${worker.clockDriftBoundPpm.toFixed(2)}`,
+      ),
+      figure(worker.roundTripNs, latency),
+      figure(worker.wallDifferenceNs, signed),
+      figure(host?.cpus ?? 0, String),
+      figure(Number(host?.memoryBytes ?? 0), gib),
+      text(host?.kernel ?? ""),
+      text(hello?.softwareVersion ?? ""),
+      text([...(hello?.allow ?? []), ...(hello?.allowExpendable ?? [])].join(" ")),
+      text(labels.join(" ")),
+    ];
+  }
+
+  private async askDevices(): Promise<void> {
+    this.devices.replaceChildren(element("p", { class: "muted" }, "asking every host"));
+    try {
+      const { hosts } = await get<DevicesReply>("/api/devices", this.asking.signal);
+      this.drawDevices(hosts);
+    } catch (error) {
+      if (this.asking.isOver) return;
+      this.devices.replaceChildren(element("p", { class: "error" }, String(error)));
+    }
+  }
+
+  // A LUN that several hosts see is one row. What has no identity is of its host alone.
+  private drawDevices(hosts: DevicesReply["hosts"]): void {
+    const groups = new Map<string, Seen[]>();
+    for (const host of hosts) {
+      for (const device of host.devices) {
+        const key = device.identity || `${host.bootId} ${device.name}`;
+        groups.set(key, [...(groups.get(key) ?? []), { host: host.host, device }]);
+      }
+    }
+    const numeric = (title: string) => ({ title, numeric: true });
+    const rows = [...groups.values()].map((seen): Cell[] => {
+      const { device } = seen[0];
+      const unique = (of: (one: Seen) => string) =>
+        [...new Set(seen.map(of).filter(Boolean))].join("; ");
+      const paths = (one: Seen) =>
+        one.device.paths.length > 1
+          ? `${one.host}: ${one.device.paths.map((p) => `${p.name} ${p.state}`).join(", ")}`
+          : "";
+      const on = (one: Seen) =>
+        [one.device.inUse, ...one.device.mounts, ...one.device.holders].filter(Boolean).join(", ");
+      return [
+        text(device.identity || "(none)"),
+        text(unique((one) => `${one.host} ${one.device.name}`)),
+        text(device.model),
+        figure(Number(device.sizeBytes), gib),
+        text(device.transport),
+        text(unique(paths)),
+        text(unique(on)),
+        text(unique((one) => (one.device.allowed ? `${one.host}: allowed` : ""))),
+      ];
+    });
+    this.devices.replaceChildren(
+      ...hosts
+        .filter((host) => host.missing)
+        .map((host) => element("p", { class: "warn" }, `${host.host}: ${host.missing}`)),
+      table(
+        [
+          { title: "identity" },
+          { title: "seen as" },
+          { title: "model" },
+          numeric("size"),
+          { title: "transport" },
+          { title: "paths" },
+          { title: "what is on it" },
+          { title: "allowed" },
+        ],
+        rows,
+      ),
+    );
+  }
+}

@@ -1,0 +1,149 @@
+// The charts of a phase in progress.
+
+import type { PhaseChange } from "./api";
+import { ChartGroup, linesOf, type TimeChart } from "./charts";
+import { count, latency, percent } from "./format";
+import { HeatMap } from "./heat_map";
+import type { LiveData } from "./live_data";
+
+const kinds = ["read", "write", "trim", "fsync"];
+
+export class LiveCharts {
+  private readonly group = new ChartGroup("live");
+  private readonly iops: TimeChart;
+  private readonly bytes: TimeChart;
+  private readonly latencies: TimeChart;
+  private readonly hosts: TimeChart;
+  private readonly heat?: HeatMap;
+  private iostat: TimeChart[] = [];
+  private pinned: number[] = [];
+
+  constructor(
+    parent: HTMLElement,
+    private readonly data: LiveData,
+    change: PhaseChange | undefined,
+    private readonly names: string[],
+    hasHosts: boolean,
+  ) {
+    const limits = (...figures: string[]) =>
+      (change?.limits ?? []).filter((limit) => figures.includes(limit.figure));
+    const common = {
+      marks: () => data.marks,
+      measured: (): [number, number] => data.measured,
+    };
+    const { group } = this;
+    this.iops = group.chart({
+      title: "IOPS of the fleet, by kind",
+      show: count,
+      limits: limits("iops"),
+      ...common,
+    });
+    this.bytes = group.chart({
+      title: "Throughput of the fleet, MiB/s",
+      show: (v) => v.toFixed(0),
+      limits: limits("bytes_per_second").map((l) => ({ ...l, value: l.value / 1048576 })),
+      ...common,
+    });
+    this.latencies = group.chart({
+      title: "Latency of the fleet",
+      show: latency,
+      log: true,
+      limits: limits("p50_ns", "p99_ns", "p999_ns"),
+      ...common,
+    });
+    this.hosts = group.chart({ title: "IOPS of hosts", show: count, isBands: true, ...common });
+    if (hasHosts) {
+      this.heat = new HeatMap(
+        group.root,
+        {
+          title: "IOPS of each host; a click, or Enter, draws it above",
+          show: (v) => `${count(v)} IOPS`,
+          shade: (value, most) => (most > 0 ? value / most : 0),
+          pick: (row) => this.pin(row),
+        },
+        group,
+      );
+    }
+    parent.append(group.root);
+  }
+
+  destroy(): void {
+    this.group.destroy();
+    this.heat?.destroy();
+  }
+
+  draw(): void {
+    const { data } = this;
+    const x = data.x();
+    const used = kinds.filter((_, k) => data.points.some((point) => (point.kindIops[k] ?? 0) > 0));
+    this.iops.set(x, [
+      { label: "I/Os", values: data.values((p) => p.iops) },
+      ...used.map((label) => ({
+        label,
+        values: data.values((p) => p.kindIops[kinds.indexOf(label)] ?? 0),
+      })),
+    ]);
+    this.bytes.set(x, [
+      { label: "MiB/s", values: data.values((p) => p.bytesPerSecond / 1048576) },
+      ...used
+        .filter((label) => label !== "fsync")
+        .map((label) => ({
+          label,
+          values: data.values((p) => (p.kindBytesPerSecond[kinds.indexOf(label)] ?? 0) / 1048576),
+        })),
+    ]);
+    this.latencies.set(x, [
+      { label: "p50", values: data.values((p) => p.p50Ns) },
+      { label: "p99", values: data.values((p) => p.p99Ns) },
+      { label: "p99.9", values: data.values((p) => p.p999Ns) },
+    ]);
+    this.hosts.set(x, [
+      ...linesOf(data.bands()),
+      ...this.pinned.map((position) => ({
+        label: this.names[position] ?? `host ${position}`,
+        values: data.host(position),
+      })),
+    ]);
+    this.drawIostat(x);
+    if (data.columns.length > 0) {
+      const { columns } = data;
+      this.heat?.set({
+        rows: this.names,
+        begin: 0,
+        ends: data.ends,
+        at: (row, column) => columns[column][row] ?? NaN,
+      });
+    }
+  }
+
+  private pin(row: number): void {
+    this.pinned = this.pinned.includes(row)
+      ? this.pinned.filter((other) => other !== row)
+      : [...this.pinned, row].slice(-5);
+    this.draw();
+  }
+
+  // Devices come with the first interval that has them.
+  private drawIostat(x: number[]): void {
+    const { data } = this;
+    if (!data.points.some((point) => point.iostat.length > 0)) return;
+    const common = { marks: () => data.marks, measured: (): [number, number] => data.measured };
+    if (this.iostat.length === 0) {
+      this.iostat = [
+        { title: "await of a request (iostat)", show: latency, log: true },
+        { title: "aqu-sz: requests at a device (iostat)", show: (v: number) => v.toFixed(1) },
+        { title: "areq-sz: size of a request, KiB (iostat)", show: (v: number) => v.toFixed(1) },
+        { title: "busy, of a device (iostat)", show: percent },
+      ].map((options) => this.group.chart({ ...options, ...common }));
+    }
+    const scale = [1, 1, 1 / 1024, 1];
+    this.iostat.forEach((chart, i) =>
+      chart.set(x, [
+        {
+          label: ["await", "aqu-sz", "areq-sz", "busy"][i],
+          values: data.values((p) => (p.iostat.length > i ? p.iostat[i] * scale[i] : undefined)),
+        },
+      ]),
+    );
+  }
+}

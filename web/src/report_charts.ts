@@ -1,0 +1,334 @@
+// A phase of a report over time: fetched when it comes into sight, drawn in one group of charts.
+
+import {
+  get,
+  halves,
+  NotThere,
+  type HostSeries,
+  type LatencySeries,
+  type PhaseReport,
+  type SeriesReply,
+} from "./api";
+import { ChartGroup, linesOf, TimeChart, type Line } from "./charts";
+import { element } from "./dom";
+import { count, latency, percent } from "./format";
+import { HeatMap } from "./heat_map";
+import { choices, choose, type Asking } from "./view";
+
+const mostPoints = 1000;
+const bins = 240;
+
+export interface HostLines {
+  spans: SeriesReply;
+  names: string[];
+  iops: Float32Array[];
+  p99: Float32Array[];
+}
+
+// A drain that is over at once is no interval: its rates say nothing.
+export function wholeSpans(reply: SeriesReply): number[] {
+  const { beginSeconds, endSeconds } = reply.spans ?? { beginSeconds: [], endSeconds: [] };
+  const places = endSeconds.map((_, i) => i);
+  return places.filter((i) => endSeconds[i] - beginSeconds[i] >= reply.intervalSeconds / 2);
+}
+
+async function find<T>(path: string, asking: Asking): Promise<T | undefined> {
+  try {
+    return await get<T>(path, asking.signal);
+  } catch (error) {
+    if (error instanceof NotThere) return undefined; // of a run without stored series
+    throw error;
+  }
+}
+
+function hostLines(spans: SeriesReply, series: HostSeries): HostLines {
+  return {
+    spans,
+    names: series.hosts.map((host) => host.host),
+    iops: series.hosts.map((host) => halves(host.iops)),
+    p99: series.hosts.map((host) => halves(host.p99Ns)),
+  };
+}
+
+// The span that the address names for this phase.
+function chosenSpan(phase: number): [number, number] | undefined {
+  const all = choices();
+  if (all.get("phase") !== String(phase) || !all.has("from")) return undefined;
+  return [Number(all.get("from")), Number(all.get("to"))];
+}
+
+export class PhaseCharts {
+  readonly root = element("div");
+  private readonly group: ChartGroup;
+  private readonly heats: HeatMap[] = [];
+  private hostChart?: TimeChart;
+  private hosts?: HostLines;
+  private bands: Line[] = [];
+  private ends: number[] = [];
+  private pinned: number[];
+  private distribution?: TimeChart;
+
+  constructor(
+    private readonly run: string,
+    private readonly phase: PhaseReport,
+    private readonly asking: Asking,
+  ) {
+    this.group = new ChartGroup(
+      `phase-${phase.index}`,
+      (span) => this.keep(span),
+      chosenSpan(phase.index),
+    );
+    const pinned = choices().get("phase") === String(phase.index) ? choices().get("hosts") : null;
+    this.pinned = pinned ? pinned.split(",").map(Number) : [];
+    this.root.append(this.group.root);
+  }
+
+  // The hosts' lines when they are there.
+  async draw(): Promise<HostLines | undefined> {
+    const of = `/api/runs/${this.run}`;
+    const which = `?phase=${this.phase.index}`;
+    const fleet = await find<SeriesReply>(`${of}/series${which}&bins=${mostPoints}`, this.asking);
+    if (this.asking.isOver) return undefined;
+    if (!fleet?.fleet || !fleet.spans) {
+      this.root.replaceChildren(
+        element("p", { class: "muted" }, "The store has no series of this phase."),
+      );
+      return undefined;
+    }
+    this.drawFleet(fleet);
+    this.drawDistribution();
+    const [hosts, latencies] = await Promise.all([
+      find<SeriesReply>(`${of}/hosts${which}&bins=${bins}`, this.asking),
+      find<SeriesReply>(`${of}/latency${which}&bins=${bins}`, this.asking),
+    ]);
+    if (this.asking.isOver) return undefined;
+    if (latencies?.latencies) this.drawLatencies(latencies, latencies.latencies);
+    if (!hosts?.hosts) return undefined;
+    this.hosts = hostLines(hosts, hosts.hosts);
+    if (this.hosts.names.length > 1) this.drawHosts(this.hosts);
+    this.drawPinned();
+    return this.hosts;
+  }
+
+  destroy(): void {
+    this.group.destroy();
+    this.distribution?.destroy();
+    for (const heat of this.heats) heat.destroy();
+  }
+
+  private keep(span?: [number, number]): void {
+    const at = (value?: number) => (value === undefined ? null : value.toFixed(1));
+    const isChosen = span !== undefined || this.pinned.length > 0;
+    choose({
+      phase: isChosen ? String(this.phase.index) : null,
+      from: at(span?.[0]),
+      to: at(span?.[1]),
+      hosts: this.pinned.join(","),
+    });
+    for (const heat of this.heats) heat.draw();
+  }
+
+  private limits(...figures: string[]): { value: number; text: string }[] {
+    return this.phase.limits.filter((limit) => figures.includes(limit.figure));
+  }
+
+  private drawFleet(reply: SeriesReply): void {
+    const { spans, fleet } = reply;
+    if (!spans || !fleet) return;
+    const { name } = this.phase;
+    const places = wholeSpans(reply);
+    const at = (values: number[]) => places.map((i) => values[i]);
+    this.ends = at(spans.endSeconds);
+    const x = this.ends;
+    const measured = (): [number, number] => [spans.measuredFromSeconds, spans.measuredToSeconds];
+    const marks = () =>
+      this.phase.stragglers.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}` }));
+    const step = x.length > 1 && x[1] - x[0] > 1.5 ? `, ${(x[1] - x[0]).toFixed(0)} s a point` : "";
+    const draw = (title: string, show: (v: number) => string, lines: Line[], more = {}) => {
+      const chart = this.group.chart({
+        title: `${title}, ${name}${step}`,
+        show,
+        measured,
+        marks,
+        ...more,
+      });
+      chart.set(
+        x,
+        lines.map((line) => ({ ...line, values: places.map((i) => line.values[i]) })),
+      );
+      return chart;
+    };
+    const kinds = fleet.kinds.length > 1 ? fleet.kinds : [];
+    draw(
+      "IOPS of the fleet",
+      count,
+      [
+        { label: "I/Os", values: fleet.iops },
+        ...kinds.map((kind) => ({ label: kind.kind, values: kind.iops })),
+      ],
+      { limits: this.limits("iops") },
+    );
+    const mib = (values: number[]) => values.map((v) => v / 1048576);
+    draw(
+      "Throughput of the fleet, MiB/s",
+      (v) => v.toFixed(v < 100 ? 1 : 0),
+      [
+        { label: "MiB/s", values: mib(fleet.bytesPerSecond) },
+        ...kinds
+          .filter((kind) => kind.kind !== "fsync")
+          .map((kind) => ({ label: kind.kind, values: mib(kind.bytesPerSecond) })),
+      ],
+      {
+        limits: this.limits("bytes_per_second").map((l) => ({ ...l, value: l.value / 1048576 })),
+      },
+    );
+    draw(
+      "Latency of the fleet",
+      latency,
+      [
+        { label: "p50", values: fleet.p50Ns },
+        { label: "p90", values: fleet.p90Ns },
+        { label: "p99", values: fleet.p99Ns },
+        { label: "p99.9", values: fleet.p999Ns },
+        { label: "max", values: fleet.maxNs },
+      ],
+      { log: true, limits: this.limits("p50_ns", "p99_ns", "p999_ns") },
+    );
+    const bands = linesOf({
+      least: fleet.hostLeast,
+      p10: fleet.hostP10,
+      middle: fleet.hostMedian,
+      p90: fleet.hostP90,
+      most: fleet.hostMost,
+    });
+    this.hostChart = draw("IOPS of hosts", count, bands, { isBands: true });
+    this.bands = bands.map((line) => ({ ...line, values: places.map((i) => line.values[i]) }));
+    if (fleet.awaitNs.length === 0) return;
+    draw("await of a request (iostat)", latency, [{ label: "await", values: fleet.awaitNs }], {
+      log: true,
+      limits: this.limits("await_ns"),
+    });
+    const one = (v: number) => v.toFixed(1);
+    draw("aqu-sz: requests at a device (iostat)", one, [
+      { label: "aqu-sz", values: fleet.queueSize },
+    ]);
+    draw("areq-sz: size of a request, KiB (iostat)", one, [
+      { label: "areq-sz", values: fleet.requestBytes.map((v) => v / 1024) },
+    ]);
+    draw("busy, of a device (iostat)", percent, [{ label: "busy", values: fleet.busyRatio }]);
+  }
+
+  // To the last nine that the count of I/Os carries.
+  private drawDistribution(): void {
+    const total = this.phase.total;
+    const points = [...(total?.percentiles ?? []), ...(total?.tail ?? [])].filter(
+      (p) => p.percent < 100,
+    );
+    if (points.length < 2) return;
+    const metric = total?.metric === "response_time" ? "response time" : "service time";
+    this.distribution = new TimeChart(this.root, {
+      title: `Distribution of ${metric}, ${this.phase.name}: latency by nines (2 is p99, 3 p99.9)`,
+      show: latency,
+      log: true,
+      unit: "nines",
+    });
+    this.distribution.set(
+      points.map((p) => -Math.log10(1 - p.percent / 100)),
+      [{ label: "latency", values: points.map((p) => p.latencyNs) }],
+    );
+  }
+
+  private drawLatencies(reply: SeriesReply, series: LatencySeries): void {
+    const { spans } = reply;
+    const places = wholeSpans(reply);
+    const rows = series.edgesNs.length - 1;
+    if (!spans || rows < 1) return;
+    const shares = halves(series.shares);
+    const columns = spans.endSeconds.length;
+    const heat = new HeatMap(
+      this.root,
+      {
+        title: `Latencies over time, ${this.phase.name}: share of the I/Os, the slowest on top`,
+        show: (v) => `${percent(v)} of the I/Os`,
+        // One I/O in a million is still seen.
+        shade: (value) => (value > 0 ? Math.max(0.05, 1 + Math.log10(value) / 6) : 0),
+        tall: Math.max(120, rows * 6),
+      },
+      this.group,
+    );
+    heat.set({
+      rows: Array.from({ length: rows }, (_, i) => {
+        const row = rows - 1 - i;
+        return `${latency(series.edgesNs[row])} to ${latency(series.edgesNs[row + 1])}`;
+      }),
+      begin: spans.beginSeconds[0] ?? 0,
+      ends: places.map((i) => spans.endSeconds[i]),
+      at: (row, column) => shares[(rows - 1 - row) * columns + places[column]] || NaN,
+    });
+    this.heats.push(heat);
+  }
+
+  private drawHosts(hosts: HostLines): void {
+    const { spans } = hosts.spans;
+    if (!spans) return;
+    const places = wholeSpans(hosts.spans);
+    const add = (
+      what: string,
+      values: Float32Array[],
+      show: (v: number) => string,
+      shade: (value: number, most: number) => number,
+    ) => {
+      const heat = new HeatMap(
+        this.root,
+        {
+          title: `${what} of each host, ${this.phase.name}; a click, or Enter, draws it above`,
+          show,
+          shade,
+          pick: (row) => this.pin(row),
+        },
+        this.group,
+      );
+      heat.set({
+        rows: hosts.names,
+        begin: spans.beginSeconds[0] ?? 0,
+        ends: places.map((i) => spans.endSeconds[i]),
+        at: (row, column) => values[row][places[column]],
+      });
+      this.heats.push(heat);
+    };
+    const linear = (value: number, most: number) => (most > 0 ? value / most : 0);
+    add("IOPS", hosts.iops, (v) => `${count(v)} IOPS`, linear);
+    // From a thousandth of the longest on.
+    add("p99", hosts.p99, latency, (value, most) =>
+      most > 0 && value > 0 ? 1 + Math.log10(value / most) / 3 : 0,
+    );
+  }
+
+  private pin(row: number): void {
+    this.pinned = this.pinned.includes(row)
+      ? this.pinned.filter((other) => other !== row)
+      : [...this.pinned, row].slice(-5);
+    this.keep(this.group.shown);
+    this.drawPinned();
+  }
+
+  private drawPinned(): void {
+    const { hosts } = this;
+    const spans = hosts?.spans.spans;
+    if (!hosts || !spans) return;
+    const lines = this.pinned
+      .filter((row) => row < hosts.names.length)
+      .map((row) => {
+        let column = 0;
+        return {
+          label: hosts.names[row],
+          values: this.ends.map((end) => {
+            while (column + 1 < spans.endSeconds.length && spans.endSeconds[column] < end) column++;
+            const value = hosts.iops[row][column];
+            return value === undefined || Number.isNaN(value) ? null : value;
+          }),
+        };
+      });
+    this.hostChart?.set(this.ends, [...this.bands, ...lines]);
+  }
+}
