@@ -102,12 +102,11 @@ class Principals(unittest.TestCase):
         it there.
         """
         cells = self.served()
-        self.assertEqual(len(cells), 21)  # all of both services
+        self.assertEqual(len(cells), 22)  # all of both services
         rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
-            # The page has no certificates: it is for this machine, or behind a proxy; it only
-            # reads.
-            self.assertIn(self.status_of(route), (200, 404, 503), route)
+            # On loopback the page asks for no certificate; it only reads.
+            self.assertIn(self.status_of(route), (200, 400, 404, 503), route)
             rows.append(f"| `{route}` | " + " | ".join(["served"] * len(PRINCIPALS)) + " |")
         head = ["| call | " + " | ".join(PRINCIPALS) + " |"]
         head += ["| --- |" + " --- |" * len(PRINCIPALS)]
