@@ -139,7 +139,7 @@ void AddLatencySeries(const std::vector<measure::FleetPoint>& points, v1::Series
     last = std::max(last, high);
   }
   if (last < first) return;
-  const auto rows = static_cast<size_t>(last - first + 1);
+  const size_t rows = static_cast<size_t>(last - first) + 1;
   for (size_t row = 0; row <= rows; ++row) {
     series->add_edges_ns(
         Rounded(std::exp2(static_cast<double>(first + static_cast<int>(row)) / kRowsOfAnOctave)));
