@@ -108,6 +108,8 @@ namespace lockstep::limits {
         "one that has gone is found out")                                                          \
   LIMIT(kPageStallSeconds, 30, "s", "that a browser that watches may leave events unread",         \
         "it is cut off, and may come back for them")                                               \
+  LIMIT(kPageAnswerBytes, 268435456, "bytes", "of answers that browsers have not taken yet",       \
+        "others: 503")                                                                             \
   LIMIT(kPageExports, 4, "reports", "that are exported through the page, or wait for it",          \
         "further ones: 429")                                                                       \
   LIMIT(kPageIdleSeconds, 30, "s", "that a connection to the page may be idle between requests",   \

@@ -66,6 +66,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
   ~Connection() override {
     StopWatching();
+    Sent();
     --site_->connections;
   }
 
@@ -162,6 +163,11 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     const std::shared_ptr<Connection> self = std::move(waiting_);
     using Body = http::span_body<const char>;
     body_ = answer.body;
+    site_->answer_bytes += answered_ = static_cast<int64_t>(body_->size());
+    if (site_->answer_bytes > limits::kPageAnswerBytes && answer.status == 200) {
+      Sent();
+      return Send(ErrorAnswer(503, "too much is being sent already; try again later"));
+    }
     const size_t bytes = is_head_ ? 0 : body_->size();
     auto response =
         std::make_shared<http::response<Body>>(static_cast<http::status>(answer.status), 11);
@@ -176,13 +182,19 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     auto serializer = std::make_shared<http::response_serializer<Body>>(*response);
     Lowest().expires_after(kPatience + milliseconds(bytes / kSlowestBytesPerMillisecond));
     const auto done = Mine([this, response, serializer](Error error, size_t) {
-      body_.reset();
+      Sent();
       if (error) return;
       if (closes_) return Close();
       AwaitRequest();
     });
     if (is_head_) return http::async_write_header(stream_, *serializer, done);
     http::async_write(stream_, *serializer, done);
+  }
+
+  // The last answer, or nobody takes it.
+  void Sent() {
+    body_.reset();
+    site_->answer_bytes -= std::exchange(answered_, 0);
   }
 
   void BeginWatch(const Watch& watch) {
@@ -195,6 +207,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     counted_ = true;
     auto feed = site_->feeds->Join(watch.run_id, this->shared_from_this());
     if (!feed.ok()) {
+      StopWatching();
       return Send(ErrorAnswer(absl::IsUnavailable(feed.status()) ? 503 : 429,
                               std::string(feed.status().message())));
     }
@@ -265,6 +278,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   std::optional<http::request_parser<http::empty_body>> parser_;
   std::shared_ptr<Connection> waiting_;
   std::shared_ptr<const std::string> body_;
+  int64_t answered_ = 0;  // its bytes
   int requests_left_ = 1000;
   bool closes_ = false;
   bool is_head_ = false;
@@ -289,12 +303,15 @@ void ServeConnection(Site* site, asio::ip::tcp::socket socket) {
 }
 
 void TurnAway(asio::ip::tcp::socket socket) {
-  static constexpr char kAnswer[] =
-      "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\nContent-Type: application/json\r\n"
-      "Content-Length: 50\r\n\r\n{\"error\":\"too many connections; try again later\"}\n";
   auto stream = std::make_shared<beast::tcp_stream>(std::move(socket));
+  auto response = std::make_shared<http::response<http::string_body>>(
+      http::status::service_unavailable, 11, "{\"error\":\"too many connections; try later\"}\n");
+  AddHeaders(response.get());
+  response->set(http::field::content_type, "application/json");
+  response->keep_alive(false);
+  response->prepare_payload();
   stream->expires_after(kPatience);
-  asio::async_write(*stream, asio::buffer(kAnswer, sizeof kAnswer - 1), [stream](Error, size_t) {});
+  http::async_write(*stream, *response, [stream, response](Error, size_t) {});
 }
 
 }  // namespace lockstep::web

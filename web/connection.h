@@ -17,6 +17,7 @@ struct Site {
   Feeds* feeds = nullptr;
   std::atomic<int64_t> connections{0};
   std::atomic<int64_t> watchers{0};
+  std::atomic<int64_t> answer_bytes{0};      // that wait to be taken
   boost::asio::ssl::context* tls = nullptr;  // null: none
 };
 

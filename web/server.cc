@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <optional>
 #include <set>
 #include <thread>
@@ -11,6 +12,7 @@
 #include "boost/asio/io_context.hpp"
 #include "boost/asio/ip/tcp.hpp"
 #include "boost/asio/ssl/context.hpp"
+#include "boost/asio/steady_timer.hpp"
 #include "boost/asio/strand.hpp"
 #include "common/address.h"
 #include "common/limits.h"
@@ -26,6 +28,7 @@ using Error = boost::system::error_code;
 
 // What browsers are sent is made by the threads that answer calls; these only pass it on.
 constexpr int kThreads = 2;
+constexpr std::chrono::milliseconds kPause(100);
 
 std::set<std::string> NamesOf(const std::string& address, const std::vector<std::string>& given) {
   std::set<std::string> names(given.begin(), given.end());
@@ -117,12 +120,15 @@ class Server::Impl {
   void Accept() {
     acceptor_.async_accept(asio::make_strand(context_), [this](Error error, tcp::socket socket) {
       if (error == asio::error::operation_aborted) return;
-      if (!error) {
-        Error ignored;
-        socket.set_option(tcp::no_delay(true), ignored);
-        site_.connections < limits::kPageConnections ? ServeConnection(&site_, std::move(socket))
-                                                     : TurnAway(std::move(socket));
+      if (error) {
+        // Out of file descriptors, for instance: that does not pass at once.
+        pause_.expires_after(kPause);
+        return pause_.async_wait([this](Error) { Accept(); });
       }
+      Error ignored;
+      socket.set_option(tcp::no_delay(true), ignored);
+      site_.connections < limits::kPageConnections ? ServeConnection(&site_, std::move(socket))
+                                                   : TurnAway(std::move(socket));
       Accept();
     });
   }
@@ -137,6 +143,7 @@ class Server::Impl {
   // After what its connections use: these end with it.
   asio::io_context context_{kThreads};
   tcp::acceptor acceptor_;
+  asio::steady_timer pause_{context_};
   std::string url_;
   std::vector<std::thread> threads_;
 };

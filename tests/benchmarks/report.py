@@ -56,7 +56,7 @@ ANALYZE interval_operations, host_samples;
 """
 
 
-def stretch(fleet, run, seconds):
+def owner_sql(fleet, text):
     """As the store's owner: the reading role may not."""
     psql = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))[-1]
     words = [psql, "-h", os.path.join(fleet.state, "postgres", "run"), "-U", "lockstep"]
@@ -64,7 +64,11 @@ def stretch(fleet, run, seconds):
     owner = pwd.getpwuid(os.stat(os.path.join(fleet.state, "postgres", "data")).st_uid).pw_name
     if os.geteuid() == 0 and owner != "root":
         words = ["runuser", "-u", owner, "--", *words]
-    subprocess.run(words, input=STRETCH.format(run=run, seconds=seconds), text=True, check=True)
+    subprocess.run(words, input=text, text=True, check=True)
+
+
+def stretch(fleet, run, seconds):
+    owner_sql(fleet, STRETCH.format(run=run, seconds=seconds))
 
 
 def start_seconds(fleet):

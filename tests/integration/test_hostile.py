@@ -326,7 +326,7 @@ class Page(FleetTest):
         host, port = self.fleet.url.split("//")[1].rstrip("/").rsplit(":", 1)
         streams, said = [], []
         try:
-            for _ in range(80):
+            for _ in range(520):
                 stream = socket.create_connection((host, int(port)), timeout=20)
                 streams.append(stream)
                 stream.sendall(
@@ -335,7 +335,7 @@ class Page(FleetTest):
                 # Its first event: those that come at once wait for each other.
                 said.append(received(stream, b" 429 ", b"\ndata: ").split(b"\r\n")[0])
             self.assertEqual(
-                said, [b"HTTP/1.1 200 OK"] * 64 + [b"HTTP/1.1 429 Too Many Requests"] * 16
+                said, [b"HTTP/1.1 200 OK"] * 500 + [b"HTTP/1.1 429 Too Many Requests"] * 20
             )
             self.assertEqual(self.request("/api/status")[0], 200)
         finally:

@@ -65,7 +65,7 @@ TEST(TimelineTest, WhenPointsBecomeTooManyLatenciesAreStillExact) {
   Timeline timeline({4, 1 << 18});
   common::Histogram all;
   for (uint32_t k = 0; k < 9; ++k) {
-    const uint64_t latency = 1000 * (k + 1);
+    const uint64_t latency = 1000 * (uint64_t{k} + 1);
     timeline.Add(Interval(k, 1, latency));
     all.AddBucket(common::BucketOf(latency), 150);
   }

@@ -196,7 +196,7 @@ TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
     merged.interval_class = v1::INTERVAL_CLASS_MEASURED;
     merged.end_seconds = k + 1;
     for (uint32_t worker = 0; worker < (k == 1 ? 1 : 2); ++worker) {
-      merged.workers[worker] = {double(k), 1, 100 * (worker + 1), 0, 0, 0, 5e6};
+      merged.workers[worker] = {double(k), 1, uint64_t{100} * (worker + 1), 0, 0, 0, 5e6};
     }
     measure::OperationCounts counts;
     counts.operations = 100;
