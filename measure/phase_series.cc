@@ -426,6 +426,7 @@ std::vector<MergedInterval> PhaseSeries::TakeComplete() {
     ExtendWindow(first->second);
     complete.push_back(Merge(first->first, first->second));
     complete.back().whole = whole;
+    all_whole_ = all_whole_ && whole;
     if (options_.keeps_timeline) timeline_.Add(complete.back());
     pending_.erase(first);
   }

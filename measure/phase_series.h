@@ -164,8 +164,9 @@ class PhaseSeries {
   // worker's own time where there is none.
   v1::PhaseFigures Figures() const;
   std::vector<Rollup> Rollups() const { return rollups_.Take(); }
-  // Of the intervals that were merged.
-  const Timeline& timeline() const { return timeline_; }
+  // Of the intervals that were merged; nothing where one was merged without a worker whose part
+  // may have come later.
+  Timeline TakeTimeline() { return all_whole_ ? std::move(timeline_) : Timeline(); }
   // Intervals that one point of WorkerSeries::iops stands for.
   uint32_t points_step() const { return step_; }
 
@@ -205,6 +206,7 @@ class PhaseSeries {
   Window window_;
   RollupTable rollups_;
   Timeline timeline_;
+  bool all_whole_ = true;  // no interval was merged without somebody who may deliver it yet
   uint64_t errors_ = 0;
   size_t points_ = 0;
   uint32_t step_ = 1;

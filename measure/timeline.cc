@@ -7,6 +7,8 @@
 namespace lockstep::measure {
 namespace {
 
+// Intervals that one point or span stands for, at most.
+constexpr uint32_t kMostJoined = 1U << 30;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 common::Buckets Sum(const common::Buckets& a, const common::Buckets& b) {
@@ -50,6 +52,30 @@ int64_t Ns(double seconds) { return std::llround(seconds * 1e9); }
 // Whether the one ends where the other begins, but for what clocks differ by.
 bool Adjoin(int64_t end_ns, int64_t begin_ns, int64_t length_ns) {
   return std::abs(begin_ns - end_ns) <= length_ns / 2;
+}
+
+// Neighbours made into one until each is `step_ns` long.
+std::vector<FleetPoint> Joined(const std::vector<FleetPoint>& points, int64_t step_ns) {
+  std::vector<FleetPoint> joined;
+  for (const FleetPoint& point : points) {
+    FleetPoint* last = joined.empty() ? nullptr : &joined.back();
+    const int64_t length = point.end_ns - point.begin_ns;
+    // A little less than a step is one: ends of intervals differ by what clocks do.
+    const bool joins = last != nullptr && last->interval_class == point.interval_class &&
+                       last->end_ns - last->begin_ns + length / 20 < step_ns &&
+                       Adjoin(last->end_ns, point.begin_ns, length);
+    joins ? last->Append(point) : joined.push_back(point);
+  }
+  return joined;
+}
+
+// Every two neighbours made into one, whatever they are.
+std::vector<FleetPoint> Pairs(std::vector<FleetPoint> points) {
+  std::vector<FleetPoint> pairs;
+  for (size_t i = 0; i < points.size(); ++i) {
+    i % 2 == 0 ? pairs.push_back(std::move(points[i])) : pairs.back().Append(points[i]);
+  }
+  return pairs;
 }
 
 }  // namespace
@@ -124,40 +150,39 @@ double FleetPoint::Percentile(double percent) const {
   if (count == 0) return 0;
   const auto rank = std::max<uint64_t>(
       1, static_cast<uint64_t>(std::ceil(percent / 100 * static_cast<double>(count))));
+  // A bucket's midpoint may be beyond its longest.
+  const double longest = latency_max_ns > 0 ? static_cast<double>(latency_max_ns)
+                                            : common::BucketMidpoint(latencies.back().first);
   uint64_t seen = 0;
   for (const auto& [bucket, n] : latencies) {
     seen += n;
-    if (seen >= rank) return common::BucketMidpoint(bucket);
+    if (seen >= rank) return std::min(common::BucketMidpoint(bucket), longest);
   }
-  return common::BucketMidpoint(latencies.back().first);
+  return longest;
 }
 
 std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t step_ns,
                                 size_t most) {
   if (points.empty()) return {};
+  most = std::max<size_t>(1, most);
   const int64_t span = points.back().end_ns - points.front().begin_ns;
-  const auto parts = static_cast<int64_t>(std::max<size_t>(1, most));
-  if (points.size() > most) step_ns = std::max(step_ns, (span + parts - 1) / parts);
-  std::vector<FleetPoint> thin;
-  for (const FleetPoint& point : points) {
-    FleetPoint* last = thin.empty() ? nullptr : &thin.back();
-    const int64_t length = point.end_ns - point.begin_ns;
-    // A little less than a step is one: ends of intervals differ by what clocks do.
-    const bool joins = last != nullptr && last->interval_class == point.interval_class &&
-                       last->end_ns - last->begin_ns + length / 2 < step_ns &&
-                       Adjoin(last->end_ns, point.begin_ns, length);
-    joins ? last->Append(point) : thin.push_back(point);
+  if (points.size() > most) step_ns = std::max(step_ns, span / static_cast<int64_t>(most));
+  while (true) {
+    std::vector<FleetPoint> thin = Joined(points, step_ns);
+    // Each class may end with a shorter one.
+    if (thin.size() <= most || step_ns > span) return thin;
+    step_ns += step_ns / 8 + 1;
   }
-  return thin;
 }
 
-void HostTable::Halve() {
+void HostTable::Halve(bool any) {
   std::vector<size_t> firsts;  // of each new span
   for (size_t i = 0; i < spans.size(); ++i) {
     firsts.push_back(i);
-    if (i + 1 < spans.size() && spans[i].interval_class == spans[i + 1].interval_class &&
-        Adjoin(spans[i].end_ns, spans[i + 1].begin_ns,
-               spans[i + 1].end_ns - spans[i + 1].begin_ns)) {
+    if (i + 1 == spans.size()) break;
+    const Span& next = spans[i + 1];
+    if (any || (spans[i].interval_class == next.interval_class &&
+                Adjoin(spans[i].end_ns, next.begin_ns, next.end_ns - next.begin_ns))) {
       ++i;
     }
   }
@@ -182,8 +207,14 @@ void HostTable::Halve() {
   spans.resize(firsts.size());
 }
 
-void HostTable::Thin(size_t most_spans) {
-  while (spans.size() > std::max<size_t>(1, most_spans)) {
+void HostTable::Thin(size_t most_spans, int64_t step_ns) {
+  const auto is_fine = [&] {
+    if (spans.size() > std::max<size_t>(1, most_spans)) return false;
+    // The middle one: each class may end with a shorter one.
+    const size_t middle = spans.size() / 2;
+    return spans.empty() || spans[middle].end_ns - spans[middle].begin_ns >= step_ns / 20 * 19;
+  };
+  while (!is_fine()) {
     const size_t before = spans.size();
     Halve();
     if (spans.size() == before) return;
@@ -194,12 +225,14 @@ void Timeline::Add(const MergedInterval& merged) {
   FleetPoint point;
   point.interval = merged.interval;
   point.interval_class = merged.interval_class;
-  double begin_seconds = merged.end_seconds;
+  double begin_seconds = std::numeric_limits<double>::infinity();
   std::vector<double> rates;
   for (const auto& [worker, part] : merged.workers) {
+    if (!(part.seconds > 0)) continue;
     begin_seconds = std::min(begin_seconds, part.begin_seconds);
-    if (part.seconds > 0) rates.push_back(static_cast<double>(part.operations) / part.seconds);
+    rates.push_back(static_cast<double>(part.operations) / part.seconds);
   }
+  if (rates.empty()) return;  // it has no time
   point.begin_ns = Ns(begin_seconds);
   point.end_ns = Ns(merged.end_seconds);
   for (const auto& [kind, counts] : merged.kinds) {
@@ -226,7 +259,7 @@ void Timeline::Add(const MergedInterval& merged) {
     points_.push_back(std::move(point));
   }
   if (points_.size() > limits_.most_points) {
-    point_intervals_ *= 2;
+    point_intervals_ = std::min(2 * point_intervals_, kMostJoined);
     std::vector<FleetPoint> halved;
     for (const FleetPoint& one : points_) {
       FleetPoint* to = halved.empty() ? nullptr : &halved.back();
@@ -235,7 +268,9 @@ void Timeline::Add(const MergedInterval& merged) {
                          Adjoin(to->end_ns, one.begin_ns, one.end_ns - one.begin_ns);
       joins ? to->Append(one) : halved.push_back(one);
     }
-    points_ = std::move(halved);
+    // Where classes alternate, or gaps come, there is little to join.
+    const bool is_short = halved.size() <= limits_.most_points * 3 / 4;
+    points_ = is_short ? std::move(halved) : Pairs(std::move(halved));
   }
   AddHosts(merged, Ns(begin_seconds), Ns(merged.end_seconds));
 }
@@ -268,8 +303,10 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
     }
   }
   if (hosts_.spans.size() * hosts_.lines.size() <= limits_.most_cells) return;
+  const size_t spans = hosts_.spans.size();
   hosts_.Halve();
-  span_intervals_ *= 2;
+  if (hosts_.spans.size() > spans * 3 / 4) hosts_.Halve(true);
+  span_intervals_ = std::min(2 * span_intervals_, kMostJoined);
   last_span_intervals_ = span_intervals_;  // the next interval begins a span
 }
 

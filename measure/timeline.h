@@ -59,10 +59,11 @@ struct HostTable {
   std::vector<Span> spans;
   std::map<uint32_t, Line> lines;  // by worker index
 
-  // Every two neighbours of one class become one: IOPS weighted by time, the larger p99.
-  void Halve();
-  // Until there are at most so many spans.
-  void Thin(size_t most_spans);
+  // Every two neighbours of one class become one, or of `any`: IOPS weighted by time, the larger
+  // p99.
+  void Halve(bool any = false);
+  // Until there are at most so many spans, each at least so long where it has a neighbour.
+  void Thin(size_t most_spans, int64_t step_ns = 0);
 };
 
 // A phase as it went, collected from its merged intervals. When there are too many, neighbours
@@ -70,7 +71,7 @@ struct HostTable {
 class Timeline {
  public:
   struct Limits {
-    size_t most_points = 1 << 15;
+    size_t most_points = 1 << 12;
     size_t most_cells = 1 << 18;  // hosts times spans
   };
   Timeline() : Timeline(Limits{}) {}

@@ -102,9 +102,8 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::SavedReport(const std::string
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
-      "SELECT encode(saved_report, 'hex'), labels FROM runs WHERE run_id = $1 AND figures_version "
-      "= "
-      "$2 AND saved_report IS NOT NULL",
+      "SELECT encode(saved_report, 'hex'), labels, samples_pruned_at IS NOT NULL FROM runs WHERE "
+      "run_id = $1 AND figures_version = $2 AND saved_report IS NOT NULL",
       {run_id, absl::StrCat(kFiguresVersion)});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return std::nullopt;
@@ -119,6 +118,7 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::SavedReport(const std::string
     return status;
   }
   *report.mutable_run()->mutable_labels() = labelled.labels();
+  report.set_samples_pruned(rows->Bool(0, 2));
   return report;
 }
 

@@ -136,7 +136,8 @@ absl::Status Read(const PgResult& rows, int row, measure::FleetPoint* point) {
 
 absl::Status Missing(const v1::PhaseId& phase) {
   return absl::NotFoundError(absl::StrCat("the store has no timeline of phase ", phase.phase(),
-                                          ": it has not ended, or moved no I/O"));
+                                          ": it has not ended, moved no I/O, or its samples were "
+                                          "pruned before there were timelines"));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ namespace {
 constexpr auto kCallLimit = std::chrono::seconds(30);
 constexpr uint32_t kRunsShown = 50;
 constexpr int kMostCompared = 5;
+constexpr int kWriters = 2;
 
 std::string Json(const google::protobuf::Message& message) {
   google::protobuf::util::JsonPrintOptions options;
@@ -54,8 +55,8 @@ Answer MadeAnswer(std::string body, const std::string& type) {
   return answer;
 }
 
+constexpr size_t kUuid = 36;
 bool IsRun(absl::string_view text) {
-  constexpr size_t kUuid = 36;
   return !text.empty() && text.size() <= kUuid &&
          text.find_first_not_of("0123456789abcdefghijklmnopqrstuvwxyz-") == absl::string_view::npos;
 }
@@ -111,11 +112,23 @@ bool ReadFilter(const Request& request, v1::RunFilter* filter, Answer* wrong) {
 Api::Api(std::set<std::string> names, v1::Controller::Stub* stub, Calls* calls)
     : names_(std::move(names)), stub_(stub), calls_(calls), file_maker_([this] {
         while (const auto work = files_.Pop()) (*work)();
-      }) {}
+      }) {
+  for (int i = 0; i < kWriters; ++i) {
+    writers_.emplace_back([this] {
+      while (const auto work = answers_.Pop()) (*work)();
+    });
+  }
+}
 
-Api::~Api() {
+Api::~Api() { Stop(); }
+
+void Api::Stop() {
   files_.Close();
-  file_maker_.join();
+  answers_.Close();
+  if (file_maker_.joinable()) file_maker_.join();
+  for (std::thread& writer : writers_) {
+    if (writer.joinable()) writer.join();
+  }
 }
 
 // Whether a browser that was led here by a name of somebody else's would be served.
@@ -144,9 +157,12 @@ Api::Result Api::Later(const Ask& request, const Call& call, const Make& make,
   }
   call(stub_->async(), &pending->context, &pending->request, &pending->reply,
        [this, pending, make, respond](const grpc::Status& status) {
-         respond(status.ok() ? make(pending->reply)
-                             : ErrorAnswer(StatusOf(status.error_code()), status.error_message()));
-         calls_->End(&pending->context);
+         answers_.Push([this, pending, make, respond, status] {
+           respond(status.ok()
+                       ? make(pending->reply)
+                       : ErrorAnswer(StatusOf(status.error_code()), status.error_message()));
+           calls_->End(&pending->context);
+         });
        });
   return {};
 }
@@ -213,6 +229,10 @@ Api::Result Api::ServeRun(const Request& request, const std::string& run_id,
   if (part == "latency") {
     return ServeSeries(request, run_id, v1::SeriesRequest::LATENCIES, respond);
   }
+  const bool is_head = request.method == "HEAD";
+  if (is_head && (part == "export.html" || part == "events")) {
+    return ErrorAnswer(405, "ask for it with GET: it is made as it is read");
+  }
   if (part == "export.html") return ServeFile(run_id, respond);
   if (part == "job") {
     v1::JobRequest ask;
@@ -221,6 +241,7 @@ Api::Result Api::ServeRun(const Request& request, const std::string& run_id,
         ask, [](auto* stub, auto... a) { stub->GetJob(a...); }, AsJson<v1::JobReply>, respond);
   }
   if (part == "events") {
+    if (run_id.size() != kUuid) return ErrorAnswer(400, "events: of a run's whole id");
     Watch watch;
     watch.run_id = run_id;
     const std::string hosts = request.Get("hosts").value_or("");

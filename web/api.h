@@ -22,6 +22,8 @@ class Api {
   // `names`: under which the page is served, beside addresses. `stub` and `calls` outlive it.
   Api(std::set<std::string> names, v1::Controller::Stub* stub, Calls* calls);
   ~Api();
+  // Ends what is being made; the calls have ended before. `respond`s are not called any more.
+  void Stop();
 
   // An answer at once, the run to be watched, or nothing: then `respond` is called later.
   using Result = std::variant<std::monostate, Answer, Watch>;
@@ -47,6 +49,9 @@ class Api {
   v1::Controller::Stub* stub_;
   Calls* calls_;
   const Assets assets_;
+  // Answers are written as JSON here, not by the threads that serve the workers.
+  common::Queue<std::function<void()>> answers_;
+  std::vector<std::thread> writers_;
   // Whole pages are made one at a time.
   common::Queue<std::function<void()>> files_;
   std::atomic<int> files_waiting_{0};

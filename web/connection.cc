@@ -31,7 +31,9 @@ using std::chrono::seconds;
 
 // What a reader may let an answer wait, and the slowest that it may be after that.
 constexpr seconds kPatience(10);
-constexpr size_t kSlowestBytesPerMillisecond = 16;
+constexpr size_t kSlowestBytesPerMillisecond = 64;
+// What may be refused while others' answers wait.
+constexpr size_t kLarge = 1 << 20;
 constexpr size_t kReadAtOnce = 4096;
 
 // Nothing but this server's own files is loaded or asked, nobody frames the page, and no answer is
@@ -145,14 +147,11 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     const bool known = ReadTarget(ToString(message.target()), &request);
     parser_.reset();
     if (!known) return Send(ErrorAnswer(400, "that is no path"));
-    const Respond respond = [weak = this->weak_from_this()](Answer answer) {
-      const auto self = weak.lock();
-      if (!self) return;
+    // While the controller is asked this is held by what it waits for.
+    const Respond respond = [self = this->shared_from_this()](Answer answer) {
       asio::post(self->stream_.get_executor(),
                  [self, answer = std::move(answer)] { self->Send(answer); });
     };
-    // While the controller is asked this is held by what it waits for.
-    waiting_ = this->shared_from_this();
     Lowest().expires_never();
     auto result = site_->api->Serve(request, respond);
     if (std::holds_alternative<Answer>(result)) return Send(std::get<Answer>(std::move(result)));
@@ -160,11 +159,10 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
 
   void Send(const Answer& answer) {
-    const std::shared_ptr<Connection> self = std::move(waiting_);
     using Body = http::span_body<const char>;
     body_ = answer.body;
     site_->answer_bytes += answered_ = static_cast<int64_t>(body_->size());
-    if (site_->answer_bytes > limits::kPageAnswerBytes && answer.status == 200) {
+    if (site_->answer_bytes > limits::kPageAnswerBytes && body_->size() > kLarge) {
       Sent();
       return Send(ErrorAnswer(503, "too much is being sent already; try again later"));
     }
@@ -180,16 +178,26 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     }
     response->body() = Body::value_type(body_->data(), bytes);
     auto serializer = std::make_shared<http::response_serializer<Body>>(*response);
-    Lowest().expires_after(kPatience + milliseconds(bytes / kSlowestBytesPerMillisecond));
+    give_up_at_ = Now() + kPatience + milliseconds(bytes / kSlowestBytesPerMillisecond);
+    SendSome(response, serializer);
+  }
+
+  // As much as the reader takes; whoever takes nothing for a while is cut off, and whoever takes
+  // all too little.
+  template <typename Response, typename Serializer>
+  void SendSome(const Response& response, const Serializer& serializer) {
+    Lowest().expires_at(std::min(Now() + kPatience, give_up_at_));
     const auto done = Mine([this, response, serializer](Error error, size_t) {
+      if (!error && !is_head_ && !serializer->is_done()) return SendSome(response, serializer);
       Sent();
       if (error) return;
       if (closes_) return Close();
       AwaitRequest();
     });
     if (is_head_) return http::async_write_header(stream_, *serializer, done);
-    http::async_write(stream_, *serializer, done);
+    http::async_write_some(stream_, *serializer, done);
   }
+  static std::chrono::steady_clock::time_point Now() { return std::chrono::steady_clock::now(); }
 
   // The last answer, or nobody takes it.
   void Sent() {
@@ -211,10 +219,9 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
       return Send(ErrorAnswer(absl::IsUnavailable(feed.status()) ? 503 : 429,
                               std::string(feed.status().message())));
     }
-    waiting_.reset();
     watch_ = watch;
     feed_ = *std::move(feed);
-    place_ = feed_->PlaceAfter(watch.after);
+    place_ = 0;
     buffer_.consume(buffer_.size());
     buffer_.shrink_to_fit();
     // Until the connection ends: that is an answer of no known length.
@@ -229,7 +236,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   }
 
   void SendEvents() {
-    Feed::Part part = feed_->Read(place_, watch_.all_hosts);
+    Feed::Part part = feed_->Read(place_, watch_.all_hosts, watch_.after);
     place_ = part.next;
     last_ = part.over;
     if (!part.texts.empty()) return Write(std::move(part.texts));
@@ -276,9 +283,9 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   asio::steady_timer timer_;
   beast::flat_buffer buffer_{static_cast<size_t>(limits::kPageRequestBytes) + kReadAtOnce};
   std::optional<http::request_parser<http::empty_body>> parser_;
-  std::shared_ptr<Connection> waiting_;
   std::shared_ptr<const std::string> body_;
   int64_t answered_ = 0;  // its bytes
+  std::chrono::steady_clock::time_point give_up_at_;
   int requests_left_ = 1000;
   bool closes_ = false;
   bool is_head_ = false;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr size_t kAtOnce = 65536;
 constexpr int kDigits = 4;
+constexpr std::chrono::milliseconds kProgressEvery(900);
 
 template <typename Number>
 Number Rounded(Number value) {
@@ -96,12 +97,18 @@ void Feed::OnReadDone(bool ok) {
   }
   {
     common::MutexLock lock(&mutex_);
-    if (incoming_.has_progress()) {
+    const bool is_progress = incoming_.has_progress();
+    const auto now = std::chrono::steady_clock::now();
+    if (is_progress && now - progress_at_ < kProgressEvery) {
+      event.fleet = event.whole = nullptr;
+    } else if (is_progress) {
+      progress_at_ = now;
       // Of progress only the last counts.
       if (progress_ && *progress_ >= first_) {
         Event& passed = events_[*progress_ - first_];
-        bytes_ -= passed.fleet->size();
+        bytes_ -= SizeOf(passed);
         passed.fleet = passed.whole = nullptr;
+        bytes_ += SizeOf(passed);
       }
       progress_ = first_ + events_.size();
     }
@@ -112,23 +119,24 @@ void Feed::OnReadDone(bool ok) {
   StartRead(&incoming_);
 }
 
+size_t Feed::SizeOf(const Event& event) {
+  const size_t texts = event.fleet == nullptr ? 0 : event.fleet->size();
+  return sizeof event + texts + (event.whole == event.fleet ? 0 : event.whole->size());
+}
+
 void Feed::Add(Event event) {
-  const auto size = [](const Event& e) {
-    if (e.fleet == nullptr) return size_t{0};
-    return e.fleet->size() + (e.whole == e.fleet ? 0 : e.whole->size());
-  };
-  bytes_ += size(event);
+  bytes_ += SizeOf(event);
   events_.push_back(std::move(event));
   constexpr auto kLimit = static_cast<size_t>(limits::kPageFeedBytes);
-  while (bytes_ > kLimit && without_hosts_ < first_ + events_.size()) {
+  while (bytes_ > kLimit && without_hosts_ + 1 < first_ + events_.size()) {
     without_hosts_ = std::max(without_hosts_, first_);
     Event& old = events_[without_hosts_++ - first_];
-    bytes_ -= size(old);
+    bytes_ -= SizeOf(old);
     old.whole = old.fleet;
-    bytes_ += size(old);
+    bytes_ += SizeOf(old);
   }
   while (bytes_ > kLimit && events_.size() > 1) {
-    bytes_ -= size(events_.front());
+    bytes_ -= SizeOf(events_.front());
     events_.pop_front();
     ++first_;
   }
@@ -159,7 +167,7 @@ void Feed::OnDone(const grpc::Status& status) {
   calls_->End(&context_);
 }
 
-Feed::Part Feed::Read(uint64_t place, bool all_hosts) const {
+Feed::Part Feed::Read(uint64_t place, bool all_hosts, uint64_t after) const {
   common::MutexLock lock(&mutex_);
   Part part;
   size_t bytes = 0;
@@ -167,23 +175,12 @@ Feed::Part Feed::Read(uint64_t place, bool all_hosts) const {
   while (part.next < first_ + events_.size() && bytes < kAtOnce) {
     const Event& event = events_[part.next++ - first_];
     const Text& text = all_hosts ? event.whole : event.fleet;
-    if (text == nullptr) continue;
+    if (text == nullptr || (event.sequence > 0 && event.sequence <= after)) continue;
     bytes += text->size();
     part.texts.push_back(text);
   }
   part.over = ended_ && part.next == first_ + events_.size();
   return part;
-}
-
-uint64_t Feed::PlaceAfter(uint64_t sequence) const {
-  common::MutexLock lock(&mutex_);
-  uint64_t newest = 0;
-  for (const Event& event : events_) newest = std::max(newest, event.sequence);
-  if (sequence == 0 || sequence > newest) return first_;
-  for (size_t i = 0; i < events_.size(); ++i) {
-    if (events_[i].sequence > sequence) return first_ + i;
-  }
-  return first_ + events_.size();
 }
 
 void Feed::Join(const std::shared_ptr<Watcher>& watcher) {

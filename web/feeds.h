@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <deque>
 #include <functional>
 #include <map>
@@ -41,11 +42,9 @@ class Feed final : public grpc::ClientReadReactor<v1::WatchEvent> {
     uint64_t next = 0;  // where to go on
     bool over = false;  // nothing comes after it
   };
-  // From a place on, as much as may be sent at once.
-  Part Read(uint64_t place, bool all_hosts) const;
-  // The place of the first event with a higher number. A number that the controller has not given
-  // yet was another one's: then all of them.
-  uint64_t PlaceAfter(uint64_t sequence) const;
+  // From a place on, as much as may be sent at once; of events with numbers only those with higher
+  // ones than `after`. The first place is 0.
+  Part Read(uint64_t place, bool all_hosts, uint64_t after) const;
 
   void Join(const std::shared_ptr<Watcher>& watcher);
   // How many are left.
@@ -61,6 +60,7 @@ class Feed final : public grpc::ClientReadReactor<v1::WatchEvent> {
     uint64_t sequence = 0;  // 0: it has none
     Text fleet, whole;      // null: it has passed
   };
+  static size_t SizeOf(const Event& event);
   void Add(Event event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void WakeAll();
 
@@ -76,6 +76,8 @@ class Feed final : public grpc::ClientReadReactor<v1::WatchEvent> {
   uint64_t without_hosts_ ABSL_GUARDED_BY(mutex_) = 0;
   size_t bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   std::optional<uint64_t> progress_ ABSL_GUARDED_BY(mutex_);  // place of the last one
+  // When the last one was let through.
+  std::chrono::steady_clock::time_point progress_at_ ABSL_GUARDED_BY(mutex_);
   bool ended_ ABSL_GUARDED_BY(mutex_) = false;
   std::map<Watcher*, std::weak_ptr<Watcher>> watchers_ ABSL_GUARDED_BY(mutex_);
 };

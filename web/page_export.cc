@@ -55,7 +55,10 @@ class Exporter {
     // Data are found by the full id, whatever was asked for.
     const std::string asked = run_id_;
     run_id_ = head.run().run_id();
-    if (asked != run_id_) documents_[Path("")] = std::move(documents_[absl::StrCat(kRuns, asked)]);
+    if (asked != run_id_) {
+      documents_[Path("")] = std::move(documents_[absl::StrCat(kRuns, asked)]);
+      documents_.erase(absl::StrCat(kRuns, asked));
+    }
     v1::Report circumstances;
     status = GetReport(v1::ReportRequest::CIRCUMSTANCES, 0, "/circumstances", &circumstances);
     if (status.ok()) status = GetJob();

@@ -92,6 +92,7 @@ class Server::Impl {
   ~Impl() {
     // First the calls, whose answers go to connections; then these.
     calls_.CancelAll();
+    api_.Stop();
     context_.stop();
     for (std::thread& thread : threads_) thread.join();
   }
@@ -109,6 +110,10 @@ class Server::Impl {
     if (!error) tls_->use_certificate_chain_file(options_.tls.certificate, error);
     if (!error) tls_->use_private_key_file(options_.tls.key, asio::ssl::context::pem, error);
     if (!error) tls_->load_verify_file(options_.tls.authority, error);
+    // Browsers resume sessions; OpenSSL refuses to where certificates are asked for and sessions
+    // have no context (SSL_CTX_set_session_id_context(3)).
+    static constexpr unsigned char kSessions[] = "lockstep";
+    SSL_CTX_set_session_id_context(tls_->native_handle(), kSessions, sizeof kSessions - 1);
     if (!error) {
       tls_->set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert, error);
     }

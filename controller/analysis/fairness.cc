@@ -71,6 +71,7 @@ void AddIntervals(v1::PhaseReport* report) {
     }
     report->add_jain_by_interval(FairnessOf("", rates).jain());
   }
+  AddJainRange(report);
 }
 
 // Over the hosts that worked; over all threads, workloads and devices.
@@ -113,5 +114,13 @@ void AddFairness(const PhaseView& view, v1::PhaseReport* report) {
 const RegisterAnalysis kRegistered(order::kFairness, "fairness", &AddFairness);
 
 }  // namespace
+
+void AddJainRange(v1::PhaseReport* phase) {
+  const auto& jain = phase->jain_by_interval();
+  if (jain.size() < 2 || phase->hosts_size() < 2) return;
+  const auto [least, most] = std::minmax_element(jain.begin(), jain.end());
+  phase->set_jain_least(*least);
+  phase->set_jain_most(*most);
+}
 
 }  // namespace lockstep::controller

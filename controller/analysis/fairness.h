@@ -18,4 +18,7 @@ struct MeanDeviation {
 };
 MeanDeviation MeanDeviationOf(const std::vector<double>& values);
 
+// Fills in the range of the phase's jain_by_interval, where it has more than one.
+void AddJainRange(v1::PhaseReport* phase);
+
 }  // namespace lockstep::controller

@@ -47,6 +47,13 @@ LivePhase::LivePhase(uint32_t phase, std::map<uint32_t, std::string> hosts,
   }
 }
 
+measure::Recording LivePhase::Close() {
+  std::vector<measure::Rollup> rollups = series_.Rollups();
+  // The last intervals of a phase that failed wait for whoever it failed on.
+  (void)series_.Finish();
+  return {std::move(rollups), series_.TakeTimeline()};
+}
+
 std::string LivePhase::NameOf(uint32_t worker) const {
   const auto host = hosts_.find(worker);
   return host == hosts_.end() ? absl::StrCat("worker ", worker) : host->second;

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "measure/phase_series.h"
+#include "measure/recording.h"
 #include "measure/steady_state.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
@@ -41,6 +42,8 @@ class LivePhase {
   // Why the load is to end by its until_steady; empty while it is not.
   const std::string& steady_reason() const { return steady_reason_; }
   const measure::PhaseSeries& series() const { return series_; }
+  // What is kept of it when nothing more comes; the last thing that is asked.
+  measure::Recording Close();
 
   // Names, in the order in which intervals give what all hosts did.
   std::vector<std::string> Hosts() const;

@@ -254,6 +254,8 @@ class RunMachine {
   bool committing() const { return stage_ == Stage::kCommitting; }
   // T is in the store, and nobody was told to stop.
   bool running() const { return stage_ == Stage::kRunning; }
+  // The workers were told to stop.
+  bool stopping() const { return stage_ == Stage::kStopping; }
   // The interval after which the load of the phase in progress ends, as the store has it.
   std::optional<uint32_t> end_of_load() const { return end_of_load_; }
   // Whether the current deadline is for results, or for answers to a stop.
@@ -264,6 +266,8 @@ class RunMachine {
 
   // For whom the phase waits: to be armed, or to deliver what it has measured.
   std::set<uint32_t> Awaited() const {
+    // What is being written waits for the store.
+    if (stage_ == Stage::kRecording || stage_ == Stage::kCommitting) return {};
     if (stage_ != Stage::kArming) return outstanding_;
     std::set<uint32_t> awaited = members_;
     for (const uint32_t worker : armed_) awaited.erase(worker);

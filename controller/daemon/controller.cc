@@ -107,6 +107,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   for (const auto& step : steps) {
     if (absl::Status status = election->WhileAway(step); !status.ok()) return status;
   }
+  watchers_.Begin(static_cast<uint64_t>(epoch_));
   fleet_ = std::make_unique<Fleet>(
       Fleet::Options{epoch_, store_id_, options.lease_ns, bindings}, clock_,
       Fleet::Callbacks{

@@ -53,6 +53,21 @@ void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
 
 }  // namespace
 
+v1::IntervalSample IdleInterval(uint32_t number, const v1::RunPhase& load, int64_t interval_ns) {
+  const int64_t load_end = load.duration_ns() > 0 ? load.ramp_ns() + load.duration_ns()
+                                                  : std::numeric_limits<int64_t>::max();
+  const int64_t begin = int64_t{number} * interval_ns;
+  const int64_t end = begin + interval_ns;
+  v1::IntervalSample idle;
+  idle.set_interval(number);
+  idle.set_interval_class(end <= load.ramp_ns() ? v1::INTERVAL_CLASS_RAMP
+                          : begin >= load_end   ? v1::INTERVAL_CLASS_DRAIN
+                                                : v1::INTERVAL_CLASS_MEASURED);
+  idle.set_begin_ns(std::min(begin, load_end));
+  idle.set_end_ns(std::min(end, load_end));
+  return idle;
+}
+
 void ChooseEngines(v1::JobSpec* job) {
   for (v1::PhaseSpec& phase : *job->mutable_phases()) {
     for (int i = 0; i < phase.run().workloads_size(); ++i) {

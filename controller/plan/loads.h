@@ -3,6 +3,7 @@
 #include <string>
 
 #include "proto/job.pb.h"
+#include "proto/result.pb.h"
 
 namespace lockstep::controller {
 
@@ -14,6 +15,9 @@ bool IsLoad(const v1::PhaseSpec& phase);
 // What such a phase does, as a run phase: a precondition is one workload that writes everything, a
 // verify one that reads and checks everything. Empty for other kinds. Defaults are filled in.
 v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
+
+// An interval in which a worker of such a load did nothing: its number, class and times alone.
+v1::IntervalSample IdleInterval(uint32_t number, const v1::RunPhase& load, int64_t interval_ns);
 
 // Sets the engine of workloads that name none, where it is not the default one: iscsi, where all
 // targets are iSCSI LUNs. Before the defaults are filled in.

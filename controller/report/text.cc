@@ -228,16 +228,14 @@ class Renderer : private ReportWriter {
                            fairness.of(), fairness.jain(), fairness.max_over_min(),
                            100 * fairness.variation(), fairness.count()));
     }
-    if (phase.jain_by_interval_size() > 1 && phase.hosts_size() > 1) {
-      const auto [least, most] =
-          std::minmax_element(phase.jain_by_interval().begin(), phase.jain_by_interval().end());
-      Line(
-          absl::StrFormat("  over time: Jain from %.4f to %.4f%s", *least, *most,
-                          phase.p99_spread_median() > 0
-                              ? absl::StrFormat("; p99 of the slowest host over the fastest's "
-                                                "%.2f (median), %.2f (worst)",
-                                                phase.p99_spread_median(), phase.p99_spread_worst())
-                              : ""));
+    if (phase.jain_most() > 0) {
+      Line(absl::StrFormat(
+          "  over time: Jain from %.4f to %.4f%s", phase.jain_least(), phase.jain_most(),
+          phase.p99_spread_median() > 0
+              ? absl::StrFormat("; p99 of the slowest host over the fastest's "
+                                "%.2f (median), %.2f (worst)",
+                                phase.p99_spread_median(), phase.p99_spread_worst())
+              : ""));
     }
     for (const v1::Straggler& s : phase.stragglers()) {
       out_ += Wrapped(Bad(StragglerText(s)), "    ", "  ! ");

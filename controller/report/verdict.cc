@@ -10,6 +10,9 @@
 namespace lockstep::controller {
 namespace {
 
+// Whoever has one minute reads no more, and a head stays short.
+constexpr int kMostSentences = 20;
+
 // Sentences in order of their gravity, and of whom each is said.
 class Collected {
  public:
@@ -44,6 +47,11 @@ class Collected {
   std::map<std::string, size_t> places_;  // by sentence
 };
 
+// Three digits of what is short, and no exponent of what is long.
+std::string Seconds(double seconds) {
+  return seconds < 100 ? absl::StrFormat("%.3g", seconds) : absl::StrFormat("%.0f", seconds);
+}
+
 void AddPhase(const v1::PhaseReport& phase, Collected* found) {
   const auto add = [&](int gravity, const std::string& sentence) {
     found->Add(gravity, sentence, phase.name());
@@ -77,16 +85,17 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
 }  // namespace
 
 std::string StragglerText(const v1::Straggler& s) {
-  return absl::StrFormat(
-      "%s is a straggler: %.0f %% of the others' IOPS, slow for %.3g s of the time from %.3g to "
-      "%.3g s; likely cause: %s (%s)",
-      s.host(), 100 * s.share(), s.slow_seconds(), s.begin_seconds(), s.end_seconds(), s.cause(),
-      s.reason());
+  return absl::StrCat(s.host(), " is a straggler: ", absl::StrFormat("%.0f", 100 * s.share()),
+                      " % of the others' IOPS, slow for ", Seconds(s.slow_seconds()),
+                      " s of the time from ", Seconds(s.begin_seconds()), " to ",
+                      Seconds(s.end_seconds()), " s; likely cause: ", s.cause(), " (", s.reason(),
+                      ")");
 }
 
 std::string StarvationText(const v1::Starvation& s) {
-  return absl::StrFormat("%s got almost nothing from %.3g to %.3g s: %.0f IOPS, the others %.0f",
-                         s.host(), s.begin_seconds(), s.end_seconds(), s.iops(), s.others_iops());
+  return absl::StrFormat("%s got almost nothing from %s to %s s: %.0f IOPS, the others %.0f",
+                         s.host(), Seconds(s.begin_seconds()), Seconds(s.end_seconds()), s.iops(),
+                         s.others_iops());
 }
 
 std::string CrossCheckText(const v1::CrossCheck& check) {
@@ -158,8 +167,16 @@ void AddVerdict(v1::Report* report) {
   out->set_word(verdict.word);
   out->set_good(verdict.good);
   out->set_over(verdict.over);
-  for (const std::string& reason : verdict.reasons) out->add_reasons(reason);
-  for (const std::string& thing : ThingsToLookAt(*report)) out->add_look_at(thing);
+  for (const std::string& reason : verdict.reasons) {
+    if (out->reasons_size() < kMostSentences) out->add_reasons(reason);
+  }
+  for (const std::string& thing : ThingsToLookAt(*report)) {
+    if (out->look_at_size() < kMostSentences) {
+      out->add_look_at(thing);
+    } else {
+      out->set_look_at_more(out->look_at_more() + 1);
+    }
+  }
 }
 
 }  // namespace lockstep::controller

@@ -105,6 +105,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   CallPool submit_{2, limits::kCallsWaiting};
   CallPool ask_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   CallPool report_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
+  // Parts of reports, and series: what a page asks for beside others' questions.
+  CallPool page_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   // Calls that last as long as their callers read, or write.
   CallPool transfer_{static_cast<int>(limits::kTransfersAtOnce), limits::kTransfersWaiting};
   // Calls that are answered at once. Declared last: it hands slow work to the others.

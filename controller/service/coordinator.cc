@@ -357,6 +357,11 @@ void Coordinator::Launch(Admission::Admitted admitted) {
   started.mutable_run()->set_owner(known_[id].owner());
   started.mutable_run()->set_state("running");
   started.mutable_run()->set_hosts(static_cast<uint32_t>(actor->run().workers.size()));
+  const auto& workers = actor->run().workers;
+  const bool synthetic = std::any_of(workers.begin(), workers.end(), [](const auto& worker) {
+    return worker.inspection.synthetic();
+  });
+  started.mutable_run()->set_synthetic(synthetic);
   options_.watchers->Publish(id, started);
   for (const std::string& warning : admitted.warnings) Tell(id, "warning", warning);
   if (shutting_down_) return actor->Stop("aborted", "the controller was shut down", true);
@@ -383,6 +388,7 @@ void Coordinator::Finish(const std::string& run_id) {
         if (!report.ok()) return report.status();
         *summary = report->run();
         if (absl::Status status = store->SaveReport(run_id, *report); !status.ok()) return status;
+        if (absl::Status status = SaveTimelines(store, run_id); !status.ok()) return status;
         for (const v1::PhaseReport& phase : report->phases()) {
           if (phase.invalid()) {
             (void)store->AddEvent(

@@ -132,8 +132,7 @@ measure::Recording IngestPipeline::Close(const v1::PhaseId& phase) {
   common::MutexLock lock(&mutex_);
   const auto found = phases_.find(KeyOf(phase));
   if (found == phases_.end()) return {};
-  const measure::PhaseSeries& series = found->second.live->series();
-  measure::Recording recording = {series.Rollups(), series.timeline()};
+  measure::Recording recording = found->second.live->Close();
   for (const auto& [worker, feed] : found->second.feeds) LetGo(phase, feed);
   phases_.erase(found);
   return recording;

@@ -11,11 +11,10 @@ namespace {
 
 // Adds intervals without samples up to `end`: one without any I/O has no rows, and was delivered
 // all the same.
-void FillTo(uint32_t end, uint32_t worker, LivePhase* live) {
+void FillTo(uint32_t end, uint32_t worker, const v1::RunPhase& load, int64_t interval_ns,
+            LivePhase* live) {
   for (uint32_t next = live->series().Of(worker).next_interval; next < end; ++next) {
-    v1::IntervalSample idle;
-    idle.set_interval(next);
-    (void)live->Add(worker, idle);
+    (void)live->Add(worker, IdleInterval(next, load, interval_ns));
   }
 }
 
@@ -42,8 +41,9 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
     const bool finished = active.results.contains(worker.worker_index);  // its result is an item
     last_of_lost[worker.worker_index] = IntervalsOf(active, *cursor) - (finished ? 1 : 0);
   }
-  const auto live = std::make_shared<LivePhase>(
-      active.phase.phase, hosts, LoadOf(active.run.job, spec), active.phase.interval_ns);
+  const v1::RunPhase load = LoadOf(active.run.job, spec);
+  const int64_t interval_ns = active.phase.interval_ns;
+  const auto live = std::make_shared<LivePhase>(active.phase.phase, hosts, load, interval_ns);
   for (const auto& [worker, count] : last_of_lost) {
     if (count == 0) live->Leave(worker);
   }
@@ -55,7 +55,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
       phase, storage::IntervalDetail::kTimeline,
       [&](uint32_t worker, const v1::IntervalSample& sample) {
         if (!hosts.contains(worker)) return absl::OkStatus();
-        FillTo(sample.interval(), worker, live.get());
+        FillTo(sample.interval(), worker, load, interval_ns, live.get());
         const absl::Status added = live->Add(worker, sample);
         if (!added.ok()) {
           spdlog::error("a stored sample of worker {} cannot be read: {}", worker,
@@ -75,7 +75,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
     if (active.results.contains(worker)) {
       live->Leave(worker);
     } else if (cursor != active.cursors.end()) {
-      FillTo(IntervalsOf(active, *cursor), worker, live.get());
+      FillTo(IntervalsOf(active, *cursor), worker, load, interval_ns, live.get());
       if (last_of_lost.contains(worker)) live->Lose(worker);
     }
   }

@@ -334,7 +334,8 @@ void RunActor::Carry(const action::StopNow& a) {
     *message.mutable_stop_now()->mutable_phase() = Phase();
     Send(worker, std::move(message));
   }
-  PublishPhase("draining");
+  // One that was given up is told too, while the others go on.
+  if (machine_.stopping()) PublishPhase("draining");
 }
 
 void RunActor::Carry(const action::SetDeadline& a) {

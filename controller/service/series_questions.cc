@@ -39,7 +39,7 @@ grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerConte
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
   const bool whole = request->part() == v1::ReportRequest::WHOLE;
-  (whole ? report_ : ask_).Serve(call, [this, whole, request, reply] {
+  (whole ? report_ : page_).Serve(call, [this, whole, request, reply] {
     std::string run_id;
     if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
     v1::RunSummary known;
@@ -66,7 +66,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
-  ask_.Serve(call, [this, request, reply] {
+  page_.Serve(call, [this, request, reply] {
     std::string run_id;
     if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
     const double step = request->step_seconds();
@@ -85,7 +85,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
     if (request->what() == v1::SeriesRequest::HOSTS) {
       auto table = parts_.store->HostTimeline(id);
       if (!table.ok()) return ToGrpc(table.status());
-      table->Thin(most);
+      table->Thin(most, step_ns);
       AddHostSeries(*table, stored->hosts, reply);
       return grpc::Status::OK;
     }

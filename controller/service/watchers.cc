@@ -45,7 +45,7 @@ void WatchHistory::Shrink() {
 
 void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
   common::MutexLock lock(&mutex_);
-  Kept& kept = histories_[run_id];
+  Kept& kept = histories_.try_emplace(run_id, Kept{WatchHistory(first_number_)}).first->second;
   kept.used = ++published_;
   const WatchHistory::Numbered shared = kept.history.Add(event);
   if (histories_.size() > static_cast<size_t>(limits::kWatchHistories)) {

@@ -24,6 +24,8 @@ class WatchHistory {
   struct Numbered {
     std::shared_ptr<const v1::WatchEvent> whole, fleet;
   };
+  // `from`: the number before the first one.
+  explicit WatchHistory(uint64_t from = 0) : sequence_(from) {}
   Numbered Add(const v1::WatchEvent& event);
   const std::deque<Numbered>& events() const { return events_; }
 
@@ -33,12 +35,14 @@ class WatchHistory {
   std::deque<Numbered> events_;
   size_t bytes_ = 0;
   size_t without_hosts_ = 0;  // of events_, from the front
-  uint64_t sequence_ = 0;
+  uint64_t sequence_;
 };
 
 // Who watches which run, and what they would have seen so far. Thread-safe.
 class Watchers {
  public:
+  // Before the first event: events of a later controller have higher numbers.
+  void Begin(uint64_t epoch) { first_number_ = epoch << kEpochShift; }
   // To everyone who watches the run.
   void Publish(const std::string& run_id, const v1::WatchEvent& event);
   // The run has ended: sends its summary and ends the streams.
@@ -53,6 +57,9 @@ class Watchers {
   void Count(int change) { count_ += change; }
 
  private:
+  // JavaScript's numbers are exact up to 2^53.
+  static constexpr int kEpochShift = 32;
+  std::atomic<uint64_t> first_number_{0};
   common::Mutex mutex_;
   std::map<std::string, std::set<WatchStream*>> streams_ ABSL_GUARDED_BY(mutex_);
   struct Kept {

@@ -2,16 +2,7 @@
 // … live PATH SECONDS. Prints one line of JSON.
 const fs = require("node:fs");
 const { chromium } = require("playwright-core");
-
-const flags = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
+const { executablePath, flags } = require("../web/browser.cjs");
 
 // Milliseconds from the navigation to the frame after the first drawn chart.
 const watchForChart = () => {
@@ -107,7 +98,7 @@ async function live(page, context, url, path, seconds) {
 async function main() {
   const [url, profile, what, path, number] = process.argv.slice(2);
   const browser = await chromium.launch({
-    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
+    executablePath,
     headless: true,
     args: flags,
     env: { ...process.env, HOME: profile },

@@ -45,6 +45,9 @@ class WebPage(FleetTest):
         self.fleet.await_phase("mix")
         run = self.fleet.sql("SELECT last_run()")[0][0]
         other = self.fleet.sql("SELECT run_id FROM runs ORDER BY submitted_at LIMIT 1")[0][0]
+        text = self.ok(self.fleet.lockstep("report", other, "--detail")).out
+        with open(os.path.join(self.fleet.directory, "report.txt"), "w", encoding="utf-8") as out:
+            out.write(text)
         base = subprocess.run(
             ["bazel", "info", "output_base"], cwd=ROOT, capture_output=True, text=True, check=True
         ).stdout.strip()

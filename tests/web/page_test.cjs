@@ -2,43 +2,8 @@
 // progress, OTHER has ended.
 const assert = require("node:assert");
 const path = require("node:path");
-const axe = require("axe-core");
-const { chromium } = require("playwright-core");
-
-const flags = [
-  "--no-sandbox",
-  "--disable-gpu",
-  "--disable-quic",
-  "--no-first-run",
-  "--disable-background-networking",
-  "--disable-component-update",
-  "--disable-sync",
-];
-
-// From and to which second a chart goes.
-async function spanOf(chart) {
-  const label = await chart.getAttribute("aria-label");
-  const [, from, to] = /, ([0-9.]+) to ([0-9.]+) s/.exec(label);
-  return [Number(from), Number(to)];
-}
-
-// In all widths, light and dark: nothing is wider than the window, and axe finds nothing.
-async function everySize(page, name, directory) {
-  for (const colorScheme of ["light", "dark"]) {
-    for (const width of [360, 1280, 2560]) {
-      await page.emulateMedia({ colorScheme });
-      await page.setViewportSize({ width, height: 900 });
-      const file = path.join(directory, `${name}-${width}-${colorScheme}.png`);
-      await page.screenshot({ path: file, fullPage: true });
-      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
-      assert.ok(wide <= width, `${name} at ${width}: ${wide} wide`);
-      const { violations } = await page.evaluate(() => window.axe.run(document));
-      const found = violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html}`));
-      assert.deepStrictEqual(found, [], `${name} at ${width}, ${colorScheme}`);
-    }
-  }
-  await page.setViewportSize({ width: 1280, height: 900 });
-}
+const { everySize, launch, spanOf } = require("./browser.cjs");
+const { sameFigures } = require("./figures.cjs");
 
 // The run in progress: a line per second, and charts that go back to the run's begin, also for who
 // comes late.
@@ -75,7 +40,7 @@ async function report(page, directory) {
   await page.waitForSelector("h2[id]");
   await page.locator("th button", { hasText: "straggler" }).first().waitFor();
   const text = await page.textContent("main");
-  for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "Start skew", "done"])
+  for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "start skew", "done"])
     assert.ok(text.includes(part), `the report shows ${part}`);
   await page.waitForSelector(".plot canvas");
   await page.locator(".heat canvas").nth(2).waitFor(); // latencies, hosts' IOPS, hosts' p99
@@ -185,15 +150,18 @@ async function exported(page, url, run, directory) {
 // No bad run is green, whatever made it bad.
 async function verdicts(page, url, directory) {
   const kinds = [
-    [{ state: "done" }, "done", "good"],
-    [{ state: "done", expectations: "2 of 2 held" }, "passed", "good"],
-    [{ state: "failed" }, "failed", "bad"],
-    [{ state: "aborted" }, "aborted", "bad"],
-    [{ state: "cancelled" }, "cancelled", "bad"],
-    [{ state: "done", invalid: true }, "invalid", "bad"],
-    [{ state: "done", degraded: true }, "degraded", "warn"],
-    [{ state: "done", expectations: "1 of 2 held" }, "expectations failed", "bad"],
-    [{ state: "running" }, "running", "plain"],
+    [{ state: "done", verdict: "done" }, "done", "good"],
+    [{ state: "done", verdict: "passed" }, "passed", "good"],
+    [{ state: "failed", verdict: "failed" }, "failed", "bad"],
+    [{ state: "aborted", verdict: "" }, "aborted", "bad"],
+    [{ state: "cancelled", verdict: "" }, "cancelled", "bad"],
+    [{ state: "done", verdict: "invalid" }, "invalid", "bad"],
+    [{ state: "done", verdict: "degraded" }, "degraded", "warn"],
+    [{ state: "done", verdict: "expectations failed" }, "expectations failed", "bad"],
+    [{ state: "running", verdict: "" }, "running", "plain"],
+    [{ state: "done", verdict: "errors" }, "errors", "warn"],
+    [{ state: "done", verdict: "" }, "done", "plain"],
+    [{ state: "done", verdict: "something new" }, "something new", "bad"],
   ];
   await page.route("**/api/runs?*", async (route) => {
     const answer = await route.fetch();
@@ -222,21 +190,8 @@ async function verdicts(page, url, directory) {
 
 async function main() {
   const [url, run, other, directory] = process.argv.slice(2);
-  const context = await chromium.launchPersistentContext(path.join(directory, "chromium"), {
-    executablePath: process.env.CHROMIUM || "/usr/bin/chromium",
-    headless: true,
-    args: flags,
-  });
-  const errors = [];
+  const { context, page, errors } = await launch(directory);
   try {
-    const page = await context.newPage();
-    await page.addInitScript({ content: axe.source });
-    // A limit, not a measure: the machine may be busy.
-    page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 240000));
-    page.on("pageerror", (error) => errors.push(String(error)));
-    page.on("console", (message) => {
-      if (message.type() === "error") errors.push(message.text());
-    });
     await page.goto(url);
     await page.waitForSelector("a[data-run]");
     assert.ok((await page.textContent("#status")).includes("2 workers attached"));
@@ -246,6 +201,7 @@ async function main() {
     // Its end, which whoever started this now brings about, turns into the report by itself.
     console.log("page: live");
     await report(page, directory);
+    await sameFigures(page, url, other, path.join(directory, "report.txt"));
     await compared(page, url, run, other, directory);
     await fleet(page, url, directory);
     await exported(page, url, run, directory);

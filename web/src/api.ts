@@ -19,6 +19,7 @@ export type { BlockDevice } from "./proto/host";
 export type {
   DeviceReport,
   EventReport,
+  Fairness,
   FigureLimit,
   HostReport,
   OperationReport,
@@ -26,9 +27,10 @@ export type {
   Report,
   RunSummary,
   VerificationReport,
+  WorkloadReport,
 } from "./proto/report";
 export type { FleetSeries, HostSeries, LatencySeries, SeriesReply, Spans } from "./proto/series";
-export type { CurveReport, SweepReport } from "./proto/sweep";
+export type { CurveReport, KneeReport, SweepReport } from "./proto/sweep";
 
 export class NotThere extends Error {}
 

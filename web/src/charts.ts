@@ -3,7 +3,8 @@
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
-import { element, saveButton } from "./dom";
+import { csvOf, pictureOf } from "./chart_files";
+import { color, element, saveButton } from "./dom";
 
 export interface Line {
   label: string;
@@ -18,6 +19,7 @@ export interface Bands {
   p90: (number | null)[];
   most: (number | null)[];
 }
+const bandLines = 5;
 
 export interface Mark {
   at: number;
@@ -33,14 +35,12 @@ export interface Options {
   marks?: () => Mark[];
   limits?: { value: number; text: string }[]; // dashed
   unit?: string; // of x; s if not said
-  isBands?: boolean; // the lines are linesOf() bands
+  isBands?: boolean; // the first lines are linesOf() bands
 }
 
 const height = 220;
-
-export function color(name: string): string {
-  return getComputedStyle(document.body).getPropertyValue(name).trim();
-}
+// A limit so far beyond the figures would make them a line at the bottom: it is told at the edge.
+const limitReach = 4;
 
 export function linesOf(bands: Bands): Line[] {
   return [
@@ -52,14 +52,40 @@ export function linesOf(bands: Bands): Line[] {
   ];
 }
 
+// Points with nothing between where a span does not begin at the end of the one before: gaps stay
+// gaps.
+export function withGaps(
+  begins: number[],
+  ends: number[],
+  lines: Line[],
+): { x: number[]; lines: Line[] } {
+  const isGap = (i: number) =>
+    i > 0 && begins[i] - ends[i - 1] > Math.max(0.02, (ends[i] - begins[i]) / 2);
+  if (!begins.some((_, i) => isGap(i))) return { x: ends, lines };
+  const spread = <T>(values: T[], between: (i: number) => T): T[] =>
+    values.flatMap((value, i) => (isGap(i) ? [between(i), value] : [value]));
+  return {
+    x: spread(ends, (i) => (ends[i - 1] + begins[i]) / 2),
+    lines: lines.map((line) => ({ ...line, values: spread(line.values, () => null) })),
+  };
+}
+
+// What takes part in a group's cursor and span.
+export interface Member {
+  rescale(): void;
+  point(seconds: number | undefined): void;
+}
+
 // Charts of one time axis. A part of it is chosen by dragging in one of them or in the two fields,
 // and told to whoever made the group.
 export class ChartGroup {
   readonly root = element("div", { class: "charts" });
   private readonly charts: TimeChart[] = [];
+  private readonly members: Member[] = [];
   private readonly from = this.field("from");
   private readonly to = this.field("to");
   private span?: [number, number];
+  private isPointing = false;
 
   constructor(
     readonly key: string,
@@ -77,10 +103,22 @@ export class ChartGroup {
   chart(options: Options): TimeChart {
     const chart = new TimeChart(this.root, options, this);
     this.charts.push(chart);
+    this.join(chart);
     return chart;
+  }
+  join(member: Member): void {
+    this.members.push(member);
   }
   get shown(): [number, number] | undefined {
     return this.span;
+  }
+  // Where the charts' times lie, in pixels of the page from the left of a chart.
+  get area(): { left: number; width: number } | undefined {
+    return this.charts[0]?.area;
+  }
+  // What is before is ramp.
+  get range(): [number, number] | undefined {
+    return this.charts[0]?.range();
   }
   // What somebody is typing is not written over.
   zoom(span?: [number, number], isNew = true, isTyped = false): void {
@@ -89,8 +127,15 @@ export class ChartGroup {
       this.from.value = this.span ? String(Math.round(this.span[0] * 10) / 10) : "";
       this.to.value = this.span ? String(Math.round(this.span[1] * 10) / 10) : "";
     }
-    for (const chart of this.charts) chart.rescale();
+    for (const member of this.members) member.rescale();
     if (isNew) this.chosen(this.span);
+  }
+  // Somebody points at a time in one of them; nothing: no longer.
+  point(seconds: number | undefined, by: Member): void {
+    if (this.isPointing) return;
+    this.isPointing = true;
+    for (const member of this.members) if (member !== by) member.point(seconds);
+    this.isPointing = false;
   }
   destroy(): void {
     for (const chart of this.charts) chart.destroy();
@@ -112,12 +157,13 @@ export class ChartGroup {
   }
 }
 
-export class TimeChart {
+export class TimeChart implements Member {
   private plot?: uPlot;
-  private readonly box = element("div", { class: "plot" });
+  private readonly box = element("div", { class: "plot", tabindex: "0" });
   private readonly resized: ResizeObserver;
   private x: number[] = [];
   private lines: Line[] = [];
+  private place = 0; // of the cursor, when keys move it
 
   constructor(
     parent: HTMLElement,
@@ -132,12 +178,13 @@ export class TimeChart {
           "figcaption",
           {},
           element("span", {}, options.title),
-          saveButton("CSV", options.title, () => this.csv()),
+          saveButton("CSV", options.title, () => csvOf(this.unitName, this.x, this.lines)),
           saveButton("PNG", options.title, () => this.png()),
         ),
         this.box,
       ),
     );
+    this.box.addEventListener("keydown", (event) => this.key(event));
     this.resized = new ResizeObserver(() => {
       this.plot?.setSize({ width: this.box.clientWidth, height });
     });
@@ -146,6 +193,11 @@ export class TimeChart {
 
   get last(): number {
     return this.x.length === 0 ? 0 : this.x[this.x.length - 1];
+  }
+  get area(): { left: number; width: number } | undefined {
+    if (!this.plot) return undefined;
+    const { left, width } = this.plot.bbox;
+    return { left: left / devicePixelRatio, width: width / devicePixelRatio };
   }
 
   set(x: number[], lines: Line[]): void {
@@ -159,10 +211,11 @@ export class TimeChart {
     if (isSame) this.plot?.setData(data);
     else this.make(data);
     const first = x.length === 0 ? 0 : x[0];
-    this.box.setAttribute("role", "img");
+    this.box.setAttribute("role", "application");
     this.box.setAttribute(
       "aria-label",
-      `${this.options.title}, ${first.toFixed(1)} to ${this.last.toFixed(1)} s`,
+      `${this.options.title}, ${first.toFixed(1)} to ${this.last.toFixed(1)} ${this.unit}` +
+        "; left and right arrows read it",
     );
   }
 
@@ -170,9 +223,23 @@ export class TimeChart {
     this.plot?.setData(this.plot.data);
   }
 
+  point(seconds: number | undefined): void {
+    const { plot } = this;
+    if (!plot) return;
+    const left = seconds === undefined ? -10 : plot.valToPos(seconds, "x");
+    plot.setCursor({ left, top: seconds === undefined ? -10 : 0 }, false);
+  }
+
   destroy(): void {
     this.resized.disconnect();
     this.plot?.destroy();
+  }
+
+  private get unit(): string {
+    return this.options.unit ?? "s";
+  }
+  private get unitName(): string {
+    return this.options.unit ?? "seconds";
   }
 
   // A logarithm has no zero.
@@ -183,24 +250,32 @@ export class TimeChart {
   private make(data: uPlot.AlignedData): void {
     this.plot?.destroy();
     const { show, log, isBands } = this.options;
-    const unit = this.options.unit ?? "s";
+    const { unit } = this;
     const axis = { stroke: () => color("--muted"), grid: { stroke: () => color("--line") } };
     const palette = ["--c1", "--c2", "--c3", "--c4", "--c5"];
+    const isBand = (i: number) => Boolean(isBands) && i < bandLines && i !== 2;
+    const stroke = (i: number) => {
+      if (isBand(i)) return "--band";
+      return palette[(isBands && i >= bandLines ? i - bandLines + 1 : isBands ? 0 : i) % 5];
+    };
     const series: uPlot.Series[] = this.lines.map((line, i) => ({
       label: line.label,
-      stroke: () => color(isBands ? (i === 2 ? "--c1" : "--band") : palette[i % palette.length]),
-      width: isBands && i !== 2 ? 0.5 : 1.5,
-      points: { show: this.x.length < 3 },
+      stroke: () => color(stroke(i)),
+      width: isBand(i) ? 0.5 : 1.5,
       value: (_: uPlot, value: number | null) => (value === null ? "" : show(value)),
     }));
     this.plot = new uPlot(
       {
         width: this.box.clientWidth || 600,
         height,
-        cursor: { sync: { key: this.group?.key ?? "none" }, drag: { setScale: false } },
+        cursor: this.group
+          ? { sync: { key: this.group.key }, drag: { setScale: false } }
+          : { drag: { x: false, y: false } },
         scales: {
           x: { time: false, range: () => this.range() },
-          y: log ? { distr: 3 } : { range: fromZero },
+          y: log
+            ? { distr: 3, range: (_, least, most) => this.logRange(least, most) }
+            : { range: (_, __, most) => this.fromZero(most) },
         },
         axes: [
           { ...axis, values: (_, values) => values.map((v) => `${v} ${unit}`) },
@@ -227,19 +302,53 @@ export class TimeChart {
           drawClear: [(plot) => this.shade(plot)],
           draw: [(plot) => this.annotate(plot)],
           setSelect: [(plot) => this.select(plot)],
+          setCursor: [(plot) => this.pointed(plot)],
         },
       },
       data,
       this.box,
     );
     this.plot.over.addEventListener("dblclick", () => this.group?.zoom(undefined));
+    // Its legend shows and hides lines; so do keys.
+    this.box.querySelectorAll<HTMLElement>(".u-series:not(:first-child) th").forEach((head) => {
+      head.tabIndex = 0;
+      head.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        event.stopPropagation();
+        head.click();
+      });
+    });
   }
 
-  private range(): [number, number] {
+  range(): [number, number] {
     if (this.group?.shown) return this.group.shown;
     const first = this.x.length === 0 ? 0 : this.x[0];
     const begin = this.options.unit === undefined ? Math.min(0, first) : first;
     return [begin, this.last > begin ? this.last : begin + 1];
+  }
+
+  private fromZero(most: number | null): [number, number] {
+    const data = most === null || most <= 0 ? 0 : most;
+    const limits = (this.options.limits ?? [])
+      .map((limit) => limit.value)
+      .filter((value) => data === 0 || value <= limitReach * data);
+    const top = Math.max(data, ...limits);
+    return [0, top > 0 ? top * 1.05 : 1];
+  }
+
+  private logRange(least: number | null, most: number | null): [number, number] {
+    const limits = (this.options.limits ?? []).map((limit) => limit.value).filter((v) => v > 0);
+    const all = [least, most].filter((v): v is number => v !== null && v > 0);
+    if (all.length === 0) return [1, 10];
+    const within = limits.filter((v) => v >= Math.min(...all) / 100 && v <= Math.max(...all) * 100);
+    const [low, high] = uPlot.rangeLog(
+      Math.min(...all, ...within),
+      Math.max(...all, ...within),
+      10,
+      true,
+    );
+    return [low ?? 1, high ?? 10];
   }
 
   private select(plot: uPlot): void {
@@ -248,6 +357,20 @@ export class TimeChart {
     const span: [number, number] = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
     plot.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
     this.group.zoom(span);
+  }
+
+  private pointed(plot: uPlot): void {
+    const { left } = plot.cursor;
+    const isOff = left === undefined || left < 0;
+    this.group?.point(isOff ? undefined : plot.posToVal(left, "x"), this);
+  }
+
+  private key(event: KeyboardEvent): void {
+    const step = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
+    if (!step || !this.plot || this.x.length === 0) return;
+    event.preventDefault();
+    this.place = Math.min(this.x.length - 1, Math.max(0, this.place + step));
+    this.plot.setCursor({ left: this.plot.valToPos(this.x[this.place], "x"), top: 0 });
   }
 
   private shade(plot: uPlot): void {
@@ -270,39 +393,40 @@ export class TimeChart {
     ctx.strokeStyle = ctx.fillStyle = color("--bad");
     ctx.font = `${11 * devicePixelRatio}px system-ui`;
     ctx.setLineDash([6, 6]);
-    const line = (x1: number, y1: number, x2: number, y2: number, text: string) => {
+    const line = (x1: number, y1: number, x2: number, y2: number) => {
       ctx.beginPath();
       ctx.moveTo(x1, y1);
       ctx.lineTo(x2, y2);
       ctx.stroke();
-      ctx.fillText(text, x1 + 6, y1 + (y1 === y2 ? -6 : 16 * devicePixelRatio), width / 2);
     };
+    const below = 16 * devicePixelRatio;
     for (const limit of this.options.limits ?? []) {
       const y = plot.valToPos(limit.value, "y", true);
-      if (y >= top && y <= top + tall) line(left, y, left + width, y, limit.text);
+      if (y >= top && y <= top + tall) {
+        line(left, y, left + width, y);
+        ctx.fillText(limit.text, left + 6, y - top > below ? y - 6 : y + below, width / 2);
+      } else {
+        const isAbove = y < top;
+        const words = `${isAbove ? "above" : "below"}: ${limit.text}`;
+        ctx.fillText(words, left + 6, isAbove ? top + below : top + tall - 6, width / 2);
+      }
     }
     for (const mark of this.options.marks?.() ?? []) {
       const x = plot.valToPos(mark.at, "x", true);
-      if (x >= left && x <= left + width) line(x, top, x, top + tall, mark.text);
+      if (x < left || x > left + width) continue;
+      line(x, top, x, top + tall);
+      ctx.fillText(mark.text, x + 6, top + below, width / 2);
     }
     ctx.restore();
   }
 
-  private csv(): string {
-    const quote = (value: string) => `"${value.replace(/"/g, '""')}"`;
-    const head = ["seconds", ...this.lines.map((line) => line.label)].map(quote).join(",");
-    const rows = this.x.map((x, i) =>
-      [x, ...this.lines.map((line) => line.values[i] ?? "")].join(","),
-    );
-    const bytes = [head, ...rows].join("\n") + "\n";
-    return URL.createObjectURL(new Blob([bytes], { type: "text/csv" }));
-  }
-
   private png(): string {
-    return this.box.querySelector("canvas")?.toDataURL("image/png") ?? "";
+    const canvas = this.box.querySelector("canvas");
+    const names = this.lines.map((line, i) => {
+      const stroke = this.plot?.series[i + 1]?.stroke;
+      const ink = typeof stroke === "function" ? stroke(this.plot as uPlot, i + 1) : stroke;
+      return { label: line.label, ink: String(ink ?? "") };
+    });
+    return canvas ? pictureOf(canvas, this.options.title, names) : "";
   }
-}
-
-function fromZero(_: uPlot, __: number, most: number | null): [number, number] {
-  return [0, most === null || most <= 0 ? 1 : most * 1.05];
 }

@@ -6,20 +6,22 @@ import {
   type ComparedFigure,
   type ComparedValue,
   type Comparison,
+  type FleetSeries,
   type JobReply,
   type Report,
   type SeriesReply,
 } from "./api";
-import { ChartGroup, type Line } from "./charts";
+import { ChartGroup, withGaps, type Line } from "./charts";
 import { element, figure, table, text, type Cell } from "./dom";
 import { count, instant, latency, percent, throughput } from "./format";
 import { wholeSpans } from "./report_charts";
 import { factsOf } from "./report_view";
-import { pill, verdictOfReport } from "./verdict";
-import { Asking, type View } from "./view";
+import { pill, syntheticMark, verdictOfReport } from "./verdict";
+import { Asking, choices, choose, type View } from "./view";
 
 const points = 400;
 const mostLines = 400; // of a job that is compared line by line
+const mostPhases = 10; // that are drawn
 
 interface Run {
   id: string;
@@ -158,12 +160,29 @@ export class CompareView implements View {
         [{ title: "run" }, { title: "verdict" }, { title: "submitted" }, { title: "owner" }],
         runs.map((run) => [
           { show: element("a", { href: `#/run/${run.id}` }, this.name(run)), sort: run.id },
-          { show: pill(verdictOfReport(run.head)) },
+          {
+            show: element(
+              "span",
+              {},
+              pill(verdictOfReport(run.head)),
+              " ",
+              ...syntheticMark(run.head.run),
+            ),
+          },
           text(instant(run.head.run?.submittedAt ?? "")),
           text(run.head.run?.owner ?? ""),
         ]),
       ),
       ...comparison.warnings.map((warning) => element("p", { class: "warn" }, warning)),
+      ...(comparison.missing > 0
+        ? [
+            element(
+              "p",
+              { class: "warn" },
+              `${comparison.missing} figures of ${this.name(runs[0])} are not in the others.`,
+            ),
+          ]
+        : []),
       element("h2", {}, "Figures"),
       table(columns, comparison.figures.map(rowOf)),
       element("h2", {}, "Over time"),
@@ -175,14 +194,21 @@ export class CompareView implements View {
 
   private jobs(runs: Run[]): HTMLElement[] {
     return runs.slice(1).flatMap((run) => {
-      const changed = differences(runs[0].job.source, run.job.source);
       const title = element("h2", {}, `Job: ${this.name(runs[0])} and ${this.name(run)}`);
-      if (changed.length === 0)
-        return [title, element("p", { class: "muted" }, "The job files are equal.")];
+      const muted = (words: string) => [title, element("p", { class: "muted" }, words)];
+      const [before, after] = [runs[0].job.source, run.job.source];
+      if (!before || !after) return muted("Not both came as a file.");
+      if (before === after) return muted("The job files are equal.");
+      const changed = differences(before, after);
+      const allLines = Math.max(before.split("\n").length, after.split("\n").length);
+      const rest =
+        allLines > mostLines
+          ? [element("p", { class: "warn" }, `Only their first ${mostLines} lines are compared.`)]
+          : [];
       const lines = changed.map(({ sign, line }) =>
         element("div", { class: sign === "+" ? "good" : "error" }, `${sign} ${line}`),
       );
-      return [title, element("div", { class: "job", tabindex: "0" }, ...lines)];
+      return [title, ...rest, element("div", { class: "job", tabindex: "0" }, ...lines)];
     });
   }
 
@@ -205,44 +231,45 @@ export class CompareView implements View {
   private async overlay(runs: Run[]): Promise<void> {
     const place = document.getElementById("overlays");
     const names = runs[0].head.phases.filter((p) => p.workloads.length > 0).map((p) => p.name);
-    for (const name of names.slice(0, 10)) {
+    if (names.length > mostPhases)
+      place?.append(
+        element("p", { class: "warn" }, `The first ${mostPhases} of ${names.length} phases.`),
+      );
+    for (const name of names.slice(0, mostPhases)) {
       const series = await Promise.all(runs.map((run) => this.series(run, name)));
       if (this.asking.isOver || !place) return;
-      const ends = (one: SeriesReply | undefined): number[] =>
-        one ? wholeSpans(one).map((i) => one.spans?.endSeconds[i] ?? 0) : [];
-      const x = [...new Set(series.flatMap(ends))].sort((a, b) => a - b);
-      if (x.length === 0) continue;
-      const group = new ChartGroup(`compare-${name}`);
+      if (series.every((one) => one === undefined)) continue;
+      const all = choices();
+      const span: [number, number] | undefined =
+        all.get("phase") === name ? [Number(all.get("from")), Number(all.get("to"))] : undefined;
+      const chosen = (shown?: [number, number]) =>
+        choose({
+          phase: shown ? name : null,
+          from: shown ? shown[0].toFixed(1) : null,
+          to: shown ? shown[1].toFixed(1) : null,
+        });
+      const group = new ChartGroup(`compare-${name}`, chosen, span);
       this.groups.push(group);
       place.append(element("h3", {}, name), group.root);
-      const lines = (of: (one: SeriesReply) => number[]): Line[] =>
-        series.map((one, i) => {
-          const places = one ? wholeSpans(one) : [];
-          const at = new Map(
-            ends(one).map((end, e) => [end, one ? of(one)[places[e]] : 0] as [number, number]),
-          );
-          return { label: this.name(runs[i]), values: filled(x, at) };
-        });
-      const draw = (title: string, show: (v: number) => string, log: boolean, data: Line[]) =>
-        group.chart({ title: `${title}, ${name}`, show, log }).set(x, data);
-      draw(
-        "IOPS of the fleet",
-        count,
-        false,
-        lines((one) => one.fleet?.iops ?? []),
+      const draw = (
+        title: string,
+        show: (v: number) => string,
+        log: boolean,
+        of: (fleet: FleetSeries) => number[],
+      ) => {
+        const { x, lines } = joined(
+          series,
+          runs.map((run) => this.name(run)),
+          of,
+        );
+        group.chart({ title: `${title}, ${name}`, show, log }).set(x, lines);
+      };
+      draw("IOPS of the fleet", count, false, (fleet) => fleet.iops);
+      draw("Throughput of the fleet, MiB/s", count, false, (fleet) =>
+        fleet.bytesPerSecond.map((v) => v / 1048576),
       );
-      draw(
-        "p50 of the fleet",
-        latency,
-        true,
-        lines((one) => one.fleet?.p50Ns ?? []),
-      );
-      draw(
-        "p99 of the fleet",
-        latency,
-        true,
-        lines((one) => one.fleet?.p99Ns ?? []),
-      );
+      draw("p50 of the fleet", latency, true, (fleet) => fleet.p50Ns);
+      draw("p99 of the fleet", latency, true, (fleet) => fleet.p99Ns);
     }
   }
 
@@ -259,13 +286,29 @@ export class CompareView implements View {
   }
 }
 
-// Runs' spans end a little apart: a line goes on between its own points, not beyond them.
-function filled(x: number[], at: Map<number, number>): (number | null)[] {
-  const own = [...at.keys()];
-  const last = own.length === 0 ? -1 : Math.max(...own);
-  let value: number | null = null;
-  return x.map((end) => {
-    value = at.get(end) ?? value;
-    return end <= last ? value : null;
+// Runs' spans end a little apart: each line has its own points, and goes on beside the others'
+// (undefined: uPlot draws on); where a run has a gap, or has ended, there is none (null).
+function joined(
+  series: (SeriesReply | undefined)[],
+  labels: string[],
+  of: (fleet: FleetSeries) => number[],
+): { x: number[]; lines: Line[] } {
+  const own = series.map((one, i) => {
+    if (!one?.fleet || !one.spans) return { x: [] as number[], values: [] as (number | null)[] };
+    const places = wholeSpans(one);
+    const { beginSeconds, endSeconds } = one.spans;
+    const values = of(one.fleet);
+    const whole = withGaps(
+      places.map((p) => beginSeconds[p]),
+      places.map((p) => endSeconds[p]),
+      [{ label: labels[i], values: places.map((p) => values[p]) }],
+    );
+    return { x: whole.x, values: whole.lines[0].values };
   });
+  const x = [...new Set(own.flatMap((one) => one.x))].sort((a, b) => a - b);
+  const lines = own.map((one, i) => {
+    const at = new Map(one.x.map((end, e) => [end, one.values[e]]));
+    return { label: labels[i], values: x.map((end) => at.get(end) as number | null) };
+  });
+  return { x, lines };
 }

@@ -1,5 +1,10 @@
 // Elements, tables and small drawings. Text is never read as HTML.
 
+// A colour of the style sheet.
+export function color(name: string): string {
+  return getComputedStyle(document.body).getPropertyValue(name).trim();
+}
+
 export function element(
   tag: string,
   attributes: Record<string, string> = {},
@@ -26,22 +31,47 @@ function keyOf(cell: Cell): number | string {
   return typeof cell.show === "string" ? cell.show : (cell.show.textContent ?? "");
 }
 
+const collator = new Intl.Collator("en", { numeric: true });
 function compare(a: number | string, b: number | string): number {
   if (typeof a === "number" && typeof b === "number") return a - b;
-  return String(a).localeCompare(String(b), "en", { numeric: true });
+  return collator.compare(String(a), String(b));
 }
 
 // So many rows are in the document; the rest come when they are asked for.
 const shownAtFirst = 200;
 
+// How a reader has sorted a table: kept by who draws it again.
+export interface Sorting {
+  by: number; // column; -1: as it came
+  descending: boolean;
+  shown: number;
+}
+export const unsorted = (): Sorting => ({ by: -1, descending: false, shown: shownAtFirst });
+
 // A table that is sorted by a click on a column's title, or by Enter on it.
-export function table(columns: Column[], rows: Cell[][], sortable = true): HTMLElement {
+export function table(
+  columns: Column[],
+  rows: Cell[][],
+  sortable = true,
+  sorting = unsorted(),
+): HTMLElement {
   const body = element("tbody");
   const more = element("button", { type: "button", class: "more" });
   const box = element("div", { class: "table", tabindex: "0", role: "region" });
   let sorted = rows;
-  let shown = shownAtFirst;
+  const sort = () => {
+    const { by, descending } = sorting;
+    if (by >= 0)
+      sorted = [...rows].sort(
+        (a, b) => compare(keyOf(a[by]), keyOf(b[by])) * (descending ? -1 : 1),
+      );
+    heads.forEach((head, i) => {
+      if (i === by) head.setAttribute("aria-sort", descending ? "descending" : "ascending");
+      else head.removeAttribute("aria-sort");
+    });
+  };
   const fill = () => {
+    const { shown } = sorting;
     body.replaceChildren(
       ...sorted
         .slice(0, shown)
@@ -59,11 +89,9 @@ export function table(columns: Column[], rows: Cell[][], sortable = true): HTMLE
     more.hidden = rows.length <= shown;
   };
   more.addEventListener("click", () => {
-    shown = rows.length;
+    sorting.shown = Infinity;
     fill();
   });
-  let by = -1;
-  let descending = false;
   const heads = columns.map((column, i) => {
     const head = element("th", { scope: "col", ...(column.numeric ? { class: "n" } : {}) });
     if (!sortable || rows.length < 2) {
@@ -72,18 +100,15 @@ export function table(columns: Column[], rows: Cell[][], sortable = true): HTMLE
     }
     const button = element("button", { type: "button" }, column.title);
     button.addEventListener("click", () => {
-      descending = by === i ? !descending : Boolean(column.numeric);
-      by = i;
-      sorted = [...rows].sort((a, b) => compare(keyOf(a[i]), keyOf(b[i])) * (descending ? -1 : 1));
-      heads.forEach((other, o) => {
-        if (o === i) other.setAttribute("aria-sort", descending ? "descending" : "ascending");
-        else other.removeAttribute("aria-sort");
-      });
+      sorting.descending = sorting.by === i ? !sorting.descending : Boolean(column.numeric);
+      sorting.by = i;
+      sort();
       fill();
     });
     head.append(button);
     return head;
   });
+  sort();
   fill();
   box.setAttribute("aria-label", columns.map((column) => column.title).join(", "));
   box.append(element("table", {}, element("thead", {}, element("tr", {}, ...heads)), body), more);

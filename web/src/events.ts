@@ -7,6 +7,6 @@ export function eventLine(event: EventReport): HTMLElement {
   return element(
     "p",
     { class: event.severity === "error" ? "error" : "muted" },
-    `${event.at} ${event.host} ${event.message}`,
+    [event.at, event.host, event.message].filter(Boolean).join(" "),
   );
 }

@@ -7,8 +7,8 @@ import {
   type DevicesReply,
   type StatusReply,
 } from "./api";
-import { element, figure, table, text, type Cell } from "./dom";
-import { latency } from "./format";
+import { element, figure, table, text, unsorted, type Cell } from "./dom";
+import { latency, size } from "./format";
 import { Asking, type View } from "./view";
 
 const refreshMs = 5000;
@@ -17,8 +17,6 @@ interface Seen {
   host: string;
   device: BlockDevice;
 }
-
-const gib = (bytes: number): string => `${(bytes / 2 ** 30).toPrecision(4)} GiB`;
 
 function signed(nanoseconds: number): string {
   return `${nanoseconds < 0 ? "−" : "+"}${latency(Math.abs(nanoseconds))}`;
@@ -30,7 +28,7 @@ export class FleetView implements View {
   private readonly workers = element("div");
   private readonly devices = element("div");
   private readonly again = element("button", { type: "button" }, "ask the hosts again");
-  private shown = "";
+  private readonly sorting = unsorted();
 
   constructor(main: HTMLElement) {
     this.again.addEventListener("click", () => void this.askDevices());
@@ -72,11 +70,8 @@ export class FleetView implements View {
       `${status.workers.length} workers on ${hosts} hosts, epoch ${status.epoch}` + away;
     const runs = new Map(status.runs.map((run) => [run.runId, run.jobName]));
     const rows = status.workers.map((worker) => this.workerRow(worker, runs));
-    // Clocks differ every time; nothing is moved under somebody's hand for that.
-    const state = JSON.stringify(status.workers.map((w) => [w.hello?.host?.name, w.runId, w.away]));
-    if (state === this.shown) return;
-    this.shown = state;
     const numeric = (title: string) => ({ title, numeric: true });
+    const focused = this.place(document.activeElement);
     this.workers.replaceChildren(
       table(
         [
@@ -95,8 +90,22 @@ export class FleetView implements View {
           { title: "labels" },
         ],
         rows,
+        true,
+        this.sorting,
       ),
     );
+    this.refocus(focused);
+  }
+
+  // What somebody is at in the table stays so when its figures change.
+  private inTable(): HTMLElement[] {
+    return Array.from(this.workers.querySelectorAll<HTMLElement>("button, a, [tabindex]"));
+  }
+  private place(at: Element | null): number {
+    return this.inTable().indexOf(at as HTMLElement);
+  }
+  private refocus(place: number): void {
+    if (place >= 0) this.inTable()[place]?.focus();
   }
 
   private workerRow(worker: AttachedWorker, runs: Map<string, string>): Cell[] {
@@ -125,7 +134,7 @@ export class FleetView implements View {
       figure(worker.roundTripNs, latency),
       figure(worker.wallDifferenceNs, signed),
       figure(host?.cpus ?? 0, String),
-      figure(Number(host?.memoryBytes ?? 0), gib),
+      figure(Number(host?.memoryBytes ?? 0), size),
       text(host?.kernel ?? ""),
       text(hello?.softwareVersion ?? ""),
       text([...(hello?.allow ?? []), ...(hello?.allowExpendable ?? [])].join(" ")),
@@ -168,7 +177,7 @@ export class FleetView implements View {
         text(device.identity || "(none)"),
         text(unique((one) => `${one.host} ${one.device.name}`)),
         text(device.model),
-        figure(Number(device.sizeBytes), gib),
+        figure(Number(device.sizeBytes), size),
         text(device.transport),
         text(unique(paths)),
         text(unique(on)),

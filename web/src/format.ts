@@ -1,32 +1,48 @@
-// Figures as people read them; the same forms as the text report's.
+// Figures as people read them: the same words as the text report's (common/units.h).
+
+function threeDigits(value: number): string {
+  if (value >= 99.95) return value.toFixed(0);
+  return value.toFixed(value >= 9.995 ? 1 : 2);
+}
+
+function scaled(value: number, step: number, units: string[]): string {
+  let unit = 0;
+  while (unit + 1 < units.length && value >= step * 0.9995) {
+    value /= step;
+    unit++;
+  }
+  const isWhole = value === Math.floor(value) && value < 10000;
+  return `${isWhole ? value.toFixed(0) : threeDigits(value)} ${units[unit]}`;
+}
 
 export function count(value: number): string {
-  if (value >= 1e6) return (value / 1e6).toPrecision(3) + " M";
-  if (value >= 1e5) return (value / 1e3).toFixed(0) + " k";
-  return value < 100 && value !== Math.floor(value)
-    ? value.toFixed(1)
-    : Math.round(value).toLocaleString("en");
+  if (value >= 99999.5) return scaled(value, 1000, ["", "k", "M", "G", "T"]);
+  if (value < 100 && value !== Math.floor(value)) return value.toFixed(1);
+  return Math.round(value).toLocaleString("en");
 }
 
-export function throughput(bytesPerSecond: number): string {
-  return `${(bytesPerSecond / 1048576).toFixed(1)} MiB/s`;
+export function size(bytes: number): string {
+  return scaled(bytes, 1024, ["B", "KiB", "MiB", "GiB", "TiB", "PiB"]);
 }
+
+export const mebibytes = (bytes: number): string => (bytes / 1048576).toFixed(1);
+export const throughput = (bytesPerSecond: number): string => `${mebibytes(bytesPerSecond)} MiB/s`;
+// In both units that people ask for.
+export const bothUnits = (bytesPerSecond: number): string =>
+  `${mebibytes(bytesPerSecond)} (${(bytesPerSecond / 1e6).toFixed(1)})`;
 
 export function latency(nanoseconds: number): string {
-  const units: [number, string][] = [
-    [1e9, "s"],
-    [1e6, "ms"],
-    [1e3, "µs"],
-    [1, "ns"],
-  ];
-  for (const [factor, unit] of units) {
-    if (nanoseconds >= factor) return `${(nanoseconds / factor).toPrecision(3)} ${unit}`;
-  }
-  return "0";
+  if (nanoseconds < 0) return `-${latency(-nanoseconds)}`;
+  if (nanoseconds === 0) return "0";
+  if (nanoseconds >= 120e9) return scaled(nanoseconds / 60e9, 60, ["min", "h"]);
+  return scaled(nanoseconds, 1000, ["ns", "µs", "ms", "s"]);
 }
 
-export function percent(ratio: number): string {
-  return `${(100 * ratio).toFixed(1)} %`;
+export const percent = (ratio: number): string => `${(100 * ratio).toFixed(1)} %`;
+export const wholePercent = (ratio: number): string => `${(100 * ratio).toFixed(0)} %`;
+
+export function plural(value: number, noun: string): string {
+  return `${count(value)} ${noun}${value === 1 ? "" : "s"}`;
 }
 
 export function seconds(value: number): string {

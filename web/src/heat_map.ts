@@ -1,13 +1,14 @@
-// Rows over time as colours: hosts, or latencies. A cell is chosen by the mouse or by the arrow
-// keys; a click or Enter picks its row.
+// Rows over time as colours: hosts, or latencies; under the charts of its group, at their times. A
+// cell is chosen by the mouse or by the arrow keys; a click or Enter picks its row.
 
-import { color, type ChartGroup } from "./charts";
-import { element, saveButton } from "./dom";
+import { fileOf, pictureOf, quoted } from "./chart_files";
+import type { ChartGroup, Member } from "./charts";
+import { color, element, saveButton } from "./dom";
 
 export interface Cells {
   rows: string[]; // from the top
-  ends: number[]; // of the columns, seconds; each begins where the one before ends
-  begin: number; // of the first
+  begins: number[]; // of the columns, seconds, and their ends
+  ends: number[];
   at: (row: number, column: number) => number; // not a number: there is none
 }
 
@@ -20,17 +21,39 @@ export interface HeatOptions {
   tall?: number;
 }
 
+const inks = 256;
+
 function channels(name: string): number[] {
   const found = color(name).match(/[0-9a-f]{2}/gi) ?? ["00", "00", "00"];
   return found.slice(0, 3).map((two) => parseInt(two, 16));
 }
 
-export class HeatMap {
-  private readonly canvas = element("canvas", { tabindex: "0", role: "img" }) as HTMLCanvasElement;
+// From the paper to the ink, as the bytes of a picture.
+function inksOf(): Uint32Array {
+  const paper = channels("--paper");
+  const ink = channels("--heat");
+  const bytes = new Uint8ClampedArray(4 * inks);
+  for (let i = 0; i < inks; i++) {
+    for (let k = 0; k < 3; k++)
+      bytes[4 * i + k] = paper[k] + (ink[k] - paper[k]) * (0.06 + (0.94 * i) / (inks - 1));
+    bytes[4 * i + 3] = 255;
+  }
+  return new Uint32Array(bytes.buffer);
+}
+
+export class HeatMap implements Member {
+  private readonly canvas = element("canvas", {
+    tabindex: "0",
+    role: "application",
+  }) as HTMLCanvasElement;
+  private readonly line = element("i", { class: "cursor" });
   private readonly words = element("output", { class: "muted" });
+  private readonly scale = element("span", { class: "muted" });
   private readonly resized: ResizeObserver;
+  private readonly image = document.createElement("canvas");
+  private pixels?: ImageData;
   private cells?: Cells;
-  private image?: HTMLCanvasElement;
+  private isPainted = false;
   private row = 0;
   private column = 0;
   private isChosen = false;
@@ -38,7 +61,7 @@ export class HeatMap {
   constructor(
     parent: HTMLElement,
     private readonly options: HeatOptions,
-    private readonly group?: ChartGroup,
+    private readonly group: ChartGroup,
   ) {
     parent.append(
       element(
@@ -48,34 +71,37 @@ export class HeatMap {
           "figcaption",
           {},
           element("span", {}, options.title),
+          this.scale,
           saveButton("CSV", options.title, () => this.csv()),
-          saveButton("PNG", options.title, () => this.canvas.toDataURL("image/png")),
+          saveButton("PNG", options.title, () => pictureOf(this.canvas, options.title)),
         ),
-        element("div", { class: "heat" }, this.canvas),
+        element("div", { class: "heat" }, this.canvas, this.line),
         this.words,
       ),
     );
     this.canvas.addEventListener("mousemove", (event) => {
       if (this.aim(event)) this.tell();
     });
+    this.canvas.addEventListener("mouseleave", () => group.point(undefined, this));
     this.canvas.addEventListener("click", (event) => {
       if (this.aim(event)) options.pick?.(this.row);
     });
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.canvas.parentElement as HTMLElement);
+    group.join(this);
   }
 
   set(cells: Cells): void {
     this.cells = cells;
-    this.image = undefined;
-    const { rows, ends } = cells;
+    this.isPainted = false;
+    const { rows, begins, ends } = cells;
     this.row = Math.min(this.row, Math.max(0, rows.length - 1));
     this.column = Math.min(this.column, Math.max(0, ends.length - 1));
     const last = ends.length === 0 ? 0 : ends[ends.length - 1];
     this.canvas.setAttribute(
       "aria-label",
-      `${this.options.title}, ${rows.length} rows, ${cells.begin.toFixed(1)} to ` +
+      `${this.options.title}, ${rows.length} rows, ${(begins[0] ?? 0).toFixed(1)} to ` +
         `${last.toFixed(1)} s; arrow keys choose a cell`,
     );
     this.draw();
@@ -84,16 +110,20 @@ export class HeatMap {
   destroy(): void {
     this.resized.disconnect();
   }
+  rescale(): void {
+    this.draw();
+  }
 
   // One pixel a cell; the browser makes it as large as it is shown.
-  private paint(cells: Cells): HTMLCanvasElement {
-    const image = document.createElement("canvas");
-    image.width = Math.max(1, cells.ends.length);
-    image.height = Math.max(1, cells.rows.length);
-    const context = image.getContext("2d") as CanvasRenderingContext2D;
-    const pixels = context.createImageData(image.width, image.height);
-    const paper = channels("--paper");
-    const ink = channels("--heat");
+  private paint(cells: Cells): void {
+    const [width, height] = [Math.max(1, cells.ends.length), Math.max(1, cells.rows.length)];
+    const context = this.image.getContext("2d") as CanvasRenderingContext2D;
+    if (this.image.width !== width || this.image.height !== height || !this.pixels) {
+      [this.image.width, this.image.height] = [width, height];
+      this.pixels = context.createImageData(width, height);
+    }
+    const words = new Uint32Array(this.pixels.data.buffer);
+    const inkOf = inksOf();
     let most = 0;
     for (let r = 0; r < cells.rows.length; r++)
       for (let c = 0; c < cells.ends.length; c++) {
@@ -101,64 +131,96 @@ export class HeatMap {
         if (value > most) most = value;
       }
     for (let r = 0, i = 0; r < cells.rows.length; r++) {
-      for (let c = 0; c < cells.ends.length; c++, i += 4) {
+      for (let c = 0; c < cells.ends.length; c++, i++) {
         const value = cells.at(r, c);
-        if (Number.isNaN(value)) continue; // see-through
-        const share = Math.max(0, Math.min(1, this.options.shade(value, most)));
-        for (let k = 0; k < 3; k++)
-          pixels.data[i + k] = paper[k] + (ink[k] - paper[k]) * (0.06 + 0.94 * share);
-        pixels.data[i + 3] = 255;
+        const share = this.options.shade(value, most);
+        // What is not there is see-through.
+        words[i] = Number.isNaN(value)
+          ? 0
+          : inkOf[Math.round((inks - 1) * Math.max(0, Math.min(1, share)))];
       }
     }
-    context.putImageData(pixels, 0, 0);
-    return image;
+    context.putImageData(this.pixels, 0, 0);
+    this.scale.textContent = most > 0 ? `darkest: ${this.options.show(most)}` : "";
+    this.isPainted = true;
   }
 
-  // The columns that are shown, first and beyond the last.
-  private columns(cells: Cells): [number, number] {
-    const span = this.group?.shown;
-    if (!span) return [0, cells.ends.length];
-    let from = cells.ends.findIndex((end) => end > span[0]);
-    if (from < 0) from = cells.ends.length;
-    let to = cells.ends.findIndex((end) => end > span[1]);
-    if (to < 0) to = cells.ends.length;
-    return [from, Math.max(to, from + 1)];
+  // Where the charts above have their times: pixels of the page, and seconds.
+  private frame(): { left: number; width: number; from: number; to: number } {
+    const all = this.canvas.parentElement?.clientWidth ?? 600;
+    const { left, width } = this.group.area ?? { left: 0, width: all };
+    const [from, to] = this.group.range ?? [0, 1];
+    return { left, width, from, to };
   }
 
   draw(): void {
     const { cells, canvas } = this;
     if (!cells || cells.rows.length === 0 || cells.ends.length === 0) return;
     const tall = this.options.tall ?? Math.min(360, Math.max(80, cells.rows.length * 14));
-    const width = canvas.parentElement?.clientWidth ?? 600;
-    canvas.width = Math.round(width * devicePixelRatio);
+    const all = canvas.parentElement?.clientWidth ?? 600;
+    canvas.width = Math.round(all * devicePixelRatio);
     canvas.height = Math.round(tall * devicePixelRatio);
-    this.image ??= this.paint(cells);
+    if (!this.isPainted) this.paint(cells);
     const context = canvas.getContext("2d") as CanvasRenderingContext2D;
+    const frame = this.frame();
+    const x = (seconds: number) =>
+      devicePixelRatio *
+      (frame.left + (frame.width * (seconds - frame.from)) / (frame.to - frame.from));
+    const [least, most] = [x(frame.from), x(frame.to)];
+    context.save();
+    context.beginPath();
+    context.rect(least, 0, most - least, canvas.height);
+    context.clip();
     context.imageSmoothingEnabled = cells.rows.length > canvas.height;
-    const [from, to] = this.columns(cells);
-    const size: [number, number] = [canvas.width, canvas.height];
-    context.drawImage(this.image, from, 0, to - from, cells.rows.length, 0, 0, ...size);
-    if (!this.isChosen || this.column < from || this.column >= to) return;
-    const cell = [canvas.width / (to - from), canvas.height / cells.rows.length];
-    context.strokeStyle = color("--bad");
-    context.lineWidth = 2;
-    context.strokeRect(
-      (this.column - from) * cell[0],
-      this.row * cell[1],
-      Math.max(3, cell[0]),
-      Math.max(3, cell[1]),
-    );
+    // Columns that adjoin and are equally long are drawn at once.
+    for (let first = 0; first < cells.ends.length; ) {
+      const length = cells.ends[first] - cells.begins[first];
+      let next = first + 1;
+      while (
+        next < cells.ends.length &&
+        Math.abs(cells.begins[next] - cells.ends[next - 1]) < length / 4 &&
+        Math.abs(cells.ends[next] - cells.begins[next] - length) < length / 4
+      )
+        next++;
+      const [a, b] = [x(cells.begins[first]), x(cells.ends[next - 1])];
+      if (b >= least && a <= most)
+        context.drawImage(
+          this.image,
+          ...[first, 0, next - first, cells.rows.length],
+          ...([a, 0, Math.max(1, b - a), canvas.height] as [number, number, number, number]),
+        );
+      first = next;
+    }
+    if (this.isChosen) {
+      const [a, b] = [x(cells.begins[this.column]), x(cells.ends[this.column])];
+      const cell = canvas.height / cells.rows.length;
+      context.strokeStyle = color("--bad");
+      context.lineWidth = 2;
+      context.strokeRect(a, this.row * cell, Math.max(3, b - a), Math.max(3, cell));
+    }
+    context.restore();
+  }
+
+  // The cursor of the charts.
+  point(seconds: number | undefined): void {
+    const { left, width, from, to } = this.frame();
+    const at = seconds === undefined ? -1 : (seconds - from) / (to - from);
+    this.line.hidden = at < 0 || at > 1;
+    this.line.style.left = `${left + width * at}px`;
   }
 
   private aim(event: MouseEvent): boolean {
-    if (!this.cells) return false;
+    const { cells } = this;
+    if (!cells || cells.ends.length === 0) return false;
     const box = this.canvas.getBoundingClientRect();
-    const [from, to] = this.columns(this.cells);
-    const x = (event.clientX - box.left) / box.width;
+    const { left, width, from, to } = this.frame();
+    const seconds = from + ((event.clientX - box.left - left) / width) * (to - from);
+    const found = cells.ends.findIndex((end) => end > seconds);
+    this.column = found < 0 ? cells.ends.length - 1 : found;
     const y = (event.clientY - box.top) / box.height;
-    this.column = Math.min(to - 1, Math.max(from, from + Math.floor(x * (to - from))));
-    const { length } = this.cells.rows;
+    const { length } = cells.rows;
     this.row = Math.min(length - 1, Math.max(0, Math.floor(y * length)));
+    this.group.point(seconds, this);
     return true;
   }
 
@@ -167,7 +229,7 @@ export class HeatMap {
     if (!cells) return;
     this.isChosen = true;
     const value = cells.at(this.row, this.column);
-    const begin = this.column === 0 ? cells.begin : cells.ends[this.column - 1];
+    const begin = cells.begins[this.column];
     this.words.textContent =
       `${cells.rows[this.row]}, ${begin.toFixed(1)} to ${cells.ends[this.column].toFixed(1)} s: ` +
       (Number.isNaN(value) ? "nothing" : this.options.show(value));
@@ -189,6 +251,7 @@ export class HeatMap {
       const [down, right] = steps[event.key];
       this.row = Math.min(cells.rows.length - 1, Math.max(0, this.row + down));
       this.column = Math.min(cells.ends.length - 1, Math.max(0, this.column + right));
+      this.group.point((cells.begins[this.column] + cells.ends[this.column]) / 2, this);
     } else {
       return;
     }
@@ -199,15 +262,14 @@ export class HeatMap {
   private csv(): string {
     const { cells } = this;
     if (!cells) return "";
-    const quote = (value: string) => `"${value.replace(/"/g, '""')}"`;
     const lines = [["", ...cells.ends.map((end) => end.toFixed(3))].join(",")];
     cells.rows.forEach((row, r) => {
       const values = cells.ends.map((_, c) => {
         const value = cells.at(r, c);
         return Number.isNaN(value) ? "" : String(value);
       });
-      lines.push([quote(row), ...values].join(","));
+      lines.push([quoted(row), ...values].join(","));
     });
-    return URL.createObjectURL(new Blob([lines.join("\n") + "\n"], { type: "text/csv" }));
+    return fileOf(lines.join("\n") + "\n", "text/csv");
   }
 }

@@ -1,7 +1,7 @@
 // The charts of a phase in progress.
 
 import type { PhaseChange } from "./api";
-import { ChartGroup, linesOf, type TimeChart } from "./charts";
+import { ChartGroup, linesOf, withGaps, type Line, type TimeChart } from "./charts";
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
 import type { LiveData } from "./live_data";
@@ -9,24 +9,27 @@ import type { LiveData } from "./live_data";
 const kinds = ["read", "write", "trim", "fsync"];
 
 export class LiveCharts {
-  private readonly group = new ChartGroup("live");
+  private readonly group: ChartGroup;
   private readonly iops: TimeChart;
   private readonly bytes: TimeChart;
   private readonly latencies: TimeChart;
   private readonly hosts: TimeChart;
   private readonly heat?: HeatMap;
   private iostat: TimeChart[] = [];
-  private pinned: number[] = [];
 
+  // `pinned`: the hosts that are drawn by themselves; `chosen` is told when they or the span that
+  // is shown change.
   constructor(
     parent: HTMLElement,
     private readonly data: LiveData,
-    change: PhaseChange | undefined,
+    private readonly change: PhaseChange | undefined,
     private readonly names: string[],
     hasHosts: boolean,
+    private pinned: number[],
+    span: [number, number] | undefined,
+    private readonly chosen: (pinned: number[], span?: [number, number]) => void,
   ) {
-    const limits = (...figures: string[]) =>
-      (change?.limits ?? []).filter((limit) => figures.includes(limit.figure));
+    this.group = new ChartGroup("live", (shown) => this.chosen(this.pinned, shown), span);
     const common = {
       marks: () => data.marks,
       measured: (): [number, number] => data.measured,
@@ -35,20 +38,20 @@ export class LiveCharts {
     this.iops = group.chart({
       title: "IOPS of the fleet, by kind",
       show: count,
-      limits: limits("iops"),
+      limits: this.limits("iops"),
       ...common,
     });
     this.bytes = group.chart({
       title: "Throughput of the fleet, MiB/s",
       show: (v) => v.toFixed(0),
-      limits: limits("bytes_per_second").map((l) => ({ ...l, value: l.value / 1048576 })),
+      limits: this.limits("bytes_per_second").map((l) => ({ ...l, value: l.value / 1048576 })),
       ...common,
     });
     this.latencies = group.chart({
       title: "Latency of the fleet",
       show: latency,
       log: true,
-      limits: limits("p50_ns", "p99_ns", "p999_ns"),
+      limits: this.limits("p50_ns", "p99_ns", "p999_ns"),
       ...common,
     });
     this.hosts = group.chart({ title: "IOPS of hosts", show: count, isBands: true, ...common });
@@ -72,18 +75,26 @@ export class LiveCharts {
     this.heat?.destroy();
   }
 
+  private limits(...figures: string[]): { value: number; text: string }[] {
+    return (this.change?.limits ?? []).filter((limit) => figures.includes(limit.figure));
+  }
+
   draw(): void {
     const { data } = this;
-    const x = data.x();
+    const ends = data.ends();
+    const set = (chart: TimeChart, lines: Line[]) => {
+      const whole = withGaps(data.begins, ends, lines);
+      chart.set(whole.x, whole.lines);
+    };
     const used = kinds.filter((_, k) => data.points.some((point) => (point.kindIops[k] ?? 0) > 0));
-    this.iops.set(x, [
+    set(this.iops, [
       { label: "I/Os", values: data.values((p) => p.iops) },
       ...used.map((label) => ({
         label,
         values: data.values((p) => p.kindIops[kinds.indexOf(label)] ?? 0),
       })),
     ]);
-    this.bytes.set(x, [
+    set(this.bytes, [
       { label: "MiB/s", values: data.values((p) => p.bytesPerSecond / 1048576) },
       ...used
         .filter((label) => label !== "fsync")
@@ -92,25 +103,25 @@ export class LiveCharts {
           values: data.values((p) => (p.kindBytesPerSecond[kinds.indexOf(label)] ?? 0) / 1048576),
         })),
     ]);
-    this.latencies.set(x, [
+    set(this.latencies, [
       { label: "p50", values: data.values((p) => p.p50Ns) },
       { label: "p99", values: data.values((p) => p.p99Ns) },
       { label: "p99.9", values: data.values((p) => p.p999Ns) },
     ]);
-    this.hosts.set(x, [
+    set(this.hosts, [
       ...linesOf(data.bands()),
       ...this.pinned.map((position) => ({
-        label: this.names[position] ?? `host ${position}`,
+        label: this.names[position] ?? `host ${position + 1}`,
         values: data.host(position),
       })),
     ]);
-    this.drawIostat(x);
+    this.drawIostat(set);
     if (data.columns.length > 0) {
       const { columns } = data;
       this.heat?.set({
         rows: this.names,
-        begin: 0,
-        ends: data.ends,
+        begins: data.columnBegins,
+        ends: data.columnEnds,
         at: (row, column) => columns[column][row] ?? NaN,
       });
     }
@@ -120,17 +131,23 @@ export class LiveCharts {
     this.pinned = this.pinned.includes(row)
       ? this.pinned.filter((other) => other !== row)
       : [...this.pinned, row].slice(-5);
+    this.chosen(this.pinned, this.group.shown);
     this.draw();
   }
 
   // Devices come with the first interval that has them.
-  private drawIostat(x: number[]): void {
+  private drawIostat(set: (chart: TimeChart, lines: Line[]) => void): void {
     const { data } = this;
     if (!data.points.some((point) => point.iostat.length > 0)) return;
     const common = { marks: () => data.marks, measured: (): [number, number] => data.measured };
     if (this.iostat.length === 0) {
       this.iostat = [
-        { title: "await of a request (iostat)", show: latency, log: true },
+        {
+          title: "await of a request (iostat)",
+          show: latency,
+          log: true,
+          limits: this.limits("await_ns"),
+        },
         { title: "aqu-sz: requests at a device (iostat)", show: (v: number) => v.toFixed(1) },
         { title: "areq-sz: size of a request, KiB (iostat)", show: (v: number) => v.toFixed(1) },
         { title: "busy, of a device (iostat)", show: percent },
@@ -138,7 +155,7 @@ export class LiveCharts {
     }
     const scale = [1, 1, 1 / 1024, 1];
     this.iostat.forEach((chart, i) =>
-      chart.set(x, [
+      set(chart, [
         {
           label: ["await", "aqu-sz", "areq-sz", "busy"][i],
           values: data.values((p) => (p.iostat.length > i ? p.iostat[i] * scale[i] : undefined)),

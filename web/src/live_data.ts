@@ -1,6 +1,6 @@
 // What has come of one phase in progress, for charts. Long phases lose every second point.
 
-import type { FleetInterval, PhaseChange } from "./api";
+import type { FleetInterval } from "./api";
 import type { Bands, Mark } from "./charts";
 
 const mostPoints = 4000;
@@ -36,52 +36,71 @@ export function whole(interval: Partial<FleetInterval>): FleetInterval {
 
 export class LiveData {
   points: FleetInterval[] = [];
-  // Where the hosts are told: what they did, by column and position; and where the columns end.
+  begins: number[] = [];
+  // Where the hosts are told: what they did, by column and position, and the columns' times.
   columns: Float32Array[] = [];
-  ends: number[] = [];
+  columnBegins: number[] = [];
+  columnEnds: number[] = [];
   errors = 0;
   marks: Mark[] = [];
   measured: [number, number] = [0, 0];
   private step = 1; // intervals of a column
   private open: Float32Array[] = [];
-
-  constructor(readonly change?: PhaseChange) {}
+  private openBegin = 0;
 
   get last(): FleetInterval | undefined {
     return this.points[this.points.length - 1];
   }
 
-  // False where it was told before.
-  add(interval: FleetInterval): boolean {
-    if (this.last && interval.endSeconds <= this.last.endSeconds) return false;
-    const before = this.last?.endSeconds ?? 0;
+  // What was told before is passed over.
+  add(interval: FleetInterval): void {
+    const { last } = this;
+    if (last && interval.endSeconds <= last.endSeconds) return;
     this.errors += interval.errors;
     if (interval.intervalClass === "ramp") this.measured[0] = interval.endSeconds;
     if (interval.intervalClass === "measured") this.measured[1] = interval.endSeconds;
-    if (interval.allIops.length > 0) this.addHosts(interval);
+    const begin = this.beginOf(interval);
+    if (interval.allIops.length > 0) this.addHosts(interval, begin);
     this.points.push({ ...interval, allIops: [], allP99Ns: [] });
-    if (this.points.length > mostPoints) this.points = this.points.filter((_, i) => i % 2 === 1);
-    return before >= 0;
+    this.begins.push(begin);
+    if (this.points.length <= mostPoints) return;
+    // A point stays for itself and for the one before it.
+    this.begins = this.begins.filter((_, i) => i % 2 === 0);
+    this.points = this.points.filter((_, i) => i % 2 === 1);
+    this.begins.length = this.points.length;
   }
 
-  private addHosts(interval: FleetInterval): void {
+  // Intervals follow each other; where numbers are left out there is a gap.
+  private beginOf({ interval, endSeconds }: FleetInterval): number {
+    const { last } = this;
+    if (!last) return interval === 0 ? 0 : endSeconds - endSeconds / (interval + 1);
+    const missed = interval - last.interval;
+    return missed <= 1 ? last.endSeconds : endSeconds - (endSeconds - last.endSeconds) / missed;
+  }
+
+  private addHosts(interval: FleetInterval, begin: number): void {
+    if (this.open.length === 0) this.openBegin = begin;
     this.open.push(Float32Array.from(interval.allIops, (value) => (value < 0 ? NaN : value)));
     if (this.open.length < this.step) return;
     this.columns.push(mean(this.open));
-    this.ends.push(interval.endSeconds);
+    this.columnBegins.push(this.openBegin);
+    this.columnEnds.push(interval.endSeconds);
     this.open = [];
     if (this.columns.length <= mostColumns) return;
     const pairs = Math.floor(this.columns.length / 2);
-    const columns = Array.from({ length: pairs }, (_, i) =>
-      mean([this.columns[2 * i], this.columns[2 * i + 1]]),
-    );
-    if (this.columns.length % 2 === 1) this.open = [this.columns[this.columns.length - 1]];
-    this.ends = Array.from({ length: pairs }, (_, i) => this.ends[2 * i + 1]);
-    this.columns = columns;
+    const { columns, columnBegins, columnEnds } = this;
+    if (columns.length % 2 === 1) {
+      this.open = [columns[columns.length - 1]];
+      this.openBegin = columnBegins[columns.length - 1];
+    }
+    const every = <T>(of: (i: number) => T): T[] => Array.from({ length: pairs }, (_, i) => of(i));
+    this.columns = every((i) => mean([columns[2 * i], columns[2 * i + 1]]));
+    this.columnBegins = every((i) => columnBegins[2 * i]);
+    this.columnEnds = every((i) => columnEnds[2 * i + 1]);
     this.step *= 2;
   }
 
-  x(): number[] {
+  ends(): number[] {
     return this.points.map((point) => point.endSeconds);
   }
   values(of: (point: FleetInterval) => number | undefined): (number | null)[] {
@@ -95,7 +114,9 @@ export class LiveData {
   host(position: number): (number | null)[] {
     let column = 0;
     return this.points.map((point) => {
-      while (column < this.ends.length && this.ends[column] < point.endSeconds) column++;
+      while (column < this.columnEnds.length && this.columnEnds[column] < point.endSeconds)
+        column++;
+      if (this.columnBegins[column] >= point.endSeconds) return null;
       const value = this.columns[column]?.[position];
       return value === undefined || Number.isNaN(value) ? null : value;
     });
@@ -105,8 +126,13 @@ export class LiveData {
 function mean(columns: Float32Array[]): Float32Array {
   if (columns.length === 1) return columns[0];
   const length = Math.max(...columns.map((column) => column.length));
-  return Float32Array.from({ length }, (_, i) => {
-    const there = columns.map((column) => column[i]).filter((value) => !Number.isNaN(value));
-    return there.length === 0 ? NaN : there.reduce((a, b) => a + b, 0) / there.length;
-  });
+  const sums = new Float32Array(length);
+  const counts = new Float32Array(length);
+  for (const column of columns)
+    for (let i = 0; i < column.length; i++) {
+      if (Number.isNaN(column[i])) continue;
+      sums[i] += column[i];
+      counts[i]++;
+    }
+  return sums.map((sum, i) => (counts[i] > 0 ? sum / counts[i] : NaN));
 }

@@ -1,6 +1,13 @@
 // A run in progress, from its begin on, by server-sent events; then its report.
 
-import type { FleetInterval, PhaseChange, ProgressUpdate, RunSummary, WatchEvent } from "./api";
+import type {
+  EventReport,
+  FleetInterval,
+  PhaseChange,
+  ProgressUpdate,
+  RunSummary,
+  WatchEvent,
+} from "./api";
 import { element } from "./dom";
 import { eventLine } from "./events";
 import { count, latency, percent, seconds, throughput } from "./format";
@@ -11,17 +18,28 @@ import { choices, choose, type View } from "./view";
 
 // Samples are a second apart; drawing waits for what comes at once.
 const drawMs = 250;
+const againMs = 3000;
 // Of a fleet so small every host is shown from the begin.
 const fewHosts = 64;
 const mostEvents = 500;
 const mostMarks = 100;
+const markLetters = 48;
+// Phases of the strip on each side of the one in progress.
+const stripSide = 3;
+
+function short(words: string): string {
+  return words.length > markLetters ? `${words.slice(0, markLetters - 1)}…` : words;
+}
 
 export class LiveView implements View {
   private source?: EventSource;
   private readonly clock: number;
+  private asking = 0;
+  private readonly title = element("h1");
   private readonly strip = element("ol", { class: "strip" });
-  private readonly line = element("p", { id: "live-line", role: "status" }, "waiting");
-  private readonly age = element("span", { class: "muted" });
+  private readonly line = element("p", { id: "live-line" }, "waiting");
+  private readonly said = element("p", { class: "unseen", role: "status" });
+  private readonly age = element("span", { class: "warn" });
   private readonly progress = element("progress", {
     max: "1",
     "aria-label": "laid out",
@@ -37,22 +55,32 @@ export class LiveView implements View {
   private phase = -1;
   private data = new LiveData();
   private charts?: LiveCharts;
-  private heardAt = 0;
+  private sampledAt = 0;
   private drawing = 0;
   private allHosts: boolean;
+  private isChosen: boolean; // whether all hosts are shown: by the reader, or in the address
+  private errors = 0;
   private troubles = 0;
+  private epoch = 0; // of the controller that tells
+  // When it was away: phase and second.
+  private aways: [number, number][] = [];
+  private pinned: number[];
+  private span?: [number, number];
 
   constructor(
     main: HTMLElement,
-    private readonly run: RunSummary,
+    private run: RunSummary,
     private readonly ended: () => void,
   ) {
-    const chosen = choices().get("hosts");
-    this.allHosts = chosen === "all" || (chosen === null && run.hosts <= fewHosts);
-    this.progress.hidden = true;
+    const all = choices();
+    const chosen = all.get("hosts");
+    this.isChosen = chosen !== null;
+    this.allHosts = chosen === "all" || (chosen === null && this.isFew());
+    this.pinned = (all.get("pin") ?? "").split(",").filter(Boolean).map(Number);
+    if (all.has("from")) this.span = [Number(all.get("from")), Number(all.get("to"))];
     this.hostsButton.addEventListener("click", () => this.changeHosts());
     main.replaceChildren(
-      element("h1", {}, run.jobName, " ", ...syntheticMark(run)),
+      this.title,
       element(
         "div",
         { class: "bar" },
@@ -62,6 +90,7 @@ export class LiveView implements View {
         this.progress,
         this.age,
       ),
+      this.said,
       this.tiles,
       this.extremes,
       element("p", {}, this.hostsButton),
@@ -77,16 +106,38 @@ export class LiveView implements View {
     this.source?.close();
     clearInterval(this.clock);
     clearTimeout(this.drawing);
+    clearTimeout(this.asking);
     this.charts?.destroy();
+  }
+
+  private isFew(): boolean {
+    return this.run.hosts > 0 && this.run.hosts <= fewHosts;
+  }
+
+  // All is told from the begin.
+  private forget(): void {
+    this.phases = [];
+    this.phase = -1;
+    this.errors = this.troubles = 0;
+    this.events.replaceChildren();
   }
 
   private listen(): void {
     this.source?.close();
+    this.forget();
+    this.drawTitle();
     this.hostsButton.textContent = this.allHosts ? "show bands of hosts only" : "show every host";
     const hosts = this.allHosts ? "?hosts=all" : "";
     const source = new EventSource(`/api/runs/${this.run.runId}/events${hosts}`);
     this.source = source;
-    source.onmessage = (message) => this.take(JSON.parse(message.data) as WatchEvent);
+    source.onmessage = (message) => {
+      // The upper half of an event's number is the epoch of its controller: another one tells all
+      // that it has.
+      const epoch = Math.floor(Number(message.lastEventId) / 2 ** 32);
+      if (epoch > 0 && this.epoch > 0 && epoch !== this.epoch) this.forget();
+      if (epoch > 0) this.epoch = epoch;
+      this.take(JSON.parse(message.data) as WatchEvent);
+    };
     // Not the run's end: the browser asks again by itself, unless that is in vain.
     source.addEventListener("failed", (message) => {
       const failed = JSON.parse((message as MessageEvent).data) as {
@@ -97,12 +148,11 @@ export class LiveView implements View {
       if (!failed.retry) source.close();
     });
     source.onerror = () => {
-      if (source.readyState === EventSource.CLOSED) {
-        this.line.textContent = "no live events: too many pages watch already";
-      } else if (this.data.last) {
-        this.mark("the controller was away");
-        this.line.textContent = "the controller is away (asking again)";
-      }
+      this.wasAway();
+      this.line.textContent = "no live events (asking again)";
+      // An answer that is none ends a browser's patience, not ours.
+      if (source.readyState === EventSource.CLOSED)
+        this.asking = window.setTimeout(() => this.listen(), againMs);
     };
     source.addEventListener("end", () => {
       source.close();
@@ -112,37 +162,52 @@ export class LiveView implements View {
 
   private changeHosts(): void {
     this.allHosts = !this.allHosts;
+    this.isChosen = true;
     choose({ hosts: this.allHosts ? "all" : "bands" });
-    // All is told again from the begin.
-    this.phases = [];
-    this.phase = -1;
-    this.events.replaceChildren();
-    this.troubles = 0;
     this.listen();
   }
 
-  private mark(text: string): void {
+  private wasAway(): void {
     const at = this.data.last?.endSeconds;
-    if (at === undefined || this.data.marks.length >= mostMarks) return;
+    if (at === undefined) return;
+    if (!this.aways.some(([phase, second]) => phase === this.phase && second === at))
+      this.aways.push([this.phase, at]);
+    this.mark("the controller was away");
+  }
+
+  private mark(text: string): void {
+    const at = this.data.last?.endSeconds ?? 0;
+    if (this.phase < 0 || this.data.marks.length >= mostMarks) return;
     const last = this.data.marks[this.data.marks.length - 1];
     if (last?.at !== at || last.text !== text) this.data.marks.push({ at, text });
   }
 
   private take(event: WatchEvent): void {
-    this.heardAt = performance.now();
-    if (event.run) this.drawVerdict();
+    if (event.run) this.takeRun(event.run);
     if (event.phase) this.takePhase(event.phase);
-    if (event.event) {
-      this.events.prepend(eventLine(event.event));
-      if (this.events.childElementCount > mostEvents) this.events.lastElementChild?.remove();
-      if (event.event.severity !== "info") {
-        this.troubles++;
-        this.drawVerdict();
-        this.mark(`${event.event.host ?? ""} ${event.event.severity}`);
-      }
-    }
+    if (event.event) this.takeEvent(event.event);
     if (event.progress) this.takeProgress(event.progress);
     if (event.interval) this.takeInterval(whole(event.interval));
+  }
+
+  private takeRun(run: RunSummary): void {
+    const told = Object.fromEntries(Object.entries(run).filter(([, value]) => value));
+    this.run = { ...this.run, ...told };
+    this.drawTitle();
+    this.drawVerdict();
+    // Of a queued run it was not known how many.
+    if (this.isChosen || this.allHosts || !this.isFew() || this.data.last) return;
+    this.allHosts = true;
+    this.listen();
+  }
+
+  private takeEvent(event: EventReport): void {
+    this.events.prepend(eventLine(event));
+    if (this.events.childElementCount > mostEvents) this.events.lastElementChild?.remove();
+    if (event.severity === "info") return;
+    this.troubles++;
+    this.drawVerdict();
+    this.mark(short([event.host, event.message].filter(Boolean).join(" ")));
   }
 
   private takeProgress({ doneBytes, totalBytes }: ProgressUpdate): void {
@@ -155,26 +220,31 @@ export class LiveView implements View {
 
   private takePhase(change: PhaseChange): void {
     const phase = { ...change, index: change.index ?? 0, hosts: change.hosts ?? [] };
+    // Another attempt begins anew.
+    if (phase.state === "arming" && phase.index === this.phase) this.phase = -1;
     this.phases[phase.index] = phase;
     if (phase.hosts.length > 0) this.names = phase.hosts;
-    this.strip.replaceChildren(
-      ...Array.from({ length: phase.count }, (_, i) => {
-        const known = this.phases[i];
-        const words = known ? `${known.name}: ${known.state}` : `phase ${i + 1}`;
-        return element("li", i === phase.index ? { "aria-current": "step" } : {}, words);
-      }),
-    );
+    this.drawStrip(phase);
     this.progress.hidden = true;
     const waiting = phase.waitingFor ?? [];
     const words = waiting.length > 0 ? `, waiting for ${waiting.join(", ")}` : "";
     this.line.textContent = `${phase.name}: ${phase.state}${words}`;
+    this.said.textContent = this.line.textContent;
+    if (phase.index !== this.phase) {
+      this.sampledAt = 0;
+      return;
+    }
     if (waiting.length > 0) this.mark(`waiting for ${waiting[0]}`);
     else if (phase.state === "draining") this.mark("draining");
   }
 
   private takeInterval(interval: FleetInterval): void {
+    if (interval.phase < this.phase) return; // told before
     if (interval.phase !== this.phase) this.begin(interval.phase);
+    const { errors } = this.data;
     this.data.add(interval);
+    this.errors += this.data.errors - errors;
+    this.sampledAt = performance.now();
     if (this.drawing === 0)
       this.drawing = window.setTimeout(() => {
         this.drawing = 0;
@@ -187,8 +257,23 @@ export class LiveView implements View {
     this.charts?.destroy();
     this.plots.replaceChildren();
     this.data = new LiveData();
-    const change = this.phases[phase];
-    this.charts = new LiveCharts(this.plots, this.data, change, this.names, this.allHosts);
+    for (const [of, at] of this.aways)
+      if (of === phase) this.data.marks.push({ at, text: "the controller was away" });
+    this.charts = new LiveCharts(
+      this.plots,
+      this.data,
+      this.phases[phase],
+      this.names,
+      this.allHosts,
+      this.pinned,
+      this.span,
+      (pinned, span) => {
+        this.pinned = pinned;
+        this.span = span;
+        const at = (value?: number) => (value === undefined ? null : value.toFixed(1));
+        choose({ pin: pinned.join(","), from: at(span?.[0]), to: at(span?.[1]) });
+      },
+    );
   }
 
   private draw(): void {
@@ -207,6 +292,25 @@ export class LiveView implements View {
     this.drawVerdict();
   }
 
+  private drawTitle(): void {
+    this.title.replaceChildren(this.run.jobName, " ", ...syntheticMark(this.run));
+  }
+
+  // A sweep has a thousand phases: those around the one in progress.
+  private drawStrip(phase: PhaseChange): void {
+    const from = Math.max(0, phase.index - stripSide);
+    const to = Math.min(phase.count, phase.index + stripSide + 1);
+    const entries = Array.from({ length: to - from }, (_, k) => {
+      const i = from + k;
+      const known = this.phases[i];
+      const words = known ? `${known.name}: ${known.state}` : `phase ${i + 1}`;
+      return element("li", i === phase.index ? { "aria-current": "step" } : {}, words);
+    });
+    if (from > 0 || to < phase.count)
+      entries.push(element("li", {}, `${phase.index + 1} of ${phase.count} phases`));
+    this.strip.replaceChildren(...entries);
+  }
+
   private drawTiles(last: FleetInterval): void {
     const name = (position: number) => this.names[position] ?? `host ${position + 1}`;
     const slowest = last.worst.length > 0 ? last.worst[0] : -1;
@@ -218,7 +322,7 @@ export class LiveView implements View {
       tile("p50", latency(last.p50Ns)),
       tile("p99", latency(last.p99Ns)),
       tile("p99.9", latency(last.p999Ns)),
-      tile("errors so far", count(this.data.errors), this.data.errors > 0 ? "bad" : ""),
+      tile("errors so far", count(this.errors), this.errors > 0 ? "bad" : ""),
       tile("Jain over hosts", last.jain.toFixed(4)),
       tile("slowest host", slowest < 0 ? "–" : `${name(slowest)} ${count(last.worstIops[0] ?? 0)}`),
     );
@@ -231,20 +335,20 @@ export class LiveView implements View {
 
   // As far as it can be told before the end.
   private drawVerdict(): void {
-    const isBad = this.data.errors > 0 || this.troubles > 0;
-    const { state } = this.run;
+    const isBad = this.errors > 0 || this.troubles > 0;
+    const isQueued = this.run.state === "queued" && this.phases.length === 0;
     this.verdict.replaceChildren(
       pill(
         isBad
-          ? { word: this.data.errors > 0 ? "errors so far" : "warnings so far", tone: "warn" }
-          : { word: state === "queued" ? "queued" : "running", tone: "plain" },
+          ? { word: this.errors > 0 ? "errors so far" : "warnings so far", tone: "warn" }
+          : { word: isQueued ? "queued" : "running", tone: "plain" },
       ),
     );
   }
 
   private tick(): void {
-    if (this.heardAt === 0) return;
-    const ago = Math.round((performance.now() - this.heardAt) / 1000);
-    this.age.textContent = ago < 3 ? "" : `the last event came ${ago} s ago`;
+    if (this.sampledAt === 0) return;
+    const ago = Math.round((performance.now() - this.sampledAt) / 1000);
+    this.age.textContent = ago < 3 ? "" : `the last sample came ${ago} s ago`;
   }
 }

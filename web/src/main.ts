@@ -1,7 +1,7 @@
 // The page: runs, one run live, one run's report, some compared, the fleet. The part after # in the
 // address says which, and what is chosen there: it is the link to send.
 
-import { get, type Report, type StatusReply } from "./api";
+import { get, NotThere, type Report, type StatusReply } from "./api";
 import { CompareView } from "./compare_view";
 import { element } from "./dom";
 import { exportedRun } from "./file";
@@ -13,6 +13,8 @@ import { Asking, type View } from "./view";
 
 const main = document.getElementById("main") as HTMLElement;
 const statusLine = document.getElementById("status") as HTMLElement;
+const againMs = 3000;
+const statusMs = 10000;
 let view: View | undefined;
 let asking = new Asking();
 
@@ -52,15 +54,21 @@ async function route(): Promise<void> {
     show(new RunsView(main));
   } catch (error) {
     if (mine.isOver) return;
-    main.replaceChildren(element("p", { class: "error" }, String(error)));
+    const words = error instanceof NotThere ? String(error) : `${String(error)} (asking again)`;
+    main.replaceChildren(element("p", { class: "error" }, words));
+    if (!(error instanceof NotThere)) mine.again(againMs, () => void route());
   }
 }
 
 async function showStatus(): Promise<void> {
-  const status = await get<StatusReply>("/api/status");
-  const { workers, store, version } = status;
-  const known = `${workers.length} workers attached, store: ${store}`;
-  statusLine.textContent = `${known}, version ${version}`;
+  try {
+    const { workers, store, version } = await get<StatusReply>("/api/status");
+    const known = `${workers.length} workers attached, store: ${store}`;
+    statusLine.textContent = `${known}, version ${version}`;
+  } catch (error) {
+    statusLine.textContent = String(error);
+  }
+  setTimeout(() => void showStatus(), statusMs);
 }
 
 function navigate(): void {
@@ -75,9 +83,7 @@ if (exportedRun) {
   statusLine.textContent = "saved report";
 } else {
   navigate();
-  void showStatus().catch((error) => {
-    statusLine.textContent = String(error);
-  });
+  void showStatus();
 }
 window.addEventListener("hashchange", () => {
   if (!exportedRun) void route();

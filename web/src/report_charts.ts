@@ -9,7 +9,7 @@ import {
   type PhaseReport,
   type SeriesReply,
 } from "./api";
-import { ChartGroup, linesOf, TimeChart, type Line } from "./charts";
+import { ChartGroup, linesOf, TimeChart, withGaps, type Line } from "./charts";
 import { element } from "./dom";
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
@@ -21,6 +21,7 @@ const bins = 240;
 export interface HostLines {
   spans: SeriesReply;
   names: string[];
+  workers: number[]; // their indices
   iops: Float32Array[];
   p99: Float32Array[];
 }
@@ -45,6 +46,7 @@ function hostLines(spans: SeriesReply, series: HostSeries): HostLines {
   return {
     spans,
     names: series.hosts.map((host) => host.host),
+    workers: series.hosts.map((host) => host.workerIndex),
     iops: series.hosts.map((host) => halves(host.iops)),
     p99: series.hosts.map((host) => halves(host.p99Ns)),
   };
@@ -64,6 +66,7 @@ export class PhaseCharts {
   private hostChart?: TimeChart;
   private hosts?: HostLines;
   private bands: Line[] = [];
+  private begins: number[] = [];
   private ends: number[] = [];
   private pinned: number[];
   private distribution?: TimeChart;
@@ -81,6 +84,7 @@ export class PhaseCharts {
     const pinned = choices().get("phase") === String(phase.index) ? choices().get("hosts") : null;
     this.pinned = pinned ? pinned.split(",").map(Number) : [];
     this.root.append(this.group.root);
+    this.drawDistribution();
   }
 
   // The hosts' lines when they are there.
@@ -90,13 +94,12 @@ export class PhaseCharts {
     const fleet = await find<SeriesReply>(`${of}/series${which}&bins=${mostPoints}`, this.asking);
     if (this.asking.isOver) return undefined;
     if (!fleet?.fleet || !fleet.spans) {
-      this.root.replaceChildren(
+      this.group.root.replaceChildren(
         element("p", { class: "muted" }, "The store has no series of this phase."),
       );
       return undefined;
     }
     this.drawFleet(fleet);
-    this.drawDistribution();
     const [hosts, latencies] = await Promise.all([
       find<SeriesReply>(`${of}/hosts${which}&bins=${bins}`, this.asking),
       find<SeriesReply>(`${of}/latency${which}&bins=${bins}`, this.asking),
@@ -118,6 +121,9 @@ export class PhaseCharts {
 
   private keep(span?: [number, number]): void {
     const at = (value?: number) => (value === undefined ? null : value.toFixed(1));
+    const other = choices().get("phase");
+    // What is chosen in another phase stays in the address.
+    if (!span && this.pinned.length === 0 && other !== String(this.phase.index)) return;
     const isChosen = span !== undefined || this.pinned.length > 0;
     choose({
       phase: isChosen ? String(this.phase.index) : null,
@@ -125,7 +131,11 @@ export class PhaseCharts {
       to: at(span?.[1]),
       hosts: this.pinned.join(","),
     });
-    for (const heat of this.heats) heat.draw();
+  }
+
+  private set(chart: TimeChart | undefined, lines: Line[]): void {
+    const whole = withGaps(this.begins, this.ends, lines);
+    chart?.set(whole.x, whole.lines);
   }
 
   private limits(...figures: string[]): { value: number; text: string }[] {
@@ -138,11 +148,14 @@ export class PhaseCharts {
     const { name } = this.phase;
     const places = wholeSpans(reply);
     const at = (values: number[]) => places.map((i) => values[i]);
+    this.begins = at(spans.beginSeconds);
     this.ends = at(spans.endSeconds);
     const x = this.ends;
     const measured = (): [number, number] => [spans.measuredFromSeconds, spans.measuredToSeconds];
-    const marks = () =>
-      this.phase.stragglers.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}` }));
+    const marks = () => [
+      ...this.phase.stragglers.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}` })),
+      ...this.phase.starvations.map((s) => ({ at: s.beginSeconds, text: `${s.host}: starved` })),
+    ];
     const step = x.length > 1 && x[1] - x[0] > 1.5 ? `, ${(x[1] - x[0]).toFixed(0)} s a point` : "";
     const draw = (title: string, show: (v: number) => string, lines: Line[], more = {}) => {
       const chart = this.group.chart({
@@ -152,8 +165,8 @@ export class PhaseCharts {
         marks,
         ...more,
       });
-      chart.set(
-        x,
+      this.set(
+        chart,
         lines.map((line) => ({ ...line, values: places.map((i) => line.values[i]) })),
       );
       return chart;
@@ -246,7 +259,7 @@ export class PhaseCharts {
     const shares = halves(series.shares);
     const columns = spans.endSeconds.length;
     const heat = new HeatMap(
-      this.root,
+      this.group.root,
       {
         title: `Latencies over time, ${this.phase.name}: share of the I/Os, the slowest on top`,
         show: (v) => `${percent(v)} of the I/Os`,
@@ -261,7 +274,7 @@ export class PhaseCharts {
         const row = rows - 1 - i;
         return `${latency(series.edgesNs[row])} to ${latency(series.edgesNs[row + 1])}`;
       }),
-      begin: spans.beginSeconds[0] ?? 0,
+      begins: places.map((i) => spans.beginSeconds[i]),
       ends: places.map((i) => spans.endSeconds[i]),
       at: (row, column) => shares[(rows - 1 - row) * columns + places[column]] || NaN,
     });
@@ -290,7 +303,7 @@ export class PhaseCharts {
       );
       heat.set({
         rows: hosts.names,
-        begin: spans.beginSeconds[0] ?? 0,
+        begins: places.map((i) => spans.beginSeconds[i]),
         ends: places.map((i) => spans.endSeconds[i]),
         at: (row, column) => values[row][places[column]],
       });
@@ -324,11 +337,12 @@ export class PhaseCharts {
           label: hosts.names[row],
           values: this.ends.map((end) => {
             while (column + 1 < spans.endSeconds.length && spans.endSeconds[column] < end) column++;
+            if (spans.beginSeconds[column] >= end) return null;
             const value = hosts.iops[row][column];
             return value === undefined || Number.isNaN(value) ? null : value;
           }),
         };
       });
-    this.hostChart?.set(this.ends, [...this.bands, ...lines]);
+    this.set(this.hostChart, [...this.bands, ...lines]);
   }
 }

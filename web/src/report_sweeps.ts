@@ -1,6 +1,6 @@
 // The points of a sweep side by side, and the steps of a curve.
 
-import type { CurveReport, SweepReport } from "./api";
+import type { CurveReport, KneeReport, SweepReport } from "./api";
 import { TimeChart } from "./charts";
 import { element, figure, table, text, type Cell } from "./dom";
 import { count, latency, percent, throughput } from "./format";
@@ -18,7 +18,23 @@ const figures: [string, (point: Point) => number, (value: number) => string][] =
   ["throughput", (p) => p.bytesPerSecond, throughput],
   ["p50", (p) => p.p50Ns, latency],
   ["p99", (p) => p.p99Ns, latency],
+  ["Jain", (p) => p.jain, (v) => v.toFixed(4)],
+  ["thread Jain", (p) => p.threadJain, (v) => v.toFixed(4)],
 ];
+
+function kneeWords(knee: KneeReport): string {
+  const sure =
+    knee.confidence > 0
+      ? `; the same in ${(100 * knee.confidence).toFixed(0)} % of the resamplings of its runs`
+      : "";
+  return [knee.at, knee.reason].filter(Boolean).join(": ") + sure;
+}
+
+function warmUp(runs: number): HTMLElement[] {
+  if (runs === 0) return [];
+  const words = runs === 1 ? "first run of each point" : `first ${runs} runs of each point`;
+  return [element("p", { class: "muted" }, `The ${words} warmed up, and count in no figure.`)];
+}
 
 // Two axes as a matrix of one figure, which the reader chooses; the ink says how much.
 function matrix(sweep: SweepReport): HTMLElement {
@@ -93,9 +109,8 @@ export function sweepSection(sweep: SweepReport): Section {
     ...(sweep.axes.length === 2
       ? [matrix(sweep), element("details", {}, element("summary", {}, "all figures"), list)]
       : [list]),
-    ...sweep.knees.map((knee) =>
-      element("p", {}, [knee.at, knee.reason].filter(Boolean).join(": ")),
-    ),
+    ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeWords(knee)}`)),
+    ...warmUp(sweep.warmUp),
     ...(sweep.ended ? [element("p", { class: "muted" }, sweep.ended)] : []),
   );
   return { root, draw: () => {}, destroy: () => {} };
@@ -128,7 +143,7 @@ export function curveSection(curve: CurveReport): Section {
         figure(point.p99Ns, latency),
       ]),
     ),
-    ...(curve.knee ? [element("p", {}, curve.knee.reason)] : []),
+    ...(curve.knee ? [element("p", {}, `Knee: ${kneeWords(curve.knee)}`)] : []),
   );
   const draw = () => {
     const points = [...curve.points].sort((a, b) => a.offered - b.offered);

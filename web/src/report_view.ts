@@ -26,6 +26,7 @@ export function factsOf(report: Report): Facts {
 
 // So many hosts are named; of more it is said how many.
 const namedHosts = 8;
+const namedValues = 50;
 function namesOf(hosts: string[]): string {
   const shown = hosts.slice(0, namedHosts).join(", ");
   return hosts.length > namedHosts ? `${shown} and ${hosts.length - namedHosts} more` : shown;
@@ -35,11 +36,17 @@ function namesOf(hosts: string[]): string {
 function environment(report: Report): HTMLElement[] {
   const facts = factsOf(report);
   if (facts.size === 0) return [];
+  const all = new Set([...facts.values()].flatMap((values) => [...values.values()].flat())).size;
   const rows = [...facts].map(([fact, values]) => {
+    const known = [...values.values()].reduce((sum, names) => sum + names.length, 0);
+    const differs = values.size > 1 || known < all;
     const hosts = [...values].map(([value, names]) =>
-      values.size === 1 ? value : `${namesOf(names)}: ${value}`,
+      differs ? `${namesOf(names)}: ${value}` : value,
     );
-    return { differs: values.size > 1, cells: [text(fact), text(hosts.slice(0, 50).join("; "))] };
+    if (hosts.length > namedValues)
+      hosts.splice(namedValues, hosts.length, `and ${hosts.length - namedValues} more values`);
+    if (known < all) hosts.push(`${all - known} hosts do not say`);
+    return { differs, cells: [text(fact), text(hosts.join("; "))] };
   });
   const columns = [{ title: "fact" }, { title: "value" }];
   const differing = rows.filter((row) => row.differs).map((row) => row.cells);
@@ -75,14 +82,13 @@ export class ReportView implements View {
     const verdict = report.verdict;
     const why = verdict?.reasons ?? [];
     const lookAt = verdict?.lookAt ?? [];
+    const more = verdict?.lookAtMore ?? 0;
     this.sections = report.phases.map((phase) => new PhaseSection(id, phase, asking));
     this.sweeps = [...report.sweeps.map(sweepSection), ...report.curves.map(curveSection)];
     const actions = exportedRun
       ? []
       : [
           element("a", { href: `/api/runs/${id}/export.html`, download: "" }, "save as one file"),
-          " · ",
-          element("a", { href: `/api/runs/${id}/export.csv`, download: "" }, "fleet as CSV"),
           " · ",
           element("a", { href: `/api/runs/${id}/report` }, "JSON"),
         ];
@@ -104,7 +110,11 @@ export class ReportView implements View {
         ? [element("p", { class: "muted" }, "The samples of its intervals were pruned.")]
         : []),
       ...(lookAt.length > 0
-        ? [element("h2", {}, "What to look at"), ...lookAt.map((thing) => element("p", {}, thing))]
+        ? [
+            element("h2", {}, "What to look at"),
+            ...lookAt.map((thing) => element("p", {}, thing)),
+            ...(more > 0 ? [element("p", { class: "muted" }, `and ${more} more below`)] : []),
+          ]
         : []),
       ...this.sweeps.map((section) => section.root),
       ...this.sections.map((section) => section.root),
@@ -136,8 +146,10 @@ export class ReportView implements View {
       { rootMargin: "1000px" },
     );
     const chosen = choices().get("phase");
+    // The first charts come at once, however much is said above them.
+    const first = this.sections.find((section) => section.hasLoad);
     for (const section of this.sections) {
-      if (exportedRun) void section.fill();
+      if (exportedRun || section === first) void section.fill();
       else seen.observe(section.root);
     }
     if (chosen !== null) document.getElementById(`phase-${chosen}`)?.scrollIntoView();

@@ -1,7 +1,7 @@
 // Runs, the newest first; refreshes itself. What is chosen is asked of the controller.
 
 import { get, type HistoryReply, type RunSummary } from "./api";
-import { element, figure, sparkline, table, text } from "./dom";
+import { element, figure, sparkline, table, text, unsorted } from "./dom";
 import { count, instant, throughput } from "./format";
 import { pill, syntheticMark, verdictOf } from "./verdict";
 import { Asking, choices, choose, type View } from "./view";
@@ -13,7 +13,7 @@ const mostCompared = 5;
 
 const filters: [string, string][] = [
   ["job", "job"],
-  ["label", "label (NAME=VALUE)"],
+  ["label", "labels (NAME=VALUE …)"],
   ["host", "host"],
   ["device", "device"],
   ["owner", "owner"],
@@ -34,20 +34,33 @@ export class RunsView implements View {
   private readonly newer = element("button", { type: "button", class: "more" }, "newer runs");
   private readonly older = element("button", { type: "button", class: "more" }, "older runs");
   private readonly compare = element("a", { href: "#/" }, "compare");
-  private readonly ticked = new Set<string>();
+  private readonly ticked = new Map<string, string>(); // ids, and when they were submitted
+  private readonly sorting = unsorted();
+  private readonly clear = element("button", { type: "button" }, "untick all");
+  private asked = 0;
   private runs: RunSummary[] = [];
   private total = 0;
   private shown = "";
 
   constructor(main: HTMLElement) {
-    this.find.addEventListener("input", () => this.draw());
+    this.find.value = choices().get("find") ?? "";
+    this.find.addEventListener("input", () => {
+      choose({ find: this.find.value });
+      this.draw();
+    });
+    this.clear.addEventListener("click", () => {
+      this.ticked.clear();
+      this.shown = "";
+      this.draw();
+      this.drawCompare();
+    });
     this.newer.addEventListener("click", () => this.page(-pageSize));
     this.older.addEventListener("click", () => this.page(pageSize));
     main.replaceChildren(
       element("h1", {}, "Runs"),
       element("p", {}, this.find),
       this.form(),
-      element("p", { class: "compare" }, this.compare),
+      element("p", { class: "compare" }, this.compare, " ", this.clear),
       this.note,
       this.list,
       element("p", {}, this.newer, " ", this.older),
@@ -103,10 +116,14 @@ export class RunsView implements View {
     const ask = new URLSearchParams({ limit: String(pageSize), offset: String(this.offset) });
     for (const [name] of filters) {
       const value = choices().get(name);
-      if (value) ask.set(name, value);
+      // A run must have all labels that are asked for.
+      const all = name === "label" ? (value ?? "").split(/[\s,]+/) : [value ?? ""];
+      for (const one of all) if (one) ask.append(name, one);
     }
+    const mine = ++this.asked;
     try {
       const reply = await get<HistoryReply>(`/api/runs?${ask}`, this.asking.signal);
+      if (mine !== this.asked) return; // something else is asked for meanwhile
       this.runs = reply.runs;
       this.total = reply.total;
       const last = this.offset + reply.runs.length;
@@ -116,7 +133,7 @@ export class RunsView implements View {
       this.older.hidden = last >= reply.total;
       this.draw();
     } catch (error) {
-      if (this.asking.isOver) return;
+      if (this.asking.isOver || mine !== this.asked) return;
       this.note.textContent = `${String(error)} (asking again)`;
     }
     this.asking.again(refreshMs, () => void this.load());
@@ -154,7 +171,7 @@ export class RunsView implements View {
     }) as HTMLInputElement;
     box.checked = this.ticked.has(run.runId);
     box.addEventListener("change", () => {
-      if (box.checked) this.ticked.add(run.runId);
+      if (box.checked) this.ticked.set(run.runId, run.submittedAt);
       else this.ticked.delete(run.runId);
       this.drawCompare();
     });
@@ -164,14 +181,15 @@ export class RunsView implements View {
   private drawCompare(): void {
     const { size } = this.ticked;
     const can = size >= 2 && size <= mostCompared;
-    this.compare.hidden = !can;
+    this.clear.hidden = size === 0;
+    this.compare.hidden = size < 2;
     // The oldest is what the others are compared with.
-    const ids = [...this.ticked].sort((a, b) => this.place(b) - this.place(a));
-    this.compare.setAttribute("href", `#/compare/${ids.join(",")}`);
-    this.compare.textContent = `compare the ${size} runs that are ticked`;
-  }
-  private place(id: string): number {
-    return this.runs.findIndex((run) => run.runId === id);
+    const ids = [...this.ticked].sort((a, b) => a[1].localeCompare(b[1])).map(([id]) => id);
+    if (can) this.compare.setAttribute("href", `#/compare/${ids.join(",")}`);
+    else this.compare.removeAttribute("href");
+    this.compare.textContent = can
+      ? `compare the ${size} runs that are ticked`
+      : `${size} runs are ticked: at most ${mostCompared} are compared`;
   }
 
   private draw(): void {
@@ -179,6 +197,13 @@ export class RunsView implements View {
     const state = JSON.stringify(runs);
     if (state === this.shown) return; // nothing is moved under somebody's hand
     this.shown = state;
+    const focused = document.activeElement as HTMLElement | null;
+    const inHand = this.list.contains(focused) ? focused : null;
+    const again = inHand?.dataset.run
+      ? `a[data-run="${inHand.dataset.run}"]`
+      : inHand?.dataset.tick
+        ? `[data-tick="${inHand.dataset.tick}"]`
+        : "";
     if (runs.length === 0) {
       const words =
         this.runs.length === 0 && this.total === 0 && location.hash.indexOf("?") < 0
@@ -217,7 +242,10 @@ export class RunsView implements View {
             { show: sparkline(this.history(run), "IOPS of this job's runs") },
           ];
         }),
+        true,
+        this.sorting,
       ),
     );
+    if (again) this.list.querySelector<HTMLElement>(again)?.focus();
   }
 }

@@ -9,25 +9,24 @@ export interface Verdict {
   tone: Tone;
 }
 
-// As far as the list of runs knows; docs/reports.md has the words.
+function toneOf(word: string): Tone {
+  if (word === "passed" || word === "done") return "good";
+  return word === "degraded" || word === "errors" ? "warn" : "bad";
+}
+
+// The word of its report; of a run that has none yet, or never came to one, its state.
 export function verdictOf(run: RunSummary): Verdict {
   if (run.state === "running" || run.state === "queued") return { word: run.state, tone: "plain" };
-  if (run.state !== "done") return { word: run.state, tone: "bad" };
-  if (run.invalid) return { word: "invalid", tone: "bad" };
-  const held = /^(\d+) of (\d+) held$/.exec(run.expectations);
-  if (held && Number(held[1]) < Number(held[2]))
-    return { word: "expectations failed", tone: "bad" };
-  if (run.degraded) return { word: "degraded", tone: "warn" };
-  return { word: held ? "passed" : "done", tone: "good" };
+  const word = run.state === "done" && run.verdict ? run.verdict : run.state;
+  // What has ended just now, and has no report, is not good yet.
+  return { word, tone: run.state === "done" && !run.verdict ? "plain" : toneOf(word) };
 }
 
 // The controller's own.
 export function verdictOfReport(report: Report): Verdict {
   const { verdict } = report;
   if (!verdict) return report.run ? verdictOf(report.run) : { word: "", tone: "plain" };
-  const isHalf = verdict.word === "degraded" || verdict.word === "errors";
-  const tone = verdict.good ? "good" : !verdict.over ? "plain" : isHalf ? "warn" : "bad";
-  return { word: verdict.word, tone };
+  return { word: verdict.word, tone: verdict.over ? toneOf(verdict.word) : "plain" };
 }
 
 export function verdictOfPhase(phase: PhaseReport): Verdict {

@@ -39,5 +39,6 @@ export function choose(changes: Record<string, string | null>): void {
     else all.set(name, value);
   }
   const text = all.toString();
-  history.replaceState(null, "", location.hash.split("?")[0] + (text ? `?${text}` : "") || "#/");
+  const path = location.hash.split("?")[0] || "#/";
+  history.replaceState(null, "", path + (text ? `?${text}` : ""));
 }

@@ -1,0 +1,63 @@
+// Headless Chromium for tests of the page.
+const assert = require("node:assert");
+const path = require("node:path");
+const axe = require("axe-core");
+const { chromium } = require("playwright-core");
+
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
+];
+const executablePath = process.env.CHROMIUM || "/usr/bin/chromium";
+
+// A tab, and what its scripts complain of.
+async function launch(directory, options = {}) {
+  const context = await chromium.launchPersistentContext(path.join(directory, "chromium"), {
+    executablePath,
+    headless: true,
+    args: flags,
+    ...options,
+  });
+  const page = await context.newPage();
+  await page.addInitScript({ content: axe.source });
+  // A limit, not a measure: the machine may be busy.
+  page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 240000));
+  const errors = [];
+  page.on("pageerror", (error) => errors.push(String(error)));
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text());
+  });
+  return { context, page, errors };
+}
+
+// From and to which second a chart goes.
+async function spanOf(chart) {
+  const label = await chart.getAttribute("aria-label");
+  const [, from, to] = /, ([0-9.]+) to ([0-9.]+) s/.exec(label);
+  return [Number(from), Number(to)];
+}
+
+// In all widths, light and dark: nothing is wider than the window, and axe finds nothing.
+async function everySize(page, name, directory) {
+  for (const colorScheme of ["light", "dark"]) {
+    for (const width of [360, 1280, 2560]) {
+      await page.emulateMedia({ colorScheme });
+      await page.setViewportSize({ width, height: 900 });
+      const file = path.join(directory, `${name}-${width}-${colorScheme}.png`);
+      await page.screenshot({ path: file, fullPage: true });
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(wide <= width, `${name} at ${width}: ${wide} wide`);
+      const { violations } = await page.evaluate(() => window.axe.run(document));
+      const found = violations.flatMap((v) => v.nodes.map((n) => `${v.id}: ${n.html}`));
+      assert.deepStrictEqual(found, [], `${name} at ${width}, ${colorScheme}`);
+    }
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+}
+
+module.exports = { everySize, executablePath, flags, launch, spanOf };

@@ -1,0 +1,48 @@
+// A chart as a file: its figures, or a picture with its title and what each colour is.
+
+import { color } from "./dom";
+
+export const quoted = (value: string): string => `"${value.replace(/"/g, '""')}"`;
+
+export function fileOf(text: string, type: string): string {
+  return URL.createObjectURL(new Blob([text], { type }));
+}
+
+export function csvOf(
+  unit: string,
+  x: number[],
+  lines: { label: string; values: (number | null)[] }[],
+): string {
+  const head = [unit, ...lines.map((line) => line.label)].map(quoted).join(",");
+  const rows = x.map((at, i) => [at, ...lines.map((line) => line.values[i] ?? "")].join(","));
+  return fileOf([head, ...rows].join("\n") + "\n", "text/csv");
+}
+
+export function pictureOf(
+  canvas: HTMLCanvasElement,
+  title: string,
+  lines: { label: string; ink: string }[] = [],
+): string {
+  const scale = devicePixelRatio;
+  const line = 20 * scale;
+  const copy = document.createElement("canvas");
+  copy.width = canvas.width;
+  copy.height = canvas.height + 2 * line;
+  const context = copy.getContext("2d");
+  if (!context) return "";
+  context.fillStyle = color("--paper");
+  context.fillRect(0, 0, copy.width, copy.height);
+  context.drawImage(canvas, 0, line);
+  context.font = `${12 * scale}px system-ui`;
+  context.fillStyle = color("--ink");
+  context.fillText(title, 8 * scale, 14 * scale, copy.width - 16 * scale);
+  let at = 8 * scale;
+  for (const { label, ink } of lines) {
+    context.fillStyle = ink;
+    context.fillRect(at, copy.height - 14 * scale, 10 * scale, 10 * scale);
+    context.fillStyle = color("--ink");
+    context.fillText(label, at + 14 * scale, copy.height - 5 * scale);
+    at += 30 * scale + context.measureText(label).width;
+  }
+  return copy.toDataURL("image/png");
+}

@@ -1,0 +1,193 @@
+// What each host, thread, device and kernel did in a phase.
+
+import type { DeviceReport, HostReport, PhaseReport } from "./api";
+import { element, figure, sparkline, table, text, thinned, type Cell } from "./dom";
+import { count, latency, mebibytes, percent, seconds, wholePercent } from "./format";
+import type { HostLines } from "./report_charts";
+
+const sparkPoints = 40;
+const numeric = (title: string) => ({ title, numeric: true });
+
+// Nothing is known of one that was lost.
+const known = (h: HostReport, cell: Cell): Cell => (h.lost ? text("-", -1) : cell);
+
+function limits(h: HostReport): string {
+  const found = [...h.throttles];
+  if (h.throttledRatio > 0) found.push(`CPU quota used up in ${percent(h.throttledRatio)}`);
+  if (h.tcpRetransmitRatio > 0) found.push(`TCP sent again ${percent(h.tcpRetransmitRatio)}`);
+  return found.join("; ");
+}
+
+export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
+  const places = new Map(lines?.workers.map((worker, i) => [worker, i]));
+  const over = (h: HostReport): number[] => {
+    const place = places.get(h.workerIndex);
+    const values = place === undefined ? [] : Array.from(lines?.iops[place] ?? []);
+    const there = values.filter((value) => !Number.isNaN(value));
+    return thinned(there, sparkPoints);
+  };
+  const causes = new Map(
+    phase.stragglers.map((s) => [s.host, `${percent(s.share)} of the others: ${s.cause}`]),
+  );
+  const start = (h: HostReport) =>
+    `+${latency(h.startOffsetNs)}` + (h.startBoundNs > 0 ? ` ± ${latency(h.startBoundNs)}` : "");
+  const hasLimits = phase.hosts.some((h) => limits(h) !== "");
+  return table(
+    [
+      { title: "host" },
+      ...["IOPS", "MiB/s", "p50", "p99", "errors", "done", "start"].map(numeric),
+      { title: "IOPS over time" },
+      { title: "straggler" },
+      ...(hasLimits ? [{ title: "held back by" }] : []),
+    ],
+    phase.hosts.map((h) => [
+      text(h.host + (h.lost ? " (lost)" : "")),
+      figure(h.iops, count),
+      figure(h.bytesPerSecond, mebibytes),
+      known(h, figure(h.p50Ns, latency)),
+      known(h, figure(h.p99Ns, latency)),
+      known(h, figure(h.errors, count)),
+      known(h, figure(h.lastDoneSeconds, seconds)),
+      known(h, { show: start(h), sort: h.startOffsetNs }),
+      { show: sparkline(over(h), "IOPS"), sort: h.iops },
+      text(causes.get(h.host) ?? ""),
+      ...(hasLimits ? [text(limits(h))] : []),
+    ]),
+  );
+}
+
+function deviceRow(d: DeviceReport): Cell[] {
+  const kibibytes = (bytes: number) => `${(bytes / 1024).toFixed(1)}k`;
+  const await_ = (ms: number) => figure(ms * 1e6, latency);
+  return [
+    text(d.name),
+    figure(d.readsPerSecond, count),
+    figure(d.readBytesPerSecond, mebibytes),
+    await_(d.readAwaitMs),
+    figure(d.readRequestBytes, kibibytes),
+    figure(d.readMergesPerSecond, count),
+    figure(d.writesPerSecond, count),
+    figure(d.writeBytesPerSecond, mebibytes),
+    await_(d.writeAwaitMs),
+    figure(d.writeRequestBytes, kibibytes),
+    figure(d.writeMergesPerSecond, count),
+    figure(d.flushesPerSecond, count),
+    figure(d.queueSize, (v) => v.toFixed(2)),
+    figure(d.busyRatio, wholePercent),
+    figure(d.engineIops, count),
+    figure(d.engineQueueSize, (v) => v.toFixed(2)),
+    text(d.hosts.join(", ")),
+    text(d.identity),
+  ];
+}
+
+function crossCheck(d: DeviceReport): HTMLElement[] {
+  if (!d.crossCheck) return [];
+  const { verdict, factor, reason } = d.crossCheck;
+  const name = String(verdict).toLowerCase().replace(/_/g, " ");
+  const words = name === "amplified" ? `amplified ×${factor.toFixed(2)}` : name;
+  const of = d.hosts.length === 1 ? "1 host" : `${d.hosts.length} hosts`;
+  return [
+    element(
+      "p",
+      { class: name === "agree" ? "muted" : "warn" },
+      `cross-check: ${d.name} against the engines of ${of}: ${words} (${reason})`,
+    ),
+  ];
+}
+
+export function devices(phase: PhaseReport): HTMLElement[] {
+  if (phase.devices.length === 0) return [];
+  const reads = ["r/s", "rMiB/s", "r_await", "rareq", "rrqm/s"];
+  const writes = ["w/s", "wMiB/s", "w_await", "wareq", "wrqm/s"];
+  const all = ["f/s", "aqu-sz", "busy", "engines' IOPS", "engines' queue"];
+  return [
+    table(
+      [
+        { title: "device" },
+        ...[...reads, ...writes, ...all].map(numeric),
+        { title: "hosts" },
+        { title: "identity" },
+      ],
+      phase.devices.map(deviceRow),
+    ),
+    ...phase.devices.flatMap((d) => [
+      ...crossCheck(d),
+      ...d.findings.map((f) => element("p", { class: "warn" }, `${d.name}: ${f.sentence}`)),
+    ]),
+  ];
+}
+
+export function kernels(phase: PhaseReport): HTMLElement[] {
+  if (phase.kernels.length === 0) return [];
+  const ratios = ["us", "sy", "id", "wa", "st"];
+  const user = latency(phase.workerCpuUserNsPerIo);
+  const system = latency(phase.workerCpuSystemNsPerIo);
+  return [
+    table(
+      [
+        { title: "kernel of" },
+        ...[...ratios, "run queue", "blocked", "cs/s", "in/s", "cs per I/O", "CPU per I/O"].map(
+          numeric,
+        ),
+        { title: "other programs" },
+      ],
+      phase.kernels.map((k) => [
+        text(k.hosts.join(", ")),
+        ...[k.userRatio, k.systemRatio, k.idleRatio, k.iowaitRatio, k.stealRatio].map((v) =>
+          figure(v, wholePercent),
+        ),
+        figure(k.runQueueAvg, (v) => v.toFixed(1)),
+        figure(k.blockedAvg, (v) => v.toFixed(1)),
+        figure(k.contextSwitchesPerSecond, count),
+        figure(k.interruptsPerSecond, count),
+        figure(k.contextSwitchesPerIo, (v) => v.toFixed(2)),
+        figure(k.cpuNsPerIo, latency),
+        text(k.others.join(", ")),
+      ]),
+    ),
+    element("p", {}, `per I/O: workers alone ${user} user + ${system} system`),
+  ];
+}
+
+export function threads(phase: PhaseReport): HTMLElement[] {
+  const f = phase.threadFairness;
+  const events = `${f?.eventsAvg.toFixed(4)}/${f?.eventsStddev.toFixed(2)}`;
+  const time =
+    `${f?.executionTimeAvgSeconds.toFixed(4)}/` + `${f?.executionTimeStddevSeconds.toFixed(2)} s`;
+  const sum = `threads fairness: events (avg/stddev) ${events}, execution time (avg/stddev) ${time}`;
+  const fair = f ? [element("p", {}, sum)] : [];
+  if (phase.threads.length === 0) return fair;
+  const rows = table(
+    [
+      { title: "thread" },
+      { title: "workload" },
+      ...["I/Os", "IOPS", "exec time", "in I/O", "fsync", "rate", "think", "CPU"].map(numeric),
+    ],
+    phase.threads.map((t) => [
+      text(`${t.host}/${t.thread}`),
+      text(t.workload),
+      figure(t.operations, count),
+      figure(t.iops, count),
+      figure(t.executionTimeSeconds, (v) => `${v.toFixed(3)} s`),
+      ...[t.waitRatio, t.fsyncRatio, t.rateRatio, t.thinkRatio, t.cpuRatio].map((v) =>
+        figure(v, wholePercent),
+      ),
+    ]),
+  );
+  const title = element("summary", {}, `${phase.threads.length} threads`);
+  return [element("details", {}, title, rows), ...fair];
+}
+
+export function settings(phase: PhaseReport): HTMLElement[] {
+  return phase.settings
+    .filter((s) => s.before !== s.value)
+    .map((s) =>
+      element(
+        "p",
+        { class: s.notPutBack ? "error" : "" },
+        `setting: ${s.thing} ${s.name} ${s.value} instead of ${s.before} on ` +
+          `${s.hosts.join(", ")}; ${s.notPutBack ? `NOT put back: ${s.notPutBack}` : "put back"}`,
+      ),
+    );
+}

@@ -1,0 +1,226 @@
+// What a phase's workloads came to, in the words and figures of the text report.
+
+import type {
+  Fairness,
+  OperationReport,
+  PhaseReport,
+  VerificationReport,
+  WorkloadReport,
+} from "./api";
+import { element, figure, table, text, type Cell } from "./dom";
+import { bothUnits, count, latency, percent, plural, size, throughput } from "./format";
+
+const percentiles = [50, 90, 95, 99, 99.9, 99.99];
+
+function percentile(operation: OperationReport, percents: number): number | undefined {
+  return operation.percentiles.find((p) => p.percent === percents)?.latencyNs;
+}
+
+function rowOf(o: OperationReport, metric = ""): Cell[] {
+  const cells = [
+    text(`${o.kind}${metric}`),
+    figure(o.iops, count),
+    figure(o.bytesPerSecond, bothUnits),
+    figure(o.latencyAvgNs, latency),
+  ];
+  for (const p of percentiles) {
+    const value = percentile(o, p);
+    cells.push(value === undefined ? text("-", -1) : figure(value, latency));
+  }
+  return [...cells, figure(o.latencyMaxNs, latency), figure(o.errors, count)];
+}
+
+function operations(rows: Cell[][]): HTMLElement {
+  const titles = ["IOPS", "MiB/s (MB/s)", "avg", ...percentiles.map((p) => `p${p}`)];
+  return table(
+    [
+      { title: "operation" },
+      ...[...titles, "max", "errors"].map((title) => ({ title, numeric: true })),
+    ],
+    rows,
+    false,
+  );
+}
+
+function verified(v: VerificationReport): HTMLElement[] {
+  const open =
+    v.notCheckable > 0
+      ? `; ${count(v.notCheckable)} could NOT be checked (not written by this run, or being written)`
+      : "";
+  const found =
+    v.mismatches > 0
+      ? `${plural(v.mismatches, "mismatch").replace("mismatchs", "mismatches")}: ${v.byVerdict}`
+      : v.checked > 0
+        ? "all as written"
+        : "nothing verified";
+  const tone = v.mismatches > 0 ? "error" : v.checked > 0 ? "good" : "warn";
+  return [
+    element(
+      "p",
+      { class: tone },
+      `verified: ${plural(v.checked, "block")} checked, ${found}${open}`,
+    ),
+    ...v.details.map((detail) => element("p", { class: "error" }, detail)),
+  ];
+}
+
+function workload(w: WorkloadReport): HTMLElement[] {
+  const rows = w.operations.map((o) => rowOf(o));
+  if (w.total && rows.length > 1) rows.push(rowOf(w.total));
+  rows.push(...w.serviceTimes.map((o) => rowOf(o, " service")));
+  rows.push(...w.submissionLatencies.map((o) => rowOf(o, " slat")));
+  const lines: [string, string][] = [];
+  if (w.limitedBy) lines.push(["", `limited by: ${w.limitedBy} (${w.limitedBecause})`]);
+  if (w.duePerSecond > 0) {
+    const due = `${count(w.duePerSecond)} I/Os per second were due`;
+    const never = w.unstarted > 0 ? `; ${count(w.unstarted)} were never started` : "";
+    const backlog = latency(w.longestBacklogNs);
+    lines.push(["", `open loop: ${due}; the longest backlog was ${backlog}${never}`]);
+  }
+  if (w.retries > 0) lines.push(["warn", `${plural(w.retries, "I/O")} asked again`]);
+  const short = w.total?.shortTransfers ?? 0;
+  if (short > 0) lines.push(["warn", `${plural(short, "I/O")} moved fewer bytes than asked for`]);
+  lines.push(...w.notes.map((note): [string, string] => ["warn", note]));
+  lines.push(...w.errors.map((error): [string, string] => ["error", `first error on ${error}`]));
+  return [
+    element("p", {}, element("b", {}, w.name), `: ${w.summary}`),
+    element(
+      "p",
+      { class: "muted" },
+      `${w.engine}, ${w.averageBatch.toFixed(1)} I/Os per submission`,
+    ),
+    operations(rows),
+    ...lines.map(([tone, line]) => element("p", tone ? { class: tone } : {}, line)),
+    ...(w.verification ? verified(w.verification) : []),
+  ];
+}
+
+export function workloads(phase: PhaseReport): HTMLElement[] {
+  const all = phase.workloads.flatMap(workload);
+  if (phase.total && phase.workloads.length > 1)
+    all.push(
+      element("p", {}, "all workloads together"),
+      operations([rowOf({ ...phase.total, kind: "all" })]),
+    );
+  return all;
+}
+
+// When it was measured, and how well the hosts kept step.
+export function window(phase: PhaseReport): HTMLElement[] {
+  const isResponse = phase.total?.metric === "response_time";
+  const metric = isResponse
+    ? "response time (intended start to completion)"
+    : "service time (submission to completion)";
+  const from = phase.windowBeginSeconds.toFixed(2);
+  const who = phase.workersLost > 0 ? "all that ended" : "all";
+  const lines = [
+    `latency is ${metric}; rates over ${from}–${phase.windowEndSeconds.toFixed(2)} s after T, ` +
+      `when ${who} ran`,
+  ];
+  if (phase.workersLost > 0)
+    lines.push(
+      `${plural(phase.workersLost, "host")} of ${phase.workers} lost; samples of all are there ` +
+        `from ${phase.validFromSeconds.toFixed(0)} to ${phase.validToSeconds.toFixed(0)} s`,
+    );
+  if (phase.startSkewHosts > 1) {
+    const skew = `${latency(phase.startSkewNs)} ± ${latency(phase.startSkewBoundNs)}`;
+    const limit = phase.startSkewLimitNs > 0 ? `; limit ${latency(phase.startSkewLimitNs)}` : "";
+    lines.push(
+      `first done ${phase.firstDoneSeconds.toFixed(3)} s, ` +
+        `last done ${phase.lastDoneSeconds.toFixed(3)} s; ` +
+        `start skew ${skew} over ${phase.startSkewHosts} hosts${limit}`,
+    );
+  }
+  return lines.map((line) => element("p", {}, line));
+}
+
+function fairnessLine(f: Fairness): string {
+  const jain = `Jain ${f.jain.toFixed(4)}, max/min ${f.maxOverMin.toFixed(2)}`;
+  return `fairness of ${f.of}: ${jain}, variation ${percent(f.variation)} (n = ${f.count})`;
+}
+
+export function fairness(phase: PhaseReport): HTMLElement[] {
+  const lines = phase.fairness.filter((f) => f.count > 1).map(fairnessLine);
+  if (phase.jainMost > 0) {
+    const spread =
+      phase.p99SpreadMedian > 0
+        ? `; p99 of the slowest host over the fastest's ${phase.p99SpreadMedian.toFixed(2)} ` +
+          `(median), ${phase.p99SpreadWorst.toFixed(2)} (worst)`
+        : "";
+    const [least, most] = [phase.jainLeast.toFixed(4), phase.jainMost.toFixed(4)];
+    lines.push(`over time: Jain from ${least} to ${most}${spread}`);
+  }
+  const three = (value: number) =>
+    value < 100 ? String(Number(value.toPrecision(3))) : value.toFixed(0);
+  const bad = [
+    ...phase.stragglers.map(
+      (s) =>
+        `${s.host} is a straggler: ${(100 * s.share).toFixed(0)} % of the others' IOPS, slow for ` +
+        `${three(s.slowSeconds)} s of the time from ${three(s.beginSeconds)} to ` +
+        `${three(s.endSeconds)} s; likely cause: ${s.cause} (${s.reason})`,
+    ),
+    ...phase.starvations.map(
+      (s) =>
+        `${s.host} got almost nothing from ${three(s.beginSeconds)} to ` +
+        `${three(s.endSeconds)} s: ${s.iops.toFixed(0)} IOPS, the others ${s.othersIops.toFixed(0)}`,
+    ),
+  ];
+  return [
+    ...lines.map((line) => element("p", {}, line)),
+    ...bad.map((line) => element("p", { class: "warn" }, line)),
+  ];
+}
+
+export function expectations(phase: PhaseReport): HTMLElement[] {
+  return phase.expectations.map((e) =>
+    element(
+      "p",
+      { class: e.held ? "good" : "error" },
+      `${e.held ? "held" : "NOT HELD"}: ${e.text}, found ${e.found}`,
+    ),
+  );
+}
+
+export function steady(phase: PhaseReport): HTMLElement[] {
+  const s = phase.steady;
+  if (!s) return [];
+  if (s.rounds < s.window)
+    return [
+      element("p", { class: "warn" }, `steady: not known, ${s.rounds} whole rounds of ${s.window}`),
+    ];
+  const shown = s.unit === "ns" ? latency : s.unit === "B/s" ? throughput : count;
+  const limit = (ratio: number) => `${Number((100 * ratio).toPrecision(3))} %`;
+  const worst = s.worstHost
+    ? `; most on ${s.worstHost}: ${percent(s.worstRange)}, slope ${percent(s.worstSlope)}`
+    : "";
+  return [
+    element(
+      "p",
+      { class: s.steady ? "good" : "warn" },
+      `steady: ${s.steady ? "yes" : "no"}, from ${s.beginSeconds.toFixed(1)} to ` +
+        `${s.endSeconds.toFixed(1)} s (${s.window} rounds of ${s.roundSeconds} s): ${s.figure} ` +
+        `${shown(s.mean)}, range ${percent(s.range)} of ${limit(s.rangeLimit)}, ` +
+        `slope ${percent(s.slope)} of ${limit(s.slopeLimit)}${worst}`,
+    ),
+  ];
+}
+
+// Of a phase without load.
+export function files(phase: PhaseReport): HTMLElement {
+  const parts: string[] = [];
+  if (phase.filesMade > 0) {
+    const rate =
+      phase.durationSeconds > 0
+        ? ` at ${throughput(phase.bytesWritten / phase.durationSeconds)}`
+        : "";
+    const written = size(phase.bytesWritten);
+    parts.push(`${plural(phase.filesMade, "file")} made, ${written} written${rate}`);
+  }
+  if (phase.filesReused > 0)
+    parts.push(`${plural(phase.filesReused, "file")} kept, which fit already`);
+  if (phase.filesRemoved > 0) parts.push(`${plural(phase.filesRemoved, "file")} removed`);
+  const isDone = phase.state === "done";
+  if (parts.length > 0 && !isDone) parts.push("the others did not finish");
+  const none = isDone ? "there was nothing to do" : "not done; how far it came is not known";
+  return element("p", {}, parts.length > 0 ? parts.join("; ") : none);
+}
