@@ -142,8 +142,7 @@ bool Api::IsOurs(const std::string& host_header) const {
 }
 
 template <typename Ask, typename Reply, typename Call, typename Make>
-Api::Result Api::Later(const Ask& request, const Call& call, const Make& make,
-                       const Respond& respond) {
+Api::Result Api::Later(const Ask& request, const Call& call, Make make, const Respond& respond) {
   struct Pending {
     grpc::ClientContext context;
     Ask request;

@@ -43,7 +43,7 @@ class Api {
   Result ServeFile(const std::string& run_id, const Respond& respond);
   // Asks the controller: `call` begins it, `make` makes the body of what it says.
   template <typename Ask, typename Reply, typename Call, typename Make>
-  Result Later(const Ask& request, const Call& call, const Make& make, const Respond& respond);
+  Result Later(const Ask& request, const Call& call, Make make, const Respond& respond);
 
   const std::set<std::string> names_;
   v1::Controller::Stub* stub_;

@@ -155,7 +155,8 @@ export function threads(phase: PhaseReport): HTMLElement[] {
   const events = `${f?.eventsAvg.toFixed(4)}/${f?.eventsStddev.toFixed(2)}`;
   const time =
     `${f?.executionTimeAvgSeconds.toFixed(4)}/` + `${f?.executionTimeStddevSeconds.toFixed(2)} s`;
-  const sum = `threads fairness: events (avg/stddev) ${events}, execution time (avg/stddev) ${time}`;
+  const sum =
+    `threads fairness: events (avg/stddev) ${events}, ` + `execution time (avg/stddev) ${time}`;
   const fair = f ? [element("p", {}, sum)] : [];
   if (phase.threads.length === 0) return fair;
   const rows = table(

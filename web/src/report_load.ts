@@ -45,7 +45,8 @@ function operations(rows: Cell[][]): HTMLElement {
 function verified(v: VerificationReport): HTMLElement[] {
   const open =
     v.notCheckable > 0
-      ? `; ${count(v.notCheckable)} could NOT be checked (not written by this run, or being written)`
+      ? `; ${count(v.notCheckable)} could NOT be checked ` +
+        "(not written by this run, or being written)"
       : "";
   const found =
     v.mismatches > 0
@@ -162,7 +163,8 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
     ...phase.starvations.map(
       (s) =>
         `${s.host} got almost nothing from ${three(s.beginSeconds)} to ` +
-        `${three(s.endSeconds)} s: ${s.iops.toFixed(0)} IOPS, the others ${s.othersIops.toFixed(0)}`,
+        `${three(s.endSeconds)} s: ${s.iops.toFixed(0)} IOPS, ` +
+        `the others ${s.othersIops.toFixed(0)}`,
     ),
   ];
   return [
