@@ -188,7 +188,7 @@ class Fleet:
             "--allow-store-filesystem",
         ] + self.controller_flags
         if self.http:
-            words += ["--http", "127.0.0.1:0"]
+            words += ["--http", "127.0.0.1:0" if self.http is True else self.http]
         self.controller = self.spawn("controller", words)
 
         def listening():

@@ -333,11 +333,17 @@ class Page(FleetTest):
                     f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
                 )
                 # Its first event: those that come at once wait for each other.
-                said.append(received(stream, b" 429 ", b"\ndata: ").split(b"\r\n")[0])
+                said.append(received(stream, b"run too", b"\ndata: ").split(b"\r\n")[0])
             self.assertEqual(
                 said, [b"HTTP/1.1 200 OK"] * 500 + [b"HTTP/1.1 429 Too Many Requests"] * 20
             )
             self.assertEqual(self.request("/api/status")[0], 200)
+            # One that was told so asks again in the same connection, and is counted once.
+            for _ in range(3):
+                streams[-1].sendall(
+                    f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode()
+                )
+                self.assertIn(b" 429 ", received(streams[-1], b"run too"))
         finally:
             for stream in streams:
                 stream.close()
@@ -352,6 +358,54 @@ class Page(FleetTest):
 
         wait_for("a stream to be served again", served, 60)
         self.ok(self.fleet.lockstep("stop", run))
+
+    def test_connections_have_a_limit(self):
+        host, port = self.fleet.url.split("//")[1].rstrip("/").rsplit(":", 1)
+        streams = []
+        try:
+            said = b""
+            while b" 503 " not in said and len(streams) < 1100:
+                stream = socket.create_connection((host, int(port)), timeout=20)
+                streams.append(stream)
+                if len(streams) < 990:
+                    continue
+                stream.sendall(b"GET /api/status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                said = received(stream, b"}")
+            self.assertIn(b" 503 ", said)
+            self.assertIn(b"default-src 'none'", said)
+            self.assertIn(b"too many connections", said)
+        finally:
+            for stream in streams:
+                stream.close()
+        wait_for("an answer again", lambda: self.request("/api/status")[0] == 200, 60)
+
+    def test_events_go_on_where_a_browser_was_cut_off(self):
+        job = (
+            "name: waits\nhosts: {count: 1}\ntargets: [{name: n, null: {}}]\nphases: "
+            "[{run: {duration: 300s, workloads: [{engine: 'null', max_iops: 10}]}}]\n"
+        )
+        run = self.ok(self.fleet.lockstep("submit", "-", stdin=job)).out.split()[0]
+        host, port = self.fleet.url.split("//")[1].rstrip("/").rsplit(":", 1)
+
+        def numbers(after, *until):
+            with socket.create_connection((host, int(port)), timeout=60) as stream:
+                last = f"Last-Event-ID: {after}\r\n" if after else ""
+                stream.sendall(
+                    f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: localhost\r\n{last}\r\n".encode()
+                )
+                answer = received(stream, *until)
+            return [int(number) for number in re.findall(rb"id: (\d+)\n", answer)]
+
+        first = numbers(0, b'"interval":1,', b'"interval":2,')
+        self.assertEqual(first, list(range(first[0], first[0] + len(first))))
+        # Nobody watched meanwhile; what it has seen is not told again, and nothing is left out.
+        second = numbers(first[-1], b"id: ")
+        self.assertEqual(second[0], first[-1] + 1)
+        again = numbers(0, b'"interval":1,', b'"interval":2,')
+        self.assertEqual(again[0], first[0])
+        for path, status in ((f"/api/runs/{run[:8]}/events", 400), ("/api/runs/last/events", 400)):
+            self.assertEqual(self.request(path)[0], status, path)
+        self.ok(self.fleet.lockstep("stop", run, "--now"))
 
 
 if __name__ == "__main__":

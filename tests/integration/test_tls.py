@@ -1,7 +1,10 @@
 """Strangers get nothing: mutual TLS with roles, and no plaintext beyond loopback by accident."""
 
+import contextlib
 import os
 import shutil
+import socket
+import ssl
 import subprocess
 import tempfile
 import unittest
@@ -148,6 +151,67 @@ class MutualTls(unittest.TestCase):
     def test_half_of_the_files_is_an_error(self):
         done = self.fleet.lockstep(*self.submitter[:4], "status")
         self.assertIn("TLS needs all three of --tls-cert, --tls-key and --tls-ca", done.err)
+
+
+class PageOverTls(unittest.TestCase):
+    """A page that others could reach is encrypted, and asks browsers for certificates."""
+
+    @classmethod
+    def setUpClass(cls):
+        directory = tempfile.mkdtemp(prefix="lstls")
+        cls.addClassCleanup(shutil.rmtree, directory)
+        cls.authority = Authority(directory)
+        server = cls.authority.issue("controller", "IP:127.0.0.1,DNS:admin.role.lockstep")
+        cls.authority.issue("victor", "DNS:nothing")
+        elsewhere = tempfile.mkdtemp(prefix="lstls")
+        cls.addClassCleanup(shutil.rmtree, elsewhere)
+        cls.stranger = Authority(elsewhere)
+        cls.stranger.issue("eve", "DNS:admin.role.lockstep")
+        cls.fleet = Fleet(0, controller_flags=[*server, "--http", "0.0.0.0:0"])
+        cls.fleet.__enter__()
+        cls.addClassCleanup(cls.fleet.__exit__)
+        cls.port = int(cls.fleet.url.rstrip("/").rsplit(":", 1)[1])
+
+    def ask(self, context, session=None):
+        """The answer, and the session that a browser would resume."""
+        with (
+            socket.create_connection(("127.0.0.1", self.port), timeout=20) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1", session=session) as stream,
+        ):
+            stream.sendall(b"GET /api/status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            answer = stream.recv(65536)
+            return answer, stream.session, stream.session_reused
+
+    def context(self, *of):
+        context = ssl.create_default_context(cafile=self.authority.path("ca.pem"))
+        for authority, name in of:
+            context.load_cert_chain(authority.path(name + ".pem"), authority.path(name + ".key"))
+        return context
+
+    def test_it_is_served_to_those_with_a_certificate(self):
+        self.assertTrue(self.fleet.url.startswith("https://"))
+        for version in (ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3):
+            with self.subTest(version):
+                context = self.context((self.authority, "victor"))
+                context.maximum_version = version
+                answer, session, _ = self.ask(context)
+                self.assertIn(b"200 OK", answer)
+                self.assertIn(b'"epoch"', answer)
+                # As browsers do with their second connection.
+                answer, _, reused = self.ask(context, session)
+                self.assertTrue(reused)
+                self.assertIn(b"200 OK", answer)
+
+    def test_others_get_nothing(self):
+        for of in ((), ((self.stranger, "eve"),)):
+            with self.subTest(of), self.assertRaises((ssl.SSLError, ConnectionError)):
+                answer = self.ask(self.context(*of))[0]
+                if not answer:
+                    raise ConnectionError
+        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as plain:
+            plain.sendall(b"GET /api/status HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            with contextlib.suppress(ConnectionError):
+                self.assertNotIn(b"epoch", plain.recv(65536))
 
 
 class Plaintext(unittest.TestCase):

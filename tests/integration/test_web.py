@@ -1,7 +1,10 @@
 """The page in a real browser: the list, a run live by server-sent events, and its report."""
 
+import csv
+import io
 import json
 import os
+import re
 import subprocess
 import unittest
 import urllib.error
@@ -36,36 +39,119 @@ class WebPage(FleetTest):
                 urllib.request.urlopen(request, timeout=20)
             caught.exception.close()
 
+    def test_runs_are_filtered_and_paged(self):
+        for label in ("one", "two", "two"):
+            job = files_job(self.fleet.data, duration="1s", extra=f"labels: {{kind: {label}}}")
+            self.ok(self.fleet.run_job(job))
+
+        def asked(query):
+            return json.loads(self.get(f"/api/runs?{query}"))
+
+        self.assertEqual(asked("label=kind=two")["total"], 2)
+        self.assertEqual(asked("label=kind=two&label=kind=one")["total"], 0)
+        self.assertEqual(asked("host=node1&state=done&label=kind=one&job=small")["total"], 1)
+        self.assertEqual(asked("owner=nobody")["total"], 0)
+        whole = asked("")["runs"]
+        self.assertEqual(asked("limit=1&offset=1")["runs"], whole[1:2])
+        self.assertEqual(asked("since=2999-01-01")["total"], 0)
+        self.assertEqual(whole[0]["verdict"], "done")
+        for query, words in (
+            ("limit=0", "from 1 to"),
+            ("colour=red", "there is no colour to filter by"),
+            ("label=kind", "NAME=VALUE"),
+            ("since=yesterday-ish", "since"),
+        ):
+            with self.subTest(query), self.assertRaises(urllib.error.HTTPError) as caught:
+                asked(query)
+            self.assertEqual(caught.exception.code, 400, query)
+            self.assertIn(words, json.loads(caught.exception.read())["error"])
+            caught.exception.close()
+
+    def test_series_are_those_of_the_report(self):
+        self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="3s")))
+        run = json.loads(self.get("/api/runs?limit=1"))["runs"][0]["runId"]
+        phase = json.loads(self.get(f"/api/runs/{run}/report"))["phases"][1]
+        series = json.loads(self.get(f"/api/runs/{run}/series?phase=1"))
+        spans, fleet = series["spans"], series["fleet"]
+        length = [e - b for b, e in zip(spans["beginSeconds"], spans["endSeconds"], strict=True)]
+        operations = sum(i * s for i, s in zip(fleet["iops"], length, strict=True))
+        self.assertAlmostEqual(operations / phase["total"]["operations"], 1, delta=0.002)
+        self.assertLessEqual(max(fleet["p999Ns"]), max(fleet["maxNs"]))
+        rows = list(csv.DictReader(io.StringIO(self.get(f"/api/runs/{run}/export.csv?phase=1"))))
+        self.assertEqual([float(row["end_seconds"]) for row in rows], spans["endSeconds"])
+        self.assertEqual([float(row["iops"]) for row in rows], fleet["iops"])
+        # At most so many, and each at least so long.
+        few = json.loads(self.get(f"/api/runs/{run}/series?phase=1&bins=2"))["spans"]
+        self.assertLessEqual(len(few["endSeconds"]), 3)  # two, and what the drain left
+        long = json.loads(self.get(f"/api/runs/{run}/series?phase=1&step=1.5"))["spans"]
+        self.assertGreaterEqual(long["endSeconds"][0] - long["beginSeconds"][0], 1.45)
+        for query in ("phase=1&step=nan", "phase=1&bins=0", "phase=99", "phase=0"):
+            with self.subTest(query), self.assertRaises(urllib.error.HTTPError) as caught:
+                self.get(f"/api/runs/{run}/series?{query}")
+            self.assertIn(caught.exception.code, (400, 404))
+            caught.exception.close()
+        # By any name of the run the file is whole.
+        for name in (run, run[:8], "last"):
+            page = self.get(f"/api/runs/{name}/export.html")
+            data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)
+            documents = json.loads(data.group(1))["documents"]
+            self.assertIn(f"/api/runs/{run}", documents)
+            self.assertNotIn("", documents)
+
+    def browse(self, script, *words):
+        base = subprocess.run(
+            ["bazel", "info", "output_base"], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout.strip()
+        modules = os.path.join(base, "external", "web_modules", "node_modules")
+        return subprocess.Popen(
+            ["node", os.path.join(ROOT, "tests", "web", script), self.fleet.url, *words],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "NODE_PATH": modules},
+        )
+
+    def test_a_controller_that_is_away_and_back_leaves_a_mark_and_no_hole(self):
+        running = self.fleet.start_lockstep(
+            "run", "-", stdin=files_job(self.fleet.data, duration="600s")
+        )
+        self.fleet.await_phase("mix")
+        run = self.fleet.sql("SELECT last_run()")[0][0]
+        # At the same addresses.
+        address, self.fleet.http = self.fleet.address, self.fleet.url.split("/")[2]
+        page = self.browse("away_test.cjs", run, self.fleet.directory)
+        try:
+            said = page.stdout.readline()
+            self.assertEqual(said, "page: watches\n")
+            self.fleet.controller.kill()
+            self.fleet.controller.wait()
+            page.stdin.write("killed\n")
+            page.stdin.flush()
+            self.assertEqual(page.stdout.readline(), "page: asks again\n")
+            self.fleet.start_controller(listen=address)
+            said = page.communicate(timeout=300)[0]
+        finally:
+            page.kill()
+            page.wait()
+            self.fleet.http = True
+        self.assertEqual(said, "page: ok\n")
+        self.ok(self.fleet.lockstep("stop", run, "--now"))
+        running.communicate(timeout=60)
+
     def test_in_chromium(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
+        other = self.fleet.sql("SELECT last_run()")[0][0]
         # It goes on until the page has been seen live.
         running = self.fleet.start_lockstep(
             "run", "-", stdin=files_job(self.fleet.data, duration="600s")
         )
         self.fleet.await_phase("mix")
         run = self.fleet.sql("SELECT last_run()")[0][0]
-        other = self.fleet.sql("SELECT run_id FROM runs ORDER BY submitted_at LIMIT 1")[0][0]
         text = self.ok(self.fleet.lockstep("report", other, "--detail")).out
         with open(os.path.join(self.fleet.directory, "report.txt"), "w", encoding="utf-8") as out:
             out.write(text)
-        base = subprocess.run(
-            ["bazel", "info", "output_base"], cwd=ROOT, capture_output=True, text=True, check=True
-        ).stdout.strip()
-        modules = os.path.join(base, "external", "web_modules", "node_modules")
-        page = subprocess.Popen(
-            [
-                "node",
-                os.path.join(ROOT, "tests", "web", "page_test.cjs"),
-                self.fleet.url,
-                run,
-                other,
-                self.fleet.directory,
-            ],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, "NODE_PATH": modules},
-        )
+        page = self.browse("page_test.cjs", run, other, self.fleet.directory)
         try:
             said = page.stdout.readline()
             self.ok(self.fleet.lockstep("stop", run, "--phase"))

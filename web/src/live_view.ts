@@ -50,6 +50,7 @@ export class LiveView implements View {
   private readonly hostsButton = element("button", { type: "button" });
   private readonly plots = element("div", { id: "live-charts" });
   private readonly events = element("div");
+  private readonly absences = element("p", { class: "warn", id: "absences" });
   private phases: PhaseChange[] = [];
   private names: string[] = [];
   private phase = -1;
@@ -96,6 +97,7 @@ export class LiveView implements View {
       element("p", {}, this.hostsButton),
       this.plots,
       element("h2", {}, "Events"),
+      this.absences,
       this.events,
     );
     this.listen();
@@ -172,6 +174,11 @@ export class LiveView implements View {
     if (at === undefined) return;
     if (!this.aways.some(([phase, second]) => phase === this.phase && second === at))
       this.aways.push([this.phase, at]);
+    const times = this.aways.map(([phase, second]) => {
+      const name = this.phases[phase]?.name ?? `phase ${phase + 1}`;
+      return `${name} at ${second.toFixed(0)} s`;
+    });
+    this.absences.textContent = `The controller was away: ${times.join(", ")}.`;
     this.mark("the controller was away");
   }
 
