@@ -96,7 +96,11 @@ bool ReadFilter(const Request& request, v1::RunFilter* filter, Answer* wrong) {
         *wrong = ErrorAnswer(400, "label: NAME=VALUE");
         return false;
       }
-      (*filter->mutable_labels())[value.substr(0, equals)] = value.substr(equals + 1);
+      const std::string label = value.substr(0, equals);
+      if (!filter->mutable_labels()->insert({label, value.substr(equals + 1)}).second) {
+        *wrong = ErrorAnswer(400, absl::StrCat("label ", label, ": a run has one value of it"));
+        return false;
+      }
     } else if (name != "limit" && name != "offset") {
       *wrong = ErrorAnswer(400, absl::StrCat("there is no ", name,
                                              " to filter by: job, owner, host, device, state, "

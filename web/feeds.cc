@@ -31,8 +31,11 @@ void RoundFigures(google::protobuf::Message* message) {
   for (const FieldDescriptor* field : fields) {
     const bool is_double = field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE;
     if (!is_double && field->cpp_type() != FieldDescriptor::CPPTYPE_FLOAT) continue;
-    // Time is not a figure.
-    if (field->name() == "end_seconds") continue;
+    // Time is not a figure: to the millisecond.
+    if (field->name() == "end_seconds") {
+      r->SetDouble(message, field, std::round(r->GetDouble(*message, field) * 1e3) / 1e3);
+      continue;
+    }
     if (!field->is_repeated()) {
       if (is_double) r->SetDouble(message, field, Rounded(r->GetDouble(*message, field)));
       continue;
@@ -47,10 +50,11 @@ void RoundFigures(google::protobuf::Message* message) {
   }
 }
 
-Feed::Text TextOf(const v1::WatchEvent& event) {
+// Its number is its id.
+Feed::Text TextOf(uint64_t sequence, const v1::WatchEvent& event) {
   std::string json;
   if (!google::protobuf::util::MessageToJsonString(event, &json).ok()) return nullptr;
-  const std::string id = event.sequence() == 0 ? "" : absl::StrCat("id: ", event.sequence(), "\n");
+  const std::string id = sequence == 0 ? "" : absl::StrCat("id: ", sequence, "\n");
   return std::make_shared<const std::string>(absl::StrCat(id, "data: ", json, "\n\n"));
 }
 
@@ -86,14 +90,15 @@ void Feed::OnReadDone(bool ok) {
   if (!ok) return;
   Event event;
   event.sequence = incoming_.sequence();
+  incoming_.clear_sequence();
   if (incoming_.has_interval()) {
     RoundFigures(incoming_.mutable_interval());
-    event.whole = TextOf(incoming_);
+    event.whole = TextOf(event.sequence, incoming_);
     incoming_.mutable_interval()->clear_all_iops();
     incoming_.mutable_interval()->clear_all_p99_ns();
-    event.fleet = TextOf(incoming_);
+    event.fleet = TextOf(event.sequence, incoming_);
   } else {
-    event.fleet = event.whole = TextOf(incoming_);
+    event.fleet = event.whole = TextOf(event.sequence, incoming_);
   }
   {
     common::MutexLock lock(&mutex_);

@@ -40,7 +40,8 @@ for _ in range(count):
     first = first or stream
 poll.register(sys.stdin, selectors.EVENT_READ)
 print("open", flush=True)
-began, got, closed = time.monotonic(), 0, 0
+# What was before comes first, and is not what comes each second.
+began, got, closed = time.monotonic() + 2, 0, 0
 while True:
     for key, _ in poll.select():
         if key.fileobj is sys.stdin:
@@ -50,7 +51,7 @@ while True:
         if not more:
             closed += 1
             poll.unregister(key.fileobj)
-        elif key.fileobj is first:
+        elif key.fileobj is first and time.monotonic() > began:
             got += len(more)
 """
 
@@ -193,6 +194,7 @@ def watched_run(fleet, count, seconds, watchers, stopped):
     """A run beside so many watchers; its report's load phase and what was seen meanwhile."""
     run, running = begun(fleet, count, seconds)
     host, port = fleet.url.split("//")[1].rstrip("/").rsplit(":", 1)
+    time.sleep(seconds / 3)
     before = memory_mib(fleet.controller.pid)
     seen = {"rate": 0, "closed": 0, "slow": []}
     tabs = []
@@ -208,10 +210,11 @@ def watched_run(fleet, count, seconds, watchers, stopped):
             )
             tabs.append(tab)
             assert tab.stdout.readline() == "open\n"
+        seen["opened"] = memory_mib(fleet.controller.pid) - before
         if stopped:
             os.kill(tabs[-1].pid, signal.SIGSTOP)
         began = time.monotonic()
-        while time.monotonic() - began < seconds - 15:
+        while time.monotonic() - began < seconds / 3:
             for path in ("/", f"/api/runs/{run}", "/api/status", "/api/runs"):
                 seen["slow"].append((get(fleet, path)[1], path))
             time.sleep(0.5)
@@ -243,9 +246,11 @@ def watched(count, seconds, watchers, stopped):
     """What watchers cost the controller, and whether the run notices them."""
     with Fleet(0, http=True) as fleet:
         synthetic(fleet, count)
+        watched_run(fleet, count, seconds // 2, 1, 0)  # warms up
         alone = watched_run(fleet, count, seconds, 0, 0)
         beside = watched_run(fleet, count, seconds, watchers, stopped)
     grown = (beside["grown"] - alone["grown"]) * KIB / (watchers + stopped)
+    opened = beside["opened"] * KIB / (watchers + stopped)
     slowest, path = max(beside["slow"])
 
     def iops(seen):
@@ -257,11 +262,15 @@ def watched(count, seconds, watchers, stopped):
         f"  slowest answer {1000 * slowest:.0f} ms ({path}), without them "
         f"{1000 * max(alone['slow'])[0]:.0f} ms"
     )
-    print(f"  controller {grown:.0f} KiB a watcher; {beside['rate'] / KIB:.2f} KiB/s for each")
+    print(
+        f"  controller {opened:.0f} KiB a watcher at first, {grown:.0f} KiB a while later "
+        f"(beyond the same run's without them)"
+    )
+    print(f"  {beside['rate'] / KIB:.2f} KiB/s a watcher")
     print(f"  IOPS × {ratio:.4f}; intervals lost: {alone['lost']} and {beside['lost']}", flush=True)
     return [
         ("the page answers in < 200 ms", slowest < 0.2),
-        ("< 64 KiB a watcher", grown < 64),
+        ("< 64 KiB a watcher", max(opened, grown) < 64),
         ("no watcher that reads is cut off", beside["closed"] == 0),
         ("the run's IOPS within 1 %", abs(ratio - 1) < 0.01 and beside["lost"] == 0),
         ("<= 0.5 KiB/s a watcher", beside["rate"] <= 0.5 * KIB),

@@ -7,7 +7,7 @@ const { executablePath, flags } = require("../web/browser.cjs");
 // Milliseconds from the navigation to the frame after the first drawn chart.
 const watchForChart = () => {
   const look = () => {
-    if (!document.querySelector(".plot canvas")) return requestAnimationFrame(look);
+    if (!document.querySelector(".charts .plot canvas")) return requestAnimationFrame(look);
     requestAnimationFrame(() => {
       window.firstChart = performance.now();
     });
@@ -80,7 +80,7 @@ async function live(page, context, url, path, seconds) {
   const browser = await context.browser().newBrowserCDPSession();
   await page.addInitScript(watchFrames);
   await page.goto(url + path);
-  await page.locator(".plot canvas").first().waitFor({ timeout: 120000 });
+  await page.locator(".charts .plot canvas").first().waitFor({ timeout: 120000 });
   const { processInfo } = await browser.send("SystemInfo.getProcessInfo");
   const renderers = processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
   const memory = [];
@@ -91,7 +91,7 @@ async function live(page, context, url, path, seconds) {
   }
   const frames = await page.evaluate(() => window.frames_);
   const line = await page.textContent("#live-line");
-  const label = await page.locator(".plot[aria-label]").first().getAttribute("aria-label");
+  const label = await page.locator(".charts .plot[aria-label]").first().getAttribute("aria-label");
   return { frames, memory, line, label, rows: await page.locator(".heat canvas").count() };
 }
 

@@ -42,7 +42,7 @@ async function report(page, directory) {
   const text = await page.textContent("main");
   for (const part of ["mix", "node1", "node2", "read", "write", "Jain", "start skew", "done"])
     assert.ok(text.includes(part), `the report shows ${part}`);
-  await page.waitForSelector(".plot canvas");
+  await page.waitForSelector(".charts .plot canvas");
   await page.locator(".heat canvas").nth(2).waitFor(); // latencies, hosts' IOPS, hosts' p99
   await page.locator("pre.job", { hasText: "phases:" }).waitFor();
   const titles = await page.locator("figcaption span").allTextContents();
@@ -70,7 +70,7 @@ async function zoomed(page) {
   const address = page.url();
   await page.goto("about:blank");
   await page.goto(address);
-  await page.waitForSelector(".plot canvas");
+  await page.waitForSelector(".charts .plot canvas");
   assert.strictEqual(await page.getByLabel("from, seconds").first().inputValue(), "1");
   assert.strictEqual(await page.getByLabel("to, seconds").first().inputValue(), "2");
   await page.getByRole("button", { name: "all of it" }).first().click();
@@ -91,8 +91,8 @@ async function intervalsOwnAxis(page) {
     await route.fulfill({ response: answer, json });
   });
   await page.reload();
-  await page.waitForSelector(".plot canvas");
-  assert.deepStrictEqual(await spanOf(page.locator(".plot[aria-label]").first()), expected);
+  await page.waitForSelector(".charts .plot canvas");
+  assert.deepStrictEqual(await spanOf(page.locator(".charts .plot[aria-label]").first()), expected);
   await page.unroute("**/series?*");
 }
 
