@@ -11,7 +11,7 @@ async function main() {
     assert.ok((await page.locator(`${where} .pill`, { hasText: "synthetic" }).count()) > 0, where);
   try {
     await page.goto(`${url}#/run/${run}?hosts=all`);
-    const heat = page.locator("#live-charts .heat canvas").first();
+    const heat = page.locator("#live-charts .heat canvas[aria-label]").first();
     await heat.waitFor();
     assert.ok((await heat.getAttribute("aria-label")).includes(` ${count} rows`), "every host");
     await marked("h1");
