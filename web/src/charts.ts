@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
 
 import { csvOf, pictureOf } from "./chart_files";
-import { color, element, saveButton } from "./dom";
+import { color, element, saveButton, whenColorsChange } from "./dom";
 
 export interface Line {
   label: string;
@@ -161,6 +161,7 @@ export class TimeChart implements Member {
   private plot?: uPlot;
   private readonly box = element("div", { class: "plot", tabindex: "0" });
   private readonly resized: ResizeObserver;
+  private readonly unpainted: () => void;
   private x: number[] = [];
   private lines: Line[] = [];
   private place = 0; // of the cursor, when keys move it
@@ -189,6 +190,9 @@ export class TimeChart implements Member {
       this.plot?.setSize({ width: this.box.clientWidth, height });
     });
     this.resized.observe(this.box);
+    this.unpainted = whenColorsChange(() => {
+      if (this.plot) this.make(this.plot.data);
+    });
   }
 
   get last(): number {
@@ -232,6 +236,7 @@ export class TimeChart implements Member {
 
   destroy(): void {
     this.resized.disconnect();
+    this.unpainted();
     this.plot?.destroy();
   }
 
@@ -392,6 +397,8 @@ export class TimeChart implements Member {
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = color("--bad");
     ctx.font = `${11 * devicePixelRatio}px system-ui`;
+    ctx.textAlign = "left";
+    ctx.textBaseline = "alphabetic";
     ctx.setLineDash([6, 6]);
     const line = (x1: number, y1: number, x2: number, y2: number) => {
       ctx.beginPath();
@@ -411,11 +418,17 @@ export class TimeChart implements Member {
         ctx.fillText(words, left + 6, isAbove ? top + below : top + tall - 6, width / 2);
       }
     }
-    for (const mark of this.options.marks?.() ?? []) {
-      const x = plot.valToPos(mark.at, "x", true);
+    const marks = new Map<number, string[]>();
+    for (const { at, text } of this.options.marks?.() ?? [])
+      marks.set(at, [...(marks.get(at) ?? []), text]);
+    for (const [at, texts] of marks) {
+      const x = plot.valToPos(at, "x", true);
       if (x < left || x > left + width) continue;
       line(x, top, x, top + tall);
-      ctx.fillText(mark.text, x + 6, top + below, width / 2);
+      const words = texts.length > 1 ? `${texts[0]} and ${texts.length - 1} more` : texts[0];
+      const isRight = x > left + (3 * width) / 4;
+      ctx.textAlign = isRight ? "right" : "left";
+      ctx.fillText(words, isRight ? x - 6 : x + 6, top + below, width / 2);
     }
     ctx.restore();
   }

@@ -16,6 +16,20 @@ export function element(
   return made;
 }
 
+// Light becomes dark, or the other way; what it returns ends that.
+export function whenColorsChange(work: () => void): () => void {
+  const scheme = matchMedia("(prefers-color-scheme: dark)");
+  scheme.addEventListener("change", work);
+  return () => scheme.removeEventListener("change", work);
+}
+
+// The first of them; the rest is there to be opened.
+export function shortened(all: HTMLElement[], most: number): HTMLElement[] {
+  if (all.length <= most + 1) return all;
+  const rest = element("summary", {}, `and ${all.length - most} more`);
+  return [...all.slice(0, most), element("details", {}, rest, ...all.slice(most))];
+}
+
 export interface Column {
   title: string;
   numeric?: boolean;

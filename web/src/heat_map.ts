@@ -3,7 +3,7 @@
 
 import { fileOf, pictureOf, quoted } from "./chart_files";
 import type { ChartGroup, Member } from "./charts";
-import { color, element, saveButton } from "./dom";
+import { color, element, saveButton, whenColorsChange } from "./dom";
 
 export interface Cells {
   rows: string[]; // from the top
@@ -50,6 +50,7 @@ export class HeatMap implements Member {
   private readonly words = element("output", { class: "muted" });
   private readonly scale = element("span", { class: "muted" });
   private readonly resized: ResizeObserver;
+  private readonly unpainted: () => void;
   private readonly image = document.createElement("canvas");
   private pixels?: ImageData;
   private cells?: Cells;
@@ -89,6 +90,10 @@ export class HeatMap implements Member {
     this.canvas.addEventListener("keydown", (event) => this.key(event));
     this.resized = new ResizeObserver(() => this.draw());
     this.resized.observe(this.canvas.parentElement as HTMLElement);
+    this.unpainted = whenColorsChange(() => {
+      this.isPainted = false;
+      this.draw();
+    });
     group.join(this);
   }
 
@@ -109,6 +114,7 @@ export class HeatMap implements Member {
 
   destroy(): void {
     this.resized.disconnect();
+    this.unpainted();
   }
   rescale(): void {
     this.draw();

@@ -43,7 +43,7 @@ export class LiveCharts {
     });
     this.bytes = group.chart({
       title: "Throughput of the fleet, MiB/s",
-      show: (v) => v.toFixed(0),
+      show: count,
       limits: this.limits("bytes_per_second").map((l) => ({ ...l, value: l.value / 1048576 })),
       ...common,
     });

@@ -10,7 +10,7 @@ import type {
 } from "./api";
 import { element } from "./dom";
 import { eventLine } from "./events";
-import { count, latency, percent, seconds, throughput } from "./format";
+import { count, latency, percent, seconds, size, throughput } from "./format";
 import { LiveCharts } from "./live_charts";
 import { LiveData, whole } from "./live_data";
 import { pill, syntheticMark } from "./verdict";
@@ -325,7 +325,7 @@ export class LiveView implements View {
       element("div", { class: `tile ${tone}` }, element("b", {}, value), element("span", {}, what));
     this.tiles.replaceChildren(
       tile("IOPS", count(last.iops)),
-      tile("throughput", throughput(last.bytesPerSecond)),
+      tile("throughput", `${size(last.bytesPerSecond)}/s`),
       tile("p50", latency(last.p50Ns)),
       tile("p99", latency(last.p99Ns)),
       tile("p99.9", latency(last.p999Ns)),

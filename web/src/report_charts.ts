@@ -152,8 +152,10 @@ export class PhaseCharts {
     this.ends = at(spans.endSeconds);
     const x = this.ends;
     const measured = (): [number, number] => [spans.measuredFromSeconds, spans.measuredToSeconds];
+    // Who straggled from the begin does so on the whole chart.
+    const late = this.phase.stragglers.filter((s) => s.beginSeconds > spans.measuredFromSeconds);
     const marks = () => [
-      ...this.phase.stragglers.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}` })),
+      ...late.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}` })),
       ...this.phase.starvations.map((s) => ({ at: s.beginSeconds, text: `${s.host}: starved` })),
     ];
     const step = x.length > 1 && x[1] - x[0] > 1.5 ? `, ${(x[1] - x[0]).toFixed(0)} s a point` : "";
@@ -184,7 +186,7 @@ export class PhaseCharts {
     const mib = (values: number[]) => values.map((v) => v / 1048576);
     draw(
       "Throughput of the fleet, MiB/s",
-      (v) => v.toFixed(v < 100 ? 1 : 0),
+      count,
       [
         { label: "MiB/s", values: mib(fleet.bytesPerSecond) },
         ...kinds
@@ -292,7 +294,7 @@ export class PhaseCharts {
       shade: (value: number, most: number) => number,
     ) => {
       const heat = new HeatMap(
-        this.root,
+        this.group.root,
         {
           title: `${what} of each host, ${this.phase.name}; a click, or Enter, draws it above`,
           show,

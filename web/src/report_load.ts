@@ -7,7 +7,7 @@ import type {
   VerificationReport,
   WorkloadReport,
 } from "./api";
-import { element, figure, table, text, type Cell } from "./dom";
+import { element, figure, shortened, table, text, type Cell } from "./dom";
 import { bothUnits, count, latency, percent, plural, size, throughput } from "./format";
 
 const percentiles = [50, 90, 95, 99, 99.9, 99.99];
@@ -169,7 +169,10 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
   ];
   return [
     ...lines.map((line) => element("p", {}, line)),
-    ...bad.map((line) => element("p", { class: "warn" }, line)),
+    ...shortened(
+      bad.map((line) => element("p", { class: "warn" }, line)),
+      3,
+    ),
   ];
 }
 

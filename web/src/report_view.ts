@@ -1,7 +1,7 @@
 // A run's report: the verdict with its reasons, then what each phase came to.
 
 import { get, type JobReply, type Report } from "./api";
-import { element, table, text } from "./dom";
+import { element, shortened, table, text } from "./dom";
 import { eventLine } from "./events";
 import { exportedRun } from "./file";
 import { instant } from "./format";
@@ -112,7 +112,10 @@ export class ReportView implements View {
       ...(lookAt.length > 0
         ? [
             element("h2", {}, "What to look at"),
-            ...lookAt.map((thing) => element("p", {}, thing)),
+            ...shortened(
+              lookAt.map((thing) => element("p", {}, thing)),
+              8,
+            ),
             ...(more > 0 ? [element("p", { class: "muted" }, `and ${more} more below`)] : []),
           ]
         : []),
