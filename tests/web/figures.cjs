@@ -35,6 +35,7 @@ function sentencesOf(text) {
 async function sameFigures(page, url, run, file) {
   const text = fs.readFileSync(file, "utf8");
   await page.goto(`${url}#/run/${run}`);
+  await page.locator("p", { hasText: run }).waitFor();
   await page.locator("th", { hasText: "kernel of" }).waitFor();
   await page.locator("details").evaluateAll((all) => {
     for (const one of all) one.open = true;
@@ -56,7 +57,8 @@ async function sameFigures(page, url, run, file) {
       }
       return at === figures.length;
     });
-    assert.ok(isSame, `no row of the page has the figures of: ${row.join(" | ")}`);
+    const near = there.filter((cells) => cells[0]?.startsWith(row[0]));
+    assert.ok(isSame, `${row.join(" | ")}: the page has ${JSON.stringify(near)}`);
   }
   const words = plain(await page.textContent("main"));
   const sentences = sentencesOf(text);

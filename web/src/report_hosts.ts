@@ -2,7 +2,7 @@
 
 import type { DeviceReport, HostReport, PhaseReport } from "./api";
 import { element, figure, sparkline, table, text, thinned, type Cell } from "./dom";
-import { count, latency, mebibytes, percent, seconds, wholePercent } from "./format";
+import { count, fixed, latency, mebibytes, percent, seconds, wholePercent } from "./format";
 import type { HostLines } from "./report_charts";
 
 const sparkPoints = 40;
@@ -57,7 +57,7 @@ export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
 }
 
 function deviceRow(d: DeviceReport): Cell[] {
-  const kibibytes = (bytes: number) => `${(bytes / 1024).toFixed(1)}k`;
+  const kibibytes = (bytes: number) => `${fixed(bytes / 1024, 1)}k`;
   const await_ = (ms: number) => figure(ms * 1e6, latency);
   return [
     text(d.name),
@@ -72,10 +72,10 @@ function deviceRow(d: DeviceReport): Cell[] {
     figure(d.writeRequestBytes, kibibytes),
     figure(d.writeMergesPerSecond, count),
     figure(d.flushesPerSecond, count),
-    figure(d.queueSize, (v) => v.toFixed(2)),
+    figure(d.queueSize, (v) => fixed(v, 2)),
     figure(d.busyRatio, wholePercent),
     figure(d.engineIops, count),
-    figure(d.engineQueueSize, (v) => v.toFixed(2)),
+    figure(d.engineQueueSize, (v) => fixed(v, 2)),
     text(d.hosts.join(", ")),
     text(d.identity),
   ];
@@ -85,7 +85,7 @@ function crossCheck(d: DeviceReport): HTMLElement[] {
   if (!d.crossCheck) return [];
   const { verdict, factor, reason } = d.crossCheck;
   const name = String(verdict).toLowerCase().replace(/_/g, " ");
-  const words = name === "amplified" ? `amplified ×${factor.toFixed(2)}` : name;
+  const words = name === "amplified" ? `amplified ×${fixed(factor, 2)}` : name;
   const of = d.hosts.length === 1 ? "1 host" : `${d.hosts.length} hosts`;
   return [
     element(
@@ -137,11 +137,11 @@ export function kernels(phase: PhaseReport): HTMLElement[] {
         ...[k.userRatio, k.systemRatio, k.idleRatio, k.iowaitRatio, k.stealRatio].map((v) =>
           figure(v, wholePercent),
         ),
-        figure(k.runQueueAvg, (v) => v.toFixed(1)),
-        figure(k.blockedAvg, (v) => v.toFixed(1)),
+        figure(k.runQueueAvg, (v) => fixed(v, 1)),
+        figure(k.blockedAvg, (v) => fixed(v, 1)),
         figure(k.contextSwitchesPerSecond, count),
         figure(k.interruptsPerSecond, count),
-        figure(k.contextSwitchesPerIo, (v) => v.toFixed(2)),
+        figure(k.contextSwitchesPerIo, (v) => fixed(v, 2)),
         figure(k.cpuNsPerIo, latency),
         text(k.others.join(", ")),
       ]),
@@ -152,12 +152,12 @@ export function kernels(phase: PhaseReport): HTMLElement[] {
 
 export function threads(phase: PhaseReport): HTMLElement[] {
   const f = phase.threadFairness;
-  const events = `${f?.eventsAvg.toFixed(4)}/${f?.eventsStddev.toFixed(2)}`;
-  const time =
-    `${f?.executionTimeAvgSeconds.toFixed(4)}/` + `${f?.executionTimeStddevSeconds.toFixed(2)} s`;
-  const sum =
-    `threads fairness: events (avg/stddev) ${events}, ` + `execution time (avg/stddev) ${time}`;
-  const fair = f ? [element("p", {}, sum)] : [];
+  const pair = (mean: number, deviation: number) => `${fixed(mean, 4)}/${fixed(deviation, 2)}`;
+  const events = f ? pair(f.eventsAvg, f.eventsStddev) : "";
+  const times = f ? pair(f.executionTimeAvgSeconds, f.executionTimeStddevSeconds) : "";
+  const words =
+    `threads fairness: events (avg/stddev) ${events}, ` + `execution time (avg/stddev) ${times} s`;
+  const fair = f ? [element("p", {}, words)] : [];
   if (phase.threads.length === 0) return fair;
   const rows = table(
     [
@@ -170,7 +170,7 @@ export function threads(phase: PhaseReport): HTMLElement[] {
       text(t.workload),
       figure(t.operations, count),
       figure(t.iops, count),
-      figure(t.executionTimeSeconds, (v) => `${v.toFixed(3)} s`),
+      figure(t.executionTimeSeconds, (v) => `${fixed(v, 3)} s`),
       ...[t.waitRatio, t.fsyncRatio, t.rateRatio, t.thinkRatio, t.cpuRatio].map((v) =>
         figure(v, wholePercent),
       ),

@@ -8,7 +8,7 @@ import type {
   WorkloadReport,
 } from "./api";
 import { element, figure, shortened, table, text, type Cell } from "./dom";
-import { bothUnits, count, latency, percent, plural, size, throughput } from "./format";
+import { bothUnits, count, fixed, latency, percent, plural, size, throughput } from "./format";
 
 const percentiles = [50, 90, 95, 99, 99.9, 99.99];
 
@@ -88,7 +88,7 @@ function workload(w: WorkloadReport): HTMLElement[] {
     element(
       "p",
       { class: "muted" },
-      `${w.engine}, ${w.averageBatch.toFixed(1)} I/Os per submission`,
+      `${w.engine}, ${fixed(w.averageBatch, 1)} I/Os per submission`,
     ),
     operations(rows),
     ...lines.map(([tone, line]) => element("p", tone ? { class: tone } : {}, line)),
@@ -112,23 +112,23 @@ export function window(phase: PhaseReport): HTMLElement[] {
   const metric = isResponse
     ? "response time (intended start to completion)"
     : "service time (submission to completion)";
-  const from = phase.windowBeginSeconds.toFixed(2);
+  const from = fixed(phase.windowBeginSeconds, 2);
   const who = phase.workersLost > 0 ? "all that ended" : "all";
   const lines = [
-    `latency is ${metric}; rates over ${from}–${phase.windowEndSeconds.toFixed(2)} s after T, ` +
+    `latency is ${metric}; rates over ${from}–${fixed(phase.windowEndSeconds, 2)} s after T, ` +
       `when ${who} ran`,
   ];
   if (phase.workersLost > 0)
     lines.push(
       `${plural(phase.workersLost, "host")} of ${phase.workers} lost; samples of all are there ` +
-        `from ${phase.validFromSeconds.toFixed(0)} to ${phase.validToSeconds.toFixed(0)} s`,
+        `from ${fixed(phase.validFromSeconds, 0)} to ${fixed(phase.validToSeconds, 0)} s`,
     );
   if (phase.startSkewHosts > 1) {
     const skew = `${latency(phase.startSkewNs)} ± ${latency(phase.startSkewBoundNs)}`;
     const limit = phase.startSkewLimitNs > 0 ? `; limit ${latency(phase.startSkewLimitNs)}` : "";
     lines.push(
-      `first done ${phase.firstDoneSeconds.toFixed(3)} s, ` +
-        `last done ${phase.lastDoneSeconds.toFixed(3)} s; ` +
+      `first done ${fixed(phase.firstDoneSeconds, 3)} s, ` +
+        `last done ${fixed(phase.lastDoneSeconds, 3)} s; ` +
         `start skew ${skew} over ${phase.startSkewHosts} hosts${limit}`,
     );
   }
@@ -136,7 +136,7 @@ export function window(phase: PhaseReport): HTMLElement[] {
 }
 
 function fairnessLine(f: Fairness): string {
-  const jain = `Jain ${f.jain.toFixed(4)}, max/min ${f.maxOverMin.toFixed(2)}`;
+  const jain = `Jain ${fixed(f.jain, 4)}, max/min ${fixed(f.maxOverMin, 2)}`;
   return `fairness of ${f.of}: ${jain}, variation ${percent(f.variation)} (n = ${f.count})`;
 }
 
@@ -145,26 +145,26 @@ export function fairness(phase: PhaseReport): HTMLElement[] {
   if (phase.jainMost > 0) {
     const spread =
       phase.p99SpreadMedian > 0
-        ? `; p99 of the slowest host over the fastest's ${phase.p99SpreadMedian.toFixed(2)} ` +
-          `(median), ${phase.p99SpreadWorst.toFixed(2)} (worst)`
+        ? `; p99 of the slowest host over the fastest's ${fixed(phase.p99SpreadMedian, 2)} ` +
+          `(median), ${fixed(phase.p99SpreadWorst, 2)} (worst)`
         : "";
-    const [least, most] = [phase.jainLeast.toFixed(4), phase.jainMost.toFixed(4)];
+    const [least, most] = [fixed(phase.jainLeast, 4), fixed(phase.jainMost, 4)];
     lines.push(`over time: Jain from ${least} to ${most}${spread}`);
   }
   const three = (value: number) =>
-    value < 100 ? String(Number(value.toPrecision(3))) : value.toFixed(0);
+    value < 100 ? String(Number(value.toPrecision(3))) : fixed(value, 0);
   const bad = [
     ...phase.stragglers.map(
       (s) =>
-        `${s.host} is a straggler: ${(100 * s.share).toFixed(0)} % of the others' IOPS, slow for ` +
+        `${s.host} is a straggler: ${fixed(100 * s.share, 0)} % of the others' IOPS, slow for ` +
         `${three(s.slowSeconds)} s of the time from ${three(s.beginSeconds)} to ` +
         `${three(s.endSeconds)} s; likely cause: ${s.cause} (${s.reason})`,
     ),
     ...phase.starvations.map(
       (s) =>
         `${s.host} got almost nothing from ${three(s.beginSeconds)} to ` +
-        `${three(s.endSeconds)} s: ${s.iops.toFixed(0)} IOPS, ` +
-        `the others ${s.othersIops.toFixed(0)}`,
+        `${three(s.endSeconds)} s: ${fixed(s.iops, 0)} IOPS, ` +
+        `the others ${fixed(s.othersIops, 0)}`,
     ),
   ];
   return [
@@ -202,8 +202,8 @@ export function steady(phase: PhaseReport): HTMLElement[] {
     element(
       "p",
       { class: s.steady ? "good" : "warn" },
-      `steady: ${s.steady ? "yes" : "no"}, from ${s.beginSeconds.toFixed(1)} to ` +
-        `${s.endSeconds.toFixed(1)} s (${s.window} rounds of ${s.roundSeconds} s): ${s.figure} ` +
+      `steady: ${s.steady ? "yes" : "no"}, from ${fixed(s.beginSeconds, 1)} to ` +
+        `${fixed(s.endSeconds, 1)} s (${s.window} rounds of ${s.roundSeconds} s): ${s.figure} ` +
         `${shown(s.mean)}, range ${percent(s.range)} of ${limit(s.rangeLimit)}, ` +
         `slope ${percent(s.slope)} of ${limit(s.slopeLimit)}${worst}`,
     ),
