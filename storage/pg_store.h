@@ -20,7 +20,7 @@ namespace lockstep::storage {
 class PgStore final : public Store {
  public:
   // Of what SaveReport() keeps. Raised when a newer version of the programs says more.
-  static constexpr int kFiguresVersion = 3;
+  static constexpr int kFiguresVersion = 4;
   struct Options {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password
@@ -60,6 +60,7 @@ class PgStore final : public Store {
   absl::Status SaveReport(const std::string& run_id, const v1::Report& report) override;
   absl::StatusOr<std::optional<v1::Report>> SavedReport(const std::string& run_id) override;
   absl::StatusOr<StoredPhase> PhaseOf(const std::string& run_id, uint32_t phase) override;
+  absl::StatusOr<std::set<uint32_t>> WithoutTimelines(const std::string& run_id) override;
   absl::Status SaveTimeline(const v1::PhaseId& phase, const measure::Timeline& timeline) override;
   absl::StatusOr<std::vector<measure::FleetPoint>> FleetTimeline(const v1::PhaseId& phase) override;
   absl::StatusOr<measure::HostTable> HostTimeline(const v1::PhaseId& phase) override;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,8 @@ class Store {
   virtual absl::StatusOr<std::vector<measure::FleetPoint>> FleetTimeline(
       const v1::PhaseId& phase) = 0;
   virtual absl::StatusOr<measure::HostTable> HostTimeline(const v1::PhaseId& phase) = 0;
+  // The run's phases whose last attempt has none, by number.
+  virtual absl::StatusOr<std::set<uint32_t>> WithoutTimelines(const std::string& run_id) = 0;
   // Runs that have ended and of which that is not kept, or by an older version; newest first.
   virtual absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) = 0;
   // `at_wall_ns`: when it happened.

@@ -219,6 +219,20 @@ absl::StatusOr<StoredPhase> PgStore::PhaseOf(const std::string& run_id, uint32_t
   return stored;
 }
 
+absl::StatusOr<std::set<uint32_t>> PgStore::WithoutTimelines(const std::string& run_id) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query(
+      "SELECT phase FROM phase_overview p WHERE run_id = $1 AND kind NOT IN ('prepare', 'cleanup') "
+      "AND NOT EXISTS (SELECT FROM host_spans h WHERE h.run_id = p.run_id AND h.phase = p.phase "
+      "AND h.attempt = p.attempt)",
+      {run_id});
+  if (!rows.ok()) return rows.status();
+  std::set<uint32_t> without;
+  for (int i = 0; i < rows->rows(); ++i) without.insert(static_cast<uint32_t>(rows->Int(i, 0)));
+  return without;
+}
+
 absl::StatusOr<std::vector<measure::FleetPoint>> PgStore::FleetTimeline(const v1::PhaseId& phase) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();

@@ -159,13 +159,15 @@ Api::Result Api::Later(const Ask& request, const Call& call, Make make, const Re
     return ErrorAnswer(503, "the controller is shutting down");
   }
   call(stub_->async(), &pending->context, &pending->request, &pending->reply,
-       [this, pending, make, respond](const grpc::Status& status) {
-         answers_.Push([this, pending, make, respond, status] {
+       [this, call_context = &pending->context, pending, make,
+        respond](const grpc::Status& status) mutable {
+         answers_.Push([pending = std::move(pending), make = std::move(make),
+                        respond = std::move(respond), status] {
            respond(status.ok()
                        ? make(pending->reply)
                        : ErrorAnswer(StatusOf(status.error_code()), status.error_message()));
-           calls_->End(&pending->context);
          });
+         calls_->End(call_context);
        });
   return {};
 }

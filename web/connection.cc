@@ -162,7 +162,9 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     using Body = http::span_body<const char>;
     body_ = answer.body;
     site_->answer_bytes += answered_ = static_cast<int64_t>(body_->size());
-    if (site_->answer_bytes > limits::kPageAnswerBytes && body_->size() > kLarge) {
+    const int64_t most =
+        body_->size() > kLarge ? limits::kPageAnswerBytes : 2 * limits::kPageAnswerBytes;
+    if (site_->answer_bytes > most && answer.status == 200) {
       Sent();
       return Send(ErrorAnswer(503, "too much is being sent already; try again later"));
     }

@@ -387,8 +387,8 @@ void Coordinator::Finish(const std::string& run_id) {
         const auto report = ReportOf(store, run_id);
         if (!report.ok()) return report.status();
         *summary = report->run();
-        if (absl::Status status = store->SaveReport(run_id, *report); !status.ok()) return status;
         if (absl::Status status = SaveTimelines(store, run_id); !status.ok()) return status;
+        if (absl::Status status = store->SaveReport(run_id, *report); !status.ok()) return status;
         for (const v1::PhaseReport& phase : report->phases()) {
           if (phase.invalid()) {
             (void)store->AddEvent(

@@ -47,36 +47,53 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
   for (const auto& [worker, count] : last_of_lost) {
     if (count == 0) live->Leave(worker);
   }
+  // What each has delivered, for the others' intervals not to wait for those that are there.
+  std::map<uint32_t, uint32_t> delivered;
+  for (const auto& cursor : active.cursors) {
+    const bool finished = active.results.contains(cursor.first);  // its result is an item
+    if (hosts.contains(cursor.first)) {
+      delivered[cursor.first] = IntervalsOf(active, cursor) - (finished ? 1 : 0);
+    }
+  }
+  uint32_t current = 0;
+  const auto go_to = [&](uint32_t interval) {
+    if (interval <= current) return;
+    current = interval;
+    for (const auto& [worker, count] : delivered) {
+      FillTo(std::min(interval, count), worker, load, interval_ns, live.get());
+      if (count < interval && (active.results.contains(worker) || last_of_lost.contains(worker))) {
+        live->Leave(worker);
+      }
+    }
+    live->TakePast();
+  };
   v1::PhaseId phase;
   phase.set_run_id(active.run.run_id);
   phase.set_phase(active.phase.phase);
   phase.set_attempt(active.phase.attempt);
-  const absl::Status read = store->ReadIntervals(
-      phase, storage::IntervalDetail::kTimeline,
-      [&](uint32_t worker, const v1::IntervalSample& sample) {
-        if (!hosts.contains(worker)) return absl::OkStatus();
-        FillTo(sample.interval(), worker, load, interval_ns, live.get());
-        const absl::Status added = live->Add(worker, sample);
-        if (!added.ok()) {
-          spdlog::error("a stored sample of worker {} cannot be read: {}", worker,
-                        std::string(added.message()));
-        }
-        // The others' intervals do not wait for a lost worker.
-        const auto last = last_of_lost.find(worker);
-        if (last != last_of_lost.end() && sample.interval() + 1 >= last->second) {
-          live->Leave(worker);
-        }
-        live->TakePast();
-        return absl::OkStatus();
-      });
+  const absl::Status read =
+      store->ReadIntervals(phase, storage::IntervalDetail::kTimeline,
+                           [&](uint32_t worker, const v1::IntervalSample& sample) {
+                             if (!hosts.contains(worker)) return absl::OkStatus();
+                             go_to(sample.interval());
+                             FillTo(sample.interval(), worker, load, interval_ns, live.get());
+                             const absl::Status added = live->Add(worker, sample);
+                             if (!added.ok()) {
+                               spdlog::error("a stored sample of worker {} cannot be read: {}",
+                                             worker, std::string(added.message()));
+                             }
+                             return absl::OkStatus();
+                           });
   if (!read.ok()) return read;
   for (const auto& [worker, host] : hosts) {
     const auto cursor = active.cursors.find(worker);
+    if (cursor != active.cursors.end()) {
+      FillTo(delivered[worker], worker, load, interval_ns, live.get());
+    }
     if (active.results.contains(worker)) {
       live->Leave(worker);
-    } else if (cursor != active.cursors.end()) {
-      FillTo(IntervalsOf(active, *cursor), worker, load, interval_ns, live.get());
-      if (last_of_lost.contains(worker)) live->Lose(worker);
+    } else if (last_of_lost.contains(worker)) {
+      live->Lose(worker);
     }
   }
   live->TakePast();

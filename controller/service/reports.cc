@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 
 #include "controller/analysis/fairness.h"
 #include "controller/plan/loads.h"
@@ -23,6 +24,48 @@ namespace {
 void SetVerdict(v1::Report* report) {
   const Verdict verdict = VerdictOf(*report);
   report->mutable_run()->set_verdict(verdict.over ? verdict.word : "");
+}
+
+// A phase's timeline out of its stored intervals, which come in their order.
+absl::StatusOr<measure::Timeline> TimelineOf(storage::Store* store, const measure::RunData& data,
+                                             const measure::PhaseData& phase) {
+  const v1::RunPhase load = LoadOf(data.run.job, phase.phase.spec);
+  const int64_t interval_ns = std::max<int64_t>(1, phase.phase.interval_ns);
+  measure::PhaseSeries::Options options;
+  options.workloads = std::numeric_limits<uint32_t>::max();  // checked when they came in
+  options.keeps_timeline = true;
+  // An interval without any I/O has no rows: until its last I/O a worker did none in it.
+  std::map<uint32_t, uint32_t> ends;  // by worker
+  for (const measure::WorkerPhaseData& worker : phase.workers) {
+    options.workers.insert(worker.worker_index);
+    const int64_t last = worker.result.last_io_ns() - worker.result.go_ns();
+    ends[worker.worker_index] =
+        worker.has_result && last > 0 ? static_cast<uint32_t>((last - 1) / interval_ns) + 1 : 0;
+  }
+  measure::PhaseSeries series(options);
+  uint32_t current = 0;
+  const auto go_to = [&](uint32_t interval) {
+    if (interval <= current) return;
+    current = interval;
+    for (const auto& [worker, end] : ends) {
+      for (uint32_t next = series.Of(worker).next_interval; next < std::min(interval, end);
+           ++next) {
+        (void)series.Add(worker, IdleInterval(next, load, interval_ns));
+      }
+      // It has ended, or was lost.
+      if (series.Of(worker).next_interval < interval) series.Leave(worker);
+    }
+    (void)series.TakeComplete();
+  };
+  const absl::Status status =
+      store->ReadIntervals(IdOf(data.run.run_id, phase.phase), storage::IntervalDetail::kTimeline,
+                           [&](uint32_t worker, const v1::IntervalSample& sample) {
+                             go_to(sample.interval());
+                             return series.Add(worker, sample);
+                           });
+  if (!status.ok()) return status;
+  (void)series.Finish();
+  return series.TakeTimeline();
 }
 
 }  // namespace
@@ -48,46 +91,18 @@ absl::StatusOr<v1::Report> ReportOf(storage::Store* store, const std::string& ru
 }
 
 absl::Status SaveTimelines(storage::Store* store, const std::string& run_id) {
+  const auto without = store->WithoutTimelines(run_id);
+  if (!without.ok()) return without.status();
+  if (without->empty()) return absl::OkStatus();
   const auto data = store->LoadRun(run_id);
   if (!data.ok()) return data.status();
   for (const measure::PhaseData& phase : data->phases) {
-    const v1::PhaseId id = IdOf(run_id, phase.phase);
-    const auto kept = store->HostTimeline(id);
-    if (!IsLoad(phase.phase.spec) || kept.ok()) continue;
-    if (!absl::IsNotFound(kept.status())) return kept.status();
-    const v1::RunPhase load = LoadOf(data->run.job, phase.phase.spec);
-    measure::PhaseSeries::Options options;
-    options.workloads = std::numeric_limits<uint32_t>::max();  // checked when they came in
-    options.keeps_timeline = true;
-    for (const measure::WorkerPhaseData& worker : phase.workers) {
-      options.workers.insert(worker.worker_index);
-    }
-    measure::PhaseSeries series(options);
-    // An interval without any I/O has no rows.
-    const auto fill = [&](uint32_t worker, uint32_t end) {
-      for (uint32_t next = series.Of(worker).next_interval; next < end; ++next) {
-        (void)series.Add(worker, IdleInterval(next, load, phase.phase.interval_ns));
-      }
-    };
-    uint32_t measured = 0;  // intervals up to the last measured one
-    absl::Status status =
-        store->ReadIntervals(id, storage::IntervalDetail::kTimeline,
-                             [&](uint32_t worker, const v1::IntervalSample& sample) {
-                               fill(worker, sample.interval());
-                               if (sample.interval_class() != v1::INTERVAL_CLASS_DRAIN) {
-                                 measured = std::max(measured, sample.interval() + 1);
-                               }
-                               const absl::Status added = series.Add(worker, sample);
-                               (void)series.TakeComplete();
-                               return added;
-                             });
-    for (const measure::WorkerPhaseData& worker : phase.workers) {
-      if (worker.has_result) fill(worker.worker_index, measured);
-    }
-    (void)series.Finish();
-    const measure::Timeline timeline = series.TakeTimeline();
-    if (status.ok() && !timeline.empty()) status = store->SaveTimeline(id, timeline);
-    if (!status.ok()) return status;
+    if (!IsLoad(phase.phase.spec) || !without->contains(phase.phase.phase)) continue;
+    const auto timeline = TimelineOf(store, *data, phase);
+    if (!timeline.ok()) return timeline.status();
+    if (timeline->empty()) continue;
+    const absl::Status saved = store->SaveTimeline(IdOf(run_id, phase.phase), *timeline);
+    if (!saved.ok()) return saved;
   }
   return absl::OkStatus();
 }

@@ -45,7 +45,9 @@ void WatchHistory::Shrink() {
 
 void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
   common::MutexLock lock(&mutex_);
-  Kept& kept = histories_.try_emplace(run_id, Kept{WatchHistory(first_number_)}).first->second;
+  // A history that was given up for others' goes on with higher numbers.
+  Kept& kept =
+      histories_.try_emplace(run_id, Kept{WatchHistory(first_number_ + published_)}).first->second;
   kept.used = ++published_;
   const WatchHistory::Numbered shared = kept.history.Add(event);
   if (histories_.size() > static_cast<size_t>(limits::kWatchHistories)) {

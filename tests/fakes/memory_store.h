@@ -94,7 +94,10 @@ class MemoryStore final : public Store {
     return absl::NotFoundError("a store in memory has no timelines");
   }
   absl::StatusOr<measure::HostTable> HostTimeline(const v1::PhaseId&) override {
-    return measure::HostTable();
+    return absl::NotFoundError("a store in memory has no timelines");
+  }
+  absl::StatusOr<std::set<uint32_t>> WithoutTimelines(const std::string&) override {
+    return std::set<uint32_t>();
   }
   absl::Status AddEvent(const std::string& run_id, const std::string& severity,
                         const std::string& host, const std::string& message,

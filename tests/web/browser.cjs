@@ -60,4 +60,29 @@ async function everySize(page, name, directory) {
   await page.setViewportSize({ width: 1280, height: 900 });
 }
 
-module.exports = { everySize, executablePath, flags, launch, spanOf };
+// Of what is drawn on the background: at least 4.5:1 (WCAG 2.2, 1.4.3), light and dark.
+async function contrasts(page) {
+  for (const colorScheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme });
+    const found = await page.evaluate(() => {
+      const style = getComputedStyle(document.body);
+      const luminance = (name) => {
+        const hex = style.getPropertyValue(name).trim();
+        const parts = [1, 3, 5]
+          .map((at) => parseInt(hex.slice(at, at + 2), 16) / 255)
+          .map((v) => (v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4));
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2];
+      };
+      const paper = luminance("--paper");
+      const names = ["--c1", "--c2", "--c3", "--c4", "--c5", "--band", "--heat", "--bad"];
+      return names.map((name) => {
+        const own = luminance(name);
+        return [name, (Math.max(own, paper) + 0.05) / (Math.min(own, paper) + 0.05)];
+      });
+    });
+    for (const [name, ratio] of found)
+      assert.ok(ratio >= 4.5, `${name}, ${colorScheme}: ${ratio.toFixed(2)}:1`);
+  }
+}
+
+module.exports = { contrasts, everySize, executablePath, flags, launch, spanOf };

@@ -2,7 +2,7 @@
 // progress, OTHER has ended.
 const assert = require("node:assert");
 const path = require("node:path");
-const { everySize, launch, spanOf } = require("./browser.cjs");
+const { contrasts, everySize, launch, spanOf } = require("./browser.cjs");
 const { sameFigures } = require("./figures.cjs");
 
 // The run in progress: a line per second, and charts that go back to the run's begin, also for who
@@ -196,6 +196,7 @@ async function main() {
     await page.waitForSelector("a[data-run]");
     assert.ok((await page.textContent("#status")).includes("2 workers attached"));
     assert.ok((await page.locator("a[data-run]").count()) >= 2, "both runs are listed");
+    await contrasts(page);
     await page.click(`a[data-run="${run}"]`);
     await live(page, directory);
     // Its end, which whoever started this now brings about, turns into the report by itself.

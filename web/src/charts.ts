@@ -249,7 +249,9 @@ export class TimeChart implements Member {
 
   // A logarithm has no zero.
   private shown(values: (number | null)[]): (number | null)[] {
-    return this.options.log ? values.map((v) => (v !== null && v > 0 ? v : null)) : values;
+    if (!this.options.log) return values;
+    // What is not defined is no gap: the line goes on.
+    return values.map((v) => (v === undefined || (v !== null && v > 0) ? v : null));
   }
 
   private make(data: uPlot.AlignedData): void {

@@ -50,7 +50,7 @@ export class LiveView implements View {
   private readonly hostsButton = element("button", { type: "button" });
   private readonly plots = element("div", { id: "live-charts" });
   private readonly events = element("div");
-  private readonly absences = element("p", { class: "warn", id: "absences" });
+  private readonly absences = element("div", { id: "absences" });
   private phases: PhaseChange[] = [];
   private names: string[] = [];
   private phase = -1;
@@ -63,8 +63,9 @@ export class LiveView implements View {
   private errors = 0;
   private troubles = 0;
   private epoch = 0; // of the controller that tells
-  // When it was away: phase and second.
-  private aways: [number, number][] = [];
+  // When nothing came: phase, second, and what it was.
+  private lostAt?: [number, number];
+  private aways: [number, number, string][] = [];
   private pinned: number[];
   private span?: [number, number];
 
@@ -136,7 +137,9 @@ export class LiveView implements View {
       // The upper half of an event's number is the epoch of its controller: another one tells all
       // that it has.
       const epoch = Math.floor(Number(message.lastEventId) / 2 ** 32);
-      if (epoch > 0 && this.epoch > 0 && epoch !== this.epoch) this.forget();
+      const isOther = epoch > 0 && this.epoch > 0 && epoch !== this.epoch;
+      if (epoch > 0) this.isBack(isOther ? "the controller was away" : "the connection was lost");
+      if (isOther) this.forget();
       if (epoch > 0) this.epoch = epoch;
       this.take(JSON.parse(message.data) as WatchEvent);
     };
@@ -150,7 +153,8 @@ export class LiveView implements View {
       if (!failed.retry) source.close();
     });
     source.onerror = () => {
-      this.wasAway();
+      if (this.phase >= 0 && !this.lostAt && this.data.last)
+        this.lostAt = [this.phase, this.data.last.endSeconds];
       this.line.textContent = "no live events (asking again)";
       // An answer that is none ends a browser's patience, not ours.
       if (source.readyState === EventSource.CLOSED)
@@ -169,17 +173,16 @@ export class LiveView implements View {
     this.listen();
   }
 
-  private wasAway(): void {
-    const at = this.data.last?.endSeconds;
-    if (at === undefined) return;
-    if (!this.aways.some(([phase, second]) => phase === this.phase && second === at))
-      this.aways.push([this.phase, at]);
-    const times = this.aways.map(([phase, second]) => {
-      const name = this.phases[phase]?.name ?? `phase ${phase + 1}`;
-      return `${name} at ${second.toFixed(0)} s`;
-    });
-    this.absences.textContent = `The controller was away: ${times.join(", ")}.`;
-    this.mark("the controller was away");
+  // Events come again.
+  private isBack(why: string): void {
+    if (!this.lostAt) return;
+    const [phase, at] = this.lostAt;
+    this.lostAt = undefined;
+    if (this.aways.length >= mostMarks) return;
+    this.aways.push([phase, at, why]);
+    if (phase === this.phase) this.data.marks.push({ at, text: why });
+    const name = this.phases[phase]?.name ?? `phase ${phase + 1}`;
+    this.absences.append(element("p", { class: "warn" }, `${name} at ${at.toFixed(0)} s: ${why}`));
   }
 
   private mark(text: string): void {
@@ -229,7 +232,7 @@ export class LiveView implements View {
     const phase = { ...change, index: change.index ?? 0, hosts: change.hosts ?? [] };
     // Another attempt begins anew.
     if (phase.state === "arming" && phase.index === this.phase) this.phase = -1;
-    this.phases[phase.index] = phase;
+    this.phases[phase.index] = { ...phase, hosts: [] };
     if (phase.hosts.length > 0) this.names = phase.hosts;
     this.drawStrip(phase);
     this.progress.hidden = true;
@@ -264,8 +267,7 @@ export class LiveView implements View {
     this.charts?.destroy();
     this.plots.replaceChildren();
     this.data = new LiveData();
-    for (const [of, at] of this.aways)
-      if (of === phase) this.data.marks.push({ at, text: "the controller was away" });
+    for (const [of, at, text] of this.aways) if (of === phase) this.data.marks.push({ at, text });
     this.charts = new LiveCharts(
       this.plots,
       this.data,
@@ -354,7 +356,10 @@ export class LiveView implements View {
   }
 
   private tick(): void {
-    if (this.sampledAt === 0) return;
+    if (this.sampledAt === 0) {
+      this.age.textContent = "";
+      return;
+    }
     const ago = Math.round((performance.now() - this.sampledAt) / 1000);
     this.age.textContent = ago < 3 ? "" : `the last sample came ${ago} s ago`;
   }

@@ -339,7 +339,8 @@ export class PhaseCharts {
           label: hosts.names[row],
           values: this.ends.map((end) => {
             while (column + 1 < spans.endSeconds.length && spans.endSeconds[column] < end) column++;
-            if (spans.beginSeconds[column] >= end) return null;
+            if (spans.beginSeconds[column] >= end || spans.endSeconds[column] < end - 0.5)
+              return null;
             const value = hosts.iops[row][column];
             return value === undefined || Number.isNaN(value) ? null : value;
           }),
