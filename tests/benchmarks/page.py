@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 sys.path.insert(0, HERE)
 import verdict  # noqa: E402
 from fleet import BIN, ROOT, Fleet, wait_for  # noqa: E402
-from report import owner_sql, stretch  # noqa: E402
+from report import stretch  # noqa: E402
 from scale import JOB, memory_mib  # noqa: E402
 
 KIB = 1024
@@ -103,8 +103,7 @@ def stored_run(fleet, count, seconds):
         began = time.monotonic()
         stretch(fleet, run, seconds - real)
         # Its series are of the stretched samples, made as those of an older schema's run are.
-        owner_sql(
-            fleet,
+        fleet.owner_sql(
             "DELETE FROM lockstep.fleet_intervals; DELETE FROM lockstep.host_spans; "
             f"UPDATE lockstep.runs SET saved_report = NULL WHERE run_id = '{run}'",
         )

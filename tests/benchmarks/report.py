@@ -3,9 +3,7 @@ start waits for it. A run of synthetic hosts is stretched to hours of seconds in
 """
 
 import argparse
-import glob
 import os
-import pwd
 import statistics
 import subprocess
 import sys
@@ -56,19 +54,8 @@ ANALYZE interval_operations, host_samples;
 """
 
 
-def owner_sql(fleet, text):
-    """As the store's owner: the reading role may not."""
-    psql = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))[-1]
-    words = [psql, "-h", os.path.join(fleet.state, "postgres", "run"), "-U", "lockstep"]
-    words += ["-v", "ON_ERROR_STOP=1", "-q", "-d", "lockstep"]
-    owner = pwd.getpwuid(os.stat(os.path.join(fleet.state, "postgres", "data")).st_uid).pw_name
-    if os.geteuid() == 0 and owner != "root":
-        words = ["runuser", "-u", owner, "--", *words]
-    subprocess.run(words, input=text, text=True, check=True)
-
-
 def stretch(fleet, run, seconds):
-    owner_sql(fleet, STRETCH.format(run=run, seconds=seconds))
+    fleet.owner_sql(STRETCH.format(run=run, seconds=seconds))
 
 
 def start_seconds(fleet):

@@ -26,6 +26,11 @@ size_t BytesOf(const WatchHistory& history) {
   return bytes;
 }
 
+TEST(WatchHistoryTest, AnotherControllersNumbersAreHigher) {
+  WatchHistory history((uint64_t{7} << 32) + 5);
+  EXPECT_EQ(history.Add(Interval(0, 2)).whole->sequence(), (uint64_t{7} << 32) + 6);
+}
+
 TEST(WatchHistoryTest, EventsHaveAscendingNumbersAndProgressIsNotKept) {
   WatchHistory history;
   v1::WatchEvent progress;

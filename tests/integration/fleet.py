@@ -4,8 +4,10 @@ in a temporary directory.
 
 import atexit
 import contextlib
+import glob
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -319,6 +321,16 @@ class Fleet:
         if done.status != 0:
             raise AssertionError(str(done))
         return [line.split(",") for line in done.out.splitlines()[1:]]
+
+    def owner_sql(self, text):
+        """As the store's owner: the reading role may not."""
+        psql = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))[-1]
+        words = [psql, "-h", os.path.join(self.state, "postgres", "run"), "-U", "lockstep"]
+        words += ["-v", "ON_ERROR_STOP=1", "-q", "-d", "lockstep"]
+        owner = pwd.getpwuid(os.stat(os.path.join(self.state, "postgres", "data")).st_uid).pw_name
+        if os.geteuid() == 0 and owner != "root":
+            words = ["runuser", "-u", owner, "--", *words]
+        subprocess.run(words, input=text, text=True, check=True)
 
     def await_seconds(self, seconds, name="mix"):
         """Until so many seconds of the phase are stored of every worker that has any."""

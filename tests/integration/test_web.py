@@ -10,7 +10,7 @@ import unittest
 import urllib.error
 import urllib.request
 
-from fleet import ROOT, FleetTest, files_job
+from fleet import ROOT, FleetTest, files_job, wait_for
 
 
 def browse(fleet, script, *words):
@@ -113,6 +113,39 @@ class WebPage(FleetTest):
             documents = json.loads(data.group(1))["documents"]
             self.assertIn(f"/api/runs/{run}", documents)
             self.assertNotIn("", documents)
+
+    def test_series_made_again_of_the_samples_are_the_same(self):
+        self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="3s")))
+        run = json.loads(self.get("/api/runs?limit=1"))["runs"][0]["runId"]
+
+        def series():
+            parts = ("series", "hosts", "latency")
+            return [json.loads(self.get(f"/api/runs/{run}/{part}?phase=1")) for part in parts]
+
+        before = series()
+        self.fleet.owner_sql(
+            "DELETE FROM lockstep.fleet_intervals; DELETE FROM lockstep.fleet_interval_kinds; "
+            "DELETE FROM lockstep.host_spans; DELETE FROM lockstep.host_lines; "
+            "UPDATE lockstep.runs SET saved_report = NULL"
+        )
+        with self.assertRaises(urllib.error.HTTPError) as caught:
+            series()
+        self.assertIn("no timeline", json.loads(caught.exception.read())["error"])
+        caught.exception.close()
+        self.fleet.controller.terminate()
+        self.fleet.controller.wait(60)
+        self.fleet.start_controller(listen=self.fleet.address)
+        wait_for(
+            "the figures",
+            lambda: not self.fleet.sql("SELECT 1 FROM runs WHERE saved_report IS NULL"),
+            60,
+        )
+        after = series()
+        # The longest latency of an interval is not stored with its samples.
+        for reply in (before, after):
+            reply[0]["fleet"].pop("maxNs")
+        for one, other in zip(before, after, strict=True):
+            self.assertEqual(one, other)
 
     def test_a_controller_that_is_away_and_back_leaves_a_mark_and_no_hole(self):
         running = self.fleet.start_lockstep(

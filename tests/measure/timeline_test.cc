@@ -112,6 +112,63 @@ TEST(TimelineTest, AStepMakesAsManyPointsAsAreDue) {
   EXPECT_EQ(Thinned(timeline.points(), 0, 1)[0].Ios().operations, 3600u * 150);
 }
 
+TEST(TimelineTest, ThereAreNoMorePointsThanAskedForAndNoneIsShorterThanItsStep) {
+  Timeline timeline;
+  for (uint32_t k = 0; k < 1500; ++k) {
+    MergedInterval merged = Interval(k, 1);
+    if (k < 7) merged.interval_class = v1::INTERVAL_CLASS_RAMP;
+    timeline.Add(merged);
+  }
+  for (const size_t most : {1499U, 1000U, 999U, 37U, 2U}) {
+    EXPECT_LE(Thinned(timeline.points(), 0, most).size(), most);
+  }
+  const std::vector<FleetPoint> thin = Thinned(timeline.points(), 3 * kSecond / 2, 10000);
+  for (size_t i = 4; i + 1 < thin.size(); ++i) {
+    EXPECT_GE(thin[i].end_ns - thin[i].begin_ns, 3 * kSecond / 2) << i;
+  }
+  HostTable hosts = timeline.hosts();
+  hosts.Thin(10000, 3 * kSecond / 2);
+  const auto& middle = hosts.spans[hosts.spans.size() / 2];
+  EXPECT_EQ(middle.end_ns - middle.begin_ns, 2 * kSecond);
+}
+
+// What a worker can say of its intervals does not make it grow.
+TEST(TimelineTest, ClassesThatAlternateAndGapsHaveALimitToo) {
+  Timeline timeline({64, 64});
+  for (uint32_t k = 0; k < 5000; ++k) {
+    MergedInterval merged = Interval(3 * k, 1);
+    if (k % 2 == 0) merged.interval_class = v1::INTERVAL_CLASS_RAMP;
+    timeline.Add(merged);
+    ASSERT_LE(timeline.points().size(), 64u) << k;
+    ASSERT_LE(timeline.hosts().spans.size(), 64u) << k;
+  }
+  uint64_t operations = 0;
+  for (const FleetPoint& point : timeline.points()) operations += point.Ios().operations;
+  EXPECT_EQ(operations, 5000u * 150);
+}
+
+TEST(TimelineTest, APartWithoutTimeIsNone) {
+  Timeline timeline;
+  MergedInterval merged = Interval(500, 2);
+  merged.workers[1] = {};
+  timeline.Add(merged);
+  ASSERT_EQ(timeline.points().size(), 1u);
+  EXPECT_EQ(timeline.points()[0].begin_ns, 500 * kSecond);
+  merged.interval = 501;
+  merged.workers[0] = {};
+  timeline.Add(merged);
+  EXPECT_EQ(timeline.points().size(), 1u);
+}
+
+TEST(TimelineTest, APercentileIsNotBeyondTheLongest) {
+  Timeline timeline;
+  for (uint64_t latency = 100000; latency < 101000; latency += 37) {
+    timeline.Add(Interval(static_cast<uint32_t>(latency), 1, latency));
+    const FleetPoint& point = timeline.points().back();
+    EXPECT_LE(point.Percentile(99.9), static_cast<double>(point.latency_max_ns));
+  }
+}
+
 TEST(TimelineTest, HostsAreInColumnsAndOneThatIsAwayHasNone) {
   Timeline timeline;
   timeline.Add(Interval(0, 2));
