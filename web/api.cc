@@ -159,15 +159,14 @@ Api::Result Api::Later(const Ask& request, const Call& call, Make make, const Re
     return ErrorAnswer(503, "the controller is shutting down");
   }
   call(stub_->async(), &pending->context, &pending->request, &pending->reply,
-       [this, call_context = &pending->context, pending, make,
-        respond](const grpc::Status& status) mutable {
-         answers_.Push([pending = std::move(pending), make = std::move(make),
-                        respond = std::move(respond), status] {
+       [this, pending, make, respond](const grpc::Status& status) mutable {
+         answers_.Push([pending, make = std::move(make), respond = std::move(respond), status] {
            respond(status.ok()
                        ? make(pending->reply)
                        : ErrorAnswer(StatusOf(status.error_code()), status.error_message()));
          });
-         calls_->End(call_context);
+         // Last: then nothing here is used any more, and until then the call has its address.
+         calls_->End(&pending->context);
        });
   return {};
 }

@@ -175,6 +175,7 @@ def live(count, seconds):
         frames = seen["frames"]
         longest = max(frames["long"], default=0)
         print(f"{count} hosts, live for {seconds} s: {seen['label']}; {seen['line']}")
+        print(f"  opened with a frame of {seen['opening']:.0f} ms; then:")
         print(
             f"  {frames['count']} frames; longest {longest:.0f} ms of work, "
             f"{frames['gap']:.0f} ms between two; {len(frames['long'])} of more than 50 ms"
@@ -182,6 +183,11 @@ def live(count, seconds):
         for name, took in sorted(frames["scripts"].items(), key=lambda item: -item[1])[:5]:
             print(f"    {took:.0f} ms {name}")
         print(f"  tab {max(seen['memory']):.0f} MiB at most, {seen['memory'][-1]:.0f} at the end")
+        every = max(1, len(seen["memory"]) // 10)
+        print(
+            f"  over time: {' '.join(f'{m:.0f}' for m in seen['memory'][::every])} MiB, of which "
+        )
+        print(f"  of which is the script's heap {seen['heap']:.0f} MiB at the end")
         fleet.lockstep("stop", run, "--now")
         return [
             (f"{count} hosts live: frames < 100 ms", longest < 100),

@@ -81,6 +81,12 @@ async function live(page, context, url, path, seconds) {
   await page.addInitScript(watchFrames);
   await page.goto(url + path);
   await page.locator(".charts .plot canvas").first().waitFor({ timeout: 120000 });
+  // Until then it is opened.
+  const opening = await page.evaluate(() => {
+    const { long } = window.frames_;
+    Object.assign(window.frames_, { long: [], scripts: {}, gap: 0, count: 0 });
+    return Math.max(0, ...long);
+  });
   const { processInfo } = await browser.send("SystemInfo.getProcessInfo");
   const renderers = processInfo.filter(({ type }) => type === "renderer").map(({ id }) => id);
   const memory = [];
@@ -92,7 +98,16 @@ async function live(page, context, url, path, seconds) {
   const frames = await page.evaluate(() => window.frames_);
   const line = await page.textContent("#live-line");
   const label = await page.locator(".charts .plot[aria-label]").first().getAttribute("aria-label");
-  return { frames, memory, line, label, rows: await page.locator(".heat canvas").count() };
+  const heap = await page.evaluate(() => performance.memory.usedJSHeapSize / 2 ** 20);
+  return {
+    frames,
+    opening,
+    memory,
+    heap,
+    line,
+    label,
+    rows: await page.locator(".heat canvas").count(),
+  };
 }
 
 async function main() {

@@ -10,6 +10,7 @@ export interface Cells {
   begins: number[]; // of the columns, seconds, and their ends
   ends: number[];
   at: (row: number, column: number) => number; // not a number: there is none
+  most?: number; // of all, where it is known
 }
 
 export interface HeatOptions {
@@ -22,6 +23,7 @@ export interface HeatOptions {
 }
 
 const inks = 256;
+const grain = 64;
 
 function channels(name: string): number[] {
   const found = color(name).match(/[0-9a-f]{2}/gi) ?? ["00", "00", "00"];
@@ -122,7 +124,9 @@ export class HeatMap implements Member {
 
   // One pixel a cell; the browser makes it as large as it is shown.
   private paint(cells: Cells): void {
-    const [width, height] = [Math.max(1, cells.ends.length), Math.max(1, cells.rows.length)];
+    // It grows by many columns at a time.
+    const width = grain * Math.ceil(Math.max(1, cells.ends.length) / grain);
+    const height = Math.max(1, cells.rows.length);
     const context = this.image.getContext("2d") as CanvasRenderingContext2D;
     if (this.image.width !== width || this.image.height !== height || !this.pixels) {
       [this.image.width, this.image.height] = [width, height];
@@ -130,20 +134,22 @@ export class HeatMap implements Member {
     }
     const words = new Uint32Array(this.pixels.data.buffer);
     const inkOf = inksOf();
-    let most = 0;
-    for (let r = 0; r < cells.rows.length; r++)
-      for (let c = 0; c < cells.ends.length; c++) {
+    let most = cells.most ?? 0;
+    if (cells.most === undefined)
+      for (let r = 0; r < cells.rows.length; r++)
+        for (let c = 0; c < cells.ends.length; c++) {
+          const value = cells.at(r, c);
+          if (value > most) most = value;
+        }
+    const { shade } = this.options;
+    for (let r = 0; r < cells.rows.length; r++) {
+      for (let c = 0, i = r * width; c < cells.ends.length; c++, i++) {
         const value = cells.at(r, c);
-        if (value > most) most = value;
-      }
-    for (let r = 0, i = 0; r < cells.rows.length; r++) {
-      for (let c = 0; c < cells.ends.length; c++, i++) {
-        const value = cells.at(r, c);
-        const share = this.options.shade(value, most);
         // What is not there is see-through.
-        words[i] = Number.isNaN(value)
-          ? 0
-          : inkOf[Math.round((inks - 1) * Math.max(0, Math.min(1, share)))];
+        words[i] =
+          value !== value
+            ? 0
+            : inkOf[((inks - 1) * Math.max(0, Math.min(1, shade(value, most))) + 0.5) | 0];
       }
     }
     context.putImageData(this.pixels, 0, 0);

@@ -16,6 +16,7 @@ export class LiveCharts {
   private readonly hosts: TimeChart;
   private readonly heat?: HeatMap;
   private iostat: TimeChart[] = [];
+  private later = 0;
 
   // `pinned`: the hosts that are drawn by themselves; `chosen` is told when they or the span that
   // is shown change.
@@ -71,6 +72,7 @@ export class LiveCharts {
   }
 
   destroy(): void {
+    clearTimeout(this.later);
     this.group.destroy();
     this.heat?.destroy();
   }
@@ -116,15 +118,21 @@ export class LiveCharts {
       })),
     ]);
     this.drawIostat(set);
-    if (data.columns.length > 0) {
-      const { columns } = data;
-      this.heat?.set({
-        rows: this.names,
-        begins: data.columnBegins,
-        ends: data.columnEnds,
-        at: (row, column) => columns[column][row] ?? NaN,
-      });
-    }
+    // In a frame of its own: a thousand hosts are many cells.
+    clearTimeout(this.later);
+    if (this.heat) this.later = window.setTimeout(() => this.drawHeat());
+  }
+
+  private drawHeat(): void {
+    const { columns, columnBegins, columnEnds, most } = this.data;
+    if (columns.length === 0) return;
+    this.heat?.set({
+      rows: this.names,
+      begins: columnBegins,
+      ends: columnEnds,
+      at: (row, column) => columns[column][row] ?? NaN,
+      most,
+    });
   }
 
   private pin(row: number): void {

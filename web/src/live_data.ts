@@ -1,6 +1,6 @@
 // What has come of one phase in progress, for charts. Long phases lose every second point.
 
-import type { FleetInterval } from "./api";
+import type { FigureLimit, FleetInterval } from "./api";
 import type { Bands, Mark } from "./charts";
 
 const mostPoints = 3999; // one more is halved without a rest
@@ -34,6 +34,27 @@ export function whole(interval: Partial<FleetInterval>): FleetInterval {
   };
 }
 
+// What the job expects, or aborts for, and the interval does not keep to. One interval alone says
+// nothing yet of an expectation of the whole phase.
+export function beyond(interval: FleetInterval, limits: FigureLimit[]): string[] {
+  if (interval.intervalClass !== "measured") return [];
+  const figures: Record<string, number | undefined> = {
+    iops: interval.iops,
+    bytes_per_second: interval.bytesPerSecond,
+    p50_ns: interval.p50Ns,
+    p99_ns: interval.p99Ns,
+    p999_ns: interval.p999Ns,
+    await_ns: interval.iostat[0],
+  };
+  return limits
+    .filter(({ figure, value, text }) => {
+      const found = figures[figure];
+      if (found === undefined) return false;
+      return text.includes(">=") ? found < value : found > value;
+    })
+    .map(({ text }) => text);
+}
+
 export class LiveData {
   points: FleetInterval[] = [];
   begins: number[] = [];
@@ -41,6 +62,7 @@ export class LiveData {
   columns: Float32Array[] = [];
   columnBegins: number[] = [];
   columnEnds: number[] = [];
+  most = 0; // of any host in any interval
   errors = 0;
   marks: Mark[] = [];
   measured: [number, number] = [0, 0];
@@ -80,7 +102,9 @@ export class LiveData {
 
   private addHosts(interval: FleetInterval, begin: number): void {
     if (this.open.length === 0) this.openBegin = begin;
-    this.open.push(Float32Array.from(interval.allIops, (value) => (value < 0 ? NaN : value)));
+    const told = Float32Array.from(interval.allIops, (value) => (value < 0 ? NaN : value));
+    for (const value of told) if (value > this.most) this.most = value;
+    this.open.push(told);
     if (this.open.length < this.step) return;
     this.columns.push(mean(this.open));
     this.columnBegins.push(this.openBegin);

@@ -12,7 +12,7 @@ import { element } from "./dom";
 import { eventLine } from "./events";
 import { count, latency, percent, seconds, size, throughput } from "./format";
 import { LiveCharts } from "./live_charts";
-import { LiveData, whole } from "./live_data";
+import { beyond, LiveData, whole } from "./live_data";
 import { pill, syntheticMark } from "./verdict";
 import { choices, choose, type View } from "./view";
 
@@ -352,7 +352,17 @@ export class LiveView implements View {
           ? { word: this.errors > 0 ? "errors so far" : "warnings so far", tone: "warn" }
           : { word: isQueued ? "queued" : "running", tone: "plain" },
       ),
+      ...this.beyondNow().flatMap((text) => [
+        " ",
+        pill({ word: `now beyond: ${text}`, tone: "warn" }),
+      ]),
     );
+  }
+
+  private beyondNow(): string[] {
+    const { last } = this.data;
+    const change = this.phases[this.phase];
+    return last && change?.state === "running" ? beyond(last, change.limits ?? []) : [];
   }
 
   private tick(): void {
