@@ -13,7 +13,8 @@ import threading
 import unittest
 
 from fleet import Fleet, needs_root, wait_for
-from test_guard import MIB, LoopDevice, call, device_job, digest
+from loops import MIB, LoopDevice, attach, detach
+from test_guard import call, device_job, digest
 
 
 class Opened:
@@ -117,15 +118,14 @@ class Devices(unittest.TestCase):
             with Fleet(1, allow=[link]) as fleet:
                 planned = fleet.lockstep("plan", "-", stdin=device_job(link))
                 self.assertEqual(planned.status, 0, str(planned))
-                call("losetup", "-d", device.path)
+                device.replace(stranger)
                 os.unlink(link)
                 os.symlink("/dev/nothing-there", link)
-                call("losetup", device.path, stranger)
                 for path in (link, device.path):
                     done = fleet.run_job(device_job(path))
                     self.assertEqual(done.status, 3, str(done))
                     self.assertNotIn("MiB/s", done.out)
-            call("losetup", "-d", device.path)
+            device.detach()
             self.assertEqual(digest(stranger), before)
 
     def test_an_allowed_path_that_leads_to_another_disk_now(self):
@@ -137,12 +137,11 @@ class Devices(unittest.TestCase):
                 self.assertEqual(
                     fleet.lockstep("plan", "-", stdin=device_job(device.path)).status, 0
                 )
-                call("losetup", "-d", device.path)
-                call("losetup", device.path, stranger)
+                device.replace(stranger)
                 done = fleet.run_job(device_job(device.path))
                 self.assertEqual(done.status, 3, str(done))
                 self.assertIn("outside of what this worker's --allow permits", done.text)
-            call("losetup", "-d", device.path)
+            device.detach()
             self.assertEqual(digest(stranger), before)
 
     def test_a_device_that_is_not_allowed_is_never_opened(self):
@@ -252,7 +251,7 @@ class Devices(unittest.TestCase):
             path = f"{fleet.data}/disk.img"
             with open(path, "wb") as out:
                 out.truncate(64 * MIB)
-            loop = call("losetup", "--show", "-f", path)
+            loop = attach(path)
             try:
                 fleet.allow.append(loop)
                 fleet.worker_flags = ["--allow-expendable", path]
@@ -266,7 +265,7 @@ class Devices(unittest.TestCase):
                     expendable=f"'{path}'",
                 )
             finally:
-                call("losetup", "-d", loop)
+                detach(loop)
 
 
 @needs_root

@@ -159,7 +159,7 @@ class Jobs(FleetTest):
 
 class Certificates(unittest.TestCase):
     def test_the_commands_make_certificates_of_one_authority(self):
-        (block,) = [b for b in blocks("docs/operations.md", "sh") if "openssl" in b]
+        block, for_browsers = (b for b in blocks("docs/operations.md", "sh") if "openssl" in b)
         with tempfile.TemporaryDirectory() as here:
             subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", block],
@@ -184,6 +184,13 @@ class Certificates(unittest.TestCase):
                     check=True,
                     capture_output=True,
                 )
+            subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", f"{for_browsers.rstrip()} -passout pass:word"],
+                cwd=here,
+                check=True,
+                capture_output=True,
+            )
+            self.assertTrue(os.path.getsize(os.path.join(here, "anna.p12")))
 
 
 class Flags(unittest.TestCase):

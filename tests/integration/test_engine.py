@@ -7,6 +7,7 @@ import re
 import subprocess
 
 from fleet import FleetTest, identity_of, io_thread, needs_root, wait_for
+from loops import attach, detach
 
 
 def workload_job(
@@ -299,9 +300,7 @@ class OnDevices(FleetTest):
         image = os.path.join(self.fleet.directory, "image")
         with open(image, "wb") as out:
             out.write(os.urandom(16 << 20))
-        device = subprocess.run(
-            ["losetup", "--find", "--show", image], check=True, capture_output=True, text=True
-        ).stdout.strip()
+        device = attach(image)
         try:
             self.fleet.allow.append(device)
             self.fleet.start_worker("node1", ["--allow-expendable", identity_of(image)])
@@ -330,7 +329,7 @@ class OnDevices(FleetTest):
             phase = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"][0]
             self.assertEqual(phase["workloads"][0]["limitedBy"], "page cache")
         finally:
-            subprocess.run(["losetup", "--detach", device], check=False)
+            detach(device)
 
 
 class Creation(FleetTest):

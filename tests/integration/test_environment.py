@@ -8,7 +8,8 @@ import subprocess
 import unittest
 
 from fleet import ROOT, Fleet, needs_root, stop, wait_for
-from test_guard import LoopDevice, call
+from loops import LoopDevice
+from test_guard import call
 
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
 

@@ -10,9 +10,8 @@ import termios
 import unittest
 import zlib
 
-from fleet import BIN, Fleet, FleetTest, files_job, identity_of, needs_root, wait_for
-
-MIB = 1 << 20
+from fleet import BIN, Fleet, FleetTest, files_job, needs_root, wait_for
+from loops import MIB, LoopDevice, attach, detach
 
 
 def device_job(path, read=0, expendable="", extra=""):
@@ -95,24 +94,6 @@ def job_file(fleet, job):
     with open(path, "w", encoding="utf-8") as out:
         out.write("store_filesystem: true\n" + job)
     return path
-
-
-class LoopDevice:
-    """A loop device over a file in a directory; detached at the end."""
-
-    def __init__(self, directory, size=64 * MIB):
-        self.file = os.path.join(directory, "disk.img")
-        with open(self.file, "wb") as out:
-            out.truncate(size)
-
-    def __enter__(self):
-        self.path = call("losetup", "--show", "-f", self.file)
-        self.identity = identity_of(self.file)
-        return self
-
-    def __exit__(self, *_):
-        subprocess.run(["losetup", "-d", self.path], check=False, capture_output=True)
-        os.unlink(self.file)
 
 
 @needs_root
@@ -255,8 +236,8 @@ class DeviceGuard(unittest.TestCase):
             mount = os.path.join(self.directory, "mount")
             os.mkdir(mount)
             call("mount", "-o", "ro", device.path, mount)
-            sibling = call("losetup", "--show", "-f", device.file)
-            over = call("losetup", "--show", "-f", device.path)
+            sibling = attach(device.file)
+            over = attach(device.path)
             both = ["--allow-expendable", device.identity, "--allow-expendable", device.file]
             try:
                 name = os.path.basename(device.path)
@@ -300,8 +281,8 @@ class DeviceGuard(unittest.TestCase):
                     self.assertIn(f"also {name}, which is mounted on {mount}", done.text)
                 os.rename(device.file + ".link", device.file)
             finally:
-                call("losetup", "-d", over)
-                call("losetup", "-d", sibling)
+                detach(over)
+                detach(sibling)
                 call("umount", mount)
                 os.rmdir(mount)
 
@@ -309,7 +290,7 @@ class DeviceGuard(unittest.TestCase):
         """The mount is another namespace's, and no list of mounts here has it."""
         with LoopDevice(self.directory) as device:
             call("mkfs.ext4", "-q", device.path)
-            sibling = call("losetup", "--show", "-f", device.file)
+            sibling = attach(device.file)
             mount = os.path.join(self.directory, "mount")
             os.mkdir(mount)
             container = subprocess.Popen(
@@ -329,7 +310,7 @@ class DeviceGuard(unittest.TestCase):
                 )
             finally:
                 container.communicate()
-                call("losetup", "-d", sibling)
+                detach(sibling)
                 os.rmdir(mount)
 
     def test_data_without_a_signature(self):

@@ -7,6 +7,7 @@ import subprocess
 import unittest
 
 from fleet import Fleet, needs_root
+from loops import attach, detach
 
 
 def call(*words):
@@ -35,8 +36,8 @@ class Stories(unittest.TestCase):
         image = os.path.join(cls.directory, "image")
         with open(image, "wb") as out:
             out.truncate(1 << 30)
-        cls.loop = call("losetup", "--find", "--show", "--direct-io=on", image)
-        cls.addClassCleanup(call, "losetup", "--detach", cls.loop)
+        cls.loop = attach(image, "--direct-io=on")
+        cls.addClassCleanup(detach, cls.loop)
         # Nothing is left to be initialised in the background.
         call("mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", cls.loop)
         mount = os.path.join(cls.directory, "mount")

@@ -1,0 +1,66 @@
+"""Loop devices of tests that run beside each other."""
+
+import contextlib
+import fcntl
+import os
+import subprocess
+
+from fleet import identity_of
+
+MIB = 1 << 20
+
+
+def losetup(*words):
+    return subprocess.run(
+        ["losetup", *words], check=True, capture_output=True, text=True
+    ).stdout.strip()
+
+
+@contextlib.contextmanager
+def numbers_kept():
+    """No other test takes a free loop device's number meanwhile."""
+    with open("/dev/loop-control", "rb") as control:
+        fcntl.flock(control, fcntl.LOCK_EX)
+        yield
+
+
+def attach(path, *options):
+    """A new loop device's path. Who asks detaches it, once."""
+    with numbers_kept():
+        return losetup("--show", *options, "-f", path)
+
+
+def detach(device):
+    losetup("-d", device)
+
+
+class LoopDevice:
+    """A loop device over a file in a directory; detached at the end."""
+
+    def __init__(self, directory, size=64 * MIB):
+        self.file = os.path.join(directory, "disk.img")
+        with open(self.file, "wb") as out:
+            out.truncate(size)
+
+    def __enter__(self):
+        self.path = attach(self.file)
+        self.attached = True
+        self.identity = identity_of(self.file)
+        return self
+
+    def __exit__(self, *_):
+        self.detach()
+        os.unlink(self.file)
+
+    def detach(self):
+        """Once only: a second time the number may be another test's."""
+        if self.attached:
+            self.attached = False
+            detach(self.path)
+
+    def replace(self, other):
+        """Lets the device be over another file."""
+        with numbers_kept():
+            self.detach()
+            losetup(self.path, other)
+            self.attached = True
