@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 
 namespace lockstep::common {
 namespace {
@@ -141,6 +142,11 @@ std::string FormatCount(double count) {
 std::string FormatThroughput(double bytes_per_second) {
   return absl::StrFormat("%.1f MiB/s (%.1f MB/s)", bytes_per_second / 1048576,
                          bytes_per_second / 1e6);
+}
+
+std::string FormatInstant(int64_t wall_ns) {
+  return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(wall_ns),
+                          absl::UTCTimeZone());
 }
 
 }  // namespace lockstep::common

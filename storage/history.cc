@@ -73,6 +73,7 @@ v1::RunSummary SummaryOf(const PgResult& rows, int row) {
   summary.set_degraded(rows.Bool(row, 10));
   summary.set_hosts(static_cast<uint32_t>(rows.Int(row, 11)));
   summary.set_invalid(rows.Bool(row, 12));
+  if (rows.Bool(row, 13)) summary.set_synthetic(true);  // else what its summary says
   return summary;
 }
 
@@ -86,7 +87,9 @@ std::string SummaryColumns() {
       "r.run_id, r.job, r.owner, r.labels, r.state, r.outcome, ", time("r.submitted_at"), ", ",
       time("r.started_at"), ", ", time("r.ended_at"),
       ", r.summary, r.degraded, (SELECT count(*) FROM run_workers w WHERE w.run_id = r.run_id), "
-      "EXISTS (SELECT FROM phase_verdicts v WHERE v.run_id = r.run_id AND v.invalid)");
+      "EXISTS (SELECT FROM phase_verdicts v WHERE v.run_id = r.run_id AND v.invalid), "
+      "r.summary IS NULL AND EXISTS (SELECT FROM run_workers w WHERE w.run_id = r.run_id AND "
+      "w.inspection ->> 'synthetic' = 'true')");
 }
 
 v1::FigureRow FigureRowOf(const PgResult& rows, int row) {

@@ -20,7 +20,7 @@ namespace lockstep::storage {
 class PgStore final : public Store {
  public:
   // Of what SaveReport() keeps. Raised when a newer version of the programs says more.
-  static constexpr int kFiguresVersion = 4;
+  static constexpr int kFiguresVersion = 5;
   struct Options {
     std::string conninfo;         // libpq connection string or URI
     std::string reader_conninfo;  // empty: derived from conninfo, without its password

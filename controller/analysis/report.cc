@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/units.h"
 #include "common/version.h"
 #include "controller/analysis/analysis.h"
 #include "controller/analysis/expectations.h"
@@ -252,6 +253,9 @@ absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadI
     built->set_kind(phase.phase.kind);
     built->set_index(phase.phase.phase);
     built->set_state(phase.phase.state);
+    if (phase.phase.go_wall_ns > 0) {
+      built->set_started_at(common::FormatInstant(phase.phase.go_wall_ns));
+    }
     if (!phase.phase.reason.empty()) built->add_remarks(phase.phase.reason);
     *report.add_phases() = *std::move(built);
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "common/limits.h"
 #include "common/timing.h"
+#include "common/units.h"
 #include "controller/analysis/expectations.h"
 #include "controller/plan/loads.h"
 #include "controller/plan/reservation.h"
@@ -406,8 +406,7 @@ void RunActor::Carry(const action::Note& a) {
                a.message);
   const int64_t at = services_.clock->WallNs();
   v1::WatchEvent event;
-  event.mutable_event()->set_at(
-      absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(at), absl::UTCTimeZone()));
+  event.mutable_event()->set_at(common::FormatInstant(at));
   event.mutable_event()->set_severity(a.severity);
   event.mutable_event()->set_host(a.host);
   event.mutable_event()->set_message(a.message);

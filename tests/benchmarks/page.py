@@ -185,9 +185,9 @@ def live(count, seconds):
         print(f"  tab {max(seen['memory']):.0f} MiB at most, {seen['memory'][-1]:.0f} at the end")
         every = max(1, len(seen["memory"]) // 10)
         print(
-            f"  over time: {' '.join(f'{m:.0f}' for m in seen['memory'][::every])} MiB, of which "
+            f"  over time: {' '.join(f'{m:.0f}' for m in seen['memory'][::every])} MiB; "
+            f"the script's heap {seen['heap']:.0f} MiB at the end"
         )
-        print(f"  of which is the script's heap {seen['heap']:.0f} MiB at the end")
         fleet.lockstep("stop", run, "--now")
         return [
             (f"{count} hosts live: frames < 100 ms", longest < 100),

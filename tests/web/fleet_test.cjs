@@ -10,6 +10,9 @@ async function main() {
   const marked = async (where) =>
     assert.ok((await page.locator(`${where} .pill`, { hasText: "synthetic" }).count()) > 0, where);
   try {
+    await page.goto(`${url}#/`);
+    await page.waitForSelector("a[data-run]");
+    await marked(`tr:has(a[data-run="${run}"])`); // also while it is in progress
     await page.goto(`${url}#/run/${run}?hosts=all`);
     const heat = page.locator("#live-charts .heat canvas[aria-label]").first();
     await heat.waitFor();

@@ -57,8 +57,11 @@ async function report(page, directory) {
   await head.focus();
   await page.keyboard.press("Enter");
   assert.ok(await page.locator('th[aria-sort="ascending"]').count());
+  await page.waitForURL(/sort-hosts-\d+=0/);
   await zoomed(page);
+  await page.locator('th[aria-sort="ascending"]').first().waitFor();
   await intervalsOwnAxis(page);
+  await eventsAreMarks(page);
 }
 
 // A part of the time is chosen, stands in the address, and is there for whoever opens that.
@@ -94,6 +97,45 @@ async function intervalsOwnAxis(page) {
   await page.waitForSelector(".charts .plot canvas");
   assert.deepStrictEqual(await spanOf(page.locator(".charts .plot[aria-label]").first()), expected);
   await page.unroute("**/series?*");
+}
+
+// What happened meanwhile is drawn where it happened: a line in the colour of what is bad.
+async function eventsAreMarks(page) {
+  const dashes = () =>
+    page.evaluate(() => {
+      const canvas = document.querySelector(".charts .plot canvas");
+      const ink = document.createElement("canvas").getContext("2d");
+      ink.fillStyle = getComputedStyle(document.body).getPropertyValue("--bad").trim();
+      ink.fillRect(0, 0, 1, 1);
+      const [r, g, b] = ink.getImageData(0, 0, 1, 1).data;
+      const { width, height } = canvas;
+      const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+      // The middle, where no words are.
+      let found = 0;
+      for (let i = 2 * width * height; i < 3 * width * height; i += 4)
+        if (data[i] === r && data[i + 1] === g && data[i + 2] === b) found++;
+      return found;
+    });
+  await page.reload();
+  await page.locator("pre.job", { hasText: "phases:" }).waitFor();
+  await page.locator(".heat canvas").nth(2).waitFor();
+  const before = await dashes();
+  const head = await (
+    await page.request.get(page.url().replace(/#\/run\/([^?]*).*/, "api/runs/$1"))
+  ).json();
+  const { startedAt } = head.phases.find((phase) => phase.workloads.length > 0);
+  assert.match(startedAt, /^\d{4}-\d\d-\d\dT.*Z$/);
+  await page.route("**/circumstances", async (route) => {
+    const answer = await route.fetch();
+    const json = await answer.json();
+    const at = new Date(Date.parse(startedAt) + 1500).toISOString();
+    json.events.push({ at, severity: "warning", host: "node1", message: "a path is away" });
+    await route.fulfill({ response: answer, json });
+  });
+  await page.reload();
+  await page.locator(".warn, .muted", { hasText: "a path is away" }).waitFor();
+  while ((await dashes()) <= before) await page.waitForTimeout(50);
+  await page.unroute("**/circumstances");
 }
 
 // Two runs are ticked and compared; the figures are the controller's.

@@ -41,6 +41,8 @@ export interface Options {
 const height = 220;
 // A limit so far beyond the figures would make them a line at the bottom: it is told at the edge.
 const limitReach = 4;
+const markGrain = 4; // pixels
+const markRows = 4; // of words, below each other
 
 export function linesOf(bands: Bands): Line[] {
   return [
@@ -129,6 +131,10 @@ export class ChartGroup {
     }
     for (const member of this.members) member.rescale();
     if (isNew) this.chosen(this.span);
+  }
+  // Their marks have changed.
+  redraw(): void {
+    for (const chart of this.charts) chart.rescale();
   }
   // Somebody points at a time in one of them; nothing: no longer.
   point(seconds: number | undefined, by: Member): void {
@@ -420,17 +426,22 @@ export class TimeChart implements Member {
         ctx.fillText(words, left + 6, isAbove ? top + below : top + tall - 6, width / 2);
       }
     }
+    // Those at one place are one mark.
     const marks = new Map<number, string[]>();
-    for (const { at, text } of this.options.marks?.() ?? [])
-      marks.set(at, [...(marks.get(at) ?? []), text]);
-    for (const [at, texts] of marks) {
-      const x = plot.valToPos(at, "x", true);
-      if (x < left || x > left + width) continue;
+    for (const { at, text } of this.options.marks?.() ?? []) {
+      const x = Math.round(plot.valToPos(at, "x", true) / markGrain) * markGrain;
+      if (x >= left && x <= left + width) marks.set(x, [...(marks.get(x) ?? []), text]);
+    }
+    const taken = new Array<number>(markRows).fill(-Infinity); // up to where each row has words
+    for (const [x, texts] of [...marks].sort((a, b) => a[0] - b[0])) {
       line(x, top, x, top + tall);
       const words = texts.length > 1 ? `${texts[0]} and ${texts.length - 1} more` : texts[0];
-      const isRight = x > left + (3 * width) / 4;
-      ctx.textAlign = isRight ? "right" : "left";
-      ctx.fillText(words, isRight ? x - 6 : x + 6, top + below, width / 2);
+      const wide = Math.min(width / 2, ctx.measureText(words).width);
+      const from = x > left + (3 * width) / 4 ? x - 6 - wide : x + 6;
+      const row = taken.findIndex((end) => end < from);
+      if (row < 0) continue; // the list of events has it
+      taken[row] = from + wide;
+      ctx.fillText(words, from, top + below * (row + 1), width / 2);
     }
     ctx.restore();
   }

@@ -59,6 +59,7 @@ export interface Sorting {
   by: number; // column; -1: as it came
   descending: boolean;
   shown: number;
+  changed?: () => void; // by a reader
 }
 export const unsorted = (): Sorting => ({ by: -1, descending: false, shown: shownAtFirst });
 
@@ -75,7 +76,7 @@ export function table(
   let sorted = rows;
   const sort = () => {
     const { by, descending } = sorting;
-    if (by >= 0)
+    if (by >= 0 && by < columns.length)
       sorted = [...rows].sort(
         (a, b) => compare(keyOf(a[by]), keyOf(b[by])) * (descending ? -1 : 1),
       );
@@ -118,6 +119,7 @@ export function table(
       sorting.by = i;
       sort();
       fill();
+      sorting.changed?.();
     });
     head.append(button);
     return head;

@@ -7,9 +7,9 @@ import {
   type DevicesReply,
   type StatusReply,
 } from "./api";
-import { element, figure, table, text, unsorted, type Cell } from "./dom";
+import { element, figure, table, text, type Cell } from "./dom";
 import { latency, size } from "./format";
-import { Asking, type View } from "./view";
+import { Asking, keptSorting, type View } from "./view";
 
 const refreshMs = 5000;
 
@@ -28,7 +28,7 @@ export class FleetView implements View {
   private readonly workers = element("div");
   private readonly devices = element("div");
   private readonly again = element("button", { type: "button" }, "ask the hosts again");
-  private readonly sorting = unsorted();
+  private readonly sorting = keptSorting("workers");
 
   constructor(main: HTMLElement) {
     this.again.addEventListener("click", () => void this.askDevices());
@@ -200,6 +200,8 @@ export class FleetView implements View {
           { title: "allowed" },
         ],
         rows,
+        true,
+        keptSorting("devices"),
       ),
     );
   }

@@ -9,7 +9,7 @@ import type {
   WatchEvent,
 } from "./api";
 import { element } from "./dom";
-import { eventLine } from "./events";
+import { eventLine, markOf, mostMarks } from "./events";
 import { count, latency, percent, seconds, size, throughput } from "./format";
 import { LiveCharts } from "./live_charts";
 import { beyond, LiveData, whole } from "./live_data";
@@ -22,14 +22,8 @@ const againMs = 3000;
 // Of a fleet so small every host is shown from the begin.
 const fewHosts = 64;
 const mostEvents = 500;
-const mostMarks = 100;
-const markLetters = 48;
 // Phases of the strip on each side of the one in progress.
 const stripSide = 3;
-
-function short(words: string): string {
-  return words.length > markLetters ? `${words.slice(0, markLetters - 1)}…` : words;
-}
 
 export class LiveView implements View {
   private source?: EventSource;
@@ -217,7 +211,7 @@ export class LiveView implements View {
     if (event.severity === "info") return;
     this.troubles++;
     this.drawVerdict();
-    this.mark(short([event.host, event.message].filter(Boolean).join(" ")));
+    this.mark(markOf(event));
   }
 
   private takeProgress({ doneBytes, totalBytes }: ProgressUpdate): void {

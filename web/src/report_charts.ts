@@ -4,13 +4,15 @@ import {
   get,
   halves,
   NotThere,
+  type EventReport,
   type HostSeries,
   type LatencySeries,
   type PhaseReport,
   type SeriesReply,
 } from "./api";
-import { ChartGroup, linesOf, TimeChart, withGaps, type Line } from "./charts";
+import { ChartGroup, linesOf, TimeChart, withGaps, type Line, type Mark } from "./charts";
 import { element } from "./dom";
+import { marksFrom } from "./events";
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
 import { choices, choose, type Asking } from "./view";
@@ -70,6 +72,7 @@ export class PhaseCharts {
   private ends: number[] = [];
   private pinned: number[];
   private distribution?: TimeChart;
+  private happened: Mark[] = [];
 
   constructor(
     private readonly run: string,
@@ -111,6 +114,13 @@ export class PhaseCharts {
     if (this.hosts.names.length > 1) this.drawHosts(this.hosts);
     this.drawPinned();
     return this.hosts;
+  }
+
+  // Of the run, with those of other phases.
+  mark(events: EventReport[]): void {
+    if (!this.phase.startedAt) return;
+    this.happened = marksFrom(this.phase.startedAt, events);
+    this.group.redraw();
   }
 
   destroy(): void {
@@ -157,6 +167,7 @@ export class PhaseCharts {
     const marks = () => [
       ...late.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}` })),
       ...this.phase.starvations.map((s) => ({ at: s.beginSeconds, text: `${s.host}: starved` })),
+      ...this.happened,
     ];
     const step = x.length > 1 && x[1] - x[0] > 1.5 ? `, ${(x[1] - x[0]).toFixed(0)} s a point` : "";
     const draw = (title: string, show: (v: number) => string, lines: Line[], more = {}) => {

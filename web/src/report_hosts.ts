@@ -4,6 +4,7 @@ import type { DeviceReport, HostReport, PhaseReport } from "./api";
 import { element, figure, sparkline, table, text, thinned, type Cell } from "./dom";
 import { count, fixed, latency, mebibytes, percent, seconds, wholePercent } from "./format";
 import type { HostLines } from "./report_charts";
+import { keptSorting } from "./view";
 
 const sparkPoints = 40;
 const numeric = (title: string) => ({ title, numeric: true });
@@ -53,6 +54,8 @@ export function hosts(phase: PhaseReport, lines?: HostLines): HTMLElement {
       text(causes.get(h.host) ?? ""),
       ...(hasLimits ? [text(limits(h))] : []),
     ]),
+    true,
+    keptSorting(`hosts-${phase.index}`),
   );
 }
 
@@ -110,6 +113,8 @@ export function devices(phase: PhaseReport): HTMLElement[] {
         { title: "identity" },
       ],
       phase.devices.map(deviceRow),
+      true,
+      keptSorting(`devices-${phase.index}`),
     ),
     ...phase.devices.flatMap((d) => [
       ...crossCheck(d),
@@ -175,6 +180,8 @@ export function threads(phase: PhaseReport): HTMLElement[] {
         figure(v, wholePercent),
       ),
     ]),
+    true,
+    keptSorting(`threads-${phase.index}`),
   );
   const title = element("summary", {}, `${phase.threads.length} threads`);
   return [element("details", {}, title, rows), ...fair];

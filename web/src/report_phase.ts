@@ -1,6 +1,6 @@
 // One phase of a report.
 
-import { get, type PhaseReport, type Report } from "./api";
+import { get, type EventReport, type PhaseReport, type Report } from "./api";
 import { element } from "./dom";
 import { exportedRun } from "./file";
 import { seconds } from "./format";
@@ -86,6 +86,10 @@ export class PhaseSection {
         this.root.insertBefore(element("p", { class: "error" }, String(error)), this.details);
       return undefined;
     }
+  }
+
+  mark(events: EventReport[]): void {
+    this.charts?.mark(events);
   }
 
   destroy(): void {

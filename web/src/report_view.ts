@@ -167,6 +167,7 @@ export class ReportView implements View {
       ]);
       if (this.asking.isOver) return;
       const { events } = circumstances;
+      for (const section of this.sections) section.mark(events);
       this.rest.append(
         ...environment(circumstances),
         ...(events.length > 0 ? [element("h2", {}, "Events"), ...events.map(eventLine)] : []),

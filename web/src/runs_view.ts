@@ -1,10 +1,10 @@
 // Runs, the newest first; refreshes itself. What is chosen is asked of the controller.
 
 import { get, type HistoryReply, type RunSummary } from "./api";
-import { element, figure, sparkline, table, text, unsorted } from "./dom";
+import { element, figure, sparkline, table, text } from "./dom";
 import { count, instant, throughput } from "./format";
 import { pill, syntheticMark, verdictOf } from "./verdict";
-import { Asking, choices, choose, type View } from "./view";
+import { Asking, choices, choose, keptSorting, type View } from "./view";
 
 const refreshMs = 5000;
 const pageSize = 100;
@@ -35,7 +35,7 @@ export class RunsView implements View {
   private readonly older = element("button", { type: "button", class: "more" }, "older runs");
   private readonly compare = element("a", { href: "#/" }, "compare");
   private readonly ticked = new Map<string, string>(); // ids, and when they were submitted
-  private readonly sorting = unsorted();
+  private readonly sorting = keptSorting("runs");
   private readonly clear = element("button", { type: "button" }, "untick all");
   private asked = 0;
   private runs: RunSummary[] = [];

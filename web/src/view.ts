@@ -1,6 +1,8 @@
 // A view fills the page's main part from the moment it is mounted until it is destroyed. What it
 // asks for is given up when it is left.
 
+import { unsorted, type Sorting } from "./dom";
+
 export interface View {
   destroy(): void;
 }
@@ -41,4 +43,18 @@ export function choose(changes: Record<string, string | null>): void {
   const text = all.toString();
   const path = location.hash.split("?")[0] || "#/";
   history.replaceState(null, "", path + (text ? `?${text}` : ""));
+}
+
+// How a table is sorted stands in the address too: sort-NAME=COLUMN from 0, with a "-" where the
+// most comes first.
+export function keptSorting(name: string): Sorting {
+  const key = `sort-${name}`;
+  const chosen = /^(-?)(\d{1,2})$/.exec(choices().get(key) ?? "");
+  const sorting = unsorted();
+  if (chosen) {
+    sorting.by = Number(chosen[2]);
+    sorting.descending = chosen[1] === "-";
+  }
+  sorting.changed = () => choose({ [key]: `${sorting.descending ? "-" : ""}${sorting.by}` });
+  return sorting;
 }
