@@ -171,7 +171,7 @@ class WebPage(FleetTest):
             page.stdin.flush()
             self.assertEqual(page.stdout.readline(), "page: asks again\n")
             self.fleet.start_controller(listen=address)
-            said = page.communicate(timeout=300)[0]
+            said = page.communicate(timeout=900)[0]
         finally:
             page.kill()
             page.wait()
@@ -179,6 +179,34 @@ class WebPage(FleetTest):
         self.assertEqual(said, "page: ok\n")
         self.ok(self.fleet.lockstep("stop", run, "--now"))
         running.communicate(timeout=60)
+
+    def test_sweeps_and_curves_in_chromium(self):
+        job = """name: points
+targets: [{name: n, null: {latency: 200us}}]
+phases:
+  - name: grid
+    run:
+      duration: 300ms
+      sweep:
+        axes:
+          - {field: block_size, values: [4KiB, 8KiB]}
+          - {field: queue_depth, values: [1, 2, 4]}
+          - {field: read, values: [100%, 0%]}
+      workloads: [{engine: "null"}]
+  - name: full
+    run: {duration: 300ms, workloads: [{engine: "null"}]}
+  - name: curve
+    run:
+      duration: 300ms
+      curve: {share: [25%, 50%, 75%]}
+      workloads: [{engine: "null", open_loop: {measured: {phase: full}, arrival: fixed}}]
+interval: 100ms
+"""
+        self.ok(self.fleet.run_job(job))
+        run = self.fleet.sql("SELECT last_run()")[0][0]
+        page = browse(self.fleet, "sweep_test.cjs", run, self.fleet.directory)
+        said = page.communicate(timeout=900)[0]
+        self.assertEqual(said, "page: ok\n")
 
     def test_in_chromium(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
@@ -196,7 +224,7 @@ class WebPage(FleetTest):
         try:
             said = page.stdout.readline()
             self.ok(self.fleet.lockstep("stop", run, "--phase"))
-            said += page.communicate(timeout=300)[0]
+            said += page.communicate(timeout=900)[0]
         finally:
             page.kill()
             page.wait()

@@ -41,6 +41,7 @@ export interface Options {
 const height = 220;
 // A limit so far beyond the figures would make them a line at the bottom: it is told at the edge.
 const limitReach = 4;
+const font = "12px system-ui";
 const markGrain = 4; // pixels
 const markRows = 4; // of words, below each other
 
@@ -291,7 +292,9 @@ export class TimeChart implements Member {
             : { range: (_, __, most) => this.fromZero(most) },
         },
         axes: [
-          { ...axis, values: (_, values) => values.map((v) => `${v} ${unit}`) },
+          unit === "s"
+            ? { ...axis, values: (_, values) => values.map((v) => `${v} s`) }
+            : { ...axis, label: unit, labelFont: font, labelSize: 20, space: 70 },
           {
             ...axis,
             size: 80,

@@ -72,7 +72,7 @@ export function table(
 ): HTMLElement {
   const body = element("tbody");
   const more = element("button", { type: "button", class: "more" });
-  const box = element("div", { class: "table", tabindex: "0", role: "region" });
+  const box = element("div", { class: "table", tabindex: "0", role: "group" });
   let sorted = rows;
   const sort = () => {
     const { by, descending } = sorting;

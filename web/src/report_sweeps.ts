@@ -4,6 +4,7 @@ import type { CurveReport, KneeReport, SweepReport } from "./api";
 import { TimeChart } from "./charts";
 import { element, figure, table, text, type Cell } from "./dom";
 import { count, latency, percent, throughput } from "./format";
+import { choices, choose } from "./view";
 
 export interface Section {
   readonly root: HTMLElement;
@@ -36,17 +37,32 @@ function warmUp(runs: number): HTMLElement[] {
   return [element("p", { class: "muted" }, `The ${words} warmed up, and count in no figure.`)];
 }
 
-// Two axes as a matrix of one figure, which the reader chooses; the ink says how much.
-function matrix(sweep: SweepReport): HTMLElement {
+function select(label: string, names: string[], chosen: number): HTMLSelectElement {
+  const made = element("select", { "aria-label": label }) as HTMLSelectElement;
+  for (const name of names) made.append(element("option", {}, name));
+  if (chosen > 0 && chosen < names.length) made.selectedIndex = chosen;
+  return made;
+}
+
+// The first two axes as a matrix of one figure; the ink says how much. The reader chooses the
+// figure and the values of the other axes, which stand in the address: sweep-NUMBER=2,0,1
+function matrix(sweep: SweepReport, number: number): HTMLElement {
   const box = element("div");
-  const choice = element("select", { "aria-label": "figure of the matrix" }) as HTMLSelectElement;
-  for (const [name] of figures) choice.append(element("option", {}, name));
+  const key = `sweep-${number}`;
+  const kept = (choices().get(key) ?? "").split(",").map(Number);
+  const [down, across, ...others] = sweep.axes;
+  const choice = select(
+    "figure of the matrix",
+    figures.map(([name]) => name),
+    kept[0],
+  );
+  const values = others.map((axis, i) => select(axis.field, axis.values, kept[i + 1]));
   const show = () => {
     const [, of, words] = figures[choice.selectedIndex];
     const most = Math.max(...sweep.points.map(of), 1e-9);
-    const [down, across] = sweep.axes;
     const cell = (d: number, a: number): Cell => {
-      const point = sweep.points.find((p) => p.indices[0] === d && p.indices[1] === a);
+      const at = [d, a, ...values.map((value) => value.selectedIndex)];
+      const point = sweep.points.find((p) => p.indices.every((index, i) => index === at[i]));
       if (!point) return text("");
       const meter = element("meter", {
         min: "0",
@@ -67,12 +83,19 @@ function matrix(sweep: SweepReport): HTMLElement {
       ),
     );
   };
-  choice.addEventListener("change", show);
+  const all = [choice, ...values];
+  for (const one of all)
+    one.addEventListener("change", () => {
+      const chosen = all.map(({ selectedIndex }) => selectedIndex);
+      choose({ [key]: chosen.some((index) => index > 0) ? chosen.join(",") : null });
+      show();
+    });
   show();
-  return element("div", {}, element("p", {}, choice), box);
+  const fields = values.map((value, i) => element("label", {}, `${others[i].field} `, value, " "));
+  return element("div", {}, element("p", {}, choice, " ", ...fields), box);
 }
 
-export function sweepSection(sweep: SweepReport): Section {
+export function sweepSection(sweep: SweepReport, number: number): Section {
   const points = sweep.points.map((point) => [
     ...sweep.axes.map((axis, a) => text(axis.values[point.indices[a]])),
     figure(point.runs, String),
@@ -106,8 +129,8 @@ export function sweepSection(sweep: SweepReport): Section {
     "section",
     {},
     element("h2", {}, `Sweep of ${sweep.phase}`),
-    ...(sweep.axes.length === 2
-      ? [matrix(sweep), element("details", {}, element("summary", {}, "all figures"), list)]
+    ...(sweep.axes.length >= 2
+      ? [matrix(sweep, number), element("details", {}, element("summary", {}, "all figures"), list)]
       : [list]),
     ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeWords(knee)}`)),
     ...warmUp(sweep.warmUp),
@@ -123,7 +146,7 @@ export function curveSection(curve: CurveReport): Section {
   const root = element(
     "section",
     {},
-    element("h2", {}, `Curve of ${curve.phase}`),
+    element("h2", {}, `Offered and achieved: ${curve.phase}`),
     plots,
     table(
       [
@@ -152,7 +175,7 @@ export function curveSection(curve: CurveReport): Section {
       (p) => `${Number((100 * p.share).toPrecision(4))} %` === curve.knee?.value,
     );
     const common = {
-      unit: "offered",
+      unit: "offered per second",
       marks: () => (knee ? [{ at: knee.offered, text: "knee" }] : []),
     };
     const load = new TimeChart(plots, {

@@ -1,0 +1,82 @@
+// The report of a sweep of three axes and of a curve: node sweep_test.cjs URL RUN DIRECTORY.
+const assert = require("node:assert");
+const { everySize, launch } = require("./browser.cjs");
+
+// The matrix' cells without its heads, as figures of the one that is chosen.
+const cells = (page) =>
+  page
+    .locator("section:has(h2) .table")
+    .first()
+    .locator("tbody tr")
+    .evaluateAll((rows) =>
+      rows.map((row) =>
+        [...row.children].slice(1).map((cell) => cell.querySelector("meter").value),
+      ),
+    );
+
+async function sweep(page, report) {
+  const { axes, points } = report.sweeps[0];
+  assert.strictEqual(axes.length, 3);
+  const expected = (of, third) =>
+    axes[0].values.map((_, d) =>
+      axes[1].values.map((_, a) => {
+        const at = [d, a, third];
+        return of(points.find((p) => p.indices.every((index, i) => index === at[i])));
+      }),
+    );
+  await page.getByLabel("figure of the matrix").waitFor();
+  assert.deepStrictEqual(
+    await cells(page),
+    expected((p) => p.iops, 0),
+  );
+  await page.locator(`select[aria-label="${axes[2].field}"]`).selectOption({ index: 1 });
+  assert.deepStrictEqual(
+    await cells(page),
+    expected((p) => p.iops, 1),
+  );
+  await page.getByLabel("figure of the matrix").selectOption("p99");
+  assert.deepStrictEqual(
+    await cells(page),
+    expected((p) => p.p99Ns, 1),
+  );
+  // What is chosen is there for whoever opens the address.
+  await page.waitForURL(/sweep-0=3%2C1/);
+  await page.reload();
+  await page.getByLabel("figure of the matrix").waitFor();
+  assert.deepStrictEqual(
+    await cells(page),
+    expected((p) => p.p99Ns, 1),
+  );
+}
+
+async function curve(page, report) {
+  const [{ points }] = report.curves;
+  const chart = page.locator("figure.chart", { hasText: "Offered and achieved load" });
+  await chart.locator("canvas").waitFor();
+  const text = await page
+    .locator("section", { hasText: "Offered and achieved:" })
+    .last()
+    .textContent();
+  for (const { share } of points) assert.ok(text.includes(`${100 * share}`), `${share} in ${text}`);
+}
+
+async function main() {
+  const [url, run, directory] = process.argv.slice(2);
+  const { context, page, errors } = await launch(directory);
+  try {
+    await page.goto(`${url}#/run/${run}`);
+    const report = await (await page.request.get(`${url}api/runs/${run}`)).json();
+    await sweep(page, report);
+    await curve(page, report);
+    await everySize(page, "sweep", directory);
+    assert.deepStrictEqual(errors, []);
+    console.log("page: ok");
+  } finally {
+    await context.close();
+  }
+}
+
+main().catch((error) => {
+  console.error(error);
+  process.exit(1);
+});
