@@ -159,7 +159,7 @@ Api::Result Api::Later(const Ask& request, const Call& call, Make make, const Re
     return ErrorAnswer(503, "the controller is shutting down");
   }
   call(stub_->async(), &pending->context, &pending->request, &pending->reply,
-       [this, pending, make, respond](const grpc::Status& status) mutable {
+       [this, pending, make, respond = respond](const grpc::Status& status) mutable {
          answers_.Push([pending, make = std::move(make), respond = std::move(respond), status] {
            respond(status.ok()
                        ? make(pending->reply)
