@@ -129,16 +129,16 @@ class Repetitions(FleetTest):
         self.assertTrue(report["expectationsHeld"], report["run"])
 
     def test_a_knee_is_found_where_more_depth_stops_to_give_more(self):
-        """2 ms each, and no more than 2,000 a second: four in flight are enough."""
+        """20 ms each, and no more than 200 a second: four in flight are enough."""
         job = (
-            "name: knee\ntargets: [{name: n, null: {latency: 2ms}}]\nphases:\n"
-            "  - {name: load, run: {duration: 1s, workloads: [{engine: 'null', max_iops: 2000}],\n"
+            "name: knee\ntargets: [{name: n, null: {latency: 20ms}}]\nphases:\n"
+            "  - {name: load, run: {duration: 1s, workloads: [{engine: 'null', max_iops: 200}],\n"
             "     sweep: {axes: [{field: queue_depth, values: [1, 2, 4, 8, 16, 32]}]}}}\n"
         )
         done = self.ok(self.fleet.run_job(job))
         report = self.fleet.lockstep("report", "last", "--format", "json").json()
         (knee,) = report["sweeps"][0]["knees"]
-        # Beside busy neighbours 2 ms are more.
+        # Beside busy neighbours 20 ms are more.
         self.assertIn(knee["value"], ("2", "4"), done.out)
         self.assertIn(f"knee: queue_depth={knee['value']} gives", done.out)
 

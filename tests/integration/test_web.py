@@ -176,7 +176,7 @@ class WebPage(FleetTest):
             page.kill()
             page.wait()
             self.fleet.http = True
-        self.assertEqual(said, "page: ok\n")
+        self.assertEqual(said, "page: ok\n", said)
         self.ok(self.fleet.lockstep("stop", run, "--now"))
         running.communicate(timeout=60)
 
@@ -206,7 +206,7 @@ interval: 100ms
         run = self.fleet.sql("SELECT last_run()")[0][0]
         page = browse(self.fleet, "sweep_test.cjs", run, self.fleet.directory)
         said = page.communicate(timeout=900)[0]
-        self.assertEqual(said, "page: ok\n")
+        self.assertEqual(said, "page: ok\n", said)
 
     def test_in_chromium(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="1s")))
@@ -230,7 +230,7 @@ interval: 100ms
             page.wait()
         running.communicate(timeout=60)
         self.assertEqual(page.returncode, 0, said)
-        self.assertEqual(said, "page: live\npage: ok\n")
+        self.assertEqual(said, "page: live\npage: ok\n", said)
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ const { chromium } = require("playwright-core");
 const flags = [
   "--no-sandbox",
   "--disable-gpu",
+  "--disable-dev-shm-usage", // a container may have little of it
   "--disable-quic",
   "--no-first-run",
   "--disable-background-networking",
@@ -15,18 +16,21 @@ const flags = [
 ];
 const executablePath = process.env.CHROMIUM || "/usr/bin/chromium";
 
+// Milliseconds. A limit, not a measure: the machine may be busy.
+const limit = Number(process.env.PAGE_TIMEOUT ?? 240000);
+
 // A tab, and what its scripts complain of.
 async function launch(directory, options = {}) {
   const context = await chromium.launchPersistentContext(path.join(directory, "chromium"), {
     executablePath,
     headless: true,
     args: flags,
+    timeout: limit,
     ...options,
   });
   const page = await context.newPage();
   await page.addInitScript({ content: axe.source });
-  // A limit, not a measure: the machine may be busy.
-  page.setDefaultTimeout(Number(process.env.PAGE_TIMEOUT ?? 240000));
+  page.setDefaultTimeout(limit);
   const errors = [];
   page.on("pageerror", (error) => errors.push(String(error)));
   page.on("console", (message) => {
@@ -42,14 +46,18 @@ async function spanOf(chart) {
   return [Number(from), Number(to)];
 }
 
-// In all widths, light and dark: nothing is wider than the window, and axe finds nothing.
-async function everySize(page, name, directory) {
+// In all widths, light and dark: nothing is wider than the window, and axe finds nothing. Pictures
+// are left where LOCKSTEP_SCREENSHOTS says.
+async function everySize(page, name) {
+  const directory = process.env.LOCKSTEP_SCREENSHOTS;
   for (const colorScheme of ["light", "dark"]) {
     for (const width of [360, 1280, 2560]) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
-      const file = path.join(directory, `${name}-${width}-${colorScheme}.png`);
-      await page.screenshot({ path: file, fullPage: true });
+      if (directory) {
+        const file = path.join(directory, `${name}-${width}-${colorScheme}.png`);
+        await page.screenshot({ path: file, fullPage: true });
+      }
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= width, `${name} at ${width}: ${wide} wide`);
       const { violations } = await page.evaluate(() => window.axe.run(document));

@@ -1,5 +1,5 @@
 // Every view of the page with a synthetic fleet: node fleet_test.cjs URL RUN OTHER HOSTS DIRECTORY.
-// RUN is in progress, OTHER has ended. Screenshots are left in DIRECTORY.
+// RUN is in progress, OTHER has ended. DIRECTORY is the browser's.
 const assert = require("node:assert");
 const { everySize, launch } = require("./browser.cjs");
 
@@ -18,7 +18,7 @@ async function main() {
     await heat.waitFor();
     assert.ok((await heat.getAttribute("aria-label")).includes(` ${count} rows`), "every host");
     await marked("h1");
-    await everySize(page, `live-${count}`, directory);
+    await everySize(page, `live-${count}`);
     // The last host is found by the keyboard, and drawn by itself.
     await heat.focus();
     for (let i = 0; i < count; i++) await page.keyboard.press("ArrowDown");
@@ -36,7 +36,7 @@ async function main() {
     await marked("h1");
     const table = page.locator(".table", { hasText: "straggler" }).first();
     assert.strictEqual(await table.locator("tbody tr").count(), Math.min(count, 200));
-    await everySize(page, `report-${count}`, directory);
+    await everySize(page, `report-${count}`);
     await table.locator("th button", { hasText: "host" }).click();
     await table.locator("th button", { hasText: "host" }).click();
     const first = await table.locator("tbody td").first().textContent();
@@ -47,14 +47,14 @@ async function main() {
     }
     await page.goto(`${url}#/compare/${other},${run}`);
     await page.waitForSelector("#overlays .plot canvas");
-    await everySize(page, `compare-${count}`, directory);
+    await everySize(page, `compare-${count}`);
     await page.goto(`${url}#/fleet`);
     await page.locator("th", { hasText: "clock against" }).waitFor();
-    await everySize(page, `fleet-${count}`, directory);
+    await everySize(page, `fleet-${count}`);
     await page.goto(`${url}#/`);
     await page.waitForSelector("a[data-run]");
     await marked("tbody");
-    await everySize(page, `runs-${count}`, directory);
+    await everySize(page, `runs-${count}`);
     assert.deepStrictEqual(errors, []);
     console.log("page: ok");
   } finally {

@@ -7,7 +7,7 @@ const { sameFigures } = require("./figures.cjs");
 
 // The run in progress: a line per second, and charts that go back to the run's begin, also for who
 // comes late.
-async function live(page, directory) {
+async function live(page) {
   // Not page.waitForFunction(): it evaluates text, which the page's policy forbids, as it should.
   await page.locator("#live-line", { hasText: /IOPS, .*MiB\/s, p99/ }).waitFor();
   const first = await page.textContent("#live-line");
@@ -33,10 +33,10 @@ async function live(page, directory) {
   await page.locator("#live-charts .heat").waitFor({ state: "detached" });
   await page.waitForSelector("#live-charts .plot canvas");
   assert.ok(page.url().includes("hosts=bands"), page.url());
-  await everySize(page, "live", directory);
+  await everySize(page, "live");
 }
 
-async function report(page, directory) {
+async function report(page) {
   await page.waitForSelector("h2[id]");
   await page.locator("th button", { hasText: "straggler" }).first().waitFor();
   const text = await page.textContent("main");
@@ -51,7 +51,7 @@ async function report(page, directory) {
       titles.some((title) => title.includes(part)),
       `a chart of ${part}: ${titles}`,
     );
-  await everySize(page, "report", directory);
+  await everySize(page, "report");
   // By the keyboard alone: a table is sorted.
   const head = page.locator("th button", { hasText: "host" }).first();
   await head.focus();
@@ -139,7 +139,7 @@ async function eventsAreMarks(page) {
 }
 
 // Two runs are ticked and compared; the figures are the controller's.
-async function compared(page, url, run, other, directory) {
+async function compared(page, url, run, other) {
   await page.goto(`${url}#/`);
   for (const id of [run, other]) await page.check(`[data-tick="${id}"]`);
   await page.getByRole("link", { name: /compare the 2 runs/ }).click();
@@ -151,10 +151,10 @@ async function compared(page, url, run, other, directory) {
   const text = await page.textContent("main");
   for (const part of ["Figures", "Over time", "Job:", "duration: 600s", "Environment"])
     assert.ok(text.includes(part), `the comparison shows ${part}`);
-  await everySize(page, "compare", directory);
+  await everySize(page, "compare");
 }
 
-async function fleet(page, url, directory) {
+async function fleet(page, url) {
   await page.goto(`${url}#/`);
   await page.getByRole("link", { name: "Fleet" }).click();
   await page.locator("td", { hasText: "node2" }).first().waitFor();
@@ -162,7 +162,7 @@ async function fleet(page, url, directory) {
   const text = await page.textContent("main");
   for (const part of ["2 workers", "free", "clock against", "Devices"])
     assert.ok(text.includes(part), `the fleet shows ${part}`);
-  await everySize(page, "fleet", directory);
+  await everySize(page, "fleet");
 }
 
 // One file, which opens without a network and shows the same charts.
@@ -184,13 +184,13 @@ async function exported(page, url, run, directory) {
   await page.locator(".heat canvas").nth(2).waitFor();
   assert.deepStrictEqual(await page.locator("figcaption span").allTextContents(), titles);
   assert.deepStrictEqual(asked, []);
-  await everySize(page, "file", directory);
+  await everySize(page, "file");
   page.off("request", note);
   await page.context().setOffline(false);
 }
 
 // No bad run is green, whatever made it bad.
-async function verdicts(page, url, directory) {
+async function verdicts(page, url) {
   const kinds = [
     [{ state: "done", verdict: "done" }, "done", "good"],
     [{ state: "done", verdict: "passed" }, "passed", "good"],
@@ -224,7 +224,7 @@ async function verdicts(page, url, directory) {
     pills,
     kinds.map(([, word, tone]) => [word, tone]),
   );
-  await everySize(page, "runs", directory);
+  await everySize(page, "runs");
   await page.fill('input[type="search"]', "degraded");
   await page.locator('a[data-run="run0"]').waitFor({ state: "detached" });
   assert.strictEqual(await page.locator("a[data-run]").count(), 1);
@@ -240,15 +240,15 @@ async function main() {
     assert.ok((await page.locator("a[data-run]").count()) >= 2, "both runs are listed");
     await contrasts(page);
     await page.click(`a[data-run="${run}"]`);
-    await live(page, directory);
+    await live(page);
     // Its end, which whoever started this now brings about, turns into the report by itself.
     console.log("page: live");
-    await report(page, directory);
+    await report(page);
     await sameFigures(page, url, other, path.join(directory, "report.txt"));
-    await compared(page, url, run, other, directory);
-    await fleet(page, url, directory);
+    await compared(page, url, run, other);
+    await fleet(page, url);
     await exported(page, url, run, directory);
-    await verdicts(page, url, directory);
+    await verdicts(page, url);
     assert.deepStrictEqual(errors, []);
     console.log("page: ok");
   } finally {

@@ -68,7 +68,7 @@ async function main() {
     const report = await (await page.request.get(`${url}api/runs/${run}`)).json();
     await sweep(page, report);
     await curve(page, report);
-    await everySize(page, "sweep", directory);
+    await everySize(page, "sweep");
     assert.deepStrictEqual(errors, []);
     console.log("page: ok");
   } finally {
