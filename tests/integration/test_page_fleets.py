@@ -24,7 +24,8 @@ LIMIT = 900  # seconds, of what is waited for on a busy machine
 
 class PageOfFleets(unittest.TestCase):
     def look(self, count):
-        with Fleet(0, http=True) as fleet:
+        # A thousand in one process beside busy neighbours are silent for a while.
+        with Fleet(0, http=True, controller_flags=["--lease", "120"]) as fleet:
             fleet.spawn(
                 "synthetic",
                 [f"{BIN}/lockstep-worker", "--controller", fleet.address, "--simulate", str(count)],

@@ -40,7 +40,7 @@ async function main() {
     await table.locator("th button", { hasText: "host" }).click();
     await table.locator("th button", { hasText: "host" }).click();
     const first = await table.locator("tbody td").first().textContent();
-    assert.strictEqual(first, name, "the last host comes first");
+    assert.ok(first.startsWith(name), `the last host comes first: ${first}, not ${name}`);
     if (count > 200) {
       await table.locator("button.more").click();
       assert.strictEqual(await table.locator("tbody tr").count(), count);
