@@ -4,6 +4,7 @@
 
 #include <chrono>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -139,7 +140,10 @@ void Api::Stop() {
 bool Api::IsOurs(const std::string& host_header) const {
   if (host_header.empty()) return false;
   const bool has_port = host_header.rfind(':') != std::string::npos && host_header.back() != ']';
-  const std::string host = common::HostOf(has_port ? host_header : host_header + ":80");
+  // Names have no case, and may end with a dot.
+  std::string host =
+      absl::AsciiStrToLower(common::HostOf(has_port ? host_header : host_header + ":80"));
+  if (absl::EndsWith(host, ".")) host.pop_back();
   in6_addr address;
   return inet_pton(AF_INET, host.c_str(), &address) == 1 ||
          inet_pton(AF_INET6, host.c_str(), &address) == 1 || names_.contains(host);

@@ -7,6 +7,7 @@
 #include <set>
 #include <thread>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "boost/asio/io_context.hpp"
@@ -36,7 +37,9 @@ std::set<std::string> NamesOf(const std::string& address, const std::vector<std:
   if (gethostname(host, sizeof host - 1) == 0) names.insert(host);
   names.insert("localhost");
   names.insert(common::HostOf(address));
-  return names;
+  std::set<std::string> lower;
+  for (const std::string& name : names) lower.insert(absl::AsciiStrToLower(name));
+  return lower;
 }
 
 }  // namespace

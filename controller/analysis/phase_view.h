@@ -37,7 +37,8 @@ class PhaseView {
   bool HasNullTarget(const v1::Workload& workload) const;
   // The time that rates are over: the window; the whole phase when no interval was measured by all.
   double window_seconds() const;
-  // The time that a workload's rates are over: it may end before the window does.
+  // The time that a workload's rates are over: one of so many operations, bytes or passes may end
+  // before the window does.
   double WorkloadSeconds(uint32_t workload) const;
   // The worker's operations that rates are made of: those in the window.
   std::map<measure::WorkloadKind, measure::IoSums> InWindow(uint32_t worker) const;

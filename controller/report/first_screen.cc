@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "common/units.h"
@@ -25,12 +24,7 @@ class FirstScreen : private ReportWriter {
       : ReportWriter(report, options) {}
 
   std::string Render() {
-    const Verdict verdict = VerdictOf(report_);
-    const std::string word = absl::AsciiStrToUpper(verdict.word);
-    Head(verdict.good ? Good(word) : Bad(word));
-    for (const std::string& reason : verdict.reasons) {
-      out_ += Wrapped(verdict.good ? reason : Bad(reason), "  ", "  ");
-    }
+    Head();
     Phases();
     Curves();
     Sweeps(false);

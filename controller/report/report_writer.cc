@@ -3,12 +3,14 @@
 #include <map>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/units.h"
 #include "controller/report/sweep_text.h"
 #include "controller/report/text_table.h"
+#include "controller/report/verdict.h"
 
 namespace lockstep::controller {
 
@@ -51,9 +53,12 @@ std::string PercentileText(const v1::OperationReport& operation, double percent)
   return "-";
 }
 
-void ReportWriter::Head(const std::string& verdict) {
+void ReportWriter::Head() {
   const v1::RunSummary& run = report_.run();
-  Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ", verdict);
+  const Verdict verdict = VerdictOf(report_);
+  const std::string word = absl::AsciiStrToUpper(verdict.word);
+  Line(Bold(absl::StrCat("Lockstep: ", run.job_name())), "   ",
+       verdict.good ? Good(word) : Bad(word));
   if (!report_.description().empty()) out_ += Wrapped(report_.description(), "  ", "  ");
   Line("  run ", run.run_id(), "   by ", run.owner(), "   started ",
        run.started_at().empty() ? run.submitted_at() : run.started_at());
@@ -67,6 +72,9 @@ void ReportWriter::Head(const std::string& verdict) {
   }
   if (report_.samples_pruned()) {
     Line("  the samples of its intervals were pruned; this is the report as it was before");
+  }
+  for (const std::string& reason : verdict.reasons) {
+    out_ += Wrapped(verdict.good ? reason : Bad(reason), "  ", "  ");
   }
 }
 

@@ -38,8 +38,8 @@ class ReportWriter {
   }
   void Rule(const std::string& title);
 
-  // What run it is; `verdict` stands behind its name.
-  void Head(const std::string& verdict);
+  // What run it is, and its verdict with the reasons.
+  void Head();
   // Whether the load was steady, where the job asks; `name` stands in front.
   void Steady(const v1::PhaseReport& phase, const std::string& name);
   // Phases that a matrix or a curve shows.

@@ -31,10 +31,7 @@ class Renderer : private ReportWriter {
   Renderer(const v1::Report& report, const TextOptions& options) : ReportWriter(report, options) {}
 
   std::string Render() {
-    const v1::RunSummary& run = report_.run();
-    Head(absl::StrCat(run.state() == "done" ? Good(run.state()) : Bad(run.state()),
-                      run.degraded() ? Bad(" (degraded)") : ""));
-    if (!run.outcome().empty()) out_ += Wrapped(Bad(run.outcome()), "  ", "  ");
+    Head();
     for (const v1::PhaseReport& phase : report_.phases()) {
       if (!ShownTogether().contains(phase.index())) Phase(phase);
     }
@@ -173,13 +170,29 @@ class Renderer : private ReportWriter {
     }
   }
 
+  // What its latencies are; workloads with a schedule have other ones than those without.
+  static std::string MetricsOf(const v1::PhaseReport& phase) {
+    std::vector<std::string> response, service;
+    for (const v1::WorkloadReport& workload : phase.workloads()) {
+      if (workload.total().metric().empty()) continue;
+      (workload.total().metric() == "response_time" ? response : service)
+          .push_back(workload.name());
+    }
+    const std::string of_response = "response time (intended start to completion)";
+    const std::string of_service = "service time (submission to completion)";
+    if (response.empty() || service.empty()) {
+      return phase.total().metric() == "response_time" ? of_response : of_service;
+    }
+    return absl::StrCat(of_response, " of ", absl::StrJoin(response, ", "), ", ", of_service,
+                        " of ", absl::StrJoin(service, ", "), ", and of all together a mixture");
+  }
+
   void Window(const v1::PhaseReport& phase) {
-    const std::string metric = phase.total().metric() == "response_time"
-                                   ? "response time (intended start to completion)"
-                                   : "service time (submission to completion)";
-    Line(absl::StrFormat("  latency is %s; rates over %.2f–%.2f s after T, when all%s ran", metric,
-                         phase.window_begin_seconds(), phase.window_end_seconds(),
-                         phase.workers_lost() > 0 ? " that ended" : ""));
+    out_ += Wrapped(
+        absl::StrFormat("latency is %s; rates over %.2f–%.2f s after T, when all%s ran",
+                        MetricsOf(phase), phase.window_begin_seconds(), phase.window_end_seconds(),
+                        phase.workers_lost() > 0 ? " that ended" : ""),
+        "    ", "  ");
     if (phase.start_skew_hosts() > 1) {
       const std::string limit =
           phase.start_skew_limit_ns() > 0

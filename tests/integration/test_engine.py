@@ -150,6 +150,21 @@ class Engine(FleetTest):
         self.assertIn(f"node1: misplaced at offset 8192 of {path}", details)
         self.ok(self.fleet.run_job(f"name: clean\ntargets: [{target}]\nphases:\n  - cleanup:\n"))
 
+    def test_a_hang_at_the_end_of_a_load_is_in_its_rates(self):
+        job = workload_job(
+            self.fleet.data,
+            "engine: null, queue_depth: 2",
+            run="duration: 5s",
+            before="",
+            target="{name: data, null: {latency: 1ms, stall_every: 3s, stall: 2500ms}}",
+        )
+        (phase,) = self.ok(self.fleet.run_job(job, "--format", "json")).json()["phases"]
+        (workload,) = phase["workloads"]
+        own = workload["operations"][0]["iops"]
+        self.assertAlmostEqual(own / phase["total"]["iops"], 1, places=6)
+        # Of five seconds it worked for three.
+        self.assertLess(own, 0.75 * max(phase["iopsByInterval"]))
+
     def test_a_curve_is_run_at_shares_of_what_was_measured(self):
         target = "{name: data, null: {latency: 1ms}}"
         job = workload_job(

@@ -298,7 +298,7 @@ class Page(FleetTest):
                 status, _, body = self.request("/api/status", Host=name)
                 self.assertIn(status, (400, 421))
                 self.assertNotIn(b"node1", body)
-        for name in ("localhost", "127.0.0.1", "[::1]:80"):
+        for name in ("localhost", "LocalHost.:80", "127.0.0.1", "[::1]:80"):
             self.assertEqual(self.request("/api/status", Host=name)[0], 200, name)
 
     def test_headers(self):

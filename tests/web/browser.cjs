@@ -46,6 +46,14 @@ async function spanOf(chart) {
   return [Number(from), Number(to)];
 }
 
+// Charts take their new width in the frame after the window has it.
+const settled = async () => {
+  for (let frame = 0; frame < 100; frame++) {
+    await new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+    if (frame > 2 && document.documentElement.scrollWidth <= innerWidth) return;
+  }
+};
+
 // In all widths, light and dark: nothing is wider than the window, and axe finds nothing. Pictures
 // are left where LOCKSTEP_SCREENSHOTS says.
 async function everySize(page, name) {
@@ -54,6 +62,7 @@ async function everySize(page, name) {
     for (const width of [360, 1280, 2560]) {
       await page.emulateMedia({ colorScheme });
       await page.setViewportSize({ width, height: 900 });
+      await page.evaluate(settled);
       if (directory) {
         const file = path.join(directory, `${name}-${width}-${colorScheme}.png`);
         await page.screenshot({ path: file, fullPage: true });

@@ -33,6 +33,7 @@ export type { FleetSeries, HostSeries, LatencySeries, SeriesReply, Spans } from 
 export type { CurveReport, KneeReport, SweepReport } from "./proto/sweep";
 
 export class NotThere extends Error {}
+export class Refused extends Error {} // what was asked for; asking again is in vain
 
 // In an exported file what is there is there already.
 export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
@@ -44,6 +45,7 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   const answer = await fetch(path, { signal });
   const body = await answer.json();
   if (answer.status === 404) throw new NotThere(body.error ?? answer.statusText);
+  if (answer.status === 400) throw new Refused(body.error ?? answer.statusText);
   if (!answer.ok) throw new Error(body.error ?? answer.statusText);
   return body as T;
 }

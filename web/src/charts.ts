@@ -407,6 +407,9 @@ export class TimeChart implements Member {
     const { left, top, width, height: tall } = plot.bbox;
     ctx.save();
     ctx.strokeStyle = ctx.fillStyle = color("--bad");
+    // Between pixels a line is two faint ones.
+    ctx.lineWidth = Math.max(1, Math.round(devicePixelRatio));
+    ctx.translate((ctx.lineWidth % 2) / 2, (ctx.lineWidth % 2) / 2);
     ctx.font = `${11 * devicePixelRatio}px system-ui`;
     ctx.textAlign = "left";
     ctx.textBaseline = "alphabetic";
@@ -419,7 +422,7 @@ export class TimeChart implements Member {
     };
     const below = 16 * devicePixelRatio;
     for (const limit of this.options.limits ?? []) {
-      const y = plot.valToPos(limit.value, "y", true);
+      const y = Math.round(plot.valToPos(limit.value, "y", true));
       if (y >= top && y <= top + tall) {
         line(left, y, left + width, y);
         ctx.fillText(limit.text, left + 6, y - top > below ? y - 6 : y + below, width / 2);

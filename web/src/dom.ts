@@ -16,6 +16,13 @@ export function element(
   return made;
 }
 
+// In the order of their names: that of messages is any.
+export function labelsOf(labels: Record<string, string> | undefined): string[] {
+  return Object.entries(labels ?? {})
+    .map(([name, value]) => `${name}=${value}`)
+    .sort();
+}
+
 // Light becomes dark, or the other way; what it returns ends that.
 export function whenColorsChange(work: () => void): () => void {
   const scheme = matchMedia("(prefers-color-scheme: dark)");

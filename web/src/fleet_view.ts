@@ -7,7 +7,7 @@ import {
   type DevicesReply,
   type StatusReply,
 } from "./api";
-import { element, figure, table, text, type Cell } from "./dom";
+import { element, figure, labelsOf, table, text, type Cell } from "./dom";
 import { latency, size } from "./format";
 import { Asking, keptSorting, type View } from "./view";
 
@@ -111,7 +111,7 @@ export class FleetView implements View {
   private workerRow(worker: AttachedWorker, runs: Map<string, string>): Cell[] {
     const { hello } = worker;
     const host = hello?.host;
-    const labels = Object.entries(hello?.labels ?? {}).map(([name, value]) => `${name}=${value}`);
+    const labels = labelsOf(hello?.labels);
     const doing = element("span");
     if (worker.away) {
       doing.append(element("span", { class: "warn" }, "away; it is waited for"), " ");

@@ -5,6 +5,7 @@ import { ChartGroup, linesOf, withGaps, type Line, type TimeChart } from "./char
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
 import type { LiveData } from "./live_data";
+import { pinnedAfter } from "./view";
 
 const kinds = ["read", "write", "trim", "fsync"];
 
@@ -88,7 +89,9 @@ export class LiveCharts {
       const whole = withGaps(data.begins, ends, lines);
       chart.set(whole.x, whole.lines);
     };
-    const used = kinds.filter((_, k) => data.points.some((point) => (point.kindIops[k] ?? 0) > 0));
+    // One kind alone is all there is.
+    const found = kinds.filter((_, k) => data.points.some((point) => (point.kindIops[k] ?? 0) > 0));
+    const used = found.length > 1 ? found : [];
     set(this.iops, [
       { label: "I/Os", values: data.values((p) => p.iops) },
       ...used.map((label) => ({
@@ -112,10 +115,9 @@ export class LiveCharts {
     ]);
     set(this.hosts, [
       ...linesOf(data.bands()),
-      ...this.pinned.map((position) => ({
-        label: this.names[position] ?? `host ${position + 1}`,
-        values: data.host(position),
-      })),
+      ...this.pinned
+        .filter((position) => position < this.names.length)
+        .map((position) => ({ label: this.names[position], values: data.host(position) })),
     ]);
     this.drawIostat(set);
     // In a frame of its own: a thousand hosts are many cells.
@@ -136,9 +138,7 @@ export class LiveCharts {
   }
 
   private pin(row: number): void {
-    this.pinned = this.pinned.includes(row)
-      ? this.pinned.filter((other) => other !== row)
-      : [...this.pinned, row].slice(-5);
+    this.pinned = pinnedAfter(this.pinned, row);
     this.chosen(this.pinned, this.group.shown);
     this.draw();
   }

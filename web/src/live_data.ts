@@ -69,6 +69,7 @@ export class LiveData {
   private step = 1; // intervals of a column
   private open: Float32Array[] = [];
   private openBegin = 0;
+  private usual = 0; // seconds of an interval
 
   get last(): FleetInterval | undefined {
     return this.points[this.points.length - 1];
@@ -82,6 +83,10 @@ export class LiveData {
     if (interval.intervalClass === "ramp") this.measured[0] = interval.endSeconds;
     if (interval.intervalClass === "measured") this.measured[1] = interval.endSeconds;
     const begin = this.beginOf(interval);
+    // A drain that is over at once is no interval: its rates say nothing.
+    const isDrain = interval.intervalClass === "drain";
+    if (isDrain && last && interval.endSeconds - begin < this.usual / 2) return;
+    if (!isDrain) this.usual = interval.endSeconds - begin;
     if (interval.allIops.length > 0) this.addHosts(interval, begin);
     this.points.push({ ...interval, allIops: [], allP99Ns: [] });
     this.begins.push(begin);

@@ -10,11 +10,11 @@ import type {
 } from "./api";
 import { element } from "./dom";
 import { eventLine, markOf, mostMarks } from "./events";
-import { count, latency, percent, seconds, size, throughput } from "./format";
+import { count, latency, percent, seconds, size } from "./format";
 import { LiveCharts } from "./live_charts";
 import { beyond, LiveData, whole } from "./live_data";
 import { pill, syntheticMark } from "./verdict";
-import { choices, choose, type View } from "./view";
+import { choices, choose, pinnedOf, type View } from "./view";
 
 // Samples are a second apart; drawing waits for what comes at once.
 const drawMs = 250;
@@ -24,6 +24,7 @@ const fewHosts = 64;
 const mostEvents = 500;
 // Phases of the strip on each side of the one in progress.
 const stripSide = 3;
+const inProgress = ["arming", "running", "draining"];
 
 export class LiveView implements View {
   private source?: EventSource;
@@ -51,6 +52,7 @@ export class LiveView implements View {
   private data = new LiveData();
   private charts?: LiveCharts;
   private sampledAt = 0;
+  private isOver = false; // the phase of the figures
   private drawing = 0;
   private allHosts: boolean;
   private isChosen: boolean; // whether all hosts are shown: by the reader, or in the address
@@ -72,7 +74,7 @@ export class LiveView implements View {
     const chosen = all.get("hosts");
     this.isChosen = chosen !== null;
     this.allHosts = chosen === "all" || (chosen === null && this.isFew());
-    this.pinned = (all.get("pin") ?? "").split(",").filter(Boolean).map(Number);
+    this.pinned = pinnedOf(all.get("pin"));
     if (all.has("from")) this.span = [Number(all.get("from")), Number(all.get("to"))];
     this.hostsButton.addEventListener("click", () => this.changeHosts());
     main.replaceChildren(
@@ -234,6 +236,8 @@ export class LiveView implements View {
     const words = waiting.length > 0 ? `, waiting for ${waiting.join(", ")}` : "";
     this.line.textContent = `${phase.name}: ${phase.state}${words}`;
     this.said.textContent = this.line.textContent;
+    this.isOver = phase.index !== this.phase || !inProgress.includes(phase.state);
+    this.drawExtremes();
     if (phase.index !== this.phase) {
       this.sampledAt = 0;
       return;
@@ -288,7 +292,7 @@ export class LiveView implements View {
     const waiting = change?.waitingFor ?? [];
     this.line.textContent =
       `${last.endSeconds.toFixed(0)} s (${last.intervalClass})${left}: ` +
-      `${count(last.iops)} IOPS, ${throughput(last.bytesPerSecond)}, p99 ${latency(last.p99Ns)}` +
+      `${count(last.iops)} IOPS, ${size(last.bytesPerSecond)}/s, p99 ${latency(last.p99Ns)}` +
       (waiting.length > 0 ? `; waiting for ${waiting.join(", ")}` : "");
     this.charts?.draw();
     this.drawTiles(last);
@@ -315,7 +319,6 @@ export class LiveView implements View {
   }
 
   private drawTiles(last: FleetInterval): void {
-    const name = (position: number) => this.names[position] ?? `host ${position + 1}`;
     const slowest = last.worst.length > 0 ? last.worst[0] : -1;
     const tile = (what: string, value: string, tone = "") =>
       element("div", { class: `tile ${tone}` }, element("b", {}, value), element("span", {}, what));
@@ -327,13 +330,28 @@ export class LiveView implements View {
       tile("p99.9", latency(last.p999Ns)),
       tile("errors so far", count(this.errors), this.errors > 0 ? "bad" : ""),
       tile("Jain over hosts", last.jain.toFixed(4)),
-      tile("slowest host", slowest < 0 ? "–" : `${name(slowest)} ${count(last.worstIops[0] ?? 0)}`),
+      tile(
+        "slowest host",
+        slowest < 0 ? "–" : `${this.nameOf(slowest)} ${count(last.worstIops[0] ?? 0)}`,
+      ),
     );
+    this.drawExtremes();
+  }
+
+  // The hosts with the most and the least; of a phase that is over, that it is.
+  private drawExtremes(): void {
+    const { last } = this.data;
+    if (!last) return;
     const list = (places: number[], iops: number[]) =>
-      places.map((place, i) => `${name(place)} ${count(iops[i] ?? 0)}`).join(", ");
-    this.extremes.textContent =
-      `most: ${list(last.best, last.bestIops)}; ` +
-      `least: ${list(last.worst, last.worstIops)} (IOPS)`;
+      places.map((place, i) => `${this.nameOf(place)} ${count(iops[i] ?? 0)}`).join(", ");
+    this.extremes.textContent = this.isOver
+      ? `the last figures of ${this.phases[this.phase]?.name ?? "a phase"}, which is over`
+      : `most: ${list(last.best, last.bestIops)}; ` +
+        `least: ${list(last.worst, last.worstIops)} (IOPS)`;
+  }
+
+  private nameOf(position: number): string {
+    return this.names[position] ?? `host ${position + 1}`;
   }
 
   // As far as it can be told before the end.

@@ -51,7 +51,9 @@ async function route(): Promise<void> {
     if (run) return await showRun(run[1]);
     if (compared) return show(new CompareView(main, compared[1].split(",")));
     if (path === "#/fleet") return show(new FleetView(main));
-    show(new RunsView(main));
+    if (path === "" || path === "#/") return show(new RunsView(main));
+    const words = `There is nothing at ${path}: the links above lead to what there is.`;
+    main.replaceChildren(element("p", { class: "error" }, words));
   } catch (error) {
     if (mine.isOver) return;
     const words = error instanceof NotThere ? String(error) : `${String(error)} (asking again)`;

@@ -15,7 +15,7 @@ import { element } from "./dom";
 import { marksFrom } from "./events";
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
-import { choices, choose, type Asking } from "./view";
+import { choices, choose, pinnedAfter, pinnedOf, type Asking } from "./view";
 
 const mostPoints = 1000;
 const bins = 240;
@@ -30,9 +30,12 @@ export interface HostLines {
 
 // A drain that is over at once is no interval: its rates say nothing.
 export function wholeSpans(reply: SeriesReply): number[] {
-  const { beginSeconds, endSeconds } = reply.spans ?? { beginSeconds: [], endSeconds: [] };
-  const places = endSeconds.map((_, i) => i);
-  return places.filter((i) => endSeconds[i] - beginSeconds[i] >= reply.intervalSeconds / 2);
+  if (!reply.spans) return [];
+  const { beginSeconds, endSeconds, measuredToSeconds } = reply.spans;
+  const isWhole = (i: number) =>
+    endSeconds[i] - beginSeconds[i] >= reply.intervalSeconds / 2 ||
+    beginSeconds[i] < measuredToSeconds;
+  return endSeconds.map((_, i) => i).filter(isWhole);
 }
 
 async function find<T>(path: string, asking: Asking): Promise<T | undefined> {
@@ -84,8 +87,8 @@ export class PhaseCharts {
       (span) => this.keep(span),
       chosenSpan(phase.index),
     );
-    const pinned = choices().get("phase") === String(phase.index) ? choices().get("hosts") : null;
-    this.pinned = pinned ? pinned.split(",").map(Number) : [];
+    const isOurs = choices().get("phase") === String(phase.index);
+    this.pinned = pinnedOf(isOurs ? choices().get("hosts") : null);
     this.root.append(this.group.root);
     this.drawDistribution();
   }
@@ -148,6 +151,13 @@ export class PhaseCharts {
     chart?.set(whole.x, whole.lines);
   }
 
+  // A host is given up some time after its last sample: the event stands where that was.
+  private lossMarks(): Mark[] {
+    const { validFromSeconds, validToSeconds, workersLost } = this.phase;
+    if (workersLost === 0 || validToSeconds <= validFromSeconds) return [];
+    return [{ at: validToSeconds, text: "the last samples of all hosts" }];
+  }
+
   private limits(...figures: string[]): { value: number; text: string }[] {
     return this.phase.limits.filter((limit) => figures.includes(limit.figure));
   }
@@ -167,6 +177,7 @@ export class PhaseCharts {
     const marks = () => [
       ...late.map((s) => ({ at: s.beginSeconds, text: `${s.host}: ${s.cause}` })),
       ...this.phase.starvations.map((s) => ({ at: s.beginSeconds, text: `${s.host}: starved` })),
+      ...this.lossMarks(),
       ...this.happened,
     ];
     const step = x.length > 1 && x[1] - x[0] > 1.5 ? `, ${(x[1] - x[0]).toFixed(0)} s a point` : "";
@@ -251,7 +262,9 @@ export class PhaseCharts {
       (p) => p.percent < 100,
     );
     if (points.length < 2) return;
-    const metric = total?.metric === "response_time" ? "response time" : "service time";
+    const all = new Set(this.phase.workloads.map((w) => w.total?.metric).filter(Boolean));
+    const own = total?.metric === "response_time" ? "response time" : "service time";
+    const metric = all.size > 1 ? "response and service times" : own;
     this.distribution = new TimeChart(this.root, {
       title: `Distribution of ${metric}, ${this.phase.name}: latency by nines (2 is p99, 3 p99.9)`,
       show: latency,
@@ -331,9 +344,7 @@ export class PhaseCharts {
   }
 
   private pin(row: number): void {
-    this.pinned = this.pinned.includes(row)
-      ? this.pinned.filter((other) => other !== row)
-      : [...this.pinned, row].slice(-5);
+    this.pinned = pinnedAfter(this.pinned, row);
     this.keep(this.group.shown);
     this.drawPinned();
   }

@@ -7,6 +7,7 @@ import type { HostLines } from "./report_charts";
 import { keptSorting } from "./view";
 
 const sparkPoints = 40;
+const tellRatio = 0.0005; // what rounds to 0.1 %
 const numeric = (title: string) => ({ title, numeric: true });
 
 // Nothing is known of one that was lost.
@@ -14,8 +15,10 @@ const known = (h: HostReport, cell: Cell): Cell => (h.lost ? text("-", -1) : cel
 
 function limits(h: HostReport): string {
   const found = [...h.throttles];
-  if (h.throttledRatio > 0) found.push(`CPU quota used up in ${percent(h.throttledRatio)}`);
-  if (h.tcpRetransmitRatio > 0) found.push(`TCP sent again ${percent(h.tcpRetransmitRatio)}`);
+  if (h.throttledRatio >= tellRatio)
+    found.push(`CPU quota used up in ${percent(h.throttledRatio)}`);
+  if (h.tcpRetransmitRatio >= tellRatio)
+    found.push(`TCP sent again ${percent(h.tcpRetransmitRatio)}`);
   return found.join("; ");
 }
 

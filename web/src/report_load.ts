@@ -106,23 +106,40 @@ export function workloads(phase: PhaseReport): HTMLElement[] {
   return all;
 }
 
+// What its latencies are; workloads with a schedule have other ones than those without.
+function metricsOf(phase: PhaseReport): string {
+  const ofResponse = "response time (intended start to completion)";
+  const ofService = "service time (submission to completion)";
+  const named = (isResponse: boolean) =>
+    phase.workloads
+      .filter((w) => w.total?.metric && (w.total.metric === "response_time") === isResponse)
+      .map((w) => w.name)
+      .join(", ");
+  const [response, service] = [named(true), named(false)];
+  if (!response || !service)
+    return phase.total?.metric === "response_time" ? ofResponse : ofService;
+  return (
+    `${ofResponse} of ${response}, ${ofService} of ${service}, ` + "and of all together a mixture"
+  );
+}
+
 // When it was measured, and how well the hosts kept step.
 export function window(phase: PhaseReport): HTMLElement[] {
-  const isResponse = phase.total?.metric === "response_time";
-  const metric = isResponse
-    ? "response time (intended start to completion)"
-    : "service time (submission to completion)";
+  const metric = metricsOf(phase);
   const from = fixed(phase.windowBeginSeconds, 2);
   const who = phase.workersLost > 0 ? "all that ended" : "all";
   const lines = [
     `latency is ${metric}; rates over ${from}–${fixed(phase.windowEndSeconds, 2)} s after T, ` +
       `when ${who} ran`,
   ];
-  if (phase.workersLost > 0)
-    lines.push(
-      `${plural(phase.workersLost, "host")} of ${phase.workers} lost; samples of all are there ` +
-        `from ${fixed(phase.validFromSeconds, 0)} to ${fixed(phase.validToSeconds, 0)} s`,
-    );
+  if (phase.workersLost > 0) {
+    const [begin, end] = [phase.validFromSeconds, phase.validToSeconds];
+    const there =
+      end > begin
+        ? `samples of all are there from ${fixed(begin, 0)} to ${fixed(end, 0)} s`
+        : "at no time are there samples of all";
+    lines.push(`${plural(phase.workersLost, "host")} of ${phase.workers} lost; ${there}`);
+  }
   if (phase.startSkewHosts > 1) {
     const skew = `${latency(phase.startSkewNs)} ± ${latency(phase.startSkewBoundNs)}`;
     const limit = phase.startSkewLimitNs > 0 ? `; limit ${latency(phase.startSkewLimitNs)}` : "";

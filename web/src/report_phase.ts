@@ -20,7 +20,7 @@ export class PhaseSection {
     private readonly phase: PhaseReport,
     private readonly asking: Asking,
   ) {
-    const about = `${phase.kind}, ${seconds(phase.durationSeconds)}, `;
+    const about = `${phase.kind}, ${seconds(phase.durationSeconds)} `;
     this.root.append(
       element(
         "h2",

@@ -95,6 +95,13 @@ function matrix(sweep: SweepReport, number: number): HTMLElement {
   return element("div", {}, element("p", {}, choice, " ", ...fields), box);
 }
 
+// Axes that go together have the diagonal alone.
+function isGrid(sweep: SweepReport): boolean {
+  if (sweep.axes.length < 2) return false;
+  const cells = sweep.axes.reduce((product, axis) => product * axis.values.length, 1);
+  return sweep.points.length > cells / 2;
+}
+
 export function sweepSection(sweep: SweepReport, number: number): Section {
   const points = sweep.points.map((point) => [
     ...sweep.axes.map((axis, a) => text(axis.values[point.indices[a]])),
@@ -129,7 +136,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
     "section",
     {},
     element("h2", {}, `Sweep of ${sweep.phase}`),
-    ...(sweep.axes.length >= 2
+    ...(isGrid(sweep)
       ? [matrix(sweep, number), element("details", {}, element("summary", {}, "all figures"), list)]
       : [list]),
     ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeWords(knee)}`)),

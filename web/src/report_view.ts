@@ -1,7 +1,7 @@
 // A run's report: the verdict with its reasons, then what each phase came to.
 
 import { get, type JobReply, type Report } from "./api";
-import { element, shortened, table, text } from "./dom";
+import { element, labelsOf, shortened, table, text } from "./dom";
 import { eventLine } from "./events";
 import { exportedRun } from "./file";
 import { instant } from "./format";
@@ -78,7 +78,7 @@ export class ReportView implements View {
       ? `${id}, by ${run.owner}, ${instant(run.submittedAt)}, ${run.hosts} hosts, ` +
         `seed ${report.seed}, Lockstep ${report.version}`
       : "";
-    const labels = Object.entries(run?.labels ?? {}).map(([name, value]) => `${name}=${value}`);
+    const labels = labelsOf(run?.labels);
     const verdict = report.verdict;
     const why = verdict?.reasons ?? [];
     const lookAt = verdict?.lookAt ?? [];

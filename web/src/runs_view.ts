@@ -1,7 +1,7 @@
 // Runs, the newest first; refreshes itself. What is chosen is asked of the controller.
 
-import { get, type HistoryReply, type RunSummary } from "./api";
-import { element, figure, sparkline, table, text } from "./dom";
+import { get, Refused, type HistoryReply, type RunSummary } from "./api";
+import { element, figure, labelsOf, sparkline, table, text } from "./dom";
 import { count, instant, throughput } from "./format";
 import { pill, syntheticMark, verdictOf } from "./verdict";
 import { Asking, choices, choose, keptSorting, type View } from "./view";
@@ -134,6 +134,14 @@ export class RunsView implements View {
       this.draw();
     } catch (error) {
       if (this.asking.isOver || mine !== this.asked) return;
+      if (error instanceof Refused) {
+        // Asking again is in vain; nothing that was not asked for stays.
+        this.runs = [];
+        this.newer.hidden = this.older.hidden = true;
+        this.draw();
+        this.note.textContent = String(error);
+        return;
+      }
       this.note.textContent = `${String(error)} (asking again)`;
     }
     this.asking.again(refreshMs, () => void this.load());
@@ -141,7 +149,7 @@ export class RunsView implements View {
 
   // Every word must be somewhere in what is known of the run.
   private matches(run: RunSummary): boolean {
-    const labels = Object.entries(run.labels).map(([name, value]) => `${name}=${value}`);
+    const labels = labelsOf(run.labels);
     const all = [run.runId, run.jobName, run.owner, verdictOf(run).word, run.submittedAt, ...labels]
       .join(" ")
       .toLowerCase();
@@ -228,12 +236,11 @@ export class RunsView implements View {
         runs.map((run) => {
           const link = element("a", { href: `#/run/${run.runId}`, "data-run": run.runId });
           link.append(run.jobName);
-          const labels = Object.entries(run.labels).map(([name, value]) => `${name}=${value}`);
           return [
             { show: this.tick(run) },
             { show: element("span", {}, pill(verdictOf(run)), ...syntheticMark(run)) },
             { show: link },
-            text(labels.join(" ")),
+            text(labelsOf(run.labels).join(" ")),
             text(instant(run.submittedAt)),
             text(run.owner),
             figure(run.hosts, String),

@@ -58,3 +58,18 @@ export function keptSorting(name: string): Sorting {
   sorting.changed = () => choose({ [key]: `${sorting.descending ? "-" : ""}${sorting.by}` });
   return sorting;
 }
+
+// Places of hosts, of the address or after a click: each once, and not too many.
+const mostPinned = 5;
+export function pinnedOf(text: string | null): number[] {
+  const places = (text ?? "")
+    .split(",")
+    .filter((word) => /^\d{1,9}$/.test(word))
+    .map(Number);
+  return [...new Set(places)].slice(0, mostPinned);
+}
+export function pinnedAfter(pinned: number[], row: number): number[] {
+  return pinned.includes(row)
+    ? pinned.filter((other) => other !== row)
+    : [...pinned, row].slice(-mostPinned);
+}
