@@ -39,7 +39,10 @@ function shown(unit: string, value: number): string {
 
 function change(value: ComparedValue): string {
   if (value.change === undefined || value.change === null) return "";
-  const sign = (v: number) => `${v >= 0 ? "+" : "−"}${percent(Math.abs(v))}`;
+  const sign = (v: number) => {
+    const size = percent(Math.abs(v));
+    return size === percent(0) ? size : `${v >= 0 ? "+" : "−"}${size}`;
+  };
   const interval = value.hasInterval
     ? ` (${sign(value.changeLow)} to ${sign(value.changeHigh)})`
     : "";
@@ -251,6 +254,12 @@ export class CompareView implements View {
       const group = new ChartGroup(`compare-${name}`, chosen, span);
       this.groups.push(group);
       place.append(element("h3", {}, name), group.root);
+      // When all of them were measured.
+      const spans = series.flatMap((one) => (one?.spans ? [one.spans] : []));
+      const measured = (): [number, number] => [
+        Math.max(...spans.map((one) => one.measuredFromSeconds)),
+        Math.min(...spans.map((one) => one.measuredToSeconds)),
+      ];
       const draw = (
         title: string,
         show: (v: number) => string,
@@ -262,7 +271,7 @@ export class CompareView implements View {
           runs.map((run) => this.name(run)),
           of,
         );
-        group.chart({ title: `${title}, ${name}`, show, log }).set(x, lines);
+        group.chart({ title: `${title}, ${name}`, show, log, measured }).set(x, lines);
       };
       draw("IOPS of the fleet", count, false, (fleet) => fleet.iops);
       draw("Throughput of the fleet, MiB/s", count, false, (fleet) =>

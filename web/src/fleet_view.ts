@@ -162,7 +162,6 @@ export class FleetView implements View {
         groups.set(key, [...(groups.get(key) ?? []), { host: host.host, device }]);
       }
     }
-    const numeric = (title: string) => ({ title, numeric: true });
     const rows = [...groups.values()].map((seen): Cell[] => {
       const { device } = seen[0];
       const unique = (of: (one: Seen) => string) =>
@@ -184,25 +183,15 @@ export class FleetView implements View {
         text(unique((one) => (one.device.allowed ? `${one.host}: allowed` : ""))),
       ];
     });
+    const titles = ["identity", "seen as", "model", "size", "transport", "paths", "what is on it"];
+    const columns = [...titles, "allowed"].map((title) => ({ title, numeric: title === "size" }));
     this.devices.replaceChildren(
       ...hosts
         .filter((host) => host.missing)
         .map((host) => element("p", { class: "warn" }, `${host.host}: ${host.missing}`)),
-      table(
-        [
-          { title: "identity" },
-          { title: "seen as" },
-          { title: "model" },
-          numeric("size"),
-          { title: "transport" },
-          { title: "paths" },
-          { title: "what is on it" },
-          { title: "allowed" },
-        ],
-        rows,
-        true,
-        keptSorting("devices"),
-      ),
+      rows.length > 0
+        ? table(columns, rows, true, keptSorting("devices"))
+        : element("p", { class: "muted" }, "No host tells of a block device."),
     );
   }
 }

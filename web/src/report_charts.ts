@@ -28,14 +28,14 @@ export interface HostLines {
   p99: Float32Array[];
 }
 
-// A drain that is over at once is no interval: its rates say nothing.
+// A drain that is over at once is no interval: its rates say nothing. Of a load that short there is
+// nothing else.
 export function wholeSpans(reply: SeriesReply): number[] {
   if (!reply.spans) return [];
   const { beginSeconds, endSeconds, measuredToSeconds } = reply.spans;
-  const isWhole = (i: number) =>
-    endSeconds[i] - beginSeconds[i] >= reply.intervalSeconds / 2 ||
-    beginSeconds[i] < measuredToSeconds;
-  return endSeconds.map((_, i) => i).filter(isWhole);
+  const all = endSeconds.map((_, i) => i);
+  const whole = all.filter((i) => endSeconds[i] - beginSeconds[i] >= reply.intervalSeconds / 2);
+  return whole.length > 0 ? whole : all.filter((i) => beginSeconds[i] < measuredToSeconds);
 }
 
 async function find<T>(path: string, asking: Asking): Promise<T | undefined> {
