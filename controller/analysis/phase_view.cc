@@ -58,15 +58,6 @@ double PhaseView::window_seconds() const {
   return static_cast<double>(end_ns - phase_.phase.ramp_ns) / 1e9;
 }
 
-namespace {
-
-// Whether a workload may be through before the phase is.
-bool HasOwnEnd(const v1::Workload& workload) {
-  return workload.operations() != 0 || workload.io_size_bytes() != 0 || workload.passes() != 0;
-}
-
-}  // namespace
-
 double PhaseView::WorkloadSeconds(uint32_t workload) const {
   // Of others, time without an I/O at the end is the storage's.
   if (static_cast<int>(workload) >= load().workloads_size() ||

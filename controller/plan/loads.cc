@@ -149,6 +149,10 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   return load;
 }
 
+bool HasOwnEnd(const v1::Workload& workload) {
+  return workload.operations() != 0 || workload.io_size_bytes() != 0 || workload.passes() != 0;
+}
+
 int64_t LargestBlock(const v1::Workload& w) {
   int64_t largest = w.block_sizes().empty() && w.access().empty() ? w.block_size_bytes() : 0;
   for (const v1::WeightedBlockSize& line : w.block_sizes()) {

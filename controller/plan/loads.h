@@ -26,6 +26,9 @@ void ChooseEngines(v1::JobSpec* job);
 // Fills in what a workload leaves out, as proto/load.proto says. `index` is its place in the phase.
 void FillWorkload(const v1::JobSpec& job, int index, v1::Workload* workload);
 
+// Whether it is through after so many operations, bytes or passes, perhaps before its phase is.
+bool HasOwnEnd(const v1::Workload& workload);
+
 // The largest and the smallest I/O.
 int64_t LargestBlock(const v1::Workload& workload);
 int64_t SmallestBlock(const v1::Workload& workload);

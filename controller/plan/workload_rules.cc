@@ -42,8 +42,7 @@ class Rules {
   }
 
   void CheckEnd() {
-    if (run_.duration_ns() == 0 && w_.operations() == 0 && w_.io_size_bytes() == 0 &&
-        w_.passes() == 0) {
+    if (run_.duration_ns() == 0 && !HasOwnEnd(w_)) {
       add_("",
            "has no end: give the run a duration, or the workload operations, io_size or passes");
     }

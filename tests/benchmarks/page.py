@@ -92,6 +92,36 @@ def browser(fleet, what, path, number):
     return json.loads(done.stdout)
 
 
+def unsteered(fleet, path, seconds):
+    """The tab's memory over time, MiB, in a browser that nobody steers: one that is steered keeps
+    what its page was sent.
+    """
+    profile = os.path.join(fleet.directory, "unsteered")
+    words = [os.environ.get("CHROMIUM", "/usr/bin/chromium"), "--headless", "--no-sandbox"]
+    words += ["--disable-gpu", f"--user-data-dir={profile}", fleet.url + path]
+    chromium = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        sizes = []
+        for _ in range(max(1, int(seconds / 5))):
+            time.sleep(5)
+            found = subprocess.run(
+                ["pgrep", "-f", f"type=renderer.*{profile}"],
+                capture_output=True,
+                text=True,
+                check=False,
+            ).stdout.split()
+            sizes.append(max(anonymous_mib(pid) for pid in found))
+        return sizes
+    finally:
+        chromium.terminate()
+        chromium.wait()
+
+
+def anonymous_mib(pid):
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        return next(int(line.split()[1]) / KIB for line in status if line.startswith("RssAnon"))
+
+
 def stored_run(fleet, count, seconds):
     """A run that has ended, stretched to `seconds` where that is more than a few."""
     real = min(seconds, 60)
@@ -188,6 +218,8 @@ def live(count, seconds):
             f"  over time: {' '.join(f'{m:.0f}' for m in seen['memory'][::every])} MiB; "
             f"the script's heap {seen['heap']:.0f} MiB at the end"
         )
+        alone = unsteered(fleet, f"#/run/{run}?hosts=all", min(seconds, 240))
+        print(f"  a tab that nobody steers: {min(alone):.0f} to {max(alone):.0f} MiB")
         fleet.lockstep("stop", run, "--now")
         return [
             (f"{count} hosts live: frames < 100 ms", longest < 100),

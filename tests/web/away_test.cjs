@@ -2,42 +2,34 @@
 // RUN DIRECTORY. Says when the controller is to go, and when it is missed.
 const assert = require("node:assert");
 const fs = require("node:fs");
-const { launch, spanOf } = require("./browser.cjs");
+const { drive, spanOf } = require("./browser.cjs");
 
-async function main() {
-  const [url, run, directory] = process.argv.slice(2);
-  const { context, page } = await launch(directory);
-  try {
-    await page.goto(`${url}#/run/${run}`);
-    await page.waitForSelector("#live-charts .plot canvas");
-    const chart = page.locator("#live-charts .plot[aria-label]").first();
-    while ((await spanOf(chart))[1] < 3) await page.waitForTimeout(100);
-    console.log("page: watches");
-    await page.locator("#live-line", { hasText: "asking again" }).waitFor();
-    console.log("page: asks again");
-    await page.locator("#absences", { hasText: /mix at \d+ s: the controller was away/ }).waitFor();
-    const [, at] = /at (\d+) s/.exec(await page.textContent("#absences"));
-    // What was sampled meanwhile, and what comes now.
-    while ((await spanOf(chart))[1] < Number(at) + 5) await page.waitForTimeout(100);
-    assert.ok((await spanOf(chart))[0] <= 1.5, "it is told from the begin");
-    const waiting = page.waitForEvent("download");
-    await page.locator("#live-charts .save", { hasText: "CSV" }).first().click();
-    const rows = fs
-      .readFileSync(await (await waiting).path(), "utf8")
-      .trim()
-      .split("\n")
-      .slice(1);
-    const times = rows.map((row) => Number(row.split(",")[0]));
-    times.slice(1).forEach((time, i) => assert.ok(time - times[i] < 1.6, `a hole at ${time} s`));
-    for (const row of rows) assert.ok(Number(row.split(",")[1]) > 0, `nothing in ${row}`);
-    assert.ok(times[times.length - 1] >= Number(at) + 4);
-    console.log("page: ok");
-  } finally {
-    await context.close();
-  }
+const [url, run, directory] = process.argv.slice(2);
+
+async function main(page) {
+  await page.goto(`${url}#/run/${run}`);
+  await page.waitForSelector("#live-charts .plot canvas");
+  const chart = page.locator("#live-charts .plot[aria-label]").first();
+  while ((await spanOf(chart))[1] < 3) await page.waitForTimeout(100);
+  console.log("page: watches");
+  await page.locator("#live-line", { hasText: "asking again" }).waitFor();
+  console.log("page: asks again");
+  await page.locator("#absences", { hasText: /mix at \d+ s: the controller was away/ }).waitFor();
+  const [, at] = /at (\d+) s/.exec(await page.textContent("#absences"));
+  // What was sampled meanwhile, and what comes now.
+  while ((await spanOf(chart))[1] < Number(at) + 5) await page.waitForTimeout(100);
+  assert.ok((await spanOf(chart))[0] <= 1.5, "it is told from the begin");
+  const waiting = page.waitForEvent("download");
+  await page.locator("#live-charts .save", { hasText: "CSV" }).first().click();
+  const rows = fs
+    .readFileSync(await (await waiting).path(), "utf8")
+    .trim()
+    .split("\n")
+    .slice(1);
+  const times = rows.map((row) => Number(row.split(",")[0]));
+  times.slice(1).forEach((time, i) => assert.ok(time - times[i] < 1.6, `a hole at ${time} s`));
+  for (const row of rows) assert.ok(Number(row.split(",")[1]) > 0, `nothing in ${row}`);
+  assert.ok(times[times.length - 1] >= Number(at) + 4);
 }
 
-main().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+void drive(directory, main, { bears: true });

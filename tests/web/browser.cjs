@@ -20,13 +20,12 @@ const executablePath = process.env.CHROMIUM || "/usr/bin/chromium";
 const limit = Number(process.env.PAGE_TIMEOUT ?? 240000);
 
 // A tab, and what its scripts complain of.
-async function launch(directory, options = {}) {
+async function launch(directory) {
   const context = await chromium.launchPersistentContext(path.join(directory, "chromium"), {
     executablePath,
     headless: true,
     args: flags,
     timeout: limit,
-    ...options,
   });
   const page = await context.newPage();
   await page.addInitScript({ content: axe.source });
@@ -37,6 +36,22 @@ async function launch(directory, options = {}) {
     if (message.type() === "error") errors.push(message.text());
   });
   return { context, page, errors };
+}
+
+// Runs a script in a tab to its end, which it says. Of one that fails it says why. `bears`: errors
+// in the console are what is tried.
+async function drive(directory, script, { bears = false } = {}) {
+  const { context, page, errors } = await launch(directory);
+  try {
+    await script(page);
+    if (!bears) assert.deepStrictEqual(errors, []);
+    console.log("page: ok");
+  } catch (error) {
+    console.error(error);
+    process.exitCode = 1;
+  } finally {
+    await context.close();
+  }
 }
 
 // From and to which second a chart goes.
@@ -102,4 +117,4 @@ async function contrasts(page) {
   }
 }
 
-module.exports = { contrasts, everySize, executablePath, flags, launch, spanOf };
+module.exports = { contrasts, drive, everySize, executablePath, flags, spanOf };

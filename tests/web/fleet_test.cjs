@@ -1,68 +1,59 @@
 // Every view of the page with a synthetic fleet: node fleet_test.cjs URL RUN OTHER HOSTS DIRECTORY.
 // RUN is in progress, OTHER has ended. DIRECTORY is the browser's.
 const assert = require("node:assert");
-const { everySize, launch } = require("./browser.cjs");
+const { drive, everySize } = require("./browser.cjs");
 
-async function main() {
-  const [url, run, other, hosts, directory] = process.argv.slice(2);
-  const count = Number(hosts);
-  const { context, page, errors } = await launch(directory);
+const [url, run, other, hosts, directory] = process.argv.slice(2);
+const count = Number(hosts);
+
+async function main(page) {
   const marked = async (where) =>
     assert.ok((await page.locator(`${where} .pill`, { hasText: "synthetic" }).count()) > 0, where);
-  try {
-    await page.goto(`${url}#/`);
-    await page.waitForSelector("a[data-run]");
-    await marked(`tr:has(a[data-run="${run}"])`); // also while it is in progress
-    await page.goto(`${url}#/run/${run}?hosts=all`);
-    const heat = page.locator("#live-charts .heat canvas[aria-label]").first();
-    await heat.waitFor();
-    assert.ok((await heat.getAttribute("aria-label")).includes(` ${count} rows`), "every host");
-    await marked("h1");
-    await everySize(page, `live-${count}`);
-    // The last host is found by the keyboard, and drawn by itself.
-    await heat.focus();
-    for (let i = 0; i < count; i++) await page.keyboard.press("ArrowDown");
-    await page.locator("#live-charts output", { hasText: /IOPS/ }).waitFor();
-    const words = await page.textContent("#live-charts output");
-    await page.keyboard.press("Enter");
-    const name = words.split(",")[0];
-    await page.locator("#live-charts .u-legend", { hasText: name }).waitFor();
-    assert.ok(page.url().includes(`pin=${count - 1}`), page.url());
-    console.log("page: live");
-    // Its end, which whoever started this now brings about, turns into the report by itself.
-    await page.waitForSelector("h2[id]");
-    await page.locator(".heat canvas").nth(2).waitFor();
-    await page.locator("th button", { hasText: "straggler" }).first().waitFor();
-    await marked("h1");
-    const table = page.locator(".table", { hasText: "straggler" }).first();
-    assert.strictEqual(await table.locator("tbody tr").count(), Math.min(count, 200));
-    await everySize(page, `report-${count}`);
-    await table.locator("th button", { hasText: "host" }).click();
-    await table.locator("th button", { hasText: "host" }).click();
-    const first = await table.locator("tbody td").first().textContent();
-    assert.ok(first.startsWith(name), `the last host comes first: ${first}, not ${name}`);
-    if (count > 200) {
-      await table.locator("button.more").click();
-      assert.strictEqual(await table.locator("tbody tr").count(), count);
-    }
-    await page.goto(`${url}#/compare/${other},${run}`);
-    await page.waitForSelector("#overlays .plot canvas");
-    await everySize(page, `compare-${count}`);
-    await page.goto(`${url}#/fleet`);
-    await page.locator("th", { hasText: "clock against" }).waitFor();
-    await everySize(page, `fleet-${count}`);
-    await page.goto(`${url}#/`);
-    await page.waitForSelector("a[data-run]");
-    await marked("tbody");
-    await everySize(page, `runs-${count}`);
-    assert.deepStrictEqual(errors, []);
-    console.log("page: ok");
-  } finally {
-    await context.close();
+  await page.goto(`${url}#/`);
+  await page.waitForSelector("a[data-run]");
+  await marked(`tr:has(a[data-run="${run}"])`); // also while it is in progress
+  await page.goto(`${url}#/run/${run}?hosts=all`);
+  const heat = page.locator("#live-charts .heat canvas[aria-label]").first();
+  await heat.waitFor();
+  assert.ok((await heat.getAttribute("aria-label")).includes(` ${count} rows`), "every host");
+  await marked("h1");
+  await everySize(page, `live-${count}`);
+  // The last host is found by the keyboard, and drawn by itself.
+  await heat.focus();
+  for (let i = 0; i < count; i++) await page.keyboard.press("ArrowDown");
+  await page.locator("#live-charts output", { hasText: /IOPS/ }).waitFor();
+  const words = await page.textContent("#live-charts output");
+  await page.keyboard.press("Enter");
+  const name = words.split(",")[0];
+  await page.locator("#live-charts .u-legend", { hasText: name }).waitFor();
+  assert.ok(page.url().includes(`pin=${count - 1}`), page.url());
+  console.log("page: live");
+  // Its end, which whoever started this now brings about, turns into the report by itself.
+  await page.waitForSelector("h2[id]");
+  await page.locator(".heat canvas").nth(2).waitFor();
+  await page.locator("th button", { hasText: "straggler" }).first().waitFor();
+  await marked("h1");
+  const table = page.locator(".table", { hasText: "straggler" }).first();
+  assert.strictEqual(await table.locator("tbody tr").count(), Math.min(count, 200));
+  await everySize(page, `report-${count}`);
+  await table.locator("th button", { hasText: "host" }).click();
+  await table.locator("th button", { hasText: "host" }).click();
+  const first = await table.locator("tbody td").first().textContent();
+  assert.ok(first.startsWith(name), `the last host comes first: ${first}, not ${name}`);
+  if (count > 200) {
+    await table.locator("button.more").click();
+    assert.strictEqual(await table.locator("tbody tr").count(), count);
   }
+  await page.goto(`${url}#/compare/${other},${run}`);
+  await page.waitForSelector("#overlays .plot canvas");
+  await everySize(page, `compare-${count}`);
+  await page.goto(`${url}#/fleet`);
+  await page.locator("th", { hasText: "clock against" }).waitFor();
+  await everySize(page, `fleet-${count}`);
+  await page.goto(`${url}#/`);
+  await page.waitForSelector("a[data-run]");
+  await marked("tbody");
+  await everySize(page, `runs-${count}`);
 }
 
-main().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+void drive(directory, main);

@@ -2,7 +2,7 @@
 // progress, OTHER has ended.
 const assert = require("node:assert");
 const path = require("node:path");
-const { contrasts, everySize, launch, spanOf } = require("./browser.cjs");
+const { contrasts, drive, everySize, spanOf } = require("./browser.cjs");
 const { sameFigures } = require("./figures.cjs");
 
 // The run in progress: a line per second, and charts that go back to the run's begin, also for who
@@ -250,33 +250,24 @@ async function verdicts(page, url) {
   assert.strictEqual(await page.locator("a[data-run]").count(), 1);
 }
 
-async function main() {
-  const [url, run, other, directory] = process.argv.slice(2);
-  const { context, page, errors } = await launch(directory);
-  try {
-    await page.goto(url);
-    await page.waitForSelector("a[data-run]");
-    assert.ok((await page.textContent("#status")).includes("2 workers attached"));
-    assert.ok((await page.locator("a[data-run]").count()) >= 2, "both runs are listed");
-    await contrasts(page);
-    await page.click(`a[data-run="${run}"]`);
-    await live(page);
-    // Its end, which whoever started this now brings about, turns into the report by itself.
-    console.log("page: live");
-    await report(page);
-    await sameFigures(page, url, other, path.join(directory, "report.txt"));
-    await compared(page, url, run, other);
-    await fleet(page, url);
-    await exported(page, url, run, directory);
-    await verdicts(page, url);
-    assert.deepStrictEqual(errors, []);
-    console.log("page: ok");
-  } finally {
-    await context.close();
-  }
+const [url, run, other, directory] = process.argv.slice(2);
+
+async function main(page) {
+  await page.goto(url);
+  await page.waitForSelector("a[data-run]");
+  assert.ok((await page.textContent("#status")).includes("2 workers attached"));
+  assert.ok((await page.locator("a[data-run]").count()) >= 2, "both runs are listed");
+  await contrasts(page);
+  await page.click(`a[data-run="${run}"]`);
+  await live(page);
+  // Its end, which whoever started this now brings about, turns into the report by itself.
+  console.log("page: live");
+  await report(page);
+  await sameFigures(page, url, other, path.join(directory, "report.txt"));
+  await compared(page, url, run, other);
+  await fleet(page, url);
+  await exported(page, url, run, directory);
+  await verdicts(page, url);
 }
 
-main().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+void drive(directory, main);

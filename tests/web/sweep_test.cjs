@@ -1,6 +1,6 @@
 // The report of a sweep of three axes and of a curve: node sweep_test.cjs URL RUN DIRECTORY.
 const assert = require("node:assert");
-const { everySize, launch } = require("./browser.cjs");
+const { drive, everySize } = require("./browser.cjs");
 
 // The matrix' cells without its heads, as figures of the one that is chosen.
 const cells = (page) =>
@@ -60,23 +60,14 @@ async function curve(page, report) {
   for (const { share } of points) assert.ok(text.includes(`${100 * share}`), `${share} in ${text}`);
 }
 
-async function main() {
-  const [url, run, directory] = process.argv.slice(2);
-  const { context, page, errors } = await launch(directory);
-  try {
-    await page.goto(`${url}#/run/${run}`);
-    const report = await (await page.request.get(`${url}api/runs/${run}`)).json();
-    await sweep(page, report);
-    await curve(page, report);
-    await everySize(page, "sweep");
-    assert.deepStrictEqual(errors, []);
-    console.log("page: ok");
-  } finally {
-    await context.close();
-  }
+const [url, run, directory] = process.argv.slice(2);
+
+async function main(page) {
+  await page.goto(`${url}#/run/${run}`);
+  const report = await (await page.request.get(`${url}api/runs/${run}`)).json();
+  await sweep(page, report);
+  await curve(page, report);
+  await everySize(page, "sweep");
 }
 
-main().catch((error) => {
-  console.error(error);
-  process.exit(1);
-});
+void drive(directory, main);

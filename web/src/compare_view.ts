@@ -1,5 +1,6 @@
 // Two to five runs side by side; the first is what the others are compared with.
 
+import { choices, choose } from "./address";
 import {
   get,
   NotThere,
@@ -17,7 +18,7 @@ import { count, instant, latency, percent, throughput } from "./format";
 import { wholeSpans } from "./report_charts";
 import { factsOf } from "./report_view";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
-import { Asking, choices, choose, type View } from "./view";
+import { Asking, type View } from "./view";
 
 const points = 400;
 const mostLines = 400; // of a job that is compared line by line

@@ -1,5 +1,6 @@
 // The workers that are attached and what they do, and the devices that they see, by identity.
 
+import { keptSorting } from "./address";
 import {
   get,
   type AttachedWorker,
@@ -9,7 +10,7 @@ import {
 } from "./api";
 import { element, figure, labelsOf, table, text, type Cell } from "./dom";
 import { latency, size } from "./format";
-import { Asking, keptSorting, type View } from "./view";
+import { Asking, type View } from "./view";
 
 const refreshMs = 5000;
 

@@ -1,11 +1,11 @@
 // The charts of a phase in progress.
 
+import { pinnedAfter } from "./address";
 import type { PhaseChange } from "./api";
 import { ChartGroup, linesOf, withGaps, type Line, type TimeChart } from "./charts";
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
 import type { LiveData } from "./live_data";
-import { pinnedAfter } from "./view";
 
 const kinds = ["read", "write", "trim", "fsync"];
 

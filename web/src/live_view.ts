@@ -1,5 +1,6 @@
 // A run in progress, from its begin on, by server-sent events; then its report.
 
+import { choices, choose, pinnedOf } from "./address";
 import type {
   EventReport,
   FleetInterval,
@@ -14,7 +15,7 @@ import { count, latency, percent, seconds, size } from "./format";
 import { LiveCharts } from "./live_charts";
 import { beyond, LiveData, whole } from "./live_data";
 import { pill, syntheticMark } from "./verdict";
-import { choices, choose, pinnedOf, type View } from "./view";
+import type { View } from "./view";
 
 // Samples are a second apart; drawing waits for what comes at once.
 const drawMs = 250;

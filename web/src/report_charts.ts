@@ -1,5 +1,6 @@
 // A phase of a report over time: fetched when it comes into sight, drawn in one group of charts.
 
+import { choices, choose, pinnedAfter, pinnedOf } from "./address";
 import {
   get,
   halves,
@@ -15,7 +16,7 @@ import { element } from "./dom";
 import { marksFrom } from "./events";
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
-import { choices, choose, pinnedAfter, pinnedOf, type Asking } from "./view";
+import type { Asking } from "./view";
 
 const mostPoints = 1000;
 const bins = 240;

@@ -1,10 +1,10 @@
 // What each host, thread, device and kernel did in a phase.
 
+import { keptSorting } from "./address";
 import type { DeviceReport, HostReport, PhaseReport } from "./api";
 import { element, figure, sparkline, table, text, thinned, type Cell } from "./dom";
 import { count, fixed, latency, mebibytes, percent, seconds, wholePercent } from "./format";
 import type { HostLines } from "./report_charts";
-import { keptSorting } from "./view";
 
 const sparkPoints = 40;
 const tellRatio = 0.0005; // what rounds to 0.1 %

@@ -118,9 +118,7 @@ function metricsOf(phase: PhaseReport): string {
   const [response, service] = [named(true), named(false)];
   if (!response || !service)
     return phase.total?.metric === "response_time" ? ofResponse : ofService;
-  return (
-    `${ofResponse} of ${response}, ${ofService} of ${service}, ` + "and of all together a mixture"
-  );
+  return `${ofResponse} of ${response}, ${ofService} of ${service}, and of all together a mixture`;
 }
 
 // When it was measured, and how well the hosts kept step.

@@ -1,10 +1,10 @@
 // The points of a sweep side by side, and the steps of a curve.
 
+import { choices, choose } from "./address";
 import type { CurveReport, KneeReport, SweepReport } from "./api";
 import { TimeChart } from "./charts";
 import { element, figure, table, text, type Cell } from "./dom";
 import { count, latency, percent, throughput } from "./format";
-import { choices, choose } from "./view";
 
 export interface Section {
   readonly root: HTMLElement;

@@ -1,5 +1,6 @@
 // A run's report: the verdict with its reasons, then what each phase came to.
 
+import { choices } from "./address";
 import { get, type JobReply, type Report } from "./api";
 import { element, labelsOf, shortened, table, text } from "./dom";
 import { eventLine } from "./events";
@@ -8,7 +9,7 @@ import { instant } from "./format";
 import { PhaseSection } from "./report_phase";
 import { curveSection, sweepSection, type Section } from "./report_sweeps";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
-import { choices, type Asking, type View } from "./view";
+import type { Asking, View } from "./view";
 
 export type Facts = Map<string, Map<string, string[]>>; // fact → value → hosts
 

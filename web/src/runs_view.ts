@@ -1,10 +1,11 @@
 // Runs, the newest first; refreshes itself. What is chosen is asked of the controller.
 
+import { choices, choose, keptSorting } from "./address";
 import { get, Refused, type HistoryReply, type RunSummary } from "./api";
 import { element, figure, labelsOf, sparkline, table, text } from "./dom";
 import { count, instant, throughput } from "./format";
 import { pill, syntheticMark, verdictOf } from "./verdict";
-import { Asking, choices, choose, keptSorting, type View } from "./view";
+import { Asking, type View } from "./view";
 
 const refreshMs = 5000;
 const pageSize = 100;

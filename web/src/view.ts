@@ -1,8 +1,6 @@
 // A view fills the page's main part from the moment it is mounted until it is destroyed. What it
 // asks for is given up when it is left.
 
-import { unsorted, type Sorting } from "./dom";
-
 export interface View {
   destroy(): void;
 }
@@ -25,51 +23,4 @@ export class Asking {
     clearTimeout(this.timer);
     this.controller.abort();
   }
-}
-
-// What is chosen in a view stands after its name in the address, which is the link to send:
-// #/run/ID?from=10&to=20
-export function choices(): URLSearchParams {
-  return new URLSearchParams(location.hash.split("?")[1] ?? "");
-}
-
-// Changes them without a new view; null takes one away.
-export function choose(changes: Record<string, string | null>): void {
-  const all = choices();
-  for (const [name, value] of Object.entries(changes)) {
-    if (value === null || value === "") all.delete(name);
-    else all.set(name, value);
-  }
-  const text = all.toString();
-  const path = location.hash.split("?")[0] || "#/";
-  history.replaceState(null, "", path + (text ? `?${text}` : ""));
-}
-
-// How a table is sorted stands in the address too: sort-NAME=COLUMN from 0, with a "-" where the
-// most comes first.
-export function keptSorting(name: string): Sorting {
-  const key = `sort-${name}`;
-  const chosen = /^(-?)(\d{1,2})$/.exec(choices().get(key) ?? "");
-  const sorting = unsorted();
-  if (chosen) {
-    sorting.by = Number(chosen[2]);
-    sorting.descending = chosen[1] === "-";
-  }
-  sorting.changed = () => choose({ [key]: `${sorting.descending ? "-" : ""}${sorting.by}` });
-  return sorting;
-}
-
-// Places of hosts, of the address or after a click: each once, and not too many.
-const mostPinned = 5;
-export function pinnedOf(text: string | null): number[] {
-  const places = (text ?? "")
-    .split(",")
-    .filter((word) => /^\d{1,9}$/.test(word))
-    .map(Number);
-  return [...new Set(places)].slice(0, mostPinned);
-}
-export function pinnedAfter(pinned: number[], row: number): number[] {
-  return pinned.includes(row)
-    ? pinned.filter((other) => other !== row)
-    : [...pinned, row].slice(-mostPinned);
 }
