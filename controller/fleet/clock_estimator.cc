@@ -25,6 +25,13 @@ void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
     return;
   }
   const int64_t round_trip = (t3 - t0) - replied_after;
+  // The clock has jumped, or is another machine's: the middle between before and after would be
+  // right for neither, and a go by it would come seconds too late or too early.
+  if (Contradicts(high, t0, low, t3)) {
+    slots_.clear();
+    drift_ = 0;
+    drift_bound_ = kDriftBound;
+  }
   if (slots_.empty() || t3 - slots_.back().begin_ns >= kSlotNs) {
     slots_.push_back({t3, high, t0, low, t3, round_trip, round_trip});
     if (slots_.size() > kKept) slots_.pop_front();
@@ -40,6 +47,18 @@ void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
   if (low >= slot.low - aged(slot.low_at, t3)) slot.low = low, slot.low_at = t3;
   slot.least_round_trip_ns = std::min(slot.least_round_trip_ns, round_trip);
   slot.longest_round_trip_ns = std::max(slot.longest_round_trip_ns, round_trip);
+}
+
+bool ClockEstimator::Contradicts(int64_t high, int64_t high_at, int64_t low, int64_t low_at) const {
+  // Between two facts, one of which may be as far off the one way as the other is the other way.
+  const auto apart = [](int64_t from, int64_t to) {
+    return kGranularityNs +
+           static_cast<int64_t>(2 * kDriftBound * static_cast<double>(std::abs(to - from)));
+  };
+  return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+    return low - slot.high > apart(slot.high_at, low_at) ||
+           slot.low - high > apart(slot.low_at, high_at);
+  });
 }
 
 // Every pair of an upper and a lower fact at different times bounds the rate between them.

@@ -50,6 +50,8 @@ class ClockEstimator {
     int64_t low = 0, low_at = 0;
     int64_t least_round_trip_ns = 0, longest_round_trip_ns = 0;
   };
+  // Whether no clock of a possible rate fits both the exchange and a slot.
+  bool Contradicts(int64_t high, int64_t high_at, int64_t low, int64_t low_at) const;
   void EstimateDrift();
   // The offsets that are possible at an instant.
   void Range(int64_t at_ns, double* low, double* high) const;

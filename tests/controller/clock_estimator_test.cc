@@ -105,5 +105,21 @@ TEST(ClockEstimatorTest, AfterAJumpOldExchangesAreForgotten) {
   EXPECT_LT(estimate.bound_ns, 1000000);
 }
 
+// In the middle of a slot the jump once was believed by half, for up to two seconds: four goes in a
+// row came too late.
+TEST(ClockEstimatorTest, AJumpIsBelievedWithTheFirstExchangeAfterIt) {
+  for (const int64_t jump : {4000000000, -4000000000}) {
+    ClockEstimator estimator;
+    int64_t now = 10000000000;
+    for (int i = 0; i < 21; ++i, now += 1000000000) {
+      estimator.Add(now, now + 1000, now + 1000, now + 200000);
+    }
+    estimator.Add(now, now + jump, now + jump, now + 200000);
+    const auto estimate = estimator.At(now + 300000);
+    EXPECT_LE(std::abs(estimate.offset_ns - jump), estimate.bound_ns) << jump;
+    EXPECT_LT(estimate.bound_ns, 1000000) << jump;
+  }
+}
+
 }  // namespace
 }  // namespace lockstep::controller
