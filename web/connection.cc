@@ -146,7 +146,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
               (message.method() != http::verb::get && !is_head_);
     const bool known = ReadTarget(ToString(message.target()), &request);
     parser_.reset();
-    if (!known) return Send(ErrorAnswer(400, "that is no path"));
+    if (!known)
+      return Send(ErrorAnswer(400, "that is no path and query: percent-encoded, valid UTF-8"));
     // While the controller is asked this is held by what it waits for.
     const Respond respond = [self = this->shared_from_this()](Answer answer) {
       asio::post(self->stream_.get_executor(),

@@ -2,6 +2,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_split.h"
+#include "common/text.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/controller.pb.h"
 
@@ -43,6 +44,7 @@ bool ReadTarget(const std::string& target, Request* request) {
   if (target.empty() || target[0] != '/') return false;
   const size_t question = target.find('?');
   request->path = target.substr(0, question);
+  if (!common::IsUtf8(request->path)) return false;
   if (question == std::string::npos) return true;
   for (const absl::string_view part :
        absl::StrSplit(absl::string_view(target).substr(question + 1), '&', absl::SkipEmpty())) {
@@ -52,6 +54,8 @@ bool ReadTarget(const std::string& target, Request* request) {
     if (equals != absl::string_view::npos && !Decode(part.substr(equals + 1), &pair.second)) {
       return false;
     }
+    // gRPC and PostgreSQL take nothing else.
+    if (!common::IsUtf8(pair.first) || !common::IsUtf8(pair.second)) return false;
     request->query.push_back(std::move(pair));
   }
   return true;
