@@ -111,6 +111,21 @@ absl::Status MakeDirectories(const std::string& path, int mode) {
   return absl::OkStatus();
 }
 
+absl::Status MakePrivateDirectory(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash != std::string::npos && slash > 0) {
+    if (absl::Status made = MakeDirectories(path.substr(0, slash), 0755); !made.ok()) return made;
+  }
+  if (absl::Status made = MakeDirectories(path, 0700); !made.ok()) return made;
+  FileDescriptor fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat facts;
+  if (!fd.valid() || fstat(fd.get(), &facts) != 0) return ErrnoStatus(errno, path);
+  if (facts.st_uid == geteuid() && (facts.st_mode & 0077) != 0 && fchmod(fd.get(), 0700) != 0) {
+    return ErrnoStatus(errno, path);
+  }
+  return absl::OkStatus();
+}
+
 std::string DefaultStateDirectory() {
   if (const char* named = getenv("LOCKSTEP_STATE_DIR")) return named;
   if (geteuid() == 0) return "/var/lib/lockstep";

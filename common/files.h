@@ -16,6 +16,9 @@ absl::Status WriteFileAtomically(const std::string& path, const std::string& con
 std::string ReadTrimmed(const std::string& path);
 // Like mkdir -p.
 absl::Status MakeDirectories(const std::string& path, int mode);
+// A directory that only this user enters: made with mode 0700, those above it with 0755. One that
+// is there and is this user's gets that mode.
+absl::Status MakePrivateDirectory(const std::string& path);
 
 // A descriptor that closes itself. Move-only.
 class FileDescriptor {

@@ -38,6 +38,8 @@ namespace lockstep::limits {
   LIMIT(kComparedRuns, 200, "runs", "in one set of a comparison", "a larger set is refused")       \
   LIMIT(kHistoryLimit, 1000, "runs", "in one answer of history", "a larger `limit` is refused")    \
   LIMIT(kQueuedRuns, 1000, "runs", "that wait", "Submit refuses further ones")                     \
+  LIMIT(kPlanTokenSeconds, 86400, "s", "from a plan to the job that it confirms",                  \
+        "Submit refuses the token; plan again")                                                    \
   LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")             \
   LIMIT(kPoisonedStarts, 2, "crashes", "of a controller while it works on the same run",           \
         "the run is set aside as failed, with an event")                                           \
@@ -54,6 +56,15 @@ namespace lockstep::limits {
         "the run is refused before anything is opened")                                            \
   LIMIT(kStripes, 1048576, "stripes", "of an interleaved target that are one worker's",            \
         "the run is refused before anything is opened")                                            \
+  LIMIT(kJobSteps, 1000, "phases", "that a job's phases become by their sweeps and curves",        \
+        "the job is refused before any is made")                                                   \
+  LIMIT(kJobComparisons, 10000000, "comparisons",                                                  \
+        "of a job's workloads with the targets of their phases", "the job is refused")             \
+  LIMIT(kJobProblems, 20, "problems", "named of a job that is refused", "the rest is not named")   \
+  LIMIT(kPlansOfACaller, 4, "calls", "plans of one caller at once",                                \
+        "further ones: RESOURCE_EXHAUSTED")                                                        \
+  LIMIT(kQueuedRunsOfACaller, 250, "runs", "of one caller with a certificate that wait or run",    \
+        "Submit refuses further ones")                                                             \
   LIMIT(kJobWorkloads, 4096, "workloads", "in all phases of a job", "the job is refused")          \
   LIMIT(kThreadsOfAPhase, 4096, "threads", "of one worker in a phase, over all workloads",         \
         "the job is refused")                                                                      \
@@ -89,12 +100,23 @@ namespace lockstep::limits {
         "further ones are not answered")                                                           \
   LIMIT(kProbeNs, 3000000000, "ns", "that inspecting a device may take",                           \
         "the device is reported as not answering")                                                 \
+  LIMIT(kLooksAtOnce, 16, "devices or LUNs", "that a worker inspects at once", "others wait")      \
+  LIMIT(kEmptinessNs, 5000000000, "ns",                                                            \
+        "that reading every byte of a job's devices, to see whether they are empty, may take",     \
+        "they count as not empty: to overwrite them needs a confirmation")                         \
+  LIMIT(kEmptinessArmedNs, 15000000000, "ns", "the same again, when a phase is armed",             \
+        "the phase fails, and nothing was written")                                                \
   LIMIT(kInspectNs, 20000000000, "ns", "that inspecting a target's files may take",                \
         "the target is refused: its file system does not answer")                                  \
   LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \
         "of places in a worker's answer about a job's targets", "the target is refused")           \
   LIMIT(kShutdownNs, 4500000000, "ns",                                                             \
         "from SIGTERM until a worker process ends, whatever its threads do", "it ends at once")    \
+  LIMIT(kMismatchRunBytes, 16777216, "bytes",                                                      \
+        "of blocks that do not match, which a worker saves of a run",                              \
+        "further ones are described, not saved")                                                   \
+  LIMIT(kMismatchBytes, 67108864, "bytes", "of such blocks in all",                                \
+        "the oldest runs' are removed")                                                            \
   LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "the file is not taken for a mark")    \
   /* The page. */                                                                                  \
   LIMIT(kPageConnections, 1000, "connections", "to the page", "others are told so: 503")           \
@@ -135,6 +157,17 @@ namespace lockstep::limits {
   /* The store. */                                                                                 \
   LIMIT(kReaderSeconds, 600, "s", "a statement of the reading role",                               \
         "it is ended by the server, or by the controller")                                         \
+  LIMIT(kServerProcessBytes, 1 << 30, "bytes",                                                     \
+        "of memory of its own that a process of the embedded PostgreSQL has",                      \
+        "the statement fails: out of memory")                                                      \
+  LIMIT(kServerTempBytes, 1 << 30, "bytes", "of temporary files of a session there",               \
+        "the statement fails")                                                                     \
+  LIMIT(kAuditDays, 400, "days", "an entry of the audit log", "it is removed")                     \
+  LIMIT(kAuditWaiting, 10000, "entries", "of the audit log that wait for the store",               \
+        "further ones are counted, and the count is logged")                                       \
+  LIMIT(kAuditRefusals, 60, "entries",                                                             \
+        "of calls by one caller that its role forbids, in a minute",                               \
+        "further ones are counted in the next entry")                                              \
   LIMIT(kStatementNs, 12000000000, "ns", "a statement that changes the store",                     \
         "the server cancels it; the controller retries it")
 

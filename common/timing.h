@@ -34,6 +34,7 @@ static_assert(kKeepaliveAllowedNs < kKeepaliveNs);
 // The controller waits so long for what a worker finds at its targets, and on its devices.
 inline constexpr int64_t kInspectAnswerNs = 30 * kSecond;
 static_assert(limits::kInspectNs < kInspectAnswerNs);
+static_assert(limits::kProbeNs + limits::kEmptinessNs < limits::kInspectNs);
 inline constexpr int64_t kDevicesAnswerNs = 5 * kSecond;
 static_assert(limits::kProbeNs < kDevicesAnswerNs);
 

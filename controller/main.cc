@@ -2,11 +2,13 @@
 // measured.
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include "CLI/CLI.hpp"
@@ -23,6 +25,7 @@
 #include "google/protobuf/stubs/logging.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
+#include "storage/pg_store.h"
 
 namespace {
 
@@ -33,6 +36,7 @@ struct Flags {
   std::string http;
   std::vector<std::string> http_names;
   std::string store;
+  std::string store_file;
   std::string state_directory = common::DefaultStateDirectory();
   std::string ready_file;
   common::TlsFiles tls;
@@ -57,7 +61,11 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--http-name", flags->http_names,
                   "Another name by which browsers reach the page; may be given several times");
   app->add_option("--store", flags->store,
-                  "postgresql://… of a server to use instead of the embedded one");
+                  "postgresql://…, or KEYWORD=VALUE …, of a server to use instead of the embedded "
+                  "one; its password belongs into --store-file, PGPASSFILE or service=NAME")
+      ->excludes(app->add_option("--store-file", flags->store_file,
+                                 "A file that only its owner reads, with what --store would say: "
+                                 "every local user can read the arguments of a process"));
   app->add_option("--state-dir", flags->state_directory,
                   "Where the embedded PostgreSQL and the spool live")
       ->capture_default_str();
@@ -82,6 +90,39 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_flag(
       "--insecure-plaintext", flags->insecure,
       "Listen beyond loopback without TLS: anyone who reaches the port commands every worker");
+}
+
+// The connection string that a private file holds.
+absl::StatusOr<std::string> ReadStoreFile(const std::string& path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0) return common::ErrnoStatus(errno, "--store-file " + path);
+  if ((facts.st_mode & 0077) != 0) {
+    return absl::FailedPreconditionError("--store-file " + path +
+                                         ": others may read it; chmod 600 it");
+  }
+  const std::string text = common::ReadTrimmed(path);
+  if (text.empty()) {
+    return absl::InvalidArgumentError("--store-file " + path + ": holds no connection string");
+  }
+  return text;
+}
+
+// Every local user can read a process's arguments (proc(5), cmdline): the store's address does not
+// stay there.
+void BlankStoreArgument(int argc, char** argv) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    char* from = nullptr;
+    if (word == "--store" && i + 1 < argc) from = argv[i + 1];
+    if (word.rfind("--store=", 0) == 0) from = argv[i] + strlen("--store=");
+    if (from == nullptr) continue;
+    if (storage::HasPassword(from)) {
+      spdlog::warn(
+          "the password in --store was readable for every local user while this program started; "
+          "use --store-file, PGPASSFILE or service=NAME");
+    }
+    memset(from, '*', strlen(from));
+  }
 }
 
 absl::Status CheckBinds(const Flags& flags) {
@@ -197,6 +238,12 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 1;
   }
   spdlog::set_default_logger(spdlog::stderr_color_mt("controller"));
+  BlankStoreArgument(argc, argv);
+  if (!flags.store_file.empty()) {
+    auto store = ReadStoreFile(flags.store_file);
+    if (!store.ok()) return Fail(store.status());
+    flags.store = *std::move(store);
+  }
   if (absl::Status status = CheckBinds(flags); !status.ok()) return Fail(status);
 
   sigset_t signals;

@@ -8,6 +8,10 @@
 
 namespace lockstep::measure {
 
+// Generations have 29 bits in a block's header. What is reported stays so far below that others can
+// go on from there.
+inline constexpr uint32_t kMaxReportedGeneration = (1U << 29) - 1 - 2 * 65536;
+
 // Numbers of blocks, ascending, each with a generation: in runs of neighbours with the same one.
 // Three varints for a run: the gap since the end of the last run, how many blocks, and twice the
 // generation, plus 1 where a write of it failed, so that nobody knows what is there.

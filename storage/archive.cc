@@ -5,6 +5,7 @@
 #include <set>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/ids.h"
@@ -12,6 +13,7 @@
 #include "common/text.h"
 #include "common/version.h"
 #include "storage/pg.h"
+#include "storage/pg_store.h"
 #include "xxhash.h"
 
 namespace lockstep::storage {
@@ -114,6 +116,15 @@ absl::Status Wrong(const std::string& words) {
 
 // Where an archived table's rows wait until all of them are there.
 std::string Waiting(const std::string& table) { return absl::StrCat("import_", table); }
+
+// A column as it is exported, and imported: the ids by which workers attach are nobody else's.
+std::string Redacted(const std::string& table, const std::string& column) {
+  if (table != "run_workers") return column;
+  if (column == "worker_id" || column == "host_id") {
+    return absl::StrCat("md5(concat('", column, " ', run_id, ' ', worker_index))::uuid");
+  }
+  return column == "hello" ? "'{}'::jsonb" : column;
+}
 
 class Importer {
  public:
@@ -237,27 +248,51 @@ class Importer {
   absl::Status Check() {
     for (const Table& table : tables_) {
       std::string wrong = "run_id IS DISTINCT FROM $1";
+      // What lies in the future would be the newest run for ever.
       for (const std::string& time : table.times) {
-        absl::StrAppend(&wrong, " OR NOT isfinite(", time, ")");
+        absl::StrAppend(&wrong, " OR NOT isfinite(", time, ") OR ", time,
+                        " < timestamptz '2000-01-01 UTC' OR ", time, " > now() + interval '1 day'");
       }
       auto found = connection_->Query(
           absl::StrCat("SELECT count(*) FROM ", Waiting(table.name), " WHERE ", wrong),
           {head_.run_id()});
       if (!found.ok()) return found.status();
       if (found->Int(0, 0) != 0) {
-        return Wrong(absl::StrCat("table ", table.name, " has rows of other runs, or of no time"));
+        return Wrong(absl::StrCat("table ", table.name,
+                                  " has rows of other runs, or of a time before 2000 or after "
+                                  "tomorrow"));
       }
     }
     auto run = connection_->Query(
         "SELECT count(*), count(*) FILTER (WHERE state IN ('queued', 'running')) FROM import_runs");
     if (!run.ok()) return run.status();
     if (run->Int(0, 0) != 1 || run->Int(0, 1) != 0) return Wrong("it is not of one run that ended");
+    return CheckDocuments();
+  }
+
+  // What is read as a message later must be one.
+  absl::Status CheckDocuments() {
+    auto run = connection_->Query(
+        "SELECT coalesce(encode(report, 'hex'), ''), labels, spec FROM import_runs");
+    if (!run.ok()) return run.status();
+    v1::Report report;
+    if (!report.ParseFromString(absl::HexStringToBytes(run->Text(0, 0)))) {
+      return Wrong("its report cannot be read");
+    }
+    v1::RunSummary labelled;
+    v1::JobSpec job;
+    absl::Status status = FromJson(absl::StrCat("{\"labels\":", run->Text(0, 1), "}"), &labelled);
+    if (status.ok()) status = FromJson(run->Text(0, 2), &job);
+    if (!status.ok()) return Wrong(std::string(status.message()));
     return absl::OkStatus();
   }
 
   absl::Status Insert() {
     // Whatever was lost there writes nothing here.
-    absl::Status status = connection_->Execute("UPDATE import_run_workers SET hold_ns = NULL");
+    absl::Status status = connection_->Execute(absl::StrCat(
+        "UPDATE import_run_workers SET hold_ns = NULL, worker_id = ",
+        Redacted("run_workers", "worker_id"), ", host_id = ", Redacted("run_workers", "host_id"),
+        ", hello = ", Redacted("run_workers", "hello")));
     if (!status.ok()) return status;
     if (is_older_) {
       status = connection_->Execute(
@@ -322,8 +357,12 @@ absl::Status ExportTables(PgConnection* connection, const std::string& run_id,
     status = put(part);
     if (!status.ok()) return status;
     status = connection->CopyOut(
-        absl::StrCat("COPY (SELECT ", absl::StrJoin(table.columns, ", "), " FROM ", table.name,
-                     " WHERE run_id = '", run_id, "') TO STDOUT"),
+        absl::StrCat("COPY (SELECT ",
+                     absl::StrJoin(table.columns, ", ",
+                                   [&](std::string* out, const std::string& column) {
+                                     out->append(Redacted(table.name, column));
+                                   }),
+                     " FROM ", table.name, " WHERE run_id = '", run_id, "') TO STDOUT"),
         [&](const std::string& rows) {
           digest.Add(rows);
           // A row may be larger than a message may be.

@@ -4,6 +4,7 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "common/text.h"
 #include "common/users.h"
 #include "spdlog/spdlog.h"
@@ -118,6 +120,11 @@ class Program {
     sigemptyset(&none);
     pthread_sigmask(SIG_SETMASK, &none, nullptr);
     if (chdir("/") != 0) _exit(126);
+    // Each process of the server inherits it. What a session may set for itself (work_mem, and what
+    // a DO block takes) cannot be its limit; beyond this one a statement fails with "out of
+    // memory", and the server goes on. Shared memory does not count (setrlimit(2), RLIMIT_DATA).
+    const rlimit memory = {limits::kServerProcessBytes, limits::kServerProcessBytes};
+    if (setrlimit(RLIMIT_DATA, &memory) != 0) _exit(126);
     execve(arguments_[0], arguments_.data(), environment_.data());
     _exit(127);
   }
@@ -218,12 +225,12 @@ absl::StatusOr<FileDescriptor> ClaimDirectory(const std::string& directory) {
   const std::string parent_path = slash == std::string::npos ? "."
                                   : slash == 0               ? "/"
                                                              : directory.substr(0, slash);
-  if (absl::Status status = common::MakeDirectories(parent_path, 0755); !status.ok()) return status;
+  if (absl::Status status = common::MakeDirectories(parent_path, 0711); !status.ok()) return status;
   const FileDescriptor parent(open(parent_path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!parent.valid()) return ErrnoStatus(errno, parent_path);
   const auto own = OwnDirectory(
       parent.get(), slash == std::string::npos ? directory : directory.substr(slash + 1), directory,
-      0755);
+      0711);
   if (!own.ok()) return own.status();
   const std::string lock_path = directory + "/lock";
   FileDescriptor lock(
@@ -345,7 +352,9 @@ absl::Status EmbeddedPostgres::Launch(const std::string& binaries) {
                 "-c",
                 "max_connections=64",
                 "-c",
-                "max_wal_size=2GB"},
+                "max_wal_size=2GB",
+                "-c",
+                absl::StrCat("temp_file_limit=", limits::kServerTempBytes / 1024)},
                directory_ + "/postgres.log");
   child_ = true;
   return pid_ > 0 ? absl::OkStatus() : ErrnoStatus(errno, "fork");

@@ -21,10 +21,30 @@ absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
           "coalesce((d->>'sizeBytes')::bigint, 0), coalesce(d->>'model', ''), "
           "coalesce(d->>'scheduler', ''), coalesce((d->>'rotational')::boolean, false) "
           "FROM jsonb_array_elements($3::jsonb) d "
-          "ON CONFLICT (boot_id, name) DO UPDATE SET identity = excluded.identity, "
+          "ON CONFLICT (boot_id, name) DO UPDATE SET host_id = excluded.host_id, "
+          "identity = excluded.identity, "
           "size_bytes = excluded.size_bytes, scheduler = excluded.scheduler, last_seen = now()",
           {hello.host().boot_id(), hello.host().host_id(), array})
       .status();
+}
+
+absl::Status Bind(PgConnection* connection, const v1::Hello& hello) {
+  if (hello.certificate().empty()) return absl::OkStatus();
+  auto bound = connection->Query(
+      "INSERT INTO host_bindings AS b (host, certificate, host_id, worker_id) "
+      "VALUES ($1, $2, $3, $4) ON CONFLICT (host) DO UPDATE SET host_id = excluded.host_id, "
+      "worker_id = excluded.worker_id, since = CASE WHEN (b.host_id, b.worker_id) = "
+      "(excluded.host_id, excluded.worker_id) THEN b.since ELSE now() END "
+      "WHERE b.certificate = excluded.certificate RETURNING true",
+      {hello.host().name(), hello.certificate(), hello.host().host_id(), hello.worker_id()});
+  const bool is_others =
+      absl::IsAlreadyExists(bound.status()) || (bound.ok() && bound->rows() == 0);
+  if (is_others) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the host name ", hello.host().name(),
+                     ", or an id of its worker, belongs to another certificate or host"));
+  }
+  return bound.status();
 }
 
 }  // namespace
@@ -32,6 +52,8 @@ absl::Status RegisterDevices(PgConnection* connection, const v1::Hello& hello) {
 absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
   return Transaction([&](PgConnection* connection) -> absl::Status {
     const v1::HostFacts& host = hello.host();
+    // First: what follows is undone where it is refused.
+    if (absl::Status bound = Bind(connection, hello); !bound.ok()) return bound;
     auto known = connection->Query(
         "INSERT INTO hosts (host_id, name, kernel, os, cpu_model, cpus, memory_bytes) "
         "VALUES ($1, $2, $3, $4, $5, $6, $7) "
@@ -42,24 +64,20 @@ absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
          absl::StrCat(host.cpus()), absl::StrCat(host.memory_bytes())});
     if (!known.ok()) return known.status();
     auto worker = connection->Query(
-        "INSERT INTO workers (worker_id, host_id, boot_id, version, labels, certificate) "
-        "VALUES ($1, $2, $3, $4, $5, $6) "
+        "INSERT INTO workers (worker_id, host_id, boot_id, version, labels) "
+        "VALUES ($1, $2, $3, $4, $5) "
         "ON CONFLICT (worker_id) DO UPDATE SET host_id = excluded.host_id, "
         "boot_id = excluded.boot_id, version = excluded.version, labels = excluded.labels, "
-        "last_seen = now(), certificate = CASE WHEN workers.certificate = '' "
-        "THEN excluded.certificate ELSE workers.certificate END",
+        "last_seen = now()",
         {hello.worker_id(), host.host_id(), host.boot_id(), hello.software_version(),
-         JsonObject(hello.labels()), hello.certificate()});
+         JsonObject(hello.labels())});
     if (!worker.ok()) return worker.status();
     return RegisterDevices(connection, hello);
   });
 }
 
 absl::Status PgStore::ForgetHost(const std::string& host) {
-  return Run(
-      "UPDATE workers w SET certificate = '' FROM hosts h WHERE h.host_id = w.host_id AND h.name = "
-      "$1",
-      {host});
+  return Run("DELETE FROM host_bindings WHERE host = $1", {host});
 }
 
 }  // namespace lockstep::storage

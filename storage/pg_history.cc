@@ -81,6 +81,9 @@ absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request,
     });
     if (!status.ok()) return status;
     reply.set_runs(reply.runs() + static_cast<double>(next->runs.size()));
+    if (!request.samples_only()) {
+      for (const v1::RunSummary& run : next->runs) reply.add_removed_run_ids(run.run_id());
+    }
     if (next->runs.size() < static_cast<size_t>(kAtOnce)) return reply;
   }
 }

@@ -4,6 +4,7 @@
 #include <limits>
 #include <set>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
@@ -31,6 +32,17 @@ absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
 }
 
 }  // namespace
+
+bool HasPassword(const std::string& conninfo) {
+  PQconninfoOption* options = PQconninfoParse(conninfo.c_str(), nullptr);
+  if (options == nullptr) return false;
+  bool has = false;
+  for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
+    has = has || (std::string(option->keyword) == "password" && option->val != nullptr);
+  }
+  PQconninfoFree(options);
+  return has;
+}
 
 absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
   char* error = nullptr;
@@ -160,16 +172,36 @@ absl::StatusOr<std::string> PgStore::StoreId() {
   return rows->Text(0, 0);
 }
 
+absl::StatusOr<std::string> PgStore::Secret(const std::string& fresh) {
+  std::string secret;
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+    auto made =
+        connection->Query("INSERT INTO store_secret (secret) VALUES ($1) ON CONFLICT DO NOTHING",
+                          {absl::BytesToHexString(fresh)});
+    if (!made.ok()) return made.status();
+    auto rows = connection->Query("SELECT secret FROM store_secret");
+    if (!rows.ok()) return rows.status();
+    secret = absl::HexStringToBytes(rows->Text(0, 0));
+    return absl::OkStatus();
+  });
+  if (!status.ok()) return status;
+  if (secret.size() != fresh.size()) {
+    return absl::FailedPreconditionError(
+        "the store's secret (table store_secret) was changed by hand; marks and tokens that it "
+        "signed cannot be checked");
+  }
+  return secret;
+}
+
 absl::StatusOr<std::vector<WorkerOwner>> PgStore::WorkerOwners() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
-      "SELECT w.worker_id, h.name, w.certificate FROM workers w JOIN hosts h USING (host_id) WHERE "
-      "w.certificate <> '' ORDER BY w.last_seen DESC");
+      "SELECT worker_id, host_id, host, certificate FROM host_bindings ORDER BY host");
   if (!rows.ok()) return rows.status();
   std::vector<WorkerOwner> owners;
   for (int i = 0; i < rows->rows(); ++i) {
-    owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2)});
+    owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2), rows->Text(i, 3)});
   }
   return owners;
 }
@@ -221,13 +253,41 @@ absl::StatusOr<std::vector<measure::RunRecord>> PgStore::Queue() {
                    " FROM runs r WHERE r.state = 'queued' ORDER BY r.submitted_at, r.run_id"));
   if (!rows.ok()) return rows.status();
   std::vector<measure::RunRecord> queue;
+  UnreadableRuns unreadable;
   for (int i = 0; i < rows->rows(); ++i) {
     auto run = ReadRunRecord(*rows, i);
-    if (!run.ok()) return run.status();
+    if (!run.ok()) {
+      unreadable[rows->Text(i, 0)] = std::string(run.status().message());
+      continue;
+    }
     v1::FillDefaults(&run->job);  // of a job that an older version took
     queue.push_back(*std::move(run));
   }
+  if (absl::Status status = Quarantine(unreadable); !status.ok()) return status;
   return queue;
+}
+
+absl::Status PgStore::Quarantine(const UnreadableRuns& unreadable) {
+  for (const auto& unread : unreadable) {
+    const std::string& run_id = unread.first;
+    const std::string outcome = absl::StrCat("quarantined: ", unread.second);
+    spdlog::error("run {} is {}; the others go on", run_id, outcome);
+    const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+      auto ended = connection->Query(
+          "UPDATE runs SET state = 'failed', outcome = $2, ended_at = now() WHERE run_id = $1 AND "
+          "state IN ('queued', 'running')",
+          {run_id, outcome});
+      if (!ended.ok()) return ended.status();
+      return connection
+          ->Query(
+              "INSERT INTO events (run_id, severity, host, message, at) VALUES ($1, 'error', '', "
+              "$2, now())",
+              {run_id, outcome})
+          .status();
+    });
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PgStore::StartRun(const std::string& run_id,
@@ -299,13 +359,22 @@ absl::Status PgStore::StartRun(const std::string& run_id,
 absl::StatusOr<std::vector<ActiveRun>> PgStore::Active() {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
-  return LoadActive(lease->get());
+  UnreadableRuns unreadable;
+  auto active = LoadActive(lease->get(), &unreadable);
+  if (!active.ok()) return active;
+  if (absl::Status status = Quarantine(unreadable); !status.ok()) return status;
+  return active;
 }
 
 absl::StatusOr<std::vector<HeldPlaces>> PgStore::Held() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  return LoadHeld(lease->get());
+  UnreadableRuns unreadable;
+  auto held = LoadHeld(lease->get(), &unreadable);
+  for (const auto& [run_id, why] : unreadable) {
+    spdlog::error("what lost workers of run {} may still write to is not known: {}", run_id, why);
+  }
+  return held;
 }
 
 absl::Status PgStore::SetLost(const std::string& run_id, uint32_t worker_index,

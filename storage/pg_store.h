@@ -14,6 +14,9 @@
 
 namespace lockstep::storage {
 
+// Runs of which a row holds what no controller wrote: by id, and what is wrong.
+using UnreadableRuns = std::map<std::string, std::string>;
+
 // The store on PostgreSQL ≥ 15 through libpq. Connections are opened when needed and kept; a broken
 // one is dropped, so that the store comes back by itself when the server does. No call waits for
 // ever for a server that hangs.
@@ -38,6 +41,9 @@ class PgStore final : public Store {
 
   absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
   absl::StatusOr<std::string> StoreId() override;
+  absl::StatusOr<std::string> Secret(const std::string& fresh) override;
+  absl::Status AddAudit(const std::vector<v1::AuditEntry>& entries) override;
+  absl::StatusOr<v1::AuditReply> Audit(const v1::AuditRequest& request) override;
   absl::Status RegisterWorker(const v1::Hello& hello) override;
   absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;
   absl::Status ForgetHost(const std::string& host) override;
@@ -115,6 +121,9 @@ class PgStore final : public Store {
   absl::StatusOr<Lease> Connect(absl::Duration limit);
   // One transaction around `body`; from AcquireEpoch() on only while the epoch is this
   // controller's.
+  // Ends queued and active runs that cannot be read, with an event that says why: one odd row keeps
+  // no controller from starting.
+  absl::Status Quarantine(const UnreadableRuns& unreadable);
   absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body) {
     return Transaction(options_.change_limit, body);
   }
@@ -139,6 +148,8 @@ class PgStore final : public Store {
   bool probing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 
+// Whether a connection string, or URI, has a password in it.
+bool HasPassword(const std::string& conninfo);
 // The reading role's connection string for a server's own: same place, user lockstep_reader, no
 // password.
 absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo);
@@ -162,8 +173,11 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
 absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection,
                                                         const std::vector<std::string>& run_ids);
 // PgStore::Active(), Held() and ReadIntervals() on one connection.
-absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection);
-absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
+// Those that cannot be read are left out, and named in `unreadable`.
+absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
+                                                  UnreadableRuns* unreadable);
+absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection,
+                                                 UnreadableRuns* unreadable);
 absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
                              IntervalDetail detail, const TakeInterval& take);
 // The same within a transaction.

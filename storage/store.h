@@ -55,7 +55,7 @@ struct HeldPlaces {
 };
 
 struct WorkerOwner {
-  std::string worker_id, host, certificate;
+  std::string worker_id, host_id, host, certificate;
 };
 
 // How much ReadIntervals() reads of an interval beside its counters: the histograms (to resume a
@@ -94,12 +94,24 @@ class Store {
   // UUID of the store, made with it.
   virtual absl::StatusOr<std::string> StoreId() = 0;
 
+  // 32 bytes that only controllers of this store know: `fresh` when it had none. They sign what
+  // must not be forged (plans' tokens, endorsements of workers' keys).
+  virtual absl::StatusOr<std::string> Secret(const std::string& fresh) = 0;
+
+  // Appends to the audit log, in this order, and removes entries older than limits::kAuditDays.
+  virtual absl::Status AddAudit(const std::vector<v1::AuditEntry>& entries) = 0;
+  // Newest first.
+  virtual absl::StatusOr<v1::AuditReply> Audit(const v1::AuditRequest& request) = 0;
+
   // --- The fleet. ---
+  // Records what a worker says of itself, and binds its host's name and ids to its certificate, if
+  // it has one. New ids of a name and certificate that are known take the old ones' place.
+  // FAILED_PRECONDITION, and nothing is recorded, when the name or an id is another's.
   virtual absl::Status RegisterWorker(const v1::Hello& hello) = 0;
-  // Which certificate each worker and its host's name belong to: that with which they were first
-  // seen. Workers without one are left out.
+  // Which certificate each host's name, and the ids that it has now, belong to: that with which the
+  // name was first seen. Hosts without one are left out.
   virtual absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() = 0;
-  // Unbinds the host's name, and the workers on it, from their certificate.
+  // Unbinds the host's name and ids from their certificate.
   virtual absl::Status ForgetHost(const std::string& host) = 0;
 
   // --- Runs. ---

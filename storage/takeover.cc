@@ -85,7 +85,27 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
 
 }  // namespace
 
-absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
+namespace {
+
+// The row'th run in progress. INTERNAL when one of its rows holds what no controller wrote.
+absl::StatusOr<ActiveRun> ReadActive(PgConnection* connection, const PgResult& rows, int row) {
+  ActiveRun active;
+  auto run = ReadRunRecord(rows, row);
+  if (!run.ok()) return run.status();
+  active.run = *std::move(run);
+  v1::FillDefaults(&active.run.job);  // of a job that an older version took
+  active.ending_state = rows.Text(row, kRunColumnCount);
+  active.ending_reason = rows.Text(row, kRunColumnCount + 1);
+  active.skip_cleanup = rows.Bool(row, kRunColumnCount + 2);
+  if (absl::Status status = LoadWorkers(connection, &active); !status.ok()) return status;
+  if (absl::Status status = LoadPhases(connection, &active); !status.ok()) return status;
+  return active;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
+                                                  UnreadableRuns* unreadable) {
   auto rows = connection->Query(
       absl::StrCat("SELECT ", kRunColumns,
                    ", r.ending_state, r.ending_reason, r.skip_cleanup "
@@ -93,22 +113,19 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection) {
   if (!rows.ok()) return rows.status();
   std::vector<ActiveRun> list;
   for (int i = 0; i < rows->rows(); ++i) {
-    ActiveRun active;
-    auto run = ReadRunRecord(*rows, i);
-    if (!run.ok()) return run.status();
-    active.run = *std::move(run);
-    v1::FillDefaults(&active.run.job);  // of a job that an older version took
-    active.ending_state = rows->Text(i, kRunColumnCount);
-    active.ending_reason = rows->Text(i, kRunColumnCount + 1);
-    active.skip_cleanup = rows->Bool(i, kRunColumnCount + 2);
-    if (absl::Status status = LoadWorkers(connection, &active); !status.ok()) return status;
-    if (absl::Status status = LoadPhases(connection, &active); !status.ok()) return status;
-    list.push_back(std::move(active));
+    auto active = ReadActive(connection, *rows, i);
+    if (absl::IsInternal(active.status())) {
+      (*unreadable)[rows->Text(i, 0)] = std::string(active.status().message());
+      continue;
+    }
+    if (!active.ok()) return active.status();
+    list.push_back(*std::move(active));
   }
   return list;
 }
 
-absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
+absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection,
+                                                 UnreadableRuns* unreadable) {
   auto rows = connection->Query(
       "SELECT w.run_id, w.worker_id, r.spec, w.inspection, w.hold_ns FROM run_workers w JOIN runs "
       "r USING (run_id) WHERE w.hold_ns IS NOT NULL");
@@ -118,9 +135,11 @@ absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
     HeldPlaces held;
     held.run_id = rows->Text(i, 0);
     held.worker_id = rows->Text(i, 1);
-    if (absl::Status status = FromJson(rows->Text(i, 2), &held.job); !status.ok()) return status;
-    if (absl::Status status = FromJson(rows->Text(i, 3), &held.inspection); !status.ok()) {
-      return status;
+    absl::Status status = FromJson(rows->Text(i, 2), &held.job);
+    if (status.ok()) status = FromJson(rows->Text(i, 3), &held.inspection);
+    if (!status.ok()) {
+      (*unreadable)[held.run_id] = std::string(status.message());
+      continue;
     }
     held.hold_ns = rows->Int(i, 4);
     list.push_back(std::move(held));

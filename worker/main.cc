@@ -24,11 +24,13 @@
 #include "worker/host/facts.h"
 #include "worker/host/guard.h"
 #include "worker/host/inventory.h"
+#include "worker/host/mark_keys.h"
 #include "worker/iscsi/luns.h"
 #include "worker/link/agent.h"
 #include "worker/load/phase_runner.h"
 #include "worker/synthetic/fleet.h"
 #include "worker/targets/inspect.h"
+#include "worker/targets/marks.h"
 
 namespace {
 
@@ -40,6 +42,7 @@ struct Flags {
   std::vector<std::string> allow_expendable;
   std::vector<std::string> allow_settings;
   std::vector<std::string> approve_labels;
+  std::vector<std::string> adopt;
   std::string iscsi_initiator;
   std::string iscsi_secrets;
   std::string state_directory = common::DefaultStateDirectory() + "/worker";
@@ -70,6 +73,10 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--allow-settings", flags->allow_settings,
                   "A device, or its identity, whose scheduler and queue jobs may change for a "
                   "phase, or a mount point that they may remount");
+  app->add_option("--adopt", flags->adopt,
+                  "Only sign a mark for this file, which was not made by a worker of this fleet, "
+                  "and end: jobs may then overwrite and remove it")
+      ->check(CLI::ExistingFile);
   app->add_option("--iscsi-initiator", flags->iscsi_initiator,
                   "This worker's iSCSI name, by which arrays give it LUNs; otherwise "
                   "iqn.2026-11.lockstep:HOST");
@@ -176,7 +183,34 @@ absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLuns(const Flags& flags,
   return std::make_shared<worker::Luns>(initiator, std::move(secrets));
 }
 
-worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner) {
+int Fail(const absl::Status& status) {
+  std::cerr << "lockstep-worker: " << status.message() << "\n";
+  return 1;
+}
+
+// Says that files are this fleet's to overwrite and remove. Whoever may use the worker's key may
+// say so; the state directory may be in use by the worker meanwhile.
+int Adopt(const Flags& flags) {
+  const auto keys = worker::MarkKeys::Load(flags.state_directory);
+  if (!keys.ok()) return Fail(keys.status());
+  for (const std::string& path : flags.adopt) {
+    const size_t slash = path.rfind('/');
+    if (path.empty() || path[0] != '/' || slash == 0) {
+      return Fail(absl::InvalidArgumentError("--adopt " + path +
+                                             ": give an absolute path, of a file in a directory"));
+    }
+    const auto guard = worker::Guard::Make({path.substr(0, slash)}, {}, nullptr, *keys);
+    if (!guard.ok()) return Fail(guard.status());
+    const auto place = guard->Locate(path);
+    const absl::Status adopted = place.ok() ? worker::Adopt(*guard, *place) : place.status();
+    if (!adopted.ok()) return Fail(adopted);
+    std::cout << path << ": adopted; jobs may overwrite and remove it\n";
+  }
+  return 0;
+}
+
+worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner,
+                             const std::shared_ptr<worker::MarkKeys>& keys) {
   worker::Agent::Parts parts;
   const worker::Guard* const guard = runner.guard;
   parts.make_executor = [runner](worker::PhaseCallbacks callbacks) {
@@ -187,12 +221,12 @@ worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner) {
   };
   parts.list_devices = [] { return worker::ThisKernel().List(); };
   parts.look_at_devices = [guard] { return worker::TakeInventory(*guard); };
+  parts.welcomed = [keys](const v1::Welcome& welcome) {
+    const absl::Status status =
+        keys->SetEndorsement(welcome.mark_authority(), welcome.mark_endorsement());
+    if (!status.ok()) spdlog::error("no file can be laid out: {}", std::string(status.message()));
+  };
   return parts;
-}
-
-int Fail(const absl::Status& status) {
-  std::cerr << "lockstep-worker: " << status.message() << "\n";
-  return 1;
 }
 
 // Signals end `end`; one thread waits for them. Whatever the others do, the process ends soon
@@ -254,15 +288,19 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
 
+  if (!flags.adopt.empty()) return Adopt(flags);
   if (flags.simulate > 0) return Rehearse(flags, signals);
   const auto luns =
       MakeLuns(flags, flags.name.empty() ? worker::ReadHostFacts("").name() : flags.name);
   if (!luns.ok()) return Fail(luns.status());
-  auto guard = worker::Guard::Make(flags.allow, flags.allow_expendable, *luns);
-  if (!guard.ok()) return Fail(guard.status());
   worker::Identity identity;
   auto options = MakeOptions(flags, &identity);
   if (!options.ok()) return Fail(options.status());
+  const auto keys = worker::MarkKeys::Load(flags.state_directory);
+  if (!keys.ok()) return Fail(keys.status());
+  options->mark_key = (*keys)->public_key();
+  auto guard = worker::Guard::Make(flags.allow, flags.allow_expendable, *luns, *keys);
+  if (!guard.ok()) return Fail(guard.status());
   options->allow = guard->allow();
   options->allow_expendable = guard->allow_expendable();
   if (flags.allow.empty()) spdlog::warn("--allow names nothing: every job will be refused here");
@@ -279,7 +317,7 @@ int main(int argc, char** argv) {
   runner.clock = &common::SystemClock();
   runner.host = options->host.name();
   runner.mismatch_directory = flags.state_directory + "/mismatches";
-  worker::Agent agent(*options, PartsOf(runner), &common::SystemClock());
+  worker::Agent agent(*options, PartsOf(runner, *keys), &common::SystemClock());
   OnSignal(signals, [&agent] { agent.Stop(); });
   const absl::Status status = agent.Run();
   return status.ok() ? 0 : Fail(status);

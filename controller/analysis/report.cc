@@ -179,11 +179,7 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
 // that there were.
 int StepsDue(const measure::RunData& data, int job_phase) {
   const v1::PhaseSpec& spec = data.run.job.phases(job_phase);
-  if (!spec.run().sweep().has_until()) {
-    v1::JobSpec alone;
-    *alone.add_phases() = spec;
-    return Unrolled(alone).phases_size();
-  }
+  if (!spec.run().sweep().has_until()) return static_cast<int>(CountSteps(spec));
   const auto ran =
       std::count_if(data.phases.begin(), data.phases.end(), [&](const measure::PhaseData& phase) {
         return phase.phase.job_phase == static_cast<uint32_t>(job_phase);

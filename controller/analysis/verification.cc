@@ -1,12 +1,17 @@
 // Did the blocks hold what they must hold?
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "controller/analysis/analysis.h"
+#include "controller/plan/loads.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 namespace {
@@ -57,6 +62,61 @@ void AddDetails(const std::vector<std::pair<std::string, const v1::Verification*
   }
 }
 
+bool Names(const v1::Workload& workload, const std::string& target) {
+  return std::find(workload.targets().begin(), workload.targets().end(), target) !=
+         workload.targets().end();
+}
+
+// The hosts whose verified workloads have written the target in this phase of the run or before.
+std::vector<std::string> WritersOf(const PhaseView& view, const std::string& target) {
+  std::set<std::string> hosts;
+  for (const measure::PhaseData& phase : view.data().phases) {
+    if (phase.phase.phase > view.phase().phase.phase) break;
+    const v1::RunPhase load = LoadOf(view.data().run.job, phase.phase.spec);
+    for (const measure::WorkerPhaseData& worker : phase.workers) {
+      for (const v1::WorkloadResult& result : worker.result.workloads()) {
+        if (static_cast<int>(result.workload()) >= load.workloads_size()) continue;
+        const v1::Workload& w = load.workloads(static_cast<int>(result.workload()));
+        if (w.verify() && v1::Writes(w) && Names(w, target)) {
+          hosts.insert(view.HostOf(worker.worker_index));
+        }
+      }
+    }
+  }
+  return {hosts.begin(), hosts.end()};
+}
+
+// Whether a host checks blocks of the target that others may have written.
+bool ReadsOthers(const PhaseView& view, const v1::Target& target) {
+  if (target.sharing() == v1::SHARING_OWNED || target.sharing() == v1::SHARING_OVERLAPPED) {
+    return true;
+  }
+  const v1::PhaseSpec& spec = view.phase().phase.spec;
+  const auto readers = spec.verify().readers();
+  return target.sharing() != v1::SHARING_PRIVATE &&
+         (readers == v1::READERS_RING || readers == v1::READERS_ALL);
+}
+
+// What other hosts' blocks must hold is known from those hosts' own reports alone: a host that
+// reports wrongly of its part is believed, and the report says whose word it took.
+void AddWitnesses(const PhaseView& view, int index, v1::WorkloadReport* out) {
+  constexpr size_t kHostsNamed = 8;
+  if (index >= view.load().workloads_size()) return;
+  std::vector<std::string> sentences;
+  for (const v1::Target& target : view.data().run.job.targets()) {
+    if (!Names(view.load().workloads(index), target.name()) || !ReadsOthers(view, target)) continue;
+    std::vector<std::string> hosts = WritersOf(view, target.name());
+    if (hosts.empty()) continue;
+    const size_t more = hosts.size() > kHostsNamed ? hosts.size() - kHostsNamed : 0;
+    hosts.resize(hosts.size() - more);
+    sentences.push_back(absl::StrCat(
+        "what ", target.name(), " must hold is what ", absl::StrJoin(hosts, ", "),
+        more > 0 ? absl::StrCat(" and ", more, " more") : "", " reported to have written",
+        hosts.size() + more > 1 ? ", each for its own part" : ""));
+  }
+  out->mutable_verification()->set_rests_on(absl::StrJoin(sentences, "; "));
+}
+
 void AddVerification(const PhaseView& view, v1::PhaseReport* report) {
   // by workload: those who found mismatches
   std::map<int, std::vector<std::pair<std::string, const v1::Verification*>>> hosts;
@@ -68,6 +128,11 @@ void AddVerification(const PhaseView& view, v1::PhaseReport* report) {
       if (result.verification().mismatches().empty()) continue;
       hosts[static_cast<int>(result.workload())].emplace_back(view.HostOf(worker.worker_index),
                                                               &result.verification());
+    }
+  }
+  for (int w = 0; w < report->workloads_size(); ++w) {
+    if (report->workloads(w).has_verification()) {
+      AddWitnesses(view, w, report->mutable_workloads(w));
     }
   }
   for (const auto& [workload, found] : hosts) {

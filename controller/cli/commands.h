@@ -20,6 +20,7 @@ void AddListingCommands(CLI::App* app, const Context* context, int* status);
 void AddHistoryCommands(CLI::App* app, const Context* context, int* status);
 // export, import
 void AddArchiveCommands(CLI::App* app, const Context* context, int* status);
+void AddAuditCommand(CLI::App* app, const Context* context, int* status);
 void AddUpCommand(CLI::App* app, const Context* context, int* status);
 void AddDemoCommand(CLI::App* app, const Context* context, int* status);
 void AddSqlCommand(CLI::App* app, const Context* context, int* status);

@@ -160,7 +160,7 @@ absl::Status LocalFleet::StartWorker(int index) {
 
 absl::StatusOr<std::unique_ptr<LocalFleet>> LocalFleet::Start(const Options& options) {
   std::unique_ptr<LocalFleet> fleet(new LocalFleet(options));
-  if (absl::Status status = common::MakeDirectories(options.state_directory, 0755); !status.ok()) {
+  if (absl::Status status = common::MakeDirectories(options.state_directory, 0711); !status.ok()) {
     return status;
   }
   if (absl::Status status = fleet->StartController(); !status.ok()) return status;

@@ -69,6 +69,7 @@ int main(int argc, char** argv) {
   cli::AddListingCommands(&app, &context, &status);
   cli::AddHistoryCommands(&app, &context, &status);
   cli::AddArchiveCommands(&app, &context, &status);
+  cli::AddAuditCommand(&app, &context, &status);
   cli::AddSqlCommand(&app, &context, &status);
   cli::AddDemoCommand(&app, &context, &status);
   cli::AddCompletionCommand(&app, &status);

@@ -1,10 +1,12 @@
 // sql: psql on the store, with the reading role.
 
+#include <libpq-fe.h>
 #include <unistd.h>
 
 #include <memory>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/store_address.h"
 
@@ -16,11 +18,31 @@ struct Flags {
   bool csv = false;
 };
 
+// What keeps the reading role from connecting, where psql would only say that authentication has
+// failed, and there is nobody to ask for the password.
+std::string AccessProblem(const std::string& conninfo) {
+  if (isatty(0) != 0) return "";  // psql asks
+  const std::unique_ptr<PGconn, void (*)(PGconn*)> connection(PQconnectdb(conninfo.c_str()),
+                                                              PQfinish);
+  if (PQstatus(connection.get()) == CONNECTION_OK) return "";
+  const bool wants = PQconnectionNeedsPassword(connection.get()) != 0;
+  if (!wants && PQconnectionUsedPassword(connection.get()) == 0) return "";  // psql says it
+  const auto text = [](const char* value) { return std::string(value == nullptr ? "" : value); };
+  return absl::StrCat(
+      "the store ", wants ? "wants a password for " : "does not accept the password of ",
+      text(PQuser(connection.get())),
+      ". Write it into a file that only you read (chmod 600), "
+      "~/.pgpass or what PGPASSFILE names, as the line ",
+      text(PQhost(connection.get())), ":", text(PQport(connection.get())), ":",
+      text(PQdb(connection.get())), ":", text(PQuser(connection.get())), ":PASSWORD");
+}
+
 int Sql(const Context& context, const Flags& flags) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   const auto conninfo = AskStoreAddress(stub->get());
   if (!conninfo.ok()) return Fail(conninfo.status());
+  if (const std::string words = AccessProblem(*conninfo); !words.empty()) return Fail(words);
   std::vector<std::string> words = {"psql", "--no-psqlrc", "-v", "ON_ERROR_STOP=1",
                                     "-d",   *conninfo};
   if (!flags.command.empty()) words.insert(words.end(), {"-P", "pager=off", "-c", flags.command});

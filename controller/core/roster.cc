@@ -20,6 +20,29 @@ std::string Named(const std::string& certificate) {
 
 }  // namespace
 
+// Ids stand in no message: whoever reads it could claim them.
+absl::Status Roster::CheckOwner(const Identity& worker) const {
+  for (const std::string& id : {worker.worker_id, worker.host_id}) {
+    const auto of = bound_ids_.find(id);
+    if (of == bound_ids_.end() || of->second == worker.host_name) continue;
+    return absl::PermissionDeniedError(absl::StrCat(
+        worker.host_name, " (", Named(worker.certificate), ") attaches with an id of host ",
+        of->second, ", which belongs to the certificate ", bindings_.at(of->second).certificate,
+        "; was its state directory copied? If the host was renamed, an admin runs `lockstep "
+        "forget ",
+        of->second, "`"));
+  }
+  const auto host = bindings_.find(worker.host_name);
+  if (host == bindings_.end() || host->second.certificate == worker.certificate) {
+    return absl::OkStatus();
+  }
+  return absl::PermissionDeniedError(
+      absl::StrCat("the host name ", worker.host_name, " belongs to the certificate ",
+                   host->second.certificate, ", not to ", Named(worker.certificate),
+                   "; to give it to another certificate, an admin runs `lockstep forget ",
+                   worker.host_name, "`"));
+}
+
 absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t now_ns) {
   if (!common::IsUuid(worker.worker_id) || !common::IsUuid(worker.host_id) ||
       !common::IsUuid(worker.instance_id)) {
@@ -32,23 +55,7 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
                      "start the worker with --name NAME"));
   }
   if (!IsId(worker.boot_id)) return absl::FailedPreconditionError("its host has no boot id");
-  const auto bound = workers_.find(worker.worker_id);
-  if (bound != workers_.end() && bound->second.certificate != worker.certificate) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "worker ", worker.worker_id, " belongs to the certificate ", bound->second.certificate,
-        ", not to ", Named(worker.certificate),
-        "; was its state directory copied? To give it to another certificate, an admin runs "
-        "`lockstep forget ",
-        bound->second.host_name, "`"));
-  }
-  const auto named_by = hosts_.find(worker.host_name);
-  if (named_by != hosts_.end() && named_by->second != worker.certificate) {
-    return absl::PermissionDeniedError(
-        absl::StrCat("the host name ", worker.host_name, " belongs to the certificate ",
-                     named_by->second, ", not to ", Named(worker.certificate),
-                     "; to give it to another certificate, an admin runs `lockstep forget ",
-                     worker.host_name, "`"));
-  }
+  if (absl::Status owner = CheckOwner(worker); !owner.ok()) return owner;
   Admission admission;
   const auto found = members_.find(worker.worker_id);
   if (found == members_.end() && members_.size() >= static_cast<size_t>(limits::kWorkers)) {
@@ -75,24 +82,28 @@ absl::StatusOr<Roster::Admission> Roster::Attach(const Identity& worker, int64_t
   if (found != members_.end()) names_.erase(found->second.identity.host_name);
   names_[worker.host_name] = worker.worker_id;
   members_[worker.worker_id] = {worker, true, now_ns};
-  if (!worker.certificate.empty()) Bind(worker.worker_id, worker.host_name, worker.certificate);
+  if (worker.certificate.empty()) return admission;
+  const auto known = bindings_.find(worker.host_name);
+  admission.succeeded = known != bindings_.end() && (known->second.host_id != worker.host_id ||
+                                                     known->second.worker_id != worker.worker_id);
+  Bind({worker.worker_id, worker.host_id, worker.host_name, worker.certificate});
   return admission;
 }
 
-void Roster::Bind(const std::string& worker_id, const std::string& host_name,
-                  const std::string& certificate) {
-  workers_[worker_id] = {certificate, host_name};
-  hosts_[host_name] = certificate;
+void Roster::Bind(const Owner& owner) {
+  Forget(owner.host_name);
+  bindings_[owner.host_name] = {owner.certificate, owner.worker_id, owner.host_id};
+  bound_ids_[owner.worker_id] = owner.host_name;
+  bound_ids_[owner.host_id] = owner.host_name;
 }
 
 uint32_t Roster::Forget(const std::string& host_name) {
-  auto count = static_cast<uint32_t>(hosts_.erase(host_name));
-  for (auto worker = workers_.begin(); worker != workers_.end();) {
-    const bool here = worker->second.host_name == host_name;
-    count += here;
-    worker = here ? workers_.erase(worker) : std::next(worker);
-  }
-  return count;
+  const auto bound = bindings_.find(host_name);
+  if (bound == bindings_.end()) return 0;
+  bound_ids_.erase(bound->second.worker_id);
+  bound_ids_.erase(bound->second.host_id);
+  bindings_.erase(bound);
+  return 1;
 }
 
 void Roster::Disconnected(const std::string& worker_id) {

@@ -22,11 +22,14 @@ class Roster {
     std::string worker_id, instance_id, host_id, host_name, boot_id;
     std::string certificate;  // the name in it; empty without TLS
   };
-  // Binds a worker id and a host's name to the certificate with which they were first seen, as an
-  // earlier controller recorded it.
-  void Bind(const std::string& worker_id, const std::string& host_name,
-            const std::string& certificate);
-  // Removes the bindings of a host's name and of the workers seen under it. Returns how many.
+  // Whose a worker's id, its host's id and its host's name are: the name in the certificate with
+  // which they were first seen. A renewed certificate has the same name.
+  struct Owner {
+    std::string worker_id, host_id, host_name, certificate;
+  };
+  // As an earlier controller recorded it.
+  void Bind(const Owner& owner);
+  // Removes the binding of a host's name and its ids. Returns how many there were.
   uint32_t Forget(const std::string& host_name);
   struct Admission {
     // The worker id was known from another process, which is therefore lost.
@@ -35,8 +38,12 @@ class Roster {
     // ended.
     bool resumed = false;
     bool was_connected = false;
+    // The host's name and certificate are known with other ids, whose place these take: its state
+    // directory was lost, or it was set up anew.
+    bool succeeded = false;
   };
-  // UNAVAILABLE when it is refused for now, FAILED_PRECONDITION when for good.
+  // UNAVAILABLE when it is refused for now, FAILED_PRECONDITION when for good, PERMISSION_DENIED
+  // when one of its ids or its name belongs to another certificate, or its ids to another name.
   absl::StatusOr<Admission> Attach(const Identity& worker, int64_t now_ns);
   // Its connection has ended.
   void Disconnected(const std::string& worker_id);
@@ -64,11 +71,12 @@ class Roster {
   const int64_t lease_ns_;
   std::map<std::string, Member> members_;     // by worker id
   std::map<std::string, std::string> names_;  // host name → worker id
+  absl::Status CheckOwner(const Identity& worker) const;
   struct Binding {
-    std::string certificate, host_name;
+    std::string certificate, worker_id, host_id;
   };
-  std::map<std::string, Binding> workers_;    // by worker id
-  std::map<std::string, std::string> hosts_;  // host name → certificate
+  std::map<std::string, Binding> bindings_;       // by host name
+  std::map<std::string, std::string> bound_ids_;  // a worker's or a host's id → host name
 };
 
 }  // namespace lockstep::controller

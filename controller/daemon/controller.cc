@@ -3,6 +3,7 @@
 #include <chrono>
 #include <thread>
 
+#include "common/signing.h"
 #include "controller/service/inheritance.h"
 #include "controller/service/set_aside.h"
 
@@ -59,6 +60,12 @@ absl::Status Controller::Acquire(const Options& options, Election* election) {
     return id.status();
   });
   if (!status.ok()) return status;
+  status = election->WhileAway([&] {
+    auto secret = store->Secret(common::SigningKey::Make().secret());
+    if (secret.ok()) secret_ = *secret;
+    return secret.status();
+  });
+  if (!status.ok()) return status;
   // What is spooled is of one store.
   auto spool = storage::FileSpool::Open(options.state_directory + "/spool/" + store_id_,
                                         options.spool_bytes);
@@ -73,8 +80,8 @@ absl::Status Controller::Acquire(const Options& options, Election* election) {
 absl::Status Controller::GoOn(const Options& options, Election* election) {
   storage::PgStore* store = opened_->store.get();
   const auto working = [this](const std::string& run_id) { return marks_->WorkOn(run_id); };
-  coordinator_ = std::make_unique<Coordinator>(
-      Coordinator::Options{store, &watchers_, clock_, &loop_, {}, opened_->place, working});
+  coordinator_ = std::make_unique<Coordinator>(Coordinator::Options{
+      store, &watchers_, clock_, &loop_, {}, opened_->place, working, secret_});
   IngestPipeline::Options pipeline;
   pipeline.store = store;
   pipeline.spool = spool_.get();
@@ -86,14 +93,14 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   pipeline.spool_full = [this](const std::string& reason) { coordinator_->OnSpoolFull(reason); };
   ingest_ = std::make_unique<IngestPipeline>(std::move(pipeline));
   Inheritance inheritance;
-  std::vector<Fleet::Binding> bindings;
+  std::vector<Roster::Owner> bindings;
   const std::function<absl::Status()> steps[] = {
       [&] { return ingest_->Replay(); },
       [&] {
         auto owners = store->WorkerOwners();
         if (!owners.ok()) return owners.status();
         for (const storage::WorkerOwner& owner : *owners) {
-          bindings.push_back({owner.worker_id, owner.host, owner.certificate});
+          bindings.push_back({owner.worker_id, owner.host_id, owner.host, owner.certificate});
         }
         return absl::OkStatus();
       },
@@ -107,16 +114,20 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   for (const auto& step : steps) {
     if (absl::Status status = election->WhileAway(step); !status.ok()) return status;
   }
+  audit_ = std::make_unique<AuditLog>(store, clock_);
+  const auto authority = common::SigningKey::FromSecret(secret_);
+  if (!authority.ok()) return authority.status();
   watchers_.Begin(static_cast<uint64_t>(epoch_));
   fleet_ = std::make_unique<Fleet>(
-      Fleet::Options{epoch_, store_id_, options.lease_ns, bindings}, clock_,
+      Fleet::Options{epoch_, store_id_, options.lease_ns, bindings, *authority}, clock_,
       Fleet::Callbacks{
           [this](const v1::Hello& hello) { coordinator_->OnAttached(hello); },
           [this](const std::string& id, const v1::WorkerMessage& message) {
             coordinator_->OnMessage(id, message);
           },
           [this](const std::string& id, const std::string& why) { coordinator_->OnLost(id, why); },
-          [this](const std::string& text) { coordinator_->OnIntruder(text); }});
+          [this](const std::string& text) { coordinator_->OnIntruder(text); },
+          [this](const std::string& text) { coordinator_->OnFleetEvent(text); }});
   coordinator_->Start(fleet_.get(), ingest_.get(), std::move(inheritance));
   ingest_->StartThread();
   loop_.Start();
@@ -124,8 +135,8 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
 }
 
 ServiceParts Controller::parts() {
-  return {epoch_,       opened_->store.get(), coordinator_.get(),
-          fleet_.get(), ingest_.get(),        &watchers_};
+  return {epoch_,        opened_->store.get(), coordinator_.get(), fleet_.get(),
+          ingest_.get(), &watchers_,           audit_.get()};
 }
 
 void Controller::Shutdown(const std::function<void()>& stop_listening) {

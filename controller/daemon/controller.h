@@ -9,6 +9,7 @@
 #include "controller/daemon/election.h"
 #include "controller/daemon/open_store.h"
 #include "controller/fleet/fleet.h"
+#include "controller/service/audit_log.h"
 #include "controller/service/controller_service.h"
 #include "controller/service/coordinator.h"
 #include "controller/service/crash_marks.h"
@@ -52,10 +53,12 @@ class Controller {
   const common::Clock* const clock_;
   uint64_t epoch_ = 0;
   std::string store_id_;
+  std::string secret_;  // the store's
   std::unique_ptr<storage::FileSpool> spool_;
   std::unique_ptr<CrashMarks> marks_;
   Watchers watchers_;
   ThreadLoop loop_;
+  std::unique_ptr<AuditLog> audit_;
   std::unique_ptr<Coordinator> coordinator_;
   std::unique_ptr<IngestPipeline> ingest_;
   std::unique_ptr<Fleet> fleet_;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/limits.h"
+#include "common/mark_endorsement.h"
 #include "common/mutex.h"
 #include "common/timing.h"
 #include "controller/fleet/control_stream.h"
@@ -33,9 +34,7 @@ Fleet::Fleet(Options options, const common::Clock* clock, Callbacks callbacks)
       clock_(clock),
       callbacks_(std::move(callbacks)),
       roster_(options_.lease_ns) {
-  for (const Binding& binding : options_.bindings) {
-    roster_.Bind(binding.worker_id, binding.host_name, binding.certificate);
-  }
+  for (const Roster::Owner& owner : options_.bindings) roster_.Bind(owner);
   thread_ = std::thread([this] { Main(); });
 }
 
@@ -49,6 +48,10 @@ Fleet::~Fleet() {
 }
 
 absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
+  std::string endorsement;
+  if (options_.mark_authority && hello.mark_key().size() == common::SigningKey::kPublicBytes) {
+    endorsement = options_.mark_authority->Sign(common::MarkEndorsementText(hello.mark_key()));
+  }
   common::MutexLock one_at_a_time(&callback_mutex_);
   Roster::Admission admission;
   {
@@ -72,6 +75,10 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     welcome.mutable_welcome()->set_store_id(options_.store_id);
     const std::string session = absl::StrCat(common::NewUuid(), common::NewUuid());
     welcome.mutable_welcome()->set_session(session);
+    if (!endorsement.empty()) {
+      welcome.mutable_welcome()->set_mark_authority(options_.mark_authority->public_key());
+      welcome.mutable_welcome()->set_mark_endorsement(endorsement);
+    }
     stream->Command(std::move(welcome));
     Member& member = members_[hello.worker_id()];
     // The same process came back before its old connection was missed.
@@ -88,6 +95,13 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     bursting_ = true;
   }
   changed_.NotifyAll();
+  if (admission.succeeded) {
+    callbacks_.succeeded(absl::StrCat(
+        "host ", hello.host().name(),
+        " has come back with new ids (its state directory was lost, or it was set up anew); its "
+        "certificate ",
+        hello.certificate(), " is the same"));
+  }
   if (admission.replaced_process) {
     callbacks_.lost(hello.worker_id(), "its process ended; another one has taken its place");
   }

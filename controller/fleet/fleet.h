@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "absl/status/status.h"
 #include "common/clock.h"
 #include "common/mutex.h"
+#include "common/signing.h"
 #include "common/timing.h"
 #include "controller/core/roster.h"
 #include "controller/fleet/fleet_link.h"
@@ -32,16 +34,16 @@ class Fleet final : public FleetLink {
     // Somebody tried to attach as another worker, or a worker was disconnected: the reason, for the
     // log and the run's events.
     std::function<void(const std::string& text)> intruder = [](const std::string&) {};
-  };
-  // Whose a worker and its host's name are, as the store has it.
-  struct Binding {
-    std::string worker_id, host_name, certificate;
+    // A host has other ids than before.
+    std::function<void(const std::string& text)> succeeded = [](const std::string&) {};
   };
   struct Options {
     uint64_t epoch = 0;
     std::string store_id;
     int64_t lease_ns = timing::kDefaultLeaseNs;
-    std::vector<Binding> bindings = {};
+    std::vector<Roster::Owner> bindings = {};  // as the store has them
+    // The store's key, which endorses the workers' keys (Welcome).
+    std::optional<common::SigningKey> mark_authority = {};
   };
 
   // `clock` outlives this.

@@ -151,6 +151,7 @@ void DescribeDevice(const SettledRun& run, uint32_t worker, std::set<std::string
     out->set_path(found.path());
     out->set_device_identity(found.device_identity());
     out->set_disk_sequence(found.disk_sequence());
+    out->set_content_fingerprint(found.content_fingerprint());
     if (!out->written() || out->target().has_iscsi()) continue;
     const std::string device = absl::StrCat(run.workers[worker].hello.host().boot_id(), "/",
                                             found.device_major(), ":", found.device_minor());
@@ -291,6 +292,10 @@ void CountKernelThreads(const SettledRun& run, std::vector<v1::Assignment>* assi
 }
 
 }  // namespace
+
+v1::TargetAssignment OwnPart(const SettledRun& run, uint32_t target, uint32_t worker) {
+  return AssignTarget(run, target, worker, worker, run.workers.size());
+}
 
 int64_t HardStopNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   if (!IsLoad(phase)) return job.deadlines().prepare_ns();

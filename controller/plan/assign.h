@@ -27,6 +27,9 @@ absl::StatusOr<std::vector<v1::Assignment>> MakeAssignments(const SettledRun& ru
                                                             uint32_t phase_index, uint32_t attempt,
                                                             const std::vector<uint32_t>& members);
 
+// The part of a target that is a worker's own in each phase that writes: a slice, stripes, or all.
+v1::TargetAssignment OwnPart(const SettledRun& run, uint32_t target, uint32_t worker);
+
 // How long a phase may last from T to the last I/O submitted, nanoseconds. Workers enforce it.
 int64_t HardStopNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 // How long a worker stays armed without a go, nanoseconds.

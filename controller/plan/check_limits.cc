@@ -10,6 +10,7 @@
 #include "controller/plan/loads.h"
 #include "controller/plan/next_phase.h"
 #include "controller/plan/selection.h"
+#include "controller/plan/sweep.h"
 #include "controller/plan/validate.h"
 #include "controller/plan/workload_rules.h"
 #include "proto/fields.h"
@@ -64,11 +65,78 @@ class LimitChecker {
     CheckWorkloads();
   }
 
+  // What sweeps and curves make of the phases is reckoned, not made: a job of 100 KB may stand for
+  // gigabytes.
+  void CheckSteps() {
+    double steps = 0;
+    double workloads = 0;
+    double bytes = 0;
+    double comparisons = 0;
+    for (const v1::PhaseSpec& phase : job_.phases()) {
+      const v1::RunPhase& run = phase.run();
+      const double own = run.has_sweep() ? static_cast<double>(PointsOf(run.sweep()))
+                                         : std::max(1, run.curve().share_ratio_size());
+      steps += own;
+      workloads += own * run.workloads_size();
+      bytes += own * BytesOfStep(phase);
+      comparisons += own * run.workloads_size() * NamedTargets(run);
+    }
+    if (steps > limits::kJobSteps) {
+      Add("phases", absl::StrCat("become ", steps, " by their sweeps and curves; at most ",
+                                 limits::kJobSteps, " are allowed"));
+    }
+    if (workloads > limits::kJobWorkloads) {
+      Add("phases",
+          absl::StrCat("have ", workloads, " workloads; the most is ", limits::kJobWorkloads));
+    }
+    if (bytes > limits::kJobBytes) {
+      Add("phases", absl::StrCat("become ", common::FormatSize(bytes),
+                                 " by their sweeps and curves; at most ",
+                                 common::FormatSize(limits::kJobBytes), " are allowed"));
+    }
+    if (comparisons > limits::kJobComparisons) {
+      Add("phases", absl::StrCat("have too many workloads on too many targets: comparing each "
+                                 "workload with the targets of all in its phase takes ",
+                                 comparisons, " comparisons; at most ", limits::kJobComparisons,
+                                 " are made"));
+    }
+  }
+
+  // One step of the phase at the most, with what is filled in where the job leaves it out.
+  double BytesOfStep(const v1::PhaseSpec& phase) const {
+    // The defaults of a workload: numbers, a name and the only target's name.
+    constexpr double kFilledIn = 256;
+    const v1::RunPhase& run = phase.run();
+    const double workloads = run.workloads_size();
+    auto bytes = static_cast<double>(phase.ByteSizeLong());
+    if (run.has_sweep()) bytes -= static_cast<double>(run.sweep().ByteSizeLong());
+    if (run.has_curve()) bytes -= static_cast<double>(run.curve().ByteSizeLong());
+    bytes += workloads * kFilledIn;
+    for (const v1::SweepAxis& axis : run.sweep().axes()) {
+      size_t longest = 0;
+      for (const std::string& value : axis.values()) longest = std::max(longest, value.size());
+      // In each workload, and in the step's name.
+      bytes +=
+          static_cast<double>(longest) * (workloads + 1) + static_cast<double>(axis.field().size());
+    }
+    if (phase.has_run()) return bytes;
+    for (const v1::Target& target : job_.targets()) {
+      bytes += static_cast<double>(target.name().size() + 2);
+    }
+    return bytes;
+  }
+
+  // Targets that the workloads name, each as often as it is named.
+  double NamedTargets(const v1::RunPhase& run) const {
+    double named = 0;
+    for (const v1::Workload& w : run.workloads()) named += std::max(1, w.targets_size());
+    return named;
+  }
+
   void CheckWorkloads() {
-    int64_t workloads = 0;
+    CheckSteps();
     for (int p = 0; p < job_.phases_size(); ++p) {
       const v1::RunPhase& run = job_.phases(p).run();
-      workloads += int64_t{run.workloads_size()} * std::max(1, run.curve().share_ratio_size());
       int64_t threads = 0;
       int64_t in_flight = 0;
       for (const v1::Workload& w : run.workloads()) {
@@ -85,10 +153,6 @@ class LimitChecker {
         Add(path, absl::StrCat("have ", in_flight, " I/Os in flight on a worker; the most is ",
                                limits::kInFlightOfAPhase));
       }
-    }
-    if (workloads > limits::kJobWorkloads) {
-      Add("phases",
-          absl::StrCat("have ", workloads, " workloads; the most is ", limits::kJobWorkloads));
     }
   }
 

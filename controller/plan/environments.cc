@@ -17,15 +17,14 @@ std::vector<v1::EnvironmentUse> EnvironmentsOf(const v1::JobSpec& job) {
                                [](const auto& phase) { return phase.run().has_environment(); });
   if (!any) return {};
   std::map<std::string, std::pair<v1::Environment, std::set<uint32_t>>> uses;
-  const v1::JobSpec steps = Unrolled(job);
-  for (const v1::PhaseSpec& phase : steps.phases()) {
-    if (!phase.run().has_environment()) continue;
+  ForEachStep(job, [&](const v1::PhaseSpec& phase) {
+    if (!phase.run().has_environment()) return;
     auto& use = uses[phase.run().environment().SerializeAsString()];
     use.first = phase.run().environment();
     for (const uint32_t target : TargetsOf(job, phase)) {
       if (!job.targets(static_cast<int>(target)).has_null()) use.second.insert(target);
     }
-  }
+  });
   std::vector<v1::EnvironmentUse> out;
   for (const auto& [key, use] : uses) {
     v1::EnvironmentUse& added = out.emplace_back();

@@ -26,6 +26,36 @@ struct Written {
   std::string disk;  // of a partition, its disk's key
 };
 
+// Parts of a shared device follow from its size: hosts that see it with two would write each
+// other's.
+std::vector<std::string> SizesThatDiffer(const v1::JobSpec& job,
+                                         const std::vector<PlanWorker>& workers,
+                                         const std::vector<TargetUse>& use) {
+  struct Seen {
+    uint64_t bytes;
+    std::string host;
+  };
+  std::map<std::pair<uint32_t, std::string>, Seen> seen;  // by target and key
+  std::vector<std::string> refusals;
+  for (const PlanWorker& worker : workers) {
+    for (const v1::TargetInspection& found : worker.inspection.targets()) {
+      if (found.target() >= use.size() || found.device_identity().empty()) continue;
+      const v1::Target& target = job.targets(static_cast<int>(found.target()));
+      if (!target.has_device() && !target.has_iscsi()) continue;
+      const std::string& host = worker.hello.host().name();
+      const auto [first, is_new] = seen.emplace(
+          std::pair(found.target(), KeyOf(found.device_identity(), worker.hello.host().boot_id())),
+          Seen{found.size_bytes(), host});
+      if (is_new || first->second.bytes == found.size_bytes()) continue;
+      refusals.push_back(absl::StrCat("target ", target.name(), " (", found.device_identity(),
+                                      "): has ", first->second.bytes, " bytes on ",
+                                      first->second.host, " and ", found.size_bytes(), " on ", host,
+                                      "; rescan it on the host that is behind"));
+    }
+  }
+  return refusals;
+}
+
 }  // namespace
 
 bool WritesDevices(const v1::JobSpec& job) {
@@ -65,6 +95,9 @@ std::vector<std::string> UsesInFleet(const v1::JobSpec& job, const std::vector<P
       written.emplace(key, Written{target.name(), worker.hello.host().name(),
                                    disk == disks.end() ? "" : disk->second});
     }
+  }
+  for (std::string& contradiction : SizesThatDiffer(job, workers, use)) {
+    refusals.push_back(std::move(contradiction));
   }
   std::set<std::string> all_disks;  // of partitions that are written
   for (const auto& [key, device] : written) {

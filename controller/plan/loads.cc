@@ -36,16 +36,30 @@ int FindTarget(const v1::JobSpec& job, const std::string& name) {
   return -1;
 }
 
+TargetIndex::TargetIndex(const v1::JobSpec& job) {
+  for (int i = 0; i < job.targets_size(); ++i) numbers_.emplace(job.targets(i).name(), i);
+}
+
+int TargetIndex::Find(absl::string_view name) const {
+  const auto found = numbers_.find(name);
+  return found == numbers_.end() ? -1 : found->second;
+}
+
 namespace {
 
 void ChooseEngine(const v1::JobSpec& job, v1::Workload* workload) {
   if (workload->engine() != v1::ENGINE_UNSPECIFIED) return;
+  if (std::none_of(job.targets().begin(), job.targets().end(),
+                   [](const v1::Target& target) { return target.has_iscsi(); })) {
+    return;
+  }
+  const TargetIndex targets(job);
   const bool only = workload->targets().empty() && job.targets_size() == 1;
   const bool iscsi = only ? job.targets(0).has_iscsi()
                           : !workload->targets().empty() &&
                                 std::all_of(workload->targets().begin(), workload->targets().end(),
                                             [&](const std::string& name) {
-                                              const int index = FindTarget(job, name);
+                                              const int index = targets.Find(name);
                                               return index >= 0 && job.targets(index).has_iscsi();
                                             });
   if (iscsi) workload->set_engine(v1::ENGINE_ISCSI);
@@ -137,15 +151,17 @@ v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   for (int i = 0; i < load.workloads_size(); ++i) {
     FillWorkload(job, i, load.mutable_workloads(i));
   }
+  if (load.has_until_steady()) v1::FillDefaults(load.mutable_until_steady());
   // What is owned is written by one.
-  const auto& targets = phase.precondition().targets();
-  if (std::any_of(targets.begin(), targets.end(), [&](const std::string& name) {
-        const int index = FindTarget(job, name);
+  const auto& written = phase.precondition().targets();
+  if (written.empty()) return load;
+  const TargetIndex targets(job);
+  if (std::any_of(written.begin(), written.end(), [&](const std::string& name) {
+        const int index = targets.Find(name);
         return index >= 0 && job.targets(index).sharing() == v1::SHARING_OWNED;
       })) {
     load.mutable_workloads(0)->mutable_hosts()->set_count(1);
   }
-  if (load.has_until_steady()) v1::FillDefaults(load.mutable_until_steady());
   return load;
 }
 

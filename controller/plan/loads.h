@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
 #include "proto/job.pb.h"
 #include "proto/result.pb.h"
 
@@ -33,7 +35,18 @@ bool HasOwnEnd(const v1::Workload& workload);
 int64_t LargestBlock(const v1::Workload& workload);
 int64_t SmallestBlock(const v1::Workload& workload);
 
-// Index of the target of this name; -1 when there is none.
+// Index of the target of this name; -1 when there is none. Goes through all of them.
 int FindTarget(const v1::JobSpec& job, const std::string& name);
+
+// The same for many names of one job: made once, each found at once. Of targets that share a name
+// the first. The job must outlive it.
+class TargetIndex {
+ public:
+  explicit TargetIndex(const v1::JobSpec& job);
+  int Find(absl::string_view name) const;
+
+ private:
+  absl::flat_hash_map<absl::string_view, int> numbers_;
+};
 
 }  // namespace lockstep::controller

@@ -12,13 +12,6 @@
 namespace lockstep::controller {
 namespace {
 
-// How many steps a phase of the job has.
-uint32_t StepsOf(const v1::PhaseSpec& phase) {
-  if (phase.run().has_sweep()) return static_cast<uint32_t>(PointsOf(phase.run().sweep()));
-  return phase.run().has_curve() ? static_cast<uint32_t>(phase.run().curve().share_ratio_size())
-                                 : 1;
-}
-
 // The phase at one point of its sweep.
 v1::PhaseSpec AtPoint(const v1::PhaseSpec& phase, uint32_t step) {
   v1::PhaseSpec spec = phase;
@@ -99,7 +92,7 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
   if (!results.empty()) {
     next.job_phase = results.back().job_phase;
     next.step = results.back().step + 1;
-    if (next.job_phase >= phases || next.step >= StepsOf(spec_of(next.job_phase)) ||
+    if (next.job_phase >= phases || next.step >= CountSteps(spec_of(next.job_phase)) ||
         RepeatedEnough(spec_of(next.job_phase), results)) {
       ++next.job_phase;
       next.step = 0;
@@ -119,17 +112,35 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
 
 bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step) {
   const auto index = static_cast<int>(job_phase);
-  return index + 1 == job.phases_size() && step + 1 == StepsOf(job.phases(index));
+  return index + 1 == job.phases_size() && step + 1 == CountSteps(job.phases(index));
+}
+
+void ForEachStep(const v1::JobSpec& job, absl::FunctionRef<void(const v1::PhaseSpec&)> visit) {
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    if (!phase.run().has_sweep() && !phase.run().has_curve()) {
+      visit(phase);
+      continue;
+    }
+    for (uint32_t step = 0; step < CountSteps(phase); ++step) visit(AtStep(phase, step));
+  }
+}
+
+uint32_t CountSteps(const v1::PhaseSpec& phase) {
+  if (phase.run().has_sweep()) return static_cast<uint32_t>(PointsOf(phase.run().sweep()));
+  return phase.run().has_curve() ? static_cast<uint32_t>(phase.run().curve().share_ratio_size())
+                                 : 1;
+}
+
+uint32_t CountSteps(const v1::JobSpec& job) {
+  uint32_t steps = 0;
+  for (const v1::PhaseSpec& phase : job.phases()) steps += CountSteps(phase);
+  return steps;
 }
 
 v1::JobSpec Unrolled(const v1::JobSpec& job) {
   v1::JobSpec steps = job;
   steps.clear_phases();
-  for (const v1::PhaseSpec& phase : job.phases()) {
-    for (uint32_t step = 0; step < StepsOf(phase); ++step) {
-      *steps.add_phases() = AtStep(phase, step);
-    }
-  }
+  ForEachStep(job, [&](const v1::PhaseSpec& phase) { *steps.add_phases() = phase; });
   return steps;
 }
 

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "proto/job.pb.h"
 #include "proto/result.pb.h"
@@ -42,6 +43,15 @@ absl::StatusOr<std::optional<PhaseStep>> NextPhase(const v1::JobSpec& job,
 
 // Whether nothing follows this step, whatever it measures.
 bool IsLast(const v1::JobSpec& job, uint32_t job_phase, uint32_t step);
+
+// Calls `visit` with each step of each phase, in order: with the job's own phase where it has
+// neither curve nor sweep. A step that is made lasts for the call.
+void ForEachStep(const v1::JobSpec& job, absl::FunctionRef<void(const v1::PhaseSpec&)> visit);
+
+// How many steps a phase has, without making them.
+uint32_t CountSteps(const v1::PhaseSpec& phase);
+// Those of all phases.
+uint32_t CountSteps(const v1::JobSpec& job);
 
 // The job with each phase that has a curve or a sweep replaced by its steps, as far as they are
 // known without results: rates that are shares of a measured one stay shares.

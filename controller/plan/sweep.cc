@@ -23,7 +23,7 @@ uint64_t PointsOnce(const v1::Sweep& sweep) {
   for (const v1::SweepAxis& axis : sweep.axes()) {
     const auto values = static_cast<uint64_t>(axis.values_size());
     if (sweep.combine() != v1::SWEEP_COMBINE_ZIP) {
-      points = std::min<uint64_t>(points * values, uint64_t{1} << 40);
+      points = std::min<uint64_t>(points * values, uint64_t{1} << 40);  // 100^8 would overflow
     } else if (values != static_cast<uint64_t>(sweep.axes(0).values_size())) {
       return 0;
     } else {

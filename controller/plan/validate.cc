@@ -130,21 +130,22 @@ class Checker {
       if (!job_.phases(i).run().has_curve() && !job_.phases(i).run().has_sweep()) continue;
       v1::JobSpec curve;
       *curve.add_phases() = job_.phases(i);
-      const v1::JobSpec steps = Unrolled(curve);
-      for (const v1::PhaseSpec& step : steps.phases()) {
+      ForEachStep(curve, [&](const v1::PhaseSpec& step) {
         // The first of mere repetitions has the phase's own name.
         if (step.name() != job_.phases(i).name() && !names.insert(step.name()).second) {
           Add(absl::StrCat("phases[", i, "].run.",
                            job_.phases(i).run().has_sweep() ? "sweep" : "curve.share"),
               absl::StrCat("makes two phases of the name '", step.name(), "'"));
         }
-      }
+      });
     }
     return std::move(problems_);
   }
 
  private:
   void Add(const std::string& path, const std::string& message) {
+    ++found_;
+    if (problems_.size() >= limits::kJobProblems) return;
     v1::Problem problem;
     problem.set_path(path);
     problem.set_message(message);
@@ -181,7 +182,7 @@ class Checker {
     }
     bool known = true;
     for (int i = 0; i < names->size(); ++i) {
-      const int target = FindTarget(job_, names->Get(i));
+      const int target = targets_.Find(names->Get(i));
       const std::string where = absl::StrCat(path, ".", kind, ".targets[", i, "]");
       known = known && target >= 0;
       if (target < 0) Add(where, absl::StrCat("no target is named '", names->Get(i), "'"));
@@ -211,7 +212,7 @@ class Checker {
     }
     if (!known || !IsLoad(phase)) return;
     const v1::RunPhase load = LoadOf(job_, phase);
-    CheckWorkload(job_, load, load.workloads(0),
+    CheckWorkload(job_, targets_, load, load.workloads(0),
                   [&](const std::string& field, const std::string& problem) {
                     Add(absl::StrCat(path, ".", kind, field), problem);
                   });
@@ -223,7 +224,7 @@ class Checker {
     }
     const bool others = verify.readers() == v1::READERS_RING || verify.readers() == v1::READERS_ALL;
     for (const std::string& name : verify.targets()) {
-      const int target = FindTarget(job_, name);
+      const int target = targets_.Find(name);
       if (target < 0 || !others) continue;
       const v1::Sharing sharing = job_.targets(target).sharing();
       if (sharing == v1::SHARING_PRIVATE) {
@@ -270,7 +271,7 @@ class Checker {
         Add(where + ".name",
             absl::StrCat("'", run.workloads(i).name(), "' is the name of two workloads"));
       }
-      CheckWorkload(job_, run, run.workloads(i),
+      CheckWorkload(job_, targets_, run, run.workloads(i),
                     [&](const std::string& field, const std::string& problem) {
                       Add(where + field, problem);
                     });
@@ -286,6 +287,8 @@ class Checker {
   }
 
   void CheckAxes(const std::string& path, const v1::RunPhase& run) {
+    v1::RunPhase alone = run;
+    alone.clear_sweep();
     for (int a = 0; a < run.sweep().axes_size(); ++a) {
       const v1::SweepAxis& axis = run.sweep().axes(a);
       const std::string at = absl::StrCat(path, ".axes[", a, "].values");
@@ -297,7 +300,7 @@ class Checker {
             absl::StrCat("'", axis.field(), "' is on two axes"));
       }
       for (int v = 0; v < axis.values_size(); ++v) {
-        v1::RunPhase probe = run;
+        v1::RunPhase probe = alone;
         const std::string where = absl::StrCat(at, "[", v, "]");
         const absl::Status status = Apply(axis.field(), axis.values(v), &probe);
         if (!status.ok()) Add(where, std::string(status.message()));
@@ -339,10 +342,9 @@ class Checker {
 
   // Whether the sweep's points can be made phases.
   bool CheckSweep(int phase) {
-    constexpr uint64_t kMostPoints = 1000;
     const std::string path = absl::StrCat("phases[", phase, "].run.sweep");
     const v1::RunPhase& run = job_.phases(phase).run();
-    const size_t before = problems_.size();
+    const size_t before = found_;
     if (run.has_curve()) Add(path, "and a curve do not go together; make two phases");
     if (run.sweep().axes().empty() && run.sweep().repeat() < 2) {
       Add(path, "has no axes, and repeats nothing");
@@ -351,15 +353,15 @@ class Checker {
     CheckAxes(path, run);
     const uint64_t points = PointsOf(run.sweep());
     if (points == 0) Add(path, "combines axes of different lengths; a zip needs equal ones");
-    if (points > kMostPoints) {
-      Add(path, absl::StrCat("has ", points, " points; the most are ", kMostPoints));
+    if (points > limits::kJobSteps) {
+      Add(path, absl::StrCat("has ", points, " points; the most are ", limits::kJobSteps));
     }
-    for (uint32_t step = 0; problems_.size() == before && step < points; ++step) {
+    for (uint32_t step = 0; found_ == before && step < points; ++step) {
       const SweepPoint point = PointAt(run.sweep(), step);
       if (point.repeat > 0) break;
       CheckPoint(path, run, point);
     }
-    return problems_.size() == before;
+    return found_ == before;
   }
 
   void CheckRepetitions(const std::string& path, const v1::Sweep& sweep) {
@@ -388,7 +390,9 @@ class Checker {
   }
 
   const v1::JobSpec& job_;
+  const TargetIndex targets_{job_};
   std::vector<v1::Problem> problems_;
+  size_t found_ = 0;  // problems, with those beyond the limit
 };
 
 }  // namespace
@@ -425,9 +429,10 @@ std::vector<v1::Problem> Validate(const v1::JobSpec& job) { return Checker(job).
 
 std::vector<uint32_t> TargetsOf(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   std::set<uint32_t> used;
+  const TargetIndex targets(job);
   const auto add = [&](const auto& names) {
     for (const std::string& name : names) {
-      const int index = FindTarget(job, name);
+      const int index = targets.Find(name);
       if (index >= 0) used.insert(index);
     }
   };
@@ -441,26 +446,22 @@ std::vector<uint32_t> TargetsOf(const v1::JobSpec& job, const v1::PhaseSpec& pha
 
 std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
   std::vector<TargetUse> use(static_cast<size_t>(job.targets_size()));
-  std::map<std::string, size_t> numbers;
-  for (int i = 0; i < job.targets_size(); ++i) {
-    numbers.emplace(job.targets(i).name(), static_cast<size_t>(i));
-  }
+  const TargetIndex targets(job);
   const auto mark = [&](const auto& names, bool TargetUse::*what) {
     for (const std::string& name : names) {
-      const auto found = numbers.find(name);
-      if (found != numbers.end()) use[found->second].*what = true;
+      const int found = targets.Find(name);
+      if (found >= 0) use[static_cast<size_t>(found)].*what = true;
     }
   };
   // What any point of a sweep writes is written.
-  const v1::JobSpec all = Unrolled(job);
-  for (const v1::PhaseSpec& phase : all.phases()) {
+  ForEachStep(job, [&](const v1::PhaseSpec& phase) {
     if (phase.has_precondition()) mark(phase.precondition().targets(), &TargetUse::written);
     if (phase.has_prepare()) mark(phase.prepare().targets(), &TargetUse::prepared);
     for (const v1::Workload& w : phase.run().workloads()) {
       if (Writes(w)) mark(w.targets(), &TargetUse::written);
       if (w.create()) mark(w.targets(), &TargetUse::prepared);
     }
-  }
+  });
   return use;
 }
 

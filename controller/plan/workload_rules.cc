@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
 #include "controller/plan/loads.h"
@@ -19,9 +20,9 @@ std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(
 // One workload's rules, subject by subject.
 class Rules {
  public:
-  Rules(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& w,
-        const Complain& complain)
-      : job_(job), run_(run), w_(w), add_(complain) {}
+  Rules(const v1::JobSpec& job, const TargetIndex& targets, const v1::RunPhase& run,
+        const v1::Workload& w, const Complain& complain)
+      : job_(job), targets_(targets), run_(run), w_(w), add_(complain) {}
 
   void Check() {
     CheckEnd();
@@ -37,7 +38,7 @@ class Rules {
 
  private:
   const v1::Target* TargetAt(int i) const {
-    const int index = FindTarget(job_, w_.targets(i));
+    const int index = targets_.Find(w_.targets(i));
     return index < 0 ? nullptr : &job_.targets(index);
   }
 
@@ -375,15 +376,22 @@ class Rules {
         w_.content().compressed_ratio() != 1 || w_.content().duplicate_ratio() > 0) {
       add_(".content", "verify makes the content of blocks itself; leave content out");
     }
-    for (const v1::Workload& other : run_.workloads()) CheckStaleness(other);
+    absl::flat_hash_map<absl::string_view, int> own;  // target → its index in this workload
     for (int i = 0; i < w_.targets_size(); ++i) {
+      own.emplace(w_.targets(i), i);
       const v1::Target* target = TargetAt(i);
-      if (target == nullptr) continue;
-      if (Writes(w_)) CheckVerifiedWriter(i, *target, w_);
-      for (const v1::Workload& other : run_.workloads()) {
-        const bool is_there = std::find(other.targets().begin(), other.targets().end(),
-                                        target->name()) != other.targets().end();
-        if (&other != &w_ && Writes(other) && is_there) CheckOtherWriter(i, *target, other);
+      if (target != nullptr && Writes(w_)) CheckVerifiedWriter(i, *target, w_);
+    }
+    for (const v1::Workload& other : run_.workloads()) {
+      const bool differs = IsOfOtherStaleness(other);
+      const bool writes = &other != &w_ && Writes(other);
+      if (!differs && !writes) continue;
+      for (const std::string& name : other.targets()) {
+        const auto shared = own.find(name);
+        if (shared == own.end()) continue;
+        if (differs) ComplainOfStaleness(other, name);
+        const v1::Target* target = TargetAt(shared->second);
+        if (writes && target != nullptr) CheckOtherWriter(shared->second, *target, other);
       }
     }
   }
@@ -392,18 +400,15 @@ class Rules {
     return !w.direct() || w.engine() == v1::ENGINE_MMAP;
   }
 
-  // All on one worker share what they know of a target.
-  void CheckStaleness(const v1::Workload& other) {
-    if (!other.verify() || other.verify_staleness_ns() == w_.verify_staleness_ns()) return;
-    for (int i = 0; i < w_.targets_size(); ++i) {
-      if (std::find(other.targets().begin(), other.targets().end(), w_.targets(i)) ==
-          other.targets().end()) {
-        continue;
-      }
-      if (Writes(w_) || Writes(other)) continue;
-      add_(".verify_staleness", absl::StrCat("workload '", other.name(), "' reads '", w_.targets(i),
-                                             "' with another one; give both the same"));
-    }
+  // All on one worker share what they know of a target. Only readers wait for others' writes.
+  bool IsOfOtherStaleness(const v1::Workload& other) const {
+    return other.verify() && other.verify_staleness_ns() != w_.verify_staleness_ns() &&
+           !Writes(w_) && !Writes(other);
+  }
+
+  void ComplainOfStaleness(const v1::Workload& other, const std::string& target) {
+    add_(".verify_staleness", absl::StrCat("workload '", other.name(), "' reads '", target,
+                                           "' with another one; give both the same"));
   }
 
   // Blocks that more than one worker writes have no order that anybody knows.
@@ -447,6 +452,7 @@ class Rules {
   }
 
   const v1::JobSpec& job_;
+  const TargetIndex& targets_;
   const v1::RunPhase& run_;
   const v1::Workload& w_;
   const Complain& add_;
@@ -454,9 +460,9 @@ class Rules {
 
 }  // namespace
 
-void CheckWorkload(const v1::JobSpec& job, const v1::RunPhase& run, const v1::Workload& workload,
-                   const Complain& complain) {
-  Rules(job, run, workload, complain).Check();
+void CheckWorkload(const v1::JobSpec& job, const TargetIndex& targets, const v1::RunPhase& run,
+                   const v1::Workload& workload, const Complain& complain) {
+  Rules(job, targets, run, workload, complain).Check();
 }
 
 }  // namespace lockstep::controller

@@ -165,6 +165,7 @@ class Renderer : private ReportWriter {
                                " could NOT be checked (not written by this run, or being written)")
                 : ""),
         "      ", "    verified: ");
+    if (!v.rests_on().empty()) out_ += Wrapped(v.rests_on(), "      ", "    ");
     for (const std::string& detail : v.details()) {
       out_ += Wrapped(Bad(detail), "        ", "      ");
     }

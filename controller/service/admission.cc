@@ -23,11 +23,11 @@ std::vector<measure::RunWorker> MembersOf(const std::vector<PlanWorker>& workers
 }
 
 // What is overwritten although it is not Lockstep's needs the token of exactly this plan.
-void CheckConfirmed(const measure::RunRecord& run, const std::vector<PlanWorker>& workers,
-                    FleetCheck* check) {
+void CheckConfirmed(const PlanTokens& tokens, const measure::RunRecord& run,
+                    const std::vector<PlanWorker>& workers, FleetCheck* check) {
   if (!check->refusals.empty()) return;
   const std::vector<std::string> overwrites = OverwritesOf(run.job, workers);
-  if (overwrites.empty() || run.confirm == TokenOf(run.job, workers)) return;
+  if (overwrites.empty() || tokens.IsOf(run.confirm, run.job, workers)) return;
   check->refusals.push_back(absl::StrCat(
       run.confirm.empty() ? "nobody has confirmed what would be overwritten: "
                           : "what was confirmed is not what is there now: the job, its hosts or "
@@ -89,7 +89,7 @@ void Admission::Decide(measure::RunRecord run, Found found) {
   }
   FleetCheck check = CheckFleet(run.job, workers, options_.store_place);
   check.refusals.insert(check.refusals.end(), found.uses.begin(), found.uses.end());
-  CheckConfirmed(run, workers, &check);
+  CheckConfirmed(*options_.tokens, run, workers, &check);
   if (!check.refusals.empty()) {
     const std::string more = check.refusals.size() > 1
                                  ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)")
@@ -215,7 +215,7 @@ void Admission::Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers,
         for (const std::string& use : found.uses) reply.add_problems()->set_message(use);
         if (!found.missing.empty()) reply.add_problems()->set_message(found.missing);
         if (reply.problems().empty()) {
-          reply.set_token(TokenOf(job, inspected));
+          reply.set_token(options_.tokens->Make(job, inspected, options_.clock->WallNs()));
           for (const std::string& what : OverwritesOf(job, inspected)) reply.add_overwrites(what);
         }
         for (const std::string& warning : check.warnings) reply.add_warnings(warning);

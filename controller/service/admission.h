@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/plan/assign.h"
+#include "controller/plan/plan_token.h"
 #include "controller/plan/selection.h"
 #include "controller/service/device_questions.h"
 #include "controller/service/inspections.h"
@@ -30,6 +31,7 @@ class Admission {
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;
     StorePlace store_place = {};
+    const PlanTokens* tokens = nullptr;  // outlives this
     // as Coordinator::Options::working
     std::function<std::shared_ptr<void>(const std::string& run_id)> working;
   };

@@ -15,7 +15,14 @@ namespace lockstep::controller {
 // A unary call on the server. Owns itself; Answer() must be called exactly once, from any thread.
 class Call final : public grpc::ServerUnaryReactor {
  public:
-  void Answer(const grpc::Status& status) { Finish(status); }
+  void Answer(const grpc::Status& status) {
+    if (answered_) answered_(status);
+    Finish(status);
+  }
+  // `answered` is called with the answer, before the caller gets it. Set before the call is served.
+  void OnAnswer(std::function<void(const grpc::Status&)> answered) {
+    answered_ = std::move(answered);
+  }
   // The caller has gone, or its deadline has passed: work that has not begun can be skipped.
   bool abandoned() const { return abandoned_; }
   void OnCancel() override { abandoned_ = true; }
@@ -23,6 +30,7 @@ class Call final : public grpc::ServerUnaryReactor {
 
  private:
   std::atomic<bool> abandoned_{false};
+  std::function<void(const grpc::Status&)> answered_;
 };
 
 // Answers a call exactly once: with Give(), or as UNAVAILABLE when this is destroyed without it.

@@ -1,5 +1,7 @@
 #include "controller/service/controller_service.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
 #include "common/limits.h"
@@ -49,6 +51,23 @@ grpc::Status Settle(v1::JobSpec* job) {
   return grpc::Status::OK;
 }
 
+// The steps that the job becomes, in the words of a plan.
+void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
+  ForEachStep(job, [&](const v1::PhaseSpec& phase) {
+    v1::PlannedPhase* line = reply->add_phases();
+    line->set_name(phase.name());
+    line->set_kind(KindName(phase));
+    const v1::RunPhase load = LoadOf(job, phase);
+    line->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
+    if (const std::string settings = DescribeEnvironment(load.environment()); !settings.empty()) {
+      line->add_lines(absl::StrCat("with ", settings, ", restored afterwards"));
+    }
+    for (const v1::Workload& w : load.workloads()) {
+      line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
+    }
+  });
+}
+
 // The same problem as one of a field.
 grpc::Status InvalidField(const std::string& path, const std::string& message) {
   v1::Problem problem;
@@ -60,9 +79,22 @@ grpc::Status InvalidField(const std::string& path, const std::string& message) {
 }  // namespace
 
 Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
-                               const google::protobuf::Message& request, bool* admitted) {
+                               const google::protobuf::Message& request, bool* admitted,
+                               const Audited& audited) const {
   auto* call = new Call;
-  grpc::Status refused = Require(PrincipalOf(*context), role);
+  const std::string name = request.GetDescriptor()->name();  // StopRequest
+  grpc::Status refused = parts_.audit->Require(
+      *context, role,
+      audited.action.empty() ? name.substr(0, name.rfind("Request")) : audited.action);
+  if (refused.ok() && !audited.action.empty()) {
+    v1::AuditEntry entry = AuditLog::EntryOf(*context, PrincipalOf(*context), audited.action);
+    entry.set_details(audited.details);
+    call->OnAnswer(
+        [log = parts_.audit, entry, subject = audited.subject](const grpc::Status& answer) mutable {
+          entry.set_subject(subject());
+          log->Add(std::move(entry), answer);
+        });
+  }
   // jobs are checked by themselves, with their paths
   if (refused.ok() && request.GetDescriptor()->FindFieldByName("job") == nullptr) {
     if (const std::string wrong = v1::FirstProblem(request); !wrong.empty()) {
@@ -93,7 +125,9 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
                                                     v1::SubmitReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
-  Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
+  Call* call = Admit(
+      context, Role::kSubmitter, *request, &admitted,
+      {"submit", absl::StrCat("job ", request->job().name()), [reply] { return reply->run_id(); }});
   if (!admitted) return call;
   submit_.Serve(call, [this, principal, request, reply] {
     measure::RunRecord run;
@@ -107,8 +141,9 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     if (request->owner().size() > 128 || !common::IsPlainText(request->owner(), false)) {
       return InvalidField("owner", "must be text of at most 128 bytes, on one line");
     }
-    if (request->confirm().size() > 64 || !common::IsPlainText(request->confirm(), false)) {
-      return InvalidField("confirm", "is no token of a plan");
+    if (!request->confirm().empty()) {
+      const absl::Status token = parts_.coordinator->CheckTokenAge(request->confirm());
+      if (!token.ok()) return InvalidField("confirm", std::string(token.message()));
     }
     if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) {
       return InvalidField("hosts", std::string(status.message()));
@@ -119,6 +154,15 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
       return grpc::Status(
           grpc::StatusCode::RESOURCE_EXHAUSTED,
           absl::StrCat(known->size(), " runs are queued or in progress; no more are taken"));
+    }
+    const auto own = std::count_if(known->begin(), known->end(), [&](const v1::RunSummary& other) {
+      return other.owner() == principal.name;
+    });
+    if (principal.authenticated && own >= limits::kQueuedRunsOfACaller) {
+      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                          absl::StrCat(own, " runs of ", principal.name,
+                                       " are queued or in progress; no more are taken from one "
+                                       "caller"));
     }
     for (const std::string& warning : Warnings(run.job)) reply->add_warnings(warning);
     run.run_id = common::NewUuid();
@@ -148,46 +192,55 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
   return call;
 }
 
+bool ControllerService::BeginPlan(const Principal& caller) {
+  const common::MutexLock lock(&plans_mutex_);
+  int all = 0;
+  for (const auto& [name, count] : plans_) all += count;
+  if (all >= limits::kPlansAtOnce) return false;
+  // Without certificates all callers have one name.
+  int& own = plans_[caller.name];
+  if (caller.authenticated && own >= limits::kPlansOfACaller) return false;
+  ++own;
+  return true;
+}
+
+void ControllerService::EndPlan(const std::string& caller) {
+  const common::MutexLock lock(&plans_mutex_);
+  const auto found = plans_.find(caller);
+  if (--found->second == 0) plans_.erase(found);
+}
+
 grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* context,
                                                   const v1::PlanRequest* request,
                                                   v1::PlanReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
   if (!admitted) return call;
-  if (++plans_ > limits::kPlansAtOnce) {
-    --plans_;
-    call->Answer(
-        grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                     absl::StrCat(limits::kPlansAtOnce, " plans are being made; try again")));
+  const Principal principal = PrincipalOf(*context);
+  const std::string caller = principal.name;
+  if (!BeginPlan(principal)) {
+    call->Answer(grpc::Status(
+        grpc::StatusCode::RESOURCE_EXHAUSTED,
+        absl::StrCat("too many plans are being made (at most ", limits::kPlansOfACaller,
+                     " of one caller, ", limits::kPlansAtOnce, " in all); try again")));
     return call;
   }
-  const std::shared_ptr<Answer> answer(new Answer(call), [this](Answer* a) {
-    --plans_;
+  const std::shared_ptr<Answer> answer(new Answer(call), [this, caller](Answer* a) {
+    EndPlan(caller);
     delete a;
   });
-  const bool taken = ask_.Run([this, call, answer, request, reply] {
+  const bool taken = plan_.Run([this, call, answer, request, reply] {
     if (call->abandoned()) return;
     auto job = std::make_shared<v1::JobSpec>(request->job());
     if (const grpc::Status status = Settle(job.get()); !status.ok()) return answer->Give(status);
     if (const grpc::Status known = ResolveRuns(job.get()); !known.ok()) return answer->Give(known);
-    parts_.coordinator->Plan(*job, [answer, job, reply](v1::PlanReply planned) {
+    // Made here: what the coordinator calls back holds up every run.
+    auto phases = std::make_shared<v1::PlanReply>();
+    DescribePhases(*job, phases.get());
+    parts_.coordinator->Plan(*job, [answer, job, reply, phases](v1::PlanReply planned) {
       *reply = std::move(planned);
       for (const std::string& warning : Warnings(*job)) reply->add_warnings(warning);
-      const v1::JobSpec steps = Unrolled(*job);
-      for (const v1::PhaseSpec& phase : steps.phases()) {
-        v1::PlannedPhase* line = reply->add_phases();
-        line->set_name(phase.name());
-        line->set_kind(KindName(phase));
-        const v1::RunPhase load = LoadOf(*job, phase);
-        line->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
-        if (const std::string settings = DescribeEnvironment(load.environment());
-            !settings.empty()) {
-          line->add_lines(absl::StrCat("with ", settings, ", put back afterwards"));
-        }
-        for (const v1::Workload& w : load.workloads()) {
-          line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
-        }
-      }
+      *reply->mutable_phases() = std::move(*phases->mutable_phases());
       answer->Give(grpc::Status::OK);
     });
   });
@@ -201,7 +254,7 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
 grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
     grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
   auto stream = WatchStream::Make(parts_.watchers, request->all_hosts());
-  grpc::Status refused = Require(PrincipalOf(*context), Role::kViewer);
+  grpc::Status refused = parts_.audit->Require(*context, Role::kViewer, "Watch");
   if (refused.ok()) {
     if (const std::string wrong = v1::FirstProblem(*request); !wrong.empty()) {
       refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
@@ -247,7 +300,13 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
                                                   v1::StopReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
-  Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
+  Call* call = Admit(
+      context, Role::kSubmitter, *request, &admitted,
+      {"stop",
+       absl::StrCat(request->phase_only() ? "the phase only" : "the run",
+                    request->now() ? ", now" : "", request->reason().empty() ? "" : ": ",
+                    request->reason()),
+       [request, reply] { return reply->run_id().empty() ? request->run_id() : reply->run_id(); }});
   if (!admitted) return call;
   const auto end = [this, principal, request, reply](const v1::RunSummary& run) {
     if (principal.role != Role::kAdmin && run.owner() != principal.name) {
@@ -335,12 +394,11 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
       const auto lease = leases->find(worker.hello().worker_id());
       if (lease != leases->end()) worker.set_run_id(lease->second);
       worker.mutable_hello()->clear_devices();
-      if (principal.role != Role::kAdmin) {
-        // What a worker attaches with is between it and the controller.
-        worker.mutable_hello()->clear_worker_id();
-        worker.mutable_hello()->clear_instance_id();
-        worker.mutable_hello()->mutable_host()->clear_host_id();
-      }
+      // What a worker attaches with is between it and the controller.
+      worker.mutable_hello()->clear_worker_id();
+      worker.mutable_hello()->clear_instance_id();
+      worker.mutable_hello()->clear_mark_key();
+      worker.mutable_hello()->mutable_host()->clear_host_id();
       *reply->add_workers() = std::move(worker);
     }
     auto runs = KnownRuns();
@@ -374,7 +432,8 @@ grpc::ServerUnaryReactor* ControllerService::Forget(grpc::CallbackServerContext*
                                                     v1::ForgetReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
-  Call* call = Admit(context, Role::kAdmin, *request, &admitted);
+  Call* call = Admit(context, Role::kAdmin, *request, &admitted,
+                     {"forget", "", [request] { return request->host(); }});
   if (!admitted) return call;
   ask_.Serve(call, [this, principal, request, reply] {
     if (!common::IsHostName(request->host())) {
@@ -404,16 +463,31 @@ grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServe
   return call;
 }
 
+grpc::ServerUnaryReactor* ControllerService::Audit(grpc::CallbackServerContext* context,
+                                                   const v1::AuditRequest* request,
+                                                   v1::AuditReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kAdmin, *request, &admitted);
+  if (!admitted) return call;
+  ask_.Serve(call, [this, request, reply] {
+    auto entries = parts_.store->Audit(*request);
+    if (!entries.ok()) return ToGrpc(entries.status());
+    *reply = *std::move(entries);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
 grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* WorkerGateway::Control(
     grpc::CallbackServerContext* context) {
-  const grpc::Status allowed = Require(PrincipalOf(*context), Role::kWorker);
+  const grpc::Status allowed = parts_.audit->Require(*context, Role::kWorker, "Control");
   if (!allowed.ok()) return new RefusedControlStream(allowed);
   return new ControlStream(parts_.fleet, context, PrincipalOf(*context).certificate());
 }
 
 grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* WorkerGateway::Deliver(
     grpc::CallbackServerContext* context) {
-  const grpc::Status allowed = Require(PrincipalOf(*context), Role::kWorker);
+  const grpc::Status allowed = parts_.audit->Require(*context, Role::kWorker, "Deliver");
   if (!allowed.ok()) return new RefusedDeliverStream(allowed);
   return DeliverStream::Make(parts_.fleet, parts_.ingest, PrincipalOf(*context).certificate());
 }

@@ -1,15 +1,17 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "controller/analysis/comparison.h"
 #include "controller/fleet/fleet.h"
+#include "controller/service/audit_log.h"
 #include "controller/service/call_pool.h"
 #include "controller/service/coordinator.h"
 #include "controller/service/ingest_pipeline.h"
@@ -29,6 +31,7 @@ struct ServiceParts {
   Fleet* fleet = nullptr;
   IngestPipeline* ingest = nullptr;
   Watchers* watchers = nullptr;
+  AuditLog* audit = nullptr;
 };
 
 // Requests of people and pages. Each handler checks the caller's role and the message first. Kinds
@@ -77,6 +80,8 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::ServerUnaryReactor* GetStoreAddress(grpc::CallbackServerContext*,
                                             const v1::StoreAddressRequest*,
                                             v1::StoreAddressReply*) override;
+  grpc::ServerUnaryReactor* Audit(grpc::CallbackServerContext*, const v1::AuditRequest*,
+                                  v1::AuditReply*) override;
 
  private:
   // Queued and in progress, without the store. UNAVAILABLE when the controller is ending.
@@ -90,19 +95,39 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::Status Resolve(const std::string& text, std::string* run_id) const;
   // The run's report: as it was saved, or made anew, which takes longer. Only then it has series.
   grpc::Status FindReport(const std::string& run_id, bool whole, v1::Report* report) const;
+  // False when the caller, or all together, have too many plans made already; else EndPlan() must
+  // follow.
+  bool BeginPlan(const Principal& caller);
+  void EndPlan(const std::string& caller);
   // Full ids for the runs that a job names.
   grpc::Status ResolveRuns(v1::JobSpec* job) const;
+  void ForgetRuns(const v1::PruneReply& pruned) const;
   // The runs of a set, oldest first.
   grpc::Status Gather(const v1::RunsOf& of, RunSet* set) const;
+  // How a call that changes something stands in the audit log.
+  struct Audited {
+    std::string action;  // empty: the call changes nothing
+    std::string details;
+    // What it was about, asked when it is answered.
+    std::function<std::string()> subject = [] { return std::string(); };
+  };
   // Checks the role and the message: answered already when either is refused.
-  static Call* Admit(grpc::CallbackServerContext* context, Role role,
-                     const google::protobuf::Message& request, bool* admitted);
+  Call* Admit(grpc::CallbackServerContext* context, Role role,
+              const google::protobuf::Message& request, bool* admitted) const {
+    return Admit(context, role, request, admitted, Audited());
+  }
+  Call* Admit(grpc::CallbackServerContext* context, Role role,
+              const google::protobuf::Message& request, bool* admitted,
+              const Audited& audited) const;
 
   const ServiceParts parts_;
-  std::atomic<int> plans_{0};
-  // One pool for each duration of calls. These three: a job is checked and stored; the store is
-  // asked; a whole run is read.
+  // Plans that are being made, by caller.
+  common::Mutex plans_mutex_;
+  std::map<std::string, int> plans_ ABSL_GUARDED_BY(plans_mutex_);
+  // One pool for each duration of calls. These four: a job is checked and stored; a job is checked
+  // and planned; the store is asked; a whole run is read.
   CallPool submit_{2, limits::kCallsWaiting};
+  CallPool plan_{2, limits::kSlowCallsWaiting};
   CallPool ask_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   CallPool report_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   // Parts of reports, and series: what a page asks for beside others' questions.

@@ -14,6 +14,7 @@
 namespace lockstep::controller {
 Coordinator::Coordinator(Options options)
     : options_(std::move(options)),
+      tokens_(options_.secret),
       queue_(options_.working),
       inspections_(options_.loop),
       devices_(options_.loop, DeviceQuestions::Kind::kCloseLook),
@@ -21,7 +22,7 @@ Coordinator::Coordinator(Options options)
       holds_(options_.store, options_.clock, options_.loop, options_.safeguards,
              [this] { Post([this] { Schedule(); }); }),
       admission_({options_.store, options_.watchers, options_.clock, options_.loop,
-                  options_.store_place, options_.working},
+                  options_.store_place, &tokens_, options_.working},
                  {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); },
                   [this](measure::RunRecord run) { Requeue(std::move(run)); },
                   [this](const std::string& run_id) { Finish(run_id); }},
@@ -253,25 +254,20 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
 
 void Coordinator::OnIntruder(const std::string& text) {
   Post([this, text] {
-    constexpr size_t kMostRemembered = 1000;
-    if (intruders_.size() >= kMostRemembered || !intruders_.insert(text).second) return;
-    spdlog::warn("a worker is refused: {}", text);
-    v1::WatchEvent event;
-    event.mutable_event()->set_severity("warning");
-    event.mutable_event()->set_message("a worker is refused: " + text);
-    // Of every run in progress: it may have been meant.
+    constexpr size_t kMaxRemembered = 1000;
+    if (intruders_.size() >= kMaxRemembered || !intruders_.insert(text).second) return;
+    OnFleetEvent("a worker is refused: " + text);
+  });
+}
+
+void Coordinator::OnFleetEvent(const std::string& text) {
+  Post([this, text] {
+    spdlog::warn("{}", text);
+    // Of every run in progress: it may concern each.
     std::vector<std::string> runs;
     for (const auto& [id, actor] : active_) runs.push_back(id);
-    for (const std::string& run_id : runs) options_.watchers->Publish(run_id, event);
     if (runs.empty()) runs.emplace_back();
-    for (const std::string& run_id : runs) {
-      Persist(
-          [store = options_.store, run_id, message = event.event().message(),
-           at = options_.clock->WallNs()] {
-            return store->AddEvent(run_id, "warning", "", message, at);
-          },
-          [](const absl::Status&) {});
-    }
+    for (const std::string& run_id : runs) Tell(run_id, "warning", text);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "controller/plan/plan_token.h"
 #include "controller/service/admission.h"
 #include "controller/service/device_questions.h"
 #include "controller/service/inheritance.h"
@@ -33,6 +34,7 @@ class Coordinator {
     // Marks a run as being worked on for as long as the returned object lives (crash_marks.h).
     std::function<std::shared_ptr<void>(const std::string& run_id)> working =
         [](const std::string&) { return nullptr; };
+    std::string secret = {};  // the store's
   };
 
   explicit Coordinator(Options options);
@@ -52,8 +54,11 @@ class Coordinator {
   void OnAttached(const v1::Hello& hello);
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
   void OnLost(const std::string& worker_id, const std::string& reason);
-  // Somebody tried to attach as another worker, or a worker was disconnected: recorded as an event.
+  // Somebody tried to attach as another worker, or a worker was disconnected: recorded as an event,
+  // once for the same text.
   void OnIntruder(const std::string& text);
+  // What concerns the fleet: an event of each run in progress, or of none.
+  void OnFleetEvent(const std::string& text);
 
   // --- From callers. Each answers through `done`, on the coordinator's thread. ---
   // A run that is in the store's queue already. Answers how many are before it.
@@ -77,6 +82,8 @@ class Coordinator {
   void Devices(std::function<void(const v1::DevicesReply*)> done);
   // Worker id → run id.
   void Leases(std::function<void(std::map<std::string, std::string>)> done);
+  // Of a token that a job is submitted with, as PlanTokens::CheckAge() says.
+  absl::Status CheckTokenAge(const std::string& token) const;
   // OK when enough workers are attached for the job, busy or not; else RESOURCE_EXHAUSTED with the
   // reason.
   absl::Status CanEverRun(const v1::JobSpec& job) const;
@@ -108,6 +115,7 @@ class Coordinator {
   ActorServices Services(const std::string& run_id);
 
   const Options options_;
+  const PlanTokens tokens_;
   FleetLink* fleet_ = nullptr;
   IngestPipeline* ingest_ = nullptr;
 

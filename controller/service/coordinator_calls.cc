@@ -57,6 +57,10 @@ void Coordinator::Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done)
   });
 }
 
+absl::Status Coordinator::CheckTokenAge(const std::string& token) const {
+  return tokens_.CheckAge(token, options_.clock->WallNs());
+}
+
 void Coordinator::Devices(std::function<void(const v1::DevicesReply*)> done) {
   Post([this, done = std::move(done)] {
     if (!devices_.Ask([done](const v1::DevicesReply& reply) { done(&reply); })) done(nullptr);

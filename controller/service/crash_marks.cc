@@ -34,7 +34,7 @@ std::map<std::string, int> ReadCounts(const std::string& path) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<CrashMarks>> CrashMarks::Open(const std::string& directory) {
-  if (absl::Status status = common::MakeDirectories(directory, 0755); !status.ok()) return status;
+  if (absl::Status status = common::MakeDirectories(directory, 0711); !status.ok()) return status;
   const std::string path = directory + "/working-on";
   common::FileDescriptor fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd.valid() || ftruncate(fd.get(), kSlots * kSlotBytes) != 0) {

@@ -193,6 +193,18 @@ absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::Deli
   return absl::OkStatus();
 }
 
+// A worker speaks for its own part of the targets.
+void IngestPipeline::CheckBlocks(const Phase& phase, Feed* feed, v1::DeliveryItem* item) {
+  if (!item->has_block_writes()) return;
+  const absl::Status may = phase.callbacks.check_blocks(feed->worker_index, item->block_writes());
+  if (may.ok()) return;
+  const bool says_something = !item->block_writes().runs().empty();
+  item->mutable_block_writes()->Clear();
+  if (!says_something || feed->contradicted) return;
+  feed->contradicted = true;
+  phase.callbacks.contradicted(feed->worker_index, std::string(may.message()));
+}
+
 void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch,
                              const Acknowledge& acknowledge) {
   {
@@ -244,6 +256,7 @@ void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBat
         return phase.callbacks.result(feed.worker_index, broken, "");
       }
       taken.items.push_back(batch.items(i));
+      CheckBlocks(phase, &feed, &taken.items.back());
       ++feed.received;
     }
     // seen before

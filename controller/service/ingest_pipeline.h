@@ -37,6 +37,13 @@ class IngestPipeline {
     // The worker's result is committed; `integrity` is empty when it is the sum of its intervals.
     std::function<void(uint32_t worker, const v1::PhaseResult&, const std::string& integrity)>
         result;
+    // Whether the worker may say this of blocks. What is not its to say is not taken: the item
+    // stays in its place, empty, so that the delivery goes on.
+    std::function<absl::Status(uint32_t worker, const v1::BlockWrites&)> check_blocks =
+        [](uint32_t, const v1::BlockWrites&) { return absl::OkStatus(); };
+    // Why, the first time in a phase.
+    std::function<void(uint32_t worker, const std::string& reason)> contradicted =
+        [](uint32_t, const std::string&) {};
   };
   struct Options {
     storage::Store* store = nullptr;  // outlives this, as do the next two
@@ -102,9 +109,10 @@ class IngestPipeline {
     uint64_t received = 0;  // next sequence expected
     uint64_t spooled = 0;
     uint64_t committed = 0;
-    bool ended = false;       // its result was received
-    std::string integrity;    // of its result
-    Acknowledge acknowledge;  // of its last batch
+    bool ended = false;         // its result was received
+    bool contradicted = false;  // it has spoken of blocks that are not its own
+    std::string integrity;      // of its result
+    Acknowledge acknowledge;    // of its last batch
   };
   struct Phase {
     std::shared_ptr<LivePhase> live;
@@ -122,6 +130,7 @@ class IngestPipeline {
   void LetGo(const v1::PhaseId& phase, const Feed& feed);
   void Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason, bool final,
               const Acknowledge& acknowledge);
+  static void CheckBlocks(const Phase& phase, Feed* feed, v1::DeliveryItem* item);
   absl::Status TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   Feed* FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index, Phase** in)

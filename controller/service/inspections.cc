@@ -13,38 +13,43 @@ namespace {
 
 bool IsMissing(const PlanWorker& worker) { return worker.inspection.run_id().empty(); }
 
-}  // namespace
-
-void Inspections::Send(const std::string& id, uint32_t worker_index, const v1::JobSpec& job,
-                       const std::string& worker_id) {
-  v1::ControllerMessage message;
-  v1::Inspect* inspect = message.mutable_inspect();
-  inspect->set_run_id(id);
-  inspect->set_worker_index(worker_index);
-  *inspect->mutable_targets() = job.targets();
-  *inspect->mutable_expendable() = job.expendable();
+v1::Inspect QuestionAbout(const std::string& id, const v1::JobSpec& job) {
+  v1::Inspect inspect;
+  inspect.set_run_id(id);
+  *inspect.mutable_targets() = job.targets();
+  *inspect.mutable_expendable() = job.expendable();
   const std::vector<TargetUse> use = UseOfTargets(job);
   for (uint32_t t = 0; t < use.size(); ++t) {
-    if (use[t].written) inspect->add_written_targets(t);
-    if (use[t].prepared) inspect->add_prepared_targets(t);
+    if (use[t].written) inspect.add_written_targets(t);
+    if (use[t].prepared) inspect.add_prepared_targets(t);
   }
   for (v1::EnvironmentUse& use : EnvironmentsOf(job)) {
-    *inspect->add_environments() = std::move(use);
+    *inspect.add_environments() = std::move(use);
   }
-  *inspect->mutable_labels() = job.labels();
+  *inspect.mutable_labels() = job.labels();
+  return inspect;
+}
+
+}  // namespace
+
+void Inspections::Send(const v1::Inspect& question, uint32_t worker_index,
+                       const std::string& worker_id) {
+  v1::ControllerMessage message;
+  *message.mutable_inspect() = question;
+  message.mutable_inspect()->set_worker_index(worker_index);
   fleet_->Send(worker_id, std::move(message));
 }
 
 void Inspections::Ask(const std::string& id, const v1::JobSpec& job,
                       std::vector<PlanWorker> workers, Done done) {
   Pending& pending = pending_[id];
-  pending.job = job;
+  pending.question = QuestionAbout(id, job);
   pending.missing = workers.size();
   pending.workers = std::move(workers);
   pending.done = std::move(done);
   pending.serial = ++made_;
   for (uint32_t i = 0; i < pending.workers.size(); ++i) {
-    Send(id, i, job, pending.workers[i].hello.worker_id());
+    Send(pending.question, i, pending.workers[i].hello.worker_id());
   }
   loop_->After(timing::kInspectAnswerNs, [this, id, serial = pending.serial] {
     const auto found = pending_.find(id);
@@ -68,7 +73,7 @@ void Inspections::OnAttached(const std::string& worker_id) {
   for (const auto& [id, pending] : pending_) {
     for (uint32_t i = 0; i < pending.workers.size(); ++i) {
       if (pending.workers[i].hello.worker_id() == worker_id && IsMissing(pending.workers[i])) {
-        Send(id, i, pending.job, worker_id);
+        Send(pending.question, i, worker_id);
       }
     }
   }
@@ -82,7 +87,7 @@ void Inspections::OnAnswer(const std::string& worker_id, const v1::Inspection& i
       pending.workers.begin(), pending.workers.end(),
       [&](const PlanWorker& w) { return w.hello.worker_id() == worker_id && IsMissing(w); });
   if (worker == pending.workers.end()) return;
-  const auto targets = static_cast<uint32_t>(pending.job.targets_size());
+  const auto targets = static_cast<uint32_t>(pending.question.targets_size());
   for (const v1::TargetInspection& target : inspection.targets()) {
     if (target.target() < targets) continue;
     return Finish(found, absl::StrCat("the worker on ", worker->hello.host().name(),

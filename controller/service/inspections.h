@@ -42,7 +42,7 @@ class Inspections {
 
  private:
   struct Pending {
-    v1::JobSpec job;
+    v1::Inspect question;  // as it goes to every worker, but for its index
     std::vector<PlanWorker> workers;
     size_t missing = 0;
     Done done;
@@ -50,8 +50,7 @@ class Inspections {
   };
   using PendingMap = std::map<std::string, Pending>;
 
-  void Send(const std::string& id, uint32_t worker_index, const v1::JobSpec& job,
-            const std::string& worker_id);
+  void Send(const v1::Inspect& question, uint32_t worker_index, const std::string& worker_id);
   void Finish(PendingMap::iterator found, const std::string& missing);
 
   Loop* const loop_;

@@ -33,8 +33,9 @@ RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices servi
     : run_(std::move(run)),
       services_(std::move(services)),
       ended_(std::move(ended)),
-      phases_(static_cast<uint32_t>(Unrolled(run_.job).phases_size())),
-      machine_(PlanOf(run_), point, services_.safeguards) {
+      phases_(CountSteps(run_.job)),
+      machine_(PlanOf(run_), point, services_.safeguards),
+      claims_(std::make_shared<BlockClaims>(run_, false)) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
 }
 
@@ -45,6 +46,7 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
                                              std::function<void()> ended) {
   std::shared_ptr<RunActor> actor(
       new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
+  actor->claims_ = std::make_shared<BlockClaims>(actor->run_, true);
   actor->step_ = std::move(from.step);
   actor->results_ = std::move(from.results);
   // The controller before this one may have had any of them written.
@@ -269,6 +271,15 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
     if (error.empty() && !integrity.empty()) error = absl::StrCat("integrity: ", integrity);
     post([worker, error, phase](RunActor* self) {
       if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error});
+    });
+  };
+  callbacks.check_blocks = [claims = claims_](uint32_t worker, const v1::BlockWrites& writes) {
+    return claims->Check(worker, writes);
+  };
+  callbacks.contradicted = [post](uint32_t worker, const std::string& reason) {
+    post([worker, reason](RunActor* self) {
+      self->Carry(action::Note{"error", self->run_.workers[worker].hello.host().name(),
+                               reason + ": nothing of that is taken"});
     });
   };
   services_.ingest->Open(Phase(), feeds, LoadOf(run_.job, Spec()), run_.job.interval_ns(),

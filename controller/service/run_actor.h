@@ -11,6 +11,7 @@
 #include "controller/core/run_machine.h"
 #include "controller/fleet/fleet_link.h"
 #include "controller/plan/assign.h"
+#include "controller/plan/block_claims.h"
 #include "controller/plan/next_phase.h"
 #include "controller/service/ingest_pipeline.h"
 #include "controller/service/loop.h"
@@ -147,8 +148,9 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // phase and attempt (from 1) that were assigned last, and to whom
   std::pair<uint32_t, uint32_t> attempt_{0, 0};
   std::vector<uint32_t> attempt_workers_;
-  std::set<uint32_t> attempt_writes_;  // targets that it writes
-  std::set<uint32_t> reserving_;       // workers that have been told to reserve
+  std::set<uint32_t> attempt_writes_;    // targets that it writes
+  std::shared_ptr<BlockClaims> claims_;  // shared with the ingest pipeline
+  std::set<uint32_t> reserving_;         // workers that have been told to reserve
   // Of each target that the run has written, the first attempt that did.
   std::map<uint32_t, std::pair<uint32_t, uint32_t>> first_written_;
   std::map<std::string, uint32_t> index_;                   // worker id → worker index

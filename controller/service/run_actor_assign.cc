@@ -25,7 +25,10 @@ void RunActor::Carry(const action::Assign& a) {
   }
   for (v1::Assignment& assignment : *assignments) {
     for (v1::TargetAssignment& target : *assignment.mutable_targets()) {
-      if (target.written()) attempt_writes_.insert(target.index());
+      if (target.written()) {
+        attempt_writes_.insert(target.index());
+        claims_->AddWriter(assignment.worker_index(), target.index());
+      }
       if (target.reservation().key() != 0) reserving_.insert(assignment.worker_index());
       const auto first = first_written_.find(target.index());
       target.set_written_before(first != first_written_.end() && first->second < attempt_);

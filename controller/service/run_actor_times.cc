@@ -15,6 +15,8 @@ namespace {
 // round trips of late, and what sending to so many takes.
 constexpr int64_t kLeastLeadNs = 250000000;
 constexpr int64_t kRoundTripsAhead = 4;
+constexpr uint32_t kMaxLeadDoublings = 5;
+constexpr int64_t kLongestLeadNs = 10000000000;
 constexpr int64_t kPerWorkerNs = 200000;
 // The share of the lead that must be left when T is on disk; else another T is chosen.
 constexpr int64_t kLatestShare = 2;
@@ -59,8 +61,12 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
     }
     slowest = std::max(slowest, clock.slowest_ns);
   }
-  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * std::min(slowest, kLongestRoundTripNs) +
-                       kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
+  const int64_t needed = kLeastLeadNs + kRoundTripsAhead * std::min(slowest, kLongestRoundTripNs) +
+                         kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
+  // What made the last go too late, a machine that stands still every now and then, is there still.
+  const int64_t lead = std::max(
+      needed, std::min(kLongestLeadNs,
+                       needed << std::min<uint32_t>(machine_.attempt() - 1, kMaxLeadDoublings)));
   const int64_t go = now + lead + 2 * commit_ns_;
   const int64_t wall = services_.clock->WallNs() + (go - now);
   std::vector<measure::WorkerClock> clocks;

@@ -151,7 +151,11 @@ grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerConte
                                                        v1::LabelsReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
-  Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
+  std::string change;
+  for (const auto& [key, value] : request->set()) absl::StrAppend(&change, key, "=", value, " ");
+  for (const std::string& key : request->remove()) absl::StrAppend(&change, "-", key, " ");
+  Call* call = Admit(context, Role::kSubmitter, *request, &admitted,
+                     {"label", change, [request] { return request->run_id(); }});
   if (!admitted) return call;
   ask_.Serve(call, [this, principal, request, reply] {
     v1::RunSummary run;
@@ -174,12 +178,32 @@ grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerConte
   return call;
 }
 
+// Lets the attached workers remove what they saved of the runs; the others do so by their own
+// limits.
+void ControllerService::ForgetRuns(const v1::PruneReply& pruned) const {
+  constexpr int kAtOnce = 1000;
+  for (int first = 0; first < pruned.removed_run_ids_size(); first += kAtOnce) {
+    v1::ControllerMessage message;
+    const int end = std::min(first + kAtOnce, pruned.removed_run_ids_size());
+    for (int i = first; i < end; ++i) {
+      message.mutable_runs_pruned()->add_run_ids(pruned.removed_run_ids(i));
+    }
+    for (const v1::Hello& hello : parts_.fleet->Hellos()) {
+      parts_.fleet->Send(hello.worker_id(), message);
+    }
+  }
+}
+
 grpc::ServerUnaryReactor* ControllerService::Prune(grpc::CallbackServerContext* context,
                                                    const v1::PruneRequest* request,
                                                    v1::PruneReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
-  Call* call = Admit(context, Role::kAdmin, *request, &admitted);
+  Call* call = Admit(context, Role::kAdmin, *request, &admitted,
+                     {request->dry_run() ? "" : "prune",
+                      absl::StrCat(request->samples_only() ? "samples of " : "",
+                                   request->filter().ShortDebugString()),
+                      [reply] { return absl::StrCat(reply->runs(), " runs"); }});
   if (!admitted) return call;
   report_.Serve(call, [this, principal, request, reply] {
     v1::PruneRequest asked = *request;
@@ -195,6 +219,7 @@ grpc::ServerUnaryReactor* ControllerService::Prune(grpc::CallbackServerContext* 
         asked, [this](const std::string& run_id) { return ReportOf(parts_.store, run_id); });
     if (!pruned.ok()) return ToGrpc(pruned.status());
     *reply = *std::move(pruned);
+    ForgetRuns(*reply);
     if (!asked.dry_run()) {
       spdlog::warn("{} has pruned {} of {:.0f} runs", principal.name,
                    asked.samples_only() ? "the samples" : "all", reply->runs());

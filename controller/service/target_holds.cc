@@ -16,9 +16,8 @@ struct Written {
   std::vector<uint32_t> targets;
 };
 
-Written WrittenPlaces(const v1::JobSpec& job, const v1::Inspection& inspection) {
+Written WrittenPlaces(const std::vector<TargetUse>& use, const v1::Inspection& inspection) {
   Written written;
-  const std::vector<TargetUse> use = UseOfTargets(job);
   for (const v1::TargetInspection& found : inspection.targets()) {
     if (found.target() >= use.size() || !use[found.target()].changed()) continue;
     for (const Place& place : PlacesOf(found)) {
@@ -37,8 +36,9 @@ TargetHolds::TargetHolds(storage::Store* store, const common::Clock* clock, Loop
 
 std::optional<TargetHolds::Conflict> TargetHolds::FindWritten(
     const std::string& run_id, const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
+  const std::vector<TargetUse> use = UseOfTargets(job);
   for (const PlanWorker& worker : workers) {
-    const Written written = WrittenPlaces(job, worker.inspection);
+    const Written written = WrittenPlaces(use, worker.inspection);
     const PlaceLedger::Conflict taken = places_.Find(run_id, written.places, clock_->MonotonicNs());
     if (taken.run_id.empty()) continue;
     const std::string& target = job.targets(static_cast<int>(written.targets[taken.place])).name();
@@ -62,8 +62,9 @@ std::optional<TargetHolds::Conflict> TargetHolds::FindFilled(const std::string& 
 
 void TargetHolds::Take(const std::string& run_id, const v1::JobSpec& job,
                        const std::vector<PlanWorker>& workers) {
+  const std::vector<TargetUse> use = UseOfTargets(job);
   for (const PlanWorker& worker : workers) {
-    places_.Hold(run_id, worker.hello.worker_id(), WrittenPlaces(job, worker.inspection).places);
+    places_.Hold(run_id, worker.hello.worker_id(), WrittenPlaces(use, worker.inspection).places);
   }
 }
 
@@ -109,7 +110,8 @@ void TargetHolds::End(const std::string& run_id) {
 }
 
 void TargetHolds::Inherit(const storage::HeldPlaces& held, bool goes_on) {
-  places_.Hold(held.run_id, held.worker_id, WrittenPlaces(held.job, held.inspection).places);
+  places_.Hold(held.run_id, held.worker_id,
+               WrittenPlaces(UseOfTargets(held.job), held.inspection).places);
   Lose(held.run_id, held.worker_id, held.hold_ns);
   if (!goes_on) LetGoAt(places_.End(held.run_id));
 }

@@ -20,9 +20,11 @@ namespace {
 const grpc::Status kTooMany(grpc::StatusCode::RESOURCE_EXHAUSTED,
                             "too many calls wait for an answer; try again");
 
-grpc::Status Refusal(grpc::CallbackServerContext* context, Role role,
+grpc::Status Refusal(AuditLog* audit, grpc::CallbackServerContext* context, Role role,
                      const google::protobuf::Message& request) {
-  const grpc::Status refused = Require(PrincipalOf(*context), role);
+  const std::string name = request.GetDescriptor()->name();
+  const grpc::Status refused =
+      audit->Require(*context, role, name.substr(0, name.rfind("Request")));
   if (!refused.ok()) return refused;
   const std::string wrong = v1::FirstProblem(request);
   return wrong.empty() ? refused : grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
@@ -96,7 +98,7 @@ void MakeFigures(storage::Store* store, const std::string& run_id) {
 grpc::ServerWriteReactor<v1::HistogramsReply>* ControllerService::GetHistograms(
     grpc::CallbackServerContext* context, const v1::HistogramsRequest* request) {
   auto* writer = new PartWriter<v1::HistogramsReply>(context);
-  const grpc::Status refused = Refusal(context, Role::kViewer, *request);
+  const grpc::Status refused = Refusal(parts_.audit, context, Role::kViewer, *request);
   if (!refused.ok()) {
     writer->End(refused);
     return writer;
@@ -117,7 +119,7 @@ grpc::ServerWriteReactor<v1::HistogramsReply>* ControllerService::GetHistograms(
 grpc::ServerWriteReactor<v1::ArchivePart>* ControllerService::ExportRun(
     grpc::CallbackServerContext* context, const v1::ExportRequest* request) {
   auto* writer = new PartWriter<v1::ArchivePart>(context);
-  const grpc::Status refused = Refusal(context, Role::kViewer, *request);
+  const grpc::Status refused = Refusal(parts_.audit, context, Role::kViewer, *request);
   if (!refused.ok()) {
     writer->End(refused);
     return writer;
@@ -136,12 +138,13 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
     grpc::CallbackServerContext* context, v1::ImportReply* reply) {
   auto* reader = new PartReader<v1::ArchivePart>(context);
   const Principal principal = PrincipalOf(*context);
-  const grpc::Status refused = Require(principal, Role::kAdmin);
+  const grpc::Status refused = parts_.audit->Require(*context, Role::kAdmin, "import");
   if (!refused.ok()) {
     reader->End(refused);
     return reader;
   }
-  const bool taken = transfer_.Run([this, reader, reply, name = principal.name] {
+  const v1::AuditEntry entry = AuditLog::EntryOf(*context, principal, "import");
+  const bool taken = transfer_.Run([this, reader, reply, entry, name = principal.name] {
     const auto take = [reader]() -> absl::StatusOr<std::optional<v1::ArchivePart>> {
       auto part = reader->Take();
       if (!part.ok() || !part->has_value()) return part;
@@ -150,6 +153,9 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
       return part;
     };
     const auto run_id = parts_.store->ImportRun(take, &CheckArchivedRun);
+    v1::AuditEntry done = entry;
+    if (run_id.ok()) done.set_subject(*run_id);
+    parts_.audit->Add(std::move(done), ToGrpc(run_id.status()));
     if (!run_id.ok()) return reader->End(ToGrpc(run_id.status()));
     spdlog::warn("{} has imported run {}", name, *run_id);
     MakeFigures(parts_.store, *run_id);
@@ -163,14 +169,17 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
     }
     reader->End(grpc::Status::OK);
   });
-  if (!taken) reader->End(kTooMany);
+  if (!taken) {
+    parts_.audit->Add(entry, kTooMany);
+    reader->End(kTooMany);
+  }
   return reader;
 }
 
 grpc::ServerWriteReactor<v1::KnowledgePart>* WorkerGateway::Knowledge(
     grpc::CallbackServerContext* context, const v1::KnowledgeRequest* request) {
   auto* writer = new PartWriter<v1::KnowledgePart>(context);
-  grpc::Status refused = Refusal(context, Role::kWorker, *request);
+  grpc::Status refused = Refusal(parts_.audit, context, Role::kWorker, *request);
   const std::string certificate = PrincipalOf(*context).certificate();
   if (refused.ok() &&
       !parts_.fleet->MayDeliver(request->worker_id(), certificate, request->session())) {

@@ -346,6 +346,44 @@ TEST(PlanTest, NamesOfAWholeJobAreCountedBeforeTheyAreMade) {
   EXPECT_FALSE(CheckLimits(job).empty());
 }
 
+// A job of some 90 KB that stands for gigabytes: nothing of it is made before it is refused.
+TEST(PlanTest, WhatSweepsBecomeIsReckonedNotMade) {
+  v1::JobSpec job = Job();
+  v1::PhaseSpec* phase = job.mutable_phases(1);
+  v1::RunPhase* run = phase->mutable_run();
+  for (int a = 0; a < 8; ++a) {
+    v1::SweepAxis* axis = run->mutable_sweep()->add_axes();
+    axis->set_field("queue_depth");
+    for (int v = 1; v <= 100; ++v) axis->add_values(std::to_string(v));
+  }
+  const auto points = CheckLimits(job);
+  ASSERT_FALSE(points.empty());
+  EXPECT_NE(points[0].message().find("by their sweeps and curves"), std::string::npos)
+      << points[0].message();
+
+  job = Job();
+  run = job.mutable_phases(1)->mutable_run();
+  run->mutable_sweep()->add_axes()->set_field("queue_depth");
+  for (int v = 1; v <= 100; ++v) run->mutable_sweep()->mutable_axes(0)->add_values("1");
+  for (int w = 0; w < 40; ++w) *run->add_workloads() = run->workloads(0);
+  run->mutable_sweep()->set_repeat(10);
+  const auto workloads = CheckLimits(job);
+  ASSERT_FALSE(workloads.empty());
+  EXPECT_NE(workloads[0].message().find("workloads"), std::string::npos);
+
+  job = Job();
+  const v1::PhaseSpec one = job.phases(1);
+  for (int p = 0; p < 50; ++p) {
+    v1::PhaseSpec* more = job.add_phases();
+    *more = one;
+    more->set_name("p" + std::to_string(p));
+    v1::Sweep* sweep = more->mutable_run()->mutable_sweep();
+    sweep->add_axes()->set_field("queue_depth");
+    for (int v = 1; v <= 100; ++v) sweep->mutable_axes(0)->add_values(std::to_string(v));
+  }
+  EXPECT_FALSE(CheckLimits(job).empty()) << "5,000 phases of 50";
+}
+
 v1::Workload* WorkloadOf(v1::JobSpec* job) {
   return job->mutable_phases(1)->mutable_run()->mutable_workloads(0);
 }

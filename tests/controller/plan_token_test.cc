@@ -57,32 +57,69 @@ TEST(PlanTokenTest, WhatAWorkerApprovesByALabelNeedsNoConfirmation) {
   EXPECT_TRUE(OverwritesOf(LunJob(), workers).empty());
 }
 
+constexpr int64_t kNow = 1795000000000000000;
+
 TEST(PlanTokenTest, TheSamePlanHasTheSameTokenAndAnyOtherAnother) {
+  const PlanTokens tokens("secret");
   const v1::JobSpec job = LunJob();
   const auto workers = Fleet("carries ext4");
-  const std::string token = TokenOf(job, workers);
-  EXPECT_EQ(token.size(), 16u);
+  const std::string token = tokens.Make(job, workers, kNow);
+  EXPECT_EQ(token.size(), 33u);
+  EXPECT_TRUE(tokens.IsOf(token, job, workers));
   auto turned = workers;
   std::reverse(turned.begin(), turned.end());
-  EXPECT_EQ(TokenOf(job, turned), token) << "in whatever order workers have attached";
+  EXPECT_TRUE(tokens.IsOf(token, job, turned)) << "in whatever order workers have attached";
   auto fuller = workers;
   fuller[0].inspection.mutable_targets(0)->set_free_bytes(1);
-  EXPECT_EQ(TokenOf(job, fuller), token) << "free space changes by itself";
+  EXPECT_TRUE(tokens.IsOf(token, job, fuller)) << "free space changes by itself";
   v1::JobSpec seeded = job;
   seeded.set_seed(99);
-  EXPECT_EQ(TokenOf(seeded, workers), token);
+  EXPECT_TRUE(tokens.IsOf(token, seeded, workers));
 
   v1::JobSpec other = job;
   other.mutable_phases(0)->mutable_run()->set_duration_ns(2000000000);
-  EXPECT_NE(TokenOf(other, workers), token) << "another job";
-  EXPECT_NE(TokenOf(job, Fleet("carries xfs")), token) << "something else is on it";
-  EXPECT_NE(TokenOf(job, Fleet("carries ext4", 3)), token) << "one host more";
+  EXPECT_FALSE(tokens.IsOf(token, other, workers)) << "another job";
+  EXPECT_FALSE(tokens.IsOf(token, job, Fleet("carries xfs"))) << "something else is on it";
+  EXPECT_FALSE(tokens.IsOf(token, job, Fleet("carries ext4", 3))) << "one host more";
   auto attached_anew = workers;
   attached_anew[1].inspection.mutable_targets(0)->set_disk_sequence(99);
-  EXPECT_NE(TokenOf(job, attached_anew), token) << "another disk under the name";
+  EXPECT_FALSE(tokens.IsOf(token, job, attached_anew)) << "another disk under the name";
   auto another = workers;
   another[1].inspection.mutable_targets(0)->set_device_identity("naa.601");
-  EXPECT_NE(TokenOf(job, another), token);
+  EXPECT_FALSE(tokens.IsOf(token, job, another));
+  auto another_content = workers;
+  another_content[0].inspection.mutable_targets(0)->set_content_fingerprint("another UUID");
+  EXPECT_FALSE(tokens.IsOf(token, job, another_content)) << "an ext4 too, but not this one";
+}
+
+TEST(PlanTokenTest, ATokenIsMadeByPlanningOnly) {
+  const PlanTokens tokens("secret");
+  const v1::JobSpec job = LunJob();
+  const auto workers = Fleet("carries ext4");
+  const std::string token = tokens.Make(job, workers, kNow);
+  EXPECT_FALSE(PlanTokens("another store's").IsOf(token, job, workers));
+  EXPECT_NE(tokens.Make(job, workers, kNow + 1000000000), token);
+  std::string younger = token;
+  younger[7] = younger[7] == '0' ? '1' : '0';
+  EXPECT_FALSE(tokens.IsOf(younger, job, workers)) << "its time is covered, too";
+  for (const std::string wrong : {"", "x", "0123456789abcdef", "zz", "00000000-"}) {
+    EXPECT_FALSE(tokens.IsOf(wrong, job, workers)) << wrong;
+    EXPECT_EQ(tokens.CheckAge(wrong, kNow).code(), absl::StatusCode::kInvalidArgument) << wrong;
+  }
+}
+
+TEST(PlanTokenTest, AgeIsJudgedWhenTheJobIsSubmittedAndNotWhileItWaits) {
+  const PlanTokens tokens("secret");
+  const v1::JobSpec job = LunJob();
+  const auto workers = Fleet("carries ext4");
+  const std::string token = tokens.Make(job, workers, kNow);
+  const int64_t day = limits::kPlanTokenSeconds * 1000000000;
+  EXPECT_TRUE(tokens.CheckAge(token, kNow).ok());
+  EXPECT_TRUE(tokens.CheckAge(token, kNow + day).ok());
+  const absl::Status old = tokens.CheckAge(token, kNow + day + 1000000000);
+  EXPECT_EQ(old.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(old.message().find("24 h"), absl::string_view::npos) << old;
+  EXPECT_FALSE(tokens.CheckAge(token, kNow - day).ok()) << "a plan from the future";
 }
 
 // The kernels of hosts, by name: what each has.

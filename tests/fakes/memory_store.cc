@@ -55,11 +55,17 @@ absl::StatusOr<uint64_t> MemoryStore::AcquireEpoch(const std::string&) {
 }
 
 absl::Status MemoryStore::RegisterWorker(const v1::Hello& hello) {
-  return Change([&] {
-    WorkerOwner& owner = db_->owners[hello.worker_id()];
-    owner.worker_id = hello.worker_id();
-    owner.host = hello.host().name();
-    if (owner.certificate.empty()) owner.certificate = hello.certificate();
+  return Change([&]() -> absl::Status {
+    if (hello.certificate().empty()) return absl::OkStatus();
+    const WorkerOwner owner = {hello.worker_id(), hello.host().host_id(), hello.host().name(),
+                               hello.certificate()};
+    for (const auto& [host, other] : db_->owners) {
+      const bool is_others =
+          host == owner.host ? other.certificate != owner.certificate
+                             : other.worker_id == owner.worker_id || other.host_id == owner.host_id;
+      if (is_others) return absl::FailedPreconditionError("belongs to another");
+    }
+    db_->owners[owner.host] = owner;
     return absl::OkStatus();
   });
 }
@@ -67,17 +73,13 @@ absl::Status MemoryStore::RegisterWorker(const v1::Hello& hello) {
 absl::StatusOr<std::vector<WorkerOwner>> MemoryStore::WorkerOwners() {
   std::lock_guard<std::mutex> lock(db_->mutex);
   std::vector<WorkerOwner> owners;
-  for (const auto& [id, owner] : db_->owners) {
-    if (!owner.certificate.empty()) owners.push_back(owner);
-  }
+  for (const auto& [host, owner] : db_->owners) owners.push_back(owner);
   return owners;
 }
 
 absl::Status MemoryStore::ForgetHost(const std::string& host) {
   return Change([&] {
-    for (auto& [id, owner] : db_->owners) {
-      if (owner.host == host) owner.certificate.clear();
-    }
+    db_->owners.erase(host);
     return absl::OkStatus();
   });
 }

@@ -33,9 +33,10 @@ struct MemoryDatabase {
     std::map<std::pair<uint32_t, uint32_t>, Phase> phases;  // phase and attempt
   };
   std::mutex mutex;
+  std::string secret;
   uint64_t epoch = 0;
   std::vector<std::string> order;
-  std::map<std::string, WorkerOwner> owners;  // by worker
+  std::map<std::string, WorkerOwner> owners;  // by host
   std::map<std::string, Run> runs;
   std::vector<v1::EventReport> events;
   // Cursors as they read until the next change of cursors comes: of a commit that is still under
@@ -57,6 +58,15 @@ class MemoryStore final : public Store {
   absl::StatusOr<uint64_t> AcquireEpoch(const std::string& holder) override;
   absl::StatusOr<std::string> StoreId() override {
     return std::string("11111111-1111-4111-8111-111111111111");
+  }
+  absl::StatusOr<std::string> Secret(const std::string& fresh) override {
+    const std::lock_guard<std::mutex> lock(db_->mutex);
+    if (db_->secret.empty()) db_->secret = fresh;
+    return db_->secret;
+  }
+  absl::Status AddAudit(const std::vector<v1::AuditEntry>&) override { return absl::OkStatus(); }
+  absl::StatusOr<v1::AuditReply> Audit(const v1::AuditRequest&) override {
+    return absl::UnimplementedError("a store in memory keeps no audit log");
   }
   absl::Status RegisterWorker(const v1::Hello&) override;
   absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;

@@ -9,6 +9,10 @@
 #include <string>
 
 #include "common/histogram.h"
+#include "controller/plan/block_claims.h"
+#include "controller/plan/plan_token.h"
+#include "measure/block_places.h"
+#include "measure/block_runs.h"
 #include "storage/spool.h"
 #include "tests/fuzz/directory.h"
 #include "worker/targets/marks.h"
@@ -49,12 +53,9 @@ void ReadMark(const std::string& bytes) {
   const auto place = guard->Locate(directory.path() + "/file");
   const auto fd = guard->Open(*place, O_RDONLY);
   const auto mark = lockstep::worker::ReadMark(*guard, *place);
-  if (!mark || !fd.ok()) return;
-  // Only the true inode and birth make a file ours; no bytes do by chance.
-  if (lockstep::worker::IsOf(*mark, *fd) &&
-      bytes.find(lockstep::worker::IdentityOf(*fd)) == std::string::npos) {
-    __builtin_trap();
-  }
+  // No bytes are a mark that this guard's keys have not signed.
+  if (mark.ok()) __builtin_trap();
+  (void)lockstep::worker::CheckMadeByLockstep(*guard, *place, *fd);
 }
 
 void ReadSpool(const std::string& bytes) {
@@ -81,6 +82,47 @@ void ReadSpool(const std::string& bytes) {
   (void)(*spool)->Append({"more"});
 }
 
+void ReadToken(const std::string& bytes) {
+  static const lockstep::controller::PlanTokens tokens("secret");
+  (void)tokens.CheckAge(bytes, 1795000000000000000);
+  // No bytes are a token that this key has not made.
+  if (tokens.IsOf(bytes, {}, {})) __builtin_trap();
+}
+
+// What a worker may say of blocks is of its own part, whatever it says.
+void ReadBlockWrites(const std::string& bytes) {
+  using namespace lockstep;
+  static const controller::SettledRun run = [] {
+    controller::SettledRun made;
+    v1::Target* target = made.job.add_targets();
+    target->set_sharing(v1::SHARING_SLICED);
+    target->mutable_device()->set_path("/dev/sda");
+    for (int i = 0; i < 4; ++i) {
+      v1::TargetInspection* found = made.workers.emplace_back().inspection.add_targets();
+      found->set_device_identity("naa.600");
+      found->set_size_bytes(8 << 20);
+    }
+    return made;
+  }();
+  static controller::BlockClaims* const claims = [] {
+    auto* made = new controller::BlockClaims(run, false);
+    made->AddWriter(1, 0);
+    return made;
+  }();
+  v1::BlockWrites writes;
+  if (!writes.ParseFromString(bytes)) return;
+  if (writes.place() % 2 == 0) writes.set_place(measure::PlaceOf("naa.600"));
+  if (!claims->Check(1, writes).ok() || writes.runs().empty()) return;
+  const uint64_t block = writes.block_size_bytes();
+  (void)measure::ReadBlockRuns(writes.runs(), (8 << 20) / block,
+                               [&](uint64_t first, uint64_t count, uint32_t, bool) {
+                                 if (count == 0) return;
+                                 if (first * block < 2 << 20 || (first + count) * block > 4 << 20) {
+                                   __builtin_trap();
+                                 }
+                               });
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -98,6 +140,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       break;
     case 's':
       ReadSpool(bytes);
+      break;
+    case 't':
+      ReadToken(bytes);
+      break;
+    case 'w':
+      ReadBlockWrites(bytes);
       break;
     default:
       break;

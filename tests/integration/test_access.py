@@ -102,7 +102,7 @@ class Principals(unittest.TestCase):
         it there.
         """
         cells = self.served()
-        self.assertEqual(len(cells), 22)  # all of both services
+        self.assertEqual(len(cells), 23)  # all of both services
         rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
             # On loopback the page asks for no certificate; it only reads.
@@ -194,6 +194,95 @@ class Principals(unittest.TestCase):
         )
         # Nobody learns ids who has no need to.
         self.assertNotIn(victim, self.lockstep("viewer", "status", "--format", "json").out)
+
+    def test_a_host_s_id_belongs_to_its_certificate_under_any_name(self):
+        """Another worker's id under a name of one's own once took the victim's binding away."""
+        _, host = self.ids_of_node2()
+        fresh = "33333333-3333-4333-8333-333333333333"
+        for ids in ((fresh, host), (host, fresh)):
+            said = self.attack(
+                "impostor",
+                "worker",
+                *("--worker-id", ids[0], "--host-id", ids[1], "--name", "elsewhere"),
+            )
+            self.assertIn("control: refused: ", said)
+            self.assertIn("of host node2", said)
+            self.assertNotIn(host, said.replace(f"--host-id {host}", ""))
+        # The victim is there as before, and nobody has been renamed.
+        workers = self.lockstep("admin", "status", "--format", "json").json()["workers"]
+        names = sorted(worker["hello"]["host"]["name"] for worker in workers)
+        self.assertEqual(names, ["node1", "node2"])
+        hosts = self.lockstep("viewer", "sql", "--csv", "-c", "SELECT name FROM lockstep.hosts")
+        self.assertNotIn("elsewhere", hosts.out)
+
+    def test_ids_are_for_the_controller_alone(self):
+        worker, host = self.ids_of_node2()
+        run = self.lockstep("submitter", "run", "-", stdin=files_job(self.fleet.data))
+        self.assertEqual(run.status, 0, str(run))
+        archive = os.path.join(self.fleet.directory, "run.lockstep")
+        exported = self.lockstep("viewer", "export", "last", "--output", archive)
+        self.assertEqual(exported.status, 0, str(exported))
+        with open(archive, "rb") as data:
+            bytes_of_it = data.read()
+        said = [
+            self.lockstep("admin", "status", "--format", "json").out,
+            self.lockstep("viewer", "report", "--format", "json").out,
+            self.lockstep("viewer", "devices", "--format", "json").out,
+            urllib.request.urlopen(self.fleet.url.rstrip("/") + "/api/status").read().decode(),
+        ]
+        for text in said:
+            self.assertNotIn(worker, text)
+            self.assertNotIn(host, text)
+        self.assertNotIn(worker.encode(), bytes_of_it)
+        for query in (
+            "SELECT host_id FROM lockstep.hosts",
+            "SELECT worker_id FROM lockstep.workers",
+            "SELECT hello FROM lockstep.run_workers",
+            "SELECT * FROM lockstep.host_bindings",
+            "SELECT * FROM lockstep.store_secret",
+            "SELECT * FROM lockstep.audit_log",
+        ):
+            done = self.lockstep("viewer", "sql", "-c", query)
+            self.assertIn("permission denied", done.err, query)
+
+    def test_who_changed_what_is_on_record(self):
+        job = files_job(self.fleet.data).replace("name: ", "name: audited-", 1)
+        submitted = self.lockstep("submitter", "run", "-", stdin=job)
+        self.assertEqual(submitted.status, 0, str(submitted))
+        runs = self.lockstep("viewer", "history", "--format", "json").json()["runs"]
+        run = runs[0]["runId"]
+        self.lockstep("submitter", "label", run, "reviewed=yes")
+        self.lockstep("submitter", "stop", run, "--reason", "enough")
+        self.lockstep("viewer", "stop", run)
+        self.lockstep("submitter", "forget", "node1")
+
+        def entries(*words):
+            listed = self.lockstep("admin", "audit", "--format", "json", *words)
+            return listed.json().get("entries", [])
+
+        wait_for("the refusal of forget", lambda: entries("--action", "forget"))
+        of_run = [e for e in entries() if e.get("subject", "").startswith(run)]
+        kinds = {(e["action"], e["principal"], e["answer"]) for e in of_run}
+        self.assertIn(("submit", "anna", "OK"), kinds)
+        self.assertIn(("label", "anna", "OK"), kinds)
+        self.assertIn(("stop", "anna", "FAILED_PRECONDITION"), kinds)
+        denied = {(e["action"], e["principal"]) for e in entries() if "DENIED" in e["answer"]}
+        self.assertIn(("stop", "victor"), denied)
+        self.assertIn(("forget", "anna"), denied)
+        for entry in entries():
+            self.assertRegex(entry["at"], r"^20\d\d-\d\d-\d\dT[\d:.]+Z$")
+            self.assertIn("127.0.0.1", entry["peer"])
+        self.assertIn("enough", str(of_run))
+        # For admins, and appended only.
+        self.assertIn("needs the role admin", self.lockstep("submitter", "audit").err)
+        self.assertIn("anna", self.lockstep("admin", "audit").out)
+        for change in (
+            "UPDATE audit_log SET principal = 'eve'",
+            "TRUNCATE audit_log",
+            "DELETE FROM audit_log",
+        ):
+            with self.assertRaises(subprocess.CalledProcessError):
+                self.fleet.owner_sql(f"SET search_path = lockstep; {change}")
 
     def test_a_uri_or_an_address_is_no_role(self):
         for name, alternative in (

@@ -118,7 +118,7 @@ class Settings(unittest.TestCase):
     def test_the_plan_names_the_settings_and_changes_none(self):
         job = load(self.target, "scheduler: kyber, read_ahead: 1MiB")
         text = self.ok(self.fleet.lockstep("plan", "-", stdin=job)).text
-        self.assertIn("with scheduler kyber, read-ahead 1 MiB, put back afterwards", text)
+        self.assertIn("with scheduler kyber, read-ahead 1 MiB, restored afterwards", text)
         self.assertEqual(self.all(), self.before)
 
     def test_what_the_host_does_not_allow_or_have_is_refused_before_anything_is_opened(self):

@@ -498,9 +498,9 @@ class Fences(unittest.TestCase):
             Fleet(1, allow=[tgt.url(1)], worker_flags=EXPENDABLE_FLAGS) as fleet,
             Fleet(1, allow=[tgt.url(1)], worker_flags=EXPENDABLE_FLAGS) as strangers,
         ):
-            running = fleet.start_lockstep(
-                "run", "-", stdin=self.job(tgt, "duration: 300s", hosts=1)
-            )
+            # What lies there stays the same, so that the strangers' plans hold.
+            zeros = self.job(tgt, "duration: 300s", hosts=1, workload=", content: zeros")
+            running = fleet.start_lockstep("run", "-", stdin=zeros)
             fleet.await_seconds(1, "load")
             plain = lun_job(tgt.url(1), "block_size: 4KiB, read: 0%", hosts=1, head=EXPENDABLE)
             done = strangers.run_job(plain)

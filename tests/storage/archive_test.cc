@@ -59,7 +59,7 @@ class ArchiveTest : public testing::Test {
     record.interval_ns = 1000000000;
     record.spec = *phase;
     EXPECT_TRUE(store_->BeginPhase(run.run_id, record, {phase->run().workloads(0)}, {0}).ok());
-    const int64_t at = int64_t{1800000000} * 1000000000;
+    const int64_t at = int64_t{1790000000} * 1000000000;
     EXPECT_TRUE(store_->CommitGo(run.run_id, 0, 1, 123, at, {{0, 7, 8}}).ok());
     IngestBatch batch;
     batch.phase.set_run_id(run.run_id);
@@ -126,6 +126,9 @@ class ArchiveTest : public testing::Test {
   std::unique_ptr<PgStore> store_;
   std::unique_ptr<PgConnection> connection_;
 };
+
+// When the run's event was, as PostgreSQL writes it.
+constexpr char kEventTime[] = "2026-09-21 14:13:20+00";
 
 // Says again what the rows are, as somebody would who changed them.
 void Sign(Parts* parts) {
@@ -292,7 +295,13 @@ TEST_F(ArchiveTest, NothingOfABrokenArchiveIsStored) {
          }
        }},
       {"rows of other runs", [&](Parts* p) { Change(p, "events", run, other); }},
-      {"of no time", [](Parts* p) { Change(p, "events", "2027-01-15 08:00:00+00", "infinity"); }},
+      {"of a time before", [](Parts* p) { Change(p, "events", kEventTime, "infinity"); }},
+      {"after tomorrow",
+       [](Parts* p) { Change(p, "events", kEventTime, "294276-01-01 00:00:00+00"); }},
+      {"of a time before",
+       [](Parts* p) { Change(p, "events", kEventTime, "1999-12-31 00:00:00+00"); }},
+      {"broken document",
+       [](Parts* p) { Change(p, "runs", "\"a\": \"b", "\"a\": [1], \"c\": \"b"); }},
       {"not of one run that ended", [](Parts* p) { Change(p, "runs", "\tdone\t", "\trunning\t"); }},
       {"target that its job has not",
        [](Parts* p) { Change(p, "run_workers", "[{}]", "[{\"target\": 77}]"); }},

@@ -1,6 +1,7 @@
 // What storage/store.h promises to a controller and to the one that replaces it: on a real
 // PostgreSQL, and on the store in memory that the simulation runs with.
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 
@@ -514,6 +515,58 @@ TEST_P(StoreContract, HowARunWillEndIsKnownToASuccessor) {
   EXPECT_EQ(Active(run)->ending_state, "cancelled");
   EXPECT_EQ(Active(run)->ending_reason, "stopped by anna");
   EXPECT_TRUE(Active(run)->skip_cleanup);
+}
+
+TEST_P(StoreContract, AHostsNameAndIdsBelongToItsCertificate) {
+  const auto hello = [](const std::string& host, const std::string& certificate) {
+    v1::Hello hello;
+    hello.set_worker_id(common::NewUuid());
+    hello.mutable_host()->set_host_id(common::NewUuid());
+    hello.mutable_host()->set_name(host);
+    hello.mutable_host()->set_boot_id("boot");
+    hello.set_certificate(certificate);
+    return hello;
+  };
+  const auto owner = [&](const std::string& host) {
+    const auto owners = store_->WorkerOwners();
+    EXPECT_TRUE(owners.ok()) << owners.status();
+    const auto found = std::find_if(owners->begin(), owners->end(),
+                                    [&](const WorkerOwner& o) { return o.host == host; });
+    return found == owners->end() ? WorkerOwner() : *found;
+  };
+  const std::string name = "h" + common::NewUuid().substr(0, 8);
+  const v1::Hello mine = hello(name, "w2");
+  ASSERT_TRUE(store_->RegisterWorker(mine).ok());
+  ASSERT_TRUE(store_->RegisterWorker(mine).ok()) << "again, as after a lost answer";
+  EXPECT_EQ(owner(name).certificate, "w2");
+  EXPECT_EQ(owner(name).host_id, mine.host().host_id());
+  // Another certificate, under the name or with an id.
+  EXPECT_EQ(store_->RegisterWorker(hello(name, "w1")).code(),
+            absl::StatusCode::kFailedPrecondition);
+  v1::Hello thief = hello(name + "x", "w1");
+  thief.mutable_host()->set_host_id(mine.host().host_id());
+  EXPECT_EQ(store_->RegisterWorker(thief).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(owner(name).worker_id, mine.worker_id()) << "and nothing was renamed";
+  EXPECT_EQ(owner(name + "x").host, "");
+  // New ids of the same certificate and name succeed the old ones, which are nobody's then.
+  const v1::Hello fresh = hello(name, "w2");
+  ASSERT_TRUE(store_->RegisterWorker(fresh).ok());
+  EXPECT_EQ(owner(name).host_id, fresh.host().host_id());
+  ASSERT_TRUE(store_->ForgetHost(name).ok());
+  EXPECT_EQ(owner(name).host, "");
+  EXPECT_TRUE(store_->RegisterWorker(hello(name, "w9")).ok());
+  EXPECT_EQ(owner(name).certificate, "w9");
+}
+
+TEST_P(StoreContract, TheSecretIsMadeOnce) {
+  const std::string fresh(32, 'a');
+  const auto first = store_->Secret(fresh);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ(first->size(), 32u);
+  const auto other = GetParam().open();
+  ASSERT_TRUE(other->AcquireEpoch("other").ok());
+  const auto second = other->Secret(std::string(32, 'b'));
+  EXPECT_EQ(second.ok() ? *second : std::string(second.status().message()), *first);
 }
 
 TEST_P(StoreContract, WhatIsNotThereIsSaidToBeNotThere) {

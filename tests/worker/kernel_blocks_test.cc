@@ -159,6 +159,35 @@ TEST_F(KernelBlocksTest, AMultipathDeviceIsTheLunOfItsPaths) {
   EXPECT_EQ(blocks().Describe("sdm").in_use(), "held by dm-0 (LVM, md or multipath)");
 }
 
+// As Linux 6.1 lays a namespace of NVMe's own multipath out: its paths are hidden, and have no
+// number. Number 0 is that of mounts without a device, too.
+TEST_F(KernelBlocksTest, HiddenPathsOfANamespaceAreNoDevicesOfTheirOwn) {
+  Write("proc/self/mountinfo", "22 29 0:20 / /proc rw,nosuid - proc proc rw\n");
+  AddDisk("nvme1n1", 259, 1, 4000);
+  Write("sys/devices/nvme1n1/wwid", "nvme.1b36-1\n");
+  for (const std::string path : {"nvme1c0n1", "nvme1c3n1"}) {
+    const std::string folder = "sys/devices/" + path;
+    Write(folder + "/size", "4000\n");
+    Write(folder + "/hidden", "1\n");
+    Write(folder + "/wwid", "nvme.1b36-1\n");
+    Write(folder + "/device/state", path == "nvme1c0n1" ? "live\n" : "connecting\n");
+    fs::create_symlink(root_ / folder, root_ / "sys/class/block" / path);
+  }
+  fs::create_directories(root_ / "sys/devices/nvme1n1/device/nvme0");
+  fs::create_directories(root_ / "sys/devices/nvme1n1/device/nvme3");
+  EXPECT_EQ(blocks().UseOf("nvme1n1"), "");
+  int with_identity = 0;
+  for (const v1::BlockDevice& device : blocks().List()) {
+    with_identity += device.identity() == "nvme.1b36-1" ? 1 : 0;
+  }
+  EXPECT_EQ(with_identity, 1);
+  EXPECT_TRUE(blocks().IsMultipath("nvme1n1"));
+  const auto paths = blocks().PathsOf("nvme1n1");
+  ASSERT_EQ(paths.size(), 2u);
+  EXPECT_EQ(paths[0].name() + " " + paths[0].state(), "nvme1c0n1 live");
+  EXPECT_EQ(paths[1].name() + " " + paths[1].state(), "nvme1c3n1 connecting");
+}
+
 TEST_F(KernelBlocksTest, ListsWhatHasASizeAndFindsNumbers) {
   AddDisk("loop0", 7, 0, 0);
   std::vector<std::string> names;

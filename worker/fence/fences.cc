@@ -90,6 +90,11 @@ absl::Status Fences::Take(const std::string& run_id, const std::string& name,
   }
   const absl::Status status = TakeReservation(reserver->get(), name, use);
   if (!absl::IsUnimplemented(status)) return status;
+  {
+    // Nothing was registered that could be given up.
+    common::MutexLock lock(&mutex_);
+    held_.erase(name);
+  }
   return absl::FailedPreconditionError(absl::StrCat(std::string(status.message()),
                                                     "; the job's target wants them (fence: "
                                                     "reservation)"));

@@ -1,6 +1,5 @@
 #include "worker/host/block_devices.h"
 
-#include <blkid/blkid.h>
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <linux/loop.h>
@@ -10,7 +9,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
@@ -59,72 +57,6 @@ absl::StatusOr<std::string> WholeDiskOf(dev_t number) {
   const auto name = ThisKernel().NameOf(number);
   if (!name.ok()) return name.status();
   return ThisKernel().WholeDiskOf(*name);
-}
-
-absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path) {
-  std::unique_ptr<blkid_struct_probe, void (*)(blkid_probe)> probe(blkid_new_probe(),
-                                                                   blkid_free_probe);
-  if (probe == nullptr || blkid_probe_set_device(probe.get(), fd, 0, 0) != 0) {
-    return absl::UnavailableError(absl::StrCat(path, ": libblkid cannot read it"));
-  }
-  blkid_probe_enable_superblocks(probe.get(), 1);
-  blkid_probe_set_superblocks_flags(probe.get(), BLKID_SUBLKS_TYPE | BLKID_SUBLKS_LABEL);
-  blkid_probe_enable_partitions(probe.get(), 1);
-  // 0 found, 1 nothing, -2 ambivalent (more than one signature), -1 error.
-  const int result = blkid_do_safeprobe(probe.get());
-  if (result == 1) return std::string();
-  if (result == -2) return std::string("signatures of more than one file system");
-  if (result != 0) {
-    return absl::UnavailableError(absl::StrCat(path, ": its first sectors cannot be read"));
-  }
-  const char* value = nullptr;
-  if (blkid_probe_lookup_value(probe.get(), "TYPE", &value, nullptr) == 0) {
-    const std::string type(value);
-    const bool member =
-        type.find("LVM") != std::string::npos || type.find("raid") != std::string::npos;
-    return absl::StrCat(member ? "a signature of " : "a file system or signature of type ", type);
-  }
-  if (blkid_probe_lookup_value(probe.get(), "PTTYPE", &value, nullptr) == 0) {
-    return absl::StrCat("a partition table of type ", value);
-  }
-  return std::string();
-}
-
-std::vector<Spot> SpotsOf(uint64_t size_bytes) {
-  constexpr uint64_t kEnd = 1 << 20;
-  constexpr uint64_t kSpot = 4096;
-  constexpr uint64_t kBetween = 62;
-  if (size_bytes <= 2 * kEnd) return {{0, size_bytes}};
-  std::vector<Spot> spots = {{0, kEnd}};
-  for (uint64_t i = 1; i <= kBetween; ++i) {
-    const uint64_t at = size_bytes / (kBetween + 1) * i / kSpot * kSpot;
-    if (at >= kEnd && at + kSpot <= size_bytes - kEnd) spots.push_back({at, kSpot});
-  }
-  spots.push_back({size_bytes - kEnd, kEnd});
-  return spots;
-}
-
-absl::StatusOr<std::string> ContentOf(int fd, const std::string& path, bool signature_only) {
-  auto signature = SignatureOf(fd, path);
-  if (!signature.ok() || !signature->empty() || signature_only) return signature;
-  const off_t size = lseek(fd, 0, SEEK_END);
-  if (size < 0) return common::ErrnoStatus(errno, path);
-  std::string data;
-  for (const Spot& spot : SpotsOf(static_cast<uint64_t>(size))) {
-    const auto at = static_cast<off_t>(spot.offset);
-    // What another host has written is not in this one's page cache.
-    posix_fadvise(fd, at, static_cast<off_t>(spot.length), POSIX_FADV_DONTNEED);
-    data.resize(spot.length);
-    if (pread(fd, data.data(), data.size(), at) != static_cast<ssize_t>(data.size())) {
-      return absl::UnavailableError(
-          absl::StrCat(path, ": offset ", spot.offset, " cannot be read"));
-    }
-    const size_t found = data.find_first_not_of('\0');
-    if (found == std::string::npos) continue;
-    return absl::StrCat("data without a known signature (not zero at offset ", spot.offset + found,
-                        ")");
-  }
-  return std::string();
 }
 
 }  // namespace lockstep::worker

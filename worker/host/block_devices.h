@@ -40,20 +40,4 @@ std::string IdentityOfNumber(dev_t number);
 // queue. NOT_FOUND for device numbers that are no block device's, as tmpfs's or overlay's.
 absl::StatusOr<std::string> WholeDiskOf(dev_t number);
 
-// The signature on a device that nothing uses now: "an ext4 file system", "a gpt partition table".
-// Empty when the device is blank. `fd`: the device, open for reading; `path` is for messages.
-// UNAVAILABLE when the device cannot be read.
-absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path);
-
-// What a device carries, in words: its signature, or else that it has data where it was looked at.
-// Empty when it is blank. With `signature_only` data without a signature counts for nothing.
-// `fd`, `path` and errors: as SignatureOf().
-absl::StatusOr<std::string> ContentOf(int fd, const std::string& path, bool signature_only);
-// Where ContentOf() looks for data on so many bytes: the first and the last MiB, and blocks of 4
-// KiB evenly between.
-struct Spot {
-  uint64_t offset = 0, length = 0;
-};
-std::vector<Spot> SpotsOf(uint64_t size_bytes);
-
 }  // namespace lockstep::worker

@@ -1,8 +1,16 @@
 #include "worker/host/device_use.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 
 namespace lockstep::worker {
+
+int64_t LookLimitNs(const DeviceUse& use, int64_t now_ns) {
+  const int64_t reading_ns = use.write ? std::max<int64_t>(0, use.read_until_ns - now_ns) : 0;
+  return limits::kProbeNs + reading_ns;
+}
 
 absl::Status CheckDeviceFacts(const std::string& path, const v1::BlockDevice& device,
                               const DeviceUse& use) {

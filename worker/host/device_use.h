@@ -19,7 +19,14 @@ struct DeviceUse {
   uint64_t inspected_sequence = 0;
   bool held_by_peer = false;  // another worker of this kernel holds it for the phase
   bool own_data = false;      // data on it is what this run has written
+  // The fingerprint of what was confirmed to be overwritten; empty where nothing was.
+  std::string inspected_content;
+  // A device that seems blank is read until this (CLOCK_MONOTONIC) to see whether it is.
+  int64_t read_until_ns = 0;
 };
+
+// How long a look at the device as `use` wants it may take.
+int64_t LookLimitNs(const DeviceUse& use, int64_t now_ns);
 
 // Checks a device, as the kernel describes it (DescribeBlockDevice), against its use: size,
 // identity, that it is the device that was inspected, and for writing also that it is writable and

@@ -92,7 +92,7 @@ void AddDeviceFacts(const std::string& name, std::map<std::string, std::string>*
 }  // namespace
 
 absl::StatusOr<Identity> LoadIdentity(const std::string& state_directory) {
-  if (absl::Status status = common::MakeDirectories(state_directory, 0755); !status.ok()) {
+  if (absl::Status status = common::MakePrivateDirectory(state_directory); !status.ok()) {
     return status;
   }
   const std::string lock_path = state_directory + "/lock";

@@ -77,10 +77,11 @@ const char* KindOf(mode_t mode) {
 
 absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
                                   const std::vector<std::string>& allow_expendable,
-                                  std::shared_ptr<Luns> luns) {
+                                  std::shared_ptr<Luns> luns, std::shared_ptr<MarkKeys> keys) {
   Guard guard;
   guard.allow_expendable_ = allow_expendable;
   guard.luns_ = std::move(luns);
+  guard.keys_ = keys != nullptr ? std::move(keys) : MarkKeys::Temporary();
   for (std::string text : allow) {
     while (text.size() > 1 && text.back() == '/') text.pop_back();
     if (text.empty()) return absl::InvalidArgumentError("--allow '': names nothing");

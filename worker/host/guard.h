@@ -12,7 +12,9 @@
 #include "common/files.h"
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
+#include "worker/host/device_content.h"
 #include "worker/host/device_use.h"
+#include "worker/host/mark_keys.h"
 #include "worker/iscsi/luns.h"
 
 namespace lockstep::worker {
@@ -51,10 +53,12 @@ class Guard {
   // `allow`: absolute directories (everything beneath them), devices, files, identities of devices,
   // iSCSI LUNs or, without a LUN, all of a target. `luns` is how these are reached; may be null.
   // `allow_expendable`: identities of devices that carry a signature, and paths of files, that may
-  // be overwritten all the same. NOT_FOUND when an entry does not exist.
+  // be overwritten all the same. `keys` sign and check the marks beside files; null for keys that
+  // live as long as the guard. NOT_FOUND when an entry does not exist.
   static absl::StatusOr<Guard> Make(const std::vector<std::string>& allow,
                                     const std::vector<std::string>& allow_expendable,
-                                    std::shared_ptr<Luns> luns = nullptr);
+                                    std::shared_ptr<Luns> luns = nullptr,
+                                    std::shared_ptr<MarkKeys> keys = nullptr);
 
   // A path beneath an allowed directory, split at that directory. Links are resolved only when the
   // path is opened.
@@ -120,11 +124,13 @@ class Guard {
 
   // Whether the allow-list covers a device of the inventory.
   bool Allows(const v1::BlockDevice& device) const;
-  // The signature or data on an allowed device that nobody uses; empty when it is blank.
+  // The signature or data that is found at once on an allowed device that nobody uses; empty when
+  // samples show nothing.
   absl::StatusOr<std::string> WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const;
 
   const std::vector<std::string>& allow() const { return allow_; }
   const std::vector<std::string>& allow_expendable() const { return allow_expendable_; }
+  const MarkKeys& mark_keys() const { return *keys_; }
 
  private:
   // An entry of the allow-list, and, of a device, which one had the name when the worker started.
@@ -151,7 +157,7 @@ class Guard {
   // That it carries nothing, or what may be overwritten; `device` gets what it is.
   absl::Status CheckBlank(const std::string& path, int fd, const DeviceUse& use,
                           v1::BlockDevice* device) const;
-  absl::Status CheckContent(const std::string& path, const std::string& content,
+  absl::Status CheckContent(const std::string& path, const DeviceContent& found,
                             const DeviceUse& use, v1::BlockDevice* device) const;
   absl::Status NotAllowed(const std::string& path) const;
 
@@ -159,6 +165,7 @@ class Guard {
   std::vector<Entry> entries_;
   std::vector<std::string> allow_expendable_;
   std::shared_ptr<Luns> luns_;
+  std::shared_ptr<const MarkKeys> keys_;
 };
 
 }  // namespace lockstep::worker

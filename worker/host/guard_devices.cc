@@ -16,10 +16,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/clock.h"
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/mutex.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/device_content.h"
 #include "worker/host/device_use.h"
 #include "worker/host/guard.h"
 #include "worker/host/places.h"
@@ -162,15 +164,33 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
 
 absl::Status Guard::CheckBlank(const std::string& path, int fd, const DeviceUse& use,
                                v1::BlockDevice* device) const {
-  const auto content = ContentOf(fd, path, use.own_data);
+  if (ThisKernel().IsHostManaged(device->name())) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path,
+        ": a host-managed zoned device, which takes writes only at each zone's write pointer; "
+        "Lockstep writes at any offset. Read it, or write it through dm-zoned"));
+  }
+  const auto content =
+      ContentOf(fd, path, use.own_data ? ContentDepth::kSignature : ContentDepth::kEmptiness,
+                use.read_until_ns);
   if (!content.ok()) return content.status();
   return CheckContent(path, *content, use, device);
 }
 
-absl::Status Guard::CheckContent(const std::string& path, const std::string& content,
+absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& found,
                                  const DeviceUse& use, v1::BlockDevice* device) const {
+  const std::string& content = found.what;
   if (content.empty()) return absl::OkStatus();
   device->set_in_use("carries " + content);
+  device->set_content_fingerprint(found.fingerprint);
+  // What this run has written may be anything.
+  if (!use.own_data && !use.inspected_content.empty() &&
+      use.inspected_content != found.fingerprint) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": what it carries (", content,
+        ") has changed since the run was confirmed; nothing was written. Look at `lockstep plan` "
+        "again"));
+  }
   const std::string& id = device->identity();
   if (id.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -191,8 +211,9 @@ absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, cons
   };
   auto found = std::make_shared<Found>();
   // A copy of all that it uses: it may outlive this call, and this object.
+  const int64_t limit_ns = LookLimitNs(use, common::SystemClock().MonotonicNs());
   const absl::Status status =
-      WithinLimit(path, limits::kProbeNs, [guard = *this, path, use, found]() -> absl::Status {
+      WithinLimit(path, limit_ns, [guard = *this, path, use, found]() -> absl::Status {
         const auto look = LookAt(path);
         if (!look.ok()) return look.status();
         // Nothing is opened, not even to be looked at, before its name is known to be allowed.
@@ -288,9 +309,9 @@ absl::StatusOr<std::string> Guard::WhatIsOn(const v1::BlockDevice& device, int64
         // Not for as long as the reads may take: others may want to mount it, or to arm.
         claim = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
         if (!claim.valid()) return common::ErrnoStatus(errno, path);
-        auto content = ContentOf(claim.get(), path, false);
+        auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
         if (!content.ok()) return content.status();
-        *found = *std::move(content);
+        *found = std::move(content->what);
         return absl::OkStatus();
       });
   if (!status.ok()) return status;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/limits.h"
+#include "common/side_by_side.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/guard.h"
 #include "worker/host/time_limit.h"
@@ -34,20 +35,20 @@ v1::BlockDevice Describe(const LunSpec& lun) {
 // A LUN, and what it carries if that was asked.
 struct Found {
   LunSpec lun;
-  std::string content;
+  DeviceContent content;
 };
 
 // A name server or a portal may not answer: `found` is for whoever still waits, and is not to be
 // read after DEADLINE_EXCEEDED.
 absl::Status LookWithin(int64_t limit_ns, const std::shared_ptr<Luns>& luns,
-                        const common::IscsiUrl& url, bool look, bool signature_only,
-                        const std::shared_ptr<Found>& found) {
+                        const common::IscsiUrl& url, std::optional<ContentDepth> depth,
+                        int64_t read_until_ns, const std::shared_ptr<Found>& found) {
   return WithinLimit(url.text(), limit_ns, [=] {
     auto lun = luns->Look(url, limit_ns);
     if (!lun.ok()) return lun.status();
     found->lun = *std::move(lun);
-    if (!look) return absl::OkStatus();
-    auto content = Luns::WhatIsOn(found->lun, signature_only, limit_ns);
+    if (!depth) return absl::OkStatus();
+    auto content = Luns::WhatIsOn(found->lun, *depth, limit_ns, read_until_ns);
     if (!content.ok()) return content.status();
     found->content = *std::move(content);
     return absl::OkStatus();
@@ -65,8 +66,10 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   if (!allowed) return NotAllowed(path);
   if (luns_ == nullptr) return absl::UnimplementedError(path + ": this worker reaches no LUNs");
   const auto found = std::make_shared<Found>();
-  const absl::Status status =
-      LookWithin(limits::kProbeNs, luns_, url, use.write, use.own_data, found);
+  std::optional<ContentDepth> depth;
+  if (use.write) depth = use.own_data ? ContentDepth::kSignature : ContentDepth::kEmptiness;
+  const absl::Status status = LookWithin(LookLimitNs(use, common::SystemClock().MonotonicNs()),
+                                         luns_, url, depth, use.read_until_ns, found);
   if (absl::IsDeadlineExceeded(status)) return status;
   v1::BlockDevice described = Describe(found->lun);
   if (device != nullptr) *device = described;
@@ -91,31 +94,35 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
 }
 
 std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
-  std::vector<v1::BlockDevice> devices;
-  const int64_t until = common::SystemClock().MonotonicNs() + limit_ns;
+  std::vector<common::IscsiUrl> urls;
   for (const Entry& entry : entries_) {
     const auto url = entry.is_lun ? common::ParseIscsiUrl(entry.text)
                                   : absl::StatusOr<common::IscsiUrl>(absl::NotFoundError(""));
     // All of a target: its LUNs are shown when jobs name them.
-    if (!url.ok() || luns_ == nullptr) continue;
+    if (url.ok() && luns_ != nullptr) urls.push_back(*url);
+  }
+  std::vector<v1::BlockDevice> devices(urls.size());
+  const int64_t until = common::SystemClock().MonotonicNs() + limit_ns;
+  // A target that does not answer, or answers something else for ever, takes its own time only.
+  common::SideBySide(urls.size(), limits::kLooksAtOnce, [&](size_t i) {
     const int64_t left = until - common::SystemClock().MonotonicNs();
     const auto found = std::make_shared<Found>();
-    const absl::Status status = left > 0 ? LookWithin(left, luns_, *url, true, false, found)
-                                         : absl::DeadlineExceededError("other LUNs took too long");
-    v1::BlockDevice device;
-    device.set_name(entry.text);
-    device.set_path(entry.text);
+    const absl::Status status =
+        left > 0 ? LookWithin(left, luns_, urls[i], ContentDepth::kSamples, 0, found)
+                 : absl::DeadlineExceededError("was not asked: others did not answer");
+    v1::BlockDevice& device = devices[i];
+    device.set_name(urls[i].text());
+    device.set_path(urls[i].text());
     device.set_allowed(true);
     if (!absl::IsDeadlineExceeded(status) && !found->lun.facts.identity.empty()) {
       device = Describe(found->lun);
     }
     if (!status.ok()) {
       device.set_in_use(absl::StrCat("cannot be used: ", std::string(status.message())));
-    } else if (!found->content.empty()) {
-      device.set_in_use(absl::StrCat("carries ", found->content));
+    } else if (!found->content.what.empty()) {
+      device.set_in_use(absl::StrCat("carries ", found->content.what));
     }
-    devices.push_back(std::move(device));
-  }
+  });
   return devices;
 }
 

@@ -4,23 +4,28 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/side_by_side.h"
 #include "worker/host/block_devices.h"
 
 namespace lockstep::worker {
 
 std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kProbeNs);
   std::vector<v1::BlockDevice> devices = ThisKernel().List();
+  const auto until = std::chrono::steady_clock::now() + std::chrono::nanoseconds(limits::kProbeNs);
   if (devices.size() > static_cast<size_t>(limits::kDevicesOfAHost)) {
     devices.resize(static_cast<size_t>(limits::kDevicesOfAHost));
   }
+  std::vector<v1::BlockDevice*> allowed;
   for (v1::BlockDevice& device : devices) {
     device.set_allowed(guard.Allows(device));
-    if (!device.allowed() || !device.in_use().empty()) continue;
+    if (device.allowed() && device.in_use().empty()) allowed.push_back(&device);
+  }
+  common::SideBySide(allowed.size(), limits::kLooksAtOnce, [&](size_t i) {
+    v1::BlockDevice& device = *allowed[i];
     const auto left = until - std::chrono::steady_clock::now();
     if (left <= std::chrono::nanoseconds(0)) {
-      device.set_in_use("not looked at: other devices took too long");
-      continue;
+      device.set_in_use("not inspected: other devices did not answer");
+      return;
     }
     const auto found = guard.WhatIsOn(device, std::chrono::nanoseconds(left).count());
     if (!found.ok()) {
@@ -28,7 +33,7 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
     } else if (!found->empty()) {
       device.set_in_use(absl::StrCat("carries ", *found));
     }
-  }
+  });
   const auto left = until - std::chrono::steady_clock::now();
   for (v1::BlockDevice& lun : guard.ListLuns(std::chrono::nanoseconds(left).count())) {
     if (devices.size() >= static_cast<size_t>(limits::kDevicesOfAHost)) break;

@@ -187,6 +187,8 @@ std::vector<v1::BlockDevice> KernelBlocks::List() const {
   const KernelUses uses(root_);
   std::vector<v1::BlockDevice> devices;
   for (const std::string& name : EntriesOf(root_ + "/sys/class/block")) {
+    // A path of a multipath device that the kernel hides has no number: nobody can open it.
+    if (NumberOf(name) == 0) continue;
     if (Read(name, "size") != "0") devices.push_back(Describe(name, uses));
   }
   return devices;

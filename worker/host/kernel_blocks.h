@@ -48,6 +48,8 @@ class KernelBlocks {
   // Of a multipath device each path, of others the device itself, with its state as the kernel has
   // it: running, offline, optimized, connecting. None where it has no state.
   std::vector<v1::DevicePath> PathsOf(const std::string& name) const;
+  // A zoned device that takes writes only at each zone's write pointer.
+  bool IsHostManaged(const std::string& name) const;
   // dm's or NVMe's own.
   bool IsMultipath(const std::string& name) const;
   // Why a device must never be written: "mounted on /data", "in use as swap", "held by dm-0 (LVM,
@@ -74,6 +76,7 @@ class KernelBlocks {
   dev_t NumberOf(const std::string& name) const;
   // A property that udev has found; empty where there is none.
   std::string UdevOf(const std::string& name, const std::string& key) const;
+  std::vector<std::string> HiddenPathsOf(const std::string& name) const;
   std::string TransportOf(const std::string& disk) const;
   std::string SerialOf(const std::string& disk) const;
   // What a whole disk is like: model, serial, transport and queue.

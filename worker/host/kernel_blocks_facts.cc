@@ -1,6 +1,7 @@
 // What a disk is like, as sysfs and udev's database have it.
 
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <climits>
 #include <cstdlib>
@@ -117,9 +118,32 @@ void KernelBlocks::DescribeQueue(const std::string& disk, v1::BlockDevice* devic
   device->set_disk_sequence(NumberIn(Read(disk, "diskseq")));
 }
 
+// Before Linux 6.15 the paths of nvme0n1 are not named by it: they are the hidden devices
+// nvme0cCn1, C being the controller.
+std::vector<std::string> KernelBlocks::HiddenPathsOf(const std::string& name) const {
+  std::vector<std::string> paths;
+  const size_t space = name.rfind('n');
+  if (!absl::StartsWith(name, "nvme") || space < 5 || space == std::string::npos) return paths;
+  const std::string begin = name.substr(0, space) + "c";
+  const std::string end = name.substr(space);
+  // The subsystem, which is the device of its namespaces, lists its controllers.
+  for (const std::string& entry : EntriesOf(Folder(name) + "/device")) {
+    if (!absl::StartsWith(entry, "nvme")) continue;
+    const std::string number = entry.substr(4);
+    if (number.empty() || number.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string path = absl::StrCat(begin, number, end);
+    if (access(Folder(path).c_str(), F_OK) == 0) paths.push_back(path);
+  }
+  return paths;
+}
+
+bool KernelBlocks::IsHostManaged(const std::string& name) const {
+  return Read(WholeDiskOf(name), "queue/zoned") == "host-managed";
+}
+
 bool KernelBlocks::IsMultipath(const std::string& name) const {
   return absl::StartsWith(Read(name, "dm/uuid"), "mpath-") ||
-         !EntriesOf(Folder(name) + "/multipath").empty();
+         !EntriesOf(Folder(name) + "/multipath").empty() || !HiddenPathsOf(name).empty();
 }
 
 std::vector<v1::DevicePath> KernelBlocks::PathsOf(const std::string& name) const {
@@ -145,6 +169,13 @@ std::vector<v1::DevicePath> KernelBlocks::PathsOf(const std::string& name) const
     add(path, !is_live ? controller : access.empty() ? "live" : access);
   }
   if (!paths.empty() || IsPartition(name)) return paths;
+  for (const std::string& path : HiddenPathsOf(name)) {
+    const std::string controller = Read(path, "device/state");
+    const std::string access = Read(path, "ana_state");
+    const bool is_live = controller.empty() || controller == "live";
+    add(path, !is_live ? controller : access.empty() ? "live" : access);
+  }
+  if (!paths.empty()) return paths;
   if (const std::string state = Read(name, "device/state"); !state.empty()) add(name, state);
   return paths;
 }

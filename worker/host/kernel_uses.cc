@@ -108,6 +108,7 @@ void KernelUses::FindLoops(const std::string& root) {
 
 std::vector<const MountEntry*> KernelUses::MountsOf(dev_t number) const {
   std::vector<const MountEntry*> found;
+  if (number == 0) return found;  // as mounts without a device have it, too
   for (const MountEntry& mount : mounts_) {
     if (mount.number == number || mount.source == number) found.push_back(&mount);
   }

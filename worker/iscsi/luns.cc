@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/files.h"
-#include "worker/host/block_devices.h"
 
 namespace lockstep::worker {
 namespace {
@@ -61,6 +60,21 @@ absl::Status Copy(IscsiSession* session, uint64_t begin, uint64_t end, int fd, i
   return absl::OkStatus();
 }
 
+// What reading every byte finds, in words; empty for nothing but zeros.
+absl::StatusOr<std::string> ReadWhole(IscsiSession* session, uint64_t size, int64_t until_ns) {
+  for (uint64_t at = 0; at < size; at += kPiece) {
+    const int64_t now = common::SystemClock().MonotonicNs();
+    if (now >= until_ns) return UnknownContent(size);
+    const auto length = static_cast<uint32_t>(std::min<uint64_t>(kPiece, size - at));
+    const auto data = session->Read(at, length, until_ns);
+    if (absl::IsDeadlineExceeded(data.status())) return UnknownContent(size);
+    if (!data.ok()) return data.status();
+    const size_t found = std::string_view(*data).find_first_not_of('\0');
+    if (found != std::string_view::npos) return DataAt(at + found);
+  }
+  return std::string();
+}
+
 }  // namespace
 
 Luns::Luns(std::string initiator, IscsiSecrets secrets)
@@ -100,8 +114,8 @@ absl::StatusOr<LunSpec> Luns::Look(const common::IscsiUrl& url, int64_t limit_ns
   return lun;
 }
 
-absl::StatusOr<std::string> Luns::WhatIsOn(const LunSpec& lun, bool signature_only,
-                                           int64_t limit_ns) {
+absl::StatusOr<DeviceContent> Luns::WhatIsOn(const LunSpec& lun, ContentDepth depth,
+                                             int64_t limit_ns, int64_t read_until_ns) {
   const int64_t deadline = Deadline(limit_ns);
   IscsiSession session(lun.numeric, lun.login);
   if (absl::Status status = session.AwaitReady(deadline); !status.ok()) return status;
@@ -120,7 +134,7 @@ absl::StatusOr<std::string> Luns::WhatIsOn(const LunSpec& lun, bool signature_on
   const uint64_t tail = std::max(head, size - std::min(size, kTail));
   if (status.ok()) status = Copy(&session, tail, size, file.get(), deadline);
   for (const Spot& spot : SpotsOf(size)) {
-    if (!status.ok() || signature_only) break;
+    if (!status.ok() || depth == ContentDepth::kSignature) break;
     const uint64_t end = std::min(spot.offset + spot.length, tail);
     if (spot.offset < head || spot.offset >= end) continue;
     // Whole blocks of the LUN.
@@ -129,7 +143,16 @@ absl::StatusOr<std::string> Luns::WhatIsOn(const LunSpec& lun, bool signature_on
                   file.get(), deadline);
   }
   if (!status.ok()) return status;
-  return ContentOf(file.get(), lun.url.text(), signature_only);
+  auto content =
+      ContentOf(file.get(), lun.url.text(),
+                depth == ContentDepth::kEmptiness ? ContentDepth::kSamples : depth, read_until_ns);
+  if (!content.ok() || !content->what.empty() || depth != ContentDepth::kEmptiness) return content;
+  auto whole = ReadWhole(&session, size, read_until_ns);
+  if (!whole.ok()) return whole.status();
+  content->what = *std::move(whole);
+  // Of a LUN that seems blank, and may not be, the samples are all that is known.
+  if (!content->what.empty()) content->fingerprint = "zeros where samples were taken";
+  return content;
 }
 
 }  // namespace lockstep::worker

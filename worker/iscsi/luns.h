@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "common/iscsi_url.h"
 #include "common/mutex.h"
+#include "worker/host/device_content.h"
 #include "worker/iscsi/session.h"
 
 namespace lockstep::worker {
@@ -40,8 +41,8 @@ class Luns {
   absl::StatusOr<LunSpec> Look(const common::IscsiUrl& url, int64_t limit_ns);
   // What is on it, as ContentOf() says. FAILED_PRECONDITION where another LUN answers by now; else
   // as Look().
-  static absl::StatusOr<std::string> WhatIsOn(const LunSpec& lun, bool signature_only,
-                                              int64_t limit_ns);
+  static absl::StatusOr<DeviceContent> WhatIsOn(const LunSpec& lun, ContentDepth depth,
+                                                int64_t limit_ns, int64_t read_until_ns);
 
  private:
   absl::Status CheckSame(const std::string& url, const std::string& identity);

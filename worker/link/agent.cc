@@ -80,6 +80,7 @@ v1::Hello Agent::MakeHello() const {
   hello.set_software_version(common::kSoftwareVersion);
   hello.set_worker_id(options_.worker_id);
   hello.set_instance_id(instance_id_);
+  hello.set_mark_key(options_.mark_key);
   *hello.mutable_host() = options_.host;
   // No device is opened on the way to a connection.
   for (v1::BlockDevice& device : parts_.list_devices()) {
@@ -238,6 +239,7 @@ absl::Status Agent::Serve() {
     ports.credentials = options_.credentials;
     ports.tls = options_.tls;
     ports.worker_id = options_.worker_id;
+    ports.welcomed = parts_.welcomed;
     const size_t controller = keeper_.Dial(clock_->MonotonicNs());
     const auto session =
         std::make_shared<Session>(std::move(ports), options_.controllers[controller]);

@@ -33,6 +33,7 @@ class Agent {
     v1::HostFacts host;
     std::map<std::string, std::string> labels;
     std::vector<std::string> allow, allow_expendable;
+    std::string mark_key;  // as Hello says
     Outbox::Limits outbox;
   };
   // What the agent needs of its host. Calls may take long, and come from threads of the agent's
@@ -42,6 +43,8 @@ class Agent {
     std::function<v1::Inspection(const v1::Inspect&)> inspect;
     // The block devices: as they stand in sysfs, without opening one; and with what is on them.
     std::function<std::vector<v1::BlockDevice>()> list_devices, look_at_devices;
+    // A controller has welcomed this worker; before any of its commands.
+    std::function<void(const v1::Welcome&)> welcomed = [](const v1::Welcome&) {};
   };
 
   // `clock` outlives this.

@@ -91,6 +91,9 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
       return StopNow(message.stop_now());
     case v1::ControllerMessage::kRunOver:
       return ports_.executor->RunOver(message.run_over().run_id());
+    case v1::ControllerMessage::kRunsPruned:
+      return ports_.executor->RunsPruned(
+          {message.runs_pruned().run_ids().begin(), message.runs_pruned().run_ids().end()});
     case v1::ControllerMessage::kPreempt:
       return ports_.executor->Preempt(message.preempt());
     case v1::ControllerMessage::kWelcome:

@@ -126,6 +126,7 @@ absl::Status Session::Converse() {
   ports.welcomed = [&](const v1::ControllerMessage& welcome) {
     spdlog::info("attached to the controller at {} (epoch {})", address_, welcome.epoch());
     session_ = welcome.welcome().session();
+    ports_.welcomed(welcome.welcome());
     welcomed_ = true;
     writer = std::thread([this] { WriteMain(); });
     deliver = std::thread([this] { DeliverMain(); });

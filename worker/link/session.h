@@ -37,6 +37,8 @@ class Session {
     std::shared_ptr<grpc::ChannelCredentials> credentials;
     bool tls = false;  // whether they are, for words about what went wrong
     std::string worker_id;
+    // From the session's own thread, before any command.
+    std::function<void(const v1::Welcome&)> welcomed = [](const v1::Welcome&) {};
   };
   Session(Ports ports, const std::string& address);
 

@@ -21,6 +21,7 @@
 #include "worker/host/control_groups.h"
 #include "worker/host/neighbours.h"
 #include "worker/load/workload_setup.h"
+#include "worker/verify/mismatch_files.h"
 
 namespace lockstep::worker {
 namespace {
@@ -399,13 +400,13 @@ void Load::AddThread(const WorkloadPart& part, size_t index, const measure::Oper
   workload->set_retries(workload->retries() + outcome.retries);
   if (io.checks().reads() || io.checks().writes()) {
     const v1::PhaseId& phase = assignment_.phase();
-    const std::string directory =
-        environment_.mismatch_directory.empty()
-            ? ""
-            : absl::StrCat(environment_.mismatch_directory, "/", phase.run_id(), "-phase",
-                           phase.phase(), "-attempt", phase.attempt());
+    const MismatchFiles files(environment_.mismatch_directory);
+    const auto save = [&](const std::string& name, const std::string& bytes) {
+      const auto path = files.Save(phase.run_id(), phase.phase(), phase.attempt(), name, bytes);
+      return path.ok() ? *path : "";
+    };
     io.checks().AddCounts(workload->mutable_verification());
-    io.checks().Save(directory, part.targets.paths(), workload->mutable_verification());
+    io.checks().Describe(part.targets.paths(), save, workload->mutable_verification());
   }
   if (outcome.first_io_ns != 0 &&
       (result->first_io_ns() == 0 || outcome.first_io_ns < result->first_io_ns())) {

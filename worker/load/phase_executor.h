@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "proto/worker.pb.h"
@@ -50,6 +51,8 @@ class PhaseExecutor {
   virtual void StopNow(const std::string& run_id) = 0;
   // The run is over: what was kept for its next phase is let go. Returns at once.
   virtual void RunOver(const std::string& /*run_id*/) {}
+  // The runs were removed from the store: what was saved of them is removed.
+  virtual void RunsPruned(const std::vector<std::string>& /*run_ids*/) {}
   // Keeps a lost worker from writing to what the phase has reserved. Returns at once.
   virtual void Preempt(const v1::Preempt& /*preempt*/) {}
   // What it is doing, in words; empty when there is nothing to say.

@@ -18,6 +18,7 @@
 #include "worker/load/phase_executor.h"
 #include "worker/targets/targets.h"
 #include "worker/verify/block_ledger.h"
+#include "worker/verify/mismatch_files.h"
 
 namespace lockstep::worker {
 
@@ -41,6 +42,9 @@ class PhaseRunner final : public PhaseExecutor {
   void StopAt(const v1::StopAt& stop) override;
   void StopNow(const std::string& run_id) override;
   void RunOver(const std::string& run_id) override { fences_.Release(run_id); }
+  void RunsPruned(const std::vector<std::string>& run_ids) override {
+    MismatchFiles(parts_.mismatch_directory).Remove(run_ids);
+  }
   void Preempt(const v1::Preempt& preempt) override { fences_.Preempt(preempt); }
   std::string activity() const override { return doing_.load(); }
 

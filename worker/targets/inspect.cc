@@ -9,9 +9,11 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/files.h"
 #include "common/iscsi_url.h"
 #include "common/limits.h"
+#include "common/side_by_side.h"
 #include "common/units.h"
 #include "worker/environment/settings.h"
 #include "worker/host/block_devices.h"
@@ -178,7 +180,8 @@ absl::Status InspectFiles(const Guard& guard, const HostPolicy& policy, const v1
 }
 
 absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
-                           uint32_t index, const RunIdentity& who, v1::TargetInspection* found) {
+                           uint32_t index, const RunIdentity& who, int64_t read_until_ns,
+                           v1::TargetInspection* found) {
   const v1::DeviceTarget& target = request.targets(index).device();
   std::string path = DevicePath(target, who);
   if (path.empty()) {
@@ -192,6 +195,7 @@ absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v
   use.identity = target.identity();
   use.write = written;
   use.expendable.assign(request.expendable().begin(), request.expendable().end());
+  use.read_until_ns = read_until_ns;
   std::vector<v1::Place> places;
   const auto device = guard.CheckDevice(path, use, &places);
   for (const v1::Place& place : places) *found->add_places() = place;
@@ -208,6 +212,7 @@ absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v
   }
   if (written) {
     SetOverwrites(policy, request, device->in_use(), found);
+    found->set_content_fingerprint(device->content_fingerprint());
     const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device->size_bytes();
     found->set_would_write(
         absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ", device->path(),
@@ -217,7 +222,7 @@ absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v
 }
 
 absl::Status InspectLun(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
-                        uint32_t index, v1::TargetInspection* found) {
+                        uint32_t index, int64_t read_until_ns, v1::TargetInspection* found) {
   const v1::IscsiTarget& target = request.targets(index).iscsi();
   const auto url = common::ParseIscsiUrl(target.url());
   if (!url.ok()) return url.status();
@@ -225,6 +230,7 @@ absl::Status InspectLun(const Guard& guard, const HostPolicy& policy, const v1::
   use.identity = target.identity();
   use.write = Has(request.written_targets(), index);
   use.expendable.assign(request.expendable().begin(), request.expendable().end());
+  use.read_until_ns = read_until_ns;
   found->set_path_count(1);
   v1::BlockDevice device;
   const auto lun = guard.CheckLun(*url, use, &device);
@@ -239,6 +245,7 @@ absl::Status InspectLun(const Guard& guard, const HostPolicy& policy, const v1::
   }
   if (use.write) {
     SetOverwrites(policy, request, device.in_use(), found);
+    found->set_content_fingerprint(device.content_fingerprint());
     const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device.size_bytes();
     found->set_would_write(absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ",
                                         url->text(), " (", device.identity(), ")"));
@@ -280,31 +287,44 @@ absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* fou
   return absl::OkStatus();
 }
 
+// One of the request's targets.
+absl::Status InspectTarget(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
+                           uint32_t index, const RunIdentity& who, int64_t read_until_ns,
+                           v1::TargetInspection* found) {
+  const v1::Target& target = request.targets(static_cast<int>(index));
+  if (target.has_null()) return InspectNull(target.null(), found);
+  if (target.has_iscsi()) return InspectLun(guard, policy, request, index, read_until_ns, found);
+  if (target.has_device()) {
+    return InspectDevice(guard, policy, request, index, who, read_until_ns, found);
+  }
+  // A file system that does not answer holds up nobody but who asks for it.
+  auto inspected = std::make_shared<v1::TargetInspection>(*found);
+  const absl::Status status =
+      WithinLimit("file system of " + FilePath(target.file(), 0, who), limits::kInspectNs,
+                  [&guard, &policy, request, index, who, inspected] {
+                    return InspectFiles(guard, policy, request, index, who, inspected.get());
+                  });
+  if (!absl::IsDeadlineExceeded(status)) *found = *inspected;
+  return status;
+}
+
 }  // namespace
 
 v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
                               const v1::Inspect& request, const RunIdentity& who) {
   v1::Inspection inspection;
   inspection.set_run_id(request.run_id());
+  for (int i = 0; i < request.targets_size(); ++i) inspection.add_targets()->set_target(i);
+  std::vector<absl::Status> statuses(static_cast<size_t>(request.targets_size()));
+  common::SideBySide(statuses.size(), limits::kLooksAtOnce, [&](size_t i) {
+    const int64_t read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessNs;
+    statuses[i] = InspectTarget(guard, policy, request, static_cast<uint32_t>(i), who,
+                                read_until_ns, inspection.mutable_targets(static_cast<int>(i)));
+  });
   int64_t place_bytes = 0;
   for (int i = 0; i < request.targets_size(); ++i) {
-    v1::TargetInspection* found = inspection.add_targets();
-    found->set_target(i);
-    absl::Status status;
-    if (request.targets(i).has_file()) {
-      // A file system that does not answer holds up nobody but who asks for it.
-      auto looked = std::make_shared<v1::TargetInspection>(*found);
-      status = WithinLimit("file system of " + FilePath(request.targets(i).file(), 0, who),
-                           limits::kInspectNs, [&guard, &policy, request, i, who, looked] {
-                             return InspectFiles(guard, policy, request, i, who, looked.get());
-                           });
-      if (!absl::IsDeadlineExceeded(status)) *found = *looked;
-    } else {
-      status = request.targets(i).has_null() ? InspectNull(request.targets(i).null(), found)
-               : request.targets(i).has_iscsi()
-                   ? InspectLun(guard, policy, request, i, found)
-                   : InspectDevice(guard, policy, request, i, who, found);
-    }
+    v1::TargetInspection* found = inspection.mutable_targets(i);
+    absl::Status status = statuses[static_cast<size_t>(i)];
     place_bytes +=
         static_cast<int64_t>(found->file_places().size()) + int64_t{32} * found->places_size();
     if (status.ok() && place_bytes > limits::kInspectionBytes) {

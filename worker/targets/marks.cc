@@ -23,7 +23,12 @@ Guard::Place MarkPlace(Guard::Place place) {
 
 namespace {
 
-std::optional<Mark> ParseMark(const FileDescriptor& fd) {
+constexpr char kFirstLine[] = "made by lockstep 2\n";
+// Marks of version 1 had no signature.
+constexpr char kUnsigned[] = "made by lockstep 1\n";
+
+// The whole file; empty when it is too large for a mark, or cannot be read.
+std::string ReadAll(const FileDescriptor& fd) {
   std::string text(limits::kMarkBytes + 1, '\0');
   size_t length = 0;
   while (length < text.size()) {
@@ -33,26 +38,95 @@ std::optional<Mark> ParseMark(const FileDescriptor& fd) {
     if (got <= 0) break;
     length += static_cast<size_t>(got);
   }
-  if (length == 0 || length > static_cast<size_t>(limits::kMarkBytes)) return std::nullopt;
+  if (length > static_cast<size_t>(limits::kMarkBytes)) return "";
   text.resize(length);
+  return text;
+}
+
+bool LooksLikeMark(const std::string& text) {
+  return text.rfind(kFirstLine, 0) == 0 || text.rfind(kUnsigned, 0) == 0;
+}
+
+// Bytes as hexadecimal digits; empty for anything else, or for more than a signature has.
+std::string FromHex(const std::string& text) {
+  const bool hex = text.size() % 2 == 0 && text.size() <= 2 * common::SigningKey::kSignatureBytes &&
+                   text.find_first_not_of("0123456789abcdef") == std::string::npos;
+  return hex ? absl::HexStringToBytes(text) : "";
+}
+
+// Takes the values of lines that begin with one of the names.
+void TakeLines(const std::string& text,
+               const std::vector<std::pair<std::string, std::string*>>& values) {
   std::istringstream lines(text);
-  std::string line;
-  if (!std::getline(lines, line) || line != "made by lockstep 1") return std::nullopt;
+  for (std::string line; std::getline(lines, line);) {
+    for (const auto& [name, value] : values) {
+      if (line.rfind(name, 0) == 0) *value = line.substr(name.size());
+    }
+  }
+}
+
+absl::StatusOr<Mark> ParseMark(const std::string& text, const MarkKeys& keys) {
+  if (text.rfind(kUnsigned, 0) == 0) {
+    return absl::FailedPreconditionError(
+        "its mark is of an earlier version, which anybody could write");
+  }
+  if (!LooksLikeMark(text)) return absl::NotFoundError("no mark");
+  const absl::Status altered = absl::FailedPreconditionError(
+      "its mark was not signed by the worker that it names, or was altered");
+  // Nothing counts that stands below the signed lines.
+  const size_t end = text.find("\nsigner ");
+  if (end == std::string::npos) return altered;
+  const std::string is_signed = text.substr(0, end + 1);
+  MarkSignature signature;
+  TakeLines(text.substr(end + 1), {{"signer ", &signature.signer},
+                                   {"authority ", &signature.authority},
+                                   {"endorsement ", &signature.endorsement},
+                                   {"signature ", &signature.signature}});
+  for (std::string* part :
+       {&signature.signer, &signature.authority, &signature.endorsement, &signature.signature}) {
+    *part = FromHex(*part);
+  }
+  switch (keys.Check(is_signed, signature)) {
+    case MarkKeys::Trust::kForged:
+      return altered;
+    case MarkKeys::Trust::kUnknownStore:
+      return absl::FailedPreconditionError(
+          "its mark was signed by a worker that this controller's store does not know");
+    case MarkKeys::Trust::kTrusted:
+      break;
+  }
   Mark mark;
-  while (std::getline(lines, line)) {
-    if (line.rfind("file ", 0) == 0) mark.file = line.substr(5);
-    if (line.rfind("filled ", 0) == 0) mark.filled = line.substr(7);
+  TakeLines(is_signed, {{"file ", &mark.file}, {"filled ", &mark.filled}});
+  std::istringstream lines(is_signed);
+  for (std::string line; std::getline(lines, line);) {
     if (line.rfind("directory ", 0) == 0) mark.directories.push_back(line.substr(10));
   }
   return mark;
 }
 
+absl::StatusOr<std::string> Compose(const Mark& mark, const MarkKeys& keys) {
+  std::string text = absl::StrCat(kFirstLine, "file ", mark.file, "\n");
+  if (!mark.filled.empty()) absl::StrAppend(&text, "filled ", mark.filled, "\n");
+  for (const std::string& directory : mark.directories) {
+    // A line break in a name would begin a line of its own: cleanup leaves such a directory.
+    if (directory.find('\n') != std::string::npos) continue;
+    absl::StrAppend(&text, "directory ", directory, "\n");
+  }
+  const auto signature = keys.Sign(text);
+  if (!signature.ok()) return signature.status();
+  absl::StrAppend(&text, "signer ", absl::BytesToHexString(signature->signer), "\nauthority ",
+                  absl::BytesToHexString(signature->authority), "\nendorsement ",
+                  absl::BytesToHexString(signature->endorsement), "\nsignature ",
+                  absl::BytesToHexString(signature->signature), "\n");
+  return text;
+}
+
 }  // namespace
 
-std::optional<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
-  auto fd = guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW);
-  if (!fd.ok()) return std::nullopt;
-  return ParseMark(*fd);
+absl::StatusOr<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
+  auto fd = guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!fd.ok()) return absl::NotFoundError("no mark");
+  return ParseMark(ReadAll(*fd), guard.mark_keys());
 }
 
 absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark) {
@@ -61,14 +135,15 @@ absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark
         place.path(),
         ": --allow names this file, not its directory, so no file can be laid out there"));
   }
-  std::string text = absl::StrCat("made by lockstep 1\nfile ", mark.file, "\n");
-  if (!mark.filled.empty()) absl::StrAppend(&text, "filled ", mark.filled, "\n");
-  for (const std::string& directory : mark.directories) {
-    absl::StrAppend(&text, "directory ", directory, "\n");
+  const auto text = Compose(mark, guard.mark_keys());
+  if (!text.ok()) {
+    return absl::Status(text.status().code(),
+                        absl::StrCat(place.path(), ": ", std::string(text.status().message())));
   }
-  // What is looked at is what is written: another file may take the name at any time.
-  auto fd = guard.Open(MarkPlace(place), O_RDWR | O_NOFOLLOW);
-  if (fd.ok() && !ParseMark(*fd)) {
+  // The descriptor that was checked is the one that is written: another file may take the name at
+  // any time.
+  auto fd = guard.Open(MarkPlace(place), O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  if (fd.ok() && !LooksLikeMark(ReadAll(*fd))) {
     return absl::FailedPreconditionError(
         absl::StrCat(MarkPlace(place).path(),
                      ": exists and is not a mark of Lockstep's; nothing was overwritten"));
@@ -77,8 +152,8 @@ absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark
     fd = guard.Open(MarkPlace(place), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   }
   if (!fd.ok()) return fd.status();
-  if (pwrite(fd->get(), text.data(), text.size(), 0) != static_cast<ssize_t>(text.size()) ||
-      ftruncate(fd->get(), static_cast<off_t>(text.size())) != 0 || fsync(fd->get()) != 0) {
+  if (pwrite(fd->get(), text->data(), text->size(), 0) != static_cast<ssize_t>(text->size()) ||
+      ftruncate(fd->get(), static_cast<off_t>(text->size())) != 0 || fsync(fd->get()) != 0) {
     return ErrnoStatus(errno, MarkPlace(place).path());
   }
   return absl::OkStatus();
@@ -113,19 +188,37 @@ bool IsOf(const Mark& mark, const FileDescriptor& fd) {
 
 absl::Status NoteChanged(const Guard& guard, const Guard::Place& place) {
   auto mark = ReadMark(guard, place);
-  if (!mark || mark->filled == "by a workload") return absl::OkStatus();
-  mark->filled = "by a workload";
+  if (!mark.ok() || mark->filled == kFilledByWorkload) return absl::OkStatus();
+  mark->filled = kFilledByWorkload;
   return WriteMark(guard, place, *mark);
 }
 
 absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place,
                                  const FileDescriptor& fd) {
   const auto mark = ReadMark(guard, place);
-  if (mark && IsOf(*mark, fd)) return absl::OkStatus();
+  if (mark.ok() && IsOf(*mark, fd)) return absl::OkStatus();
+  if (absl::IsFailedPrecondition(mark.status())) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(place.path(), ": exists, and ", std::string(mark.status().message()),
+                     ". If it is yours to overwrite, run `lockstep-worker --adopt ", place.path(),
+                     "` on this host, or remove the file"));
+  }
   return absl::FailedPreconditionError(
       absl::StrCat(place.path(),
                    ": exists and was not made by Lockstep; it is not overwritten unless the job's "
                    "`expendable` and the worker's --allow-expendable name it"));
+}
+
+absl::Status Adopt(const Guard& guard, const Guard::Place& place) {
+  const auto fd = guard.Open(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  if (!fd.ok()) return fd.status();
+  const std::string identity = IdentityOf(*fd);
+  if (identity.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        place.path(),
+        ": its file system gives files neither a birth time nor a handle by which to know it"));
+  }
+  return WriteMark(guard, place, {identity, kFilledByWorkload, {}});
 }
 
 }  // namespace lockstep::worker

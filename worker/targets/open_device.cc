@@ -5,7 +5,10 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/files.h"
+#include "common/limits.h"
+#include "measure/block_places.h"
 #include "worker/targets/openers.h"
 
 namespace lockstep::worker {
@@ -20,6 +23,8 @@ DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) 
   use.inspected_sequence = target.disk_sequence();
   use.held_by_peer = target.held_by_peer();
   use.own_data = target.written_before();
+  use.inspected_content = target.content_fingerprint();
+  use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
   return use;
 }
 
@@ -66,11 +71,8 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
   file.descriptor = std::move(opened->fd);
   file.engine_file = engine_file;
   file.path = path;
-  file.thing = opened->facts.identity();
-  // An image's numbers mean something to one kernel alone.
-  if (absl::StartsWith(file.thing, "loop-file:")) {
-    absl::StrAppend(&file.thing, " of ", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"));
-  }
+  file.thing = measure::ThingOfDevice(opened->facts.identity(), path,
+                                      common::ReadTrimmed("/proc/sys/kernel/random/boot_id"));
   return AddOpened(target, 0, std::move(file), open);
 }
 

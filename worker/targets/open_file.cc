@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "measure/block_places.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/places.h"
 #include "worker/targets/marks.h"
@@ -79,10 +80,7 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
     opened.engine_file = {OpenFile{fd->get()}, size};
     opened.descriptor = *std::move(fd);
     opened.path = path;
-    // A private file is another one on each host, also where the path is the same.
-    opened.thing = target.target().sharing() == v1::SHARING_PRIVATE
-                       ? absl::StrCat(path, " on ", context.who.host)
-                       : path;
+    opened.thing = measure::ThingOfFile(target.target(), path, context.who.host);
     const absl::Status added = AddOpened(target, i * size, std::move(opened), open);
     if (!added.ok()) return added;
     open->in_memory = false;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "worker/host/places.h"
@@ -24,6 +25,8 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   use.expendable = options.expendable;
   use.inspected_identity = target.device_identity();
   use.own_data = target.written_before();
+  use.inspected_content = target.content_fingerprint();
+  use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
   auto checked = context.guard.CheckLun(*url, use, nullptr);
   if (!checked.ok()) return checked.status();
   auto lun = std::make_shared<LunSpec>(*std::move(checked));

@@ -58,7 +58,7 @@ void RemoveMark(const Guard& guard, const Guard::Place& place, const std::string
   const auto mark = guard.Open(MarkPlace(place), O_PATH | O_NOFOLLOW);
   if (!mark.ok()) return;
   const auto says = ReadMark(guard, place);
-  if (!says || says->file != of) return;
+  if (!says.ok() || says->file != of) return;
   (void)guard.RemoveIf(MarkPlace(place),
                        [&](const FileDescriptor& found) { return SameInode(found, *mark); });
 }
@@ -101,7 +101,7 @@ class Preparation {
       const auto mark = ReadMark(guard_, item.place);
       struct stat facts;
       if (fstat(fd->get(), &facts) != 0) return ErrnoStatus(errno, path);
-      const bool ours = mark && IsOf(*mark, *fd);
+      const bool ours = mark.ok() && IsOf(*mark, *fd);
       item.identity = IdentityOf(*fd);
       item.existed = true;
       item.foreign = !ours;
@@ -391,9 +391,10 @@ absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
     if (!made.ok() && !guard.IsExpendableFile(*fd, expendable)) return made;
     if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
     if (!made.ok()) return absl::OkStatus();
-    Mark mark = *ReadMark(guard, place);
-    mark.filled = "by a workload";
-    return WriteMark(guard, place, mark);
+    auto mark = ReadMark(guard, place);
+    if (!mark.ok()) return mark.status();
+    mark->filled = kFilledByWorkload;
+    return WriteMark(guard, place, *mark);
   }
   if (!absl::IsNotFound(fd.status())) return fd.status();
   auto directories = guard.MakeParents(place);
@@ -409,7 +410,7 @@ absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
                      ": its file system gives files neither a birth time nor a handle, so that "
                      "Lockstep could not know its own again; use another one"));
   }
-  return WriteMark(guard, place, {identity, "by a workload", *directories});
+  return WriteMark(guard, place, {identity, kFilledByWorkload, *directories});
 }
 
 absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment,
@@ -449,7 +450,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
                                                           removed, " files were removed before"));
         }
         const auto mark = ReadMark(guard, *place);
-        if (!mark) return absl::OkStatus();  // gone since
+        if (!mark.ok()) return absl::OkStatus();  // removed since
         const auto gone =
             guard.RemoveIf(*place, [&](const FileDescriptor& found) { return IsOf(*mark, found); });
         if (!gone.ok()) return gone.status();

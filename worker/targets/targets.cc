@@ -4,8 +4,8 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
 #include "common/limits.h"
+#include "measure/block_places.h"
 #include "worker/targets/openers.h"
 
 namespace lockstep::worker {
@@ -28,13 +28,7 @@ Opener OpenerOf(v1::Target::KindCase kind) {
 }  // namespace
 
 std::string FilePath(const v1::FileTarget& target, uint32_t file, const RunIdentity& who) {
-  const bool numbered = target.path().find("{file}") != std::string::npos;
-  std::string path =
-      absl::StrReplaceAll(target.path(), {{"{host}", who.host},
-                                          {"{worker}", absl::StrCat(who.worker_index)},
-                                          {"{file}", absl::StrCat(file)}});
-  if (!numbered && file != 0) absl::StrAppend(&path, ".", file);
-  return path;
+  return measure::FilePath(target, file, who.host, who.worker_index);
 }
 
 std::string DevicePath(const v1::DeviceTarget& target, const RunIdentity& who) {

@@ -1,11 +1,7 @@
 #include "worker/verify/block_checks.h"
 
-#include <filesystem>
-#include <fstream>
-
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
-#include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
 
@@ -135,8 +131,8 @@ void BlockChecks::AddCounts(v1::Verification* out) const {
   out->set_never_written(out->never_written() + count(BlockState::kNeverWritten));
 }
 
-void BlockChecks::Save(const std::string& directory, const std::vector<std::string>& paths,
-                       v1::Verification* out) const {
+void BlockChecks::Describe(const std::vector<std::string>& paths, const SaveBlock& save,
+                           v1::Verification* out) const {
   for (const Kept& kept : kept_) {
     if (out->mismatches_size() >= static_cast<int>(kDescribed)) return;
     v1::Mismatch* mismatch = out->add_mismatches();
@@ -146,25 +142,14 @@ void BlockChecks::Save(const std::string& directory, const std::vector<std::stri
     mismatch->set_length(options_.block_size_bytes);
     mismatch->set_expected(kept.expected);
     mismatch->set_found(kept.found);
-    if (directory.empty()) continue;
-    std::error_code ignored;
-    std::filesystem::create_directories(directory, ignored);
-    const auto save = [&](const std::string& bytes, const char* which) -> std::string {
-      if (bytes.empty()) return "";
-      const std::string path =
-          absl::StrCat(directory, "/", options_.header.thread, "-", out->mismatches_size(),
-                       "-offset", kept.offset, ".", which);
-      std::ofstream file(path, std::ios::binary | std::ios::trunc);
-      file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-      file.close();
-      if (!file) {
-        spdlog::warn("{}: a block that does not match could not be saved", path);
-        return "";
-      }
-      return path;
-    };
-    mismatch->set_expected_file(save(kept.expected_block, "expected"));
-    mismatch->set_found_file(save(kept.found_block, "found"));
+    const std::string name =
+        absl::StrCat(options_.header.thread, "-", out->mismatches_size(), "-offset", kept.offset);
+    if (!kept.expected_block.empty()) {
+      mismatch->set_expected_file(save(name + ".expected", kept.expected_block));
+    }
+    if (!kept.found_block.empty()) {
+      mismatch->set_found_file(save(name + ".found", kept.found_block));
+    }
   }
 }
 static_assert(static_cast<int>(v1::BLOCK_VERDICT_NEVER_WRITTEN) ==

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -74,9 +75,11 @@ class BlockChecks {
   uint32_t block_size_bytes() const { return options_.block_size_bytes; }
   // Adds what was found, without the mismatches themselves.
   void AddCounts(v1::Verification* out) const;
-  // Saves the first mismatches' blocks under `directory`, and describes them with paths[file].
-  void Save(const std::string& directory, const std::vector<std::string>& paths,
-            v1::Verification* out) const;
+  // Describes the first mismatches with paths[file]; `save`, given a name and a block's bytes,
+  // saves it and returns its path, or nothing.
+  using SaveBlock = std::function<std::string(const std::string& name, const std::string& bytes)>;
+  void Describe(const std::vector<std::string>& paths, const SaveBlock& save,
+                v1::Verification* out) const;
 
  private:
   // So many mismatches are described, of each block one, and of so many the blocks are saved.

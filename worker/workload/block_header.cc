@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "measure/block_places.h"
 #include "worker/workload/content.h"
 
 namespace lockstep::worker {
@@ -80,7 +81,7 @@ std::string Describe(const BlockHeader& h, const BlockExpectation& e) {
 
 }  // namespace
 
-uint64_t PlaceOf(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
+uint64_t PlaceOf(const std::string& thing) { return measure::PlaceOf(thing); }
 
 void MakeBlock(const BlockHeader& header, char* block) {
   assert(header.length % kSector == 0 && header.length >= kSmallestVerifiableBlock);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace lockstep::common {
+
+// What a store's key signs to endorse a worker's: a prefix keeps the signature from meaning
+// anything else.
+inline std::string MarkEndorsementText(std::string_view worker_public_key) {
+  return "lockstep mark signer 1\n" + std::string(worker_public_key);
+}
+
+}  // namespace lockstep::common

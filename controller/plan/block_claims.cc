@@ -1,0 +1,128 @@
+#include "controller/plan/block_claims.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "measure/block_places.h"
+#include "measure/block_runs.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr uint64_t kSector = 512;
+
+// Whether bytes [from, to) of a target are in the part.
+bool IsIn(const v1::TargetAssignment& part, uint64_t from, uint64_t to) {
+  if (part.stripe_bytes() != 0) {
+    const uint64_t first = from / part.stripe_bytes();
+    return part.stripe_step() <= 1 ||
+           (first % part.stripe_step() == part.first_stripe() % part.stripe_step() &&
+            (to - 1) / part.stripe_bytes() == first);
+  }
+  return part.slice_length_bytes() == 0 ||
+         (from >= part.slice_begin_bytes() &&
+          to <= part.slice_begin_bytes() + part.slice_length_bytes());
+}
+
+// Without what grows with the files and devices of a fleet, and says nothing of blocks.
+SettledRun Trimmed(SettledRun run) {
+  run.job.clear_phases();
+  for (PlanWorker& worker : run.workers) {
+    worker.hello.clear_devices();
+    for (v1::TargetInspection& found : *worker.inspection.mutable_targets()) {
+      found.clear_file_places();
+      found.clear_places();
+    }
+  }
+  return run;
+}
+
+}  // namespace
+
+BlockClaims::BlockClaims(const SettledRun& run, bool any_writer)
+    : run_(Trimmed(run)), any_writer_(any_writer) {}
+
+void BlockClaims::AddWriter(uint32_t worker, uint32_t target) {
+  const common::MutexLock lock(&mutex_);
+  writers_.emplace(worker, target);
+}
+
+BlockClaims::Things BlockClaims::ThingsOf(uint32_t worker) const {
+  Things things;
+  const PlanWorker& who = run_.workers[worker];
+  const std::string& host = who.hello.host().name();
+  for (const v1::TargetInspection& found : who.inspection.targets()) {
+    if (found.target() >= static_cast<uint32_t>(run_.job.targets_size())) continue;
+    const v1::Target& target = run_.job.targets(static_cast<int>(found.target()));
+    if (target.has_file()) {
+      const auto size = static_cast<uint64_t>(target.file().size_bytes());
+      for (uint32_t file = 0; file < target.file().count(); ++file) {
+        const std::string path = measure::FilePath(target.file(), file, host, worker);
+        const std::string thing = measure::ThingOfFile(target, path, host);
+        things[measure::PlaceOf(thing)] = {found.target(), file * size, size};
+      }
+      continue;
+    }
+    if (!target.has_device() && !target.has_iscsi()) continue;
+    std::string path = target.iscsi().url();
+    if (target.has_device()) {
+      const auto own = target.device().path_on_host().find(host);
+      path = own == target.device().path_on_host().end() ? target.device().path() : own->second;
+      if (path.empty()) path = found.path();
+    }
+    const std::string thing =
+        measure::ThingOfDevice(found.device_identity(), path, who.hello.host().boot_id());
+    things[measure::PlaceOf(thing)] = {found.target(), 0, found.size_bytes()};
+  }
+  return things;
+}
+
+absl::Status BlockClaims::Check(uint32_t worker, const v1::BlockWrites& writes) {
+  Thing thing;
+  bool writes_it = false;
+  {
+    const common::MutexLock lock(&mutex_);
+    auto things = things_.find(worker);
+    if (things == things_.end()) things = things_.emplace(worker, ThingsOf(worker)).first;
+    const auto found = things->second.find(writes.place());
+    if (found == things->second.end()) {
+      return absl::PermissionDeniedError("it speaks of blocks that are on none of its targets");
+    }
+    thing = found->second;
+    writes_it = any_writer_ || writers_.contains({worker, thing.target});
+  }
+  if (!writes_it) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "it speaks of blocks of target ", run_.job.targets(static_cast<int>(thing.target)).name(),
+        ", to which it does not write"));
+  }
+  return CheckRuns(worker, thing, writes);
+}
+
+absl::Status BlockClaims::CheckRuns(uint32_t worker, const Thing& thing,
+                                    const v1::BlockWrites& writes) const {
+  if (writes.runs().empty()) return absl::OkStatus();
+  const uint64_t block = writes.block_size_bytes();
+  if (block < kSector || block % kSector != 0) {
+    return absl::PermissionDeniedError(absl::StrCat("it speaks of blocks of ", block, " bytes"));
+  }
+  const v1::TargetAssignment part = OwnPart(run_, thing.target, worker);
+  absl::Status denied;
+  const absl::Status read = measure::ReadBlockRuns(
+      writes.runs(), thing.size_bytes / block,
+      [&](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
+        if (!denied.ok() || count == 0) return;
+        const bool is_possible =
+            generation <= measure::kMaxReportedGeneration && (generation > 0 || unknown);
+        const uint64_t from = thing.base + first * block;
+        if (is_possible && IsIn(part, from, from + count * block)) return;
+        denied = absl::PermissionDeniedError(absl::StrCat(
+            "it says that it wrote blocks ", first, " to ", first + count - 1, " (", block,
+            " bytes each) of target ", run_.job.targets(static_cast<int>(thing.target)).name(),
+            is_possible ? ", which are not its part" : ", with a number of writes that cannot be"));
+      });
+  if (!read.ok()) return absl::PermissionDeniedError(std::string(read.message()));
+  return denied;
+}
+
+}  // namespace lockstep::controller

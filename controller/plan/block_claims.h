@@ -1,0 +1,48 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/mutex.h"
+#include "controller/plan/assign.h"
+#include "proto/result.pb.h"
+
+namespace lockstep::controller {
+
+// What each worker of a run may say of blocks that it has written: that they are in its own part of
+// a target. A worker's word about another's part would hide what is wrong there, or accuse what is
+// right. Thread-safe.
+class BlockClaims {
+ public:
+  // `any_writer`: an earlier controller's phases may have had other writers.
+  BlockClaims(const SettledRun& run, bool any_writer);
+
+  // The worker writes the target, by its assignment of the present phase or of an earlier one.
+  void AddWriter(uint32_t worker, uint32_t target);
+  // PERMISSION_DENIED, naming blocks and target, when what the worker says is not its to say.
+  absl::Status Check(uint32_t worker, const v1::BlockWrites& writes);
+
+ private:
+  // A file, device or LUN of a target.
+  struct Thing {
+    uint32_t target = 0;
+    uint64_t base = 0;  // its first byte within the target
+    uint64_t size_bytes = 0;
+  };
+  using Things = std::map<uint64_t, Thing>;  // by place
+  Things ThingsOf(uint32_t worker) const;
+  absl::Status CheckRuns(uint32_t worker, const Thing& thing, const v1::BlockWrites& writes) const;
+
+  const SettledRun run_;
+  const bool any_writer_;
+  common::Mutex mutex_;
+  std::map<uint32_t, Things> things_ ABSL_GUARDED_BY(mutex_);  // by worker, when first asked for
+  std::set<std::pair<uint32_t, uint32_t>> writers_ ABSL_GUARDED_BY(mutex_);  // worker and target
+};
+
+}  // namespace lockstep::controller

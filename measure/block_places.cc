@@ -1,0 +1,34 @@
+#include "measure/block_places.h"
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "xxhash.h"
+
+namespace lockstep::measure {
+
+uint64_t PlaceOf(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
+
+std::string FilePath(const v1::FileTarget& target, uint32_t file, const std::string& host,
+                     uint32_t worker_index) {
+  const bool numbered = target.path().find("{file}") != std::string::npos;
+  std::string path = absl::StrReplaceAll(
+      target.path(),
+      {{"{host}", host}, {"{worker}", absl::StrCat(worker_index)}, {"{file}", absl::StrCat(file)}});
+  if (!numbered && file != 0) absl::StrAppend(&path, ".", file);
+  return path;
+}
+
+std::string ThingOfFile(const v1::Target& target, const std::string& path,
+                        const std::string& host) {
+  return target.sharing() == v1::SHARING_PRIVATE ? absl::StrCat(path, " on ", host) : path;
+}
+
+std::string ThingOfDevice(const std::string& identity, const std::string& path,
+                          const std::string& boot_id) {
+  if (identity.empty()) return path;
+  return absl::StartsWith(identity, "loop-file:") ? absl::StrCat(identity, " of ", boot_id)
+                                                  : identity;
+}
+
+}  // namespace lockstep::measure

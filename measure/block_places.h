@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "proto/job.pb.h"
+
+namespace lockstep::measure {
+
+// How blocks with headers are named in the whole fleet: by a number for the file, device or LUN
+// that they lie in, the same on every host that sees it. Workers name what they have written so,
+// and the controller knows from its own plan what each name means.
+
+// The number of such a thing.
+uint64_t PlaceOf(const std::string& thing);
+
+// The path of a file target's file, {host}, {worker} and {file} filled in.
+std::string FilePath(const v1::FileTarget& target, uint32_t file, const std::string& host,
+                     uint32_t worker_index);
+// The file as a thing: a private file is another one on each host, also where the path is the same.
+std::string ThingOfFile(const v1::Target& target, const std::string& path, const std::string& host);
+// A device or LUN as a thing: by its identity, or by its path where it has none. `boot_id`: of the
+// host's kernel; an image's numbers mean something to one kernel alone.
+std::string ThingOfDevice(const std::string& identity, const std::string& path,
+                          const std::string& boot_id);
+
+}  // namespace lockstep::measure

@@ -1,0 +1,61 @@
+// The audit log in the store.
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "storage/pg_lease.h"
+#include "storage/pg_store.h"
+#include "storage/sql_values.h"
+
+namespace lockstep::storage {
+
+absl::Status PgStore::AddAudit(const std::vector<v1::AuditEntry>& entries) {
+  std::string array = "[";
+  for (const v1::AuditEntry& entry : entries) {
+    absl::StrAppend(&array, array.size() > 1 ? "," : "", Json(entry));
+  }
+  array += "]";
+  return Transaction([&](PgConnection* connection) -> absl::Status {
+    auto added = connection->Query(
+        "INSERT INTO audit_log (at, principal, role, peer, action, subject, answer, details) "
+        "SELECT (e->>'at')::timestamptz, coalesce(e->>'principal', ''), coalesce(e->>'role', ''), "
+        "coalesce(e->>'peer', ''), coalesce(e->>'action', ''), coalesce(e->>'subject', ''), "
+        "coalesce(e->>'answer', ''), coalesce(e->>'details', '') "
+        "FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS entries(e, number) "
+        "ORDER BY number",
+        {array});
+    if (!added.ok()) return added.status();
+    return connection
+        ->Query("DELETE FROM audit_log WHERE at < now() - $1::integer * interval '1 day'",
+                {absl::StrCat(limits::kAuditDays)})
+        .status();
+  });
+}
+
+absl::StatusOr<v1::AuditReply> PgStore::Audit(const v1::AuditRequest& request) {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query(
+      "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), principal, "
+      "role, peer, action, subject, answer, details FROM audit_log "
+      "WHERE ($1 = '' OR principal = $1) AND ($2 = '' OR action = $2) ORDER BY id DESC LIMIT $3",
+      {request.principal(), request.action(),
+       absl::StrCat(request.limit() == 0 ? 100 : request.limit())});
+  if (!rows.ok()) return rows.status();
+  v1::AuditReply reply;
+  for (int row = 0; row < rows->rows(); ++row) {
+    v1::AuditEntry* entry = reply.add_entries();
+    entry->set_at(rows->Text(row, 0));
+    entry->set_principal(rows->Text(row, 1));
+    entry->set_role(rows->Text(row, 2));
+    entry->set_peer(rows->Text(row, 3));
+    entry->set_action(rows->Text(row, 4));
+    entry->set_subject(rows->Text(row, 5));
+    entry->set_answer(rows->Text(row, 6));
+    entry->set_details(rows->Text(row, 7));
+  }
+  return reply;
+}
+
+}  // namespace lockstep::storage

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace lockstep::worker {
+
+// What a device, or a LUN, carries.
+struct DeviceContent {
+  // In words: its signature, or that it has data, or that nobody knows. Empty when it is blank.
+  std::string what;
+  // A hash of its size and of all bytes that were read: the first and the last MiB, in which file
+  // systems, partition tables and volume managers keep their UUIDs and write times, and blocks of 4
+  // KiB between them. Another file system, a mount for writing or other data there give another
+  // one; data elsewhere does not. Empty when the device is blank.
+  std::string fingerprint;
+};
+
+// How closely a device is read.
+enum class ContentDepth {
+  kSignature,  // data without a signature counts for nothing
+  kSamples,    // the first and the last MiB, and blocks between
+  kEmptiness,  // then, as nothing was found, every byte: samples cannot prove that there is nothing
+};
+
+// `fd`: the device, open for reading; `path` is for messages. With kEmptiness a device that cannot
+// be read to its end before `until_ns` (CLOCK_MONOTONIC) is not blank: what it holds is not known.
+// UNAVAILABLE when the device cannot be read.
+absl::StatusOr<DeviceContent> ContentOf(int fd, const std::string& path, ContentDepth depth,
+                                        int64_t until_ns);
+
+// The signature on a device that nothing uses now: "an ext4 file system", "a gpt partition table".
+// Empty when there is none.
+absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path);
+
+// Where samples are taken on so many bytes.
+struct Spot {
+  uint64_t offset = 0, length = 0;
+};
+std::vector<Spot> SpotsOf(uint64_t size_bytes);
+
+// The words for a device that was not read to its end.
+std::string UnknownContent(uint64_t size_bytes);
+// The words for data at an offset.
+std::string DataAt(uint64_t offset);
+
+}  // namespace lockstep::worker
