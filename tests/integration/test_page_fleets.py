@@ -1,5 +1,8 @@
 """Every view of the page in a real browser, with synthetic fleets of 8, 64 and 1,000 hosts."""
 
+import queue
+import threading
+import time
 import unittest
 
 from fleet import BIN, Fleet
@@ -19,14 +22,60 @@ phases:
 """
 
 
-LIMIT = 900  # seconds, of what is waited for on a busy machine
+# Seconds without any news, after which it is given up. The slowest step of a busy machine takes
+# less than a minute.
+LIMIT = 1800
+
+
+class Page:
+    """A script in a browser that says which step it begins, and what came of it."""
+
+    def __init__(self, fleet, script, *words):
+        self.process = browse(fleet, script, *words, limit_ms=0)
+        self.lines = queue.SimpleQueue()
+        self.said = []
+        self.step = "the start of the browser"
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            self.lines.put(line)
+        self.lines.put("")
+
+    def wait(self, wanted, watched):
+        """Until the script says `wanted`. Fails when it, or one of the processes, ends before."""
+        heard = time.monotonic()
+        while True:
+            try:
+                line = self.lines.get(timeout=1)
+            except queue.Empty:
+                ended = [p.args[0] for p in watched if p.poll() is not None]
+                why = f"{ended[0]} has ended" if ended else f"nothing new for {LIMIT} s"
+                if ended or time.monotonic() > heard + LIMIT:
+                    raise AssertionError(f"{why} at: {self.step}\n{''.join(self.said)}") from None
+                continue
+            heard = time.monotonic()
+            if line == wanted:
+                return
+            if not line:
+                raise AssertionError(f"the browser ended at: {self.step}\n{''.join(self.said)}")
+            if line.startswith("step "):
+                self.step = line.strip()
+            else:
+                self.said.append(line)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+        self.process.stdin.close()
 
 
 class PageOfFleets(unittest.TestCase):
     def look(self, count):
         # A thousand in one process beside busy neighbours are silent for a while.
         with Fleet(0, http=True, controller_flags=["--lease", "120"]) as fleet:
-            fleet.spawn(
+            synthetic = fleet.spawn(
                 "synthetic",
                 [f"{BIN}/lockstep-worker", "--controller", fleet.address, "--simulate", str(count)],
             )
@@ -39,17 +88,16 @@ class PageOfFleets(unittest.TestCase):
             running = fleet.start_lockstep("run", "-", stdin=JOB.format(count=count, seconds=3600))
             fleet.await_phase("load", seconds=LIMIT)
             run = fleet.sql("SELECT last_run()")[0][0]
-            page = browse(fleet, "fleet_test.cjs", run, other, str(count), fleet.directory)
+            page = Page(fleet, "fleet_test.cjs", run, other, str(count), fleet.directory)
             try:
-                said = page.stdout.readline()
-                stopped = fleet.lockstep("stop", run, "--phase")
-                said += page.communicate(timeout=LIMIT)[0]
+                page.wait("page: live\n", [fleet.controller, synthetic, running])
+                stopped = fleet.lockstep("stop", run, "--phase", timeout=LIMIT)
+                self.assertEqual(stopped.status, 0, str(stopped))
+                running.communicate(timeout=LIMIT)
+                page.wait("page: ok\n", [fleet.controller, synthetic])
             finally:
-                page.kill()
-                page.wait()
-            self.assertEqual(said, "page: live\npage: ok\n", said)
-            self.assertEqual(stopped.status, 0, str(stopped))
-            running.communicate(timeout=LIMIT)
+                page.close()
+            self.assertEqual(page.said, [])
 
     def test_eight(self):
         self.look(8)

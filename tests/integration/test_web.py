@@ -13,8 +13,8 @@ import urllib.request
 from fleet import ROOT, FleetTest, files_job, wait_for
 
 
-def browse(fleet, script, *words):
-    """Starts a script that drives a browser."""
+def browse(fleet, script, *words, stderr=subprocess.STDOUT, limit_ms=None):
+    """Starts a script that drives a browser. `limit_ms` is that of a single wait in it, 0 none."""
     base = subprocess.run(
         ["bazel", "info", "output_base"], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.strip()
@@ -23,9 +23,13 @@ def browse(fleet, script, *words):
         ["node", os.path.join(ROOT, "tests", "web", script), fleet.url, *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stderr=stderr,
         text=True,
-        env={**os.environ, "NODE_PATH": modules},
+        env={
+            **os.environ,
+            "NODE_PATH": modules,
+            **({} if limit_ms is None else {"PAGE_TIMEOUT": str(limit_ms)}),
+        },
     )
 
 

@@ -16,7 +16,7 @@ const flags = [
 ];
 const executablePath = process.env.CHROMIUM || "/usr/bin/chromium";
 
-// Milliseconds. A limit, not a measure: the machine may be busy.
+// Milliseconds; 0 is none, where whoever started the script decides by events when it is in vain.
 const limit = Number(process.env.PAGE_TIMEOUT ?? 240000);
 
 // A tab, and what its scripts complain of.
@@ -117,4 +117,9 @@ async function contrasts(page) {
   }
 }
 
-module.exports = { contrasts, drive, everySize, executablePath, flags, spanOf };
+// Says which step begins, with the seconds since the script did, for whoever reads what failed.
+function step(name) {
+  console.error(`step at ${process.uptime().toFixed(0)} s: ${name}`);
+}
+
+module.exports = { contrasts, drive, everySize, executablePath, flags, spanOf, step };

@@ -1,7 +1,7 @@
 // Every view of the page with a synthetic fleet: node fleet_test.cjs URL RUN OTHER HOSTS DIRECTORY.
 // RUN is in progress, OTHER has ended. DIRECTORY is the browser's.
 const assert = require("node:assert");
-const { drive, everySize } = require("./browser.cjs");
+const { drive, everySize, step } = require("./browser.cjs");
 
 const [url, run, other, hosts, directory] = process.argv.slice(2);
 const count = Number(hosts);
@@ -9,15 +9,19 @@ const count = Number(hosts);
 async function main(page) {
   const marked = async (where) =>
     assert.ok((await page.locator(`${where} .pill`, { hasText: "synthetic" }).count()) > 0, where);
+  step("the list of runs");
   await page.goto(`${url}#/`);
   await page.waitForSelector("a[data-run]");
   await marked(`tr:has(a[data-run="${run}"])`); // also while it is in progress
+  step("the live page");
   await page.goto(`${url}#/run/${run}?hosts=all`);
   const heat = page.locator("#live-charts .heat canvas[aria-label]").first();
   await heat.waitFor();
   assert.ok((await heat.getAttribute("aria-label")).includes(` ${count} rows`), "every host");
   await marked("h1");
+  step("the live page in every size");
   await everySize(page, `live-${count}`);
+  step("the last host by the keyboard");
   // The last host is found by the keyboard, and drawn by itself.
   await heat.focus();
   for (let i = 0; i < count; i++) await page.keyboard.press("ArrowDown");
@@ -29,13 +33,17 @@ async function main(page) {
   assert.ok(page.url().includes(`pin=${count - 1}`), page.url());
   console.log("page: live");
   // Its end, which whoever started this now brings about, turns into the report by itself.
+  step("the end of the run, and its report");
   await page.waitForSelector("h2[id]");
+  step("the charts of the report");
   await page.locator(".heat canvas").nth(2).waitFor();
   await page.locator("th button", { hasText: "straggler" }).first().waitFor();
   await marked("h1");
   const table = page.locator(".table", { hasText: "straggler" }).first();
   assert.strictEqual(await table.locator("tbody tr").count(), Math.min(count, 200));
+  step("the report in every size");
   await everySize(page, `report-${count}`);
+  step("the sorted table");
   await table.locator("th button", { hasText: "host" }).click();
   await table.locator("th button", { hasText: "host" }).click();
   const first = await table.locator("tbody td").first().textContent();
@@ -44,12 +52,15 @@ async function main(page) {
     await table.locator("button.more").click();
     assert.strictEqual(await table.locator("tbody tr").count(), count);
   }
+  step("the comparison");
   await page.goto(`${url}#/compare/${other},${run}`);
   await page.waitForSelector("#overlays .plot canvas");
   await everySize(page, `compare-${count}`);
+  step("the fleet");
   await page.goto(`${url}#/fleet`);
   await page.locator("th", { hasText: "clock against" }).waitFor();
   await everySize(page, `fleet-${count}`);
+  step("the list of runs in every size");
   await page.goto(`${url}#/`);
   await page.waitForSelector("a[data-run]");
   await marked("tbody");
