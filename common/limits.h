@@ -162,6 +162,10 @@ namespace lockstep::limits {
         "the statement fails: out of memory")                                                      \
   LIMIT(kServerTempBytes, 1 << 30, "bytes", "of temporary files of a session there",               \
         "the statement fails")                                                                     \
+  LIMIT(kQuarantineHoldNs, 604800000000000, "ns",                                                  \
+        "that a worker of a run whose rows cannot be read holds what it may write to, unless it "  \
+        "says that it is idle",                                                                    \
+        "other runs may write there")                                                              \
   LIMIT(kAuditDays, 400, "days", "an entry of the audit log", "it is removed")                     \
   LIMIT(kAuditWaiting, 10000, "entries", "of the audit log that wait for the store",               \
         "further ones are counted, and the count is logged")                                       \

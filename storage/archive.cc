@@ -45,6 +45,7 @@ constexpr Addition kAdditions[] = {
     {13, "runs", "saved_report"},
 };
 constexpr size_t kPiece = 1 << 20;
+constexpr size_t kOwnerBytes = 4096;
 
 struct Table {
   std::string name;
@@ -273,7 +274,8 @@ class Importer {
   // What is read as a message later must be one.
   absl::Status CheckDocuments() {
     auto run = connection_->Query(
-        "SELECT coalesce(encode(report, 'hex'), ''), labels, spec FROM import_runs");
+        "SELECT coalesce(encode(report, 'hex'), ''), labels, spec, job, owner, coalesce(confirm, "
+        "'') FROM import_runs");
     if (!run.ok()) return run.status();
     v1::Report report;
     if (!report.ParseFromString(absl::HexStringToBytes(run->Text(0, 0)))) {
@@ -284,6 +286,11 @@ class Importer {
     absl::Status status = FromJson(absl::StrCat("{\"labels\":", run->Text(0, 1), "}"), &labelled);
     if (status.ok()) status = FromJson(run->Text(0, 2), &job);
     if (!status.ok()) return Wrong(std::string(status.message()));
+    // A history of one job finds it by the column, a comparison by the document.
+    if (run->Text(0, 3) != job.name()) return Wrong("its job has two names");
+    if (std::max(run->Text(0, 4).size(), run->Text(0, 5).size()) > kOwnerBytes) {
+      return Wrong(absl::StrCat("its owner or its consent has more than ", kOwnerBytes, " bytes"));
+    }
     return absl::OkStatus();
   }
 

@@ -124,7 +124,7 @@ absl::Status StreamBlockWrites(PgConnection* connection, const v1::KnowledgeRequ
       writes->set_from_wall_ns(rows->Int(i, 7) * kMicrosecondNs);
       writes->set_until_wall_ns(rows->Int(i, 8) * kMicrosecondNs);
       if (!absl::Base64Unescape(rows->Text(i, 4), writes->mutable_runs())) {
-        return absl::InternalError("the store holds what is no encoding of blocks");
+        return absl::DataLossError("the store holds what is no encoding of blocks");
       }
       if (status = put(std::move(part)); !status.ok()) return status;
     }

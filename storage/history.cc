@@ -170,10 +170,10 @@ absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection
                                                         const std::vector<std::string>& run_ids) {
   const std::string ids = absl::StrCat("{", absl::StrJoin(run_ids, ","), "}");
   auto rows = connection->Query(
-      absl::StrCat(
-          "SELECT ", SummaryColumns(),
-          ", r.spec - 'name' - 'labels' - 'description' FROM runs r JOIN unnest($1::uuid[]) "
-          "WITH ORDINALITY AS asked(run_id, place) USING (run_id) ORDER BY place"),
+      absl::StrCat("SELECT ", SummaryColumns(),
+                   ", CASE jsonb_typeof(r.spec) WHEN 'object' THEN r.spec - 'name' - 'labels' - "
+                   "'description' END FROM runs r JOIN unnest($1::uuid[]) "
+                   "WITH ORDINALITY AS asked(run_id, place) USING (run_id) ORDER BY place"),
       {ids});
   if (!rows.ok()) return rows.status();
   std::vector<v1::RunFigures> figures(static_cast<size_t>(rows->rows()));

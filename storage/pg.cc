@@ -86,7 +86,8 @@ absl::Status PgConnection::LastError(const PGresult* result, const std::string& 
   if (state == "23505") return absl::AlreadyExistsError(message);
   if (state.rfind("53", 0) == 0) return absl::ResourceExhaustedError(message);
   if (state.rfind("23", 0) == 0) return absl::FailedPreconditionError(message);
-  if (state.rfind("22", 0) == 0) return absl::InvalidArgumentError(message);
+  // "cannot convert infinity to bigint" is a feature that is not supported.
+  if (state.rfind("22", 0) == 0 || state == "0A000") return absl::InvalidArgumentError(message);
   return absl::InternalError(message);
 }
 

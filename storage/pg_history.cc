@@ -96,7 +96,7 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::KeptReport(const std::string&
   if (rows->rows() == 0 || rows->Null(0, 0)) return std::nullopt;
   v1::Report report;
   if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, 0)))) {
-    return absl::InternalError(absl::StrCat("the kept report of run ", run_id, " is broken"));
+    return absl::DataLossError(absl::StrCat("the kept report of run ", run_id, " is broken"));
   }
   return report;
 }
@@ -112,7 +112,7 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::SavedReport(const std::string
   if (rows->rows() == 0) return std::nullopt;
   v1::Report report;
   if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, 0)))) {
-    return absl::InternalError(absl::StrCat("the saved report of run ", run_id, " is broken"));
+    return absl::DataLossError(absl::StrCat("the saved report of run ", run_id, " is broken"));
   }
   v1::RunSummary labelled;
   if (absl::Status status =

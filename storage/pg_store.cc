@@ -278,6 +278,10 @@ absl::Status PgStore::Quarantine(const UnreadableRuns& unreadable) {
           "state IN ('queued', 'running')",
           {run_id, outcome});
       if (!ended.ok()) return ended.status();
+      auto lost = connection->Query(
+          "UPDATE run_workers SET lost = $2, hold_ns = $3 WHERE run_id = $1 AND lost IS NULL",
+          {run_id, outcome, absl::StrCat(limits::kQuarantineHoldNs)});
+      if (!lost.ok()) return lost.status();
       return connection
           ->Query(
               "INSERT INTO events (run_id, severity, host, message, at) VALUES ($1, 'error', '', "
@@ -369,12 +373,7 @@ absl::StatusOr<std::vector<ActiveRun>> PgStore::Active() {
 absl::StatusOr<std::vector<HeldPlaces>> PgStore::Held() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  UnreadableRuns unreadable;
-  auto held = LoadHeld(lease->get(), &unreadable);
-  for (const auto& [run_id, why] : unreadable) {
-    spdlog::error("what lost workers of run {} may still write to is not known: {}", run_id, why);
-  }
-  return held;
+  return LoadHeld(lease->get());
 }
 
 absl::Status PgStore::SetLost(const std::string& run_id, uint32_t worker_index,

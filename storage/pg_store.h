@@ -119,11 +119,11 @@ class PgStore final : public Store {
   // A connection from the pool; getting it and using it may take `limit` in all, else change_limit.
   absl::StatusOr<Lease> Connect();
   absl::StatusOr<Lease> Connect(absl::Duration limit);
+  // Ends queued and active runs that cannot be read, with an event that says why: one odd row keeps
+  // no controller from starting. Their workers are lost, and hold what they may still write to.
+  absl::Status Quarantine(const UnreadableRuns& unreadable);
   // One transaction around `body`; from AcquireEpoch() on only while the epoch is this
   // controller's.
-  // Ends queued and active runs that cannot be read, with an event that says why: one odd row keeps
-  // no controller from starting.
-  absl::Status Quarantine(const UnreadableRuns& unreadable);
   absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body) {
     return Transaction(options_.change_limit, body);
   }
@@ -173,11 +173,10 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
 absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection,
                                                         const std::vector<std::string>& run_ids);
 // PgStore::Active(), Held() and ReadIntervals() on one connection.
-// Those that cannot be read are left out, and named in `unreadable`.
+// Runs that cannot be read are left out, and named in `unreadable`.
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
                                                   UnreadableRuns* unreadable);
-absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection,
-                                                 UnreadableRuns* unreadable);
+absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
 absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
                              IntervalDetail detail, const TakeInterval& take);
 // The same within a transaction.

@@ -193,7 +193,8 @@ class Loader {
         "AND coalesce(r.ended_at, now()) > mine.started_at "
         "JOIN run_workers w ON w.run_id = r.run_id AND w.boot_id IN (SELECT boot_id FROM "
         "run_workers WHERE run_id = mine.run_id) "
-        "CROSS JOIN LATERAL jsonb_array_elements(coalesce(w.inspection -> 'targets', '[]')) t "
+        "CROSS JOIN LATERAL jsonb_array_elements(CASE jsonb_typeof(w.inspection -> 'targets') WHEN "
+        "'array' THEN w.inspection -> 'targets' ELSE '[]' END) t "
         "WHERE mine.run_id = $1 AND coalesce(t ->> 'deviceName', '') <> '' LIMIT 1000");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
@@ -231,7 +232,7 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
   options.ignore_unknown_fields = true;  // written by a newer version
   const auto status = JsonStringToMessage(json, message, options);
   return status.ok() ? absl::OkStatus()
-                     : absl::InternalError(absl::StrCat("the store holds a broken document: ",
+                     : absl::DataLossError(absl::StrCat("the store holds a broken document: ",
                                                         std::string(status.message())));
 }
 

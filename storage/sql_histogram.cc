@@ -35,7 +35,7 @@ absl::StatusOr<std::string> EncodeNumber(absl::string_view digits) {
     const absl::string_view field = digits.substr(digits.size() - length);
     uint64_t count = 0;
     if (bucket >= common::kBucketCount || !absl::SimpleAtoi(field, &count)) {
-      return absl::InternalError("the store holds a histogram that is none");
+      return absl::DataLossError("the store holds a histogram that is none");
     }
     histogram.AddBucket(bucket, count);
     digits.remove_suffix(length);

@@ -48,7 +48,10 @@ struct ActiveRun {
 
 // Places that a lost worker may still be writing to.
 struct HeldPlaces {
-  std::string run_id, worker_id;
+  std::string run_id, worker_id, host;
+  // The store's documents of the run cannot be read: the worker may be writing anywhere. `job` and
+  // `inspection` are empty.
+  bool is_unknown = false;
   v1::JobSpec job;
   v1::Inspection inspection;
   int64_t hold_ns = 0;
@@ -70,6 +73,12 @@ using TakeInterval =
 inline bool MayPass(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
          absl::IsPermissionDenied(status);
+}
+
+// Whether what was asked for is there, but cannot be read: a document, number or time that no
+// controller wrote. The rows of other runs can.
+inline bool IsBroken(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsInvalidArgument(status);
 }
 
 // A phase's last attempt, and the names of the run's hosts by worker index.

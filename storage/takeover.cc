@@ -83,11 +83,7 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
   return absl::OkStatus();
 }
 
-}  // namespace
-
-namespace {
-
-// The row'th run in progress. INTERNAL when one of its rows holds what no controller wrote.
+// The row'th run in progress. IsBroken() when one of its rows holds what no controller wrote.
 absl::StatusOr<ActiveRun> ReadActive(PgConnection* connection, const PgResult& rows, int row) {
   ActiveRun active;
   auto run = ReadRunRecord(rows, row);
@@ -114,7 +110,7 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
   std::vector<ActiveRun> list;
   for (int i = 0; i < rows->rows(); ++i) {
     auto active = ReadActive(connection, *rows, i);
-    if (absl::IsInternal(active.status())) {
+    if (IsBroken(active.status())) {
       (*unreadable)[rows->Text(i, 0)] = std::string(active.status().message());
       continue;
     }
@@ -124,24 +120,25 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
   return list;
 }
 
-absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection,
-                                                 UnreadableRuns* unreadable) {
+absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
   auto rows = connection->Query(
-      "SELECT w.run_id, w.worker_id, r.spec, w.inspection, w.hold_ns FROM run_workers w JOIN runs "
-      "r USING (run_id) WHERE w.hold_ns IS NOT NULL");
+      "SELECT w.run_id, w.worker_id, w.host, r.spec, w.inspection, w.hold_ns FROM run_workers w "
+      "JOIN runs r USING (run_id) WHERE w.hold_ns IS NOT NULL");
   if (!rows.ok()) return rows.status();
   std::vector<HeldPlaces> list;
   for (int i = 0; i < rows->rows(); ++i) {
     HeldPlaces held;
     held.run_id = rows->Text(i, 0);
     held.worker_id = rows->Text(i, 1);
-    absl::Status status = FromJson(rows->Text(i, 2), &held.job);
-    if (status.ok()) status = FromJson(rows->Text(i, 3), &held.inspection);
+    held.host = rows->Text(i, 2);
+    absl::Status status = FromJson(rows->Text(i, 3), &held.job);
+    if (status.ok()) status = FromJson(rows->Text(i, 4), &held.inspection);
     if (!status.ok()) {
-      (*unreadable)[held.run_id] = std::string(status.message());
-      continue;
+      held.is_unknown = true;
+      held.job.Clear();
+      held.inspection.Clear();
     }
-    held.hold_ns = rows->Int(i, 4);
+    held.hold_ns = rows->Int(i, 5);
     list.push_back(std::move(held));
   }
   return list;

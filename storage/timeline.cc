@@ -120,7 +120,7 @@ absl::Status Read(const PgResult& rows, int row, measure::FleetPoint* point) {
   point->latency_max_ns = rows.UInt(row, 7);
   auto buckets = common::DecodeBuckets(absl::HexStringToBytes(rows.Text(row, 8)));
   if (!buckets.ok()) {
-    return absl::InternalError(absl::StrCat("latencies of interval ", point->interval,
+    return absl::DataLossError(absl::StrCat("latencies of interval ", point->interval,
                                             " are broken: ", buckets.status().message()));
   }
   point->latencies = *std::move(buckets);
@@ -278,7 +278,7 @@ absl::StatusOr<measure::HostTable> PgStore::HostTimeline(const v1::PhaseId& phas
   const std::vector<double> begins = NumbersOf(spans->Text(0, 1));
   const std::vector<double> ends = NumbersOf(spans->Text(0, 2));
   if (begins.size() != classes.size() || ends.size() != classes.size()) {
-    return absl::InternalError("the spans of hosts are broken");
+    return absl::DataLossError("the spans of hosts are broken");
   }
   measure::HostTable table;
   for (size_t i = 0; i < classes.size(); ++i) {

@@ -43,9 +43,20 @@ int StatusOf(grpc::StatusCode code) {
       return 429;
     case grpc::StatusCode::FAILED_PRECONDITION:
       return 422;
+    case grpc::StatusCode::DATA_LOSS:
+    case grpc::StatusCode::INTERNAL:
+    case grpc::StatusCode::UNKNOWN:
+      return 500;
     default:
       return 503;
   }
+}
+
+std::string WordsOf(const grpc::Status& status) {
+  return status.error_message().empty()
+             ? absl::StrCat("the controller answered with code ",
+                            static_cast<int>(status.error_code()), " and says no more")
+             : status.error_message();
 }
 
 Answer MadeAnswer(std::string body, const std::string& type) {
@@ -165,9 +176,8 @@ Api::Result Api::Later(const Ask& request, const Call& call, Make make, const Re
   call(stub_->async(), &pending->context, &pending->request, &pending->reply,
        [this, pending, make, respond = respond](const grpc::Status& status) mutable {
          answers_.Push([pending, make = std::move(make), respond = std::move(respond), status] {
-           respond(status.ok()
-                       ? make(pending->reply)
-                       : ErrorAnswer(StatusOf(status.error_code()), status.error_message()));
+           respond(status.ok() ? make(pending->reply)
+                               : ErrorAnswer(StatusOf(status.error_code()), WordsOf(status)));
          });
          // Last: then nothing here is used any more, and until then the call has its address.
          calls_->End(&pending->context);

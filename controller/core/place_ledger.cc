@@ -23,6 +23,17 @@ void PlaceLedger::Hold(const std::string& run_id, const std::string& worker_id,
   changed_ = true;
 }
 
+void PlaceLedger::HoldAll(const std::string& run_id, const std::string& worker_id,
+                          const std::string& host) {
+  all_[{run_id, worker_id}] = host;
+}
+
+bool PlaceLedger::IsFree(const Holder& holder, int64_t now_ns) const {
+  const auto lost = lost_.find(holder);
+  return over_.contains(holder.first) && lost != lost_.end() &&
+         safeguards_.Pass(common::Safeguard::kPlacesHeld, lost->second <= now_ns);
+}
+
 void PlaceLedger::Reindex() {
   if (!changed_) return;
   index_.clear();
@@ -39,6 +50,15 @@ void PlaceLedger::Reindex() {
 PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::vector<Place>& places,
                                         int64_t now_ns) {
   Reindex();
+  for (auto all = all_.begin(); !places.empty() && all != all_.end();) {
+    if (IsFree(all->first, now_ns)) {
+      all = all_.erase(all);
+    } else if (all->first.first != run_id) {
+      return {all->first.first, all->first.second, 0, all->second};
+    } else {
+      ++all;
+    }
+  }
   std::set<Holder> free;  // lost ones whose time has passed
   for (size_t i = 0; i < places.size(); ++i) {
     const Place& wanted = places[i];
@@ -50,11 +70,7 @@ PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::ve
           free.contains(holder)) {
         continue;
       }
-      const auto lost = lost_.find(holder);
-      if (!over_.contains(holder.first) || lost == lost_.end() ||
-          !safeguards_.Pass(common::Safeguard::kPlacesHeld, lost->second <= now_ns)) {
-        return {holder.first, holder.second, i};
-      }
+      if (!IsFree(holder, now_ns)) return {holder.first, holder.second, i, ""};
       free.insert(holder);
     }
   }
@@ -73,7 +89,10 @@ void PlaceLedger::Confirm(const std::string& worker_id) {
       ++lost;
       continue;
     }
-    if (over_.contains(lost->first.first)) changed_ = places_.erase(lost->first) > 0 || changed_;
+    if (over_.contains(lost->first.first)) {
+      changed_ = places_.erase(lost->first) > 0 || changed_;
+      all_.erase(lost->first);
+    }
     lost = lost_.erase(lost);
   }
 }
@@ -96,6 +115,9 @@ int64_t PlaceLedger::End(const std::string& run_id) {
        held != places_.end() && held->first.first == run_id;) {
     held = !lost_.contains(held->first) ? places_.erase(held) : std::next(held);
   }
+  std::erase_if(all_, [&](const auto& all) {
+    return all.first.first == run_id && !lost_.contains(all.first);
+  });
   if (last == 0) over_.erase(run_id);
   return last;
 }

@@ -30,11 +30,14 @@ class PlaceLedger {
   // Adds `places` to those that the worker holds in the run.
   void Hold(const std::string& run_id, const std::string& worker_id,
             const std::vector<Place>& places);
+  // Nobody knows to which places the worker of `host` may be writing in the run: all are held.
+  void HoldAll(const std::string& run_id, const std::string& worker_id, const std::string& host);
   // The first of `places` that another run holds at `now_ns`: that run and worker, and the index in
   // `places`. `run_id` is empty when all are free.
   struct Conflict {
     std::string run_id, worker_id;
     size_t place = 0;
+    std::string holds_all;  // the host of a worker that HoldAll() was called for
   };
   Conflict Find(const std::string& run_id, const std::vector<Place>& places, int64_t now_ns);
   // The worker was lost: its places of the run become free at `free_ns`, or with Confirm().
@@ -50,7 +53,10 @@ class PlaceLedger {
  private:
   using Holder = std::pair<std::string, std::string>;  // run and worker
   common::Safeguards safeguards_;
+  // Whether what a lost worker held is free by now.
+  bool IsFree(const Holder& holder, int64_t now_ns) const;
   std::map<Holder, std::vector<Place>> places_;  // by thing, then begin
+  std::map<Holder, std::string> all_;            // → host
   // All held places sorted by `thing`, for fast lookups; rebuilt when what is held has changed.
   struct Entry {
     uint64_t thing, begin, end;

@@ -106,7 +106,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
       },
       [&] { return SetAside(store, marks_->crashes(), clock_); },
       [&] {
-        auto inherited = Inherit(store);
+        auto inherited = Inherit(store, clock_);
         if (!inherited.ok()) return inherited.status();
         inheritance = *std::move(inherited);
         return absl::OkStatus();

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_cat.h"
 #include "controller/plan/loads.h"
 #include "controller/service/run_plan.h"
+#include "controller/service/set_aside.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -137,19 +139,28 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
   return point;
 }
 
-absl::StatusOr<Inheritance> Inherit(storage::Store* store) {
+absl::StatusOr<Inheritance> Inherit(storage::Store* store, const common::Clock* clock) {
   Inheritance inheritance;
   auto queue = store->Queue();
   if (!queue.ok()) return queue.status();
   inheritance.queue = *std::move(queue);
   auto active = store->Active();
   if (!active.ok()) return active.status();
-  inheritance.active = *std::move(active);
-  for (const storage::ActiveRun& run : inheritance.active) {
-    if (run.phase.state != "running") continue;
-    auto live = ReadLive(store, run);
-    if (!live.ok()) return live.status();
-    inheritance.live[run.run.run_id] = *std::move(live);
+  for (storage::ActiveRun& run : *active) {
+    if (run.phase.state == "running") {
+      auto live = ReadLive(store, run);
+      if (storage::IsBroken(live.status())) {
+        const std::string reason =
+            absl::StrCat("quarantined: ", std::string(live.status().message()));
+        if (absl::Status status = SetAsideActive(store, run, reason, clock); !status.ok()) {
+          return status;
+        }
+        continue;
+      }
+      if (!live.ok()) return live.status();
+      inheritance.live[run.run.run_id] = *std::move(live);
+    }
+    inheritance.active.push_back(std::move(run));
   }
   auto held = store->Held();
   if (!held.ok()) return held.status();

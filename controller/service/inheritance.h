@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/clock.h"
 #include "controller/analysis/live_phase.h"
 #include "controller/core/run_machine.h"
 #include "storage/store.h"
@@ -21,7 +22,8 @@ struct Inheritance {
   std::vector<storage::HeldPlaces> held;
 };
 
-absl::StatusOr<Inheritance> Inherit(storage::Store* store);
+// What this controller goes on with. A phase whose samples cannot be read fails its run alone.
+absl::StatusOr<Inheritance> Inherit(storage::Store* store, const common::Clock* clock);
 
 // Where the run's state machine goes on.
 ResumePoint PointOf(const storage::ActiveRun& active);

@@ -20,10 +20,12 @@ int64_t LongestOf(const v1::JobSpec& job) {
   return longest;
 }
 
-absl::Status EndOne(storage::Store* store, const std::string& run_id, int crashes,
+std::string ReasonOf(int crashes) {
+  return absl::StrCat("set aside: ", crashes, " controllers ended while they worked on it");
+}
+
+absl::Status EndOne(storage::Store* store, const std::string& run_id, const std::string& reason,
                     const common::Clock* clock) {
-  const std::string reason =
-      absl::StrCat("set aside: ", crashes, " controllers ended while they worked on it");
   spdlog::error("run {} is {}", run_id, reason);
   if (absl::Status status = store->EndRun(run_id, "failed", reason, false); !status.ok()) {
     return status;
@@ -33,6 +35,19 @@ absl::Status EndOne(storage::Store* store, const std::string& run_id, int crashe
 }
 
 }  // namespace
+
+absl::Status SetAsideActive(storage::Store* store, const storage::ActiveRun& run,
+                            const std::string& reason, const common::Clock* clock) {
+  for (const measure::RunWorker& worker : run.workers) {
+    if (worker.lost) continue;
+    if (absl::Status status = store->SetLost(run.run.run_id, worker.worker_index,
+                                             "the run was set aside", LongestOf(run.run.job));
+        !status.ok()) {
+      return status;
+    }
+  }
+  return EndOne(store, run.run.run_id, reason, clock);
+}
 
 absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes,
                       const common::Clock* clock) {
@@ -50,22 +65,18 @@ absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& c
   if (!active.ok()) return active.status();
   for (const measure::RunRecord& run : *queue) {
     if (crashed(run.run_id) == 0) continue;
-    if (absl::Status status = EndOne(store, run.run_id, crashed(run.run_id), clock); !status.ok()) {
+    if (absl::Status status = EndOne(store, run.run_id, ReasonOf(crashed(run.run_id)), clock);
+        !status.ok()) {
       return status;
     }
   }
   for (const storage::ActiveRun& run : *active) {
-    const std::string& id = run.run.run_id;
-    if (crashed(id) == 0) continue;
-    for (const measure::RunWorker& worker : run.workers) {
-      if (worker.lost) continue;
-      if (absl::Status status = store->SetLost(id, worker.worker_index, "the run was set aside",
-                                               LongestOf(run.run.job));
-          !status.ok()) {
-        return status;
-      }
+    const int crash_count = crashed(run.run.run_id);
+    if (crash_count == 0) continue;
+    if (absl::Status status = SetAsideActive(store, run, ReasonOf(crash_count), clock);
+        !status.ok()) {
+      return status;
     }
-    if (absl::Status status = EndOne(store, id, crashed(id), clock); !status.ok()) return status;
   }
   return absl::OkStatus();
 }

@@ -15,4 +15,8 @@ namespace lockstep::controller {
 absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes,
                       const common::Clock* clock);
 
+// Ends one run in progress as failed, with an event, and holds its targets in the same way.
+absl::Status SetAsideActive(storage::Store* store, const storage::ActiveRun& run,
+                            const std::string& reason, const common::Clock* clock);
+
 }  // namespace lockstep::controller

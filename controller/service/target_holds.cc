@@ -41,6 +41,11 @@ std::optional<TargetHolds::Conflict> TargetHolds::FindWritten(
     const Written written = WrittenPlaces(use, worker.inspection);
     const PlaceLedger::Conflict taken = places_.Find(run_id, written.places, clock_->MonotonicNs());
     if (taken.run_id.empty()) continue;
+    if (!taken.holds_all.empty()) {
+      return Conflict{taken.run_id,
+                      absl::StrCat("and the worker of ", taken.holds_all,
+                                   " is idle: the store cannot tell where it may still write")};
+    }
     const std::string& target = job.targets(static_cast<int>(written.targets[taken.place])).name();
     return Conflict{taken.run_id, absl::StrCat("or its lost workers have left target ", target,
                                                " of ", worker.hello.host().name())};
@@ -110,8 +115,12 @@ void TargetHolds::End(const std::string& run_id) {
 }
 
 void TargetHolds::Inherit(const storage::HeldPlaces& held, bool goes_on) {
-  places_.Hold(held.run_id, held.worker_id,
-               WrittenPlaces(UseOfTargets(held.job), held.inspection).places);
+  if (held.is_unknown) {
+    places_.HoldAll(held.run_id, held.worker_id, held.host);
+  } else {
+    places_.Hold(held.run_id, held.worker_id,
+                 WrittenPlaces(UseOfTargets(held.job), held.inspection).places);
+  }
   Lose(held.run_id, held.worker_id, held.hold_ns);
   if (!goes_on) LetGoAt(places_.End(held.run_id));
 }

@@ -30,6 +30,22 @@ TEST(PlaceLedgerTest, ALostWorkersPlaceWaitsForItsHardStopAlsoWhereOthersShareIt
   EXPECT_EQ(ledger.Find("b", {kLun}, 1000).run_id, "");
 }
 
+TEST(PlaceLedgerTest, WhoMayWriteAnywhereHoldsAllUntilItIsIdleOrItsTimeIsOver) {
+  PlaceLedger ledger;
+  ledger.HoldAll("a", "w1", "node1");
+  ledger.Lose("a", "w1", 1000);
+  ledger.End("a");
+  EXPECT_EQ(ledger.Find("b", {kOther}, 999).holds_all, "node1");
+  EXPECT_EQ(ledger.Find("b", {}, 999).run_id, "");  // writes nothing
+  EXPECT_EQ(ledger.Find("b", {kOther}, 1000).run_id, "");
+  ledger.HoldAll("c", "w1", "node1");
+  ledger.Lose("c", "w1", 5000);
+  ledger.End("c");
+  EXPECT_EQ(ledger.Find("b", {kLun}, 2000).run_id, "c");
+  ledger.Confirm("w1");
+  EXPECT_EQ(ledger.Find("b", {kLun}, 2000).run_id, "");
+}
+
 TEST(PlaceLedgerTest, AConfirmedStopFreesAtOnce) {
   PlaceLedger ledger;
   ledger.Hold("a", "w1", {kLun});

@@ -146,8 +146,8 @@ absl::StatusOr<std::vector<HeldPlaces>> MemoryStore::Held() {
   std::vector<HeldPlaces> list;
   for (const auto& [id, run] : db_->runs) {
     for (const auto& [worker, hold] : run.holds) {
-      list.push_back({id, run.workers[worker].worker_id, run.record.job,
-                      run.workers[worker].inspection, hold});
+      const measure::RunWorker& lost = run.workers[worker];
+      list.push_back({id, lost.worker_id, lost.host, false, run.record.job, lost.inspection, hold});
     }
   }
   return list;

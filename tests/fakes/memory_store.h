@@ -47,7 +47,7 @@ struct MemoryDatabase {
 
 // A store in memory: one controller's connection to a database. Passes the same contract suite as
 // PgStore. Thread-safe.
-class MemoryStore final : public Store {
+class MemoryStore : public Store {
  public:
   enum class Fate { kDone, kAway, kDoneButAnswerLost, kDoneLater };
   explicit MemoryStore(MemoryDatabase* database, common::Safeguards safeguards = {})

@@ -59,6 +59,14 @@ class WebPage(FleetTest):
                 urllib.request.urlopen(request, timeout=20)
             caught.exception.close()
 
+    def test_a_query_that_is_no_utf_8_is_refused_in_words(self):
+        for path in ("api/runs?label=kind=%ff", "api/runs?job=%c3%28", "api/runs?owner=%ed%a0%80"):
+            with self.assertRaises(urllib.error.HTTPError, msg=path) as caught:
+                urllib.request.urlopen(self.fleet.url + path, timeout=20)
+            self.assertEqual(caught.exception.code, 400, path)
+            self.assertIn("UTF-8", json.loads(caught.exception.read())["error"])
+            caught.exception.close()
+
     def test_runs_are_filtered_and_paged(self):
         for label in ("one", "two", "two"):
             job = files_job(self.fleet.data, duration="1s", extra=f"labels: {{kind: {label}}}")

@@ -241,7 +241,8 @@ bool Controller::Start() {
   ingest_ = std::make_unique<controller::IngestPipeline>(std::move(options));
   pump_due_ = false;
   absl::StatusOr<controller::Inheritance> inheritance = controller::Inheritance();
-  if (!ingest_->Replay().ok() || !(inheritance = controller::Inherit(store_.get())).ok()) {
+  if (!ingest_->Replay().ok() ||
+      !(inheritance = controller::Inherit(store_.get(), clock_.get())).ok()) {
     Kill();
     return false;
   }

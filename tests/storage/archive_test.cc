@@ -309,6 +309,10 @@ TEST_F(ArchiveTest, NothingOfABrokenArchiveIsStored) {
        [](Parts* p) {
          Change(p, "worker_results", "\"strange\"", "\"strange\", \"workload\": 4294967295");
        }},
+      {"two names",
+       [](Parts* p) { Change(p, "runs", "\tarchived 'job'", "\tanother archived 'job'"); }},
+      {"more than 4096 bytes",
+       [](Parts* p) { Change(p, "runs", "\tme\t", "\t" + std::string(5000, 'm') + "\t"); }},
       {"is none of its job", [](Parts* p) { Change(p, "phases", "1000000000", "-1"); }},
       {"format is 9", [](Parts* p) { p->front().mutable_head()->set_format(9); }},
       {"use a newer Lockstep", [](Parts* p) { p->front().mutable_head()->set_schema(9999); }},

@@ -1,6 +1,9 @@
 // LUNs through libiscsi: identities by hand, secrets, and a target that goes away, comes back, and
 // is another one.
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -8,6 +11,7 @@
 #include <cstdio>
 #include <ctime>
 #include <fstream>
+#include <thread>
 
 #include "gtest/gtest.h"
 #include "tests/worker/tgt.h"
@@ -100,6 +104,81 @@ constexpr int64_t kSecond = 1000000000;
 constexpr uint64_t kBytes = 1 << 20;
 
 int64_t NowNs() { return common::SystemClock().MonotonicNs(); }
+
+// Logs a session in and sends NOPs that want answers (RFC 7143, 11.19) for as long as it is there.
+class FloodingTarget {
+ public:
+  FloodingTarget() : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(listen(listener_, 1), 0);
+    EXPECT_EQ(getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] {
+      const int connection = accept(listener_, nullptr, nullptr);
+      if (connection < 0) return;
+      for (int i = 0; i < 2 && LogIn(connection); ++i) {
+      }
+      Bytes nop(48);
+      nop[0] = 0x20;
+      nop[1] = 0x80;
+      for (size_t i = 16; i < 20; ++i) nop[i] = 0xff;  // of no task; an answer is wanted
+      Bytes many;
+      for (int i = 0; i < 10000; ++i) many.insert(many.end(), nop.begin(), nop.end());
+      while (send(connection, many.data(), many.size(), MSG_NOSIGNAL) > 0) {
+      }
+      close(connection);
+    });
+  }
+  ~FloodingTarget() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+  std::string url() const {
+    return "iscsi://127.0.0.1:" + std::to_string(port_) + "/iqn.2026-11.test:flood/1";
+  }
+
+ private:
+  // Answers a login request (RFC 7143, 11.12): whatever it asks for is agreed to.
+  static bool LogIn(int connection) {
+    Bytes request(48);
+    if (recv(connection, request.data(), 48, MSG_WAITALL) != 48) return false;
+    const size_t length = request[5] << 16 | request[6] << 8 | request[7];
+    Bytes text((length + 3) / 4 * 4);
+    if (recv(connection, text.data(), text.size(), MSG_WAITALL) !=
+        static_cast<ssize_t>(text.size())) {
+      return false;
+    }
+    Bytes response(68);  // with padding
+    const std::string agreed = "HeaderDigest=None";
+    std::copy(agreed.begin(), agreed.end(), response.begin() + 48);
+    response[7] = static_cast<uint8_t>(agreed.size() + 1);
+    response[0] = 0x23;
+    response[1] = request[1];
+    std::copy_n(request.begin() + 8, 6, response.begin() + 8);    // ISID
+    response[15] = 1;                                             // TSIH
+    std::copy_n(request.begin() + 16, 4, response.begin() + 16);  // of which request
+    std::copy_n(request.begin() + 24, 4, response.begin() + 28);  // commands are expected from here
+    response[32] = 0x7f;                                          // and taken up to here
+    return send(connection, response.data(), 68, MSG_NOSIGNAL) == 68;
+  }
+
+  const int listener_;
+  uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+TEST(FloodTest, ATargetThatSendsWithoutEndIsLeftWhenTheTimeIsOver) {
+  signal(SIGPIPE, SIG_IGN);
+  FloodingTarget target;
+  Luns luns("iqn.2026-11.test:me", {});
+  const auto found = luns.Look(*common::ParseIscsiUrl(target.url()), kSecond / 2);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(found.status())) << found.status();
+}
 
 class LostTargetTest : public testing::Test {
  protected:

@@ -1,6 +1,7 @@
 #include "worker/host/inventory.h"
 
 #include <chrono>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
@@ -20,6 +21,9 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
     device.set_allowed(guard.Allows(device));
     if (device.allowed() && device.in_use().empty()) allowed.push_back(&device);
   }
+  // Beside the disks, with a time of their own.
+  std::vector<v1::BlockDevice> luns;
+  std::thread asking([&] { luns = guard.ListLuns(limits::kProbeNs); });
   common::SideBySide(allowed.size(), limits::kLooksAtOnce, [&](size_t i) {
     v1::BlockDevice& device = *allowed[i];
     const auto left = until - std::chrono::steady_clock::now();
@@ -34,8 +38,8 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
       device.set_in_use(absl::StrCat("carries ", *found));
     }
   });
-  const auto left = until - std::chrono::steady_clock::now();
-  for (v1::BlockDevice& lun : guard.ListLuns(std::chrono::nanoseconds(left).count())) {
+  asking.join();
+  for (v1::BlockDevice& lun : luns) {
     if (devices.size() >= static_cast<size_t>(limits::kDevicesOfAHost)) break;
     devices.push_back(std::move(lun));
   }
