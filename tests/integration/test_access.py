@@ -479,6 +479,31 @@ class ReadingRole(FleetTest):
             "0",
         )
 
+    def test_a_statement_has_the_systems_memory_limit_and_its_own_settings_do_not_help(self):
+        # 1.6 GB, each piece below what PostgreSQL itself refuses.
+        hoard = (
+            "DO $$ DECLARE a text; b text; c text; d text; BEGIN "
+            "a := repeat('x', 400000000); b := repeat('y', 400000000); "
+            "c := repeat('z', 400000000); d := repeat('w', 400000000); "
+            "RAISE EXCEPTION 'it has % bytes', length(a) + length(b) + length(c) + length(d); "
+            "END $$"
+        )
+        done = self.fleet.lockstep("sql", "-c", f"SET work_mem = '2000GB'; {hoard}")
+        self.assertNotEqual(done.status, 0, str(done))
+        self.assertIn("out of memory", done.err)
+        self.assertEqual(self.fleet.sql("SELECT 1")[0][0], "1")
+
+    def test_temporary_files_are_limited_and_the_limit_is_not_the_roles(self):
+        self.assertEqual(self.fleet.sql("SHOW temp_file_limit")[0][0], "1GB")
+        self.refused("SET temp_file_limit = -1")
+        self.refused("ALTER ROLE lockstep_reader SET temp_file_limit = -1")
+
+    def test_sessions_are_limited(self):
+        limit = self.fleet.sql(
+            "SELECT rolconnlimit FROM pg_roles WHERE rolname = 'lockstep_reader'"
+        )[0][0]
+        self.assertEqual(limit, "20")
+
     def test_an_advisory_lock_keeps_no_controller_out(self):
         held = self.fleet.start_lockstep("sql", stdin=None)
         try:

@@ -73,7 +73,20 @@ class Blocks(unittest.TestCase):
                 self.assertTrue(name in globals() or os.path.exists(here), name)
 
 
-class WaysToLoseData(unittest.TestCase):
+class NamesTests(unittest.TestCase):
+    def assert_is_a_test(self, name):
+        """`module.Class.test_x` of the integration tests, or `file.Name` of the unit tests."""
+        parts = name.split(".")
+        if len(parts) == 3:
+            source = text_of(f"tests/integration/{parts[0]}.py")
+            body = source.split(f"class {parts[1]}(", 1)[1].split("\nclass ", 1)[0]
+            self.assertIn(f"    def {parts[2]}(self", body)
+        else:
+            (path,) = glob.glob(f"tests/*/{parts[0]}.cc", root_dir=ROOT)
+            self.assertRegex(text_of(path), rf"TEST(_F)?\(\w+, {parts[1]}\)")
+
+
+class WaysToLoseData(NamesTests):
     def test_each_is_tried_by_a_test_that_is_there(self):
         rows = re.findall(
             r"^\| (\d+) \|.*\| `(\S+)` \|$", text_of("docs/ways-to-lose-data.md"), re.M
@@ -82,14 +95,40 @@ class WaysToLoseData(unittest.TestCase):
         self.assertEqual([int(number) for number, _ in rows], list(range(1, len(rows) + 1)))
         for _, name in rows:
             with self.subTest(name):
-                parts = name.split(".")
-                if len(parts) == 3:
-                    source = text_of(f"tests/integration/{parts[0]}.py")
-                    body = source.split(f"class {parts[1]}(", 1)[1].split("\nclass ", 1)[0]
-                    self.assertIn(f"    def {parts[2]}(self", body)
-                else:
-                    (path,) = glob.glob(f"tests/*/{parts[0]}.cc", root_dir=ROOT)
-                    self.assertRegex(text_of(path), rf"TEST(_F)?\(\w+, {parts[1]}\)")
+                self.assert_is_a_test(name)
+
+
+def sentences(text, title):
+    """Of a document's section, without marks; each item of a list begins one."""
+    body = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.S | re.M).group(1)
+    body = re.sub(r"^\|.*$|<!--.*?-->", "", body, flags=re.M)
+    for item in re.split(r"\n(?=- )|\n\n", body):
+        words = re.sub(r"[*`[]|\]\([^)]*\)", "", " ".join(item.split()).removeprefix("- "))
+        yield from filter(None, re.split(r"(?<=[.:;])\s+(?=[A-Z])", words))
+
+
+class SecurityPromises(NamesTests):
+    SECTIONS = (
+        "Who is who",
+        "What protects the disks",
+        "What a stolen certificate can do",
+        "Limits",
+    )
+
+    def test_each_sentence_says_what_holds_it(self):
+        text = text_of("docs/security.md")
+        said = [sentence for title in self.SECTIONS for sentence in sentences(text, title)]
+        table = text.split("## What holds these sentences", 1)[1]
+        rows = re.findall(r"^\| (.+) … \| (.+) \|$", table, re.M)
+        self.assertGreater(len(rows), 40)
+        self.assertEqual(len(said), len(rows), "a row for each sentence, in their order")
+        for sentence, (begin, held_by) in zip(said, rows, strict=True):
+            with self.subTest(sentence):
+                self.assertEqual(sentence[: len(begin)], begin)
+                if held_by in ("explains", "weakness"):
+                    continue
+                for name in held_by.split(", "):
+                    self.assert_is_a_test(name.strip("`"))
 
 
 class Readme(unittest.TestCase):
