@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
@@ -54,6 +55,42 @@ def connect(address, idle, slow, over):
     for entry in sockets:
         if entry[0] is not None:
             entry[0].close()
+
+
+def costly_jobs(directory):
+    """Small jobs that stand for much: beyond the limits, and right below them."""
+    values = ", ".join(str(v) for v in range(1, 101))
+    axes = "".join(
+        f"          - {{field: workloads.0.{field}, values: [{values}]}}\n"
+        for field in ("queue_depth", "threads", "batch", "seed") * 2
+    )
+    load = "      duration: 1s\n      workloads: [{name: w, block_size: 4KiB}]\n"
+    head = "name: costly\nhosts: {count: 1}\n"
+    one = f"targets: [{{name: t, file: {{path: {directory}/t, size: 4MiB}}}}]\n"
+    sweep = f"      sweep:\n        axes:\n{axes}"
+    short = sweep.split("\n          - ", 3)
+    tens = f"      sweep:\n        axes:\n          - {short[1]}\n        repeat: 9\n"
+    targets = "".join(
+        f"  - {{name: t{i}, file: {{path: {directory}/t{i}, size: 4MiB}}}}\n" for i in range(200)
+    )
+    names = ", ".join(f"t{i}" for i in range(200))
+    workloads = "".join(
+        f"        - {{name: w{i}, block_size: 4KiB, targets: [{names}]}}\n" for i in range(64)
+    )
+    dozen = tens.replace(values, ", ".join(str(v) for v in range(1, 12))).replace(
+        "repeat: 9", "repeat: 1"
+    )
+    phases = "".join(
+        f"  - name: p{i}\n    run:\n{load}{sweep}"
+        for i in range(10)  # each of 100^8 points
+    )
+    return [
+        f"{head}{one}phases:\n  - name: p\n    run:\n{load}{sweep}",
+        f"{head}{one}phases:\n{phases}",
+        f"{head}{one}phases:\n  - prepare:\n  - name: p\n    run:\n{load}{tens}",
+        f"{head}targets:\n{targets}phases:\n  - prepare:\n  - name: p\n    run:\n"
+        f"      duration: 1s\n{dozen}      workloads:\n{workloads}",
+    ] * 2
 
 
 class Bench:
@@ -128,6 +165,56 @@ class Bench:
         threading.Timer(self.flags.seconds, self.over.set).start()
         return threads
 
+    def plan(self):
+        """Eight costly jobs at once, again and again. Returns the slowest answers, in seconds, of
+        status meanwhile and of a plan.
+        """
+        jobs = costly_jobs(self.fleet.data)
+        over = time.monotonic() + self.flags.seconds
+        plans = []
+
+        def again(job):
+            while time.monotonic() < over:
+                began = time.monotonic()
+                # The jobs' own command lines leave the processors to what is measured.
+                done = subprocess.run(
+                    [
+                        "nice",
+                        "-n",
+                        "19",
+                        *self.fleet.words(["plan", "-", "--controller", self.fleet.address]),
+                    ],
+                    input=job,
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                plans.append((time.monotonic() - began, done.returncode, done.stderr))
+
+        threads = [threading.Thread(target=again, args=(job,)) for job in jobs]
+        for thread in threads:
+            thread.start()
+        answers = []
+        while time.monotonic() < over:
+            began = time.monotonic()
+            with urllib.request.urlopen(self.fleet.url + "api/status", timeout=60) as answer:
+                answer.read()
+            answers.append(time.monotonic() - began)
+            time.sleep(0.02)
+        for thread in threads:
+            thread.join()
+        refused = sum(status != 0 for _, status, _ in plans)
+        answers.sort()
+        print(
+            f"{len(plans)} plans of costly jobs, {refused} refused, the slowest in "
+            f"{max(took for took, _, _ in plans):.2f} s; status meanwhile: median "
+            f"{answers[len(answers) // 2] * 1e3:.1f} ms, slowest {answers[-1] * 1e3:.0f} ms of "
+            f"{len(answers)}"
+        )
+        for said in sorted({err.strip().splitlines()[-1] for _, _, err in plans if err.strip()}):
+            print(f"  {said[:150]}")
+        return answers[-1]
+
     def memory_mib(self):
         with open(f"/proc/{self.fleet.controller.pid}/status", encoding="ascii") as text:
             return int(re.search(r"VmHWM:\s+(\d+)", text.read()).group(1)) / 1024
@@ -147,6 +234,7 @@ class Bench:
                         flush=True,
                     )
             print(self.said)
+            status = self.plan()
             lost = int(fleet.sql("SELECT count(*) FROM lost_workers")[0][0])
             memory = self.memory_mib()
 
@@ -163,6 +251,7 @@ class Bench:
             ("stop answers within 1 s", best(True, 3, max) <= 1),
             ("the controller stays under 256 MiB", memory < 256),
             ("no worker is lost", lost == 0),
+            ("status answers within 100 ms beside eight costly plans", status <= 0.1),
         ]
         return verdict.say("hostile", targets)
 
