@@ -13,6 +13,7 @@
 #include "common/files.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "controller/cli/archive_file.h"
 #include "controller/cli/commands.h"
 #include "controller/cli/table_export.h"
 #include "google/protobuf/io/gzip_stream.h"
@@ -23,7 +24,6 @@ namespace lockstep::cli {
 namespace {
 
 namespace io = google::protobuf::io;
-using google::protobuf::util::ParseDelimitedFromZeroCopyStream;
 using google::protobuf::util::SerializeDelimitedToZeroCopyStream;
 
 struct Flags {
@@ -141,31 +141,31 @@ int Export(const Context& context, const Flags& flags) {
 // Reads the archive of one run up to its end, and sends it. Nothing more where `*more` is false.
 absl::Status ImportNext(v1::Controller::Stub* stub, const std::string& path,
                         io::ZeroCopyInputStream* in, bool* more, v1::ImportReply* reply) {
-  const absl::Status broken =
-      absl::InvalidArgumentError(absl::StrCat(path, ": not an archive of Lockstep, or cut short"));
+  const auto named = [&path](const absl::Status& broken) {
+    return absl::Status(broken.code(), absl::StrCat(path, ": ", std::string(broken.message())));
+  };
   v1::ArchivePart part;
-  bool clean_end = false;
-  *more = ParseDelimitedFromZeroCopyStream(&part, in, &clean_end);
-  if (!*more) return broken;
+  absl::Status read = ReadArchivePart(in, &part);
+  *more = read.ok();
+  if (!*more) return named(read);
   if (part.has_end()) {  // the file's own
     *more = false;
     return absl::OkStatus();
   }
   grpc::ClientContext call;
   const auto writer = stub->ImportRun(&call, reply);
-  bool whole = true;
   bool taken = true;  // until the controller has refused it, and the rest is read over
   while (!part.has_end()) {
     taken = taken && writer->Write(part);
     part.Clear();
-    whole = ParseDelimitedFromZeroCopyStream(&part, in, &clean_end);
-    if (!whole) break;
+    read = ReadArchivePart(in, &part);
+    if (!read.ok()) break;
   }
-  if (whole && taken) writer->Write(part);
-  if (!whole) call.TryCancel();
+  if (read.ok() && taken) writer->Write(part);
+  if (!read.ok()) call.TryCancel();
   writer->WritesDone();
   const grpc::Status status = writer->Finish();
-  return whole ? ToAbsl(status) : broken;
+  return read.ok() ? ToAbsl(status) : named(read);
 }
 
 int Import(const Context& context, const Flags& flags) {

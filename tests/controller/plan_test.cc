@@ -384,6 +384,44 @@ TEST(PlanTest, WhatSweepsBecomeIsReckonedNotMade) {
   EXPECT_FALSE(CheckLimits(job).empty()) << "5,000 phases of 50";
 }
 
+// Each shape takes the square of what it has, where nothing is reckoned first.
+TEST(PlanTest, ManyTargetsTimesManyWorkloadsOrPhasesAreReckonedToo) {
+  const auto first = [](const v1::JobSpec& job) {
+    const auto problems = CheckLimits(job);
+    return problems.empty() ? std::string() : problems[0].message();
+  };
+  v1::JobSpec many = Job();
+  for (int t = 1; t < 256; ++t) {
+    *many.add_targets() = many.targets(0);
+    many.mutable_targets(t)->set_name("t" + std::to_string(t));
+  }
+  // 64 workloads that name 256 targets each, at 100 points: 100 × 64 × 64 × 256 in 100 KB.
+  v1::JobSpec job = many;
+  v1::PhaseSpec* load = job.mutable_phases(1);
+  load->mutable_run()->mutable_workloads(0)->clear_targets();
+  for (const v1::Target& target : job.targets()) {
+    load->mutable_run()->mutable_workloads(0)->add_targets(target.name());
+  }
+  for (int w = 1; w < 64; ++w) {
+    *load->mutable_run()->add_workloads() = load->run().workloads(0);
+  }
+  load->mutable_run()->mutable_sweep()->set_repeat(100);
+  EXPECT_LT(job.ByteSizeLong(), size_t{200000});
+  const auto problems = CheckLimits(job);
+  EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), [](const v1::Problem& problem) {
+    return problem.message().find("comparisons") != std::string::npos;
+  }));
+
+  // Clean-ups that name no target stand for all: 1,000 × 256 names.
+  job = many;
+  for (int t = 0; t < 256; ++t) {
+    job.mutable_targets(t)->set_name(std::string(50, 'n') + std::to_string(t));
+  }
+  job.clear_phases();
+  for (int p = 0; p < 1000; ++p) job.add_phases()->mutable_cleanup();
+  EXPECT_NE(first(job).find("become 1"), std::string::npos) << first(job);
+}
+
 v1::Workload* WorkloadOf(v1::JobSpec* job) {
   return job->mutable_phases(1)->mutable_run()->mutable_workloads(0);
 }

@@ -146,6 +146,8 @@ class Exports(FleetTest):
             "no gzip": raw,
             "empty": b"",
             "nonsense": gzip.compress(b"\xff" * 100),
+            # 256 MiB of one part, in 256 KiB.
+            "bomb": gzip.compress(b"\x80\x80\x80\x80\x01" + bytes(256 << 20)),
         }
         with Fleet(0) as other:
             for name, content in cases.items():
