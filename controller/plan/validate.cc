@@ -453,15 +453,30 @@ std::vector<TargetUse> UseOfTargets(const v1::JobSpec& job) {
       if (found >= 0) use[static_cast<size_t>(found)].*what = true;
     }
   };
-  // What any point of a sweep writes is written.
-  ForEachStep(job, [&](const v1::PhaseSpec& phase) {
+  for (const v1::PhaseSpec& phase : job.phases()) {
     if (phase.has_precondition()) mark(phase.precondition().targets(), &TargetUse::written);
     if (phase.has_prepare()) mark(phase.prepare().targets(), &TargetUse::prepared);
-    for (const v1::Workload& w : phase.run().workloads()) {
-      if (Writes(w)) mark(w.targets(), &TargetUse::written);
-      if (w.create()) mark(w.targets(), &TargetUse::prepared);
+    if (!phase.has_run()) continue;
+    // What any point of a sweep writes is written. The names of targets are no axis's: without
+    // them a step costs little, and this is asked for where every run waits for the answer.
+    v1::JobSpec bare;
+    *bare.add_phases() = phase;
+    v1::RunPhase* run = bare.mutable_phases(0)->mutable_run();
+    for (v1::Workload& w : *run->mutable_workloads()) w.clear_targets();
+    std::vector<TargetUse> of_workloads(static_cast<size_t>(run->workloads_size()));
+    ForEachStep(bare, [&](const v1::PhaseSpec& step) {
+      for (size_t i = 0; i < of_workloads.size(); ++i) {
+        const v1::Workload& w = step.run().workloads(static_cast<int>(i));
+        of_workloads[i].written |= Writes(w);
+        of_workloads[i].prepared |= w.create();
+      }
+    });
+    for (size_t i = 0; i < of_workloads.size(); ++i) {
+      const v1::Workload& w = phase.run().workloads(static_cast<int>(i));
+      if (of_workloads[i].written) mark(w.targets(), &TargetUse::written);
+      if (of_workloads[i].prepared) mark(w.targets(), &TargetUse::prepared);
     }
-  });
+  }
   return use;
 }
 

@@ -62,7 +62,7 @@ class Admission {
   std::map<std::string, std::string> Leases() const;
 
   // Asks and checks the same, and starts nothing.
-  void Plan(const v1::JobSpec& job, std::vector<PlanWorker> workers,
+  void Plan(std::shared_ptr<const v1::JobSpec> job, std::vector<PlanWorker> workers,
             std::function<void(v1::PlanReply)> done);
 
  private:
@@ -80,8 +80,9 @@ class Admission {
     std::vector<std::string> uses;  // UsesInFleet()
   };
   // Asks the workers about the job's targets, and, where it writes devices, the fleet's kernels.
-  void Ask(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers,
-           std::function<void(Found)> done);
+  // The job is shared, not copied: one of a megabyte is a hundred thousand names.
+  void Ask(const std::string& id, std::shared_ptr<const v1::JobSpec> job,
+           std::vector<PlanWorker> workers, std::function<void(Found)> done);
   void Decide(measure::RunRecord run, Found found);
   void Wait(measure::RunRecord run, const TargetHolds::Conflict& conflict);
   void Start(const measure::RunRecord& run, std::vector<PlanWorker> workers,

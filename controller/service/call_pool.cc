@@ -1,10 +1,19 @@
 #include "controller/service/call_pool.h"
 
+#include <sys/resource.h>
+
 namespace lockstep::controller {
 
-CallPool::CallPool(int threads, int64_t most_waiting) : most_waiting_(most_waiting) {
+namespace {
+
+constexpr int kNice = 10;
+
+}  // namespace
+
+CallPool::CallPool(int threads, int64_t most_waiting, Pace pace) : most_waiting_(most_waiting) {
   for (int i = 0; i < threads; ++i) {
-    threads_.emplace_back([this] {
+    threads_.emplace_back([this, pace] {
+      if (pace == Pace::kInBackground) (void)setpriority(PRIO_PROCESS, 0, kNice);
       while (auto work = queue_.Pop()) {
         --waiting_;
         (*work)();

@@ -53,7 +53,10 @@ class Answer {
 // Thread-safe.
 class CallPool {
  public:
-  CallPool(int threads, int64_t most_waiting);
+  // Work in the background gives way to everything else of this machine that wants a processor
+  // (nice 10, setpriority(2) of a thread).
+  enum class Pace { kPrompt, kInBackground };
+  CallPool(int threads, int64_t most_waiting, Pace pace = Pace::kPrompt);
   ~CallPool();
   // Runs `work`, unless the call is abandoned by then, and answers with its status.
   // RESOURCE_EXHAUSTED when too many wait.

@@ -237,9 +237,10 @@ grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* c
     // Made here: what the coordinator calls back holds up every run.
     auto phases = std::make_shared<v1::PlanReply>();
     DescribePhases(*job, phases.get());
-    parts_.coordinator->Plan(*job, [answer, job, reply, phases](v1::PlanReply planned) {
+    for (const std::string& warning : Warnings(*job)) phases->add_warnings(warning);
+    parts_.coordinator->Plan(job, [answer, reply, phases](v1::PlanReply planned) {
       *reply = std::move(planned);
-      for (const std::string& warning : Warnings(*job)) reply->add_warnings(warning);
+      reply->mutable_warnings()->MergeFrom(phases->warnings());
       *reply->mutable_phases() = std::move(*phases->mutable_phases());
       answer->Give(grpc::Status::OK);
     });

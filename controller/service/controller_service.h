@@ -127,7 +127,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   // One pool for each duration of calls. These four: a job is checked and stored; a job is checked
   // and planned; the store is asked; a whole run is read.
   CallPool submit_{2, limits::kCallsWaiting};
-  CallPool plan_{2, limits::kSlowCallsWaiting};
+  CallPool plan_{2, limits::kSlowCallsWaiting, CallPool::Pace::kInBackground};
   CallPool ask_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   CallPool report_{static_cast<int>(limits::kSlowThreads), limits::kSlowCallsWaiting};
   // Parts of reports, and series: what a page asks for beside others' questions.

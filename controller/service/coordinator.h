@@ -72,7 +72,7 @@ class Coordinator {
   void EndLoad(const std::string& run_id, const std::string& reason,
                std::function<void(absl::Status)> done);
   // Inspects the targets on the workers that the job would take.
-  void Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done);
+  void Plan(std::shared_ptr<const v1::JobSpec> job, std::function<void(v1::PlanReply)> done);
   void Watch(const std::string& run_id, const std::shared_ptr<WatchStream>& stream,
              const v1::RunSummary& summary);
   // The runs that wait or are in progress, without asking the store: id, job, owner, state, hosts.

@@ -40,10 +40,11 @@ void Coordinator::EndLoad(const std::string& run_id, const std::string& reason,
   });
 }
 
-void Coordinator::Plan(v1::JobSpec job, std::function<void(v1::PlanReply)> done) {
+void Coordinator::Plan(std::shared_ptr<const v1::JobSpec> job,
+                       std::function<void(v1::PlanReply)> done) {
   Post([this, job = std::move(job), done = std::move(done)] {
     const std::vector<PlanWorker> attached = Attached();
-    const auto chosen = Select(job.hosts(), attached);
+    const auto chosen = Select(job->hosts(), attached);
     if (!chosen.ok()) {
       v1::PlanReply reply;
       v1::Problem* problem = reply.add_problems();
