@@ -47,7 +47,7 @@ Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds,
       inspections_(inspections),
       kernels_(kernels) {}
 
-void Admission::Ask(const std::string& id, std::shared_ptr<const v1::JobSpec> job,
+void Admission::Ask(const std::string& id, const std::shared_ptr<const v1::JobSpec>& job,
                     std::vector<PlanWorker> workers, std::function<void(Found)> done) {
   inspections_->Ask(id, *job, std::move(workers),
                     [this, job, done = std::move(done)](std::vector<PlanWorker> inspected,
@@ -70,8 +70,8 @@ void Admission::Begin(measure::RunRecord run, std::vector<PlanWorker> workers) {
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
   starting.grants_ended = holds_->grants_ended();
   const std::string id = run.run_id;
-  auto job = std::make_shared<const v1::JobSpec>(run.job);
-  Ask(id, std::move(job), std::move(workers),
+  const auto job = std::make_shared<const v1::JobSpec>(run.job);
+  Ask(id, job, std::move(workers),
       [this, run = std::move(run)](Found found) { Decide(run, std::move(found)); });
 }
 
@@ -202,8 +202,8 @@ std::map<std::string, std::string> Admission::Leases() const {
   return leases;
 }
 
-void Admission::Plan(std::shared_ptr<const v1::JobSpec> shared, std::vector<PlanWorker> workers,
-                     std::function<void(v1::PlanReply)> done) {
+void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
+                     std::vector<PlanWorker> workers, std::function<void(v1::PlanReply)> done) {
   Ask("plan-" + common::NewUuid(), shared, std::move(workers),
       [this, shared, done = std::move(done)](const Found& found) {
         const v1::JobSpec& job = *shared;

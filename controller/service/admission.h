@@ -62,7 +62,7 @@ class Admission {
   std::map<std::string, std::string> Leases() const;
 
   // Asks and checks the same, and starts nothing.
-  void Plan(std::shared_ptr<const v1::JobSpec> job, std::vector<PlanWorker> workers,
+  void Plan(const std::shared_ptr<const v1::JobSpec>& shared, std::vector<PlanWorker> workers,
             std::function<void(v1::PlanReply)> done);
 
  private:
@@ -81,7 +81,7 @@ class Admission {
   };
   // Asks the workers about the job's targets, and, where it writes devices, the fleet's kernels.
   // The job is shared, not copied: one of a megabyte is a hundred thousand names.
-  void Ask(const std::string& id, std::shared_ptr<const v1::JobSpec> job,
+  void Ask(const std::string& id, const std::shared_ptr<const v1::JobSpec>& job,
            std::vector<PlanWorker> workers, std::function<void(Found)> done);
   void Decide(measure::RunRecord run, Found found);
   void Wait(measure::RunRecord run, const TargetHolds::Conflict& conflict);
