@@ -40,6 +40,8 @@ namespace lockstep::limits {
   LIMIT(kQueuedRuns, 1000, "runs", "that wait", "Submit refuses further ones")                     \
   LIMIT(kPlanTokenSeconds, 86400, "s", "from a plan to the job that it confirms",                  \
         "Submit refuses the token; plan again")                                                    \
+  LIMIT(kEnrollDevices, 4096, "devices", "in one listing of `lockstep devices enroll`",            \
+        "the listing is refused; choose fewer")                                                    \
   LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")             \
   LIMIT(kPoisonedStarts, 2, "crashes", "of a controller while it works on the same run",           \
         "the run is set aside as failed, with an event")                                           \
@@ -106,6 +108,10 @@ namespace lockstep::limits {
         "they count as not empty: to overwrite them needs a confirmation")                         \
   LIMIT(kEmptinessArmedNs, 15000000000, "ns", "the same again, when a phase is armed",             \
         "the phase fails, and nothing was written")                                                \
+  LIMIT(kStampNs, 20000000000, "ns", "that writing the stamps of a worker's devices may take",     \
+        "those that are left are reported as not answering")                                       \
+  LIMIT(kStampsWaiting, 4, "orders", "to stamp devices that wait at a worker",                     \
+        "further ones are not answered")                                                           \
   LIMIT(kInspectNs, 20000000000, "ns", "that inspecting a target's files may take",                \
         "the target is refused: its file system does not answer")                                  \
   LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \

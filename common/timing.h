@@ -37,6 +37,9 @@ static_assert(limits::kInspectNs < kInspectAnswerNs);
 static_assert(limits::kProbeNs + limits::kEmptinessNs < limits::kInspectNs);
 inline constexpr int64_t kDevicesAnswerNs = 5 * kSecond;
 static_assert(limits::kProbeNs < kDevicesAnswerNs);
+// The controller waits so long for devices to be stamped.
+inline constexpr int64_t kStampAnswerNs = 30 * kSecond;
+static_assert(limits::kStampNs < kStampAnswerNs);
 
 // A worker dials; between two rounds of all its controllers it pauses, longer each time.
 inline constexpr int64_t kConnectNs = 2 * kSecond;

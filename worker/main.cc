@@ -21,6 +21,7 @@
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/enrolment.h"
 #include "worker/host/facts.h"
 #include "worker/host/guard.h"
 #include "worker/host/inventory.h"
@@ -40,6 +41,7 @@ struct Flags {
   std::vector<std::string> controllers{"127.0.0.1:9640"};
   std::vector<std::string> allow;
   std::vector<std::string> allow_expendable;
+  bool allow_enroll = false;
   std::vector<std::string> allow_settings;
   std::vector<std::string> approve_labels;
   std::vector<std::string> adopt;
@@ -67,6 +69,9 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--allow-expendable", flags->allow_expendable,
                   "Identity of a device that jobs may overwrite although it carries a signature or "
                   "data (see lockstep devices)");
+  app->add_flag("--allow-enroll", flags->allow_enroll,
+                "Let admins enrol devices that --allow names (lockstep devices enroll): from then "
+                "on jobs overwrite these without asking");
   app->add_option("--approve-label", flags->approve_labels,
                   "KEY=VALUE: a job with this label overwrites what is expendable here without a "
                   "plan's token (for CI)");
@@ -210,7 +215,7 @@ int Adopt(const Flags& flags) {
 }
 
 worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner,
-                             const std::shared_ptr<worker::MarkKeys>& keys) {
+                             const std::shared_ptr<worker::MarkKeys>& keys, bool allow_enroll) {
   worker::Agent::Parts parts;
   const worker::Guard* const guard = runner.guard;
   parts.make_executor = [runner](worker::PhaseCallbacks callbacks) {
@@ -221,6 +226,9 @@ worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner,
   };
   parts.list_devices = [] { return worker::ThisKernel().List(); };
   parts.look_at_devices = [guard] { return worker::TakeInventory(*guard); };
+  parts.stamp = [guard, allow_enroll](const v1::StampDevices& orders) {
+    return worker::StampAll(*guard, allow_enroll, orders);
+  };
   parts.welcomed = [keys](const v1::Welcome& welcome) {
     const absl::Status status =
         keys->SetEndorsement(welcome.mark_authority(), welcome.mark_endorsement());
@@ -303,6 +311,7 @@ int main(int argc, char** argv) {
   if (!guard.ok()) return Fail(guard.status());
   options->allow = guard->allow();
   options->allow_expendable = guard->allow_expendable();
+  options->allow_enroll = flags.allow_enroll;
   if (flags.allow.empty()) spdlog::warn("--allow names nothing: every job will be refused here");
 
   const auto policy = worker::HostPolicy::Make(flags.allow_settings, flags.approve_labels);
@@ -317,7 +326,7 @@ int main(int argc, char** argv) {
   runner.clock = &common::SystemClock();
   runner.host = options->host.name();
   runner.mismatch_directory = flags.state_directory + "/mismatches";
-  worker::Agent agent(*options, PartsOf(runner, *keys), &common::SystemClock());
+  worker::Agent agent(*options, PartsOf(runner, *keys, flags.allow_enroll), &common::SystemClock());
   OnSignal(signals, [&agent] { agent.Stop(); });
   const absl::Status status = agent.Run();
   return status.ok() ? 0 : Fail(status);

@@ -148,6 +148,15 @@ int WriteOutput(const std::string& path, const std::string& content) {
                       : Fail(absl::StrCat(path, ": cannot be written: ", common::ErrnoText(errno)));
 }
 
+bool IsInteractive() { return isatty(0) != 0 && isatty(2) != 0; }
+
+bool SaysYes(const std::string& question) {
+  std::cerr << question;
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "yes";
+}
+
 std::string UserName() {
   const auto user = common::FindUser(geteuid());
   return user ? user->name : absl::StrCat("uid-", geteuid());

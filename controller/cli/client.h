@@ -62,6 +62,11 @@ bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<boo
 // refused, and nothing written.
 int WriteOutput(const std::string& path, const std::string& content);
 
+// Whether there is a person to ask.
+bool IsInteractive();
+// Asks on standard error; true for "yes".
+bool SaysYes(const std::string& question);
+
 // The user's name, for the record.
 std::string UserName();
 

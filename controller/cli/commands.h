@@ -14,8 +14,10 @@ namespace lockstep::cli {
 // App.
 // run, submit, watch, stop, report, rerun, plan
 void AddRunCommands(CLI::App* app, const Context* context, int* status);
-// status, history, hosts, devices
+// status, history, hosts, forget
 void AddListingCommands(CLI::App* app, const Context* context, int* status);
+// devices, with enroll and release
+void AddDevicesCommand(CLI::App* app, const Context* context, int* status);
 // compare, gate, label, prune
 void AddHistoryCommands(CLI::App* app, const Context* context, int* status);
 // export, import

@@ -1,10 +1,8 @@
-// status, history, hosts, devices.
+// status, history, hosts, forget.
 
 #include <cmath>
 #include <iostream>
-#include <map>
 #include <memory>
-#include <set>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -83,120 +81,6 @@ void PrintHosts(const v1::StatusReply& reply, size_t width) {
   std::cout << (table.empty() ? "no worker is attached; start one with lockstep-worker "
                                 "--controller …, or some here with lockstep up\n"
                               : table.Render("", width));
-}
-
-// A device under one row: of a kernel once, whatever number of workers it has; of a LUN once,
-// whatever number of hosts sees it.
-struct ListedDevice {
-  const v1::BlockDevice* device = nullptr;  // of those who see it, one who may look at it
-  std::vector<std::pair<std::string, std::string>> seen;  // by host: its path there
-  std::set<std::string> uses;
-  std::set<std::string> paths;  // with their states
-  bool tells_paths = false;
-};
-
-// The LUNs that a host reaches over several paths at once: each of these is no device of its own.
-std::set<std::string> MappedOf(const v1::HostDevices& host) {
-  std::set<std::string> mapped;
-  for (const v1::BlockDevice& device : host.devices()) {
-    if (device.transport() == "multipath") mapped.insert(device.identity());
-  }
-  return mapped;
-}
-
-// Whether the identity means the same thing on every host.
-bool IsGlobal(const std::string& identity) {
-  for (const char* prefix : {"naa.", "eui.", "t10.", "uuid.", "nvme.", "iqn."}) {
-    if (identity.rfind(prefix, 0) == 0) return true;
-  }
-  return false;
-}
-
-// Its hosts, and its path there: one where all have the same.
-std::pair<std::string, std::string> WhereSeen(const ListedDevice& listed) {
-  std::set<std::string> distinct;
-  std::vector<std::string> hosts;
-  std::vector<std::string> paths;
-  for (const auto& [host, path] : listed.seen) {
-    distinct.insert(path);
-    hosts.push_back(host);
-    paths.push_back(path);
-  }
-  return {absl::StrJoin(hosts, " "),
-          distinct.size() == 1 ? *distinct.begin() : absl::StrJoin(paths, " ")};
-}
-
-// The ways to it, where there are several or one of them does not run: "sda running, sdb offline".
-std::string PathsOf(const ListedDevice& listed) {
-  std::vector<std::string> words(listed.paths.begin(), listed.paths.end());
-  return listed.tells_paths ? absl::StrCat("; paths: ", absl::StrJoin(words, ", ")) : "";
-}
-
-std::string StateOf(const ListedDevice& listed) {
-  const std::string paths = PathsOf(listed);
-  if (!listed.uses.empty()) return absl::StrJoin(listed.uses, "; ") + paths;
-  return (listed.device->allowed() ? "blank" : "not used now; not looked at (outside --allow)") +
-         paths;
-}
-
-void PrintDevices(const v1::DevicesReply& reply, size_t width) {
-  std::map<std::string, ListedDevice> devices;
-  std::vector<std::string> order;
-  std::set<std::string> taken;  // devices of kernels
-  TextTable table({"hosts", "device", "size", "by", "identity", "state"}, {0, 1, 3, 4, 5}, {0, 1});
-  for (const v1::HostDevices& host : reply.hosts()) {
-    if (!host.missing().empty()) {
-      table.Add({host.host(), "-", "-", "-", "-", host.missing()});
-    }
-    const std::set<std::string> mapped = MappedOf(host);
-    for (const v1::BlockDevice& device : host.devices()) {
-      if (device.transport() != "multipath" && mapped.contains(device.identity())) continue;
-      const std::string here = absl::StrCat(host.boot_id(), "/", device.name());
-      const bool is_lun = device.name() == device.path();
-      const std::string key = IsGlobal(device.identity()) ? device.identity() : here;
-      ListedDevice& listed = devices[key];
-      if (listed.device == nullptr) order.push_back(key);
-      const bool better =
-          listed.device == nullptr || (device.allowed() && !listed.device->allowed());
-      if (better) listed.device = &device;
-      const bool looked = device.allowed() || !device.in_use().empty();
-      if (looked && !device.in_use().empty()) listed.uses.insert(device.in_use());
-      for (const v1::DevicePath& path : device.paths()) {
-        const bool runs = path.state() == "running" || path.state() == "live";
-        listed.tells_paths = listed.tells_paths || !runs || device.paths_size() > 1;
-        listed.paths.insert(absl::StrCat(path.name(), " ", path.state()));
-      }
-      if (is_lun || taken.insert(here).second) {
-        listed.seen.emplace_back(host.host(), device.path());
-      }
-    }
-  }
-  for (const std::string& key : order) {
-    const ListedDevice& listed = devices[key];
-    const v1::BlockDevice& device = *listed.device;
-    const auto [hosts, path] = WhereSeen(listed);
-    table.Add({hosts, path, common::FormatSize(static_cast<double>(device.size_bytes())),
-               device.transport().empty() ? "-" : device.transport(),
-               device.identity().empty() ? "-" : device.identity(), StateOf(listed)});
-  }
-  std::cout << (table.empty() ? "no device: no worker is attached, or none has one\n"
-                              : table.Render("", width));
-}
-
-int ShowDevices(const Context& context, const std::string& format) {
-  auto stub = context.Connect();
-  if (!stub.ok()) return Fail(stub.status());
-  grpc::ClientContext call;
-  v1::DevicesReply reply;
-  const grpc::Status status = (*stub)->Devices(&call, {}, &reply);
-  if (!status.ok()) return Fail(status);
-  if (format == "json") {
-    std::cout << controller::ToJson(reply);
-    return kOk;
-  }
-  v1::CleanTexts(&reply);
-  PrintDevices(reply, context.Width());
-  return kOk;
 }
 
 int ForgetHost(const Context& context, const std::string& host) {
@@ -332,14 +216,6 @@ void AddListingCommands(CLI::App* app, const Context* context, int* status) {
   };
   listing("status", "What the controller is doing", PrintStatus);
   listing("hosts", "The attached workers, their clocks and what they may use", PrintHosts);
-  CLI::App* devices = app->add_subcommand(
-      "devices", "The hosts' block devices as they are now, their identities and what is on them");
-  devices->add_option("--format", *format, "How to print")
-      ->check(CLI::IsMember({"text", "json"}))
-      ->capture_default_str();
-  devices->footer("Example:\n  lockstep devices");
-  devices->callback([=] { *status = ShowDevices(*context, *format); });
-
   const auto host = std::make_shared<std::string>();
   CLI::App* forget = app->add_subcommand(
       "forget",

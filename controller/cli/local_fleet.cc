@@ -142,6 +142,7 @@ absl::Status LocalFleet::StartWorker(int index) {
                                     absl::StrCat(options_.state_directory, "/workers/", name)};
   if (words[0].empty()) return absl::NotFoundError("lockstep-worker is not beside lockstep");
   for (const std::string& entry : options_.allow) words.insert(words.end(), {"--allow", entry});
+  if (options_.allow_enroll) words.emplace_back("--allow-enroll");
   for (const std::string& entry : options_.allow_expendable) {
     words.insert(words.end(), {"--allow-expendable", entry});
   }

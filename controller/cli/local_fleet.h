@@ -22,6 +22,7 @@ class LocalFleet {
     std::vector<std::string> worker_names;  // of each worker
     std::vector<std::string> allow;
     std::vector<std::string> allow_expendable;
+    bool allow_enroll = false;
     bool store_filesystem = false;  // jobs may lay out files on the store's own file system
     // a network namespace per worker; EnterPrivateNetwork() was called
     bool namespaces = false;

@@ -67,6 +67,7 @@ int main(int argc, char** argv) {
   cli::AddUpCommand(&app, &context, &status);
   cli::AddRunCommands(&app, &context, &status);
   cli::AddListingCommands(&app, &context, &status);
+  cli::AddDevicesCommand(&app, &context, &status);
   cli::AddHistoryCommands(&app, &context, &status);
   cli::AddArchiveCommands(&app, &context, &status);
   cli::AddAuditCommand(&app, &context, &status);

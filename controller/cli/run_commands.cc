@@ -1,7 +1,5 @@
 // run, submit, watch, stop, report, rerun, plan.
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iostream>
@@ -47,9 +45,6 @@ int StatusOf(const v1::Report& report) {
   return report.expectations_held() || state != "done" ? kOk : kNotHeld;
 }
 
-// Whether there is a person to ask.
-bool IsInteractive() { return isatty(0) != 0 && isatty(2) != 0; }
-
 // Where something would be overwritten that is not Lockstep's, a person is asked, and without one
 // the plan's token is needed. What is wrong with the plan otherwise, Submit and the run say.
 int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token) {
@@ -69,10 +64,7 @@ int Confirm(v1::Controller::Stub* stub, const JobFile& file, std::string* token)
               << common::Printable(plan.token()) << "\n";
     return kInvalidJob;
   }
-  std::cerr << "type yes to overwrite it: ";
-  std::string answer;
-  std::getline(std::cin, answer);
-  if (answer != "yes") return Fail("nothing was submitted");
+  if (!SaysYes("type yes to overwrite it: ")) return Fail("nothing was submitted");
   *token = plan.token();
   return kOk;
 }

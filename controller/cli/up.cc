@@ -95,6 +95,10 @@ void AddUpCommand(CLI::App* app, const Context* context, int* status) {
                  "Identity of a device that jobs may overwrite although it carries a signature")
       ->allow_extra_args(false);
   up->add_flag(
+      "--allow-enroll", options.allow_enroll,
+      "Let `lockstep devices enroll` stamp devices that --allow names: jobs then overwrite "
+      "them without asking");
+  up->add_flag(
       "--allow-store-filesystem", options.store_filesystem,
       "Jobs that say store_filesystem: true may lay out files on the file system of the store");
   up->add_option("--listen", options.listen, "HOST:PORT of the controller")->capture_default_str();

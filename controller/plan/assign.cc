@@ -129,6 +129,9 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_
     out.set_first_stripe(static_cast<uint32_t>(position));
     out.set_stripe_step(static_cast<uint32_t>(count));
   }
+  for (const v1::TargetInspection& found : run.workers[worker].inspection.targets()) {
+    if (found.target() == index) out.set_stamp_bytes(found.stamp_bytes());
+  }
   if (target.has_file()) {
     const uint64_t files = target.file().count();
     // Of a shared target every worker lays out some of the files; of a private one, all.

@@ -59,7 +59,7 @@ BlockClaims::Things BlockClaims::ThingsOf(uint32_t worker) const {
       for (uint32_t file = 0; file < target.file().count(); ++file) {
         const std::string path = measure::FilePath(target.file(), file, host, worker);
         const std::string thing = measure::ThingOfFile(target, path, host);
-        things[measure::PlaceOf(thing)] = {found.target(), file * size, size};
+        things[measure::PlaceOf(thing)] = {found.target(), file * size, size, 0};
       }
       continue;
     }
@@ -72,7 +72,8 @@ BlockClaims::Things BlockClaims::ThingsOf(uint32_t worker) const {
     }
     const std::string thing =
         measure::ThingOfDevice(found.device_identity(), path, who.hello.host().boot_id());
-    things[measure::PlaceOf(thing)] = {found.target(), 0, found.size_bytes()};
+    const uint64_t stamp = found.stamp_bytes();
+    things[measure::PlaceOf(thing)] = {found.target(), 0, stamp + found.size_bytes(), stamp};
   }
   return things;
 }
@@ -114,8 +115,11 @@ absl::Status BlockClaims::CheckRuns(uint32_t worker, const Thing& thing,
         if (!denied.ok() || count == 0) return;
         const bool is_possible =
             generation <= measure::kMaxReportedGeneration && (generation > 0 || unknown);
-        const uint64_t from = thing.base + first * block;
-        if (is_possible && IsIn(part, from, from + count * block)) return;
+        const bool is_behind_stamp = first * block >= thing.stamp_bytes;
+        // Slices count from behind the stamp, stripes from the begin.
+        const uint64_t from =
+            thing.base + first * block - (part.stripe_bytes() == 0 ? thing.stamp_bytes : 0);
+        if (is_possible && is_behind_stamp && IsIn(part, from, from + count * block)) return;
         denied = absl::PermissionDeniedError(absl::StrCat(
             "it says that it wrote blocks ", first, " to ", first + count - 1, " (", block,
             " bytes each) of target ", run_.job.targets(static_cast<int>(thing.target)).name(),

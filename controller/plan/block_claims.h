@@ -31,8 +31,9 @@ class BlockClaims {
   // A file, device or LUN of a target.
   struct Thing {
     uint32_t target = 0;
-    uint64_t base = 0;  // its first byte within the target
+    uint64_t base = 0;  // its first byte within the target, behind its stamp
     uint64_t size_bytes = 0;
+    uint64_t stamp_bytes = 0;  // at its begin
   };
   using Things = std::map<uint64_t, Thing>;  // by place
   Things ThingsOf(uint32_t worker) const;

@@ -16,14 +16,9 @@ bool IsLocal(const std::string& identity) {
   return absl::StartsWith(identity, "loop-file:") || absl::StartsWith(identity, "zram:");
 }
 
-std::string KeyOf(const std::string& identity, const std::string& boot_id) {
-  return IsLocal(identity) ? absl::StrCat(boot_id, "/", identity) : identity;
-}
-
 // A device that is written.
 struct Written {
   std::string target, host;
-  std::string disk;  // of a partition, its disk's key
 };
 
 // Parts of a shared device follow from its size: hosts that see it with two would write each
@@ -43,20 +38,66 @@ std::vector<std::string> SizesThatDiffer(const v1::JobSpec& job,
       const v1::Target& target = job.targets(static_cast<int>(found.target()));
       if (!target.has_device() && !target.has_iscsi()) continue;
       const std::string& host = worker.hello.host().name();
-      const auto [first, is_new] = seen.emplace(
-          std::pair(found.target(), KeyOf(found.device_identity(), worker.hello.host().boot_id())),
-          Seen{found.size_bytes(), host});
+      const auto [first, is_new] =
+          seen.emplace(std::pair(found.target(),
+                                 DeviceKey(found.device_identity(), worker.hello.host().boot_id())),
+                       Seen{found.size_bytes(), host});
       if (is_new || first->second.bytes == found.size_bytes()) continue;
-      refusals.push_back(absl::StrCat("target ", target.name(), " (", found.device_identity(),
-                                      "): has ", first->second.bytes, " bytes on ",
-                                      first->second.host, " and ", found.size_bytes(), " on ", host,
-                                      "; rescan it on the host that is behind"));
+      refusals.push_back(absl::StrCat(
+          "target ", target.name(), " (", found.device_identity(), "): has ", first->second.bytes,
+          " bytes on ", first->second.host, " and ", found.size_bytes(), " on ", host,
+          "; rescan it on the host that is behind, or look whether one of "
+          "them does not see its stamps"));
     }
   }
   return refusals;
 }
 
 }  // namespace
+
+std::string DeviceKey(const std::string& identity, const std::string& boot_id) {
+  return IsLocal(identity) ? absl::StrCat(boot_id, "/", identity) : identity;
+}
+
+FleetUses::FleetUses(const v1::DevicesReply& kernels) {
+  for (const v1::HostDevices& host : kernels.hosts()) {
+    std::set<std::string> mapped;  // LUNs over several paths, each of which the mapped device holds
+    for (const v1::BlockDevice& device : host.devices()) {
+      if (device.transport() == "multipath") mapped.insert(device.identity());
+    }
+    for (const v1::BlockDevice& device : host.devices()) {
+      if (device.identity().empty()) continue;
+      const std::string key = DeviceKey(device.identity(), host.boot_id());
+      const std::string disk =
+          device.disk_identity().empty() ? "" : DeviceKey(device.disk_identity(), host.boot_id());
+      if (!disk.empty()) disks_[key] = disk;
+      if (!device.busy()) continue;
+      if (device.transport() != "multipath" && mapped.contains(device.identity())) continue;
+      const std::string words =
+          absl::StrCat(host.host(), " has it as ", device.path(), ", which is ", device.in_use());
+      by_key_.emplace(key, words);
+      if (!disk.empty()) by_disk_.emplace(disk, words);
+    }
+  }
+}
+
+std::string FleetUses::DiskOf(const std::string& key) const {
+  const auto found = disks_.find(key);
+  return found == disks_.end() ? "" : found->second;
+}
+
+std::vector<std::string> FleetUses::Of(const std::string& key) const {
+  std::vector<std::string> words;
+  const auto add = [&words](const std::multimap<std::string, std::string>& uses,
+                            const std::string& of) {
+    const auto [begin, end] = uses.equal_range(of);
+    for (auto use = begin; use != end; ++use) words.push_back(use->second);
+  };
+  add(by_key_, key);
+  add(by_disk_, key);
+  if (const std::string disk = DiskOf(key); !disk.empty()) add(by_key_, disk);
+  return words;
+}
 
 bool WritesDevices(const v1::JobSpec& job) {
   const std::vector<TargetUse> use = UseOfTargets(job);
@@ -70,18 +111,11 @@ bool WritesDevices(const v1::JobSpec& job) {
 std::vector<std::string> UsesInFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
                                      const v1::DevicesReply& kernels) {
   std::vector<std::string> refusals;
-  std::map<std::string, std::string> disks;  // partition → disk, by key
   for (const v1::HostDevices& host : kernels.hosts()) {
-    if (!host.missing().empty()) {
-      refusals.push_back(absl::StrCat(
-          host.host(), ": does not say what its kernel uses (", host.missing(),
-          "): it may have mounted a device that the job writes; end its worker, or wait for it"));
-    }
-    for (const v1::BlockDevice& device : host.devices()) {
-      if (device.identity().empty() || device.disk_identity().empty()) continue;
-      disks[KeyOf(device.identity(), host.boot_id())] =
-          KeyOf(device.disk_identity(), host.boot_id());
-    }
+    if (host.missing().empty()) continue;
+    refusals.push_back(absl::StrCat(
+        host.host(), ": does not say what its kernel uses (", host.missing(),
+        "): it may have mounted a device that the job writes; end its worker, or wait for it"));
   }
   const std::vector<TargetUse> use = UseOfTargets(job);
   std::map<std::string, Written> written;  // by key
@@ -90,40 +124,18 @@ std::vector<std::string> UsesInFleet(const v1::JobSpec& job, const std::vector<P
       if (found.target() >= use.size() || !use[found.target()].changed()) continue;
       const v1::Target& target = job.targets(static_cast<int>(found.target()));
       if (found.device_identity().empty() || !(target.has_device() || target.has_iscsi())) continue;
-      const std::string key = KeyOf(found.device_identity(), worker.hello.host().boot_id());
-      const auto disk = disks.find(key);
-      written.emplace(key, Written{target.name(), worker.hello.host().name(),
-                                   disk == disks.end() ? "" : disk->second});
+      written.emplace(DeviceKey(found.device_identity(), worker.hello.host().boot_id()),
+                      Written{target.name(), worker.hello.host().name()});
     }
   }
   for (std::string& contradiction : SizesThatDiffer(job, workers, use)) {
     refusals.push_back(std::move(contradiction));
   }
-  std::set<std::string> all_disks;  // of partitions that are written
+  const FleetUses uses(kernels);
   for (const auto& [key, device] : written) {
-    if (!device.disk.empty()) all_disks.insert(device.disk);
-  }
-  for (const v1::HostDevices& host : kernels.hosts()) {
-    std::set<std::string> mapped;  // LUNs over several paths, each of which the mapped device holds
-    for (const v1::BlockDevice& device : host.devices()) {
-      if (device.transport() == "multipath") mapped.insert(device.identity());
-    }
-    for (const v1::BlockDevice& device : host.devices()) {
-      if (!device.busy() || device.identity().empty()) continue;
-      if (device.transport() != "multipath" && mapped.contains(device.identity())) continue;
-      const std::string key = KeyOf(device.identity(), host.boot_id());
-      const std::string disk =
-          device.disk_identity().empty() ? "" : KeyOf(device.disk_identity(), host.boot_id());
-      const auto itself = written.find(key);
-      const auto parent = disk.empty() ? written.end() : written.find(disk);
-      const auto part = std::find_if(written.begin(), written.end(), [&](const auto& entry) {
-        return all_disks.contains(key) && entry.second.disk == key;
-      });
-      const auto hit = itself != written.end() ? itself : parent != written.end() ? parent : part;
-      if (hit == written.end()) continue;
-      refusals.push_back(absl::StrCat("target ", hit->second.target, " (", hit->first, ", on ",
-                                      hit->second.host, "): ", host.host(), " has it as ",
-                                      device.path(), ", which is ", device.in_use(),
+    for (const std::string& words : uses.Of(key)) {
+      refusals.push_back(absl::StrCat("target ", device.target, " (", key, ", on ", device.host,
+                                      "): ", words,
                                       "; a device in use anywhere in the fleet is never written"));
     }
   }

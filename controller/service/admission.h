@@ -58,6 +58,8 @@ class Admission {
   void OnLost(const std::string& worker_id, const std::string& reason);
   bool Has(const std::string& run_id) const { return starting_.contains(run_id); }
   bool Uses(const std::string& worker_id) const;
+  // No run is on its way from the queue to its start.
+  bool empty() const { return starting_.empty(); }
   // Worker id → run id, of all that are being admitted.
   std::map<std::string, std::string> Leases() const;
 

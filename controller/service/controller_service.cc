@@ -410,47 +410,6 @@ grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext*
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Devices(grpc::CallbackServerContext* context,
-                                                     const v1::DevicesRequest* request,
-                                                     v1::DevicesReply* reply) {
-  bool admitted = false;
-  Call* call = Admit(context, Role::kViewer, *request, &admitted);
-  if (!admitted) return call;
-  const auto answer = std::make_shared<Answer>(call);
-  parts_.coordinator->Devices([answer, reply](const v1::DevicesReply* devices) {
-    if (devices == nullptr) {
-      return answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                                       "too many ask for the devices already; try again"));
-    }
-    *reply = *devices;
-    answer->Give(grpc::Status::OK);
-  });
-  return call;
-}
-
-grpc::ServerUnaryReactor* ControllerService::Forget(grpc::CallbackServerContext* context,
-                                                    const v1::ForgetRequest* request,
-                                                    v1::ForgetReply* reply) {
-  const Principal principal = PrincipalOf(*context);
-  bool admitted = false;
-  Call* call = Admit(context, Role::kAdmin, *request, &admitted,
-                     {"forget", "", [request] { return request->host(); }});
-  if (!admitted) return call;
-  ask_.Serve(call, [this, principal, request, reply] {
-    if (!common::IsHostName(request->host())) {
-      return grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, "host: is not a valid host name");
-    }
-    if (const absl::Status status = parts_.store->ForgetHost(request->host()); !status.ok()) {
-      return ToGrpc(status);
-    }
-    reply->set_forgotten(parts_.fleet->Forget(request->host()));
-    spdlog::warn("{} has had the certificate of host {} forgotten", principal.name,
-                 request->host());
-    return grpc::Status::OK;
-  });
-  return call;
-}
-
 grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServerContext* context,
                                                              const v1::StoreAddressRequest* request,
                                                              v1::StoreAddressReply* reply) {

@@ -75,6 +75,8 @@ class ControllerService final : public v1::Controller::CallbackService {
                                    v1::StatusReply*) override;
   grpc::ServerUnaryReactor* Devices(grpc::CallbackServerContext*, const v1::DevicesRequest*,
                                     v1::DevicesReply*) override;
+  grpc::ServerUnaryReactor* Enroll(grpc::CallbackServerContext*, const v1::EnrollRequest*,
+                                   v1::EnrollReply*) override;
   grpc::ServerUnaryReactor* Forget(grpc::CallbackServerContext*, const v1::ForgetRequest*,
                                    v1::ForgetReply*) override;
   grpc::ServerUnaryReactor* GetStoreAddress(grpc::CallbackServerContext*,

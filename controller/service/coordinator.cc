@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/timing.h"
+#include "controller/plan/fleet_uses.h"
 #include "controller/plan/validate.h"
 #include "controller/service/missing_figures.h"
 #include "controller/service/reports.h"
@@ -26,7 +27,10 @@ Coordinator::Coordinator(Options options)
                  {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); },
                   [this](measure::RunRecord run) { Requeue(std::move(run)); },
                   [this](const std::string& run_id) { Finish(run_id); }},
-                 &holds_, &inspections_, &kernels_) {}
+                 &holds_, &inspections_, &kernels_),
+      enrolments_(options_.loop, options_.clock, options_.secret,
+                  {[this] { return DevicesInUse(); }, [this] { return !admission_.empty(); },
+                   [this] { Schedule(); }}) {}
 
 void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance) {
   fleet_ = fleet;
@@ -34,6 +38,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
   inspections_.Start(fleet);
   devices_.Start(fleet);
   kernels_.Start(fleet);
+  enrolments_.Start(fleet);
   for (measure::RunRecord& run : inheritance.queue) {
     Remember(run);
     queue_.Add(std::move(run));
@@ -209,8 +214,10 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
     if (message.has_inspection()) return inspections_.OnAnswer(worker_id, message.inspection());
     if (message.has_devices()) {
       devices_.OnAnswer(worker_id, message.devices());
+      enrolments_.OnDevices(worker_id, message.devices());
       return kernels_.OnAnswer(worker_id, message.devices());
     }
+    if (message.has_stamps()) return enrolments_.OnStamps(worker_id, message.stamps());
     if (message.has_armed()) HoldOpened(worker_id, message.armed());
     const bool idle = message.has_status() && message.status().state() == v1::WorkerStatus::IDLE;
     if (idle) Confirm(worker_id);
@@ -249,6 +256,7 @@ void Coordinator::OnLost(const std::string& worker_id, const std::string& reason
     inspections_.OnLost(worker_id, reason);
     devices_.OnLost(worker_id);
     kernels_.OnLost(worker_id);
+    enrolments_.OnLost(worker_id);
   });
 }
 
@@ -275,6 +283,19 @@ std::vector<PlanWorker> Coordinator::Attached() const {
   std::vector<PlanWorker> workers;
   for (v1::Hello& hello : fleet_->Hellos()) workers.push_back({std::move(hello), {}});
   return workers;
+}
+
+std::map<std::string, std::string> Coordinator::DevicesInUse() const {
+  std::map<std::string, std::string> used;
+  for (const auto& [id, actor] : active_) {
+    for (const PlanWorker& worker : actor->run().workers) {
+      for (const v1::TargetInspection& found : worker.inspection.targets()) {
+        if (found.device_identity().empty()) continue;
+        used.emplace(DeviceKey(found.device_identity(), worker.hello.host().boot_id()), id);
+      }
+    }
+  }
+  return used;
 }
 
 absl::Status Coordinator::CanEverRun(const v1::JobSpec& job) const {
@@ -324,7 +345,7 @@ void Coordinator::Abandon(const measure::RunRecord& run) {
 
 // Starts every queued run whose workers are attached and free, oldest first.
 void Coordinator::Schedule() {
-  if (shutting_down_ || queue_.empty()) return;
+  if (shutting_down_ || queue_.empty() || enrolments_.is_writing()) return;
   const std::vector<PlanWorker> attached = Attached();
   std::vector<PlanWorker> free;
   for (const PlanWorker& worker : attached) {

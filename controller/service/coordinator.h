@@ -11,6 +11,7 @@
 #include "controller/plan/plan_token.h"
 #include "controller/service/admission.h"
 #include "controller/service/device_questions.h"
+#include "controller/service/enrolments.h"
 #include "controller/service/inheritance.h"
 #include "controller/service/inspections.h"
 #include "controller/service/loop.h"
@@ -80,6 +81,8 @@ class Coordinator {
   // The block devices of all attached workers. Null when too many callers already wait for the
   // answer.
   void Devices(std::function<void(const v1::DevicesReply*)> done);
+  // As Enrolments::Enroll().
+  void Enroll(const v1::EnrollRequest& request, const std::string& by, Enrolments::Done done);
   // Worker id → run id.
   void Leases(std::function<void(std::map<std::string, std::string>)> done);
   // Of a token that a job is submitted with, as PlanTokens::CheckAge() says.
@@ -105,6 +108,8 @@ class Coordinator {
   void HoldOpened(const std::string& worker_id, const v1::Armed& armed);
 
   std::vector<PlanWorker> Attached() const;
+  // Runs in progress, by the keys of the devices that they use.
+  std::map<std::string, std::string> DevicesInUse() const;
   bool IsBusy(const std::string& worker_id) const;
   void Schedule();
   void Requeue(measure::RunRecord run);
@@ -128,6 +133,7 @@ class Coordinator {
   DeviceQuestions kernels_;
   TargetHolds holds_;
   Admission admission_;
+  Enrolments enrolments_;
   // Attached workers that are still busy with a phase that is over or was given to others.
   std::set<std::string> strangers_;
   std::set<std::string> intruders_;  // what was said of them, once each

@@ -68,7 +68,13 @@ void Coordinator::Devices(std::function<void(const v1::DevicesReply*)> done) {
   });
 }
 
+void Coordinator::Enroll(const v1::EnrollRequest& request, const std::string& by,
+                         Enrolments::Done done) {
+  Post([this, request, by, done = std::move(done)] { enrolments_.Enroll(request, by, done); });
+}
+
 void Coordinator::DropQuestions() {
+  enrolments_.Drop();
   inspections_.Drop();
   devices_.Drop();
   kernels_.Drop();

@@ -27,6 +27,7 @@ bool DeviceQuestions::Ask(Done done) {
     v1::HostDevices* host = reply_.add_hosts();
     host->set_host(hello.host().name());
     host->set_boot_id(boot_id);
+    host->set_worker_id(hello.worker_id());
     host->set_missing("the worker has not answered");
     missing_[hello.worker_id()] = reply_.hosts_size() - 1;
     v1::ControllerMessage message;

@@ -22,6 +22,8 @@ class DeviceQuestions {
     kCloseLook,
     // Only what the kernels say, at this moment.
     kKernelOnly,
+    // Workers look at their devices, at this moment.
+    kFreshLook,
   };
   using Done = std::function<void(const v1::DevicesReply&)>;
   DeviceQuestions(Loop* loop, Kind kind) : loop_(loop), kind_(kind) {}
@@ -36,9 +38,10 @@ class DeviceQuestions {
  private:
   void Finish(uint64_t id);
 
-  // Of the two kinds no two questions have the same number.
+  // Questions of different kinds never have the same number.
   uint64_t NextId() {
-    return made_ = made_ + 2 - (made_ + (kind_ == Kind::kKernelOnly ? 1 : 0)) % 2;
+    constexpr uint64_t kKinds = 3;
+    return made_ = (made_ / kKinds + 1) * kKinds + static_cast<uint64_t>(kind_);
   }
 
   Loop* const loop_;

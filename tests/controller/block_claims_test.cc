@@ -68,6 +68,21 @@ TEST_F(BlockClaimsTest, OfASlicedTargetOnlyTheOwnSlice) {
       << hidden;
 }
 
+TEST_F(BlockClaimsTest, SlicesOfAnEnrolledDeviceBeginBehindItsStamp) {
+  for (PlanWorker& worker : run_.workers) {
+    worker.inspection.mutable_targets(0)->set_stamp_bytes(kMiB);
+  }
+  BlockClaims claims(run_, false);
+  for (uint32_t w = 0; w < 4; ++w) claims.AddWriter(w, 0);
+  // Blocks count from the device's begin: worker 1 has bytes 3 MiB to 5 MiB.
+  EXPECT_TRUE(claims.Check(1, Writes(lun_, 768, 512)).ok());
+  EXPECT_FALSE(claims.Check(1, Writes(lun_, 767, 2)).ok());
+  EXPECT_FALSE(claims.Check(1, Writes(lun_, 1279, 2)).ok());
+  EXPECT_TRUE(claims.Check(3, Writes(lun_, 2303, 1)).ok());
+  EXPECT_FALSE(claims.Check(0, Writes(lun_, 255, 1)).ok()) << "the stamp";
+  EXPECT_FALSE(claims.Check(3, Writes(lun_, 2304, 1)).ok()) << "the other one";
+}
+
 TEST_F(BlockClaimsTest, NoNumberOfWritesThatCannotBe) {
   BlockClaims claims(run_, false);
   claims.AddWriter(1, 0);
@@ -102,6 +117,17 @@ TEST_F(Interleaved, OfStripesTheOwnOnes) {
   EXPECT_TRUE(claims.Check(1, Writes(lun_, 80, 16)).ok());
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 16, 17)).ok());
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 32, 1)).ok());
+}
+
+TEST_F(Interleaved, StripesOfAnEnrolledDeviceCountFromItsBegin) {
+  for (PlanWorker& worker : run_.workers) {
+    worker.inspection.mutable_targets(0)->set_stamp_bytes(kMiB);
+  }
+  BlockClaims claims(run_, false);
+  claims.AddWriter(1, 0);
+  EXPECT_TRUE(claims.Check(1, Writes(lun_, 272, 16)).ok()) << "stripe 17";
+  EXPECT_FALSE(claims.Check(1, Writes(lun_, 256, 16)).ok()) << "stripe 16";
+  EXPECT_FALSE(claims.Check(1, Writes(lun_, 16, 16)).ok()) << "the stamp";
 }
 
 class Owned : public BlockClaimsTest {

@@ -102,7 +102,7 @@ class Principals(unittest.TestCase):
         it there.
         """
         cells = self.served()
-        self.assertEqual(len(cells), 23)  # all of both services
+        self.assertEqual(len(cells), 24)  # all of both services
         rows = [f"| `{rpc}` | " + " | ".join(cells[rpc].values()) + " |" for rpc in cells]
         for route in self.routes():
             # On loopback the page asks for no certificate; it only reads.
@@ -125,9 +125,9 @@ class Principals(unittest.TestCase):
             "docs/security.md is not current: LOCKSTEP_WRITE=1 tools/test access",
         )
         # What nobody but these may do, whatever the table says.
-        self.assertEqual([who for who in PRINCIPALS if cells["Prune"][who] == "served"], ["admin"])
-        importers = [who for who in PRINCIPALS if cells["ImportRun"][who] == "served"]
-        self.assertEqual(importers, ["admin"])
+        for method in ("Prune", "ImportRun", "Enroll", "Forget", "Audit"):
+            served = [who for who in PRINCIPALS if cells[method][who] == "served"]
+            self.assertEqual(served, ["admin"], method)
         for method in ("Submit", "Plan", "Stop", "SetLabels"):
             self.assertEqual(cells[method]["viewer"], "refused", method)
             self.assertEqual(cells[method]["worker"], "refused", method)

@@ -6,6 +6,7 @@ and tools exist. The queries are run by test_cli.py, the tables for those who co
 sysbench by test_coming_from.py.
 """
 
+import functools
 import glob
 import os
 import re
@@ -232,21 +233,26 @@ class Certificates(unittest.TestCase):
             self.assertTrue(os.path.getsize(os.path.join(here, "anna.p12")))
 
 
+@functools.cache
+def help_of(program):
+    """What it says of its options, with those of all its commands."""
+
+    def ask(*words):
+        return subprocess.run(
+            [f"{BIN}/{program}", *words, "--help"], capture_output=True, text=True, check=True
+        ).stdout
+
+    def ask_all(*words):
+        text = ask(*words)
+        listed = text.split("ubcommands:")[1].split("xample")[0] if "ubcommands:" in text else ""
+        return text + "".join(
+            ask_all(*words, command) for command in re.findall(r"^  (\w+) ", listed, re.MULTILINE)
+        )
+
+    return set(re.findall(r"--[a-z][a-z-]*", ask_all()))
+
+
 class Flags(unittest.TestCase):
-    def help_of(self, program):
-        """What it says of its options, with those of all its commands."""
-
-        def ask(*words):
-            return subprocess.run(
-                [f"{BIN}/{program}", *words, "--help"], capture_output=True, text=True, check=True
-            ).stdout
-
-        text = ask()
-        if program == "lockstep":
-            for command in re.findall(r"^  (\w+) ", text.split("ubcommands:")[1], re.MULTILINE):
-                text += ask(command)
-        return set(re.findall(r"--[a-z][a-z-]*", text))
-
     def test_the_tools_that_blocks_name_exist(self):
         found = 0
         for document in DOCUMENTS:
@@ -267,12 +273,12 @@ class Flags(unittest.TestCase):
                 program, words = command
                 for flag in re.findall(r"(--[a-z][a-z-]*)", words):
                     with self.subTest(document=document, program=program):
-                        self.assertIn(flag, self.help_of(program))
+                        self.assertIn(flag, help_of(program))
 
     def test_every_option_that_a_document_names_exists(self):
         known = set()
         for program in ("lockstep", "lockstep-controller", "lockstep-worker"):
-            known |= self.help_of(program)
+            known |= help_of(program)
         for tool in os.listdir(f"{ROOT}/tools"):
             if os.path.isfile(f"{ROOT}/tools/{tool}"):
                 with open(f"{ROOT}/tools/{tool}", encoding="utf-8") as source:

@@ -6,7 +6,6 @@ import { documentOf } from "./file";
 export type { Comparison, ComparedFigure, ComparedValue } from "./proto/comparison";
 export type {
   AttachedWorker,
-  DevicesReply,
   FleetInterval,
   HistoryReply,
   JobReply,
@@ -15,6 +14,7 @@ export type {
   StatusReply,
   WatchEvent,
 } from "./proto/controller";
+export type { DevicesReply } from "./proto/devices";
 export type { BlockDevice } from "./proto/host";
 export type {
   DeviceReport,

@@ -172,7 +172,14 @@ export class FleetView implements View {
           ? `${one.host}: ${one.device.paths.map((p) => `${p.name} ${p.state}`).join(", ")}`
           : "";
       const on = (one: Seen) =>
-        [one.device.inUse, ...one.device.mounts, ...one.device.holders].filter(Boolean).join(", ");
+        [
+          one.device.inUse,
+          one.device.enrolled && `enrolled ${one.device.enrolled}`,
+          ...one.device.mounts,
+          ...one.device.holders,
+        ]
+          .filter(Boolean)
+          .join(", ");
       return [
         text(device.identity || "(none)"),
         text(unique((one) => `${one.host} ${one.device.name}`)),

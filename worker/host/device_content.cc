@@ -291,6 +291,14 @@ absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path) {
   return std::string();
 }
 
+absl::StatusOr<std::string> ReadDevice(int fd, const std::string& path, uint64_t offset,
+                                       uint32_t length) {
+  const FileDescriptor direct = OpenDirect(fd);
+  Buffer buffer(length);
+  if (!ReadAt(fd, direct.get(), {offset, length}, &buffer)) return Unreadable(path, offset);
+  return std::string(buffer.data, length);
+}
+
 std::vector<Spot> SpotsOf(uint64_t size_bytes) {
   constexpr uint64_t kEnd = 1 << 20;
   constexpr uint64_t kSpot = 4096;
@@ -321,7 +329,8 @@ absl::StatusOr<DeviceContent> ContentOf(int fd, const std::string& path, Content
   if (size < 0) return common::ErrnoStatus(errno, path);
   auto content = ReadSamples(fd, path, static_cast<uint64_t>(size));
   if (!content.ok()) return content.status();
-  if (!signature->empty()) content->what = *std::move(signature);
+  content->has_signature = !signature->empty();
+  if (content->has_signature) content->what = *std::move(signature);
   if (content->what.empty() && depth == ContentDepth::kEmptiness) {
     auto whole = ReadWhole(fd, path, static_cast<uint64_t>(size), until_ns);
     if (!whole.ok()) return whole.status();

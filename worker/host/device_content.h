@@ -17,6 +17,8 @@ struct DeviceContent {
   // KiB between them. Another file system, a mount for writing or other data there give another
   // one; data elsewhere does not. Empty when the device is blank.
   std::string fingerprint;
+  // It is a signature: of a file system, a partition table, a member of a volume.
+  bool has_signature = false;
 };
 
 // How closely a device is read.
@@ -35,6 +37,11 @@ absl::StatusOr<DeviceContent> ContentOf(int fd, const std::string& path, Content
 // The signature on a device that nothing uses now: "an ext4 file system", "a gpt partition table".
 // Empty when there is none.
 absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path);
+
+// Bytes of the device, past the page cache where it can be: another host may have written what this
+// one's cache has. `length` is a multiple of 4096. UNAVAILABLE when they cannot be read.
+absl::StatusOr<std::string> ReadDevice(int fd, const std::string& path, uint64_t offset,
+                                       uint32_t length);
 
 // Where samples are taken on so many bytes.
 struct Spot {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct DeviceUse {
   bool own_data = false;      // data on it is what this run has written
   // The fingerprint of what was confirmed to be overwritten; empty where nothing was.
   std::string inspected_content;
+  // Whether the inspection found a stamp that counts; unset at the inspection.
+  std::optional<bool> inspected_stamp;
   // A device that seems blank is read until this (CLOCK_MONOTONIC) to see whether it is.
   int64_t read_until_ns = 0;
 };

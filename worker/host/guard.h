@@ -13,6 +13,7 @@
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
 #include "worker/host/device_content.h"
+#include "worker/host/device_stamp.h"
 #include "worker/host/device_use.h"
 #include "worker/host/mark_keys.h"
 #include "worker/iscsi/luns.h"
@@ -124,9 +125,20 @@ class Guard {
 
   // Whether the allow-list covers a device of the inventory.
   bool Allows(const v1::BlockDevice& device) const;
-  // The signature or data that is found at once on an allowed device that nobody uses; empty when
-  // samples show nothing.
-  absl::StatusOr<std::string> WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const;
+  // What is found at once on a device that the allow-list covers.
+  struct Found {
+    bool is_held = false;   // by another program, or by a load: nothing was read
+    DeviceContent content;  // of samples
+    std::string enrolled;   // as BlockDevice
+  };
+  absl::StatusOr<Found> WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const;
+
+  // Writes a device's stamp, or removes it, under an exclusive hold under which all that `order`
+  // says of the device is checked; of a LUN, which cannot be held, as close to it as can be. The
+  // caller has asked an admin, and this host's operator. DEADLINE_EXCEEDED when the device does not
+  // answer: it may be stamped all the same.
+  absl::Status Stamp(const v1::StampOrder& order, const std::string& by, const std::string& at,
+                     int64_t limit_ns) const;
 
   const std::vector<std::string>& allow() const { return allow_; }
   const std::vector<std::string>& allow_expendable() const { return allow_expendable_; }
@@ -154,11 +166,21 @@ class Guard {
   bool IsNamed(const std::string& real_path, const std::string& identity) const;
   absl::Status CheckAllowed(const std::string& path, const Look& look,
                             const v1::BlockDevice& device) const;
-  // That it carries nothing, or what may be overwritten; `device` gets what it is.
-  absl::Status CheckBlank(const std::string& path, int fd, const DeviceUse& use,
-                          v1::BlockDevice* device) const;
+  // That it is enrolled, that it carries nothing, or what may be overwritten; `device` gets what it
+  // is. A device that is only read is asked for its stamp alone.
+  absl::Status CheckContentOf(const std::string& path, int fd, const DeviceUse& use,
+                              v1::BlockDevice* device) const;
   absl::Status CheckContent(const std::string& path, const DeviceContent& found,
                             const DeviceUse& use, v1::BlockDevice* device) const;
+  // Takes down an enrolled device's stamp. FAILED_PRECONDITION when the run was admitted with
+  // another state of it.
+  absl::Status CheckStamp(const std::string& path, const DeviceStamp& stamp, const DeviceUse& use,
+                          v1::BlockDevice* device) const;
+  absl::Status CheckLunAllowed(const common::IscsiUrl& url) const;
+  absl::Status StampDevice(const v1::StampOrder& order, const std::string& by,
+                           const std::string& at) const;
+  absl::Status StampLun(const common::IscsiUrl& url, const v1::StampOrder& order,
+                        const std::string& by, const std::string& at, int64_t limit_ns) const;
   absl::Status NotAllowed(const std::string& path) const;
 
   std::vector<std::string> allow_;  // as configured

@@ -34,31 +34,8 @@ using common::FileDescriptor;
 
 namespace {
 
-// Other workers look at devices at the same time, for a moment each: one refusal is not believed.
-constexpr int kHoldTries = 100;
-constexpr int kHoldPauseUs = 20000;
-
 bool Contains(const std::vector<std::string>& list, const std::string& item) {
   return !item.empty() && std::find(list.begin(), list.end(), item) != list.end();
-}
-
-// A device that is mounted in any namespace, held by LVM, md or dm, or by another program that
-// asked for it alone, cannot be had.
-FileDescriptor Claim(const FileDescriptor& look) {
-  for (int attempt = 0; attempt < kHoldTries; ++attempt) {
-    FileDescriptor fd = Reopen(look, O_RDONLY | O_EXCL | O_NONBLOCK);
-    if (fd.valid() || errno != EBUSY) return fd;
-    usleep(static_cast<useconds_t>(kHoldPauseUs));
-  }
-  errno = EBUSY;
-  return {};
-}
-
-absl::Status InUse(const std::string& path) {
-  return absl::FailedPreconditionError(
-      absl::StrCat(path,
-                   ": the kernel says it is in use (mounted in another namespace, or held by "
-                   "another program); never written"));
 }
 
 }  // namespace
@@ -67,8 +44,8 @@ absl::Status DeviceHolds::Hold(const FileDescriptor& look, dev_t number, const s
   common::MutexLock lock(&mutex_);
   const auto found = held_.find(number);
   if (found != held_.end() && found->second.hold.valid()) return absl::OkStatus();
-  FileDescriptor hold = Claim(look);
-  if (!hold.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
+  FileDescriptor hold = ClaimDevice(look);
+  if (!hold.valid()) return NotClaimed(path);
   Held& held = held_[number];
   held.path = path;
   held.look = Reopen(look, O_PATH);
@@ -162,18 +139,40 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
   return NotAllowed(path);
 }
 
-absl::Status Guard::CheckBlank(const std::string& path, int fd, const DeviceUse& use,
-                               v1::BlockDevice* device) const {
+absl::Status Guard::CheckStamp(const std::string& path, const DeviceStamp& stamp,
+                               const DeviceUse& use, v1::BlockDevice* device) const {
+  const bool counts = stamp.state == DeviceStamp::State::kCounts;
+  if (counts) device->set_enrolled(stamp.enrolled);
+  if (!use.inspected_stamp || *use.inspected_stamp == counts) return absl::OkStatus();
+  if (counts) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        path,
+        ": was enrolled since the run was admitted; nothing was written. Submit the job "
+        "again"));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(path, ": was enrolled when the run was admitted, and its stamp ",
+                   stamp.words.empty() ? "is gone" : stamp.words, "; nothing was written"));
+}
+
+absl::Status Guard::CheckContentOf(const std::string& path, int fd, const DeviceUse& use,
+                                   v1::BlockDevice* device) const {
   if (ThisKernel().IsHostManaged(device->name())) {
+    if (!use.write) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
         path,
         ": a host-managed zoned device, which takes writes only at each zone's write pointer; "
         "Lockstep writes at any offset. Read it, or write it through dm-zoned"));
   }
-  const auto content =
+  const auto stamp = StampOn(fd, path, *device, *keys_);
+  if (!stamp.ok()) return stamp.status();
+  if (absl::Status status = CheckStamp(path, *stamp, use, device); !status.ok()) return status;
+  if (!use.write || stamp->state == DeviceStamp::State::kCounts) return absl::OkStatus();
+  auto content =
       ContentOf(fd, path, use.own_data ? ContentDepth::kSignature : ContentDepth::kEmptiness,
                 use.read_until_ns);
   if (!content.ok()) return content.status();
+  AddStampWords(*stamp, &*content);
   return CheckContent(path, *content, use, device);
 }
 
@@ -200,16 +199,17 @@ absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& f
   return absl::FailedPreconditionError(absl::StrCat(
       path, ": carries ", content, "; to overwrite it, name '", id,
       "' under the job's `expendable`", Contains(use.expendable, id) ? " (done)" : "",
-      " and in the worker's --allow-expendable", Contains(allow_expendable_, id) ? " (done)" : ""));
+      " and in the worker's --allow-expendable", Contains(allow_expendable_, id) ? " (done)" : "",
+      "; or, if it is there to be overwritten, enrol it: lockstep devices enroll"));
 }
 
 absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const DeviceUse& use,
                                                    std::vector<v1::Place>* places) const {
-  struct Found {
+  struct Looked {
     v1::BlockDevice device;
     std::vector<v1::Place> places;
   };
-  auto found = std::make_shared<Found>();
+  auto found = std::make_shared<Looked>();
   // A copy of all that it uses: it may outlive this call, and this object.
   const int64_t limit_ns = LookLimitNs(use, common::SystemClock().MonotonicNs());
   const absl::Status status =
@@ -230,10 +230,10 @@ absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, cons
         found->device = *device;
         found->places = DevicePlaces(look->number, fd.get());
         if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
-        if (!use.write) return absl::OkStatus();
-        const FileDescriptor claim = Claim(look->fd);
-        if (!claim.valid()) return errno == EBUSY ? InUse(path) : common::ErrnoStatus(errno, path);
-        return guard.CheckBlank(path, claim.get(), use, &found->device);
+        if (!use.write) return guard.CheckContentOf(path, fd.get(), use, &found->device);
+        const FileDescriptor claim = ClaimDevice(look->fd);
+        if (!claim.valid()) return NotClaimed(path);
+        return guard.CheckContentOf(path, claim.get(), use, &found->device);
       });
   if (absl::IsDeadlineExceeded(status)) return status;
   if (places != nullptr) *places = found->places;
@@ -258,10 +258,8 @@ absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, c
   if (!device.ok()) return device.status();
   if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
   if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
-  if (use.write) {
-    if (absl::Status blank = CheckBlank(path, reading.get(), use, &*device); !blank.ok()) {
-      return blank;
-    }
+  if (absl::Status content = CheckContentOf(path, reading.get(), use, &*device); !content.ok()) {
+    return content;
   }
   opened.fd = Reopen(look->fd, flags);
   if (!opened.fd.valid()) return common::ErrnoStatus(errno, path);
@@ -293,25 +291,38 @@ bool Guard::Allows(const v1::BlockDevice& device) const {
   return CheckAllowed(device.path(), look, device).ok();
 }
 
-absl::StatusOr<std::string> Guard::WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const {
-  auto found = std::make_shared<std::string>();
-  const absl::Status status =
-      WithinLimit(device.path(), limit_ns, [path = device.path(), found]() -> absl::Status {
+absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
+                                             int64_t limit_ns) const {
+  auto found = std::make_shared<Found>();
+  const absl::Status status = WithinLimit(
+      device.path(), limit_ns,
+      [path = device.path(), name = device.name(), keys = keys_, found]() -> absl::Status {
         const auto look = LookAt(path);
         if (!look.ok()) return look.status();
         // Held by somebody: a load, which reads of ours would disturb, or another program.
         FileDescriptor claim = Reopen(look->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
         if (!claim.valid() && errno == EBUSY) {
-          *found = "a hold by another program, or by a load that is running";
+          found->is_held = true;
           return absl::OkStatus();
         }
         if (!claim.valid()) return common::ErrnoStatus(errno, path);
         // Not for as long as the reads may take: others may want to mount it, or to arm.
         claim = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
         if (!claim.valid()) return common::ErrnoStatus(errno, path);
+        DeviceStamp stamp;
+        if (!ThisKernel().IsHostManaged(name)) {
+          const auto device = DescribeBlockDevice(look->number, claim.get());
+          if (!device.ok()) return device.status();
+          auto read = StampOn(claim.get(), path, *device, *keys);
+          if (!read.ok()) return read.status();
+          stamp = *std::move(read);
+        }
+        found->enrolled = stamp.enrolled;
+        if (stamp.state == DeviceStamp::State::kCounts) return absl::OkStatus();
         auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
         if (!content.ok()) return content.status();
-        *found = std::move(content->what);
+        AddStampWords(stamp, &*content);
+        found->content = *std::move(content);
         return absl::OkStatus();
       });
   if (!status.ok()) return status;

@@ -1,7 +1,10 @@
 // The guard's part about LUNs without a kernel initiator.
 
+#include "worker/host/guard_luns.h"
+
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -13,9 +16,8 @@
 #include "worker/host/time_limit.h"
 
 namespace lockstep::worker {
-namespace {
 
-v1::BlockDevice Describe(const LunSpec& lun) {
+v1::BlockDevice DescribeLun(const LunSpec& lun) {
   v1::BlockDevice device;
   device.set_name(lun.url.text());
   device.set_path(lun.url.text());
@@ -32,65 +34,109 @@ v1::BlockDevice Describe(const LunSpec& lun) {
   return device;
 }
 
+absl::StatusOr<DeviceStamp> StampOnLun(const LunSpec& lun, const MarkKeys& keys, int64_t limit_ns) {
+  absl::StatusOr<DeviceStamp> stamp = DeviceStamp();
+  const absl::Status status =
+      Luns::InSession(lun, limit_ns, [&](IscsiSession* session, int64_t deadline_ns) {
+        stamp = ReadStamp(
+            [&](uint64_t offset, uint32_t length) {
+              return ReadPieces(session, offset, length, deadline_ns);
+            },
+            lun.facts.identity, lun.facts.size_bytes, keys);
+        return stamp.status();
+      });
+  if (!status.ok()) return status;
+  return stamp;
+}
+
+absl::Status CheckNotInKernel(const std::string& path, const std::string& identity) {
+  for (const v1::BlockDevice& other : ThisKernel().List()) {
+    if (other.in_use().empty()) continue;
+    if (other.identity() != identity && other.identity().rfind(identity + "-part", 0) != 0) {
+      continue;
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": is ", other.path(), " here, which is ", other.in_use(), "; never written"));
+  }
+  return absl::OkStatus();
+}
+
+namespace {
+
 // A LUN, and what it carries if that was asked.
-struct Found {
+struct SeenLun {
   LunSpec lun;
+  DeviceStamp stamp;
   DeviceContent content;
 };
 
-// A name server or a portal may not answer: `found` is for whoever still waits, and is not to be
+// What is asked of a LUN.
+struct Question {
+  std::shared_ptr<Luns> luns;
+  std::shared_ptr<const MarkKeys> keys;
+  common::IscsiUrl url;
+  std::optional<ContentDepth> depth;  // unset: only its stamp
+  int64_t read_until_ns = 0;
+};
+
+// A name server or a portal may not answer: `seen` is for whoever still waits, and is not to be
 // read after DEADLINE_EXCEEDED.
-absl::Status LookWithin(int64_t limit_ns, const std::shared_ptr<Luns>& luns,
-                        const common::IscsiUrl& url, std::optional<ContentDepth> depth,
-                        int64_t read_until_ns, const std::shared_ptr<Found>& found) {
-  return WithinLimit(url.text(), limit_ns, [=] {
-    auto lun = luns->Look(url, limit_ns);
+absl::Status LookWithin(int64_t limit_ns, const Question& question,
+                        const std::shared_ptr<SeenLun>& seen) {
+  return WithinLimit(question.url.text(), limit_ns, [=] {
+    auto lun = question.luns->Look(question.url, limit_ns);
     if (!lun.ok()) return lun.status();
-    found->lun = *std::move(lun);
-    if (!depth) return absl::OkStatus();
-    auto content = Luns::WhatIsOn(found->lun, *depth, limit_ns, read_until_ns);
+    seen->lun = *std::move(lun);
+    auto stamp = StampOnLun(seen->lun, *question.keys, limit_ns);
+    if (!stamp.ok()) return stamp.status();
+    seen->stamp = *std::move(stamp);
+    const bool counts = seen->stamp.state == DeviceStamp::State::kCounts;
+    if (!question.depth || counts) return absl::OkStatus();
+    auto content = Luns::WhatIsOn(seen->lun, *question.depth, limit_ns, question.read_until_ns);
     if (!content.ok()) return content.status();
-    found->content = *std::move(content);
+    seen->content = *std::move(content);
+    AddStampWords(seen->stamp, &seen->content);
     return absl::OkStatus();
   });
 }
 
 }  // namespace
 
+absl::Status Guard::CheckLunAllowed(const common::IscsiUrl& url) const {
+  const bool allowed = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+    return entry.is_lun && (entry.text == url.text() || entry.text == url.target_text());
+  });
+  if (!allowed) return NotAllowed(url.text());
+  if (luns_ == nullptr)
+    return absl::UnimplementedError(url.text() + ": this worker reaches no LUNs");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const DeviceUse& use,
                                         v1::BlockDevice* device) const {
   const std::string path = url.text();
-  const bool allowed = std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
-    return entry.is_lun && (entry.text == path || entry.text == url.target_text());
-  });
-  if (!allowed) return NotAllowed(path);
-  if (luns_ == nullptr) return absl::UnimplementedError(path + ": this worker reaches no LUNs");
-  const auto found = std::make_shared<Found>();
-  std::optional<ContentDepth> depth;
-  if (use.write) depth = use.own_data ? ContentDepth::kSignature : ContentDepth::kEmptiness;
-  const absl::Status status = LookWithin(LookLimitNs(use, common::SystemClock().MonotonicNs()),
-                                         luns_, url, depth, use.read_until_ns, found);
+  if (absl::Status allowed = CheckLunAllowed(url); !allowed.ok()) return allowed;
+  const auto seen = std::make_shared<SeenLun>();
+  Question question{luns_, keys_, url, std::nullopt, use.read_until_ns};
+  if (use.write) {
+    question.depth = use.own_data ? ContentDepth::kSignature : ContentDepth::kEmptiness;
+  }
+  const absl::Status status =
+      LookWithin(LookLimitNs(use, common::SystemClock().MonotonicNs()), question, seen);
   if (absl::IsDeadlineExceeded(status)) return status;
-  v1::BlockDevice described = Describe(found->lun);
+  v1::BlockDevice described = DescribeLun(seen->lun);
+  const absl::Status stamped = CheckStamp(path, seen->stamp, use, &described);
   if (device != nullptr) *device = described;
   if (!status.ok()) return status;
   if (absl::Status facts = CheckDeviceFacts(path, described, use); !facts.ok()) return facts;
+  if (!stamped.ok()) return stamped;
   if (use.write) {
-    // The kernel may have the same LUN, through an initiator of its own.
-    for (const v1::BlockDevice& other : ThisKernel().List()) {
-      if (other.in_use().empty()) continue;
-      if (other.identity() != described.identity() &&
-          other.identity().rfind(described.identity() + "-part", 0) != 0) {
-        continue;
-      }
-      return absl::FailedPreconditionError(absl::StrCat(
-          path, ": is ", other.path(), " here, which is ", other.in_use(), "; never written"));
-    }
-    const absl::Status blank = CheckContent(path, found->content, use, &described);
+    if (absl::Status used = CheckNotInKernel(path, described.identity()); !used.ok()) return used;
+    const absl::Status content = CheckContent(path, seen->content, use, &described);
     if (device != nullptr) *device = described;
-    if (!blank.ok()) return blank;
+    if (!content.ok()) return content;
   }
-  return found->lun;
+  return seen->lun;
 }
 
 std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
@@ -106,21 +152,22 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
   // A target that does not answer, or answers something else for ever, takes its own time only.
   common::SideBySide(urls.size(), limits::kLooksAtOnce, [&](size_t i) {
     const int64_t left = until - common::SystemClock().MonotonicNs();
-    const auto found = std::make_shared<Found>();
+    const auto seen = std::make_shared<SeenLun>();
+    const Question question{luns_, keys_, urls[i], ContentDepth::kSamples, 0};
     const absl::Status status =
-        left > 0 ? LookWithin(left, luns_, urls[i], ContentDepth::kSamples, 0, found)
+        left > 0 ? LookWithin(left, question, seen)
                  : absl::DeadlineExceededError("was not asked: others did not answer");
     v1::BlockDevice& device = devices[i];
     device.set_name(urls[i].text());
     device.set_path(urls[i].text());
     device.set_allowed(true);
-    if (!absl::IsDeadlineExceeded(status) && !found->lun.facts.identity.empty()) {
-      device = Describe(found->lun);
+    if (!absl::IsDeadlineExceeded(status) && !seen->lun.facts.identity.empty()) {
+      device = DescribeLun(seen->lun);
     }
     if (!status.ok()) {
       device.set_in_use(absl::StrCat("cannot be used: ", std::string(status.message())));
-    } else if (!found->content.what.empty()) {
-      device.set_in_use(absl::StrCat("carries ", found->content.what));
+    } else {
+      SetContent(seen->content, seen->stamp.enrolled, &device);
     }
   });
   return devices;

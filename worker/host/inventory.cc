@@ -34,8 +34,10 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
     const auto found = guard.WhatIsOn(device, std::chrono::nanoseconds(left).count());
     if (!found.ok()) {
       device.set_in_use(absl::StrCat("cannot be read: ", std::string(found.status().message())));
-    } else if (!found->empty()) {
-      device.set_in_use(absl::StrCat("carries ", *found));
+    } else if (found->is_held) {
+      device.set_in_use("carries a hold by another program, or by a load that is running");
+    } else {
+      SetContent(found->content, found->enrolled, &device);
     }
   });
   asking.join();

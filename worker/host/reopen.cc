@@ -1,7 +1,9 @@
 #include "worker/host/reopen.h"
 
 #include <fcntl.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstdlib>
 
@@ -10,6 +12,14 @@
 namespace lockstep::worker {
 
 using common::FileDescriptor;
+
+namespace {
+
+// Other workers look at devices at the same time, for a moment each: one refusal is not believed.
+constexpr int kClaimTries = 100;
+constexpr int kClaimPauseUs = 20000;
+
+}  // namespace
 
 std::string RealPath(const std::string& path) {
   char resolved[PATH_MAX];
@@ -20,6 +30,24 @@ std::string RealPath(const std::string& path) {
 FileDescriptor Reopen(const FileDescriptor& look, int flags) {
   return FileDescriptor(
       open(absl::StrCat("/proc/self/fd/", look.get()).c_str(), flags | O_CLOEXEC));
+}
+
+FileDescriptor ClaimDevice(const FileDescriptor& look) {
+  for (int attempt = 0; attempt < kClaimTries; ++attempt) {
+    FileDescriptor fd = Reopen(look, O_RDONLY | O_EXCL | O_NONBLOCK);
+    if (fd.valid() || errno != EBUSY) return fd;
+    usleep(static_cast<useconds_t>(kClaimPauseUs));
+  }
+  errno = EBUSY;
+  return {};
+}
+
+absl::Status NotClaimed(const std::string& path) {
+  if (errno != EBUSY) return common::ErrnoStatus(errno, path);
+  return absl::FailedPreconditionError(
+      absl::StrCat(path,
+                   ": the kernel says it is in use (mounted in another namespace, or held by "
+                   "another program); never written"));
 }
 
 }  // namespace lockstep::worker

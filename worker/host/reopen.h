@@ -2,6 +2,7 @@
 
 #include <string>
 
+#include "absl/status/status.h"
 #include "common/files.h"
 
 namespace lockstep::worker {
@@ -11,5 +12,12 @@ std::string RealPath(const std::string& path);
 // What a descriptor that was opened to look (O_PATH) refers to, opened for use: the same thing,
 // whatever its name leads to by now. Invalid, with errno, when it cannot be.
 common::FileDescriptor Reopen(const common::FileDescriptor& look, int flags);
+
+// Opens a device for reading, for oneself alone (O_EXCL): one that is mounted in any namespace,
+// held by LVM, md or dm, or by another program that asked for it alone, cannot be had. Tries for
+// two seconds while somebody has it.
+common::FileDescriptor ClaimDevice(const common::FileDescriptor& look);
+// Why it could not be had, by errno.
+absl::Status NotClaimed(const std::string& path);
 
 }  // namespace lockstep::worker

@@ -75,6 +75,42 @@ absl::StatusOr<std::string> ReadWhole(IscsiSession* session, uint64_t size, int6
   return std::string();
 }
 
+// What is on the LUN of the session.
+absl::StatusOr<DeviceContent> ContentIn(IscsiSession* session, const LunSpec& lun,
+                                        ContentDepth depth, int64_t deadline_ns,
+                                        int64_t read_until_ns) {
+  // libblkid reads files: a sparse one of the LUN's size, with what it looks at.
+  const common::FileDescriptor file(memfd_create("lun", MFD_CLOEXEC));
+  const uint64_t size = session->facts().size_bytes;
+  if (!file.valid() || ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
+    return common::ErrnoStatus(errno, "memory for a LUN's first sectors");
+  }
+  const uint64_t head = std::min(size, kHead);
+  absl::Status status = Copy(session, 0, head, file.get(), deadline_ns);
+  const uint64_t tail = std::max(head, size - std::min(size, kTail));
+  if (status.ok()) status = Copy(session, tail, size, file.get(), deadline_ns);
+  for (const Spot& spot : SpotsOf(size)) {
+    if (!status.ok() || depth == ContentDepth::kSignature) break;
+    const uint64_t end = std::min(spot.offset + spot.length, tail);
+    if (spot.offset < head || spot.offset >= end) continue;
+    // Whole blocks of the LUN.
+    const uint64_t block = lun.facts.block_bytes;
+    status = Copy(session, spot.offset / block * block, (end + block - 1) / block * block,
+                  file.get(), deadline_ns);
+  }
+  if (!status.ok()) return status;
+  auto content =
+      ContentOf(file.get(), lun.url.text(),
+                depth == ContentDepth::kEmptiness ? ContentDepth::kSamples : depth, read_until_ns);
+  if (!content.ok() || !content->what.empty() || depth != ContentDepth::kEmptiness) return content;
+  auto whole = ReadWhole(session, size, read_until_ns);
+  if (!whole.ok()) return whole.status();
+  content->what = *std::move(whole);
+  // Of a LUN that seems blank, and may not be, the samples are all that is known.
+  if (!content->what.empty()) content->fingerprint = "zeros where samples were taken";
+  return content;
+}
+
 }  // namespace
 
 Luns::Luns(std::string initiator, IscsiSecrets secrets)
@@ -114,8 +150,7 @@ absl::StatusOr<LunSpec> Luns::Look(const common::IscsiUrl& url, int64_t limit_ns
   return lun;
 }
 
-absl::StatusOr<DeviceContent> Luns::WhatIsOn(const LunSpec& lun, ContentDepth depth,
-                                             int64_t limit_ns, int64_t read_until_ns) {
+absl::Status Luns::InSession(const LunSpec& lun, int64_t limit_ns, const Work& work) {
   const int64_t deadline = Deadline(limit_ns);
   IscsiSession session(lun.numeric, lun.login);
   if (absl::Status status = session.AwaitReady(deadline); !status.ok()) return status;
@@ -123,36 +158,41 @@ absl::StatusOr<DeviceContent> Luns::WhatIsOn(const LunSpec& lun, ContentDepth de
     return absl::FailedPreconditionError(
         absl::StrCat(lun.url.text(), ": another LUN answers than a moment ago"));
   }
-  // libblkid reads files: a sparse one of the LUN's size, with what it looks at.
-  const common::FileDescriptor file(memfd_create("lun", MFD_CLOEXEC));
-  const uint64_t size = session.facts().size_bytes;
-  if (!file.valid() || ftruncate(file.get(), static_cast<off_t>(size)) != 0) {
-    return common::ErrnoStatus(errno, "memory for a LUN's first sectors");
-  }
-  const uint64_t head = std::min(size, kHead);
-  absl::Status status = Copy(&session, 0, head, file.get(), deadline);
-  const uint64_t tail = std::max(head, size - std::min(size, kTail));
-  if (status.ok()) status = Copy(&session, tail, size, file.get(), deadline);
-  for (const Spot& spot : SpotsOf(size)) {
-    if (!status.ok() || depth == ContentDepth::kSignature) break;
-    const uint64_t end = std::min(spot.offset + spot.length, tail);
-    if (spot.offset < head || spot.offset >= end) continue;
-    // Whole blocks of the LUN.
-    const uint64_t block = lun.facts.block_bytes;
-    status = Copy(&session, spot.offset / block * block, (end + block - 1) / block * block,
-                  file.get(), deadline);
-  }
+  return work(&session, deadline);
+}
+
+absl::StatusOr<DeviceContent> Luns::WhatIsOn(const LunSpec& lun, ContentDepth depth,
+                                             int64_t limit_ns, int64_t read_until_ns) {
+  absl::StatusOr<DeviceContent> content = DeviceContent();
+  const absl::Status status =
+      InSession(lun, limit_ns, [&](IscsiSession* session, int64_t deadline_ns) {
+        content = ContentIn(session, lun, depth, deadline_ns, read_until_ns);
+        return content.status();
+      });
   if (!status.ok()) return status;
-  auto content =
-      ContentOf(file.get(), lun.url.text(),
-                depth == ContentDepth::kEmptiness ? ContentDepth::kSamples : depth, read_until_ns);
-  if (!content.ok() || !content->what.empty() || depth != ContentDepth::kEmptiness) return content;
-  auto whole = ReadWhole(&session, size, read_until_ns);
-  if (!whole.ok()) return whole.status();
-  content->what = *std::move(whole);
-  // Of a LUN that seems blank, and may not be, the samples are all that is known.
-  if (!content->what.empty()) content->fingerprint = "zeros where samples were taken";
   return content;
+}
+
+absl::StatusOr<std::string> ReadPieces(IscsiSession* session, uint64_t offset, uint64_t length,
+                                       int64_t deadline_ns) {
+  std::string bytes;
+  while (bytes.size() < length) {
+    const auto piece = static_cast<uint32_t>(std::min<uint64_t>(kPiece, length - bytes.size()));
+    const auto data = session->Read(offset + bytes.size(), piece, deadline_ns);
+    if (!data.ok()) return data.status();
+    if (data->size() != piece) return absl::UnavailableError("the LUN gave less than was asked");
+    bytes += *data;
+  }
+  return bytes;
+}
+
+absl::Status WritePieces(IscsiSession* session, uint64_t offset, const std::string& data,
+                         int64_t deadline_ns) {
+  for (uint64_t at = 0; at < data.size(); at += kPiece) {
+    const absl::Status status = session->Write(offset + at, data.substr(at, kPiece), deadline_ns);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace lockstep::worker

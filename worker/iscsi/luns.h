@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -43,6 +44,10 @@ class Luns {
   // as Look().
   static absl::StatusOr<DeviceContent> WhatIsOn(const LunSpec& lun, ContentDepth depth,
                                                 int64_t limit_ns, int64_t read_until_ns);
+  // Does `work` in a session with the LUN. FAILED_PRECONDITION where another LUN answers by now;
+  // else as Look(), or what `work` returns.
+  using Work = std::function<absl::Status(IscsiSession* session, int64_t deadline_ns)>;
+  static absl::Status InSession(const LunSpec& lun, int64_t limit_ns, const Work& work);
 
  private:
   absl::Status CheckSame(const std::string& url, const std::string& identity);
@@ -52,5 +57,11 @@ class Luns {
   common::Mutex mutex_;
   std::map<std::string, std::string> seen_ ABSL_GUARDED_BY(mutex_);  // URL → identity
 };
+
+// Reads or writes many bytes, piece by piece. Offsets and lengths are multiples of the LUN's block.
+absl::StatusOr<std::string> ReadPieces(IscsiSession* session, uint64_t offset, uint64_t length,
+                                       int64_t deadline_ns);
+absl::Status WritePieces(IscsiSession* session, uint64_t offset, const std::string& data,
+                         int64_t deadline_ns);
 
 }  // namespace lockstep::worker

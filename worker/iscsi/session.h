@@ -122,6 +122,9 @@ class IscsiSession {
   // name the LUN; offsets and lengths are bytes, multiples of its block.
   absl::Status AwaitReady(int64_t deadline_ns);
   absl::StatusOr<std::string> Read(uint64_t offset, uint32_t length, int64_t deadline_ns);
+  absl::Status Write(uint64_t offset, const std::string& data, int64_t deadline_ns);
+  // What was written is durable.
+  absl::Status Flush(int64_t deadline_ns);
   // Numbers of the target's LUNs.
   absl::StatusOr<std::vector<int>> Luns(int64_t deadline_ns);
   // PERSISTENT RESERVE OUT (SPC-5 6.17) of type write exclusive, registrants only.

@@ -86,6 +86,44 @@ absl::StatusOr<std::string> IscsiSession::Read(uint64_t offset, uint32_t length,
   return Answer(question, deadline_ns);
 }
 
+absl::Status IscsiSession::Write(uint64_t offset, const std::string& data, int64_t deadline_ns) {
+  for (int attempt = 0;; ++attempt) {
+    if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
+    auto question = std::make_shared<Question>();
+    question->data = data;  // libiscsi sends it later
+    auto* shared = new std::shared_ptr<Question>(question);
+    if (iscsi_write16_task(context_, url_.lun, offset / facts_.block_bytes,
+                           reinterpret_cast<unsigned char*>(question->data.data()),
+                           static_cast<uint32_t>(data.size()), static_cast<int>(facts_.block_bytes),
+                           0, 0, 0, 0, 0, &Question::Answered, shared) == nullptr) {
+      delete shared;
+      return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
+    }
+    const auto answer = Answer(question, deadline_ns);
+    if (question->error == EAGAIN && attempt < kAttempts) continue;
+    if (question->error == EBADE) {
+      return absl::FailedPreconditionError(url_.text() + ": reservation conflict");
+    }
+    return answer.status();
+  }
+}
+
+absl::Status IscsiSession::Flush(int64_t deadline_ns) {
+  for (int attempt = 0;; ++attempt) {
+    if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
+    auto question = std::make_shared<Question>();
+    auto* shared = new std::shared_ptr<Question>(question);
+    if (iscsi_synchronizecache16_task(context_, url_.lun, 0, 0, 0, 0, &Question::Answered,
+                                      shared) == nullptr) {
+      delete shared;
+      return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
+    }
+    const auto answer = Answer(question, deadline_ns);
+    if (question->error == EAGAIN && attempt < kAttempts) continue;
+    return answer.status();
+  }
+}
+
 absl::StatusOr<std::vector<int>> IscsiSession::Luns(int64_t deadline_ns) {
   if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
   auto question = std::make_shared<Question>();

@@ -43,6 +43,7 @@ Agent::Agent(Options options, Parts parts, const common::Clock* clock)
   ports.send = [this](const v1::WorkerMessage& message) { SendToSession(message); };
   ports.inspect = [this](const v1::Inspect& inspect) { Inspect(inspect); };
   ports.list_devices = [this](const v1::ListDevices& ask) { ListDevices(ask); };
+  ports.stamp_devices = [this](const v1::StampDevices& orders) { StampDevices(orders); };
   ports.now = [this] { return clock_->MonotonicNs(); };
   PhaseCallbacks callbacks;
   callbacks.armed = [this](const v1::Armed& armed) { protocol_->OnArmed(armed); };
@@ -89,6 +90,7 @@ v1::Hello Agent::MakeHello() const {
   for (const auto& [key, value] : options_.labels) (*hello.mutable_labels())[key] = value;
   for (const std::string& entry : options_.allow) hello.add_allow(entry);
   for (const std::string& entry : options_.allow_expendable) hello.add_allow_expendable(entry);
+  hello.set_allow_enroll(options_.allow_enroll);
   return hello;
 }
 
@@ -128,6 +130,41 @@ void Agent::ListMain(std::deque<uint64_t>* listings,
     }
     for (v1::BlockDevice& device : list()) {
       *reply.mutable_devices()->add_devices() = std::move(device);
+    }
+    SendToSession(reply);
+  }
+}
+
+void Agent::StampDevices(const v1::StampDevices& orders) {
+  common::MutexLock lock(&mutex_);
+  if (stopping_ || stamps_.size() >= static_cast<size_t>(limits::kStampsWaiting)) return;
+  stamps_.push_back(orders);
+  stop_changed_.NotifyAll();
+}
+
+void Agent::StampMain() {
+  while (true) {
+    v1::StampDevices orders;
+    {
+      common::MutexLock lock(&mutex_);
+      stop_changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || !stamps_.empty();
+      });
+      if (stopping_) return;
+      orders = std::move(stamps_.front());
+      stamps_.pop_front();
+    }
+    if (const std::string wrong = v1::FirstProblem(orders); !wrong.empty()) {
+      spdlog::error("the controller sent an invalid StampDevices: {}", wrong);
+      continue;
+    }
+    v1::WorkerMessage reply;
+    *reply.mutable_stamps() = parts_.stamp(orders);
+    for (int i = 0; i < orders.orders_size(); ++i) {
+      const v1::StampOrder& order = orders.orders(i);
+      const std::string& refused = reply.stamps().refused(i);
+      spdlog::info("{} {} for {}: {}", order.release() ? "release" : "enrol", order.path(),
+                   orders.enrolled_by(), refused.empty() ? "done" : refused);
     }
     SendToSession(reply);
   }
@@ -212,6 +249,7 @@ absl::Status Agent::Run() {
   std::thread tick([this] { TickMain(); });
   std::thread inspect([this] { InspectMain(); });
   std::thread list([this] { ListMain(&listings_, parts_.look_at_devices); });
+  std::thread stamp([this] { StampMain(); });
   std::thread list_kernel([this] { ListMain(&kernel_listings_, parts_.list_devices); });
   const absl::Status status = Serve();
   {
@@ -222,6 +260,7 @@ absl::Status Agent::Run() {
   tick.join();
   inspect.join();
   list.join();
+  stamp.join();
   list_kernel.join();
   return status;
 }

@@ -33,6 +33,7 @@ class Agent {
     v1::HostFacts host;
     std::map<std::string, std::string> labels;
     std::vector<std::string> allow, allow_expendable;
+    bool allow_enroll = false;
     std::string mark_key;  // as Hello says
     Outbox::Limits outbox;
   };
@@ -43,6 +44,8 @@ class Agent {
     std::function<v1::Inspection(const v1::Inspect&)> inspect;
     // The block devices: as they stand in sysfs, without opening one; and with what is on them.
     std::function<std::vector<v1::BlockDevice>()> list_devices, look_at_devices;
+    // Writes or removes stamps.
+    std::function<v1::StampResults(const v1::StampDevices&)> stamp;
     // A controller has welcomed this worker; before any of its commands.
     std::function<void(const v1::Welcome&)> welcomed = [](const v1::Welcome&) {};
   };
@@ -71,6 +74,8 @@ class Agent {
   // Answers questions about devices: those in `listings`, by what `list` finds.
   void ListMain(std::deque<uint64_t>* listings,
                 const std::function<std::vector<v1::BlockDevice>()>& list);
+  void StampDevices(const v1::StampDevices& orders);
+  void StampMain();
   void SendToSession(const v1::WorkerMessage& message);
   // From now on messages go to this session (or nowhere). False when the agent is stopping.
   bool Publish(std::shared_ptr<Session> session);
@@ -89,6 +94,7 @@ class Agent {
   std::deque<v1::Inspect> inspections_ ABSL_GUARDED_BY(mutex_);   // the first is being looked at
   std::deque<uint64_t> listings_ ABSL_GUARDED_BY(mutex_);         // ids of questions about devices
   std::deque<uint64_t> kernel_listings_ ABSL_GUARDED_BY(mutex_);  // of those to the kernel alone
+  std::deque<v1::StampDevices> stamps_ ABSL_GUARDED_BY(mutex_);
   std::shared_ptr<Session> session_
       ABSL_GUARDED_BY(mutex_);  // the one that is being dialled or served
   std::unique_ptr<Protocol> protocol_;

@@ -81,6 +81,9 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
         return ports_.send(none);
       }
       return ports_.list_devices(message.list_devices());
+    case v1::ControllerMessage::kStampDevices:
+      if (ports_.stamp_devices) ports_.stamp_devices(message.stamp_devices());
+      return;
     case v1::ControllerMessage::kAssign:
       return Assign(message.assign());
     case v1::ControllerMessage::kGo:

@@ -28,6 +28,8 @@ class Protocol {
     std::function<void(const v1::Inspect&)> inspect;
     // Answers with a DeviceList by `send`, later; not needed where there are no devices.
     std::function<void(const v1::ListDevices&)> list_devices;
+    // Answers with StampResults by `send`, later; as before.
+    std::function<void(const v1::StampDevices&)> stamp_devices;
     // This worker's monotonic clock, nanoseconds.
     std::function<int64_t()> now;
     common::Safeguards safeguards;

@@ -64,8 +64,9 @@ absl::Status Load::LearnBlocks(const v1::WorkloadAssignment& assignment,
           const bool is_sliced = targets.size() == 1 && opened.files.size() == 1 &&
                                  targets.front().each_slice_bytes() != 0;
           const uint64_t each = is_sliced ? targets.front().each_slice_bytes() : 0;
-          const uint64_t first = each * (part.unfinished() - uint64_t{1}) / block;
-          const uint64_t end = (each * part.unfinished() + block - 1) / block;
+          const uint64_t begin = targets.front().stamp_bytes();
+          const uint64_t first = (begin + each * (part.unfinished() - uint64_t{1})) / block;
+          const uint64_t end = (begin + each * part.unfinished() + block - 1) / block;
           for (const auto& [place, ledger] : learned) {
             ledger->LearnUnfinished(first, is_sliced ? end - first : ledger->blocks());
           }

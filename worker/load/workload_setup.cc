@@ -180,7 +180,10 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   for (const v1::TargetAssignment& target : context.assignment->targets()) {
     if (checks.writers.empty() && assignment.check_run_id().empty()) {
       checks.writers.assign(target.writers().begin(), target.writers().end());
-      if (context.targets->files.size() == 1) checks.each_slice_bytes = target.each_slice_bytes();
+      if (context.targets->files.size() == 1) {
+        checks.slices_begin_bytes = target.stamp_bytes();
+        checks.each_slice_bytes = target.each_slice_bytes();
+      }
     }
   }
   checks.header.phase = static_cast<uint16_t>(phase.phase());

@@ -17,6 +17,7 @@
 #include "common/units.h"
 #include "worker/environment/settings.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/device_stamp.h"
 #include "worker/host/facts.h"
 #include "worker/host/places.h"
 #include "worker/host/time_limit.h"
@@ -179,6 +180,29 @@ absl::Status InspectFiles(const Guard& guard, const HostPolicy& policy, const v1
   return absl::OkStatus();
 }
 
+// How much of the device, or LUN, the job may have, and what writing it overwrites. `wanted`: bytes
+// that the job says; 0 for all.
+absl::Status DescribeUse(const HostPolicy& policy, const v1::Inspect& request,
+                         const v1::BlockDevice& device, int64_t wanted, bool written,
+                         v1::TargetInspection* found) {
+  const uint64_t stamp = device.enrolled().empty() ? 0 : kStampBytes;
+  found->set_stamp_bytes(stamp);
+  found->set_size_bytes(device.size_bytes() - 2 * stamp);
+  const auto bytes = UsableBytes(device, wanted, stamp);
+  if (!bytes.ok()) return bytes.status();
+  if (!written) return absl::OkStatus();
+  SetOverwrites(policy, request, device.in_use(), found);
+  found->set_content_fingerprint(device.content_fingerprint());
+  const std::string identity = device.identity().empty() ? "no identity" : device.identity();
+  found->set_would_write(stamp == 0
+                             ? absl::StrCat("overwrites the first ", common::FormatSize(*bytes),
+                                            " of ", device.path(), " (", identity, ")")
+                             : absl::StrCat("overwrites ", common::FormatSize(*bytes),
+                                            " behind the stamp of ", device.path(), " (", identity,
+                                            ", enrolled ", device.enrolled(), ")"));
+  return absl::OkStatus();
+}
+
 absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
                            uint32_t index, const RunIdentity& who, int64_t read_until_ns,
                            v1::TargetInspection* found) {
@@ -205,20 +229,7 @@ absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v
   DescribeDevice(makedev(device->major_number(), device->minor_number()), found);
   found->set_device_identity(device->identity());
   found->set_disk_sequence(device->disk_sequence());
-  found->set_size_bytes(device->size_bytes());
-  if (static_cast<uint64_t>(target.size_bytes()) > device->size_bytes()) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": has ", device->size_bytes(),
-                                                   " bytes, the job says ", target.size_bytes()));
-  }
-  if (written) {
-    SetOverwrites(policy, request, device->in_use(), found);
-    found->set_content_fingerprint(device->content_fingerprint());
-    const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device->size_bytes();
-    found->set_would_write(
-        absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ", device->path(),
-                     " (", device->identity().empty() ? "no identity" : device->identity(), ")"));
-  }
-  return absl::OkStatus();
+  return DescribeUse(policy, request, *device, target.size_bytes(), written, found);
 }
 
 absl::Status InspectLun(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
@@ -238,19 +249,7 @@ absl::Status InspectLun(const Guard& guard, const HostPolicy& policy, const v1::
   if (!lun.ok()) return lun.status();
   found->add_paths(url->text());
   found->set_device_identity(device.identity());
-  found->set_size_bytes(device.size_bytes());
-  if (static_cast<uint64_t>(target.size_bytes()) > device.size_bytes()) {
-    return absl::InvalidArgumentError(absl::StrCat(url->text(), ": has ", device.size_bytes(),
-                                                   " bytes, the job says ", target.size_bytes()));
-  }
-  if (use.write) {
-    SetOverwrites(policy, request, device.in_use(), found);
-    found->set_content_fingerprint(device.content_fingerprint());
-    const uint64_t bytes = target.size_bytes() != 0 ? target.size_bytes() : device.size_bytes();
-    found->set_would_write(absl::StrCat("overwrites the first ", common::FormatSize(bytes), " of ",
-                                        url->text(), " (", device.identity(), ")"));
-  }
-  return absl::OkStatus();
+  return DescribeUse(policy, request, device, target.size_bytes(), use.write, found);
 }
 
 // Whether the settings that phases change underneath the target are there, and may be changed.

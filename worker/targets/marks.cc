@@ -10,6 +10,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "worker/host/signed_text.h"
 
 namespace lockstep::worker {
 
@@ -47,48 +48,17 @@ bool LooksLikeMark(const std::string& text) {
   return text.rfind(kFirstLine, 0) == 0 || text.rfind(kUnsigned, 0) == 0;
 }
 
-// Bytes as hexadecimal digits; empty for anything else, or for more than a signature has.
-std::string FromHex(const std::string& text) {
-  const bool hex = text.size() % 2 == 0 && text.size() <= 2 * common::SigningKey::kSignatureBytes &&
-                   text.find_first_not_of("0123456789abcdef") == std::string::npos;
-  return hex ? absl::HexStringToBytes(text) : "";
-}
-
-// Takes the values of lines that begin with one of the names.
-void TakeLines(const std::string& text,
-               const std::vector<std::pair<std::string, std::string*>>& values) {
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
-    for (const auto& [name, value] : values) {
-      if (line.rfind(name, 0) == 0) *value = line.substr(name.size());
-    }
-  }
-}
-
 absl::StatusOr<Mark> ParseMark(const std::string& text, const MarkKeys& keys) {
   if (text.rfind(kUnsigned, 0) == 0) {
     return absl::FailedPreconditionError(
         "its mark is of an earlier version, which anybody could write");
   }
   if (!LooksLikeMark(text)) return absl::NotFoundError("no mark");
-  const absl::Status altered = absl::FailedPreconditionError(
-      "its mark was not signed by the worker that it names, or was altered");
-  // Nothing counts that stands below the signed lines.
-  const size_t end = text.find("\nsigner ");
-  if (end == std::string::npos) return altered;
-  const std::string is_signed = text.substr(0, end + 1);
-  MarkSignature signature;
-  TakeLines(text.substr(end + 1), {{"signer ", &signature.signer},
-                                   {"authority ", &signature.authority},
-                                   {"endorsement ", &signature.endorsement},
-                                   {"signature ", &signature.signature}});
-  for (std::string* part :
-       {&signature.signer, &signature.authority, &signature.endorsement, &signature.signature}) {
-    *part = FromHex(*part);
-  }
-  switch (keys.Check(is_signed, signature)) {
+  const SignedText read = ReadSigned(text, keys);
+  switch (read.trust) {
     case MarkKeys::Trust::kForged:
-      return altered;
+      return absl::FailedPreconditionError(
+          "its mark was not signed by the worker that it names, or was altered");
     case MarkKeys::Trust::kUnknownStore:
       return absl::FailedPreconditionError(
           "its mark was signed by a worker that this controller's store does not know");
@@ -96,8 +66,8 @@ absl::StatusOr<Mark> ParseMark(const std::string& text, const MarkKeys& keys) {
       break;
   }
   Mark mark;
-  TakeLines(is_signed, {{"file ", &mark.file}, {"filled ", &mark.filled}});
-  std::istringstream lines(is_signed);
+  TakeLines(read.text, {{"file ", &mark.file}, {"filled ", &mark.filled}});
+  std::istringstream lines(read.text);
   for (std::string line; std::getline(lines, line);) {
     if (line.rfind("directory ", 0) == 0) mark.directories.push_back(line.substr(10));
   }
@@ -112,13 +82,7 @@ absl::StatusOr<std::string> Compose(const Mark& mark, const MarkKeys& keys) {
     if (directory.find('\n') != std::string::npos) continue;
     absl::StrAppend(&text, "directory ", directory, "\n");
   }
-  const auto signature = keys.Sign(text);
-  if (!signature.ok()) return signature.status();
-  absl::StrAppend(&text, "signer ", absl::BytesToHexString(signature->signer), "\nauthority ",
-                  absl::BytesToHexString(signature->authority), "\nendorsement ",
-                  absl::BytesToHexString(signature->endorsement), "\nsignature ",
-                  absl::BytesToHexString(signature->signature), "\n");
-  return text;
+  return SignText(text, keys);
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) 
   use.held_by_peer = target.held_by_peer();
   use.own_data = target.written_before();
   use.inspected_content = target.content_fingerprint();
+  use.inspected_stamp = target.stamp_bytes() != 0;
   use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
   return use;
 }
@@ -45,12 +46,8 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
       (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
   auto opened = context.guard.OpenDevice(path, UseOf(target, options), flags, options.holds);
   if (!opened.ok()) return opened.status();
-  const uint64_t has = opened->facts.size_bytes();
-  const uint64_t wanted = device.size_bytes();
-  if (wanted > has) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": has ", has, " bytes, the job says ", wanted));
-  }
+  const auto bytes = UsableBytes(opened->facts, device.size_bytes(), target.stamp_bytes());
+  if (!bytes.ok()) return bytes.status();
   if (options.write) {
     open->places.insert(open->places.end(), opened->places.begin(), opened->places.end());
   }
@@ -66,7 +63,7 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
         });
     if (!taken.ok()) return taken;
   }
-  const EngineFile engine_file = {OpenBlockDevice{opened->fd.get()}, wanted != 0 ? wanted : has};
+  const EngineFile engine_file = {OpenBlockDevice{opened->fd.get()}, target.stamp_bytes() + *bytes};
   OpenedFile file;
   file.descriptor = std::move(opened->fd);
   file.engine_file = engine_file;

@@ -26,18 +26,16 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   use.inspected_identity = target.device_identity();
   use.own_data = target.written_before();
   use.inspected_content = target.content_fingerprint();
+  use.inspected_stamp = target.stamp_bytes() != 0;
   use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
-  auto checked = context.guard.CheckLun(*url, use, nullptr);
+  v1::BlockDevice facts;
+  auto checked = context.guard.CheckLun(*url, use, &facts);
   if (!checked.ok()) return checked.status();
   auto lun = std::make_shared<LunSpec>(*std::move(checked));
   lun->fua = (options.flags & (O_SYNC | O_DSYNC)) != 0;
   lun->reconnect_ns = iscsi.reconnect_ns();
-  const uint64_t has = lun->facts.size_bytes;
-  const auto wanted = static_cast<uint64_t>(iscsi.size_bytes());
-  if (wanted > has) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(url->text(), ": has ", has, " bytes, the job says ", wanted));
-  }
+  const auto bytes = UsableBytes(facts, iscsi.size_bytes(), target.stamp_bytes());
+  if (!bytes.ok()) return bytes.status();
   if (options.write && target.reservation().key() != 0) {
     lun->reservation_key = target.reservation().key();
     const absl::Status taken =
@@ -47,7 +45,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   }
   if (options.write) open->places.push_back(DiskPlace(lun->facts.identity));
   OpenedFile opened;
-  opened.engine_file = {RemoteLun{lun.get()}, wanted != 0 ? wanted : has};
+  opened.engine_file = {RemoteLun{lun.get()}, target.stamp_bytes() + *bytes};
   opened.path = url->text();
   opened.thing = lun->facts.identity;
   opened.lun = std::move(lun);

@@ -50,6 +50,7 @@ std::vector<std::string> OpenTargets::paths() const {
 
 absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, OpenedFile file,
                        OpenTargets* open) {
+  const uint64_t stamp = target.stamp_bytes();
   const uint64_t size = file.engine_file.size_bytes;
   const auto index = static_cast<uint16_t>(open->files.size());
   if (file.thing.empty()) file.thing = file.path;
@@ -57,13 +58,14 @@ absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, Opened
   file.written = target.written();
   file.written_meanwhile = target.written_meanwhile();
   open->files.push_back(std::move(file));
-  // Bytes [from, to) of the target, as far as they are in this file.
+  // Bytes [from, to), counted as the file's, as far as they are in this file and behind its stamp.
   const auto add = [&](uint64_t from, uint64_t to) {
-    if (to <= base || from >= base + size) return;
-    open->extents.push_back({index, std::max(from, base) - base, std::min(to, base + size) - base});
+    from = std::max(from, base + stamp);
+    to = std::min(to, base + size);
+    if (from < to) open->extents.push_back({index, from - base, to - base});
   };
   if (target.stripe_bytes() == 0) {
-    const uint64_t begin = target.slice_begin_bytes();
+    const uint64_t begin = stamp + target.slice_begin_bytes();
     const uint64_t length = target.slice_length_bytes();
     length == 0 ? add(base, base + size) : add(begin, begin + length);
     return absl::OkStatus();

@@ -64,7 +64,8 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   expectation.run_low = is_other ? options_.expected_run_low : options_.header.run_low;
   expectation.writers = &options_.writers;
   if (options_.each_slice_bytes != 0) {
-    expectation.writer = static_cast<uint32_t>(offset / options_.each_slice_bytes);
+    expectation.writer =
+        static_cast<uint32_t>((offset - options_.slices_begin_bytes) / options_.each_slice_bytes);
   }
   expectation.any_run = options_.any_run && expectation.generation == 0;
   expectation.any_place = expectation.any_run;

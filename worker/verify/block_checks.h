@@ -31,8 +31,9 @@ class BlockChecks {
     // The wall clock against the clock of Progress::now_ns, nanoseconds.
     int64_t wall_offset_ns = 0;
     std::vector<std::string> writers;  // as BlockExpectation's
-    // Of a target that is one file: each of them writes so much, in this order. 0: not known.
-    uint64_t each_slice_bytes = 0;
+    // Of a target that is one file: each of them writes so much, in this order, from there on. 0:
+    // not known.
+    uint64_t each_slice_bytes = 0, slices_begin_bytes = 0;
     // of each file; null where nothing is known
     std::vector<std::shared_ptr<BlockLedger>> ledgers;
     // of each file: another worker writes it meanwhile, and its ledger learns of that

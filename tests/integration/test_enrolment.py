@@ -1,0 +1,367 @@
+"""Enrolled devices: who may enrol, what jobs then may do, and what takes the consent away again.
+Real loop devices, real tools, a real SAN; hashes before and after."""
+
+import os
+import subprocess
+import unittest
+
+from fleet import Fleet, needs_root, wait_for
+from loops import MIB, LoopDevice, attach
+from san import Tgt, identity
+from test_guard import call, converse, device_job, digest, write_lvm_label
+
+SIZE = 64 * MIB
+
+
+def ends(path):
+    """The first and the last MiB."""
+    with open(path, "rb") as data:
+        first = data.read(MIB)
+        data.seek(-MIB, os.SEEK_END)
+        return first, data.read()
+
+
+def middle(path):
+    with open(path, "rb") as data:
+        return data.read()[MIB:-MIB]
+
+
+def write_at(path, offset, what):
+    with open(path, "r+b") as out:
+        out.seek(offset)
+        out.write(what)
+
+
+def fill(path):
+    """Data without a signature, beyond what samples read as well."""
+    write_at(path, 0, os.urandom(SIZE))
+
+
+class EnrolmentTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = call("mktemp", "-d", "/tmp/lsenrolXXXXXX")
+        self.addCleanup(os.rmdir, self.directory)
+
+    def device(self):
+        device = LoopDevice(self.directory, SIZE)
+        device.__enter__()
+        self.addCleanup(device.__exit__)
+        return device
+
+    def fleet(self, *allow, workers=1, flags=("--allow-enroll",)):
+        fleet = Fleet(workers, allow=list(allow), worker_flags=list(flags))
+        fleet.__enter__()
+        self.addCleanup(fleet.__exit__)
+        return fleet
+
+    def ok(self, done, status=0):
+        self.assertEqual(done.status, status, str(done))
+        return done
+
+    def enrol(self, fleet, *words):
+        listed = self.ok(fleet.lockstep("devices", "enroll", *words, "--format", "json")).json()
+        return self.ok(fleet.lockstep("devices", "enroll", *words, "--confirm", listed["token"]))
+
+    def state(self, fleet, name):
+        """What a listing for enrolment says of a device."""
+        listed = fleet.lockstep("devices", "enroll", name, "--format", "json").json()
+        (device,) = listed["devices"]
+        return device
+
+    def refused(self, fleet, job, words, path):
+        before = digest(path)
+        done = self.ok(fleet.run_job(job), 3)
+        self.assertIn(words, done.text)
+        self.assertEqual(digest(path), before)
+
+
+@needs_root
+class Devices(EnrolmentTest):
+    def test_what_is_enrolled_is_overwritten_without_a_word_and_keeps_its_stamps(self):
+        device = self.device()
+        fill(device.file)
+        fleet = self.fleet(device.path, workers=2)
+        job = device_job(device.path)
+        self.refused(fleet, job, "carries data without a known signature", device.file)
+        before = digest(device.file)
+        listed = self.ok(fleet.lockstep("devices", "enroll", device.path))
+        self.assertIn("data without a known signature (not zero at offset", listed.text)
+        self.assertIn("What this device carries is lost at once", listed.out)
+        self.assertEqual(digest(device.file), before, "a listing writes nothing")
+        self.assertIn("1 device enrolled", self.enrol(fleet, device.path).out)
+        stamps = ends(device.file)
+        self.assertNotEqual(digest(device.file), before)
+        planned = self.ok(fleet.lockstep("plan", "-", stdin="store_filesystem: true\n" + job))
+        self.assertIn("overwrites 62 MiB behind the stamp", planned.text)
+        workloads = (
+            "duration: 1s, workloads: [{block_size: 64KiB, read: 0%, queue_depth: 8}]",
+            "workloads: [{pattern: sequential, block_size: 1MiB, read: 0%, passes: 1}]",
+            "workloads: [{block_size: 64KiB, read: 0%, trim: 100%, operations: 500}]",
+            "workloads: [{block_size: 4KiB, read: 50%, operations: 500, verify: true}]",
+            "workloads: [{block_size: 4MiB, read: 0%, operations: 50}]",
+        )
+        phases = "".join(f"  - {{name: p{i}, run: {{{w}}}}}\n" for i, w in enumerate(workloads))
+        for sharing in ("", ", sharing: sliced", ", sharing: interleaved, stripe: 4MiB"):
+            with self.subTest(sharing=sharing):
+                before = middle(device.file)
+                loaded = fleet.run_job(
+                    "name: load\nhosts: {count: 2}\n"
+                    f"targets: [{{name: disk, device: {{path: {device.path}}}{sharing}}}]\n"
+                    f"phases:\n{phases}"
+                )
+                self.ok(loaded)
+                self.assertEqual(ends(device.file), stamps)
+                self.assertNotEqual(middle(device.file), before)
+
+    def test_two_sliced_hosts_fill_all_that_lies_between_the_stamps(self):
+        device = self.device()
+        fleet = self.fleet(device.path, workers=2)
+        self.enrol(fleet, device.path)
+        stamps = ends(device.file)
+        self.ok(
+            fleet.run_job(
+                "name: fill\nhosts: {count: 2}\n"
+                f"targets: [{{name: d, device: {{path: {device.path}}}, sharing: sliced}}]\n"
+                "phases:\n  - run: {workloads: [{pattern: sequential, block_size: 1MiB,\n"
+                "           read: 0%, passes: 1}]}\n"
+            )
+        )
+        self.assertEqual(ends(device.file), stamps)
+        written = middle(device.file)
+        holes = [at for at in range(0, len(written), MIB) if not any(written[at : at + 4096])]
+        self.assertEqual(holes, [])
+
+    def test_what_hosts_wrote_to_an_enrolled_device_is_verified_by_others(self):
+        device = self.device()
+        fleet = self.fleet(device.path, workers=2)
+        self.enrol(fleet, device.path)
+        done = self.ok(
+            fleet.run_job(
+                "name: verified\nhosts: {count: 2}\n"
+                f"targets: [{{name: d, device: {{path: {device.path}}}, sharing: sliced}}]\n"
+                "phases:\n"
+                "  - precondition: {block_size: 64KiB, verify: true}\n"
+                "  - {name: ring, verify: {block_size: 64KiB, readers: ring}}\n",
+                "--format",
+                "json",
+            )
+        ).json()
+        check = done["phases"][1]["workloads"][0]["verification"]
+        self.assertEqual(
+            (check["checked"], check["mismatches"], check["notCheckable"]),
+            (62 * MIB // 65536, 0, 0),
+        )
+
+    def test_whatever_begins_to_use_the_device_takes_the_consent_away(self):
+        def partitioned(kind):
+            return lambda path: call("sfdisk", "-q", path, input=f"label: {kind}\n,\n")
+
+        begin = {
+            "ext4": lambda path: call("mkfs.ext4", "-q", "-F", path),
+            "xfs": lambda path: call("mkfs.xfs", "-q", "-f", "-m", "crc=1", path),
+            "swap": lambda path: call("mkswap", path),
+            "gpt": partitioned("gpt"),
+            "dos": partitioned("dos"),
+            "LVM": write_lvm_label,
+            "its last bytes": lambda path: write_at(path, SIZE - 512, b"somebody's"),
+            "its first bytes": lambda path: write_at(path, 0, b"somebody's"),
+        }
+        device = self.device()
+        fleet = self.fleet(device.path)
+        job = device_job(device.path)
+        for name, use in begin.items():
+            with self.subTest(use=name):
+                # Large enough for all of them.
+                os.truncate(device.file, 0)
+                os.truncate(device.file, 512 * MIB if name == "xfs" else SIZE)
+                call("losetup", "-c", device.path)
+                fill(device.file)
+                self.enrol(fleet, device.path)
+                self.ok(fleet.run_job(job))
+                use(device.path)
+                call("blockdev", "--flushbufs", device.path)
+                self.refused(fleet, job, "carries", device.file)
+
+    def test_a_token_is_of_what_was_listed(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        listed = fleet.lockstep("devices", "enroll", device.path, "--format", "json").json()
+        call("mkfs.ext4", "-q", "-F", device.path)
+        before = digest(device.file)
+        for token in (listed["token"], "01234567-" + 24 * "a", "yes"):
+            with self.subTest(token=token):
+                done = self.ok(
+                    fleet.lockstep("devices", "enroll", device.path, "--confirm", token), 1
+                )
+                self.assertIn("nothing was written", done.err)
+                self.assertEqual(digest(device.file), before)
+        # The plan of a job confirms a job, and no enrolment.
+        planned = fleet.lockstep(
+            "plan",
+            "-",
+            "--format",
+            "json",
+            stdin=f"store_filesystem: true\n{device_job(device.path, 100)}",
+        ).json()
+        done = fleet.lockstep("devices", "enroll", device.path, "--confirm", planned["token"])
+        self.assertIn("nothing was written", self.ok(done, 1).err)
+        self.assertEqual(digest(device.file), before)
+
+    def test_a_signature_is_enrolled_only_where_the_device_is_named(self):
+        device = self.device()
+        call("mkfs.ext4", "-q", "-F", device.path)
+        fleet = self.fleet(device.path)
+        listed = self.ok(fleet.lockstep("devices", "enroll", "--hosts", "node1"), 1)
+        self.assertIn("type ext4; name it to enrol it all the same", listed.out)
+        before = digest(device.file)
+        mount = os.path.join(self.directory, "mount")
+        os.mkdir(mount)
+        self.addCleanup(os.rmdir, mount)
+        call("mount", device.path, mount)
+        try:
+            listed = self.ok(fleet.lockstep("devices", "enroll", device.path), 1)
+            self.assertIn("mounted", listed.out)
+        finally:
+            call("umount", mount)
+        call("blockdev", "--flushbufs", device.path)
+        self.assertNotEqual(before, "")
+        self.enrol(fleet, device.path)
+        self.ok(fleet.run_job(device_job(device.path)))
+
+    def test_a_partition_table_goes_with_its_partitions(self):
+        device = self.device()
+        call("sfdisk", "-q", device.path, input="label: gpt\n,\n")
+        # The kernel has it, too: one that looks for partitions on loop devices.
+        device.detach()
+        device.path = attach(device.file, "-P")
+        device.attached = True
+        subprocess.run(["partx", "-a", device.path], check=False, capture_output=True)
+        partition = f"/sys/class/block/{os.path.basename(device.path)}p1"
+        self.assertTrue(os.path.exists(partition))
+        fleet = self.fleet(device.path)
+        self.enrol(fleet, device.path)
+        wait_for("the partition to go", lambda: not os.path.exists(partition))
+
+    def test_only_a_worker_whose_operator_allows_it_writes_stamps(self):
+        device = self.device()
+        fleet = self.fleet(device.path, flags=())
+        before = digest(device.file)
+        listed = self.ok(fleet.lockstep("devices", "enroll", device.path), 1)
+        self.assertIn("started without --allow-enroll (node1)", listed.out)
+        other = self.ok(fleet.lockstep("devices", "enroll", "--hosts", "node[1-2]"), 1)
+        self.assertIn("no worker is attached of node2", other.err)
+        self.assertEqual(digest(device.file), before)
+
+    def test_another_store_s_enrolment_counts_for_nothing(self):
+        device = self.device()
+        fill(device.file)
+        first = self.fleet(device.path)
+        self.enrol(first, device.path)
+        self.ok(first.run_job(device_job(device.path)))
+        other = self.fleet(device.path)
+        words = "store does not know"
+        self.refused(other, device_job(device.path), words, device.file)
+        self.assertIn(words, self.state(other, device.path)["carries"])
+
+    def test_what_was_released_needs_today_s_consent_again(self):
+        device = self.device()
+        fill(device.file)
+        fleet = self.fleet(device.path)
+        self.enrol(fleet, device.path)
+        kept = middle(device.file)
+        released = self.ok(fleet.lockstep("devices", "release", device.path))
+        self.assertIn("1 device released", released.out)
+        self.assertEqual(ends(device.file), (bytes(MIB), bytes(MIB)))
+        self.assertEqual(middle(device.file), kept)
+        self.refused(fleet, device_job(device.path), "carries data", device.file)
+        again = self.ok(fleet.lockstep("devices", "release", device.path), 1)
+        self.assertIn("is not enrolled", again.out)
+        audited = fleet.lockstep("audit", "--format", "json").json()["entries"]
+        done = [(entry["action"], entry["subject"]) for entry in audited]
+        self.assertIn(("enroll", device.identity), done)
+        self.assertIn(("release", device.identity), done)
+
+    def test_while_a_run_uses_the_device_it_is_neither_enrolled_nor_released(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        self.enrol(fleet, device.path)
+        job = device_job(device.path).replace("duration: 1s", "duration: 10m")
+        run = self.ok(fleet.lockstep("submit", "-", stdin="store_filesystem: true\n" + job))
+        fleet.await_phase("run")
+        listed = self.ok(fleet.lockstep("devices", "release", device.path), 1)
+        self.assertRegex(listed.out, "run [0-9a-f]{8} uses it")
+        self.ok(fleet.lockstep("stop", "last", "--now"))
+        wait_for("the run to end", lambda: "nothing is queued" in fleet.lockstep("status").out)
+        self.assertTrue(run.out)
+        self.assertTrue(self.state(fleet, device.path)["enrolled"])
+
+    def test_a_stamp_that_goes_between_two_phases_ends_the_run(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        self.enrol(fleet, device.path)
+        job = (
+            f"name: two\nhosts: {{count: 1}}\n"
+            f"targets: [{{name: disk, device: {{path: {device.path}}}}}]\n"
+            "phases:\n"
+            "  - {name: first, run: {duration: 10m, workloads: [{read: 100%, block_size: 4KiB}]}}\n"
+            "  - {name: second, run: {duration: 1s, workloads: [{read: 0%, block_size: 4KiB}]}}\n"
+        )
+        client = fleet.start_lockstep("run", "-", stdin="store_filesystem: true\n" + job)
+        fleet.await_phase("first")
+        # Nothing keeps a program from that writes without asking for the device alone.
+        write_at(device.path, 4096, b"somebody's")
+        call("blockdev", "--flushbufs", device.path)
+        before = digest(device.file)
+        self.ok(fleet.lockstep("stop", "last", "--phase"))
+        out, err = client.communicate(timeout=120)
+        self.assertEqual(client.returncode, 3, out + err)
+        self.assertIn("its stamp is overwritten at offset 4096", " ".join((out + err).split()))
+        self.assertEqual(digest(device.file), before)
+
+    def test_a_person_is_asked(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        words = fleet.words(("devices", "enroll", device.path))
+        for answer, status, is_enrolled in (("no", 1, False), ("yes", 0, True)):
+            with self.subTest(answer=answer):
+                seen, ended = converse(
+                    words, "type yes to enrol 1 device", answer, fleet.environment()
+                )
+                self.assertEqual(ended, status, seen)
+                listed = self.state(fleet, device.path)
+                self.assertEqual(bool(listed.get("enrolled")), is_enrolled, seen)
+
+
+@needs_root
+class Luns(EnrolmentTest):
+    def test_luns_alike(self):
+        with Tgt(luns=1) as tgt:
+            url, image = tgt.url(1), tgt.image(1)
+            fill(image)
+            fleet = self.fleet(url, workers=2)
+            job = (
+                "name: lun\nhosts: {count: 2}\n"
+                f"targets: [{{name: lun, iscsi: {{url: '{url}'}}, sharing: sliced}}]\n"
+                "phases:\n  - run: {duration: 1s, workloads: [{block_size: 64KiB, read: 0%}]}\n"
+            )
+            self.refused(fleet, job, "carries data without a known signature", image)
+            self.assertIn("1 device enrolled", self.enrol(fleet, identity(1)).out)
+            stamps = ends(image)
+            before = middle(image)
+            self.ok(fleet.run_job(job))
+            self.assertEqual(ends(image), stamps)
+            self.assertNotEqual(middle(image), before)
+            listed = fleet.lockstep("devices").out
+            self.assertRegex(listed, "enrolled 2[0-9-]+T[0-9:]+Z by local")
+            subprocess.run(["mkfs.ext4", "-q", "-F", image], check=True, capture_output=True)
+            self.refused(fleet, job, "type ext4", image)
+            self.assertNotIn("is enrolled already", str(self.state(fleet, identity(1))))
+            self.enrol(fleet, identity(1))
+            self.assertIn(
+                "1 device released", self.ok(fleet.lockstep("devices", "release", url)).out
+            )
+            self.assertEqual(ends(image), (bytes(MIB), bytes(MIB)))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,203 @@
+// The guard's part about stamps: which devices get one, and lose it again.
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/iscsi_url.h"
+#include "common/limits.h"
+#include "worker/host/block_devices.h"
+#include "worker/host/device_stamp.h"
+#include "worker/host/guard.h"
+#include "worker/host/guard_luns.h"
+#include "worker/host/reopen.h"
+#include "worker/host/time_limit.h"
+
+namespace lockstep::worker {
+
+using common::FileDescriptor;
+
+namespace {
+
+// The device that the order means, written to as jobs write.
+DeviceUse UseOf(const v1::StampOrder& order) {
+  DeviceUse use;
+  use.write = true;
+  use.identity = order.identity();
+  use.inspected_identity = order.identity();
+  use.inspected_sequence = order.disk_sequence();
+  return use;
+}
+
+absl::Status CheckSize(const v1::StampOrder& order, uint64_t size_bytes) {
+  if (order.size_bytes() == size_bytes) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(order.path(), ": has ", size_bytes,
+                                                    " bytes now; the listing that was confirmed "
+                                                    "says ",
+                                                    order.size_bytes()));
+}
+
+// Whether there is something to do, by the stamp that is there.
+absl::StatusOr<bool> IsDue(const v1::StampOrder& order, const DeviceStamp& stamp) {
+  const bool counts = stamp.state == DeviceStamp::State::kCounts;
+  if (!order.release()) return !counts;
+  if (counts) return true;
+  return absl::FailedPreconditionError(absl::StrCat(
+      order.path(), ": is not enrolled",
+      stamp.words.empty() ? "" : absl::StrCat(" any more, since its stamp ", stamp.words),
+      "; nothing was written"));
+}
+
+absl::Status CheckSameContent(const v1::StampOrder& order, const DeviceContent& content) {
+  if (content.fingerprint == order.content_fingerprint()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(order.path(), ": what it carries (",
+                   content.what.empty() ? "nothing that samples find" : content.what,
+                   ") has changed since the listing that was confirmed; nothing was written"));
+}
+
+absl::StatusOr<StampBytes> BytesFor(const v1::StampOrder& order, const std::string& by,
+                                    const std::string& at, const MarkKeys& keys) {
+  if (order.release())
+    return StampBytes{std::string(kStampBytes, '\0'), std::string(kStampBytes, '\0')};
+  auto bytes = ComposeStamp({order.identity(), order.size_bytes(), by, at}, keys);
+  if (bytes.ok()) return bytes;
+  return absl::Status(bytes.status().code(),
+                      absl::StrCat(order.path(), ": ", std::string(bytes.status().message())));
+}
+
+// The end that makes a stamp count is written last, and removed first.
+using WriteBytes = std::function<absl::Status(uint64_t offset, const std::string& bytes)>;
+absl::Status WriteEnds(const v1::StampOrder& order, const StampBytes& bytes,
+                       const WriteBytes& write) {
+  const uint64_t tail = order.size_bytes() - kStampBytes;
+  const bool first_first = order.release();
+  absl::Status status = first_first ? write(0, bytes.first) : write(tail, bytes.last);
+  if (status.ok()) status = first_first ? write(tail, bytes.last) : write(0, bytes.first);
+  return status;
+}
+
+absl::Status CheckWritten(const v1::StampOrder& order, const absl::StatusOr<DeviceStamp>& stamp) {
+  if (!stamp.ok()) return stamp.status();
+  const bool is_there = stamp->state != DeviceStamp::State::kNone;
+  const bool as_meant = order.release() ? !is_there : stamp->state == DeviceStamp::State::kCounts;
+  if (as_meant) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat(order.path(), ": what was written cannot be read back",
+                   stamp->words.empty() ? "" : absl::StrCat(": the stamp ", stamp->words)));
+}
+
+absl::Status WriteAt(int fd, const std::string& path, uint64_t offset, const std::string& bytes) {
+  for (size_t done = 0; done < bytes.size();) {
+    const ssize_t written =
+        pwrite(fd, bytes.data() + done, bytes.size() - done, static_cast<off_t>(offset + done));
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return common::ErrnoStatus(written < 0 ? errno : ENOSPC, path);
+    done += static_cast<size_t>(written);
+  }
+  return fsync(fd) == 0 ? absl::OkStatus() : common::ErrnoStatus(errno, path);
+}
+
+}  // namespace
+
+absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& by,
+                                const std::string& at) const {
+  const std::string& path = order.path();
+  const auto look = LookAt(path);
+  if (!look.ok()) return look.status();
+  if (!IsNamed(look->real_path, IdentityOfNumber(look->number))) return NotAllowed(path);
+  {
+    const FileDescriptor claim = ClaimDevice(look->fd);
+    if (!claim.valid()) return NotClaimed(path);
+    const auto device = DescribeBlockDevice(look->number, claim.get());
+    if (!device.ok()) return device.status();
+    if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
+    if (absl::Status facts = CheckDeviceFacts(path, *device, UseOf(order)); !facts.ok())
+      return facts;
+    if (absl::Status size = CheckSize(order, device->size_bytes()); !size.ok()) return size;
+    if (ThisKernel().IsHostManaged(device->name())) {
+      return absl::FailedPreconditionError(path + ": a zoned device keeps no stamp");
+    }
+    const auto stamp = StampOn(claim.get(), path, *device, *keys_);
+    if (!stamp.ok()) return stamp.status();
+    const auto due = IsDue(order, *stamp);
+    if (!due.ok() || !*due) return due.status();
+    if (!order.release()) {
+      const auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
+      if (!content.ok()) return content.status();
+      if (absl::Status same = CheckSameContent(order, *content); !same.ok()) return same;
+    }
+    const auto bytes = BytesFor(order, by, at, *keys_);
+    if (!bytes.ok()) return bytes.status();
+    const FileDescriptor writing = Reopen(look->fd, O_RDWR | O_NONBLOCK);
+    if (!writing.valid()) return common::ErrnoStatus(errno, path);
+    const absl::Status written =
+        WriteEnds(order, *bytes, [&](uint64_t offset, const std::string& data) {
+          return WriteAt(writing.get(), path, offset, data);
+        });
+    if (!written.ok()) return written;
+    const absl::Status found = CheckWritten(order, StampOn(claim.get(), path, *device, *keys_));
+    if (!found.ok()) return found;
+  }
+  // Partitions whose table is gone go, too; not before the hold has.
+  const FileDescriptor again = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+  if (again.valid() && !order.release()) (void)ioctl(again.get(), BLKRRPART);
+  return absl::OkStatus();
+}
+
+absl::Status Guard::StampLun(const common::IscsiUrl& url, const v1::StampOrder& order,
+                             const std::string& by, const std::string& at, int64_t limit_ns) const {
+  const std::string path = url.text();
+  const auto lun = luns_->Look(url, limit_ns);
+  if (!lun.ok()) return lun.status();
+  const v1::BlockDevice device = DescribeLun(*lun);
+  if (absl::Status facts = CheckDeviceFacts(path, device, UseOf(order)); !facts.ok()) return facts;
+  if (absl::Status size = CheckSize(order, device.size_bytes()); !size.ok()) return size;
+  if (absl::Status used = CheckNotInKernel(path, device.identity()); !used.ok()) return used;
+  const auto stamp = StampOnLun(*lun, *keys_, limit_ns);
+  if (!stamp.ok()) return stamp.status();
+  const auto due = IsDue(order, *stamp);
+  if (!due.ok() || !*due) return due.status();
+  if (!order.release()) {
+    const auto content = Luns::WhatIsOn(*lun, ContentDepth::kSamples, limit_ns, 0);
+    if (!content.ok()) return content.status();
+    if (absl::Status same = CheckSameContent(order, *content); !same.ok()) return same;
+  }
+  const auto bytes = BytesFor(order, by, at, *keys_);
+  if (!bytes.ok()) return bytes.status();
+  const absl::Status written =
+      Luns::InSession(*lun, limit_ns, [&](IscsiSession* session, int64_t deadline_ns) {
+        const absl::Status ends =
+            WriteEnds(order, *bytes, [&](uint64_t offset, const std::string& data) {
+              return WritePieces(session, offset, data, deadline_ns);
+            });
+        return ends.ok() ? session->Flush(deadline_ns) : ends;
+      });
+  if (!written.ok()) return written;
+  return CheckWritten(order, StampOnLun(*lun, *keys_, limit_ns));
+}
+
+absl::Status Guard::Stamp(const v1::StampOrder& order, const std::string& by, const std::string& at,
+                          int64_t limit_ns) const {
+  if (order.size_bytes() < kSmallestStamped) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        order.path(), ": too small for stamps, which take ", kStampBytes, " bytes at each end"));
+  }
+  // Copies of all that is used: it may outlive this call.
+  const auto url = common::ParseIscsiUrl(order.path());
+  if (!url.ok()) {
+    return WithinLimit(order.path(), limit_ns,
+                       [guard = *this, order, by, at] { return guard.StampDevice(order, by, at); });
+  }
+  if (absl::Status allowed = CheckLunAllowed(*url); !allowed.ok()) return allowed;
+  return WithinLimit(order.path(), limit_ns, [guard = *this, url = *url, order, by, at, limit_ns] {
+    return guard.StampLun(url, order, by, at, limit_ns);
+  });
+}
+
+}  // namespace lockstep::worker
