@@ -134,7 +134,7 @@ std::string FilePlaces::KeyOf(dev_t device, int fd) {
   std::string& key = filesystems_[device];
   if (!key.empty()) return key;
   struct statfs facts;
-  return key = FilesystemKey(device, fstatfs(fd, &facts) == 0 ? &facts : nullptr);
+  return key = key_(device, fstatfs(fd, &facts) == 0 ? &facts : nullptr);
 }
 
 void FilePlaces::AddFile(const common::FileDescriptor& file) {

@@ -5,8 +5,10 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/files.h"
@@ -29,6 +31,9 @@ std::string FilesystemKey(dev_t device, const struct statfs* facts);
 // after it was made. Not thread-safe.
 class FilePlaces {
  public:
+  // `key`: FilesystemKey(), or what remembers it.
+  using Key = std::function<std::string(dev_t device, const struct statfs* facts)>;
+  explicit FilePlaces(Key key = FilesystemKey) : key_(std::move(key)) {}
   // A file that is open (or known by O_PATH).
   void AddFile(const common::FileDescriptor& file);
   // Adds the name `rest` beneath `directory`, an O_PATH descriptor. With `near` only for that
@@ -44,6 +49,7 @@ class FilePlaces {
   void Add(const std::string& thing);
   std::string KeyOf(dev_t device, int fd);
 
+  Key key_;
   std::string bytes_;
   std::map<dev_t, std::string> filesystems_;
   std::map<std::pair<dev_t, ino_t>, std::vector<Above>> directories_;

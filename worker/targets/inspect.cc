@@ -6,6 +6,7 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@
 #include "common/files.h"
 #include "common/iscsi_url.h"
 #include "common/limits.h"
+#include "common/mutex.h"
 #include "common/side_by_side.h"
 #include "common/units.h"
 #include "worker/environment/settings.h"
@@ -47,14 +49,55 @@ std::string FileSystemName(int64_t type) {
   }
 }
 
-void DescribeDevice(dev_t number, v1::TargetInspection* found) {
-  const auto disk = WholeDiskOf(number);
-  if (!disk.ok()) return;  // tmpfs, overlay, NFS: no block device underneath
-  const auto device = DescribeBlockDevice(number);
-  found->set_device_name(*disk);
+// What the kernel says of devices, asked once for all targets of a request: hundreds of files lie
+// on few of them. Thread-safe.
+class KernelFacts {
+ public:
+  struct Device {
+    std::string disk;  // empty for tmpfs, overlay, NFS: no block device underneath
+    std::string identity;
+    std::string network_source;
+    std::string filesystem_key;
+  };
+  const Device& Of(dev_t number, const struct statfs* space) {
+    const common::MutexLock lock(&mutex_);
+    const auto [known, is_new] = devices_.try_emplace(number);
+    if (!is_new) return known->second;
+    Device& device = known->second;
+    if (const auto disk = WholeDiskOf(number); disk.ok()) {
+      device.disk = *disk;
+      if (const auto facts = DescribeBlockDevice(number); facts.ok()) {
+        device.identity = facts->identity();
+      }
+    }
+    device.network_source = NetworkSource(number);
+    device.filesystem_key = FilesystemKey(number, space);
+    return device;
+  }
+  const FilesUnderDevices& under() const { return under_; }
+
+ private:
+  const FilesUnderDevices under_;
+  common::Mutex mutex_;
+  std::map<dev_t, Device> devices_ ABSL_GUARDED_BY(mutex_);  // never removed
+};
+
+// What is asked of a worker, and what all its targets are looked at with. What a file system that
+// does not answer still uses lives on: copies share it.
+struct Question {
+  const Guard& guard;
+  const HostPolicy& policy;
+  std::shared_ptr<const v1::Inspect> request;
+  RunIdentity who;
+  std::shared_ptr<KernelFacts> kernel = std::make_shared<KernelFacts>();
+};
+
+void DescribeDevice(const KernelFacts::Device& device, dev_t number, v1::TargetInspection* found) {
+  if (device.disk.empty()) return;
+  found->set_device_name(device.disk);
   found->set_device_major(major(number));
   found->set_device_minor(minor(number));
-  if (device.ok()) found->set_device_identity(device->identity());
+  found->set_device_identity(device.identity);
 }
 
 bool Has(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t item) {
@@ -75,7 +118,6 @@ constexpr uint32_t kManyFiles = 1024;
 constexpr int kPathsShown = 3;
 
 struct FileTotals {
-  const FilesUnderDevices under;
   FilePlaces places;
   uint64_t missing_bytes = 0;
   uint32_t overwritten = 0;
@@ -83,8 +125,10 @@ struct FileTotals {
   uint32_t made = 0;
 };
 
-absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_t index,
-                         const std::string& path, FileTotals* totals, v1::TargetInspection* found) {
+absl::Status InspectFile(const Question& question, uint32_t index, const std::string& path,
+                         FileTotals* totals, v1::TargetInspection* found) {
+  const Guard& guard = question.guard;
+  const v1::Inspect& request = *question.request;
   const v1::FileTarget& file = request.targets(index).file();
   const auto place = guard.Locate(path);
   if (!place.ok()) return place.status();
@@ -122,7 +166,7 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
     }
     ++totals->foreign;
   }
-  if (absl::Status used = totals->under.Check(path, fd->get()); !used.ok()) return used;
+  if (absl::Status used = question.kernel->under().Check(path, fd->get()); !used.ok()) return used;
   ++totals->overwritten;
   // By what is allocated: a sparse file has still to be filled.
   const int64_t allocated = std::min<int64_t>(file.size_bytes(), facts.st_blocks * int64_t{512});
@@ -130,13 +174,19 @@ absl::Status InspectFile(const Guard& guard, const v1::Inspect& request, uint32_
   return absl::OkStatus();
 }
 
-absl::Status InspectFiles(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
-                          uint32_t index, const RunIdentity& who, v1::TargetInspection* found) {
+absl::Status InspectFiles(const Question& question, uint32_t index, v1::TargetInspection* found) {
+  const Guard& guard = question.guard;
+  const HostPolicy& policy = question.policy;
+  const v1::Inspect& request = *question.request;
+  const RunIdentity& who = question.who;
   const v1::FileTarget& file = request.targets(index).file();
   FileTotals totals;
+  totals.places = FilePlaces([&question](dev_t device, const struct statfs* space) {
+    return question.kernel->Of(device, space).filesystem_key;
+  });
   absl::Status status;
   for (uint32_t i = 0; i < file.count() && status.ok(); ++i) {
-    status = InspectFile(guard, request, index, FilePath(file, i, who), &totals, found);
+    status = InspectFile(question, index, FilePath(file, i, who), &totals, found);
   }
   found->set_file_places(totals.places.bytes());
   if (!status.ok()) return status;
@@ -149,13 +199,14 @@ absl::Status InspectFiles(const Guard& guard, const HostPolicy& policy, const v1
   if (fstat(nearest->get(), &facts) != 0 || fstatfs(nearest->get(), &space) != 0) {
     return common::ErrnoStatus(errno, place->path());
   }
-  DescribeDevice(facts.st_dev, found);
+  const KernelFacts::Device& device = question.kernel->Of(facts.st_dev, &space);
+  DescribeDevice(device, facts.st_dev, found);
   found->set_filesystem(FileSystemName(space.f_type));
   found->set_size_bytes(uint64_t{file.count()} * file.size_bytes());
   found->set_free_bytes(static_cast<uint64_t>(space.f_bavail) * space.f_bsize);
   found->set_filesystem_bytes(static_cast<uint64_t>(space.f_blocks) *
                               static_cast<uint64_t>(space.f_frsize));
-  const std::string source = NetworkSource(facts.st_dev);
+  const std::string& source = device.network_source;
   found->set_filesystem_id(
       !source.empty() ? "net:" + source
                       : absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":",
@@ -203,11 +254,12 @@ absl::Status DescribeUse(const HostPolicy& policy, const v1::Inspect& request,
   return absl::OkStatus();
 }
 
-absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
-                           uint32_t index, const RunIdentity& who, int64_t read_until_ns,
+absl::Status InspectDevice(const Question& question, uint32_t index, int64_t read_until_ns,
                            v1::TargetInspection* found) {
+  const Guard& guard = question.guard;
+  const v1::Inspect& request = *question.request;
   const v1::DeviceTarget& target = request.targets(index).device();
-  std::string path = DevicePath(target, who);
+  std::string path = DevicePath(target, question.who);
   if (path.empty()) {
     const auto matching = guard.FindDevice(target);
     if (!matching.ok()) return matching.status();
@@ -226,14 +278,16 @@ absl::Status InspectDevice(const Guard& guard, const HostPolicy& policy, const v
   found->set_path_count(1);
   if (!device.ok()) return device.status();
   found->add_paths(device->path());
-  DescribeDevice(makedev(device->major_number(), device->minor_number()), found);
+  const dev_t number = makedev(device->major_number(), device->minor_number());
+  DescribeDevice(question.kernel->Of(number, nullptr), number, found);
   found->set_device_identity(device->identity());
   found->set_disk_sequence(device->disk_sequence());
-  return DescribeUse(policy, request, *device, target.size_bytes(), written, found);
+  return DescribeUse(question.policy, request, *device, target.size_bytes(), written, found);
 }
 
-absl::Status InspectLun(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
-                        uint32_t index, int64_t read_until_ns, v1::TargetInspection* found) {
+absl::Status InspectLun(const Question& question, uint32_t index, int64_t read_until_ns,
+                        v1::TargetInspection* found) {
+  const v1::Inspect& request = *question.request;
   const v1::IscsiTarget& target = request.targets(index).iscsi();
   const auto url = common::ParseIscsiUrl(target.url());
   if (!url.ok()) return url.status();
@@ -244,12 +298,12 @@ absl::Status InspectLun(const Guard& guard, const HostPolicy& policy, const v1::
   use.read_until_ns = read_until_ns;
   found->set_path_count(1);
   v1::BlockDevice device;
-  const auto lun = guard.CheckLun(*url, use, &device);
+  const auto lun = question.guard.CheckLun(*url, use, &device);
   if (!device.identity().empty()) *found->add_places() = DiskPlace(device.identity());
   if (!lun.ok()) return lun.status();
   found->add_paths(url->text());
   found->set_device_identity(device.identity());
-  return DescribeUse(policy, request, device, target.size_bytes(), use.write, found);
+  return DescribeUse(question.policy, request, device, target.size_bytes(), use.write, found);
 }
 
 // Whether the settings that phases change underneath the target are there, and may be changed.
@@ -287,22 +341,17 @@ absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* fou
 }
 
 // One of the request's targets.
-absl::Status InspectTarget(const Guard& guard, const HostPolicy& policy, const v1::Inspect& request,
-                           uint32_t index, const RunIdentity& who, int64_t read_until_ns,
+absl::Status InspectTarget(const Question& question, uint32_t index, int64_t read_until_ns,
                            v1::TargetInspection* found) {
-  const v1::Target& target = request.targets(static_cast<int>(index));
+  const v1::Target& target = question.request->targets(static_cast<int>(index));
   if (target.has_null()) return InspectNull(target.null(), found);
-  if (target.has_iscsi()) return InspectLun(guard, policy, request, index, read_until_ns, found);
-  if (target.has_device()) {
-    return InspectDevice(guard, policy, request, index, who, read_until_ns, found);
-  }
+  if (target.has_iscsi()) return InspectLun(question, index, read_until_ns, found);
+  if (target.has_device()) return InspectDevice(question, index, read_until_ns, found);
   // A file system that does not answer holds up nobody but who asks for it.
   auto inspected = std::make_shared<v1::TargetInspection>(*found);
-  const absl::Status status =
-      WithinLimit("file system of " + FilePath(target.file(), 0, who), limits::kInspectNs,
-                  [&guard, &policy, request, index, who, inspected] {
-                    return InspectFiles(guard, policy, request, index, who, inspected.get());
-                  });
+  const absl::Status status = WithinLimit(
+      "file system of " + FilePath(target.file(), 0, question.who), limits::kInspectNs,
+      [question, index, inspected] { return InspectFiles(question, index, inspected.get()); });
   if (!absl::IsDeadlineExceeded(status)) *found = *inspected;
   return status;
 }
@@ -314,11 +363,12 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
   v1::Inspection inspection;
   inspection.set_run_id(request.run_id());
   for (int i = 0; i < request.targets_size(); ++i) inspection.add_targets()->set_target(i);
+  const Question question{guard, policy, std::make_shared<const v1::Inspect>(request), who};
   std::vector<absl::Status> statuses(static_cast<size_t>(request.targets_size()));
   common::SideBySide(statuses.size(), limits::kLooksAtOnce, [&](size_t i) {
     const int64_t read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessNs;
-    statuses[i] = InspectTarget(guard, policy, request, static_cast<uint32_t>(i), who,
-                                read_until_ns, inspection.mutable_targets(static_cast<int>(i)));
+    statuses[i] = InspectTarget(question, static_cast<uint32_t>(i), read_until_ns,
+                                inspection.mutable_targets(static_cast<int>(i)));
   });
   int64_t place_bytes = 0;
   for (int i = 0; i < request.targets_size(); ++i) {
