@@ -504,6 +504,13 @@ class ReadingRole(FleetTest):
         )[0][0]
         self.assertEqual(limit, "20")
 
+    def test_a_connection_pool_resets_its_connections(self):
+        # As asyncpg does before a connection is used again.
+        reset = self.fleet.lockstep(
+            "sql", "-c", "SELECT pg_advisory_unlock_all(); CLOSE ALL; UNLISTEN *; RESET ALL"
+        )
+        self.assertEqual(reset.status, 0, str(reset))
+
     def test_an_advisory_lock_keeps_no_controller_out(self):
         held = self.fleet.start_lockstep("sql", stdin=None)
         try:
