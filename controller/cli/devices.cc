@@ -1,5 +1,6 @@
 // devices: what the hosts have, and which of it is Lockstep's to overwrite.
 
+#include <algorithm>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -175,10 +176,18 @@ int CountOf(const v1::EnrollReply& reply) {
 
 std::string Devices(int count) { return absl::StrCat(count, count == 1 ? " device" : " devices"); }
 
+// Whether every device that matches is as it was asked for by now.
+bool IsAllDone(const v1::EnrollReply& reply, bool release) {
+  return std::all_of(reply.devices().begin(), reply.devices().end(),
+                     [release](const v1::EnrollDevice& device) {
+                       return device.left_out().empty() || (!release && !device.enrolled().empty());
+                     });
+}
+
 int SayWhatWasDone(const v1::EnrollReply& reply, const v1::EnrollRequest& request) {
   const int done = reply.carried_out() ? CountOf(reply) : 0;
   std::cout << Devices(done) << (request.release() ? " released" : " enrolled") << "\n";
-  return done > 0 ? kOk : kError;
+  return IsAllDone(reply, request.release()) ? kOk : kError;
 }
 
 // Lists, asks, and carries out what was confirmed.
@@ -201,16 +210,16 @@ int EnrollDevices(const Context& context, v1::EnrollRequest request, const std::
   if (is_order) return SayWhatWasDone(reply, request);
   if (reply.token().empty()) {
     std::cout << "nothing to enrol\n";
-    return kError;
+    return !reply.devices().empty() && IsAllDone(reply, false) ? kOk : kError;
   }
   const int count = CountOf(reply);
   std::cout << "What " << (count == 1 ? "this device carries" : "these devices carry")
             << " is lost at once, and from then on jobs overwrite " << (count == 1 ? "it" : "them")
             << " without asking.\n";
   if (!IsInteractive()) {
-    std::cout << "to enrol " << Devices(count) << ": lockstep devices enroll"
+    std::cout << "nothing was written; to enrol " << Devices(count) << ": lockstep devices enroll"
               << SelectionOf(request) << " --confirm " << reply.token() << "\n";
-    return kOk;
+    return kError;
   }
   if (!SaysYes(absl::StrCat("type yes to enrol ", Devices(count), ": "))) {
     return Fail("nothing was written");
@@ -251,14 +260,21 @@ void AddStampCommand(CLI::App* devices, const Context* context, int* status, boo
       release ? "release" : "enroll",
       release ? "Take the stamps of enrolled devices off (admin)"
               : "Stamp devices, so that jobs may overwrite them without asking (admin)");
-  command->add_option("DEVICE", *names, "Identities, or paths on the hosts");
+  command->add_option(
+      "DEVICE", *names,
+      "Identities, or paths as `lockstep devices` or the workers' --allow have them");
   command->add_option("--hosts", *hosts, "Only devices that these hosts see: node[1-8],node10")
       ->allow_extra_args(false);
   command->add_option("--model", *request->mutable_model(), "Only of this model, with * and ?");
   if (!release) {
-    command->add_option("--confirm", *request->mutable_confirm(),
-                        "The token of the listing; without one, and without a terminal, nothing "
-                        "is written");
+    command
+        ->add_option("--confirm", *request->mutable_confirm(),
+                     "The token of the listing; without one, and without a terminal, nothing "
+                     "is written")
+        ->check([](const std::string& token) {
+          return token.empty() ? "is empty; give the token of a listing" : "";
+        });
+    command->alias("enrol");
   }
   command->add_option("--format", *format, "How to print")
       ->check(CLI::IsMember({"text", "json"}))
@@ -281,7 +297,8 @@ void AddStampCommand(CLI::App* devices, const Context* context, int* status, boo
 void AddDevicesCommand(CLI::App* app, const Context* context, int* status) {
   const auto format = std::make_shared<std::string>("text");
   CLI::App* devices = app->add_subcommand(
-      "devices", "The hosts' block devices as they are now, their identities and what is on them");
+      "devices",
+      "The hosts' block devices of the last second, their identities and what is on them");
   devices->add_option("--format", *format, "How to print")
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();

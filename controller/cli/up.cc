@@ -88,11 +88,12 @@ void AddUpCommand(CLI::App* app, const Context* context, int* status) {
       ->check(CLI::Range(0, 256))
       ->capture_default_str();
   up->add_option("--allow", options.allow,
-                 "A directory, file or device, or a device's identity, that jobs may use; "
-                 "STATE_DIR/data without it")
+                 "A directory, file or device, or a device's identity, that jobs may use; may be "
+                 "given several times; STATE_DIR/data without it")
       ->allow_extra_args(false);
   up->add_option("--allow-expendable", options.allow_expendable,
-                 "Identity of a device that jobs may overwrite although it carries a signature")
+                 "Identity of a device that jobs may overwrite although it carries a signature or "
+                 "data; may be given several times")
       ->allow_extra_args(false);
   up->add_flag(
       "--allow-enroll", options.allow_enroll,

@@ -83,7 +83,9 @@ class Wanted {
     bool is_named = false;
     for (const Sighting& seen : sightings) {
       if (!IsOn(seen)) continue;
-      for (const std::string& name : {seen.device->identity(), seen.device->path()}) {
+      std::vector<std::string> names(seen.device->links().begin(), seen.device->links().end());
+      names.insert(names.end(), {seen.device->identity(), seen.device->path()});
+      for (const std::string& name : names) {
         if (name.empty() || !named_.contains(name)) continue;
         found_.insert(name);
         is_named = true;
@@ -121,13 +123,14 @@ class Wanted {
 
 // Who of those that see a device may write its stamp; the first by name. Says why nobody may.
 const Sighting* WriterOf(const std::vector<Sighting>& sightings, const Workers& workers,
-                         std::string* why) {
+                         bool release, std::string* why) {
   std::vector<std::string> unwilling;
   const Sighting* writer = nullptr;
   for (const Sighting& seen : sightings) {
     const auto worker = workers.find(seen.host->worker_id());
     if (worker == workers.end() || !seen.device->allowed()) continue;
-    if (!worker->second->allow_enroll()) {
+    // Consent can be taken back anywhere.
+    if (!release && !worker->second->allow_enroll()) {
       unwilling.push_back(seen.host->host());
     } else if (writer == nullptr || seen.host->host() < writer->host->host()) {
       writer = &seen;
@@ -247,7 +250,7 @@ absl::StatusOr<EnrolListing> ListEnrolment(const v1::EnrollRequest& request,
     const bool is_named = wanted->Names(sightings);
     if (!wanted->Matches(sightings, is_named)) continue;
     std::string why;
-    const Sighting* writer = WriterOf(sightings, workers, &why);
+    const Sighting* writer = WriterOf(sightings, workers, request.release(), &why);
     const bool is_allowed = std::any_of(sightings.begin(), sightings.end(),
                                         [](const Sighting& s) { return s.device->allowed(); });
     if (!is_allowed && !is_named) continue;

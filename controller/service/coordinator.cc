@@ -30,7 +30,10 @@ Coordinator::Coordinator(Options options)
                  &holds_, &inspections_, &kernels_),
       enrolments_(options_.loop, options_.clock, options_.secret,
                   {[this] { return DevicesInUse(); }, [this] { return !admission_.empty(); },
-                   [this] { Schedule(); }}) {}
+                   [this] {
+                     devices_.Renew();
+                     Schedule();
+                   }}) {}
 
 void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance) {
   fleet_ = fleet;

@@ -30,6 +30,8 @@ class DeviceQuestions {
   void Start(FleetLink* fleet) { fleet_ = fleet; }
   // False, and nothing done, when too many wait already.
   bool Ask(Done done);
+  // What was answered a moment ago is not so any more.
+  void Renew() { fresh_ = false; }
   void OnAnswer(const std::string& worker_id, const v1::DeviceList& list);
   void OnLost(const std::string& worker_id);
   // Answers what is asked with what there is.

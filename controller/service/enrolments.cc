@@ -62,7 +62,7 @@ absl::Status Enrolments::CheckConfirmed(const v1::EnrollRequest& request,
     return absl::UnavailableError("a run is about to start; try again in a few seconds");
   }
   if (request.release()) return absl::OkStatus();
-  constexpr char kAgain[] = "; nothing was written. List them again: `lockstep devices enroll`";
+  constexpr char kAgain[] = "; nothing was written. List them again: `lockstep devices enroll …`";
   const absl::Status age = tokens_.CheckAge(request.confirm(), clock_->WallNs());
   if (!age.ok()) {
     return absl::Status(age.code(), absl::StrCat("confirm: '", request.confirm(), "' ",

@@ -83,6 +83,15 @@ TEST_F(EnrolmentTest, ARequestMustSayWhich) {
   EXPECT_EQ(Listed().size(), 1u);
 }
 
+TEST_F(EnrolmentTest, ANameOfTheAllowListNamesTheDeviceToo) {
+  AddDevice(AddHost("node1"), "/dev/sda", "naa.1")->add_links("/dev/disk/by-id/wwn-1");
+  AddDevice(fleet_.mutable_hosts(0), "/dev/sdb", "naa.2");
+  request_.add_identities("/dev/disk/by-id/wwn-1");
+  EXPECT_EQ(Listed(), std::vector<std::string>{"node1 /dev/sda"});
+  request_.set_identities(0, "/dev/disk/by-id/wwn-2");
+  EXPECT_EQ(List().status().code(), absl::StatusCode::kNotFound);
+}
+
 TEST_F(EnrolmentTest, ALunThatSeveralHostsSeeIsStampedOnce) {
   AddDevice(AddHost("node2"), "/dev/sdb", "naa.1");
   AddDevice(AddHost("node1"), "/dev/sdx", "naa.1");
@@ -205,6 +214,8 @@ TEST_F(EnrolmentTest, OnlyEnrolledDevicesAreReleased) {
   request_.set_release(true);
   EXPECT_EQ(Listed(), std::vector<std::string>{"node1 /dev/sda"});
   EXPECT_TRUE(List()->entries[0].order.release());
+  hellos_[0].set_allow_enroll(false);
+  EXPECT_EQ(Listed(), std::vector<std::string>{"node1 /dev/sda"}) << "consent is taken back";
   request_.add_identities("naa.2");
   EXPECT_EQ(Why(), "is not enrolled");
 }

@@ -5,7 +5,7 @@ import os
 import subprocess
 import unittest
 
-from fleet import Fleet, needs_root, wait_for
+from fleet import Fleet, needs_root, stop, wait_for
 from loops import MIB, LoopDevice, attach
 from san import Tgt, identity
 from test_guard import call, converse, device_job, digest, write_lvm_label
@@ -84,7 +84,8 @@ class Devices(EnrolmentTest):
         job = device_job(device.path)
         self.refused(fleet, job, "carries data without a known signature", device.file)
         before = digest(device.file)
-        listed = self.ok(fleet.lockstep("devices", "enroll", device.path))
+        listed = self.ok(fleet.lockstep("devices", "enroll", device.path), 1)
+        self.assertIn("nothing was written; to enrol 1 device", listed.out)
         self.assertIn("data without a known signature (not zero at offset", listed.text)
         self.assertIn("What this device carries is lost at once", listed.out)
         self.assertEqual(digest(device.file), before, "a listing writes nothing")
@@ -92,7 +93,7 @@ class Devices(EnrolmentTest):
         stamps = ends(device.file)
         self.assertNotEqual(digest(device.file), before)
         planned = self.ok(fleet.lockstep("plan", "-", stdin="store_filesystem: true\n" + job))
-        self.assertIn("overwrites 62 MiB behind the stamp", planned.text)
+        self.assertIn("overwrites 62 MiB between the stamps", planned.text)
         workloads = (
             "duration: 1s, workloads: [{block_size: 64KiB, read: 0%, queue_depth: 8}]",
             "workloads: [{pattern: sequential, block_size: 1MiB, read: 0%, passes: 1}]",
@@ -242,6 +243,16 @@ class Devices(EnrolmentTest):
         self.enrol(fleet, device.path)
         wait_for("the partition to go", lambda: not os.path.exists(partition))
 
+    def test_the_name_that_the_worker_allows_is_a_name_of_the_device(self):
+        device = self.device()
+        link = f"/dev/lockstep-test-{os.getpid()}"
+        os.symlink(device.path, link)
+        self.addCleanup(os.unlink, link)
+        fleet = self.fleet(link)
+        self.assertIn("1 device enrolled", self.enrol(fleet, link).out)
+        self.ok(fleet.run_job(device_job(link)))
+        self.assertIn("1 device released", fleet.lockstep("devices", "release", link).out)
+
     def test_only_a_worker_whose_operator_allows_it_writes_stamps(self):
         device = self.device()
         fleet = self.fleet(device.path, flags=())
@@ -251,6 +262,22 @@ class Devices(EnrolmentTest):
         other = self.ok(fleet.lockstep("devices", "enroll", "--hosts", "node[1-2]"), 1)
         self.assertIn("no worker is attached of node2", other.err)
         self.assertEqual(digest(device.file), before)
+
+    def test_consent_is_taken_back_where_none_is_given_any_more(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        self.enrol(fleet, device.path)
+        again = self.ok(fleet.lockstep("devices", "enrol", device.path))
+        self.assertIn("is enrolled already", again.out)
+        empty = self.ok(fleet.lockstep("devices", "enroll", device.path, "--confirm", ""), 1)
+        self.assertIn("give the token of a listing", empty.err)
+        stop(fleet.workers["node1"])
+        fleet.wait_attached(0)
+        fleet.worker_flags = []
+        fleet.start_worker("node1")
+        fleet.wait_attached(1)
+        self.ok(fleet.lockstep("devices", "release", device.path))
+        self.assertEqual(ends(device.file), (bytes(MIB), bytes(MIB)))
 
     def test_another_store_s_enrolment_counts_for_nothing(self):
         device = self.device()
@@ -274,6 +301,8 @@ class Devices(EnrolmentTest):
         self.assertEqual(ends(device.file), (bytes(MIB), bytes(MIB)))
         self.assertEqual(middle(device.file), kept)
         self.refused(fleet, device_job(device.path), "carries data", device.file)
+        # At once, not a second later.
+        self.assertNotIn("enrolled 2", fleet.lockstep("devices").out)
         again = self.ok(fleet.lockstep("devices", "release", device.path), 1)
         self.assertIn("is not enrolled", again.out)
         audited = fleet.lockstep("audit", "--format", "json").json()["entries"]

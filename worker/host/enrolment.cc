@@ -17,7 +17,7 @@ v1::StampResults StampAll(const Guard& guard, bool is_allowed, const v1::StampDe
   common::SideBySide(done.size(), limits::kLooksAtOnce, [&](size_t i) {
     const v1::StampOrder& order = orders.orders(static_cast<int>(i));
     const int64_t left = until - clock.MonotonicNs();
-    if (!is_allowed) {
+    if (!is_allowed && !order.release()) {
       done[i] = absl::PermissionDeniedError(
           absl::StrCat(order.path(), ": this worker was started without --allow-enroll"));
     } else if (left <= 0) {

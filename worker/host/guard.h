@@ -125,6 +125,8 @@ class Guard {
 
   // Whether the allow-list covers a device of the inventory.
   bool Allows(const v1::BlockDevice& device) const;
+  // The paths by which the allow-list names the device, other than its own.
+  std::vector<std::string> LinksOf(const v1::BlockDevice& device) const;
   // What is found at once on a device that the allow-list covers.
   struct Found {
     bool is_held = false;   // by another program, or by a load: nothing was read

@@ -200,7 +200,7 @@ absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& f
       path, ": carries ", content, "; to overwrite it, name '", id,
       "' under the job's `expendable`", Contains(use.expendable, id) ? " (done)" : "",
       " and in the worker's --allow-expendable", Contains(allow_expendable_, id) ? " (done)" : "",
-      "; or, if it is there to be overwritten, enrol it: lockstep devices enroll"));
+      "; or, if it is there to be overwritten, enrol it: lockstep devices enroll ", path));
 }
 
 absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const DeviceUse& use,
@@ -289,6 +289,15 @@ bool Guard::Allows(const v1::BlockDevice& device) const {
   Look look;
   look.real_path = device.path();
   return CheckAllowed(device.path(), look, device).ok();
+}
+
+std::vector<std::string> Guard::LinksOf(const v1::BlockDevice& device) const {
+  std::vector<std::string> links;
+  for (const Entry& entry : entries_) {
+    if (!entry.is_device || entry.by_identity || entry.text == device.path()) continue;
+    if (RealPath(entry.text) == device.path()) links.push_back(entry.text);
+  }
+  return links;
 }
 
 absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,

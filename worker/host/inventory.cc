@@ -19,7 +19,9 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
   std::vector<v1::BlockDevice*> allowed;
   for (v1::BlockDevice& device : devices) {
     device.set_allowed(guard.Allows(device));
-    if (device.allowed() && device.in_use().empty()) allowed.push_back(&device);
+    if (!device.allowed()) continue;
+    for (std::string& link : guard.LinksOf(device)) device.add_links(std::move(link));
+    if (device.in_use().empty()) allowed.push_back(&device);
   }
   // Beside the disks, with a time of their own.
   std::vector<v1::BlockDevice> luns;
@@ -35,7 +37,7 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
     if (!found.ok()) {
       device.set_in_use(absl::StrCat("cannot be read: ", std::string(found.status().message())));
     } else if (found->is_held) {
-      device.set_in_use("carries a hold by another program, or by a load that is running");
+      device.set_in_use("held by another program, or by a load that is running");
     } else {
       SetContent(found->content, found->enrolled, &device);
     }

@@ -249,8 +249,8 @@ absl::Status DescribeUse(const HostPolicy& policy, const v1::Inspect& request,
                              ? absl::StrCat("overwrites the first ", common::FormatSize(*bytes),
                                             " of ", device.path(), " (", identity, ")")
                              : absl::StrCat("overwrites ", common::FormatSize(*bytes),
-                                            " behind the stamp of ", device.path(), " (", identity,
-                                            ", enrolled ", device.enrolled(), ")"));
+                                            " between the stamps of ", device.path(), " (",
+                                            identity, ", enrolled ", device.enrolled(), ")"));
   return absl::OkStatus();
 }
 
