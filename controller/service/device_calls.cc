@@ -42,12 +42,12 @@ grpc::ServerUnaryReactor* ControllerService::Enroll(grpc::CallbackServerContext*
   const Principal principal = PrincipalOf(*context);
   // What it was about: the devices whose stamps were written, or removed.
   const auto subject = [reply] {
-    constexpr size_t kMostNamed = 256;
+    constexpr size_t kNamed = 256;
     std::vector<std::string> done;
     size_t more = 0;
     for (const v1::EnrollDevice& device : reply->devices()) {
       if (!reply->carried_out() || !device.left_out().empty()) continue;
-      done.size() < kMostNamed ? done.push_back(device.identity()) : void(++more);
+      done.size() < kNamed ? done.push_back(device.identity()) : void(++more);
     }
     return absl::StrCat(absl::StrJoin(done, " "),
                         more > 0 ? absl::StrCat(" and ", more, " more") : "");

@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from fleet import Fleet, needs_root, stop, wait_for
-from loops import MIB, LoopDevice, attach
+from loops import MIB, LoopDevice, attach, detach
 from san import Tgt, identity
 from test_guard import call, converse, device_job, digest, write_lvm_label
 
@@ -252,6 +252,33 @@ class Devices(EnrolmentTest):
         self.assertIn("1 device enrolled", self.enrol(fleet, link).out)
         self.ok(fleet.run_job(device_job(link)))
         self.assertIn("1 device released", fleet.lockstep("devices", "release", link).out)
+
+    def test_parts_of_one_image_are_devices_of_their_own(self):
+        image = self.device()
+        fill(image.file)
+        parts = []
+        for offset in (0, SIZE // 2):
+            words = ("--offset", str(offset), "--sizelimit", str(SIZE // 2))
+            parts.append(attach(image.file, *words))
+            self.addCleanup(detach, parts[-1])
+        call("mkfs.ext4", "-q", "-F", parts[0])
+        call("blockdev", "--flushbufs", parts[0])
+        fleet = self.fleet(*parts)
+        first = digest(parts[0])
+        self.enrol(fleet, parts[1])
+        self.assertEqual(digest(parts[0]), first)
+        self.assertEqual(self.state(fleet, parts[1])["leftOut"], "is enrolled already")
+        self.assertFalse(self.state(fleet, parts[0])["enrolled"])
+        self.refused(fleet, device_job(parts[0]), "type ext4", parts[0])
+        self.ok(fleet.run_job(device_job(parts[1])))
+        self.assertEqual(digest(parts[0]), first)
+        # A copy of both stamps makes no stamp of the other part.
+        for offset in (0, SIZE // 2 - MIB):
+            with open(parts[1], "rb") as data:
+                data.seek(offset)
+                write_at(parts[0], offset, data.read(MIB))
+        call("blockdev", "--flushbufs", parts[0])
+        self.refused(fleet, device_job(parts[0]), "its stamp is of another device", parts[0])
 
     def test_only_a_worker_whose_operator_allows_it_writes_stamps(self):
         device = self.device()

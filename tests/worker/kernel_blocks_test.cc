@@ -233,6 +233,14 @@ TEST_F(KernelBlocksTest, IdentitiesAreTheMostPreciseThatTheKernelHas) {
   EXPECT_EQ(blocks().IdentityOf("zram0"), "zram:b007:zram0") << "of this boot";
   AddDisk("loop1", 7, 1, 100);
   EXPECT_EQ(blocks().IdentityOf("loop1"), "") << "its file is gone";
+  Write("image", "data");
+  Write("sys/devices/loop1/loop/backing_file", root_ / "image");
+  const std::string whole = blocks().IdentityOf("loop1");
+  EXPECT_EQ(whole.rfind("loop-file:", 0), 0u) << whole;
+  Write("sys/devices/loop1/loop/offset", "4096");
+  EXPECT_EQ(blocks().IdentityOf("loop1"), whole + "@4096") << "another part of the file";
+  Write("sys/devices/loop1/loop/sizelimit", "512");
+  EXPECT_EQ(blocks().IdentityOf("loop1"), whole + "@4096+512");
 }
 
 TEST_F(KernelBlocksTest, ADeviceInUseIsReadButNeverWritten) {

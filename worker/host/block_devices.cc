@@ -29,7 +29,7 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
     const auto encoded = static_cast<uint32_t>(loop.lo_device);
     device.set_identity(KernelBlocks::LoopIdentity(
         makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00)),
-        loop.lo_inode));
+        loop.lo_inode, loop.lo_offset, loop.lo_sizelimit));
   }
   uint64_t sequence = 0;
 #ifdef BLKGETDISKSEQ

@@ -12,6 +12,7 @@
 #include <set>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "common/files.h"
@@ -74,8 +75,12 @@ dev_t KernelBlocks::NumberOf(const std::string& name) const {
   return makedev(atoi(parts[0].c_str()), atoi(parts[1].c_str()));
 }
 
-std::string KernelBlocks::LoopIdentity(dev_t device, uint64_t inode) {
-  return absl::StrCat("loop-file:", major(device), ":", minor(device), ":", inode);
+std::string KernelBlocks::LoopIdentity(dev_t device, uint64_t inode, uint64_t offset,
+                                       uint64_t size_limit) {
+  const std::string file =
+      absl::StrCat("loop-file:", major(device), ":", minor(device), ":", inode);
+  if (offset == 0 && size_limit == 0) return file;
+  return absl::StrCat(file, "@", offset, size_limit == 0 ? "" : absl::StrCat("+", size_limit));
 }
 
 std::string KernelBlocks::IdentityOf(const std::string& name) const {
@@ -87,7 +92,11 @@ std::string KernelBlocks::IdentityOf(const std::string& name) const {
     const std::string backing = Read(name, "loop/backing_file");
     struct stat facts;
     if (backing.empty() || stat(backing.c_str(), &facts) != 0) return "";
-    return LoopIdentity(facts.st_dev, facts.st_ino);
+    uint64_t offset = 0;
+    uint64_t size_limit = 0;
+    (void)absl::SimpleAtoi(Read(name, "loop/offset"), &offset);
+    (void)absl::SimpleAtoi(Read(name, "loop/sizelimit"), &size_limit);
+    return LoopIdentity(facts.st_dev, facts.st_ino, offset, size_limit);
   }
   if (absl::StartsWith(name, "zram")) {
     return absl::StrCat("zram:", ReadTrimmed(root_ + "/proc/sys/kernel/random/boot_id"), ":", name);

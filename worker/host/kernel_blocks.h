@@ -63,8 +63,10 @@ class KernelBlocks {
   // which is mounted on /data". Empty when nothing uses them.
   std::string UseOfFileUnder(const std::string& loop_name) const;
 
-  // A loop device's identity is that of its file.
-  static std::string LoopIdentity(dev_t device, uint64_t inode);
+  // A loop device's identity is that of its file, and of the part of it where it is not all:
+  // "loop-file:8:1:131@1048576+67108864" (offset and length, the latter only with a size limit).
+  static std::string LoopIdentity(dev_t device, uint64_t inode, uint64_t offset,
+                                  uint64_t size_limit);
 
  private:
   std::string Folder(const std::string& name) const;
