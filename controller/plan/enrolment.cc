@@ -93,6 +93,20 @@ class Wanted {
     }
     return is_named;
   }
+  // The sightings that the request names by a path; all, where it names none of them so. Devices
+  // that share an identity without being the same (misconfigured LUNs) are not taken for another.
+  std::vector<Sighting> Meant(const std::vector<Sighting>& sightings) const {
+    std::vector<Sighting> meant;
+    for (const Sighting& seen : sightings) {
+      const auto& links = seen.device->links();
+      const bool is_named =
+          named_.contains(seen.device->path()) ||
+          std::any_of(links.begin(), links.end(),
+                      [this](const std::string& link) { return named_.contains(link); });
+      if (IsOn(seen) && is_named) meant.push_back(seen);
+    }
+    return meant.empty() ? sightings : meant;
+  }
   bool Matches(const std::vector<Sighting>& sightings, bool is_named) const {
     if (!named_.empty() && !is_named) return false;
     return std::any_of(sightings.begin(), sightings.end(), [&](const Sighting& seen) {
@@ -250,11 +264,12 @@ absl::StatusOr<EnrolListing> ListEnrolment(const v1::EnrollRequest& request,
     const bool is_named = wanted->Names(sightings);
     if (!wanted->Matches(sightings, is_named)) continue;
     std::string why;
-    const Sighting* writer = WriterOf(sightings, workers, request.release(), &why);
+    const std::vector<Sighting> meant = wanted->Meant(sightings);
+    const Sighting* writer = WriterOf(meant, workers, request.release(), &why);
     const bool is_allowed = std::any_of(sightings.begin(), sightings.end(),
                                         [](const Sighting& s) { return s.device->allowed(); });
     if (!is_allowed && !is_named) continue;
-    const Sighting& shown = writer == nullptr ? sightings.front() : *writer;
+    const Sighting& shown = writer == nullptr ? meant.front() : *writer;
     auto run = runs.find(key);
     const std::string disk = uses.DiskOf(key);
     if (run == runs.end() && used.contains(disk)) run = runs.find(disk);

@@ -109,6 +109,13 @@ TEST_F(EnrolmentTest, ALunThatSeveralHostsSeeIsStampedOnce) {
   EXPECT_EQ(Listed().size(), 3u);
 }
 
+TEST_F(EnrolmentTest, OfDevicesWithOneIdentityTheNamedOneIsStamped) {
+  AddDevice(AddHost("node1"), "iscsi://a/iqn/1", "naa.1");
+  AddDevice(AddHost("node2"), "iscsi://b/iqn/1", "naa.1");
+  request_.add_identities("iscsi://b/iqn/1");
+  EXPECT_EQ(Listed(), std::vector<std::string>{"node2 iscsi://b/iqn/1"});
+}
+
 TEST_F(EnrolmentTest, OnlyAWorkerWhoseOperatorAllowsItStamps) {
   v1::HostDevices* host = AddHost("node1", false);
   AddDevice(host, "/dev/sda", "naa.1");

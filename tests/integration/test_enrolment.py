@@ -280,6 +280,31 @@ class Devices(EnrolmentTest):
         call("blockdev", "--flushbufs", parts[0])
         self.refused(fleet, device_job(parts[0]), "its stamp is of another device", parts[0])
 
+    def test_a_mounted_part_of_the_image_whose_path_leads_elsewhere(self):
+        device = self.device()
+        part = attach(device.file, "--offset", str(4 * MIB))
+        self.addCleanup(detach, part)
+        call("mkfs.ext4", "-q", "-F", part)
+        mount = call("mktemp", "-d", "/tmp/lsmountXXXXXX")
+        self.addCleanup(os.rmdir, mount)
+        fleet = self.fleet(device.path)
+        call("blockdev", "--flushbufs", device.path)
+        self.enrol(fleet, device.path)
+        call("mount", part, mount)
+        self.addCleanup(call, "umount", mount)
+        # Another file has the image's name by now.
+        os.rename(device.file, device.file + ".real")
+        self.addCleanup(os.rename, device.file + ".real", device.file)
+        call("mount", "-t", "tmpfs", "none", self.directory)
+        self.addCleanup(call, "umount", self.directory)
+        with open(device.file, "wb") as decoy:
+            decoy.truncate(SIZE)
+        before = digest(device.path)
+        done = self.ok(fleet.run_job(device_job(device.path)), 3)
+        self.assertIn("which is", done.text)
+        self.assertIn("a device in use is never written", done.text)
+        self.assertEqual(digest(device.path), before)
+
     def test_only_a_worker_whose_operator_allows_it_writes_stamps(self):
         device = self.device()
         fleet = self.fleet(device.path, flags=())

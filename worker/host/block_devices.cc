@@ -38,6 +38,29 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
   return device;
 }
 
+std::string UsedLoopBeside(int fd) {
+  loop_info64 self = {};
+  struct stat own;
+  if (ioctl(fd, LOOP_GET_STATUS64, &self) != 0 || fstat(fd, &own) != 0) return "";
+  const auto disk = WholeDiskOf(own.st_rdev);  // of a partition
+  for (const std::string& name : ThisKernel().Loops()) {
+    if (disk.ok() && name == *disk) continue;
+    const std::string path = "/dev/" + name;
+    const common::FileDescriptor look(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    struct stat facts;
+    loop_info64 other = {};
+    if (!look.valid() || fstat(look.get(), &facts) != 0 || facts.st_rdev == own.st_rdev ||
+        ioctl(look.get(), LOOP_GET_STATUS64, &other) != 0 || other.lo_device != self.lo_device ||
+        other.lo_inode != self.lo_inode) {
+      continue;
+    }
+    const common::FileDescriptor claim(
+        open(path.c_str(), O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC));
+    if (!claim.valid() && errno == EBUSY) return name + ", which is held by somebody";
+  }
+  return "";
+}
+
 absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
   struct stat facts;
   if (files_.empty() || fstat(fd, &facts) != 0) return absl::OkStatus();

@@ -21,6 +21,12 @@ const KernelBlocks& ThisKernel();
 // is the one that the kernel has, not what now has its name. NOT_FOUND when the kernel has none.
 absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd = -1);
 
+// Another loop device over the same file as the one that is open as `fd`, which somebody uses:
+// "loop1, which is held by somebody". By what the kernel says of each (LOOP_GET_STATUS64): the path
+// of its file may lead to another one here, in a container or below a mount. Empty when there is
+// none, or `fd` is no loop device. Opens loop devices, to ask them.
+std::string UsedLoopBeside(int fd);
+
 // Files that lie underneath loop devices, as of its making. While one of these is in use (mounted,
 // in swap, held) the file is never written, laid out anew or removed. Immutable; thread-safe.
 class FilesUnderDevices {

@@ -164,6 +164,10 @@ absl::Status Guard::CheckContentOf(const std::string& path, int fd, const Device
         ": a host-managed zoned device, which takes writes only at each zone's write pointer; "
         "Lockstep writes at any offset. Read it, or write it through dm-zoned"));
   }
+  if (const std::string beside = use.write ? UsedLoopBeside(fd) : ""; !beside.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": also ", beside, "; a device in use is never written"));
+  }
   const auto stamp = StampOn(fd, path, *device, *keys_);
   if (!stamp.ok()) return stamp.status();
   if (absl::Status status = CheckStamp(path, *stamp, use, device); !status.ok()) return status;

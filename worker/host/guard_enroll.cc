@@ -123,6 +123,10 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     if (ThisKernel().IsHostManaged(device->name())) {
       return absl::FailedPreconditionError(path + ": a zoned device keeps no stamp");
     }
+    if (const std::string beside = UsedLoopBeside(claim.get()); !beside.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(path, ": also ", beside, "; a device in use is never written"));
+    }
     const auto stamp = StampOn(claim.get(), path, *device, *keys_);
     if (!stamp.ok()) return stamp.status();
     const auto due = IsDue(order, *stamp);

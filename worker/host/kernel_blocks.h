@@ -57,6 +57,8 @@ class KernelBlocks {
   // loop devices over the same bytes. A loop device over another device has that one's name for
   // use. Empty when nothing uses it.
   std::string UseOf(const std::string& name) const;
+  // The names of the loop devices that are attached.
+  std::vector<std::string> Loops() const;
   // Files, by device and inode, and the name of a loop device over each.
   std::map<std::pair<dev_t, uint64_t>, std::string> FilesUnderLoops() const;
   // The use of a loop device over a file, or of another one that shows the same bytes: "loop0,

@@ -78,6 +78,13 @@ std::string KernelBlocks::UseThroughLoops(const std::string& name, const KernelU
   return "";
 }
 
+std::vector<std::string> KernelBlocks::Loops() const {
+  const KernelUses uses(root_);
+  std::vector<std::string> names;
+  for (const LoopEntry& loop : uses.loops()) names.push_back(loop.name);
+  return names;
+}
+
 std::map<std::pair<dev_t, uint64_t>, std::string> KernelBlocks::FilesUnderLoops() const {
   const KernelUses uses(root_);
   std::map<std::pair<dev_t, uint64_t>, std::string> files;
