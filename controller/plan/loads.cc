@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_format.h"
 #include "proto/defaults.h"
+#include "proto/workload.h"
 
 namespace lockstep::controller {
 
@@ -190,6 +191,21 @@ int64_t SmallestBlock(const v1::Workload& w) {
     smallest = std::min(smallest, line.block_size_bytes());
   }
   return smallest;
+}
+
+std::set<uint32_t> TargetsWrittenBy(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
+  const TargetIndex index(job);
+  std::set<uint32_t> written;
+  const v1::RunPhase load = LoadOf(job, phase);
+  for (const v1::Workload& workload : load.workloads()) {
+    if (!Writes(workload)) continue;
+    for (const std::string& name : workload.targets()) {
+      if (const int target = index.Find(name); target >= 0) {
+        written.insert(static_cast<uint32_t>(target));
+      }
+    }
+  }
+  return written;
 }
 
 }  // namespace lockstep::controller

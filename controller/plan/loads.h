@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
@@ -17,6 +18,9 @@ bool IsLoad(const v1::PhaseSpec& phase);
 // What such a phase does, as a run phase: a precondition is one workload that writes everything, a
 // verify one that reads and checks everything. Empty for other kinds. Defaults are filled in.
 v1::RunPhase LoadOf(const v1::JobSpec& job, const v1::PhaseSpec& phase);
+
+// Indices of the targets that such a load writes.
+std::set<uint32_t> TargetsWrittenBy(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 
 // An interval in which a worker of such a load did nothing: its number, class and times alone.
 v1::IntervalSample IdleInterval(uint32_t number, const v1::RunPhase& load, int64_t interval_ns);

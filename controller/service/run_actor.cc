@@ -49,12 +49,7 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
   actor->claims_ = std::make_shared<BlockClaims>(actor->run_, true);
   actor->step_ = std::move(from.step);
   actor->results_ = std::move(from.results);
-  // The controller before this one may have had any of them written.
-  if (from.point.phase > 0 || from.point.attempt > 1) {
-    for (int t = 0; t < actor->run_.job.targets_size(); ++t) {
-      actor->first_written_[static_cast<uint32_t>(t)] = {0, 0};
-    }
-  }
+  actor->first_written_ = std::move(from.written);
   for (const auto& [worker, offset] : from.clock_offsets) {
     actor->go_at_[worker] = from.go_ns + offset;
   }

@@ -41,8 +41,10 @@ struct ActorServices {
 // What another controller left of a run.
 struct TakenOver {
   ResumePoint point;
-  PhaseStep step;                             // its last one
-  std::vector<StepResult> results;            // of those that have ended
+  PhaseStep step;                   // its last one
+  std::vector<StepResult> results;  // of those that have ended
+  // Of each target that the run may have written, the first attempt (phase, attempt) that did.
+  std::map<uint32_t, std::pair<uint32_t, uint32_t>> written;
   int64_t go_ns = 0;                          // T by that controller's clock
   std::map<uint32_t, int64_t> clock_offsets;  // by worker: its clock minus that controller's
   IngestPipeline::Earlier earlier;            // of the last attempt
