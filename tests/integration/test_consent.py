@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from fleet import BIN, Fleet, needs_root
+from fleet import BIN, Fleet, needs_root, wait_for
 from loops import MIB, LoopDevice
 from test_guard import call, device_job, digest
 
@@ -125,6 +125,37 @@ class Content(unittest.TestCase):
     def setUp(self):
         self.directory = call("mktemp", "-d", "/tmp/lsconsentXXXXXX")
         self.addCleanup(os.rmdir, self.directory)
+
+    def test_after_a_restart_a_device_that_was_only_read_is_nobodys_to_overwrite(self):
+        load = "workloads: [{block_size: 4KiB, read: 100%, max_iops: 50}]"
+        with LoopDevice(self.directory) as device, Fleet(1, allow=[device.path]) as fleet:
+            job = (
+                "name: late\nhosts: {count: 1}\n"
+                f"targets: [{{name: d, device: {{path: {device.path}}}}}]\nphases:\n"
+                f"  - {{name: first, run: {{duration: 1s, {load}}}}}\n"
+                f"  - {{name: second, run: {{duration: 10m, {load}}}}}\n"
+                "  - {name: third, run: {workloads: [{block_size: 64KiB, read: 0%, passes: 1}]}}\n"
+            )
+            fleet.lockstep("submit", "-", stdin="store_filesystem: true\n" + job)
+            fleet.await_phase("second")
+            with open(device.path, "r+b") as disk:
+                disk.write(os.urandom(device_size := 64 * MIB))
+            call("blockdev", "--flushbufs", device.path)
+            self.assertEqual(os.stat(device.file).st_size, device_size)
+            before = digest(device.file)
+            fleet.controller.kill()
+            fleet.controller.wait()
+            fleet.start_controller(listen=fleet.address)
+            fleet.await_phase("second")
+            wait_for(
+                "the load to be ended",
+                lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
+            )
+            wait_for(
+                "the run to end", lambda: "nothing is queued" in fleet.lockstep("status").out, 60
+            )
+            self.assertEqual(digest(device.file), before)
+            self.assertIn("carries data", fleet.lockstep("report", "last").text)
 
     def test_a_token_is_of_this_very_content(self):
         mount = os.path.join(self.directory, "mount")
