@@ -2,16 +2,19 @@
 
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/loop.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <memory>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
+#include "common/limits.h"
+#include "worker/host/loop_backing.h"
+#include "worker/host/time_limit.h"
 
 namespace lockstep::worker {
 
@@ -24,12 +27,12 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
   const auto name = ThisKernel().NameOf(number);
   if (!name.ok()) return name.status();
   v1::BlockDevice device = ThisKernel().Describe(*name);
-  loop_info64 loop = {};
-  if (fd >= 0 && ioctl(fd, LOOP_GET_STATUS64, &loop) == 0) {
-    const auto encoded = static_cast<uint32_t>(loop.lo_device);
-    device.set_identity(KernelBlocks::LoopIdentity(
-        makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00)),
-        loop.lo_inode, loop.lo_offset, loop.lo_sizelimit));
+  if (const auto loop = LoopBackingOf(fd)) {
+    const std::string disk =
+        KernelBlocks::LoopIdentity(loop->device, loop->inode, loop->offset, loop->size_limit);
+    const std::string part = ThisKernel().PartitionSuffixOf(*name);
+    device.set_identity(disk + part);
+    if (!part.empty()) device.set_disk_identity(disk);
   }
   uint64_t sequence = 0;
 #ifdef BLKGETDISKSEQ
@@ -39,21 +42,18 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
 }
 
 std::string UsedLoopBeside(int fd) {
-  loop_info64 self = {};
+  const auto self = LoopBackingOf(fd);
   struct stat own;
-  if (ioctl(fd, LOOP_GET_STATUS64, &self) != 0 || fstat(fd, &own) != 0) return "";
+  if (!self || fstat(fd, &own) != 0) return "";
   const auto disk = WholeDiskOf(own.st_rdev);  // of a partition
   for (const std::string& name : ThisKernel().Loops()) {
     if (disk.ok() && name == *disk) continue;
     const std::string path = "/dev/" + name;
     const common::FileDescriptor look(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
     struct stat facts;
-    loop_info64 other = {};
-    if (!look.valid() || fstat(look.get(), &facts) != 0 || facts.st_rdev == own.st_rdev ||
-        ioctl(look.get(), LOOP_GET_STATUS64, &other) != 0 || other.lo_device != self.lo_device ||
-        other.lo_inode != self.lo_inode) {
-      continue;
-    }
+    if (!look.valid() || fstat(look.get(), &facts) != 0 || facts.st_rdev == own.st_rdev) continue;
+    const auto other = LoopBackingOf(look.get());
+    if (!other || other->device != self->device || other->inode != self->inode) continue;
     const common::FileDescriptor claim(
         open(path.c_str(), O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC));
     if (!claim.valid() && errno == EBUSY) return name + ", which is held by somebody";
@@ -61,14 +61,35 @@ std::string UsedLoopBeside(int fd) {
   return "";
 }
 
+std::multimap<FilesUnderDevices::File, std::string> FilesUnderDevices::AskAll() {
+  std::multimap<File, std::string> files;
+  for (const std::string& name : ThisKernel().Loops()) {
+    const std::string path = "/dev/" + name;
+    // The file system of its file may be on a network, and not answer.
+    const auto backing = std::make_shared<std::optional<LoopBacking>>();
+    const absl::Status answered = WithinLimit(path, limits::kProbeNs, [path, backing] {
+      const common::FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+      *backing = LoopBackingOf(fd.get());
+      return absl::OkStatus();
+    });
+    if (!answered.ok() || !*backing || (*backing)->disk != 0) continue;
+    files.emplace(File{(*backing)->device, (*backing)->inode}, name);
+  }
+  return files;
+}
+
 absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
+  std::call_once(asked_, [this] { files_ = AskAll(); });
   struct stat facts;
   if (files_.empty() || fstat(fd, &facts) != 0) return absl::OkStatus();
-  const auto found = files_.find({facts.st_dev, facts.st_ino});
-  const std::string use = found == files_.end() ? "" : ThisKernel().UseOfFileUnder(found->second);
-  if (use.empty()) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat(path, ": the file is underneath ", use, "; what is in use is never written"));
+  const auto [begin, end] = files_.equal_range({facts.st_dev, facts.st_ino});
+  for (auto loop = begin; loop != end; ++loop) {
+    const std::string use = ThisKernel().UseOfFileUnder(loop->second);
+    if (use.empty()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": the file is underneath ", use, "; what is in use is never written"));
+  }
+  return absl::OkStatus();
 }
 
 std::string IdentityOfNumber(dev_t number) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,16 +28,21 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd = -1);
 // none, or `fd` is no loop device. Opens loop devices, to ask them.
 std::string UsedLoopBeside(int fd);
 
-// Files that lie underneath loop devices, as of its making. While one of these is in use (mounted,
-// in swap, held) the file is never written, laid out anew or removed. Immutable; thread-safe.
+// Files that lie underneath loop devices. While one of these is in use (mounted, in swap, held) the
+// file is never written, laid out anew or removed. Each loop device is opened and asked which file
+// it shows, once, when the first file is checked: its path may lead to another file here.
+// Thread-safe.
 class FilesUnderDevices {
  public:
-  FilesUnderDevices() : files_(ThisKernel().FilesUnderLoops()) {}
   // FAILED_PRECONDITION for such a file, open as `fd`; `path` is for the message.
   absl::Status Check(const std::string& path, int fd) const;
 
  private:
-  const std::map<std::pair<dev_t, uint64_t>, std::string> files_;
+  using File = std::pair<dev_t, uint64_t>;  // device and inode
+  static std::multimap<File, std::string> AskAll();
+
+  mutable std::once_flag asked_;
+  mutable std::multimap<File, std::string> files_;  // names of the loop devices over each
 };
 
 // As BlockDevice::identity; empty when it has none.

@@ -3,7 +3,6 @@
 #include <blkid/blkid.h>
 #include <fcntl.h>
 #include <linux/blkzoned.h>
-#include <linux/loop.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -24,6 +23,7 @@
 #include "common/files.h"
 #include "common/side_by_side.h"
 #include "common/units.h"
+#include "worker/host/loop_backing.h"
 #include "xxhash.h"
 
 namespace lockstep::worker {
@@ -111,8 +111,8 @@ struct Reading {
 // of the device then reads as zero (lseek(2), SEEK_DATA; blocks that are reserved and were never
 // written count as holes). False where it cannot be known.
 bool IsHole(int fd) {
-  loop_info64 loop = {};
-  if (ioctl(fd, LOOP_GET_STATUS64, &loop) != 0) return false;
+  const auto loop = LoopBackingOf(fd);
+  if (!loop) return false;
   struct stat device;
   if (fstat(fd, &device) != 0) return false;
   const FileDescriptor file(
@@ -123,13 +123,10 @@ bool IsHole(int fd) {
   struct stat facts;
   if (!file.valid() || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
   // Another file may have the name by now.
-  const auto encoded = static_cast<uint32_t>(loop.lo_device);
-  const dev_t number =
-      makedev((encoded & 0xfff00) >> 8, (encoded & 0xff) | ((encoded >> 12) & 0xfff00));
-  if (facts.st_ino != loop.lo_inode || facts.st_dev != number) return false;
+  if (facts.st_ino != loop->inode || facts.st_dev != loop->device) return false;
   // What was written through the device and is not in the file yet.
   if (fsync(fd) != 0) return false;
-  return lseek(file.get(), static_cast<off_t>(loop.lo_offset), SEEK_DATA) < 0 && errno == ENXIO;
+  return lseek(file.get(), static_cast<off_t>(loop->offset), SEEK_DATA) < 0 && errno == ENXIO;
 }
 
 std::string Fingerprint(const void* data, size_t length) {

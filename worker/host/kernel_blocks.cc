@@ -83,10 +83,14 @@ std::string KernelBlocks::LoopIdentity(dev_t device, uint64_t inode, uint64_t of
   return absl::StrCat(file, "@", offset, size_limit == 0 ? "" : absl::StrCat("+", size_limit));
 }
 
+std::string KernelBlocks::PartitionSuffixOf(const std::string& name) const {
+  return IsPartition(name) ? absl::StrCat("-part", Read(name, "partition")) : "";
+}
+
 std::string KernelBlocks::IdentityOf(const std::string& name) const {
   if (IsPartition(name)) {
     const std::string parent = IdentityOf(ParentOf(name));
-    return parent.empty() ? "" : absl::StrCat(parent, "-part", Read(name, "partition"));
+    return parent.empty() ? "" : parent + PartitionSuffixOf(name);
   }
   if (absl::StartsWith(name, "loop")) {
     const std::string backing = Read(name, "loop/backing_file");

@@ -42,6 +42,8 @@ class KernelBlocks {
   absl::StatusOr<std::string> NameOf(dev_t number) const;
   // As BlockDevice::identity; empty when it has none.
   std::string IdentityOf(const std::string& name) const;
+  // What a partition's identity has behind its disk's: "-part1". Empty for whole disks.
+  std::string PartitionSuffixOf(const std::string& name) const;
   BlockDeviceParts PartsOf(const std::string& name) const;
   // The whole disk of a partition, or the device itself.
   std::string WholeDiskOf(const std::string& name) const;
@@ -59,8 +61,6 @@ class KernelBlocks {
   std::string UseOf(const std::string& name) const;
   // The names of the loop devices that are attached.
   std::vector<std::string> Loops() const;
-  // Files, by device and inode, and the name of a loop device over each.
-  std::map<std::pair<dev_t, uint64_t>, std::string> FilesUnderLoops() const;
   // The use of a loop device over a file, or of another one that shows the same bytes: "loop0,
   // which is mounted on /data". Empty when nothing uses them.
   std::string UseOfFileUnder(const std::string& loop_name) const;

@@ -85,15 +85,6 @@ std::vector<std::string> KernelBlocks::Loops() const {
   return names;
 }
 
-std::map<std::pair<dev_t, uint64_t>, std::string> KernelBlocks::FilesUnderLoops() const {
-  const KernelUses uses(root_);
-  std::map<std::pair<dev_t, uint64_t>, std::string> files;
-  for (const LoopEntry& loop : uses.loops()) {
-    if (loop.disk == 0 && loop.inode != 0) files[{loop.device, loop.inode}] = loop.name;
-  }
-  return files;
-}
-
 std::string KernelBlocks::UseOfFileUnder(const std::string& loop_name) const {
   const KernelUses uses(root_);
   for (const LoopEntry& self : uses.loops()) {

@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <libmount/libmount.h>
-#include <linux/loop.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -14,6 +12,7 @@
 
 #include "absl/strings/str_split.h"
 #include "common/files.h"
+#include "worker/host/loop_backing.h"
 
 namespace lockstep::worker {
 namespace {
@@ -35,22 +34,17 @@ bool IsNetworkType(const std::string& type) {
   return kTypes.contains(type) || type.rfind("fuse.", 0) == 0;
 }
 
-// What the kernel has behind a loop device (loop(4), LOOP_GET_STATUS64).
+// Takes down what the loop device shows.
 void AskLoop(LoopEntry* loop) {
   const common::FileDescriptor fd(
       open(("/dev/" + loop->name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  loop_info64 info = {};
-  if (!fd.valid() || ioctl(fd.get(), LOOP_GET_STATUS64, &info) != 0) return;
-  loop->device = DecodeDevice(info.lo_device);
-  loop->inode = info.lo_inode;
+  const auto backing = LoopBackingOf(fd.get());
+  if (!backing) return;
+  loop->device = backing->device;
+  loop->inode = backing->inode;
 }
 
 }  // namespace
-
-dev_t DecodeDevice(uint64_t encoded) {
-  const auto number = static_cast<uint32_t>(encoded);
-  return makedev((number & 0xfff00) >> 8, (number & 0xff) | ((number >> 12) & 0xfff00));
-}
 
 KernelUses::KernelUses(const std::string& root) {
   const std::unique_ptr<libmnt_table, void (*)(libmnt_table*)> table(
@@ -94,6 +88,8 @@ void KernelUses::FindLoops(const std::string& root) {
     if (loop.name.rfind("loop", 0) != 0) continue;
     loop.backing = common::ReadTrimmed(entry.path() / "loop/backing_file");
     if (loop.backing.empty()) continue;
+    // By its path: no device is opened only to be listed. Before a file is written, each loop
+    // device is asked itself (FilesUnderDevices).
     struct stat facts;
     if (!IsOnNetwork(loop.backing) && stat(loop.backing.c_str(), &facts) == 0) {
       if (S_ISBLK(facts.st_mode)) loop.disk = facts.st_rdev;

@@ -9,9 +9,6 @@
 
 namespace lockstep::worker {
 
-// The kernel's huge_encode_dev(): minor's low byte, 12 bits of major, the rest of minor.
-dev_t DecodeDevice(uint64_t encoded);
-
 // A mounted file system.
 struct MountEntry {
   dev_t number = 0;  // of the mount; btrfs and overlays have numbers of their own
@@ -26,8 +23,8 @@ struct LoopEntry {
   std::string name;
   std::string backing;  // the path as the kernel has it; with " (deleted)" when it is
   dev_t disk = 0;       // 0: it is over a file
-  // Of a file; 0 where it is not known: on a network's file system nothing is asked, which might
-  // not answer.
+  // Of a file, as its path leads now; 0 where it is not known: on a network's file system nothing
+  // is asked, which might not answer.
   dev_t device = 0;
   uint64_t inode = 0;
 };

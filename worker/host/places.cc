@@ -2,8 +2,6 @@
 
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/loop.h>
-#include <sys/ioctl.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -14,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/loop_backing.h"
 #include "xxhash.h"
 
 namespace lockstep::worker {
@@ -49,17 +48,16 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
     for (const std::string& below : parts.underneath) AddDevice(below, -1, 0, 0, depth + 1, places);
     return;
   }
-  LoopBacking backing;
   common::FileDescriptor opened;
   if (fd < 0 && name.rfind("loop", 0) == 0) {
     opened =
         common::FileDescriptor(open(("/dev/" + name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   }
-  if (ReadLoopBacking(fd >= 0 ? fd : opened.get(), &backing)) {
-    const uint64_t limit = backing.size_limit == 0 ? 0 : backing.offset + backing.size_limit;
-    const uint64_t to = end == 0 ? limit : backing.offset + end;
-    places->push_back(MakePlace(FileThing(FilesystemKey(backing.device, nullptr), backing.inode),
-                                backing.offset + begin, to));
+  if (const auto backing = LoopBackingOf(fd >= 0 ? fd : opened.get())) {
+    const uint64_t limit = backing->size_limit == 0 ? 0 : backing->offset + backing->size_limit;
+    const uint64_t to = end == 0 ? limit : backing->offset + end;
+    places->push_back(MakePlace(FileThing(FilesystemKey(backing->device, nullptr), backing->inode),
+                                backing->offset + begin, to));
     return;
   }
   const std::string identity = ThisKernel().IdentityOf(name);
@@ -113,16 +111,6 @@ std::string FilesystemKey(dev_t device, const struct statfs* facts) {
   }
   return absl::StrCat(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", major(device),
                       ":", minor(device));
-}
-
-bool ReadLoopBacking(int fd, LoopBacking* backing) {
-  loop_info64 info = {};
-  if (fd < 0 || ioctl(fd, LOOP_GET_STATUS64, &info) != 0) return false;
-  backing->device = DecodeDevice(info.lo_device);
-  backing->inode = info.lo_inode;
-  backing->offset = info.lo_offset;
-  backing->size_limit = info.lo_sizelimit;
-  return true;
 }
 
 void FilePlaces::Add(const std::string& thing) {

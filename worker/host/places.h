@@ -62,14 +62,4 @@ std::vector<v1::Place> DevicePlaces(dev_t number, int fd);
 // All the bytes of the disk or LUN with this identity, however it is reached.
 v1::Place DiskPlace(const std::string& identity);
 
-// The file behind a loop device, as the kernel has it, and the part of it. False when `fd` is no
-// loop device.
-struct LoopBacking {
-  dev_t device = 0;
-  uint64_t inode = 0;
-  uint64_t offset = 0;
-  uint64_t size_limit = 0;  // 0: to the end
-};
-bool ReadLoopBacking(int fd, LoopBacking* backing);
-
 }  // namespace lockstep::worker

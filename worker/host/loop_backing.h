@@ -1,0 +1,24 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+
+namespace lockstep::worker {
+
+// What a loop device shows, as the kernel has it (loop(4), LOOP_GET_STATUS64): a path may lead to
+// another file by now, in a container, or below a mount.
+struct LoopBacking {
+  dev_t device = 0;  // of the file system that the file, or the device's node, is on
+  uint64_t inode = 0;
+  dev_t disk = 0;  // where it is over another device; else 0
+  uint64_t offset = 0;
+  uint64_t size_limit = 0;  // 0: to the end
+};
+
+// `fd`: the loop device or one of its partitions. Nothing where it is neither, or not attached. The
+// kernel asks the file system of the file, which may not answer.
+std::optional<LoopBacking> LoopBackingOf(int fd);
+
+}  // namespace lockstep::worker
