@@ -121,17 +121,31 @@ TEST_F(GuardTest, WhatIsMadeWasNotThereBefore) {
 TEST_F(GuardTest, DirectoriesAreMadeAndOnlyEmptyOnesRemoved) {
   const auto made = guard_.MakeParents(At("allowed/a/b/file"));
   ASSERT_TRUE(made.ok()) << made.status();
-  EXPECT_EQ(*made, (std::vector<std::string>{folder_ / "allowed/a", folder_ / "allowed/a/b"}));
+  ASSERT_EQ(made->size(), 2u);
+  EXPECT_EQ(made->at(0).path, folder_ / "allowed/a");
+  EXPECT_EQ(made->at(1).path, folder_ / "allowed/a/b");
   EXPECT_TRUE(guard_.MakeParents(At("allowed/a/b/file"))->empty());
   std::string rest;
   ASSERT_TRUE(guard_.OpenNearest(At("allowed/a/b/c/d"), &rest).ok());
   EXPECT_EQ(rest, "c/d");
-  guard_.RemoveDirectoryIfEmpty(folder_ / "allowed/a");
-  EXPECT_TRUE(fs::exists(folder_ / "allowed/a/b"));
-  guard_.RemoveDirectoryIfEmpty(folder_ / "allowed/a/b");
-  guard_.RemoveDirectoryIfEmpty(folder_ / "allowed-too");
+  guard_.RemoveDirectoryIfEmpty(made->at(0));
+  EXPECT_TRUE(fs::exists(folder_ / "allowed/a/b")) << "not empty";
+  guard_.RemoveDirectoryIfEmpty({folder_ / "allowed/a/b", "another"});
+  guard_.RemoveDirectoryIfEmpty({folder_ / "allowed/a/b", ""});
+  EXPECT_TRUE(fs::exists(folder_ / "allowed/a/b")) << "not the one that was made";
+  guard_.RemoveDirectoryIfEmpty(made->at(1));
   EXPECT_FALSE(fs::exists(folder_ / "allowed/a/b"));
-  EXPECT_TRUE(fs::exists(folder_ / "allowed-too"));
+}
+
+// A link within the allowed directory leads to a directory of the same name, somebody else's.
+TEST_F(GuardTest, ADirectoryBehindALinkIsNotTheOneThatWasMade) {
+  const auto made = guard_.MakeParents(At("allowed/a/b/file"));
+  ASSERT_EQ(made->size(), 2u);
+  fs::rename(folder_ / "allowed/a", folder_ / "allowed/moved");
+  fs::create_directories(folder_ / "allowed/theirs/b");
+  fs::create_directory_symlink("theirs", folder_ / "allowed/a");
+  guard_.RemoveDirectoryIfEmpty(made->at(1));
+  EXPECT_TRUE(fs::exists(folder_ / "allowed/theirs/b"));
 }
 
 TEST_F(GuardTest, AFileIsRemovedOnlyIfItIsTheOne) {

@@ -87,7 +87,9 @@ TEST_F(MarksTest, AForgedMarkIsNotBelieved) {
 
 TEST_F(MarksTest, NoByteOfAMarkCanBeChanged) {
   const Guard guard = GuardWith(WorkerOf(store_, folder_ / "state"));
-  ASSERT_TRUE(WriteMark(guard, At(guard), {Identity(guard), "random", {"/a", "/b"}}).ok());
+  ASSERT_TRUE(WriteMark(guard, At(guard),
+                        {Identity(guard), "random", {{"/a", "1 born 2"}, {"/b", "3 born 4"}}})
+                  .ok());
   ASSERT_TRUE(Check(guard).ok());
   const std::string mark = ReadMarkFile();
   for (size_t i = 0; i < mark.size(); ++i) {

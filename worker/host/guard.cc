@@ -17,7 +17,9 @@
 #include "absl/strings/str_split.h"
 #include "common/ids.h"
 #include "common/limits.h"
+#include "worker/host/allowed_directory.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/file_identity.h"
 #include "worker/host/places.h"
 #include "worker/host/reopen.h"
 #include "worker/host/time_limit.h"
@@ -26,18 +28,6 @@ namespace lockstep::worker {
 using common::FileDescriptor;
 
 namespace {
-
-FileDescriptor OpenBeneath(const std::string& root, const std::string& relative, int flags,
-                           int mode) {
-  FileDescriptor folder(open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!folder.valid()) return folder;
-  open_how how = {};
-  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
-  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
-  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
-  return FileDescriptor(
-      static_cast<int>(syscall(SYS_openat2, folder.get(), relative.c_str(), &how, sizeof how)));
-}
 
 absl::Status OpenError(int error, const std::string& root, const std::string& path) {
   if (error == EXDEV) {
@@ -49,6 +39,21 @@ absl::Status OpenError(int error, const std::string& root, const std::string& pa
     return absl::FailedPreconditionError(absl::StrCat(path, ": a link; name the file itself"));
   }
   return common::ErrnoStatus(error, path);
+}
+
+// `relative` beneath the place's allowed directory, as that is now.
+absl::StatusOr<FileDescriptor> OpenBeneath(const Guard::Place& place, const std::string& relative,
+                                           int flags, int mode) {
+  const auto folder = place.directory->Open();
+  if (!folder.ok()) return folder.status();
+  open_how how = {};
+  how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+  how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
+  FileDescriptor fd(
+      static_cast<int>(syscall(SYS_openat2, folder->get(), relative.c_str(), &how, sizeof how)));
+  if (!fd.valid()) return OpenError(errno, place.root, absl::StrCat(place.root, "/", relative));
+  return fd;
 }
 
 std::string ParentOf(const std::string& relative) {
@@ -132,6 +137,16 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
         entry.is_device = true;
         entry.identity = (*device)->identity();
         entry.disk_sequence = (*device)->disk_sequence();
+      } else {
+        const size_t slash = real.rfind('/');
+        if (!S_ISDIR(facts.st_mode)) entry.file = real.substr(slash + 1);
+        auto directory =
+            AllowedDirectory::Make(S_ISDIR(facts.st_mode) ? text : real.substr(0, slash));
+        if (!directory.ok()) {
+          return absl::Status(directory.status().code(),
+                              absl::StrCat("--allow ", std::string(directory.status().message())));
+        }
+        entry.directory = *std::move(directory);
       }
     }
     guard.allow_.push_back(text);
@@ -156,18 +171,26 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
           absl::StrCat(path, ": a path with '..' is refused; write where it leads"));
     }
   }
+  absl::Status replaced;
   for (const Entry& entry : entries_) {
-    if (entry.by_identity || entry.is_lun) continue;
-    const std::string real = RealPath(entry.text);  // as it leads now
-    if (real.empty() || real == "/") continue;
+    if (entry.directory == nullptr) continue;
+    const auto fd = entry.directory->Open();
+    const std::string real = fd.ok() ? PathOf(*fd) : "";
     for (const std::string& root : {entry.text, real}) {
-      if (path.rfind(root + "/", 0) == 0) return Place{real, path.substr(root.size() + 1), false};
-      if (path == root) {
-        const size_t slash = real.rfind('/');
-        return Place{real.substr(0, slash), real.substr(slash + 1), true};
+      if (root.empty() || root == "/") continue;
+      const bool beneath = path.rfind(root + "/", 0) == 0;
+      if (beneath && absl::IsPermissionDenied(fd.status())) replaced = fd.status();
+      if (!fd.ok() || real == "/") continue;
+      if (beneath && entry.file.empty()) {
+        return Place{entry.directory, real, path.substr(root.size() + 1), false};
+      }
+      const std::string file = absl::StrCat(real, "/", entry.file);
+      if (!entry.file.empty() && (path == entry.text || path == file)) {
+        return Place{entry.directory, real, entry.file, true};
       }
     }
   }
+  if (!replaced.ok()) return replaced;
   return NotAllowed(path);
 }
 
@@ -176,16 +199,13 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
 
 absl::StatusOr<FileDescriptor> Guard::Open(const Place& place, int flags, int mode) const {
   if ((flags & O_CREAT) != 0) {
-    FileDescriptor made = OpenBeneath(place.root, place.relative, flags | O_EXCL, mode);
-    if (!made.valid()) return OpenError(errno, place.root, place.path());
-    return made;
+    return OpenBeneath(place, place.relative, flags | O_EXCL, mode);
   }
   const bool only_look = (flags & O_PATH) != 0;
-  FileDescriptor look =
-      OpenBeneath(place.root, place.relative, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
-  if (!look.valid()) return OpenError(errno, place.root, place.path());
+  auto look = OpenBeneath(place, place.relative, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
+  if (!look.ok()) return look;
   struct stat facts;
-  if (fstat(look.get(), &facts) != 0) return common::ErrnoStatus(errno, place.path());
+  if (fstat(look->get(), &facts) != 0) return common::ErrnoStatus(errno, place.path());
   if (S_ISLNK(facts.st_mode)) return OpenError(ELOOP, place.root, place.path());
   if (only_look && (flags & O_DIRECTORY) != 0) return look;
   if (!S_ISREG(facts.st_mode)) {
@@ -193,7 +213,7 @@ absl::StatusOr<FileDescriptor> Guard::Open(const Place& place, int flags, int mo
         place.path(), ": not a regular file but ", KindOf(facts.st_mode), "; it was not opened"));
   }
   if (only_look) return look;
-  FileDescriptor fd = Reopen(look, flags & ~O_NOFOLLOW);
+  FileDescriptor fd = Reopen(*look, flags & ~O_NOFOLLOW);
   if (!fd.valid()) return OpenError(errno, place.root, place.path());
   return fd;
 }
@@ -210,29 +230,33 @@ absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(Place place, std::stri
   }
 }
 
-absl::StatusOr<std::vector<std::string>> Guard::MakeParents(const Place& place) const {
-  std::vector<std::string> made;
+absl::StatusOr<std::vector<Guard::MadeDirectory>> Guard::MakeParents(const Place& place) const {
+  std::vector<MadeDirectory> made;
   for (size_t slash = place.relative.find('/'); slash != std::string::npos;
        slash = place.relative.find('/', slash + 1)) {
     const std::string part = place.relative.substr(0, slash);
+    const std::string path = absl::StrCat(place.root, "/", part);
     // The parent is opened beneath the root, so that a link cannot lead the new directory out of
     // it.
-    FileDescriptor folder = OpenBeneath(place.root, ParentOf(part), O_PATH | O_DIRECTORY, 0);
-    if (!folder.valid()) return OpenError(errno, place.root, place.root + "/" + ParentOf(part));
-    if (mkdirat(folder.get(), NameOf(part).c_str(), 0777) == 0) {
-      made.push_back(place.root + "/" + part);
-    } else if (errno != EEXIST) {
-      return common::ErrnoStatus(errno, place.root + "/" + part);
+    const auto folder = OpenBeneath(place, ParentOf(part), O_PATH | O_DIRECTORY, 0);
+    if (!folder.ok()) return folder.status();
+    const std::string name = NameOf(part);
+    if (mkdirat(folder->get(), name.c_str(), 0777) != 0) {
+      if (errno != EEXIST) return common::ErrnoStatus(errno, path);
+      continue;
     }
+    const FileDescriptor directory(
+        openat(folder->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    made.push_back({path, directory.valid() ? IdentityOf(directory) : ""});
   }
   return made;
 }
 
 absl::StatusOr<bool> Guard::RemoveIf(
     const Place& place, const std::function<bool(const FileDescriptor&)>& is_it) const {
-  FileDescriptor folder =
-      OpenBeneath(place.root, ParentOf(place.relative), O_PATH | O_DIRECTORY, 0);
-  if (!folder.valid()) return OpenError(errno, place.root, place.path());
+  const auto opened = OpenBeneath(place, ParentOf(place.relative), O_PATH | O_DIRECTORY, 0);
+  if (!opened.ok()) return opened.status();
+  const FileDescriptor& folder = *opened;
   const std::string name = NameOf(place.relative);
   const std::string aside = absl::StrCat(".lockstep-removing-", common::NewUuid());
   if (renameat2(folder.get(), name.c_str(), folder.get(), aside.c_str(), RENAME_NOREPLACE) != 0) {
@@ -265,12 +289,20 @@ absl::StatusOr<bool> Guard::RemoveIf(
   return false;
 }
 
-void Guard::RemoveDirectoryIfEmpty(const std::string& path) const {
-  const auto place = Locate(path);
-  if (!place.ok()) return;
-  FileDescriptor folder =
-      OpenBeneath(place->root, ParentOf(place->relative), O_PATH | O_DIRECTORY, 0);
-  if (folder.valid()) unlinkat(folder.get(), NameOf(place->relative).c_str(), AT_REMOVEDIR);
+void Guard::RemoveDirectoryIfEmpty(const MadeDirectory& made) const {
+  const auto place = Locate(made.path);
+  if (!place.ok() || place->named || made.identity.empty()) return;
+  const auto folder = OpenBeneath(*place, ParentOf(place->relative), O_PATH | O_DIRECTORY, 0);
+  if (!folder.ok()) return;
+  const std::string name = NameOf(place->relative);
+  // A link on the way may lead to another directory of that name by now. Whoever can replace the
+  // directory between this look and its removal may write to the directory above, and could have
+  // removed it.
+  const FileDescriptor directory(
+      openat(folder->get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (directory.valid() && IdentityOf(directory) == made.identity) {
+    unlinkat(folder->get(), name.c_str(), AT_REMOVEDIR);
+  }
 }
 
 }  // namespace lockstep::worker

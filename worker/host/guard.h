@@ -12,6 +12,7 @@
 #include "common/files.h"
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
+#include "worker/host/allowed_directory.h"
 #include "worker/host/device_content.h"
 #include "worker/host/device_stamp.h"
 #include "worker/host/device_use.h"
@@ -46,9 +47,10 @@ class DeviceHolds {
 // The only way by which a worker opens what a job names. It opens only what its allow-list covers,
 // and only regular files and block devices: it looks at what a path leads to before it opens it. It
 // never opens for writing what carries somebody's data. A name alone permits nothing: an allowed
-// device is the one that had the name when the worker started. Immutable after Make(); thread-safe.
-// Refusals are PERMISSION_DENIED or FAILED_PRECONDITION and name the path, the reason and the
-// remedy.
+// device is the one that had the name when the worker started, and an allowed directory one that
+// only root or the worker's user can have put there (AllowedDirectory). Immutable after Make();
+// thread-safe. Refusals are PERMISSION_DENIED or FAILED_PRECONDITION and name the path, the reason
+// and the remedy.
 class Guard {
  public:
   // `allow`: absolute directories (everything beneath them), devices, files, identities of devices,
@@ -64,7 +66,8 @@ class Guard {
   // A path beneath an allowed directory, split at that directory. Links are resolved only when the
   // path is opened.
   struct Place {
-    std::string root;      // real path of the allowed directory
+    std::shared_ptr<const AllowedDirectory> directory;
+    std::string root;      // its real path
     std::string relative;  // never empty, without ".."
     // the path itself is allowed, not a directory above it: nothing may be made beside it
     bool named = false;
@@ -81,14 +84,19 @@ class Guard {
   absl::StatusOr<common::FileDescriptor> OpenNearest(Place place,
                                                      std::string* rest = nullptr) const;
   // Makes the missing directories above the place, and returns those made, outermost first.
-  absl::StatusOr<std::vector<std::string>> MakeParents(const Place& place) const;
+  // A directory that Lockstep made. Without an identity it is never removed.
+  struct MadeDirectory {
+    std::string path, identity;
+    bool operator==(const MadeDirectory&) const = default;
+  };
+  absl::StatusOr<std::vector<MadeDirectory>> MakeParents(const Place& place) const;
   // Removes the file at `place` if `is_it`, given an O_PATH descriptor of it, returns true. The
   // file is first moved aside, so that a file that takes its name meanwhile is never removed. False
   // when `is_it` returned false; the file then keeps its name.
   absl::StatusOr<bool> RemoveIf(
       const Place& place, const std::function<bool(const common::FileDescriptor&)>& is_it) const;
-  // Removes a directory if it is empty; says nothing when it is not.
-  void RemoveDirectoryIfEmpty(const std::string& path) const;
+  // Removes the directory if it still has its path and is empty; says nothing when it is not.
+  void RemoveDirectoryIfEmpty(const MadeDirectory& made) const;
 
   // Looks at the device at `path` as `use` would open it, and lets go of it again. `places`, when
   // given, gets its bytes even where it is refused. What it carries and may be overwritten stands
@@ -151,6 +159,8 @@ class Guard {
   struct Entry {
     std::string text;
     bool by_identity = false;
+    std::shared_ptr<const AllowedDirectory> directory;  // of a directory, or the one of a file
+    std::string file;                                   // of a file: its name there
     bool is_lun = false;  // or all of a target
     bool is_device = false;
     std::string identity;
@@ -164,6 +174,9 @@ class Guard {
   };
   static absl::StatusOr<Look> LookAt(const std::string& path);
   // Whether the name, or the identity, of what was looked at is allowed: enough to open it for a
+  // Of a device, or a directory of devices, as it is named now, without links; empty for other
+  // entries, and where the name no longer permits anything.
+  static std::string PathOfEntry(const Entry& entry);
   // closer look.
   bool IsNamed(const std::string& real_path, const std::string& identity) const;
   absl::Status CheckAllowed(const std::string& path, const Look& look,

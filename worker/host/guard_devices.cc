@@ -96,11 +96,15 @@ absl::StatusOr<Guard::Look> Guard::LookAt(const std::string& path) {
   return look;
 }
 
+std::string Guard::PathOfEntry(const Entry& entry) {
+  if (entry.is_device) return RealPath(entry.text);
+  return entry.directory != nullptr && entry.file.empty() ? entry.directory->RealPath() : "";
+}
+
 bool Guard::IsNamed(const std::string& real_path, const std::string& identity) const {
   return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
     if (entry.by_identity) return entry.text == identity;
-    if (entry.is_lun) return false;
-    const std::string real = RealPath(entry.text);
+    const std::string real = PathOfEntry(entry);
     return !real.empty() && real != "/" &&
            (real_path == real || real_path.rfind(real + "/", 0) == 0);
   });
@@ -114,8 +118,7 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
       if (entry.text == device.identity()) return absl::OkStatus();
       continue;
     }
-    if (entry.is_lun) continue;
-    const std::string real = RealPath(entry.text);
+    const std::string real = PathOfEntry(entry);
     if (real.empty() || real == "/") continue;
     const bool beneath = look.real_path.rfind(real + "/", 0) == 0;
     if (!beneath && look.real_path != real) continue;

@@ -69,7 +69,10 @@ absl::StatusOr<Mark> ParseMark(const std::string& text, const MarkKeys& keys) {
   TakeLines(read.text, {{"file ", &mark.file}, {"filled ", &mark.filled}});
   std::istringstream lines(read.text);
   for (std::string line; std::getline(lines, line);) {
-    if (line.rfind("directory ", 0) == 0) mark.directories.push_back(line.substr(10));
+    // "directory [identity] path". Without an identity, as marks had it, none is removed.
+    const size_t end = line.find("] ");
+    if (line.rfind("directory [", 0) != 0 || end == std::string::npos) continue;
+    mark.directories.push_back({line.substr(end + 2), line.substr(11, end - 11)});
   }
   return mark;
 }
@@ -77,10 +80,10 @@ absl::StatusOr<Mark> ParseMark(const std::string& text, const MarkKeys& keys) {
 absl::StatusOr<std::string> Compose(const Mark& mark, const MarkKeys& keys) {
   std::string text = absl::StrCat(kFirstLine, "file ", mark.file, "\n");
   if (!mark.filled.empty()) absl::StrAppend(&text, "filled ", mark.filled, "\n");
-  for (const std::string& directory : mark.directories) {
+  for (const Guard::MadeDirectory& directory : mark.directories) {
     // A line break in a name would begin a line of its own: cleanup leaves such a directory.
-    if (directory.find('\n') != std::string::npos) continue;
-    absl::StrAppend(&text, "directory ", directory, "\n");
+    if (directory.path.find('\n') != std::string::npos) continue;
+    absl::StrAppend(&text, "directory [", directory.identity, "] ", directory.path, "\n");
   }
   return SignText(text, keys);
 }
@@ -121,28 +124,6 @@ absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark
     return ErrnoStatus(errno, MarkPlace(place).path());
   }
   return absl::OkStatus();
-}
-
-std::string IdentityOf(const FileDescriptor& fd) {
-  struct statx facts;
-  if (statx(fd.get(), "", AT_EMPTY_PATH, STATX_INO | STATX_BTIME, &facts) != 0 ||
-      (facts.stx_mask & STATX_INO) == 0) {
-    return "";
-  }
-  if ((facts.stx_mask & STATX_BTIME) != 0) {
-    return absl::StrCat(facts.stx_ino, " born ", facts.stx_btime.tv_sec, ".",
-                        facts.stx_btime.tv_nsec);
-  }
-  struct {
-    file_handle handle;
-    unsigned char bytes[MAX_HANDLE_SZ];
-  } handle = {};
-  handle.handle.handle_bytes = MAX_HANDLE_SZ;
-  int mount = 0;
-  if (name_to_handle_at(fd.get(), "", &handle.handle, &mount, AT_EMPTY_PATH) != 0) return "";
-  return absl::StrCat(facts.stx_ino, " handle ", handle.handle.handle_type, ":",
-                      absl::BytesToHexString({reinterpret_cast<const char*>(handle.handle.f_handle),
-                                              handle.handle.handle_bytes}));
 }
 
 bool IsOf(const Mark& mark, const FileDescriptor& fd) {

@@ -5,6 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/files.h"
+#include "worker/host/file_identity.h"
 #include "worker/host/guard.h"
 
 namespace lockstep::worker {
@@ -20,7 +21,7 @@ namespace lockstep::worker {
 struct Mark {
   std::string file;    // which file it is of, as IdentityOf() says
   std::string filled;  // random, zeros, reserved; empty while the file is not complete
-  std::vector<std::string> directories;
+  std::vector<Guard::MadeDirectory> directories;
 };
 
 // Mark::filled of a file whose content a workload has changed.
@@ -36,11 +37,6 @@ absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark
 // Records in the mark that the content has changed, so that the next prepare lays the file out
 // anew. Does nothing without a mark.
 absl::Status NoteChanged(const Guard& guard, const Guard::Place& place);
-// The inode and its birth time. Where the file system has no birth times, the file handle
-// (name_to_handle_at(2)), which contains the inode's generation: inode numbers are used again.
-// Empty where neither is available: such a file never counts as made by Lockstep. `fd` may be
-// O_PATH.
-std::string IdentityOf(const common::FileDescriptor& fd);
 // Whether the mark belongs to this very file; false when the file's identity is not known.
 bool IsOf(const Mark& mark, const common::FileDescriptor& fd);
 

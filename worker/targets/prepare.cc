@@ -209,7 +209,7 @@ class Preparation {
   absl::Status Begin(Item* item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(item->mutex) {
     auto directories = guard_.MakeParents(item->place);
     if (!directories.ok()) return directories.status();
-    for (std::string& directory : *directories) {
+    for (Guard::MadeDirectory& directory : *directories) {
       item->mark.directories.push_back(std::move(directory));
     }
     // What was not there when it was looked at must not be there now.
@@ -430,9 +430,10 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
                                      const std::function<bool()>& too_late) {
   uint64_t removed = 0;
   const FilesUnderDevices under;
-  std::vector<std::string> directories;
-  const absl::Status status =
-      ForEachOwnFile(assignment, who, [&](const std::string& path, uint64_t) -> absl::Status {
+  std::vector<Guard::MadeDirectory> directories;
+  const absl::Status status = ForEachOwnFile(
+      assignment, who,
+      [&](const v1::TargetAssignment&, uint32_t, const std::string& path) -> absl::Status {
         auto place = guard.Locate(path);
         if (!place.ok()) return place.status();
         auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -464,8 +465,10 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
         return absl::OkStatus();
       });
   std::sort(directories.begin(), directories.end(),
-            [](const std::string& a, const std::string& b) { return a.size() > b.size(); });
-  for (const std::string& directory : directories) guard.RemoveDirectoryIfEmpty(directory);
+            [](const Guard::MadeDirectory& a, const Guard::MadeDirectory& b) {
+              return a.path.size() > b.path.size();
+            });
+  for (const Guard::MadeDirectory& directory : directories) guard.RemoveDirectoryIfEmpty(directory);
   if (!status.ok()) return status;
   return removed;
 }
