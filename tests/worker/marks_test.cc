@@ -96,8 +96,6 @@ TEST_F(MarksTest, NoByteOfAMarkCanBeChanged) {
     std::string other = mark;
     other[i] = other[i] == '7' ? '8' : '7';
     WriteMarkFile(other);
-    // The endorsement of this worker's own key does not matter to itself.
-    if (i >= mark.find("\nauthority ") && i < mark.find("\nsignature ")) continue;
     EXPECT_FALSE(ReadMark(guard, At(guard)).ok()) << i;
   }
   // What is appended is not signed.
@@ -158,6 +156,25 @@ TEST_F(MarksTest, AnOperatorAdoptsAFile) {
   EXPECT_FALSE(Check(guard).ok());
   ASSERT_TRUE(Adopt(guard, At(guard)).ok());
   EXPECT_TRUE(Check(guard).ok());
+}
+
+// A worker that is moved to another store has the same key, and another admin's consent.
+TEST_F(MarksTest, AWorkersOwnMarkOfAnotherStoreProvesNothing) {
+  const auto keys = WorkerOf(store_, folder_ / "state");
+  const Guard guard = GuardWith(keys);
+  ASSERT_TRUE(Adopt(guard, At(guard)).ok());
+  ASSERT_TRUE(Check(guard).ok());
+  const SigningKey other = SigningKey::Make();
+  ASSERT_TRUE(keys->SetEndorsement(other.public_key(),
+                                   other.Sign(common::MarkEndorsementText(keys->public_key())))
+                  .ok());
+  const absl::Status moved = Check(guard);
+  EXPECT_EQ(moved.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_TRUE(absl::StrContains(moved.message(), "does not know")) << moved;
+  ASSERT_TRUE(keys->SetEndorsement(store_.public_key(),
+                                   store_.Sign(common::MarkEndorsementText(keys->public_key())))
+                  .ok());
+  EXPECT_TRUE(Check(guard).ok()) << "back at its store";
 }
 
 }  // namespace

@@ -95,8 +95,8 @@ absl::StatusOr<MarkSignature> MarkKeys::Sign(const std::string& text) const {
 
 MarkKeys::Trust MarkKeys::Check(const std::string& text, const MarkSignature& signature) const {
   if (!common::IsSignedBy(signature.signer, text, signature.signature)) return Trust::kForged;
-  // This worker knows what it made, whatever store it served then.
-  if (signature.signer == public_key()) return Trust::kTrusted;
+  // Its own marks as well count only for the store that had endorsed it when it made them: that
+  // store's admins and jobs consented to what it wrote then, and this one's did not.
   {
     common::MutexLock lock(&mutex_);
     if (authority_.empty() || signature.authority != authority_) return Trust::kUnknownStore;

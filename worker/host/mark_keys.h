@@ -18,9 +18,9 @@ struct MarkSignature {
   std::string signature;    // the signer's, of the mark's text
 };
 
-// Signs this worker's marks, and says whose marks count here: its own, and those of workers that
-// the store behind the present controller has endorsed. A stolen worker key forges that worker's
-// marks, and no other's. Thread-safe.
+// Signs this worker's marks, and says whose marks count here: those of workers that the store
+// behind the present controller had endorsed when they signed, this one's own among them. A stolen
+// worker key forges that worker's marks, and no other's. Thread-safe.
 class MarkKeys {
  public:
   // Of a worker: the key is kept in `state_directory`/mark-key (mode 0600), made when missing.
@@ -39,7 +39,7 @@ class MarkKeys {
   enum class Trust {
     kTrusted,
     kForged,        // the signature is not the signer's
-    kUnknownStore,  // signed by a worker of another store
+    kUnknownStore,  // signed for another store
   };
   Trust Check(const std::string& text, const MarkSignature& signature) const;
 
