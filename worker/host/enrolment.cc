@@ -30,11 +30,7 @@ v1::StampResults StampAll(const Guard& guard, bool is_allowed, const v1::StampDe
   v1::StampResults results;
   results.set_id(orders.id());
   for (const absl::Status& status : done) {
-    std::string words = status.ok() ? "" : std::string(status.message());
-    // What was handed to the kernel may be written yet.
-    if (absl::IsDeadlineExceeded(status))
-      words += "; it may be written yet: see `lockstep devices`";
-    results.add_refused(words);
+    results.add_refused(status.ok() ? "" : std::string(status.message()));
   }
   return results;
 }

@@ -17,6 +17,7 @@
 #include "worker/host/device_stamp.h"
 #include "worker/host/device_use.h"
 #include "worker/host/mark_keys.h"
+#include "worker/host/time_limit.h"
 #include "worker/iscsi/luns.h"
 
 namespace lockstep::worker {
@@ -146,7 +147,7 @@ class Guard {
   // Writes a device's stamp, or removes it, under an exclusive hold under which all that `order`
   // says of the device is checked; of a LUN, which cannot be held, as close to it as can be. The
   // caller has asked an admin, and this host's operator. DEADLINE_EXCEEDED when the device does not
-  // answer: it may be stamped all the same.
+  // answer, with words whether its writing has begun: if not, it never will.
   absl::Status Stamp(const v1::StampOrder& order, const std::string& by, const std::string& at,
                      int64_t limit_ns) const;
 
@@ -193,9 +194,10 @@ class Guard {
                           v1::BlockDevice* device) const;
   absl::Status CheckLunAllowed(const common::IscsiUrl& url) const;
   absl::Status StampDevice(const v1::StampOrder& order, const std::string& by,
-                           const std::string& at) const;
+                           const std::string& at, const BeginChange& begin) const;
   absl::Status StampLun(const common::IscsiUrl& url, const v1::StampOrder& order,
-                        const std::string& by, const std::string& at, int64_t limit_ns) const;
+                        const std::string& by, const std::string& at, int64_t limit_ns,
+                        const BeginChange& begin) const;
   absl::Status NotAllowed(const std::string& path) const;
 
   std::vector<std::string> allow_;  // as configured

@@ -71,6 +71,10 @@ absl::StatusOr<StampBytes> BytesFor(const v1::StampOrder& order, const std::stri
                       absl::StrCat(order.path(), ": ", std::string(bytes.status().message())));
 }
 
+absl::Status TooLate(const v1::StampOrder& order) {
+  return absl::CancelledError(order.path() + ": the order was given up; nothing was written");
+}
+
 // The end that makes a stamp count is written last, and removed first.
 using WriteBytes = std::function<absl::Status(uint64_t offset, const std::string& bytes)>;
 absl::Status WriteEnds(const v1::StampOrder& order, const StampBytes& bytes,
@@ -106,7 +110,7 @@ absl::Status WriteAt(int fd, const std::string& path, uint64_t offset, const std
 }  // namespace
 
 absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& by,
-                                const std::string& at) const {
+                                const std::string& at, const BeginChange& begin) const {
   const std::string& path = order.path();
   const auto look = LookAt(path);
   if (!look.ok()) return look.status();
@@ -140,6 +144,7 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     if (!bytes.ok()) return bytes.status();
     const FileDescriptor writing = Reopen(look->fd, O_RDWR | O_NONBLOCK);
     if (!writing.valid()) return common::ErrnoStatus(errno, path);
+    if (!begin()) return TooLate(order);
     const absl::Status written =
         WriteEnds(order, *bytes, [&](uint64_t offset, const std::string& data) {
           return WriteAt(writing.get(), path, offset, data);
@@ -155,7 +160,8 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
 }
 
 absl::Status Guard::StampLun(const common::IscsiUrl& url, const v1::StampOrder& order,
-                             const std::string& by, const std::string& at, int64_t limit_ns) const {
+                             const std::string& by, const std::string& at, int64_t limit_ns,
+                             const BeginChange& begin) const {
   const std::string path = url.text();
   const auto lun = luns_->Look(url, limit_ns);
   if (!lun.ok()) return lun.status();
@@ -176,6 +182,7 @@ absl::Status Guard::StampLun(const common::IscsiUrl& url, const v1::StampOrder& 
   if (!bytes.ok()) return bytes.status();
   const absl::Status written =
       Luns::InSession(*lun, limit_ns, [&](IscsiSession* session, int64_t deadline_ns) {
+        if (!begin()) return TooLate(order);
         const absl::Status ends =
             WriteEnds(order, *bytes, [&](uint64_t offset, const std::string& data) {
               return WritePieces(session, offset, data, deadline_ns);
@@ -195,13 +202,17 @@ absl::Status Guard::Stamp(const v1::StampOrder& order, const std::string& by, co
   // Copies of all that is used: it may outlive this call.
   const auto url = common::ParseIscsiUrl(order.path());
   if (!url.ok()) {
-    return WithinLimit(order.path(), limit_ns,
-                       [guard = *this, order, by, at] { return guard.StampDevice(order, by, at); });
+    return ChangeWithinLimit(order.path(), limit_ns,
+                             [guard = *this, order, by, at](const BeginChange& begin) {
+                               return guard.StampDevice(order, by, at, begin);
+                             });
   }
   if (absl::Status allowed = CheckLunAllowed(*url); !allowed.ok()) return allowed;
-  return WithinLimit(order.path(), limit_ns, [guard = *this, url = *url, order, by, at, limit_ns] {
-    return guard.StampLun(url, order, by, at, limit_ns);
-  });
+  return ChangeWithinLimit(
+      order.path(), limit_ns,
+      [guard = *this, url = *url, order, by, at, limit_ns](const BeginChange& begin) {
+        return guard.StampLun(url, order, by, at, limit_ns, begin);
+      });
 }
 
 }  // namespace lockstep::worker

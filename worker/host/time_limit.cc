@@ -28,6 +28,7 @@ struct Attempt {
   common::Condition changed;
   bool done ABSL_GUARDED_BY(mutex) = false;
   bool given_up ABSL_GUARDED_BY(mutex) = false;
+  bool begun ABSL_GUARDED_BY(mutex) = false;  // what it changes, if it changes anything
   absl::Status status ABSL_GUARDED_BY(mutex);
 };
 
@@ -36,17 +37,14 @@ absl::Status Late(const std::string& what, int64_t limit_ns) {
       absl::StrCat(what, ": does not answer within ", limit_ns / 1000000, " ms"));
 }
 
-}  // namespace
-
-absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
-                         std::function<absl::Status()> work) {
+absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& what, int64_t limit_ns,
+                 std::function<absl::Status()> work) {
   {
     common::MutexLock lock(&AllHanging().mutex);
     if (AllHanging().overdue.contains(what)) {
       return absl::DeadlineExceededError(absl::StrCat(what, ": still does not answer"));
     }
   }
-  auto attempt = std::make_shared<Attempt>();
   try {
     std::thread([attempt, what, work = std::move(work)] {
       const absl::Status status = work();
@@ -72,6 +70,32 @@ absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
   common::MutexLock all(&AllHanging().mutex);
   AllHanging().overdue.insert(what);
   return Late(what, limit_ns);
+}
+
+}  // namespace
+
+absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
+                         std::function<absl::Status()> work) {
+  return Run(std::make_shared<Attempt>(), what, limit_ns, std::move(work));
+}
+
+absl::Status ChangeWithinLimit(const std::string& what, int64_t limit_ns,
+                               std::function<absl::Status(const BeginChange& begin)> work) {
+  const auto attempt = std::make_shared<Attempt>();
+  const BeginChange begin = [attempt] {
+    common::MutexLock lock(&attempt->mutex);
+    attempt->begun = !attempt->given_up;
+    return attempt->begun;
+  };
+  const absl::Status status =
+      Run(attempt, what, limit_ns, [begin, work = std::move(work)] { return work(begin); });
+  if (!absl::IsDeadlineExceeded(status)) return status;
+  common::MutexLock lock(&attempt->mutex);
+  attempt->given_up = true;  // where the work itself ran out of time
+  return absl::DeadlineExceededError(absl::StrCat(
+      std::string(status.message()), attempt->begun
+                                         ? "; the change has begun, and may still be finished"
+                                         : "; nothing was changed"));
 }
 
 }  // namespace lockstep::worker

@@ -15,4 +15,11 @@ namespace lockstep::worker {
 absl::Status WithinLimit(const std::string& what, int64_t limit_ns,
                          std::function<absl::Status()> work);
 
+// The same for work that changes something. It calls `begin` right before its first change, and
+// changes nothing where that returns false: the caller has given up by then. The message of
+// DEADLINE_EXCEEDED says whether the change had begun, and may still be finished.
+using BeginChange = std::function<bool()>;
+absl::Status ChangeWithinLimit(const std::string& what, int64_t limit_ns,
+                               std::function<absl::Status(const BeginChange& begin)> work);
+
 }  // namespace lockstep::worker
