@@ -38,6 +38,22 @@ absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
   return absl::OkStatus();
 }
 
+absl::Status LoadLeftContents(PgConnection* connection, ActiveRun* active) {
+  auto rows = connection->Query(
+      "SELECT phase, attempt, worker_index, jsonb_build_object('leftContents', result -> "
+      "'leftContents') FROM worker_results WHERE run_id = $1 AND result ? 'leftContents'",
+      {active->run.run_id});
+  if (!rows.ok()) return rows.status();
+  for (int i = 0; i < rows->rows(); ++i) {
+    const std::pair attempt(static_cast<uint32_t>(rows->Int(i, 0)),
+                            static_cast<uint32_t>(rows->Int(i, 1)));
+    v1::PhaseResult& result =
+        active->left_contents[attempt][static_cast<uint32_t>(rows->Int(i, 2))];
+    if (absl::Status status = FromJson(rows->Text(i, 3), &result); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
   auto rows =
       connection->Query(absl::StrCat("SELECT DISTINCT ON (phase) ", kPhaseColumns,
@@ -80,7 +96,7 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
   for (int i = 0; i < results->rows(); ++i) {
     active->results[static_cast<uint32_t>(results->Int(i, 0))] = results->Text(i, 1);
   }
-  return absl::OkStatus();
+  return LoadLeftContents(connection, active);
 }
 
 // The row'th run in progress. IsBroken() when one of its rows holds what no controller wrote.

@@ -83,6 +83,7 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
   }
   TakenOver from;
   from.point = PointOf(active);
+  from.written = WrittenBy(active, settled);
   from.step.spec = active.phase.spec;
   from.step.job_phase = active.phase.job_phase;
   from.step.step = active.phase.step;
@@ -99,15 +100,6 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
   from.earlier.live = std::move(live);
   for (const auto& [worker, error] : active.results) from.earlier.ended.insert(worker);
   from.earlier.go_wall_ns = active.go_wall_ns;
-  std::vector<measure::PhaseRecord> begun = active.ended;
-  begun.push_back(active.phase);
-  for (const measure::PhaseRecord& phase : begun) {
-    // Without a go nothing was written; of several attempts an earlier one may have had it.
-    if (phase.go_ns == 0 && phase.attempt <= 1) continue;
-    for (const uint32_t target : TargetsWrittenBy(active.run.job, phase.spec)) {
-      from.written.try_emplace(target, phase.phase, 1);
-    }
-  }
   const std::string id = active.run.run_id;
   const auto actor = RunActor::TakeOver(std::move(settled), std::move(from), Services(id),
                                         [this, id] { Finish(id); });

@@ -1,6 +1,8 @@
 #include "controller/service/inheritance.h"
 
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "controller/plan/loads.h"
@@ -137,6 +139,33 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
   point.end_reason = active.ending_reason;
   point.skip_cleanup = active.skip_cleanup;
   return point;
+}
+
+WrittenContents WrittenBy(const storage::ActiveRun& active, const SettledRun& run) {
+  WrittenContents written(run);
+  // Who took part is stored of the last attempt only. All are taken for writers: where one of them
+  // did not, and says nothing, what was left there is not known.
+  std::vector<uint32_t> all(run.workers.size());
+  std::iota(all.begin(), all.end(), 0U);
+  const auto replay = [&](const measure::PhaseRecord& phase, uint32_t attempt) {
+    const auto assignments = MakeAssignments(run, phase.spec, phase.phase, attempt, all);
+    if (!assignments.ok()) return;
+    written.Assign({phase.phase, attempt}, *assignments);
+    written.Start();
+    const auto results = active.left_contents.find({phase.phase, attempt});
+    if (results == active.left_contents.end()) return;
+    for (const auto& [worker, result] : results->second) {
+      written.TakeResult({phase.phase, attempt}, worker, result);
+    }
+  };
+  std::vector<measure::PhaseRecord> begun = active.ended;
+  begun.push_back(active.phase);
+  for (const measure::PhaseRecord& phase : begun) {
+    // Without a go nothing was written; of several attempts an earlier one may have had it.
+    if (phase.attempt > 1) replay(phase, 1);
+    if (phase.go_ns != 0) replay(phase, phase.attempt);
+  }
+  return written;
 }
 
 absl::StatusOr<Inheritance> Inherit(storage::Store* store, const common::Clock* clock) {

@@ -9,6 +9,7 @@
 #include "common/clock.h"
 #include "controller/analysis/live_phase.h"
 #include "controller/core/run_machine.h"
+#include "controller/plan/written_contents.h"
 #include "storage/store.h"
 
 namespace lockstep::controller {
@@ -27,5 +28,8 @@ absl::StatusOr<Inheritance> Inherit(storage::Store* store, const common::Clock* 
 
 // Where the run's state machine goes on.
 ResumePoint PointOf(const storage::ActiveRun& active);
+
+// What the run may have written so far, and left. `run` is the same run.
+WrittenContents WrittenBy(const storage::ActiveRun& active, const SettledRun& run);
 
 }  // namespace lockstep::controller

@@ -35,7 +35,8 @@ RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices servi
       ended_(std::move(ended)),
       phases_(CountSteps(run_.job)),
       machine_(PlanOf(run_), point, services_.safeguards),
-      claims_(std::make_shared<BlockClaims>(run_, false)) {
+      claims_(std::make_shared<BlockClaims>(run_, false)),
+      written_(run_) {
   for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
 }
 
@@ -49,7 +50,7 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
   actor->claims_ = std::make_shared<BlockClaims>(actor->run_, true);
   actor->step_ = std::move(from.step);
   actor->results_ = std::move(from.results);
-  actor->first_written_ = std::move(from.written);
+  actor->written_ = std::move(from.written);
   for (const auto& [worker, offset] : from.clock_offsets) {
     actor->go_at_[worker] = from.go_ns + offset;
   }
@@ -264,7 +265,10 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
                                              const std::string& integrity) {
     std::string error = result.error();
     if (error.empty() && !integrity.empty()) error = absl::StrCat("integrity: ", integrity);
-    post([worker, error, phase](RunActor* self) {
+    v1::PhaseResult left;
+    *left.mutable_left_contents() = result.left_contents();
+    post([worker, error, phase, left = std::move(left)](RunActor* self) {
+      self->written_.TakeResult({phase.phase(), phase.attempt()}, worker, left);
       if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error});
     });
   };
@@ -322,7 +326,7 @@ void RunActor::Carry(const action::RecordPhase& a) {
 }
 
 void RunActor::Carry(const action::SendGo& a) {
-  for (const uint32_t target : attempt_writes_) first_written_.try_emplace(target, attempt_);
+  written_.Start();
   for (uint32_t worker : a.workers) {
     v1::ControllerMessage message;
     *message.mutable_go()->mutable_phase() = Phase();

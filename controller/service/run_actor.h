@@ -13,6 +13,7 @@
 #include "controller/plan/assign.h"
 #include "controller/plan/block_claims.h"
 #include "controller/plan/next_phase.h"
+#include "controller/plan/written_contents.h"
 #include "controller/service/ingest_pipeline.h"
 #include "controller/service/loop.h"
 #include "controller/service/run_plan.h"
@@ -43,8 +44,7 @@ struct TakenOver {
   ResumePoint point;
   PhaseStep step;                   // its last one
   std::vector<StepResult> results;  // of those that have ended
-  // Of each target that the run may have written, the first attempt (phase, attempt) that did.
-  std::map<uint32_t, std::pair<uint32_t, uint32_t>> written;
+  WrittenContents written;
   int64_t go_ns = 0;                          // T by that controller's clock
   std::map<uint32_t, int64_t> clock_offsets;  // by worker: its clock minus that controller's
   IngestPipeline::Earlier earlier;            // of the last attempt
@@ -150,11 +150,9 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // phase and attempt (from 1) that were assigned last, and to whom
   std::pair<uint32_t, uint32_t> attempt_{0, 0};
   std::vector<uint32_t> attempt_workers_;
-  std::set<uint32_t> attempt_writes_;    // targets that it writes
   std::shared_ptr<BlockClaims> claims_;  // shared with the ingest pipeline
   std::set<uint32_t> reserving_;         // workers that have been told to reserve
-  // Of each target that the run has written, the first attempt that did.
-  std::map<uint32_t, std::pair<uint32_t, uint32_t>> first_written_;
+  WrittenContents written_;
   std::map<std::string, uint32_t> index_;                   // worker id → worker index
   std::map<uint32_t, std::pair<double, double>> progress_;  // by worker: done, total bytes
   int64_t commit_ns_ = 0;              // how long the last T took to reach the disk

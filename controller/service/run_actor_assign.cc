@@ -14,7 +14,6 @@ void RunActor::Carry(const action::Assign& a) {
   if (attempt_ != std::pair(a.phase, a.attempt)) {
     attempt_ = {a.phase, a.attempt};
     attempt_workers_ = a.workers;
-    attempt_writes_.clear();
   }
   auto assignments = MakeAssignments(run_, Spec(), a.phase, a.attempt, attempt_workers_);
   if (!assignments.ok()) {
@@ -23,15 +22,12 @@ void RunActor::Carry(const action::Assign& a) {
     }
     return;
   }
+  written_.Assign(attempt_, *assignments);
   for (v1::Assignment& assignment : *assignments) {
     for (v1::TargetAssignment& target : *assignment.mutable_targets()) {
-      if (target.written()) {
-        attempt_writes_.insert(target.index());
-        claims_->AddWriter(assignment.worker_index(), target.index());
-      }
+      if (target.written()) claims_->AddWriter(assignment.worker_index(), target.index());
       if (target.reservation().key() != 0) reserving_.insert(assignment.worker_index());
-      const auto first = first_written_.find(target.index());
-      target.set_written_before(first != first_written_.end() && first->second < attempt_);
+      written_.Describe(attempt_, assignment.worker_index(), &target);
     }
     const uint32_t worker = assignment.worker_index();
     if (std::find(a.workers.begin(), a.workers.end(), worker) == a.workers.end()) continue;

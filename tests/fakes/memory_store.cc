@@ -122,6 +122,15 @@ absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
     for (const auto& [number, phase] : last_attempts) {
       if (phase->ended) active.ended.push_back(phase->record);
     }
+    for (const auto& [key, phase] : run.phases) {
+      for (const auto& [worker, items] : phase.items) {
+        for (const v1::DeliveryItem& item : items) {
+          if (item.result().left_contents().empty()) continue;
+          *active.left_contents[key][worker].mutable_left_contents() =
+              item.result().left_contents();
+        }
+      }
+    }
     if (!run.phases.empty()) {
       const Phase& last = run.phases.rbegin()->second;
       active.phase = last.record;

@@ -209,10 +209,13 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(Active(run)->phase.state, "arming");
   EXPECT_EQ(Active(run)->cursors, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 0}, {2, 0}}));
   ASSERT_TRUE(Go(run, 0, 1).ok());
+  v1::DeliveryItem result = Result(2, "a disk is full");
+  v1::LeftContent* left_content = result.mutable_result()->add_left_contents();
+  left_content->set_target(5);
+  left_content->set_fingerprint(std::string("\0\xff", 2));
   ASSERT_TRUE(
       store_
-          ->Ingest({Batch(Id(run, 0, 1), 0, 0,
-                          {Interval(0, {1}), Interval(1, {2}), Result(2, "a disk is full")}),
+          ->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1}), Interval(1, {2}), result}),
                     Batch(Id(run, 0, 1), 1, 0, {Interval(0, {3})})})
           .ok());
   ASSERT_TRUE(store_->SetLost(run, 2, "silent", 0).ok());
@@ -232,6 +235,12 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(active->go_wall_ns, kWall);
   EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}, {2, 0}}));
   EXPECT_EQ(active->results, (std::map<uint32_t, std::string>{{0, "a disk is full"}}));
+  ASSERT_EQ(active->left_contents.size(), 1u);
+  const auto& left = active->left_contents.at({0, 1});
+  ASSERT_EQ(left.size(), 1u);
+  ASSERT_EQ(left.at(0).left_contents_size(), 1);
+  EXPECT_EQ(left.at(0).left_contents(0).target(), 5u);
+  EXPECT_EQ(left.at(0).left_contents(0).fingerprint(), std::string("\0\xff", 2));
   std::map<uint32_t, std::pair<int64_t, int64_t>> clocks;
   for (const measure::WorkerClock& clock : active->clocks) {
     clocks[clock.worker_index] = {clock.offset_ns, clock.bound_ns};

@@ -174,7 +174,7 @@ absl::StatusOr<DeviceContent> ReadSamples(int fd, const std::string& path, uint6
   hashes.back() = size;
   DeviceContent content;
   if (reading.HasData()) content.what = DataAt(reading.first_data);
-  content.fingerprint = Fingerprint(hashes.data(), hashes.size() * sizeof hashes[0]);
+  content.samples = Fingerprint(hashes.data(), hashes.size() * sizeof hashes[0]);
   return content;
 }
 
@@ -228,7 +228,8 @@ DeviceContent ContentOfZones(int fd, const std::vector<blk_zone>& zones, int64_t
   } else if (reading.late || reading.Failed()) {
     content.what = UnknownContent((zones.back().start + zones.back().len) * kSector);
   }
-  if (!content.what.empty()) content.fingerprint = Fingerprint(state.data(), state.size());
+  content.samples = Fingerprint(state.data(), state.size());
+  if (!content.what.empty()) content.fingerprint = content.samples;
   return content;
 }
 
@@ -333,8 +334,16 @@ absl::StatusOr<DeviceContent> ContentOf(int fd, const std::string& path, Content
     if (!whole.ok()) return whole.status();
     content->what = *std::move(whole);
   }
-  if (content->what.empty()) content->fingerprint.clear();
+  if (!content->what.empty()) content->fingerprint = content->samples;
   return content;
+}
+
+absl::StatusOr<std::string> SamplesOf(int fd, const std::string& path) {
+  const off_t size = lseek(fd, 0, SEEK_END);
+  if (size < 0) return common::ErrnoStatus(errno, path);
+  auto content = ReadSamples(fd, path, static_cast<uint64_t>(size));
+  if (!content.ok()) return content.status();
+  return std::move(content->samples);
 }
 
 }  // namespace lockstep::worker

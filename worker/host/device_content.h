@@ -17,6 +17,8 @@ struct DeviceContent {
   // KiB between them. Another file system, a mount for writing or other data there give another
   // one; data elsewhere does not. Empty when the device is blank.
   std::string fingerprint;
+  // The same, also of a blank device; empty where only signatures were looked for.
+  std::string samples;
   // It is a signature: of a file system, a partition table, a member of a volume.
   bool has_signature = false;
 };
@@ -33,6 +35,9 @@ enum class ContentDepth {
 // UNAVAILABLE when the device cannot be read.
 absl::StatusOr<DeviceContent> ContentOf(int fd, const std::string& path, ContentDepth depth,
                                         int64_t until_ns);
+
+// DeviceContent::samples of a device, or of a file. UNAVAILABLE when it cannot be read.
+absl::StatusOr<std::string> SamplesOf(int fd, const std::string& path);
 
 // The signature on a device that nothing uses now: "an ext4 file system", "a gpt partition table".
 // Empty when there is none.

@@ -20,6 +20,9 @@ struct DeviceUse {
   uint64_t inspected_sequence = 0;
   bool held_by_peer = false;  // another worker of this kernel holds it for the phase
   bool own_data = false;      // data on it is what this run has written
+  // With own_data: what the run left there, as DeviceContent::samples says, one for each worker
+  // that wrote it last. Empty where that is not known.
+  std::vector<std::string> left_contents;
   // The fingerprint of what was confirmed to be overwritten; empty where nothing was.
   std::string inspected_content;
   // Whether the inspection found a stamp that counts; unset at the inspection.

@@ -84,12 +84,12 @@ class Guard {
   // the way from it to the place.
   absl::StatusOr<common::FileDescriptor> OpenNearest(Place place,
                                                      std::string* rest = nullptr) const;
-  // Makes the missing directories above the place, and returns those made, outermost first.
   // A directory that Lockstep made. Without an identity it is never removed.
   struct MadeDirectory {
     std::string path, identity;
     bool operator==(const MadeDirectory&) const = default;
   };
+  // Makes the missing directories above the place, and returns those made, outermost first.
   absl::StatusOr<std::vector<MadeDirectory>> MakeParents(const Place& place) const;
   // Removes the file at `place` if `is_it`, given an O_PATH descriptor of it, returns true. The
   // file is first moved aside, so that a file that takes its name meanwhile is never removed. False
@@ -159,9 +159,9 @@ class Guard {
   // An entry of the allow-list, and, of a device, which one had the name when the worker started.
   struct Entry {
     std::string text;
-    bool by_identity = false;
     std::shared_ptr<const AllowedDirectory> directory;  // of a directory, or the one of a file
     std::string file;                                   // of a file: its name there
+    bool by_identity = false;
     bool is_lun = false;  // or all of a target
     bool is_device = false;
     std::string identity;
@@ -174,10 +174,10 @@ class Guard {
     std::string real_path;
   };
   static absl::StatusOr<Look> LookAt(const std::string& path);
-  // Whether the name, or the identity, of what was looked at is allowed: enough to open it for a
   // Of a device, or a directory of devices, as it is named now, without links; empty for other
   // entries, and where the name no longer permits anything.
   static std::string PathOfEntry(const Entry& entry);
+  // Whether the name, or the identity, of what was looked at is allowed: enough to open it for a
   // closer look.
   bool IsNamed(const std::string& real_path, const std::string& identity) const;
   absl::Status CheckAllowed(const std::string& path, const Look& look,
@@ -186,6 +186,8 @@ class Guard {
   // is. A device that is only read is asked for its stamp alone.
   absl::Status CheckContentOf(const std::string& path, int fd, const DeviceUse& use,
                               v1::BlockDevice* device) const;
+  // How closely what a device carries is looked at before it is written.
+  static ContentDepth DepthOf(const DeviceUse& use);
   absl::Status CheckContent(const std::string& path, const DeviceContent& found,
                             const DeviceUse& use, v1::BlockDevice* device) const;
   // Takes down an enrolled device's stamp. FAILED_PRECONDITION when the run was admitted with

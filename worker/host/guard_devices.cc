@@ -142,6 +142,11 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
   return NotAllowed(path);
 }
 
+ContentDepth Guard::DepthOf(const DeviceUse& use) {
+  if (!use.own_data) return ContentDepth::kEmptiness;
+  return use.left_contents.empty() ? ContentDepth::kSignature : ContentDepth::kSamples;
+}
+
 absl::Status Guard::CheckStamp(const std::string& path, const DeviceStamp& stamp,
                                const DeviceUse& use, v1::BlockDevice* device) const {
   const bool counts = stamp.state == DeviceStamp::State::kCounts;
@@ -175,9 +180,7 @@ absl::Status Guard::CheckContentOf(const std::string& path, int fd, const Device
   if (!stamp.ok()) return stamp.status();
   if (absl::Status status = CheckStamp(path, *stamp, use, device); !status.ok()) return status;
   if (!use.write || stamp->state == DeviceStamp::State::kCounts) return absl::OkStatus();
-  auto content =
-      ContentOf(fd, path, use.own_data ? ContentDepth::kSignature : ContentDepth::kEmptiness,
-                use.read_until_ns);
+  auto content = ContentOf(fd, path, DepthOf(use), use.read_until_ns);
   if (!content.ok()) return content.status();
   AddStampWords(*stamp, &*content);
   return CheckContent(path, *content, use, device);
@@ -186,6 +189,15 @@ absl::Status Guard::CheckContentOf(const std::string& path, int fd, const Device
 absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& found,
                                  const DeviceUse& use, v1::BlockDevice* device) const {
   const std::string& content = found.what;
+  if (use.own_data && !use.left_contents.empty()) {
+    // Random data may look like a signature: what the run left is its own, whatever it looks like.
+    if (Contains(use.left_contents, found.samples)) return absl::OkStatus();
+    return absl::FailedPreconditionError(absl::StrCat(
+        path, ": somebody else has written to it since this run's last phase that did (it carries ",
+        content.empty() ? "nothing that samples find" : content,
+        " now); nothing was written. Find out who uses the device before you submit the job "
+        "again"));
+  }
   if (content.empty()) return absl::OkStatus();
   device->set_in_use("carries " + content);
   device->set_content_fingerprint(found.fingerprint);

@@ -118,9 +118,7 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   if (absl::Status allowed = CheckLunAllowed(url); !allowed.ok()) return allowed;
   const auto seen = std::make_shared<SeenLun>();
   Question question{luns_, keys_, url, std::nullopt, use.read_until_ns};
-  if (use.write) {
-    question.depth = use.own_data ? ContentDepth::kSignature : ContentDepth::kEmptiness;
-  }
+  if (use.write) question.depth = DepthOf(use);
   const absl::Status status =
       LookWithin(LookLimitNs(use, common::SystemClock().MonotonicNs()), question, seen);
   if (absl::IsDeadlineExceeded(status)) return status;
@@ -132,6 +130,7 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   if (!stamped.ok()) return stamped;
   if (use.write) {
     if (absl::Status used = CheckNotInKernel(path, described.identity()); !used.ok()) return used;
+    if (seen->stamp.state == DeviceStamp::State::kCounts) return seen->lun;
     const absl::Status content = CheckContent(path, seen->content, use, &described);
     if (device != nullptr) *device = described;
     if (!content.ok()) return content;

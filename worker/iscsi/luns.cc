@@ -107,7 +107,7 @@ absl::StatusOr<DeviceContent> ContentIn(IscsiSession* session, const LunSpec& lu
   if (!whole.ok()) return whole.status();
   content->what = *std::move(whole);
   // Of a LUN that seems blank, and may not be, the samples are all that is known.
-  if (!content->what.empty()) content->fingerprint = "zeros where samples were taken";
+  if (!content->what.empty()) content->fingerprint = content->samples;
   return content;
 }
 

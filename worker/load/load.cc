@@ -21,6 +21,7 @@
 #include "worker/host/control_groups.h"
 #include "worker/host/neighbours.h"
 #include "worker/load/workload_setup.h"
+#include "worker/targets/left_contents.h"
 #include "worker/verify/mismatch_files.h"
 
 namespace lockstep::worker {
@@ -131,6 +132,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
   auto opened = OpenAll(*environment_.guard, targets, who, options);
   if (!opened.ok()) return opened.status();
   part->targets = *std::move(opened);
+  part->writes = Writes(workload);
   if (Writes(workload)) {
     for (const OpenedFile& file : part->targets.files) {
       const bool goes_on = workload.verify() && !workload.create();
@@ -336,7 +338,18 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   result.set_cpu_user_ns(CpuNs(after.ru_utime) - CpuNs(before.ru_utime));
   result.set_cpu_system_ns(CpuNs(after.ru_stime) - CpuNs(before.ru_stime));
   neighbours.End(&result);
+  if (!hangs_) AddLeftContents(&result);
   return result;
+}
+
+void Load::AddLeftContents(v1::PhaseResult* result) const {
+  std::set<uint32_t> targets;
+  for (const auto& part : parts_) {
+    if (!part->writes) continue;
+    for (v1::LeftContent& left : LeftContentsOf(part->targets.files)) {
+      if (targets.insert(left.target()).second) *result->add_left_contents() = std::move(left);
+    }
+  }
 }
 
 v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {

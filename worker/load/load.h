@@ -75,6 +75,7 @@ class Load : public std::enable_shared_from_this<Load> {
     uint32_t index = 0;
     int64_t stuck_after_ns = 0;
     OpenTargets targets;
+    bool writes = false;
     std::atomic<uint64_t> shared_position{0};
     std::vector<std::unique_ptr<IoThread>> threads;
     // by thread: age of the stuck I/O when it was last reported; 0 when none is
@@ -114,6 +115,8 @@ class Load : public std::enable_shared_from_this<Load> {
   void ReportStuck();
   std::string DescribeHang() const;
   v1::PhaseResult MakeResult(Collector* collector, bool complete) const;
+  // Takes down what lies now on the devices that were written; their claims still hold.
+  void AddLeftContents(v1::PhaseResult* result) const;
   void AddThread(const WorkloadPart& part, size_t index, const measure::OperationCounts& sums,
                  v1::PhaseResult* result, v1::WorkloadResult* workload) const;
 

@@ -25,6 +25,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   use.expendable = options.expendable;
   use.inspected_identity = target.device_identity();
   use.own_data = target.written_before();
+  use.left_contents.assign(target.left_contents().begin(), target.left_contents().end());
   use.inspected_content = target.content_fingerprint();
   use.inspected_stamp = target.stamp_bytes() != 0;
   use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;

@@ -55,6 +55,7 @@ absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, Opened
   const auto index = static_cast<uint16_t>(open->files.size());
   if (file.thing.empty()) file.thing = file.path;
   file.target = target.index();
+  file.stamp_bytes = stamp;
   file.written = target.written();
   file.written_meanwhile = target.written_meanwhile();
   open->files.push_back(std::move(file));

@@ -36,7 +36,8 @@ struct OpenedFile {
   std::shared_ptr<const LunSpec> lun;
   // Workloads of this worker write it in the phase; another worker does.
   bool written = false, written_meanwhile = false;
-  uint32_t target = 0;  // its index in the job
+  uint32_t target = 0;       // its index in the job
+  uint64_t stamp_bytes = 0;  // of an enrolled device: at each of its ends
 };
 
 // The opened targets of one workload, and the bytes of them that the workload may touch.
