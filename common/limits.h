@@ -114,6 +114,8 @@ namespace lockstep::limits {
         "further ones are not answered")                                                           \
   LIMIT(kInspectNs, 20000000000, "ns", "that inspecting a target's files may take",                \
         "the target is refused: its file system does not answer")                                  \
+  LIMIT(kForeignFiles, 1024, "files",                                                              \
+        "of a target that Lockstep did not make and a job may overwrite", "the target is refused") \
   LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \
         "of places in a worker's answer about a job's targets", "the target is refused")           \
   LIMIT(kShutdownNs, 4500000000, "ns",                                                             \

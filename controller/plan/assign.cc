@@ -130,7 +130,9 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_
     out.set_stripe_step(static_cast<uint32_t>(count));
   }
   for (const v1::TargetInspection& found : run.workers[worker].inspection.targets()) {
-    if (found.target() == index) out.set_stamp_bytes(found.stamp_bytes());
+    if (found.target() != index) continue;
+    out.set_stamp_bytes(found.stamp_bytes());
+    *out.mutable_foreign_files() = found.foreign_files();
   }
   if (target.has_file()) {
     const uint64_t files = target.file().count();

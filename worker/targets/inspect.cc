@@ -23,6 +23,7 @@
 #include "worker/host/facts.h"
 #include "worker/host/places.h"
 #include "worker/host/time_limit.h"
+#include "worker/targets/foreign_files.h"
 #include "worker/targets/marks.h"
 
 namespace lockstep::worker {
@@ -121,15 +122,16 @@ struct FileTotals {
   FilePlaces places;
   uint64_t missing_bytes = 0;
   uint32_t overwritten = 0;
-  uint32_t foreign = 0;  // of these, not made by Lockstep
   uint32_t made = 0;
 };
 
-absl::Status InspectFile(const Question& question, uint32_t index, const std::string& path,
+// The target's file with this number.
+absl::Status InspectFile(const Question& question, uint32_t index, uint32_t number,
                          FileTotals* totals, v1::TargetInspection* found) {
   const Guard& guard = question.guard;
   const v1::Inspect& request = *question.request;
   const v1::FileTarget& file = request.targets(index).file();
+  const std::string path = FilePath(file, number, question.who);
   const auto place = guard.Locate(path);
   if (!place.ok()) return place.status();
   if (found->paths_size() < kPathsShown) found->add_paths(place->path());
@@ -164,7 +166,14 @@ absl::Status InspectFile(const Question& question, uint32_t index, const std::st
     if (!guard.IsExpendableFile(*fd, {request.expendable().begin(), request.expendable().end()})) {
       return status;
     }
-    ++totals->foreign;
+    if (found->foreign_files_size() >= limits::kForeignFiles) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, ": the target has more than ", limits::kForeignFiles,
+                       " files that Lockstep did not make; remove them, or use another directory"));
+    }
+    auto foreign = DescribeForeign(number, *fd, path);
+    if (!foreign.ok()) return foreign.status();
+    *found->add_foreign_files() = *std::move(foreign);
   }
   if (absl::Status used = question.kernel->under().Check(path, fd->get()); !used.ok()) return used;
   ++totals->overwritten;
@@ -186,7 +195,7 @@ absl::Status InspectFiles(const Question& question, uint32_t index, v1::TargetIn
   });
   absl::Status status;
   for (uint32_t i = 0; i < file.count() && status.ok(); ++i) {
-    status = InspectFile(question, index, FilePath(file, i, who), &totals, found);
+    status = InspectFile(question, index, i, &totals, found);
   }
   found->set_file_places(totals.places.bytes());
   if (!status.ok()) return status;
@@ -217,11 +226,11 @@ absl::Status InspectFiles(const Question& question, uint32_t index, v1::TargetIn
                                         totals.made == 1 ? " file" : " files", " of ",
                                         common::FormatSize(file.size_bytes())));
   }
-  if (totals.foreign != 0) {
-    SetOverwrites(policy, request,
-                  absl::StrCat(totals.foreign, totals.foreign == 1 ? " file" : " files",
-                               " that Lockstep did not make"),
-                  found);
+  if (const int foreign = found->foreign_files_size(); foreign != 0) {
+    SetOverwrites(
+        policy, request,
+        absl::StrCat(foreign, foreign == 1 ? " file" : " files", " that Lockstep did not make"),
+        found);
   }
   if (totals.overwritten != 0) {
     found->set_would_write(absl::StrCat(found->would_write(),

@@ -6,7 +6,10 @@
 #include "common/files.h"
 #include "measure/block_places.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/file_identity.h"
 #include "worker/host/places.h"
+#include "worker/host/reopen.h"
+#include "worker/targets/foreign_files.h"
 #include "worker/targets/marks.h"
 #include "worker/targets/openers.h"
 #include "worker/targets/prepare.h"
@@ -14,22 +17,22 @@
 namespace lockstep::worker {
 namespace {
 
-absl::Status CheckWritable(const Guard& guard, const Guard::Place& place,
-                           const common::FileDescriptor& fd, const OpenOptions& options) {
-  if (guard.IsExpendableFile(fd, options.expendable)) return absl::OkStatus();
-  return CheckMadeByLockstep(guard, place, fd);
-}
-
-absl::StatusOr<common::FileDescriptor> Open(const Guard& guard, const std::string& path,
-                                            int64_t size_bytes, const FilesUnderDevices& under,
-                                            const OpenOptions& options) {
+// The target's file with this number, opened as the options say.
+absl::StatusOr<common::FileDescriptor> Open(const OpenContext& context,
+                                            const v1::TargetAssignment& target, uint32_t number,
+                                            const FilesUnderDevices& under) {
+  const Guard& guard = context.guard;
+  const OpenOptions& options = context.options;
+  const v1::FileTarget& file = target.target().file();
+  const std::string path = FilePath(file, number, context.who);
+  const FileConsent consent(guard, target, options.expendable);
   const auto place = guard.Locate(path);
   if (!place.ok()) return place.status();
+  std::string made;
   if (options.create) {
-    absl::Status status = MakeEmptyFile(guard, *place, under, options.expendable);
-    if (!status.ok()) {
-      return status;
-    }
+    auto identity = MakeEmptyFile(guard, *place, under, consent, number);
+    if (!identity.ok()) return identity.status();
+    made = *std::move(identity);
   }
   const int flags =
       (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
@@ -47,15 +50,21 @@ absl::StatusOr<common::FileDescriptor> Open(const Guard& guard, const std::strin
   }
   struct stat facts;
   if (fstat(fd->get(), &facts) != 0) return common::ErrnoStatus(errno, path);
-  if (!options.create && facts.st_size < size_bytes) {
+  if (!options.create && facts.st_size < file.size_bytes()) {
     return absl::FailedPreconditionError(absl::StrCat(path, ": has ", facts.st_size,
-                                                      " bytes, the job says ", size_bytes,
+                                                      " bytes, the job says ", file.size_bytes(),
                                                       "; a prepare phase lays it out"));
   }
+  if (options.create && IdentityOf(*fd) != made) {
+    return absl::AbortedError(
+        absl::StrCat(path, ": another file took this name after it was made; it was not touched"));
+  }
+  if (options.write && !options.create) {
+    const auto answer = consent.Check(*place, number, Reopen(*fd, O_RDONLY));
+    if (!answer.ok()) return answer.status();
+  }
   if (options.write) {
-    absl::Status status = CheckWritable(guard, *place, *fd, options);
-    if (status.ok()) status = under.Check(path, fd->get());
-    if (!status.ok()) return status;
+    if (absl::Status status = under.Check(path, fd->get()); !status.ok()) return status;
   }
   if (options.write && options.changes_content) {
     if (absl::Status status = NoteChanged(guard, *place); !status.ok()) return status;
@@ -73,7 +82,7 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
   const FilesUnderDevices under;
   for (uint32_t i = 0; i < file.count(); ++i) {
     const std::string path = FilePath(file, i, context.who);
-    auto fd = Open(context.guard, path, file.size_bytes(), under, context.options);
+    auto fd = Open(context, target, i, under);
     if (!fd.ok()) return fd.status();
     if (context.options.write) places.AddFile(*fd);
     OpenedFile opened;

@@ -90,7 +90,9 @@ class Preparation {
         stop_(stop),
         progress_(std::move(progress)) {}
 
-  absl::Status Add(const std::string& path, uint64_t size_bytes) {
+  // The target's file with this number.
+  absl::Status Add(const v1::TargetAssignment& target, uint32_t number, const std::string& path) {
+    const auto size_bytes = static_cast<uint64_t>(target.target().file().size_bytes());
     Item& item = items_.emplace_back();
     auto place = guard_.Locate(path);
     if (!place.ok()) return place.status();
@@ -101,13 +103,12 @@ class Preparation {
       const auto mark = ReadMark(guard_, item.place);
       struct stat facts;
       if (fstat(fd->get(), &facts) != 0) return ErrnoStatus(errno, path);
-      const bool ours = mark.ok() && IsOf(*mark, *fd);
+      const auto answer = FileConsent(guard_, target, expendable_).Check(item.place, number, *fd);
+      if (!answer.ok()) return answer.status();
+      const bool ours = !answer->is_foreign && mark.ok();
       item.identity = IdentityOf(*fd);
       item.existed = true;
-      item.foreign = !ours;
-      if (!ours && !guard_.IsExpendableFile(*fd, expendable_)) {
-        return CheckMadeByLockstep(guard_, item.place, *fd);
-      }
+      item.foreign = answer->is_foreign;
       if (absl::Status used = under_.Check(path, fd->get()); !used.ok()) return used;
       if (ours) item.mark = *mark;
       item.reuse = ours && mark->filled == FillingOf(phase_) &&
@@ -364,14 +365,17 @@ class Preparation {
   absl::Status status_ ABSL_GUARDED_BY(mutex_);  // the first failure
 };
 
-// Calls `each` with every path of the worker's own files, until one fails.
+// Calls `each` with every one of the worker's own files, by target, number and path, until one
+// fails.
+using EachFile = std::function<absl::Status(const v1::TargetAssignment& target, uint32_t number,
+                                            const std::string& path)>;
 absl::Status ForEachOwnFile(const v1::Assignment& assignment, const RunIdentity& who,
-                            const std::function<absl::Status(const std::string&, uint64_t)>& each) {
+                            const EachFile& each) {
   for (const v1::TargetAssignment& target : assignment.targets()) {
     if (!target.target().has_file()) continue;
     const v1::FileTarget& file = target.target().file();
     for (uint32_t i = target.first_file(); i < target.first_file() + target.file_count(); ++i) {
-      if (absl::Status status = each(FilePath(file, i, who), file.size_bytes()); !status.ok()) {
+      if (absl::Status status = each(target, i, FilePath(file, i, who)); !status.ok()) {
         return status;
       }
     }
@@ -381,20 +385,21 @@ absl::Status ForEachOwnFile(const v1::Assignment& assignment, const RunIdentity&
 
 }  // namespace
 
-absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
-                           const FilesUnderDevices& under,
-                           const std::vector<std::string>& expendable) {
-  auto fd = guard.Open(place, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
+absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+                                          const FilesUnderDevices& under,
+                                          const FileConsent& consent, uint32_t number) {
+  auto fd = guard.Open(place, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd.ok()) {
     if (absl::Status used = under.Check(place.path(), fd->get()); !used.ok()) return used;
-    const absl::Status made = CheckMadeByLockstep(guard, place, *fd);
-    if (!made.ok() && !guard.IsExpendableFile(*fd, expendable)) return made;
+    const auto answer = consent.Check(place, number, *fd);
+    if (!answer.ok()) return answer.status();
     if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
-    if (!made.ok()) return absl::OkStatus();
+    if (answer->is_foreign) return IdentityOf(*fd);
     auto mark = ReadMark(guard, place);
     if (!mark.ok()) return mark.status();
     mark->filled = kFilledByWorkload;
-    return WriteMark(guard, place, *mark);
+    if (absl::Status status = WriteMark(guard, place, *mark); !status.ok()) return status;
+    return IdentityOf(*fd);
   }
   if (!absl::IsNotFound(fd.status())) return fd.status();
   auto directories = guard.MakeParents(place);
@@ -410,16 +415,19 @@ absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
                      ": its file system gives files neither a birth time nor a handle, so that "
                      "Lockstep could not know its own again; use another one"));
   }
-  return WriteMark(guard, place, {identity, kFilledByWorkload, *directories});
+  const Mark mark = {identity, kFilledByWorkload, *directories};
+  if (absl::Status status = WriteMark(guard, place, mark); !status.ok()) return status;
+  return identity;
 }
 
 absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment,
                                            const RunIdentity& who, const std::atomic<bool>& stop,
                                            const Progress& progress) {
   Preparation preparation(guard, assignment, stop, progress);
-  const absl::Status status =
-      ForEachOwnFile(assignment, who, [&](const std::string& path, uint64_t size_bytes) {
-        return preparation.Add(path, size_bytes);
+  const absl::Status status = ForEachOwnFile(
+      assignment, who,
+      [&](const v1::TargetAssignment& target, uint32_t number, const std::string& path) {
+        return preparation.Add(target, number, path);
       });
   if (!status.ok()) return status;
   return preparation.Run();

@@ -8,15 +8,17 @@
 #include "proto/worker.pb.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/guard.h"
+#include "worker/targets/foreign_files.h"
 #include "worker/targets/targets.h"
 
 namespace lockstep::worker {
 
-// Makes an empty file at `place`, and the directories above it. An existing file is cut to 0 bytes
-// if Lockstep made it or it is expendable, and nothing uses it, and refused otherwise.
-absl::Status MakeEmptyFile(const Guard& guard, const Guard::Place& place,
-                           const FilesUnderDevices& under,
-                           const std::vector<std::string>& expendable);
+// Makes an empty file at `place`, and the directories above it. An existing file, the target's
+// `number`, is cut to 0 bytes if `consent` has nothing against it and nothing uses it, and refused
+// otherwise. Returns the file's identity (IdentityOf()).
+absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+                                          const FilesUnderDevices& under,
+                                          const FileConsent& consent, uint32_t number);
 
 struct PrepareResult {
   uint64_t files_made = 0;

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/files.h"
+#include "proto/worker.pb.h"
+#include "worker/host/guard.h"
+
+namespace lockstep::worker {
+
+// Files that Lockstep did not make are overwritten only where the job and the worker declare them
+// expendable, and only as they were when the run was confirmed.
+
+// What the file is and holds now. `number`: among its target's files. UNAVAILABLE where it cannot
+// be read, FAILED_PRECONDITION where its file system gives it no identity.
+absl::StatusOr<v1::ForeignFile> DescribeForeign(uint32_t number, const common::FileDescriptor& fd,
+                                                const std::string& path);
+
+// Decides whether a file of a target may be overwritten, laid out anew or cut to nothing. What it
+// refers to outlives it. Thread-safe.
+class FileConsent {
+ public:
+  FileConsent(const Guard& guard, const v1::TargetAssignment& target,
+              const std::vector<std::string>& expendable)
+      : guard_(guard), target_(target), expendable_(expendable) {}
+
+  struct Answer {
+    bool is_foreign = false;  // Lockstep did not make it: it gets no mark, and is never removed
+  };
+  // `fd`: the target's file `number`, open at `place` for reading. Errors name the path and the
+  // remedy.
+  absl::StatusOr<Answer> Check(const Guard::Place& place, uint32_t number,
+                               const common::FileDescriptor& fd) const;
+
+ private:
+  const Guard& guard_;
+  const v1::TargetAssignment& target_;
+  const std::vector<std::string>& expendable_;
+};
+
+}  // namespace lockstep::worker
