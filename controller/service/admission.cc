@@ -37,6 +37,16 @@ void CheckConfirmed(const PlanTokens& tokens, const measure::RunRecord& run,
       "; look at `lockstep plan`, and give its token: --confirm"));
 }
 
+// Whether the inspection says what is on a target that would be overwritten.
+bool HasContent(const std::vector<PlanWorker>& workers) {
+  return std::any_of(workers.begin(), workers.end(), [](const PlanWorker& worker) {
+    const auto& targets = worker.inspection.targets();
+    return std::any_of(targets.begin(), targets.end(), [](const v1::TargetInspection& found) {
+      return !found.content_fingerprint().empty() || !found.foreign_files().empty();
+    });
+  });
+}
+
 }  // namespace
 
 Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds,
@@ -69,6 +79,7 @@ void Admission::Begin(measure::RunRecord run, std::vector<PlanWorker> workers) {
   Starting& starting = starting_[run.run_id];
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
   starting.grants_ended = holds_->grants_ended();
+  starting.writers_ended = holds_->writers_ended();
   const std::string id = run.run_id;
   const auto job = std::make_shared<const v1::JobSpec>(run.job);
   Ask(id, job, std::move(workers),
@@ -90,6 +101,13 @@ void Admission::Decide(measure::RunRecord run, Found found) {
   FleetCheck check = CheckFleet(run.job, workers, options_.store_place);
   check.refusals.insert(check.refusals.end(), found.uses.begin(), found.uses.end());
   CheckConfirmed(*options_.tokens, run, workers, &check);
+  // A run that has ended since the workers were asked may have held what they could not open, or
+  // written to what they read.
+  const bool depends_on_content = !check.refusals.empty() || HasContent(workers);
+  if (depends_on_content && starting.writers_ended != holds_->writers_ended()) {
+    starting_.erase(run.run_id);
+    return callbacks_.waits(std::move(run));
+  }
   if (!check.refusals.empty()) {
     const std::string more = check.refusals.size() > 1
                                  ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)")

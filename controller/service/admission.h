@@ -73,7 +73,8 @@ class Admission {
     bool cancelled = false;
     std::string cancel_reason;
     std::map<std::string, std::string> lost;
-    uint64_t grants_ended = 0;  // of space, before its workers were asked
+    // Before its workers were asked: grants of space that had ended, and writers.
+    uint64_t grants_ended = 0, writers_ended = 0;
   };
   // What the workers and the fleet's kernels have said.
   struct Found {

@@ -105,12 +105,14 @@ void TargetHolds::Release(const std::string& worker_id) {
 
 void TargetHolds::Confirm(const std::string& worker_id) {
   places_.Confirm(worker_id);
+  ++writers_ended_;
   if (spaces_.Leave(worker_id)) freed_();
   if (held_.erase(worker_id) != 0) Release(worker_id);
 }
 
 void TargetHolds::End(const std::string& run_id) {
   SettleSpace(run_id);
+  ++writers_ended_;
   LetGoAt(places_.End(run_id));
 }
 
@@ -136,6 +138,7 @@ void TargetHolds::LetGo() {
   for (const std::string& worker : held) {
     if (places_.Holds(worker, clock_->MonotonicNs())) continue;
     held_.erase(worker);
+    ++writers_ended_;
     (void)spaces_.Leave(worker);  // told below
     Release(worker);
   }

@@ -43,6 +43,9 @@ class TargetHolds {
   // How many grants of space have ended. Free space measured before the last one ended may be too
   // high.
   uint64_t grants_ended() const { return spaces_.ended(); }
+  // How often something that was written has become free. What an inspection found that began
+  // before the last time may have been written since.
+  uint64_t writers_ended() const { return writers_ended_; }
   // Also holds what a worker has opened: since the inspection it may have been created or renamed.
   // Returns the run that holds it already; empty when there is none.
   std::string TakeOpened(const std::string& worker_id, const v1::Armed& armed);
@@ -70,6 +73,7 @@ class TargetHolds {
   const std::function<void()> freed_;
   PlaceLedger places_;
   SpaceLedger spaces_;
+  uint64_t writers_ended_ = 0;
   std::set<std::string> held_;  // lost workers whose hold is in the store
 };
 
