@@ -28,6 +28,7 @@ struct ListedDevice {
   std::set<std::string> uses;
   std::set<std::string> paths;  // with their states
   bool tells_paths = false;
+  std::map<std::string, std::set<std::string>> names;  // by kernel: its paths there
 };
 
 // The LUNs that a host reaches over several paths at once: each of these is no device of its own.
@@ -67,8 +68,19 @@ std::string PathsOf(const ListedDevice& listed) {
   return listed.tells_paths ? absl::StrCat("; paths: ", absl::StrJoin(words, ", ")) : "";
 }
 
+// Where one kernel has several devices of this identity: two paths to one LUN, or two LUNs that
+// were given the same.
+std::string TwinsOf(const ListedDevice& listed) {
+  for (const auto& [kernel, names] : listed.names) {
+    if (names.size() < 2) continue;
+    return absl::StrCat("; ", names.size(),
+                        " devices of one host have this identity: ", absl::StrJoin(names, ", "));
+  }
+  return "";
+}
+
 std::string StateOf(const ListedDevice& listed) {
-  const std::string paths = PathsOf(listed);
+  const std::string paths = TwinsOf(listed) + PathsOf(listed);
   if (!listed.uses.empty()) return absl::StrJoin(listed.uses, "; ") + paths;
   if (!listed.device->enrolled().empty()) {
     return absl::StrCat("enrolled ", listed.device->enrolled(), paths);
@@ -104,6 +116,7 @@ void PrintDevices(const v1::DevicesReply& reply, size_t width) {
         listed.tells_paths = listed.tells_paths || !runs || device.paths_size() > 1;
         listed.paths.insert(absl::StrCat(path.name(), " ", path.state()));
       }
+      listed.names[host.boot_id()].insert(device.path());
       if (is_lun || taken.insert(here).second) {
         listed.seen.emplace_back(host.host(), device.path());
       }

@@ -228,6 +228,11 @@ void PrintPlan(const v1::PlanReply& plan, size_t width) {
   for (const std::string& what : plan.overwrites()) {
     std::cout << "\noverwrites what Lockstep did not make: " << what << "\n";
   }
+  for (const std::string& what : plan.approved_overwrites()) {
+    std::cout << "\noverwrites what Lockstep did not make, which the workers approve by a label of "
+                 "the job: "
+              << what << "\n";
+  }
 }
 
 int Plan(const Context& context, const Flags& flags) {

@@ -49,15 +49,14 @@ std::string TextOf(const v1::JobSpec& job, const std::vector<PlanWorker>& worker
   return all;
 }
 
-}  // namespace
-
-std::vector<std::string> OverwritesOf(const v1::JobSpec& job,
-                                      const std::vector<PlanWorker>& workers) {
+// What is overwritten, in words: what its workers approve, or what they do not.
+std::vector<std::string> FindOverwrites(const v1::JobSpec& job,
+                                        const std::vector<PlanWorker>& workers, bool approved) {
   constexpr size_t kHostsShown = 8;
   std::map<std::string, std::vector<std::string>> hosts;  // by what is overwritten
   for (const PlanWorker& worker : workers) {
     for (const v1::TargetInspection& found : worker.inspection.targets()) {
-      if (found.overwrites().empty() || found.is_approved() ||
+      if (found.overwrites().empty() || found.is_approved() != approved ||
           found.target() >= static_cast<uint32_t>(job.targets_size())) {
         continue;
       }
@@ -77,6 +76,18 @@ std::vector<std::string> OverwritesOf(const v1::JobSpec& job,
                                  more > 0 ? absl::StrCat(" and ", more, " more") : ""));
   }
   return words;
+}
+
+}  // namespace
+
+std::vector<std::string> OverwritesOf(const v1::JobSpec& job,
+                                      const std::vector<PlanWorker>& workers) {
+  return FindOverwrites(job, workers, /*approved=*/false);
+}
+
+std::vector<std::string> ApprovedOverwritesOf(const v1::JobSpec& job,
+                                              const std::vector<PlanWorker>& workers) {
+  return FindOverwrites(job, workers, /*approved=*/true);
 }
 
 std::string PlanTokens::Make(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,

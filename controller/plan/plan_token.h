@@ -14,6 +14,9 @@ namespace lockstep::controller {
 // hosts see it. What workers have approved by a label is left out.
 std::vector<std::string> OverwritesOf(const v1::JobSpec& job,
                                       const std::vector<PlanWorker>& workers);
+// The same for what needs no token, since every worker that it lies on approves a label of the job.
+std::vector<std::string> ApprovedOverwritesOf(const v1::JobSpec& job,
+                                              const std::vector<PlanWorker>& workers);
 
 // Tokens by which a person confirms a plan: of the job, its workers, and what was found on their
 // targets (each device's identity, attachment and content fingerprint). Immutable; thread-safe.

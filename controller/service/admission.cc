@@ -236,6 +236,9 @@ void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
         if (reply.problems().empty()) {
           reply.set_token(options_.tokens->Make(job, inspected, options_.clock->WallNs()));
           for (const std::string& what : OverwritesOf(job, inspected)) reply.add_overwrites(what);
+          for (const std::string& what : ApprovedOverwritesOf(job, inspected)) {
+            reply.add_approved_overwrites(what);
+          }
         }
         for (const std::string& warning : check.warnings) reply.add_warnings(warning);
         auto conflict = holds_->FindWritten("", job, inspected);
