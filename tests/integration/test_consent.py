@@ -194,6 +194,73 @@ class Content(unittest.TestCase):
                     done = fleet.run_job(job, "--confirm", planned["token"])
                     self.assertEqual(done.status, 0, str(done))
 
+    def test_a_token_is_of_this_very_file(self):
+        """What a file that is expendable holds, and which file it is, also if only one byte between
+        the samples changes; and again right before it is written.
+        """
+
+        def another_file(path):
+            os.rename(path, f"{path}.before")
+            with open(path, "wb") as out:
+                out.write(os.urandom(8 * MIB))
+
+        def a_byte_between(path):
+            with open(path, "r+b") as out:
+                out.seek(4 * MIB + 12345)
+                out.write(b"x")
+
+        for change in (another_file, a_byte_between):
+            with self.subTest(change.__name__), Fleet(0) as fleet:
+                fleet.confirms = False
+                path = f"{fleet.data}/theirs"
+                with open(path, "wb") as out:
+                    out.write(os.urandom(8 * MIB))
+                fleet.worker_flags = ["--allow-expendable", path]
+                fleet.start_worker("node1")
+                fleet.wait_attached(1)
+                job = (
+                    "name: file\nhosts: {count: 1}\nstore_filesystem: true\n"
+                    f"expendable: ['{path}']\n"
+                    f"targets: [{{name: f, file: {{path: '{path}', size: 8MiB}}}}]\nphases:\n"
+                    "  - {name: first, run: {duration: READING, "
+                    "workloads: [{block_size: 4KiB, read: 100%, max_iops: 50}]}}\n"
+                    "  - {name: second, run: {workloads: "
+                    "[{block_size: 64KiB, read: 0%, passes: 1}]}}\n"
+                    "  - {name: third, run: {workloads: "
+                    "[{block_size: 64KiB, read: 0%, passes: 1}]}}\n"
+                )
+                brief, long = job.replace("READING", "1s"), job.replace("READING", "10m")
+
+                def token(job, fleet=fleet):
+                    planned = fleet.lockstep("plan", "-", "--format", "json", stdin=job)
+                    return planned.json()["token"]
+
+                # Between the plan and the run.
+                old = token(brief)
+                change(path)
+                before = digest(path)
+                done = fleet.run_job(brief, "--confirm", old)
+                self.assertEqual(done.status, 3, str(done))
+                self.assertIn("what was confirmed is not what is there now", done.text)
+                self.assertEqual(digest(path), before)
+                # Between the run's begin and its first write.
+                running = fleet.start_lockstep("run", "-", "--confirm", token(long), stdin=long)
+                fleet.await_phase("first")
+                change(path)
+                before = digest(path)
+                wait_for(
+                    "the load to be ended",
+                    lambda fleet=fleet: fleet.lockstep("stop", "last", "--phase").status == 0,
+                )
+                out, err = running.communicate(timeout=60)
+                self.assertEqual(running.returncode, 3, out + err)
+                self.assertIn("the run was confirmed", " ".join(out.split()) + err)
+                self.assertEqual(digest(path), before)
+                # What was confirmed is done, over several phases.
+                done = fleet.run_job(brief, "--confirm", token(brief))
+                self.assertEqual(done.status, 0, str(done))
+                self.assertNotEqual(digest(path), before)
+
     def test_a_token_is_young_and_of_this_store(self):
         with LoopDevice(self.directory) as device:
             call("mkfs.ext4", "-q", device.path)

@@ -129,6 +129,112 @@ class Devices(unittest.TestCase):
                 # After the drain it is anybody's again.
                 os.close(os.open(device.path, os.O_RDWR | os.O_EXCL))
 
+    def between(self, change, expendable=""):
+        """Runs a job that writes a device, reads it, and writes it again; calls `change` while it
+        reads. Returns the run's outcome, and whether the device is as it was then.
+        """
+        with LoopDevice(self.directory) as device:
+            flags = ["--allow-expendable", device.identity] if expendable else []
+            with Fleet(1, allow=[device.path], worker_flags=flags) as fleet:
+                job = (
+                    "name: between\nhosts: {count: 1}\nstore_filesystem: true\n"
+                    f"expendable: [{device.identity if expendable else ''}]\n"
+                    f"targets: [{{name: d, device: {{path: {device.path}}}}}]\nphases:\n"
+                    "  - {name: first, run: {workloads: [{block_size: 64KiB, read: 0%, passes: 1}]}}\n"
+                    "  - {name: second, run: {duration: 10m, "
+                    "workloads: [{block_size: 4KiB, read: 100%, max_iops: 50}]}}\n"
+                    "  - {name: third, run: {workloads: [{block_size: 64KiB, read: 0%, passes: 1}]}}\n"
+                )
+                running = fleet.start_lockstep("run", "-", stdin=job)
+                fleet.await_phase("second")
+                change(fleet, device)
+                os.sync()
+                before = digest(device.file)
+                wait_for(
+                    "the load to be ended",
+                    lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
+                )
+                out, _ = running.communicate(timeout=60)
+                return running.returncode, " ".join(out.split()), digest(device.file) == before
+
+    def test_what_comes_onto_a_device_between_two_phases_is_not_the_runs(self):
+        def raw_data(_, device):
+            with open(device.path, "r+b") as disk:
+                disk.seek(64 * MIB - 8192)
+                disk.write(os.urandom(4096))
+
+        def a_file_system(_, device):
+            call("mkfs.ext4", "-q", "-F", device.path)
+
+        for change, expendable in ((raw_data, ""), (a_file_system, "yes"), (raw_data, "yes")):
+            with self.subTest(change.__name__, expendable=expendable):
+                status, text, is_same = self.between(change, expendable)
+                self.assertEqual(status, 3, text)
+                self.assertIn("somebody else has written to it", text)
+                self.assertTrue(is_same)
+
+    def test_what_the_run_left_is_its_own_also_for_another_controller(self):
+        def nothing(*_):
+            pass
+
+        def restart(fleet, _):
+            fleet.controller.kill()
+            fleet.controller.wait()
+            fleet.start_controller(listen=fleet.address)
+            fleet.await_phase("second")
+
+        for change in (nothing, restart):
+            with self.subTest(change.__name__):
+                status, text, is_same = self.between(change)
+                self.assertEqual(status, 0, text)
+                self.assertFalse(is_same, "the third phase has written nothing")
+
+        def restart_and_write(fleet, device):
+            restart(fleet, device)
+            with open(device.path, "r+b") as disk:
+                disk.write(os.urandom(4096))
+
+        status, text, is_same = self.between(restart_and_write)
+        self.assertEqual(status, 3, text)
+        self.assertIn("somebody else has written to it", text)
+        self.assertTrue(is_same)
+
+    def test_a_target_that_is_another_device_on_each_host(self):
+        """What the run writes on one host says nothing of the other host's device."""
+        other = os.path.join(self.directory, "other")
+        os.mkdir(other)
+        self.addCleanup(os.rmdir, other)
+        with (
+            LoopDevice(self.directory) as one,
+            LoopDevice(other) as two,
+            Fleet(2, allow=[one.path, two.path]) as fleet,
+        ):
+            load = "block_size: 64KiB, read: 0%, passes: 1"
+            device = f"{{path: {one.path}, path_on_host: {{node2: {two.path}}}}}"
+            job = (
+                "name: apart\nstore_filesystem: true\n"
+                f"targets: [{{name: d, device: {device}}}]\n"
+                "phases:\n"
+                f"  - {{name: first, run: {{workloads: [{{hosts: {{names: node1}}, {load}}}]}}}}\n"
+                "  - {name: second, run: {duration: 10m, workloads: [{hosts: {names: node1}, "
+                "block_size: 4KiB, read: 100%, max_iops: 50}]}}\n"
+                f"  - {{name: third, run: {{workloads: [{{{load}}}]}}}}\n"
+            )
+            running = fleet.start_lockstep("run", "-", stdin=job)
+            fleet.await_phase("second")
+            with open(two.path, "r+b") as disk:
+                disk.write(os.urandom(64 * MIB))
+            os.sync()
+            before = digest(two.file)
+            wait_for(
+                "the load to be ended",
+                lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
+            )
+            out, err = running.communicate(timeout=60)
+            self.assertEqual(running.returncode, 3, out + err)
+            self.assertIn("carries data", " ".join(out.split()))
+            self.assertEqual(digest(two.file), before)
+
     def test_another_image_under_the_allowed_name_is_not_what_was_allowed(self):
         with LoopDevice(self.directory) as device:
             stranger, before = self.stranger()
@@ -291,6 +397,90 @@ class Files(unittest.TestCase):
             self.assertEqual(done.status, 3, str(done))
             self.assertIn("was not made by Lockstep", done.text)
             self.assertEqual(digest(path), before)
+
+    def test_an_allowed_directory_that_another_user_replaces(self):
+        """Who owns the directory above puts a link to somebody else's in its place."""
+        with Fleet(0) as fleet:
+            above = f"{fleet.data}/above"
+            allowed, precious = f"{above}/allowed", f"{fleet.directory}/precious"
+            os.makedirs(allowed)
+            os.makedirs(precious, 0o700)
+            os.chown(above, 65534, 65534)
+            os.chown(precious, 1000, 1000)
+            fleet.allow = [allowed]
+            fleet.start_worker("node1")
+            fleet.wait_attached(1)
+            job = (
+                "name: replaced\nhosts: {count: 1}\nstore_filesystem: true\n"
+                f"targets: [{{name: f, file: {{path: '{allowed}/new', size: 1MiB}}}}]\n"
+                "phases: [prepare: ]\n"
+            )
+            self.assertEqual(fleet.run_job(job).status, 0)
+            self.assertEqual(sorted(os.listdir(allowed)), ["new", "new.lockstep"])
+            call("setpriv", "--reuid=65534", "--clear-groups", "mv", allowed, f"{above}/before")
+            call("setpriv", "--reuid=65534", "--clear-groups", "ln", "-s", precious, allowed)
+            done = fleet.run_job(job)
+            self.assertEqual(done.status, 3, str(done))
+            self.assertIn("another directory than when this worker started", done.text)
+            self.assertEqual(os.listdir(precious), [])
+            os.unlink(allowed)
+            os.symlink("/dev", allowed)
+            listed = fleet.lockstep("devices", "--format", "json").json()
+            devices = [d for host in listed["hosts"] for d in host.get("devices", [])]
+            self.assertTrue(devices)
+            self.assertFalse([d["path"] for d in devices if d.get("allowed")])
+
+    def test_a_directory_behind_a_link_is_not_removed_by_a_cleanup(self):
+        with Fleet(1) as fleet:
+            def job(path, phase):
+                return (
+                    "name: linked\nhosts: {count: 1}\nstore_filesystem: true\n"
+                    f"targets: [{{name: f, file: {{path: '{path}', size: 64KiB}}}}]\n"
+                    f"phases: [{phase}: ]\n"
+                )
+
+            made, theirs = f"{fleet.data}/made", f"{fleet.data}/theirs"
+            self.assertEqual(fleet.run_job(job(f"{made}/sub/f", "prepare")).status, 0)
+            os.makedirs(f"{theirs}/sub")
+            os.chown(f"{theirs}/sub", 1000, 1000)
+            os.rename(made, f"{fleet.data}/moved")
+            os.symlink("theirs", made)
+            done = fleet.run_job(job(f"{fleet.data}/moved/sub/f", "cleanup"))
+            self.assertEqual(done.status, 0, str(done))
+            self.assertFalse(os.path.exists(f"{fleet.data}/moved/sub/f"))
+            self.assertTrue(os.path.isdir(f"{theirs}/sub"))
+
+    def test_a_file_underneath_a_mounted_loop_device_whose_path_leads_elsewhere(self):
+        with Fleet(1) as fleet:
+            real, name, mount = (f"{fleet.data}/{word}" for word in ("real", "name", "mount"))
+            for path in (real, name, mount):
+                os.mkdir(path)
+            job = (
+                "name: under\nhosts: {count: 1}\nstore_filesystem: true\n"
+                f"targets: [{{name: f, file: {{path: '{real}/image', size: 64MiB}}}}]\n"
+                "phases: [PHASE]\n"
+            )
+            load = "{name: load, run: {workloads: [{read: 0%, block_size: 1MiB, passes: 1}]}}"
+            prepared = fleet.run_job(job.replace("PHASE", "prepare: "))
+            self.assertEqual(prepared.status, 0, str(prepared))
+            call("mkfs.ext4", "-q", "-F", f"{real}/image")
+            call("mount", "--bind", real, name)
+            device = attach(f"{name}/image")
+            call("mount", device, mount)
+            call("mount", "-t", "tmpfs", "none", name)  # its path leads nowhere now
+            try:
+                before = digest(f"{real}/image")
+                for phase in (load, "prepare: ", "cleanup: "):
+                    with self.subTest(phase):
+                        done = fleet.run_job(job.replace("PHASE", phase))
+                        self.assertEqual(done.status, 3, str(done))
+                        self.assertIn("the file is underneath", done.text)
+                        self.assertEqual(digest(f"{real}/image"), before)
+            finally:
+                call("umount", name)
+                call("umount", mount)
+                detach(device)  # it keeps the directory that it was attached by busy
+                call("umount", name)
 
     def test_a_file_that_comes_between_the_look_and_the_opening_is_not_adopted(self):
         with Fleet(1) as fleet:
