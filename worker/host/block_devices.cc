@@ -9,8 +9,11 @@
 #include <cerrno>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/files.h"
 #include "common/limits.h"
 #include "worker/host/loop_backing.h"
@@ -41,50 +44,93 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
   return device;
 }
 
+namespace {
+
+// A loop device that is attached, and the file that it shows.
+struct AskedLoop {
+  std::string name;
+  bool is_known = false;   // what it shows
+  bool was_asked = false;  // it itself, not its path
+  LoopBacking backing;
+};
+
+std::vector<AskedLoop> AskLoops() {
+  std::vector<AskedLoop> loops;
+  for (const LoopEntry& entry : ThisKernel().Loops()) {
+    const std::string path = "/dev/" + entry.name;
+    // The file system of its file may be on a network, and not answer.
+    struct Answer {
+      bool is_open = false;
+      std::optional<LoopBacking> backing;
+    };
+    const auto answer = std::make_shared<Answer>();
+    const absl::Status answered = WithinLimit(path, limits::kProbeNs, [path, answer] {
+      const common::FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+      answer->is_open = fd.valid();
+      answer->backing = LoopBackingOf(fd.get());
+      return absl::OkStatus();
+    });
+    AskedLoop loop{entry.name, false, answered.ok() && answer->is_open, {}};
+    if (loop.was_asked) {
+      if (!answer->backing) continue;  // detached by now
+      loop.is_known = true;
+      loop.backing = *answer->backing;
+    } else if (entry.inode != 0) {
+      loop.is_known = true;
+      loop.backing = {entry.device, entry.inode, entry.disk, 0, 0};
+    }
+    loops.push_back(std::move(loop));
+  }
+  return loops;
+}
+
+}  // namespace
+
 std::string UsedLoopBeside(int fd) {
   const auto self = LoopBackingOf(fd);
   struct stat own;
   if (!self || fstat(fd, &own) != 0) return "";
   const auto disk = WholeDiskOf(own.st_rdev);  // of a partition
-  for (const std::string& name : ThisKernel().Loops()) {
-    if (disk.ok() && name == *disk) continue;
-    const std::string path = "/dev/" + name;
-    const common::FileDescriptor look(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    struct stat facts;
-    if (!look.valid() || fstat(look.get(), &facts) != 0 || facts.st_rdev == own.st_rdev) continue;
-    const auto other = LoopBackingOf(look.get());
-    if (!other || other->device != self->device || other->inode != self->inode) continue;
+  for (const AskedLoop& other : AskLoops()) {
+    if ((disk.ok() && other.name == *disk) || !other.is_known ||
+        other.backing.device != self->device || other.backing.inode != self->inode) {
+      continue;
+    }
+    if (!other.was_asked) {
+      return other.name + ", which this worker may not open to see whether somebody uses it";
+    }
     const common::FileDescriptor claim(
-        open(path.c_str(), O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC));
-    if (!claim.valid() && errno == EBUSY) return name + ", which is held by somebody";
+        open(("/dev/" + other.name).c_str(), O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC));
+    if (!claim.valid() && errno == EBUSY) return other.name + ", which is held by somebody";
   }
   return "";
 }
 
-std::multimap<FilesUnderDevices::File, std::string> FilesUnderDevices::AskAll() {
-  std::multimap<File, std::string> files;
-  for (const std::string& name : ThisKernel().Loops()) {
-    const std::string path = "/dev/" + name;
-    // The file system of its file may be on a network, and not answer.
-    const auto backing = std::make_shared<std::optional<LoopBacking>>();
-    const absl::Status answered = WithinLimit(path, limits::kProbeNs, [path, backing] {
-      const common::FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-      *backing = LoopBackingOf(fd.get());
-      return absl::OkStatus();
-    });
-    if (!answered.ok() || !*backing || (*backing)->disk != 0) continue;
-    files.emplace(File{(*backing)->device, (*backing)->inode}, name);
+FilesUnderDevices::Files FilesUnderDevices::AskAll() {
+  Files files;
+  for (const AskedLoop& loop : AskLoops()) {
+    if (!loop.is_known || loop.backing.disk != 0) continue;
+    files.emplace(File{loop.backing.device, loop.backing.inode}, loop.name);
   }
   return files;
 }
 
 absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
-  std::call_once(asked_, [this] { files_ = AskAll(); });
   struct stat facts;
-  if (files_.empty() || fstat(fd, &facts) != 0) return absl::OkStatus();
-  const auto [begin, end] = files_.equal_range({facts.st_dev, facts.st_ino});
-  for (auto loop = begin; loop != end; ++loop) {
-    const std::string use = ThisKernel().UseOfFileUnder(loop->second);
+  if (fstat(fd, &facts) != 0) return common::ErrnoStatus(errno, path);
+  std::vector<std::string> names;
+  {
+    common::MutexLock lock(&mutex_);
+    const int64_t now = common::SystemClock().MonotonicNs();
+    if (asked_ns_ == 0 || now - asked_ns_ > kAskAgainNs) {
+      files_ = AskAll();
+      asked_ns_ = now;
+    }
+    const auto [begin, end] = files_.equal_range({facts.st_dev, facts.st_ino});
+    for (auto loop = begin; loop != end; ++loop) names.push_back(loop->second);
+  }
+  for (const std::string& name : names) {
+    const std::string use = ThisKernel().UseOfFileUnder(name);
     if (use.empty()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": the file is underneath ", use, "; what is in use is never written"));

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/mutex.h"
 #include "proto/worker.pb.h"
 #include "worker/host/kernel_blocks.h"
 
@@ -22,27 +22,33 @@ const KernelBlocks& ThisKernel();
 // is the one that the kernel has, not what now has its name. NOT_FOUND when the kernel has none.
 absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd = -1);
 
-// Another loop device over the same file as the one that is open as `fd`, which somebody uses:
-// "loop1, which is held by somebody". By what the kernel says of each (LOOP_GET_STATUS64): the path
-// of its file may lead to another one here, in a container or below a mount. Empty when there is
-// none, or `fd` is no loop device. Opens loop devices, to ask them.
+// What keeps the loop device that is open as `fd` from being written: another one over the same
+// file that somebody uses ("loop1, which is held by somebody"), or that this process may not ask.
+// By what the kernel says of each (LOOP_GET_STATUS64): the path of its file may lead to another one
+// here, in a container or below a mount. Empty when there is none, or `fd` is no loop device. Opens
+// loop devices, to ask them.
 std::string UsedLoopBeside(int fd);
 
-// Files that lie underneath loop devices. While one of these is in use (mounted, in swap, held) the
-// file is never written, laid out anew or removed. Each loop device is opened and asked which file
-// it shows, once, when the first file is checked: its path may lead to another file here.
-// Thread-safe.
+// Files that lie underneath loop devices. While one of these is in use (mounted, in swap, held, or
+// held by nobody knows whom) the file is never written, laid out anew or removed. Each loop device
+// is opened and asked which file it shows, since its path may lead to another file here; one that
+// cannot be opened (no right to, no node in a container's /dev) counts by its path. Asked anew when
+// the last answers are older than kAskAgainNs. Thread-safe.
 class FilesUnderDevices {
  public:
+  static constexpr int64_t kAskAgainNs = 200000000;
+
   // FAILED_PRECONDITION for such a file, open as `fd`; `path` is for the message.
   absl::Status Check(const std::string& path, int fd) const;
 
  private:
-  using File = std::pair<dev_t, uint64_t>;  // device and inode
-  static std::multimap<File, std::string> AskAll();
+  using File = std::pair<dev_t, uint64_t>;         // device and inode
+  using Files = std::multimap<File, std::string>;  // names of the loop devices over each
+  static Files AskAll();
 
-  mutable std::once_flag asked_;
-  mutable std::multimap<File, std::string> files_;  // names of the loop devices over each
+  mutable common::Mutex mutex_;
+  mutable int64_t asked_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  mutable Files files_ ABSL_GUARDED_BY(mutex_);
 };
 
 // As BlockDevice::identity; empty when it has none.

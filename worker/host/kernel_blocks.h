@@ -59,8 +59,8 @@ class KernelBlocks {
   // loop devices over the same bytes. A loop device over another device has that one's name for
   // use. Empty when nothing uses it.
   std::string UseOf(const std::string& name) const;
-  // The names of the loop devices that are attached.
-  std::vector<std::string> Loops() const;
+  // The loop devices that are attached, with what their paths lead to.
+  std::vector<LoopEntry> Loops() const;
   // The use of a loop device over a file, or of another one that shows the same bytes: "loop0,
   // which is mounted on /data". Empty when nothing uses them.
   std::string UseOfFileUnder(const std::string& loop_name) const;

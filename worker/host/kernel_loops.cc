@@ -52,7 +52,8 @@ std::string KernelBlocks::UseOfLoop(const std::string& loop, const KernelUses& u
   // Mounted in a container, say: only the kernel's own hold on it shows that.
   const common::FileDescriptor claim(
       open(("/dev/" + loop).c_str(), O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC));
-  return !claim.valid() && errno == EBUSY ? "held by somebody" : "";
+  if (claim.valid() || errno == ENXIO) return "";  // ENXIO: detached by now
+  return errno == EBUSY ? "held by somebody" : "perhaps held: this worker may not open it to see";
 }
 
 std::string KernelBlocks::UseThroughLoops(const std::string& name, const KernelUses& uses) const {
@@ -78,12 +79,7 @@ std::string KernelBlocks::UseThroughLoops(const std::string& name, const KernelU
   return "";
 }
 
-std::vector<std::string> KernelBlocks::Loops() const {
-  const KernelUses uses(root_);
-  std::vector<std::string> names;
-  for (const LoopEntry& loop : uses.loops()) names.push_back(loop.name);
-  return names;
-}
+std::vector<LoopEntry> KernelBlocks::Loops() const { return KernelUses(root_).loops(); }
 
 std::string KernelBlocks::UseOfFileUnder(const std::string& loop_name) const {
   const KernelUses uses(root_);
