@@ -23,8 +23,9 @@ struct DeviceUse {
   // With own_data: what the run left there, as DeviceContent::samples says, one for each worker
   // that wrote it last. Empty where that is not known.
   std::vector<std::string> left_contents;
-  // The fingerprint of what was confirmed to be overwritten; empty where nothing was.
-  std::string inspected_content;
+  // The fingerprint of what the inspection found, empty where it found the device blank; unset at
+  // the inspection.
+  std::optional<std::string> inspected_content;
   // Whether the inspection found a stamp that counts; unset at the inspection.
   std::optional<bool> inspected_stamp;
   // A device that seems blank is read until this (CLOCK_MONOTONIC) to see whether it is.

@@ -193,21 +193,20 @@ absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& f
     // Random data may look like a signature: what the run left is its own, whatever it looks like.
     if (Contains(use.left_contents, found.samples)) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
-        path, ": somebody else has written to it since this run's last phase that did (it carries ",
+        path, ": no longer holds what this run's last phase left there (it carries ",
         content.empty() ? "nothing that samples find" : content,
-        " now); nothing was written. Find out who uses the device before you submit the job "
-        "again"));
+        " now), so that somebody else may have written to it; nothing was written. Find out who "
+        "uses the device before you submit the job again"));
   }
   if (content.empty()) return absl::OkStatus();
   device->set_in_use("carries " + content);
   device->set_content_fingerprint(found.fingerprint);
   // What this run has written may be anything.
-  if (!use.own_data && !use.inspected_content.empty() &&
-      use.inspected_content != found.fingerprint) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path, ": what it carries (", content,
-        ") has changed since the run was confirmed; nothing was written. Look at `lockstep plan` "
-        "again"));
+  if (!use.own_data && use.inspected_content && *use.inspected_content != found.fingerprint) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": what it carries (", content, ") has changed since the run was ",
+                     use.inspected_content->empty() ? "admitted, when it was blank" : "confirmed",
+                     "; nothing was written. Look at `lockstep plan` again"));
   }
   const std::string& id = device->identity();
   if (id.empty()) {
