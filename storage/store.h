@@ -44,6 +44,7 @@ struct ActiveRun {
   std::map<uint32_t, uint64_t> block_items;  // how many items before these say what was written
   std::map<uint32_t, std::string> results;   // worker → error of its stored result
   std::vector<measure::PhaseRecord> ended;   // the last attempt of each phase that has ended
+  std::set<std::pair<uint32_t, uint32_t>> started;  // phases and attempts that had their go
   // By phase and attempt, and by worker: stored results that say what was left on devices, with
   // nothing but that.
   std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, v1::PhaseResult>> left_contents;

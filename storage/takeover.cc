@@ -39,6 +39,14 @@ absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
 }
 
 absl::Status LoadLeftContents(PgConnection* connection, ActiveRun* active) {
+  auto started =
+      connection->Query("SELECT phase, attempt FROM phases WHERE run_id = $1 AND go_ns IS NOT NULL",
+                        {active->run.run_id});
+  if (!started.ok()) return started.status();
+  for (int i = 0; i < started->rows(); ++i) {
+    active->started.emplace(static_cast<uint32_t>(started->Int(i, 0)),
+                            static_cast<uint32_t>(started->Int(i, 1)));
+  }
   auto rows = connection->Query(
       "SELECT phase, attempt, worker_index, jsonb_build_object('leftContents', result -> "
       "'leftContents') FROM worker_results WHERE run_id = $1 AND result ? 'leftContents'",

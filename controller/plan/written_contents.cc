@@ -4,10 +4,14 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "common/limits.h"
 #include "controller/plan/fleet_uses.h"
 
 namespace lockstep::controller {
 namespace {
+
+// What the keys of files begin with.
+constexpr char kFiles[] = "file ";
 
 std::string KeyOfInspected(const v1::Target& target, const v1::TargetInspection& found,
                            const std::string& boot_id, uint32_t worker) {
@@ -16,12 +20,15 @@ std::string KeyOfInspected(const v1::Target& target, const v1::TargetInspection&
     // A file system that has no name of its own is this worker's alone.
     const std::string filesystem =
         found.filesystem_id().empty() ? absl::StrCat("worker ", worker) : found.filesystem_id();
-    return absl::StrCat("file ", filesystem, " ", path);
+    return absl::StrCat(kFiles, filesystem, " ", path);
   }
   if (!target.has_device() && !target.has_iscsi()) return "";
   return found.device_identity().empty() ? absl::StrCat("path ", boot_id, " ", path)
                                          : DeviceKey(found.device_identity(), boot_id);
 }
+
+// What a worker may say of one thing: at most one fingerprint of each expendable file.
+constexpr size_t kMaxLeft = limits::kForeignFiles;
 
 // Whether the assignment writes the target.
 bool IsWritten(const v1::Assignment& assignment, const v1::TargetAssignment& target) {
@@ -61,22 +68,38 @@ void WrittenContents::Assign(Attempt attempt, const std::vector<v1::Assignment>&
 
 void WrittenContents::Start() {
   for (const auto& [key, workers] : writers_) {
-    const auto [found, is_new] = things_.try_emplace(key, Thing{assigned_, assigned_, {}});
+    const bool is_files = key.rfind(kFiles, 0) == 0;
+    const auto [found, is_new] =
+        things_.try_emplace(key, Thing{assigned_, assigned_, is_files, {}});
     Thing& thing = found->second;
     if (!is_new && thing.last == assigned_) continue;  // it is sent again
     thing.last = assigned_;
-    thing.left.clear();
-    for (const uint32_t worker : workers) thing.left[worker].clear();
+    thing.said.clear();
+    for (const uint32_t worker : workers) thing.said[worker] = {};
   }
 }
 
 void WrittenContents::TakeResult(Attempt attempt, uint32_t worker, const v1::PhaseResult& result) {
-  for (const v1::LeftContent& left : result.left_contents()) {
-    const auto found = things_.find(KeyOf(worker, left.target()));
-    if (found == things_.end() || found->second.last != attempt) continue;
-    const auto writer = found->second.left.find(worker);
-    if (writer != found->second.left.end()) writer->second = left.fingerprint();
+  const auto find = [&](const std::string& key) -> Thing::Said* {
+    const auto thing = things_.find(key);
+    if (thing == things_.end() || thing->second.last != attempt) return nullptr;
+    const auto said = thing->second.said.find(worker);
+    return said == thing->second.said.end() ? nullptr : &said->second;
+  };
+  for (auto key = keys_.lower_bound({worker, 0}); key != keys_.end() && key->first.first == worker;
+       ++key) {
+    if (Thing::Said* said = find(key->second)) said->has_result = true;
   }
+  for (const v1::LeftContent& left : result.left_contents()) {
+    Thing::Said* said = find(KeyOf(worker, left.target()));
+    if (said != nullptr && said->left.size() < kMaxLeft) said->left.push_back(left);
+  }
+}
+
+bool WrittenContents::IsUnknown(const Thing& thing) {
+  return std::any_of(thing.said.begin(), thing.said.end(), [&](const auto& one) {
+    return thing.is_files ? !one.second.has_result : one.second.left.empty();
+  });
 }
 
 void WrittenContents::Describe(Attempt attempt, uint32_t worker,
@@ -87,13 +110,16 @@ void WrittenContents::Describe(Attempt attempt, uint32_t worker,
   target->set_written_before(true);
   // The worker whose last I/O ended last has seen what all of them left: it is one of these. Where
   // one did not say (it was lost, its I/O hangs), it may have written after all others had looked.
-  if (thing.last >= attempt || std::any_of(thing.left.begin(), thing.left.end(),
-                                           [](const auto& one) { return one.second.empty(); })) {
-    return;
+  if (thing.last >= attempt || IsUnknown(thing)) return;
+  std::set<std::pair<uint32_t, std::string>> left;  // file and fingerprint
+  for (const auto& [writer, said] : thing.said) {
+    for (const v1::LeftContent& one : said.left) left.emplace(one.file(), one.fingerprint());
   }
-  std::set<std::string> left;
-  for (const auto& [writer, fingerprint] : thing.left) left.insert(fingerprint);
-  target->mutable_left_contents()->Assign(left.begin(), left.end());
+  for (const auto& [file, fingerprint] : left) {
+    v1::LeftContent* one = target->add_left_contents();
+    one->set_file(file);
+    one->set_fingerprint(fingerprint);
+  }
 }
 
 }  // namespace lockstep::controller

@@ -37,9 +37,16 @@ class WrittenContents {
  private:
   struct Thing {
     Attempt first, last;  // that wrote it
-    // By worker that wrote it in the last attempt; empty until it says what it left.
-    std::map<uint32_t, std::string> left;
+    bool is_files = false;
+    struct Said {
+      bool has_result = false;
+      std::vector<v1::LeftContent> left;
+    };
+    std::map<uint32_t, Said> said;  // by worker that wrote it in the last attempt
   };
+  // Whether a writer did not say what it left. Of files it may have nothing to say: those that
+  // Lockstep made have marks.
+  static bool IsUnknown(const Thing& thing);
   // Empty for what cannot carry anybody's data.
   std::string KeyOf(uint32_t worker, uint32_t target) const;
 

@@ -1,6 +1,7 @@
 #include "controller/service/inheritance.h"
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <vector>
 
@@ -158,12 +159,13 @@ WrittenContents WrittenBy(const storage::ActiveRun& active, const SettledRun& ru
       written.TakeResult({phase.phase, attempt}, worker, result);
     }
   };
-  std::vector<measure::PhaseRecord> begun = active.ended;
-  begun.push_back(active.phase);
-  for (const measure::PhaseRecord& phase : begun) {
-    // Without a go nothing was written; of several attempts an earlier one may have had it.
-    if (phase.attempt > 1) replay(phase, 1);
-    if (phase.go_ns != 0) replay(phase, phase.attempt);
+  std::map<uint32_t, const measure::PhaseRecord*> phases;
+  for (const measure::PhaseRecord& phase : active.ended) phases[phase.phase] = &phase;
+  phases[active.phase.phase] = &active.phase;
+  // Without a go nothing was written.
+  for (const auto& [phase, attempt] : active.started) {
+    const auto found = phases.find(phase);
+    if (found != phases.end()) replay(*found->second, attempt);
   }
   return written;
 }

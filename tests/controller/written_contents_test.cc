@@ -42,7 +42,8 @@ class WrittenContentsTest : public Test {
   }
 
   // An attempt in which the workers write the target.
-  void Write(WrittenContents::Attempt attempt, std::vector<uint32_t> workers, uint32_t target) {
+  void Write(WrittenContents::Attempt attempt, const std::vector<uint32_t>& workers,
+             uint32_t target) {
     std::vector<v1::Assignment> assignments;
     for (const uint32_t worker : workers) {
       v1::Assignment& assignment = assignments.emplace_back();
@@ -72,7 +73,9 @@ class WrittenContentsTest : public Test {
   std::vector<std::string> Left(WrittenContents::Attempt attempt, uint32_t worker,
                                 uint32_t target) const {
     const v1::TargetAssignment assigned = Describe(attempt, worker, target);
-    return {assigned.left_contents().begin(), assigned.left_contents().end()};
+    std::vector<std::string> left;
+    for (const v1::LeftContent& one : assigned.left_contents()) left.push_back(one.fingerprint());
+    return left;
   }
 
   using Contents = std::vector<std::string>;
@@ -142,6 +145,26 @@ TEST_F(WrittenContentsTest, APrepareWritesTheFilesThatItLaysOut) {
   written_.Start();
   EXPECT_TRUE(Describe({1, 1}, 0, 2).written_before());
   EXPECT_FALSE(Describe({1, 1}, 0, 3).written_before()) << "another worker's to lay out";
+}
+
+// Two files of one target that Lockstep did not make, of which a worker says what it left in each;
+// a worker whose files are all Lockstep's has nothing to say.
+TEST_F(WrittenContentsTest, OfFilesEachIsKnownByItsNumber) {
+  Write({1, 1}, {0, 1}, 3);
+  v1::PhaseResult result;
+  for (const uint32_t file : {0U, 7U}) {
+    v1::LeftContent* left = result.add_left_contents();
+    left->set_target(3);
+    left->set_file(file);
+    left->set_fingerprint("left" + std::to_string(file));
+  }
+  written_.TakeResult({1, 1}, 0, result);
+  EXPECT_EQ(Left({2, 1}, 1, 3), Contents{}) << "the other has no result yet";
+  written_.TakeResult({1, 1}, 1, {});
+  const v1::TargetAssignment next = Describe({2, 1}, 1, 3);
+  ASSERT_EQ(next.left_contents_size(), 2);
+  EXPECT_EQ(next.left_contents(1).file(), 7u);
+  EXPECT_EQ(next.left_contents(1).fingerprint(), "left7");
 }
 
 }  // namespace

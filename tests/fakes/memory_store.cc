@@ -123,6 +123,7 @@ absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
       if (phase->ended) active.ended.push_back(phase->record);
     }
     for (const auto& [key, phase] : run.phases) {
+      if (phase.record.go_ns != 0) active.started.insert(key);
       for (const auto& [worker, items] : phase.items) {
         for (const v1::DeliveryItem& item : items) {
           if (item.result().left_contents().empty()) continue;

@@ -235,6 +235,7 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(active->go_wall_ns, kWall);
   EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}, {2, 0}}));
   EXPECT_EQ(active->results, (std::map<uint32_t, std::string>{{0, "a disk is full"}}));
+  EXPECT_EQ(active->started, (std::set<std::pair<uint32_t, uint32_t>>{{0, 1}}));
   ASSERT_EQ(active->left_contents.size(), 1u);
   const auto& left = active->left_contents.at({0, 1});
   ASSERT_EQ(left.size(), 1u);

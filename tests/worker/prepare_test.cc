@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "gtest/gtest.h"
+#include "worker/targets/foreign_files.h"
 #include "worker/targets/marks.h"
 
 namespace lockstep::worker {
@@ -137,6 +138,105 @@ TEST_F(PrepareTest, OutsideTheAllowListNothingIsMade) {
       (directory_ / "../outside").string());
   EXPECT_FALSE(Prepare(assignment).ok());
   EXPECT_FALSE(fs::exists(outside));
+}
+
+// Files that Lockstep did not make, and that the job and the worker declare expendable.
+class ForeignFilesTest : public PrepareTest {
+ protected:
+  static constexpr uint64_t kBytes = 32 << 20;
+
+  ForeignFilesTest() {
+    std::vector<std::string> paths;
+    for (const char* name : {"file", "file.1"}) {
+      std::ofstream(directory_ / name) << std::string(kBytes, 'p');
+      paths.push_back(fs::canonical(directory_ / name));
+    }
+    guard_ = std::make_unique<Guard>(*Guard::Make({directory_.string()}, paths));
+    assignment_ = Assignment("file", 2, kBytes);
+    assignment_.mutable_prepare()->set_parallel(1);
+    for (const std::string& path : paths) assignment_.add_expendable(path);
+    for (uint32_t i = 0; i < 2; ++i) *Target()->add_foreign_files() = Now(i, FileDepth::kWhole);
+  }
+
+  v1::TargetAssignment* Target() { return assignment_.mutable_targets(0); }
+  fs::path PathOf(uint32_t file) const {
+    return directory_ / (file == 0 ? "file" : "file." + std::to_string(file));
+  }
+  v1::ForeignFile Now(uint32_t file, FileDepth depth) const {
+    const common::FileDescriptor fd(open(PathOf(file).c_str(), O_RDONLY | O_CLOEXEC));
+    auto now = DescribeForeign(file, fd, PathOf(file), depth);
+    EXPECT_TRUE(now.ok()) << now.status();
+    return now.ok() ? *now : v1::ForeignFile();
+  }
+  // One byte, where no sample is taken.
+  void Change(uint32_t file) const {
+    const common::FileDescriptor fd(open(PathOf(file).c_str(), O_WRONLY | O_CLOEXEC));
+    EXPECT_EQ(pwrite(fd.get(), "x", 1, (10 << 20) + 12345), 1);
+  }
+  bool IsLaidOut(uint32_t file) const {
+    std::ifstream in(PathOf(file));
+    return in.get() != 'p';
+  }
+
+  v1::Assignment assignment_;
+};
+
+TEST_F(ForeignFilesTest, WhatWasConfirmedIsLaidOutAnew) {
+  const auto made = Prepare(assignment_);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_TRUE(IsLaidOut(0) && IsLaidOut(1));
+  ASSERT_EQ(made->left_contents.size(), 2u);
+  EXPECT_EQ(made->left_contents[1].file(), 1u);
+  EXPECT_EQ(made->left_contents[1].fingerprint(), Now(1, FileDepth::kSamples).fingerprint());
+  EXPECT_FALSE(fs::exists(PathOf(0).string() + ".lockstep")) << "it is still somebody else's";
+}
+
+TEST_F(ForeignFilesTest, ATimeOfModificationThatWasSetBackHidesNothing) {
+  struct stat before;
+  ASSERT_EQ(stat(PathOf(1).c_str(), &before), 0);
+  Change(1);
+  const timespec times[2] = {before.st_atim, before.st_mtim};
+  ASSERT_EQ(utimensat(AT_FDCWD, PathOf(1).c_str(), times, 0), 0);
+  const auto refused = Prepare(assignment_);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition) << refused.status();
+  EXPECT_FALSE(IsLaidOut(0) || IsLaidOut(1)) << "nothing before all are known";
+}
+
+// While the first is laid out somebody writes to the second.
+TEST_F(ForeignFilesTest, EachIsLookedAtAgainRightBeforeItIsWritten) {
+  std::atomic<bool> changed{false};
+  const auto refused = PrepareFiles(*guard_, assignment_, who_, stop_, [&](uint64_t, uint64_t) {
+    if (!changed.exchange(true)) Change(1);
+  });
+  EXPECT_TRUE(changed);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition) << refused.status();
+  EXPECT_TRUE(IsLaidOut(0));
+  EXPECT_FALSE(IsLaidOut(1));
+}
+
+TEST_F(ForeignFilesTest, AfterTheRunHasWrittenThemTheyAreAsItLeftThem) {
+  Target()->set_written_before(true);
+  Change(1);
+  for (uint32_t i = 0; i < 2; ++i) {
+    v1::LeftContent* left = Target()->add_left_contents();
+    left->set_file(i);
+    left->set_fingerprint(Now(i, FileDepth::kSamples).fingerprint());
+  }
+  ASSERT_TRUE(Prepare(assignment_).ok()) << "not what was confirmed, but what the run left";
+  const auto refused = Prepare(assignment_);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kFailedPrecondition) << refused.status();
+  EXPECT_NE(refused.status().message().find("when the run had last written to it"),
+            std::string::npos)
+      << refused.status();
+}
+
+TEST_F(ForeignFilesTest, AnotherFileOfThatNameIsRefused) {
+  fs::rename(PathOf(1), directory_ / "before");
+  fs::copy(directory_ / "before", PathOf(1));
+  const auto refused = Prepare(assignment_);
+  EXPECT_NE(refused.status().message().find("another file than when the run was confirmed"),
+            std::string::npos)
+      << refused.status();
 }
 
 }  // namespace

@@ -273,6 +273,7 @@ absl::Status PhaseRunner::Prepare(const v1::Assignment& assignment, const RunIde
   result->set_files_made(prepared->files_made);
   result->set_files_reused(prepared->files_reused);
   result->set_bytes_written(prepared->bytes_written);
+  for (const v1::LeftContent& left : prepared->left_contents) *result->add_left_contents() = left;
   return absl::OkStatus();
 }
 

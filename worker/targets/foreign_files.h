@@ -14,10 +14,18 @@ namespace lockstep::worker {
 // Files that Lockstep did not make are overwritten only where the job and the worker declare them
 // expendable, and only as they were when the run was confirmed.
 
-// What the file is and holds now. `number`: among its target's files. UNAVAILABLE where it cannot
-// be read, FAILED_PRECONDITION where its file system gives it no identity.
+// How much of a file its fingerprint covers. All bytes where they are read at all: a time of
+// modification may lag behind writes through memory maps.
+enum class FileDepth {
+  kWhole,
+  kSamples,  // the first and the last MiB, and blocks between
+};
+
+// What the file is and holds now. `number`: among its target's files. What others have written to
+// it and this host has not yet, is written first. UNAVAILABLE where it cannot be read,
+// FAILED_PRECONDITION where its file system gives it no identity.
 absl::StatusOr<v1::ForeignFile> DescribeForeign(uint32_t number, const common::FileDescriptor& fd,
-                                                const std::string& path);
+                                                const std::string& path, FileDepth depth);
 
 // Decides whether a file of a target may be overwritten, laid out anew or cut to nothing. What it
 // refers to outlives it. Thread-safe.

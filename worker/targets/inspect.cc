@@ -118,7 +118,11 @@ constexpr uint32_t kManyFiles = 1024;
 // Paths that are shown.
 constexpr int kPathsShown = 3;
 
+// Of expendable files, as many bytes of a target are read; of what is beyond, samples.
+constexpr uint64_t kForeignBytesRead = 1 << 30;
+
 struct FileTotals {
+  uint64_t foreign_bytes = 0;  // in files that Lockstep did not make
   FilePlaces places;
   uint64_t missing_bytes = 0;
   uint32_t overwritten = 0;
@@ -171,7 +175,10 @@ absl::Status InspectFile(const Question& question, uint32_t index, uint32_t numb
           absl::StrCat(path, ": the target has more than ", limits::kForeignFiles,
                        " files that Lockstep did not make; remove them, or use another directory"));
     }
-    auto foreign = DescribeForeign(number, *fd, path);
+    totals->foreign_bytes += static_cast<uint64_t>(facts.st_size);
+    auto foreign = DescribeForeign(
+        number, *fd, path,
+        totals->foreign_bytes <= kForeignBytesRead ? FileDepth::kWhole : FileDepth::kSamples);
     if (!foreign.ok()) return foreign.status();
     *found->add_foreign_files() = *std::move(foreign);
   }

@@ -15,6 +15,7 @@
 #include "worker/host/reopen.h"
 #include "worker/host/time_limit.h"
 #include "worker/iscsi/luns.h"
+#include "worker/targets/foreign_files.h"
 
 namespace lockstep::worker {
 namespace {
@@ -38,10 +39,23 @@ absl::Status SampleDevice(int fd, const std::string& path, const Samples& sample
   return content.status();
 }
 
+absl::Status SampleFile(uint32_t number, const common::FileDescriptor& fd, const std::string& path,
+                        const Samples& samples) {
+  const auto now = DescribeForeign(number, fd, path, FileDepth::kSamples);
+  if (now.ok()) *samples = now->fingerprint();
+  return now.status();
+}
+
 std::optional<v1::LeftContent> Sample(const OpenedFile& file) {
   const auto samples = std::make_shared<std::string>();
   absl::Status status;
-  if (file.lun != nullptr) {
+  if (file.is_foreign) {
+    const auto fd = std::make_shared<common::FileDescriptor>(Reopen(file.descriptor, O_RDONLY));
+    status = WithinLimit(file.path, limits::kProbeNs,
+                         [fd, number = file.number, path = file.path, samples] {
+                           return SampleFile(number, *fd, path, samples);
+                         });
+  } else if (file.lun != nullptr) {
     status = WithinLimit(file.path, limits::kProbeNs,
                          [lun = file.lun, samples] { return SampleLun(*lun, samples); });
   } else {
@@ -55,6 +69,7 @@ std::optional<v1::LeftContent> Sample(const OpenedFile& file) {
   if (!status.ok() || samples->empty()) return std::nullopt;
   v1::LeftContent left;
   left.set_target(file.target);
+  left.set_file(file.number);
   left.set_fingerprint(*samples);
   return left;
 }
@@ -65,7 +80,8 @@ std::vector<v1::LeftContent> LeftContentsOf(const std::vector<OpenedFile>& files
   std::vector<const OpenedFile*> written;
   for (const OpenedFile& file : files) {
     const bool is_device = file.lun != nullptr || file.engine_file.is_block_device();
-    if (file.written && is_device && file.stamp_bytes == 0) written.push_back(&file);
+    const bool is_stamped = file.stamp_bytes != 0;
+    if (file.written && ((is_device && !is_stamped) || file.is_foreign)) written.push_back(&file);
   }
   std::vector<std::optional<v1::LeftContent>> found(written.size());
   common::SideBySide(written.size(), limits::kLooksAtOnce,

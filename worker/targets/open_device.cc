@@ -23,7 +23,9 @@ DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) 
   use.inspected_sequence = target.disk_sequence();
   use.held_by_peer = target.held_by_peer();
   use.own_data = target.written_before();
-  use.left_contents.assign(target.left_contents().begin(), target.left_contents().end());
+  for (const v1::LeftContent& left : target.left_contents()) {
+    use.left_contents.push_back(left.fingerprint());
+  }
   use.inspected_content = target.content_fingerprint();
   use.inspected_stamp = target.stamp_bytes() != 0;
   use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;

@@ -9,18 +9,17 @@
 #include "worker/host/file_identity.h"
 #include "worker/host/places.h"
 #include "worker/host/reopen.h"
+#include "worker/targets/empty_file.h"
 #include "worker/targets/foreign_files.h"
 #include "worker/targets/marks.h"
 #include "worker/targets/openers.h"
-#include "worker/targets/prepare.h"
 
 namespace lockstep::worker {
 namespace {
 
 // The target's file with this number, opened as the options say.
-absl::StatusOr<common::FileDescriptor> Open(const OpenContext& context,
-                                            const v1::TargetAssignment& target, uint32_t number,
-                                            const FilesUnderDevices& under) {
+absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssignment& target,
+                                uint32_t number, const FilesUnderDevices& under) {
   const Guard& guard = context.guard;
   const OpenOptions& options = context.options;
   const v1::FileTarget& file = target.target().file();
@@ -55,13 +54,17 @@ absl::StatusOr<common::FileDescriptor> Open(const OpenContext& context,
                                                       " bytes, the job says ", file.size_bytes(),
                                                       "; a prepare phase lays it out"));
   }
+  OpenedFile opened;
   if (options.create && IdentityOf(*fd) != made) {
     return absl::AbortedError(
         absl::StrCat(path, ": another file took this name after it was made; it was not touched"));
   }
-  if (options.write && !options.create) {
+  if (options.create) {
+    opened.is_foreign = !CheckMadeByLockstep(guard, *place, *fd).ok();
+  } else if (options.write) {
     const auto answer = consent.Check(*place, number, Reopen(*fd, O_RDONLY));
     if (!answer.ok()) return answer.status();
+    opened.is_foreign = answer->is_foreign;
   }
   if (options.write) {
     if (absl::Status status = under.Check(path, fd->get()); !status.ok()) return status;
@@ -69,7 +72,12 @@ absl::StatusOr<common::FileDescriptor> Open(const OpenContext& context,
   if (options.write && options.changes_content) {
     if (absl::Status status = NoteChanged(guard, *place); !status.ok()) return status;
   }
-  return fd;
+  opened.engine_file = {OpenFile{fd->get()}, static_cast<uint64_t>(file.size_bytes())};
+  opened.descriptor = *std::move(fd);
+  opened.path = path;
+  opened.number = number;
+  opened.thing = measure::ThingOfFile(target.target(), path, context.who.host);
+  return opened;
 }
 
 }  // namespace
@@ -81,16 +89,10 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
   FilePlaces places;
   const FilesUnderDevices under;
   for (uint32_t i = 0; i < file.count(); ++i) {
-    const std::string path = FilePath(file, i, context.who);
-    auto fd = Open(context, target, i, under);
-    if (!fd.ok()) return fd.status();
-    if (context.options.write) places.AddFile(*fd);
-    OpenedFile opened;
-    opened.engine_file = {OpenFile{fd->get()}, size};
-    opened.descriptor = *std::move(fd);
-    opened.path = path;
-    opened.thing = measure::ThingOfFile(target.target(), path, context.who.host);
-    const absl::Status added = AddOpened(target, i * size, std::move(opened), open);
+    auto opened = Open(context, target, i, under);
+    if (!opened.ok()) return opened.status();
+    if (context.options.write) places.AddFile(opened->descriptor);
+    const absl::Status added = AddOpened(target, i * size, *std::move(opened), open);
     if (!added.ok()) return added;
     open->in_memory = false;
   }

@@ -25,7 +25,9 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   use.expendable = options.expendable;
   use.inspected_identity = target.device_identity();
   use.own_data = target.written_before();
-  use.left_contents.assign(target.left_contents().begin(), target.left_contents().end());
+  for (const v1::LeftContent& left : target.left_contents()) {
+    use.left_contents.push_back(left.fingerprint());
+  }
   use.inspected_content = target.content_fingerprint();
   use.inspected_stamp = target.stamp_bytes() != 0;
   use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;

@@ -20,6 +20,8 @@
 #include "common/units.h"
 #include "proto/defaults.h"
 #include "worker/engine/buffers.h"
+#include "worker/targets/empty_file.h"
+#include "worker/targets/foreign_files.h"
 #include "worker/targets/marks.h"
 #include "worker/workload/content.h"
 
@@ -46,13 +48,6 @@ std::string FillingOf(const v1::PreparePhase& phase) {
              : "random";
 }
 
-bool SameInode(const FileDescriptor& a, const FileDescriptor& b) {
-  struct stat one;
-  struct stat other;
-  return fstat(a.get(), &one) == 0 && fstat(b.get(), &other) == 0 && one.st_dev == other.st_dev &&
-         one.st_ino == other.st_ino;
-}
-
 // The mark beside a file that is gone; what else may have its name stays.
 void RemoveMark(const Guard& guard, const Guard::Place& place, const std::string& of) {
   const auto mark = guard.Open(MarkPlace(place), O_PATH | O_NOFOLLOW);
@@ -65,6 +60,8 @@ void RemoveMark(const Guard& guard, const Guard::Place& place, const std::string
 
 // One file to be laid out.
 struct Item {
+  const v1::TargetAssignment* target = nullptr;
+  uint32_t number = 0;  // among the target's files
   Guard::Place place;
   uint64_t size_bytes = 0;
   bool reuse = false;
@@ -94,6 +91,8 @@ class Preparation {
   absl::Status Add(const v1::TargetAssignment& target, uint32_t number, const std::string& path) {
     const auto size_bytes = static_cast<uint64_t>(target.target().file().size_bytes());
     Item& item = items_.emplace_back();
+    item.target = &target;
+    item.number = number;
     auto place = guard_.Locate(path);
     if (!place.ok()) return place.status();
     item.place = *std::move(place);
@@ -146,6 +145,9 @@ class Preparation {
     PrepareResult result;
     for (const Item& item : items_) ++(item.reuse ? result.files_reused : result.files_made);
     result.bytes_written = done_bytes_;
+    for (const Item& item : items_) {
+      if (item.foreign) AddLeft(item, &result);
+    }
     return result;
   }
 
@@ -235,6 +237,19 @@ class Preparation {
       return absl::AbortedError(
           absl::StrCat(item->place.path(),
                        ": another file took this name after it was looked at; it was not touched"));
+    }
+    // Laying out the files before this one may have taken long: somebody may have written to it, or
+    // mounted it, since it was looked at.
+    if (item->existed) {
+      const auto answer =
+          FileConsent(guard_, *item->target, expendable_).Check(item->place, item->number, *fd);
+      if (!answer.ok()) return answer.status();
+      if (answer->is_foreign != item->foreign) {
+        return absl::AbortedError(
+            absl::StrCat(item->place.path(),
+                         ": its mark has changed since it was looked at; it was not touched"));
+      }
+      if (absl::Status used = under_.Check(item->place.path(), fd->get()); !used.ok()) return used;
     }
     item->touched = true;
     item->mark.file = identity;
@@ -333,6 +348,19 @@ class Preparation {
     return absl::OkStatus();
   }
 
+  // Says what was laid out in a file that Lockstep did not make. Without that the next phase
+  // refuses it.
+  void AddLeft(const Item& item, PrepareResult* result) const {
+    const auto fd = guard_.Open(item.place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    if (!fd.ok() || IdentityOf(*fd) != item.identity) return;
+    const auto now = DescribeForeign(item.number, *fd, item.place.path(), FileDepth::kSamples);
+    if (!now.ok()) return;
+    v1::LeftContent& left = result->left_contents.emplace_back();
+    left.set_target(item.target->index());
+    left.set_file(item.number);
+    left.set_fingerprint(now->fingerprint());
+  }
+
   void Undo() {
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       if (!item->touched || item->foreign) continue;
@@ -384,41 +412,6 @@ absl::Status ForEachOwnFile(const v1::Assignment& assignment, const RunIdentity&
 }
 
 }  // namespace
-
-absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Place& place,
-                                          const FilesUnderDevices& under,
-                                          const FileConsent& consent, uint32_t number) {
-  auto fd = guard.Open(place, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-  if (fd.ok()) {
-    if (absl::Status used = under.Check(place.path(), fd->get()); !used.ok()) return used;
-    const auto answer = consent.Check(place, number, *fd);
-    if (!answer.ok()) return answer.status();
-    if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
-    if (answer->is_foreign) return IdentityOf(*fd);
-    auto mark = ReadMark(guard, place);
-    if (!mark.ok()) return mark.status();
-    mark->filled = kFilledByWorkload;
-    if (absl::Status status = WriteMark(guard, place, *mark); !status.ok()) return status;
-    return IdentityOf(*fd);
-  }
-  if (!absl::IsNotFound(fd.status())) return fd.status();
-  auto directories = guard.MakeParents(place);
-  if (!directories.ok()) return directories.status();
-  auto made = guard.Open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-  if (!made.ok()) return made.status();
-  const std::string identity = IdentityOf(*made);
-  if (identity.empty()) {
-    (void)guard.RemoveIf(place,
-                         [&](const FileDescriptor& found) { return SameInode(found, *made); });
-    return absl::FailedPreconditionError(
-        absl::StrCat(place.path(),
-                     ": its file system gives files neither a birth time nor a handle, so that "
-                     "Lockstep could not know its own again; use another one"));
-  }
-  const Mark mark = {identity, kFilledByWorkload, *directories};
-  if (absl::Status status = WriteMark(guard, place, mark); !status.ok()) return status;
-  return identity;
-}
 
 absl::StatusOr<PrepareResult> PrepareFiles(const Guard& guard, const v1::Assignment& assignment,
                                            const RunIdentity& who, const std::atomic<bool>& stop,

@@ -8,22 +8,16 @@
 #include "proto/worker.pb.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/guard.h"
-#include "worker/targets/foreign_files.h"
 #include "worker/targets/targets.h"
 
 namespace lockstep::worker {
-
-// Makes an empty file at `place`, and the directories above it. An existing file, the target's
-// `number`, is cut to 0 bytes if `consent` has nothing against it and nothing uses it, and refused
-// otherwise. Returns the file's identity (IdentityOf()).
-absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Place& place,
-                                          const FilesUnderDevices& under,
-                                          const FileConsent& consent, uint32_t number);
 
 struct PrepareResult {
   uint64_t files_made = 0;
   uint64_t files_reused = 0;
   uint64_t bytes_written = 0;
+  // Of files that Lockstep did not make, in which it laid out content.
+  std::vector<v1::LeftContent> left_contents;
 };
 // Called now and then with the bytes done and to do. From several threads.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;

@@ -38,6 +38,8 @@ struct OpenedFile {
   bool written = false, written_meanwhile = false;
   uint32_t target = 0;       // its index in the job
   uint64_t stamp_bytes = 0;  // of an enrolled device: at each of its ends
+  uint32_t number = 0;       // among the target's files
+  bool is_foreign = false;   // a file that Lockstep did not make
 };
 
 // The opened targets of one workload, and the bytes of them that the workload may touch.

@@ -1,0 +1,60 @@
+#include "worker/targets/empty_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "worker/host/file_identity.h"
+#include "worker/targets/marks.h"
+
+namespace lockstep::worker {
+
+using common::ErrnoStatus;
+using common::FileDescriptor;
+
+bool SameInode(const FileDescriptor& a, const FileDescriptor& b) {
+  struct stat one;
+  struct stat other;
+  return fstat(a.get(), &one) == 0 && fstat(b.get(), &other) == 0 && one.st_dev == other.st_dev &&
+         one.st_ino == other.st_ino;
+}
+
+absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+                                          const FilesUnderDevices& under,
+                                          const FileConsent& consent, uint32_t number) {
+  auto fd = guard.Open(place, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  if (fd.ok()) {
+    if (absl::Status used = under.Check(place.path(), fd->get()); !used.ok()) return used;
+    const auto answer = consent.Check(place, number, *fd);
+    if (!answer.ok()) return answer.status();
+    if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
+    if (answer->is_foreign) return IdentityOf(*fd);
+    auto mark = ReadMark(guard, place);
+    if (!mark.ok()) return mark.status();
+    mark->filled = kFilledByWorkload;
+    if (absl::Status status = WriteMark(guard, place, *mark); !status.ok()) return status;
+    return IdentityOf(*fd);
+  }
+  if (!absl::IsNotFound(fd.status())) return fd.status();
+  auto directories = guard.MakeParents(place);
+  if (!directories.ok()) return directories.status();
+  auto made = guard.Open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  if (!made.ok()) return made.status();
+  const std::string identity = IdentityOf(*made);
+  if (identity.empty()) {
+    (void)guard.RemoveIf(place,
+                         [&](const FileDescriptor& found) { return SameInode(found, *made); });
+    return absl::FailedPreconditionError(
+        absl::StrCat(place.path(),
+                     ": its file system gives files neither a birth time nor a handle, so that "
+                     "Lockstep could not know its own again; use another one"));
+  }
+  const Mark mark = {identity, kFilledByWorkload, *directories};
+  if (absl::Status status = WriteMark(guard, place, mark); !status.ok()) return status;
+  return identity;
+}
+
+}  // namespace lockstep::worker

@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/files.h"
+#include "worker/host/block_devices.h"
+#include "worker/host/guard.h"
+#include "worker/targets/foreign_files.h"
+
+namespace lockstep::worker {
+
+// Whether both are open on one file.
+bool SameInode(const common::FileDescriptor& a, const common::FileDescriptor& b);
+
+// Makes an empty file at `place`, and the directories above it. An existing file, the target's
+// `number`, is cut to 0 bytes if `consent` has nothing against it and nothing uses it, and refused
+// otherwise. Returns the file's identity (IdentityOf()).
+absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+                                          const FilesUnderDevices& under,
+                                          const FileConsent& consent, uint32_t number);
+
+}  // namespace lockstep::worker
