@@ -2,12 +2,15 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <cstdint>
 #include <deque>
+#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -26,10 +29,20 @@ constexpr int kMaxLinks = 40;
 
 bool IsOurs(uid_t owner) { return owner == 0 || owner == geteuid(); }
 
-// Whether only root and this worker's user decide what the name of an entry of `directory` leads
-// to. The group's bits include what an ACL grants (acl(5)).
-bool IsNameSafe(const struct stat& directory, const struct stat& entry) {
-  if (!IsOurs(directory.st_uid)) return false;
+// Whether what the file system says of owners and modes is this kernel's word. Of FUSE and of
+// network file systems it is the word of a server, which may be any user's.
+bool IsLocal(int fd) {
+  constexpr int64_t kServed[] = {0x65735546, 0x6969,     0x517b,     0xfe534d42, 0xff534d42,
+                                 0x01021997, 0x5346414f, 0x00c36400, 0x73757245};
+  struct statfs facts;
+  return fstatfs(fd, &facts) == 0 &&
+         std::find(std::begin(kServed), std::end(kServed), facts.f_type) == std::end(kServed);
+}
+
+// Whether only root and this worker's user decide what the name of an entry of `directory`, which
+// is open as `fd`, leads to. The group's bits include what an ACL grants (acl(5)).
+bool IsNameSafe(int fd, const struct stat& directory, const struct stat& entry) {
+  if (!IsLocal(fd) || !IsOurs(directory.st_uid)) return false;
   if ((directory.st_mode & (S_IWGRP | S_IWOTH)) == 0) return true;
   // In a sticky directory others may add names, and not take away those of ours.
   return (directory.st_mode & S_ISVTX) != 0 && IsOurs(entry.st_uid) && S_ISDIR(entry.st_mode);
@@ -62,7 +75,7 @@ absl::StatusOr<Walk> WalkTo(const std::string& path) {
     if (!next.valid() || fstat(walk.at.get(), &above) != 0 || fstat(next.get(), &facts) != 0) {
       return common::ErrnoStatus(errno, path);
     }
-    walk.is_safe = walk.is_safe && IsNameSafe(above, facts);
+    walk.is_safe = walk.is_safe && IsNameSafe(walk.at.get(), above, facts);
     if (!S_ISLNK(facts.st_mode)) {
       walk.at = std::move(next);
       continue;

@@ -21,7 +21,8 @@ class AllowedDirectory {
 
   // The directory that the name leads to now, as an O_PATH descriptor. NOT_FOUND where there is
   // none; PERMISSION_DENIED where it is another one than at the start and a user other than root
-  // and the worker's own could have put it there. A directory that root mounts there later is
+  // and the worker's own could have put it there: by the owners and modes of a file
+  // system of this machine, not of FUSE or a network. A directory that root mounts there later is
   // accepted.
   absl::StatusOr<common::FileDescriptor> Open() const;
   // The same as a path without links, for comparisons and messages; empty after a failure.
