@@ -10,6 +10,7 @@
 
 #include "CLI/CLI.hpp"
 #include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/iscsi_url.h"
@@ -26,6 +27,7 @@
 #include "worker/host/guard.h"
 #include "worker/host/inventory.h"
 #include "worker/host/mark_keys.h"
+#include "worker/host/reopen.h"
 #include "worker/iscsi/luns.h"
 #include "worker/link/agent.h"
 #include "worker/load/phase_runner.h"
@@ -207,7 +209,14 @@ int Adopt(const Flags& flags) {
     const auto guard = worker::Guard::Make({path.substr(0, slash)}, {}, nullptr, *keys);
     if (!guard.ok()) return Fail(guard.status());
     const auto place = guard->Locate(path);
-    const absl::Status adopted = place.ok() ? worker::Adopt(*guard, *place) : place.status();
+    if (!place.ok()) return Fail(place.status());
+    // What is shown is what is signed: a link on the way may be another user's.
+    if (const std::string real = worker::RealPath(path); real != path) {
+      return Fail(absl::InvalidArgumentError(
+          absl::StrCat("--adopt ", path, ": leads to ", real.empty() ? "nothing" : real,
+                       "; look whether that is the file you mean, and give that path")));
+    }
+    const absl::Status adopted = worker::Adopt(*guard, *place);
     if (!adopted.ok()) return Fail(adopted);
     std::cout << path << ": adopted; jobs may overwrite and remove it\n";
   }
