@@ -68,6 +68,7 @@ std::string Escaped(std::string_view text, size_t at, size_t bytes) {
 }  // namespace
 
 std::string Printable(std::string_view text, size_t most) {
+  constexpr size_t kMaxBytesAColumn = 4;
   std::string out;
   size_t width = 0;
   size_t fits = 0;  // bytes of `out` before which an ellipsis still has room
@@ -77,7 +78,10 @@ std::string Printable(std::string_view text, size_t most) {
     const std::string piece =
         shown ? std::string(text.substr(at, bytes)) : Escaped(text, at, bytes);
     width += shown ? WidthOf(code) : piece.size();
-    if (width > most) return out.substr(0, fits) + "…";
+    // Combining marks take no column: without a limit of bytes a text of them would have no end.
+    if (width > most || out.size() + piece.size() > kMaxBytesAColumn * most) {
+      return out.substr(0, fits) + "…";
+    }
     out += piece;
     if (width < most) fits = out.size();
   }

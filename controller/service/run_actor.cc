@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
+#include "common/text.h"
 #include "common/timing.h"
 #include "common/units.h"
 #include "controller/analysis/expectations.h"
@@ -25,6 +26,8 @@ constexpr int64_t kBackNs = 20000000000;
 // Who is waited for is looked up so often, and so many are named.
 constexpr int64_t kBehindLookNs = 2000000000;
 constexpr size_t kMostBehind = 5;
+// What a worker says in words is cut behind so many.
+constexpr size_t kMessageColumns = 2000;
 
 }  // namespace
 
@@ -124,14 +127,16 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
   const uint32_t worker = found->second;
   if (message.has_armed() && IsCurrent(message.armed().phase())) {
     for (const std::string& note : message.armed().notes()) {
-      Carry(action::Note{"info", run_.workers[worker].hello.host().name(), note});
+      Carry(action::Note{"info", run_.workers[worker].hello.host().name(),
+                         common::Printable(note, kMessageColumns)});
     }
     Handle(event::Armed{worker});
   } else if (message.has_phase_failed() && IsCurrent(message.phase_failed().phase())) {
+    const std::string reason = common::Printable(message.phase_failed().reason(), kMessageColumns);
     if (message.phase_failed().not_started()) {
-      return Handle(event::NotStarted{worker, message.phase_failed().reason()});
+      return Handle(event::NotStarted{worker, reason});
     }
-    Handle(event::Failed{worker, message.phase_failed().reason()});
+    Handle(event::Failed{worker, reason});
   } else if (message.has_status() && message.status().state() == v1::WorkerStatus::IDLE) {
     if (machine_.lost().contains(worker)) return Handle(event::Rejoined{worker});
     Handle(event::Idle{worker, IsCurrent(message.status().phase()),
@@ -157,7 +162,8 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
                                 "more events in this phase are not kept"});
     }
     Carry(action::Note{message.event().severity() == "error" ? "error" : "warning",
-                       run_.workers[worker].hello.host().name(), message.event().message()});
+                       run_.workers[worker].hello.host().name(),
+                       common::Printable(message.event().message(), kMessageColumns)});
   }
 }
 

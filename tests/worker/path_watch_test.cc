@@ -172,6 +172,29 @@ TEST_F(PathWatchTest, AnotherAnswerThanMultipathdsIsNone) {
   EXPECT_EQ(watch.CountOf("dm-0").running, 2u) << "sysfs counts then";
 }
 
+// It announces much and never ends: byte by byte, until whoever asked goes away.
+TEST_F(PathWatchTest, AnAnswerThatNeverEndsIsGivenUp) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  const std::string name = "lockstep-test-drip-" + std::to_string(getpid());
+  memcpy(address.sun_path + 1, name.data(), name.size());
+  const int listening = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  ASSERT_EQ(bind(listening, reinterpret_cast<const sockaddr*>(&address),
+                 static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())),
+            0);
+  ASSERT_EQ(listen(listening, 1), 0);
+  std::thread drip([listening] {
+    const int peer = accept(listening, nullptr, nullptr);
+    const size_t size = 4 << 20;
+    send(peer, &size, sizeof size, MSG_NOSIGNAL);
+    while (send(peer, "x", 1, MSG_NOSIGNAL) == 1) usleep(10000);
+    close(peer);
+  });
+  EXPECT_FALSE(AskMultipathd(name).ok());
+  drip.join();
+  close(listening);
+}
+
 TEST_F(PathWatchTest, ADeviceOfOnePathTellsItsLossAndCountsNone) {
   PathWatch watch({"sda"}, ports());
   watch.Look();

@@ -1,9 +1,11 @@
 #include "worker/host/multipathd.h"
 
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/time.h>
 #include <sys/un.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <vector>
@@ -11,27 +13,48 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/clock.h"
 #include "common/files.h"
+#include "common/text.h"
 
 namespace lockstep::worker {
 namespace {
 
-constexpr timeval kLimit = {0, 200000};  // of each step
+constexpr int64_t kLimitNs = 200000000;  // of the whole exchange
+constexpr size_t kMaxState = 64;         // columns of a state
 // Some 40 bytes a path.
 constexpr size_t kMostBytes = 4 << 20;
 constexpr char kQuestion[] = "show paths raw format \"%d %t %T\"";
 
-bool SendAll(int socket, const void* bytes, size_t length) {
-  return send(socket, bytes, length, MSG_NOSIGNAL) == static_cast<ssize_t>(length);
+// Waits until the socket can be read or written, as `events` says. False when it is too late.
+bool Await(int socket, short events, int64_t deadline_ns) {
+  const int64_t left_ns = deadline_ns - common::SystemClock().MonotonicNs();
+  pollfd waiting = {socket, events, 0};
+  return left_ns > 0 && poll(&waiting, 1, static_cast<int>(left_ns / 1000000) + 1) == 1;
 }
 
-bool ReceiveAll(int socket, char* bytes, size_t length) {
+bool SendAll(int socket, const void* bytes, size_t length, int64_t deadline_ns) {
+  return Await(socket, POLLOUT, deadline_ns) &&
+         send(socket, bytes, length, MSG_NOSIGNAL) == static_cast<ssize_t>(length);
+}
+
+bool ReceiveAll(int socket, char* bytes, size_t length, int64_t deadline_ns) {
   for (size_t have = 0; have < length;) {
+    if (!Await(socket, POLLIN, deadline_ns)) return false;
     const ssize_t got = recv(socket, bytes + have, length - have, 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) continue;
     if (got <= 0) return false;
     have += static_cast<size_t>(got);
   }
   return true;
+}
+
+// The name is in the abstract namespace, which anybody may take while no multipathd runs.
+bool IsTrusted(int socket) {
+  ucred peer = {};
+  socklen_t length = sizeof peer;
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+         (peer.uid == 0 || peer.uid == geteuid());
 }
 
 }  // namespace
@@ -43,19 +66,20 @@ absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(const std::
   if (socket.size() + 1 > sizeof address.sun_path) return none;
   memcpy(address.sun_path + 1, socket.data(), socket.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + socket.size());
-  common::FileDescriptor descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const int64_t deadline = common::SystemClock().MonotonicNs() + kLimitNs;
+  common::FileDescriptor descriptor(
+      ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int fd = descriptor.get();
-  // connect() goes by the limit of sending.
-  if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &kLimit, sizeof kLimit) != 0 ||
-      setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &kLimit, sizeof kLimit) != 0 ||
-      connect(fd, reinterpret_cast<const sockaddr*>(&address), length) != 0) {
-    return none;
+  // Where its queue is full, connect() of a socket that does not block fails at once.
+  if (fd < 0 || connect(fd, reinterpret_cast<const sockaddr*>(&address), length) != 0) return none;
+  if (!IsTrusted(fd)) {
+    return absl::UnavailableError("what answers for multipathd is a user's program, not root's");
   }
   // Both ways: a size_t with the length, the terminating zero included, then the text.
   const size_t asked = sizeof kQuestion;
   size_t answered = 0;
-  if (!SendAll(fd, &asked, sizeof asked) || !SendAll(fd, kQuestion, asked) ||
-      !ReceiveAll(fd, reinterpret_cast<char*>(&answered), sizeof answered)) {
+  if (!SendAll(fd, &asked, sizeof asked, deadline) || !SendAll(fd, kQuestion, asked, deadline) ||
+      !ReceiveAll(fd, reinterpret_cast<char*>(&answered), sizeof answered, deadline)) {
     return none;
   }
   if (answered == 0 || answered > kMostBytes) {
@@ -63,14 +87,16 @@ absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(const std::
         absl::StrCat("multipathd announces an answer of ", answered, " bytes"));
   }
   std::string text(answered, '\0');
-  if (!ReceiveAll(fd, text.data(), text.size())) return none;
+  if (!ReceiveAll(fd, text.data(), text.size(), deadline)) return none;
   std::map<std::string, MultipathdState> states;
   for (const absl::string_view line : absl::StrSplit(text.c_str(), '\n')) {
     // The checker's state may be several words: "i/o timeout".
     const std::vector<std::string> words =
         absl::StrSplit(line, absl::MaxSplits(' ', 2), absl::SkipWhitespace());
     if (words.size() == 3) {
-      states[words[0]] = {words[1], std::string(absl::StripAsciiWhitespace(words[2]))};
+      states[words[0]] = {
+          common::Printable(words[1], kMaxState),
+          common::Printable(std::string(absl::StripAsciiWhitespace(words[2])), kMaxState)};
     }
   }
   return states;
