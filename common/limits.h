@@ -178,7 +178,7 @@ namespace lockstep::limits {
   LIMIT(kAuditWaiting, 10000, "entries", "of the audit log that wait for the store",               \
         "further ones are counted, and the count is logged")                                       \
   LIMIT(kAuditRefusals, 60, "entries",                                                             \
-        "of calls by one caller that its role forbids, in a minute",                               \
+        "of calls by one caller that were refused or failed, in a minute",                         \
         "further ones are counted in the next entry")                                              \
   LIMIT(kStatementNs, 12000000000, "ns", "a statement that changes the store",                     \
         "the server cancels it; the controller retries it")

@@ -74,6 +74,7 @@ v1::AuditEntry AuditLog::EntryOf(const grpc::ServerContextBase& context, const P
 }
 
 void AuditLog::Add(v1::AuditEntry entry, const grpc::Status& answer) {
+  if (!answer.ok() && IsLeftOut(&entry)) return;
   entry.set_at(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(clock_->WallNs()),
                                 absl::UTCTimeZone()));
   entry.set_answer(CodeName(answer.error_code()));
@@ -96,32 +97,31 @@ grpc::Status AuditLog::Require(const grpc::ServerContextBase& context, Role role
                                const std::string& call) {
   const Principal principal = PrincipalOf(context);
   grpc::Status refused = controller::Require(principal, role);
-  if (!refused.ok()) AddRefusal(EntryOf(context, principal, call), refused);
+  if (!refused.ok()) Add(EntryOf(context, principal, call), refused);
   return refused;
 }
 
-void AuditLog::AddRefusal(v1::AuditEntry entry, const grpc::Status& answer) {
-  {
-    common::MutexLock lock(&mutex_);
-    const int64_t minute = clock_->MonotonicNs() / kMinuteNs;
-    if (refusals_.size() >= kCallersCounted && !refusals_.contains(entry.principal())) {
-      refusals_.clear();
-    }
-    Refusals& refusals = refusals_[entry.principal()];
-    if (refusals.minute != minute) {
-      refusals.minute = minute;
-      refusals.in_minute = 0;
-    }
-    if (++refusals.in_minute > limits::kAuditRefusals) {
-      ++refusals.left_out;
-      return;
-    }
-    if (refusals.left_out > 0) {
-      entry.set_details(absl::StrCat("after ", refusals.left_out, " more that were not recorded"));
-      refusals.left_out = 0;
-    }
+bool AuditLog::IsLeftOut(v1::AuditEntry* entry) {
+  common::MutexLock lock(&mutex_);
+  const int64_t minute = clock_->MonotonicNs() / kMinuteNs;
+  if (refusals_.size() >= kCallersCounted && !refusals_.contains(entry->principal())) {
+    refusals_.clear();
   }
-  Add(std::move(entry), answer);
+  Refusals& refusals = refusals_[entry->principal()];
+  if (refusals.minute != minute) {
+    refusals.minute = minute;
+    refusals.in_minute = 0;
+  }
+  if (++refusals.in_minute > limits::kAuditRefusals) {
+    ++refusals.left_out;
+    return true;
+  }
+  if (refusals.left_out > 0) {
+    entry->set_details(absl::StrCat(entry->details(), entry->details().empty() ? "" : "; ",
+                                    "after ", refusals.left_out, " more that were not recorded"));
+    refusals.left_out = 0;
+  }
+  return false;
 }
 
 void AuditLog::Main() {

@@ -29,10 +29,10 @@ class AuditLog {
   // The call, without its subject and answer.
   static v1::AuditEntry EntryOf(const grpc::ServerContextBase& context, const Principal& principal,
                                 const std::string& action);
-  // Sets the time and the answer.
+  // Sets the time and the answer. Of one caller's calls that were not served so many are kept a
+  // minute (limits::kAuditRefusals).
   void Add(v1::AuditEntry entry, const grpc::Status& answer);
-  // As controller::Require(), of a call with this name. A refusal becomes an entry; of one caller
-  // so many are kept a minute (limits::kAuditRefusals).
+  // As controller::Require(), of a call with this name. A refusal becomes an entry.
   grpc::Status Require(const grpc::ServerContextBase& context, Role role, const std::string& call);
 
  private:
@@ -41,7 +41,8 @@ class AuditLog {
     int64_t in_minute = 0;
     int64_t left_out = 0;
   };
-  void AddRefusal(v1::AuditEntry entry, const grpc::Status& answer);
+  // Whether the caller's entry is one too many; it may get a word of those that were.
+  bool IsLeftOut(v1::AuditEntry* entry);
   void Main();
 
   storage::Store* const store_;

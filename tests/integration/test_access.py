@@ -245,6 +245,20 @@ class Principals(unittest.TestCase):
             done = self.lockstep("viewer", "sql", "-c", query)
             self.assertIn("permission denied", done.err, query)
 
+    def test_calls_that_fail_do_not_fill_the_record(self):
+        """One caller's calls that were not served are counted after the first of a minute."""
+        calls = 130  # more than two minutes' worth
+        for _ in range(calls):
+            self.assertNotEqual(self.lockstep("admin", "stop", "ffffffff").status, 0)
+
+        def kept():
+            words = ("--action", "stop", "--principal", "alma", "--limit", "1000")
+            listed = self.lockstep("admin", "audit", "--format", "json", *words).json()
+            return [e for e in listed.get("entries", []) if "ffffffff" in str(e)]
+
+        wait_for("the first of them", kept)
+        self.assertLess(len(kept()), calls)
+
     def test_who_changed_what_is_on_record(self):
         job = files_job(self.fleet.data).replace("name: ", "name: audited-", 1)
         submitted = self.lockstep("submitter", "run", "-", stdin=job)
