@@ -111,6 +111,20 @@ absl::Status MakeDirectories(const std::string& path, int mode) {
   return absl::OkStatus();
 }
 
+absl::Status CheckNobodyElses(const std::string& path) {
+  struct stat facts;
+  if (stat(path.c_str(), &facts) != 0) {
+    return errno == ENOENT ? absl::OkStatus() : ErrnoStatus(errno, path);
+  }
+  const bool is_open = (facts.st_mode & S_IWOTH) != 0 && (facts.st_mode & S_ISVTX) == 0;
+  if ((facts.st_uid == 0 || facts.st_uid == geteuid()) && !is_open) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      path,
+      is_open ? ": everybody may write to it" : absl::StrCat(": belongs to user ", facts.st_uid),
+      ", who could replace what is kept there; use another directory, or change its owner and "
+      "mode"));
+}
+
 absl::Status MakePrivateDirectory(const std::string& path) {
   const size_t slash = path.rfind('/');
   if (slash != std::string::npos && slash > 0) {
@@ -120,6 +134,7 @@ absl::Status MakePrivateDirectory(const std::string& path) {
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat facts;
   if (!fd.valid() || fstat(fd.get(), &facts) != 0) return ErrnoStatus(errno, path);
+  if (absl::Status owner = CheckNobodyElses(path); !owner.ok()) return owner;
   if (facts.st_uid == geteuid() && (facts.st_mode & 0077) != 0 && fchmod(fd.get(), 0700) != 0) {
     return ErrnoStatus(errno, path);
   }

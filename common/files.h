@@ -16,8 +16,12 @@ absl::Status WriteFileAtomically(const std::string& path, const std::string& con
 std::string ReadTrimmed(const std::string& path);
 // Like mkdir -p.
 absl::Status MakeDirectories(const std::string& path, int mode);
+// FAILED_PRECONDITION where the directory at `path` belongs to a user other than root and this one,
+// or others may write to it: they could replace what is kept there by links. OK where there is
+// none.
+absl::Status CheckNobodyElses(const std::string& path);
 // A directory that only this user enters: made with mode 0700, those above it with 0755. One that
-// is there and is this user's gets that mode.
+// is there and is this user's gets that mode; one that is somebody else's is refused.
 absl::Status MakePrivateDirectory(const std::string& path);
 
 // A descriptor that closes itself. Move-only.

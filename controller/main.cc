@@ -253,6 +253,9 @@ int main(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
   RaiseFileLimit();
+  if (absl::Status owner = common::CheckNobodyElses(flags.state_directory); !owner.ok()) {
+    return Fail(owner);
+  }
   auto opened = controller::OpenStore({flags.store, flags.state_directory, flags.store_filesystem});
   if (!opened.ok()) return Fail(opened.status());
   return Serve(flags, *std::move(opened), signals);

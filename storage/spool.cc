@@ -61,6 +61,17 @@ Read ReadRecord(int fd, uint64_t offset, uint64_t file_size, std::string* record
                                                                         : Read::kBroken;
 }
 
+// Whether a whole record follows the broken one at `offset`, by the length that its header has.
+bool HasRecordBehind(int fd, uint64_t offset, uint64_t file_size) {
+  Header header;
+  std::string record;
+  if (offset + sizeof header > file_size || !ReadAt(fd, &header, sizeof header, offset))
+    return false;
+  const uint64_t next = offset + sizeof header + header.length;
+  return header.length <= kLongestRecord && next < file_size &&
+         ReadRecord(fd, next, file_size, &record) == Read::kRecord;
+}
+
 absl::Status SyncDirectory(const std::string& directory) {
   common::FileDescriptor fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid() || fsync(fd.get()) != 0) return common::ErrnoStatus(errno, directory);
@@ -72,9 +83,11 @@ absl::Status SyncDirectory(const std::string& directory) {
 absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::string& directory,
                                                            uint64_t limit_bytes) {
   if (absl::Status status = common::MakeDirectories(directory, 0700); !status.ok()) return status;
+  if (absl::Status owner = common::CheckNobodyElses(directory); !owner.ok()) return owner;
   std::unique_ptr<FileSpool> spool(new FileSpool(directory, limit_bytes));
   const std::string lock = directory + "/lock";
-  spool->lock_ = common::FileDescriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  spool->lock_ =
+      common::FileDescriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!spool->lock_.valid()) return common::ErrnoStatus(errno, lock);
   if (flock(spool->lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -116,9 +129,12 @@ absl::Status FileSpool::Recover() {
 
 absl::Status FileSpool::Scan(Segment* segment, bool last) {
   const std::string path = PathOf(segment->number);
-  common::FileDescriptor fd(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  common::FileDescriptor fd(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat facts;
   if (!fd.valid() || fstat(fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  if (!S_ISREG(facts.st_mode)) {
+    return absl::FailedPreconditionError(path + ": not a regular file; move it away");
+  }
   std::string record;
   while (true) {
     switch (ReadRecord(fd.get(), segment->size, static_cast<uint64_t>(facts.st_size), &record)) {
@@ -128,7 +144,10 @@ absl::Status FileSpool::Scan(Segment* segment, bool last) {
       case Read::kEnd:
         return absl::OkStatus();
       case Read::kBroken:
-        if (!last) {
+        // A write that a crash cut short is the last one. With a whole record behind it, it is
+        // damage.
+        if (!last ||
+            HasRecordBehind(fd.get(), segment->size, static_cast<uint64_t>(facts.st_size))) {
           return absl::DataLossError(
               absl::StrCat(path, ": the record at offset ", segment->size,
                            " is broken; move the file away to go on without it"));

@@ -36,6 +36,30 @@ class StateDirectories(unittest.TestCase):
 
 
 @needs_root
+class ForeignDirectories(unittest.TestCase):
+    def test_a_state_directory_that_another_user_owns_is_refused(self):
+        with Fleet(0) as fleet:
+            theirs = f"{fleet.directory}/theirs"
+            os.mkdir(theirs)
+            os.chown(theirs, 65534, 65534)
+            for program, words in (
+                ("controller", ["--listen", "127.0.0.1:0"]),
+                ("worker", ["--controller", fleet.address]),
+            ):
+                with self.subTest(program):
+                    done = subprocess.run(
+                        [f"{BIN}/lockstep-{program}", "--state-dir", theirs, *words],
+                        capture_output=True,
+                        text=True,
+                        timeout=60,
+                        check=False,
+                    )
+                    self.assertNotEqual(done.returncode, 0)
+                    self.assertIn("belongs to user 65534", done.stdout + done.stderr)
+            self.assertEqual(os.listdir(theirs), [])
+
+
+@needs_root
 class Passwords(unittest.TestCase):
     def test_a_store_s_password_is_in_no_argument(self):
         secret = "hunter2-of-the-store"

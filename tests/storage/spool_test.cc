@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "gtest/gtest.h"
 #include "tests/fakes/memory_spool.h"
 
@@ -108,6 +110,36 @@ TEST(FileSpoolTest, ATornWriteIsDropped) {
     ASSERT_TRUE(spool.ok()) << spool.status();
     EXPECT_EQ(*(*spool)->Peek(1000), (std::vector<std::string>{"first"})) << cut;
   }
+}
+
+// Not what a crash cuts short: the record behind it is whole.
+TEST(FileSpoolTest, ABrokenRecordBeforeAGoodOneIsSaidAndKept) {
+  const std::string directory = Directory();
+  {
+    auto spool = *FileSpool::Open(directory, 1 << 20);
+    ASSERT_TRUE(spool->Append({"first", "second", "third"}).ok());
+  }
+  const std::string file = Files(directory)[0];
+  const int fd = open(file.c_str(), O_WRONLY);
+  ASSERT_EQ(pwrite(fd, "X", 1, 16 + 5 + 16), 1);
+  close(fd);
+  const auto spool = FileSpool::Open(directory, 1 << 20);
+  EXPECT_EQ(spool.status().code(), absl::StatusCode::kDataLoss) << spool.status();
+  EXPECT_NE(spool.status().message().find("the record at offset 21 is broken"), std::string::npos);
+  EXPECT_EQ(std::filesystem::file_size(file), 3u * 16 + 5 + 6 + 5) << "nothing was cut off";
+}
+
+TEST(FileSpoolTest, ALinkInPlaceOfASegmentIsNotFollowed) {
+  const std::string directory = Directory();
+  { ASSERT_TRUE((*FileSpool::Open(directory, 1 << 20))->Append({"first"}).ok()); }
+  const std::string file = Files(directory)[0];
+  const std::string precious = directory + ".precious";
+  ASSERT_EQ(rename(file.c_str(), precious.c_str()), 0);
+  ASSERT_EQ(truncate(precious.c_str(), 18), 0);
+  std::filesystem::create_symlink(precious, file);
+  EXPECT_FALSE(FileSpool::Open(directory, 1 << 20).ok());
+  EXPECT_EQ(std::filesystem::file_size(precious), 18u);
+  std::filesystem::remove(precious);
 }
 
 TEST(FileSpoolTest, ABrokenRecordBeforeGoodSegmentsIsSaidWithItsPlace) {
