@@ -115,6 +115,17 @@ class Marks(unittest.TestCase):
                 state = f"{fleet.directory}/worker-node1"
                 adopted = call(f"{BIN}/lockstep-worker", "--state-dir", state, "--adopt", path)
                 self.assertIn("adopted", adopted)
+                # What is shown is what is signed.
+                os.symlink(fleet.data, f"{fleet.directory}/link")
+                linked = subprocess.run(
+                    [f"{BIN}/lockstep-worker", "--state-dir", state]
+                    + ["--adopt", f"{fleet.directory}/link/made"],
+                    capture_output=True,
+                    text=True,
+                    check=False,
+                )
+                self.assertNotEqual(linked.returncode, 0)
+                self.assertIn(f"leads to {path}", linked.stderr)
                 done = fleet.run_job(self.file_job(path, self.LOAD, "cleanup: "))
                 self.assertEqual(done.status, 0, str(done))
                 self.assertFalse(os.path.exists(path))
@@ -155,7 +166,7 @@ class Content(unittest.TestCase):
                 "the run to end", lambda: "nothing is queued" in fleet.lockstep("status").out, 60
             )
             self.assertEqual(digest(device.file), before)
-            self.assertIn("carries data", fleet.lockstep("report", "last").text)
+            self.assertIn("when it was blank", fleet.lockstep("report", "last").text)
 
     def test_a_token_is_of_this_very_content(self):
         mount = os.path.join(self.directory, "mount")

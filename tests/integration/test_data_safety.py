@@ -12,7 +12,7 @@ import subprocess
 import threading
 import unittest
 
-from fleet import Fleet, needs_root, wait_for
+from fleet import BIN, Fleet, needs_root, wait_for
 from loops import MIB, LoopDevice, attach, detach
 from test_guard import call, device_job, digest
 
@@ -136,14 +136,15 @@ class Devices(unittest.TestCase):
         with LoopDevice(self.directory) as device:
             flags = ["--allow-expendable", device.identity] if expendable else []
             with Fleet(1, allow=[device.path], worker_flags=flags) as fleet:
+                write = "run: {workloads: [{block_size: 64KiB, read: 0%, passes: 1}]}"
                 job = (
                     "name: between\nhosts: {count: 1}\nstore_filesystem: true\n"
                     f"expendable: [{device.identity if expendable else ''}]\n"
                     f"targets: [{{name: d, device: {{path: {device.path}}}}}]\nphases:\n"
-                    "  - {name: first, run: {workloads: [{block_size: 64KiB, read: 0%, passes: 1}]}}\n"
+                    f"  - {{name: first, {write}}}\n"
                     "  - {name: second, run: {duration: 10m, "
                     "workloads: [{block_size: 4KiB, read: 100%, max_iops: 50}]}}\n"
-                    "  - {name: third, run: {workloads: [{block_size: 64KiB, read: 0%, passes: 1}]}}\n"
+                    f"  - {{name: third, {write}}}\n"
                 )
                 running = fleet.start_lockstep("run", "-", stdin=job)
                 fleet.await_phase("second")
@@ -170,8 +171,77 @@ class Devices(unittest.TestCase):
             with self.subTest(change.__name__, expendable=expendable):
                 status, text, is_same = self.between(change, expendable)
                 self.assertEqual(status, 3, text)
-                self.assertIn("somebody else has written to it", text)
+                self.assertIn("no longer holds what this run's last phase left there", text)
                 self.assertTrue(is_same)
+
+    def test_what_comes_onto_a_blank_device_that_is_expendable(self):
+        """It was blank when the run was admitted: nobody had to confirm anything."""
+        with LoopDevice(self.directory) as device:
+            flags = ["--allow-expendable", device.identity]
+            with Fleet(1, allow=[device.path], worker_flags=flags) as fleet:
+                job = (
+                    "name: blank\nhosts: {count: 1}\nstore_filesystem: true\n"
+                    f"expendable: [{device.identity}]\n"
+                    f"targets: [{{name: d, device: {{path: {device.path}}}}}]\nphases:\n"
+                    "  - {name: first, run: {duration: 10m, "
+                    "workloads: [{block_size: 4KiB, read: 100%, max_iops: 50}]}}\n"
+                    "  - {name: second, run: {workloads: "
+                    "[{block_size: 64KiB, read: 0%, passes: 1}]}}\n"
+                )
+                running = fleet.start_lockstep("run", "-", stdin=job)
+                fleet.await_phase("first")
+                call("mkfs.ext4", "-q", "-F", device.path)
+                os.sync()
+                before = digest(device.file)
+                wait_for(
+                    "the load to be ended",
+                    lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
+                )
+                out, err = running.communicate(timeout=60)
+                self.assertEqual(running.returncode, 3, out + err)
+                self.assertIn("when it was blank", " ".join(out.split()))
+                self.assertEqual(digest(device.file), before)
+
+    def test_a_sibling_that_the_worker_cannot_open(self):
+        """A worker in a container whose /dev has its own loop device alone, while the host has
+        another one over the same image mounted.
+        """
+        with LoopDevice(self.directory) as device, Fleet(0) as fleet:
+            fleet.confirms = False
+            call("mkfs.ext4", "-q", device.path)
+            dev, mount = f"{fleet.directory}/dev", f"{fleet.directory}/mount"
+            os.mkdir(dev)
+            os.mkdir(mount)
+            nodes = f"null zero random urandom full tty {os.path.basename(device.path)}"
+            script = (
+                f"mount -t tmpfs -o mode=755 tmpfs {dev} && for n in {nodes}; do "
+                f"touch {dev}/$n; mount --bind /dev/$n {dev}/$n; done; mkdir {dev}/shm {dev}/pts; "
+                f'ln -s /proc/self/fd {dev}/fd; mount --move {dev} /dev; exec "$@"'
+            )
+            container = ["unshare", "-m", "--propagation", "private", "sh", "-c", script, "sh"]
+            fleet.workers["node1"] = fleet.spawn(
+                "node1",
+                [
+                    *container,
+                    f"{BIN}/lockstep-worker",
+                    *("--controller", fleet.address, "--name", "node1"),
+                    *("--state-dir", f"{fleet.directory}/worker-node1"),
+                    *("--allow", device.path, "--allow-expendable", device.identity),
+                ],
+            )
+            fleet.wait_attached(1)
+            sibling = attach(device.file)
+            try:
+                call("mount", sibling, mount)
+                before = digest(device.file)
+                job = device_job(device.path, expendable=device.identity)
+                planned = fleet.lockstep("plan", "-", stdin=job)
+                self.assertEqual(planned.status, 2, str(planned))
+                self.assertIn("may not open it to see", " ".join(planned.err.split()))
+                self.assertEqual(digest(device.file), before)
+            finally:
+                call("umount", mount)
+                detach(sibling)
 
     def test_what_the_run_left_is_its_own_also_for_another_controller(self):
         def nothing(*_):
@@ -196,7 +266,7 @@ class Devices(unittest.TestCase):
 
         status, text, is_same = self.between(restart_and_write)
         self.assertEqual(status, 3, text)
-        self.assertIn("somebody else has written to it", text)
+        self.assertIn("no longer holds what this run's last phase left there", text)
         self.assertTrue(is_same)
 
     def test_a_target_that_is_another_device_on_each_host(self):
@@ -232,7 +302,7 @@ class Devices(unittest.TestCase):
             )
             out, err = running.communicate(timeout=60)
             self.assertEqual(running.returncode, 3, out + err)
-            self.assertIn("carries data", " ".join(out.split()))
+            self.assertIn("when it was blank", " ".join(out.split()))
             self.assertEqual(digest(two.file), before)
 
     def test_another_image_under_the_allowed_name_is_not_what_was_allowed(self):
@@ -432,6 +502,7 @@ class Files(unittest.TestCase):
 
     def test_a_directory_behind_a_link_is_not_removed_by_a_cleanup(self):
         with Fleet(1) as fleet:
+
             def job(path, phase):
                 return (
                     "name: linked\nhosts: {count: 1}\nstore_filesystem: true\n"
@@ -449,6 +520,47 @@ class Files(unittest.TestCase):
             self.assertEqual(done.status, 0, str(done))
             self.assertFalse(os.path.exists(f"{fleet.data}/moved/sub/f"))
             self.assertTrue(os.path.isdir(f"{theirs}/sub"))
+
+    def test_a_file_underneath_a_mounted_loop_device_that_the_worker_may_not_open(self):
+        """A worker that is not root can ask no loop device."""
+        with Fleet(0) as fleet:
+            state, mount = f"{fleet.directory}/worker-node1", f"{fleet.directory}/mount"
+            for path in (state, mount):
+                os.mkdir(path, 0o700)
+            os.chown(state, 65534, 65534)
+            fleet.workers["node1"] = fleet.spawn(
+                "node1",
+                [
+                    *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
+                    f"{BIN}/lockstep-worker",
+                    *("--controller", fleet.address, "--name", "node1", "--state-dir", state),
+                    *("--allow", fleet.data),
+                ],
+            )
+            fleet.wait_attached(1)
+            path = f"{fleet.data}/image"
+            job = (
+                "name: under\nhosts: {count: 1}\nstore_filesystem: true\n"
+                f"targets: [{{name: f, file: {{path: '{path}', size: 64MiB}}}}]\n"
+                "phases: [PHASE]\n"
+            )
+            load = "{name: load, run: {workloads: [{read: 0%, block_size: 1MiB, passes: 1}]}}"
+            prepared = fleet.run_job(job.replace("PHASE", "prepare: "))
+            self.assertEqual(prepared.status, 0, str(prepared))
+            call("mkfs.ext4", "-q", "-F", path)
+            device = attach(path)
+            try:
+                call("mount", device, mount)
+                before = digest(path)
+                for phase in (load, "prepare: ", "cleanup: "):
+                    with self.subTest(phase):
+                        done = fleet.run_job(job.replace("PHASE", phase))
+                        self.assertEqual(done.status, 3, str(done))
+                        self.assertIn("the file is underneath", done.text)
+                        self.assertEqual(digest(path), before)
+            finally:
+                call("umount", mount)
+                detach(device)
 
     def test_a_file_underneath_a_mounted_loop_device_whose_path_leads_elsewhere(self):
         with Fleet(1) as fleet:

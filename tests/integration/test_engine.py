@@ -272,7 +272,7 @@ phases:
             "run",
             "-",
             stdin=workload_job(
-                self.fleet.data, "queue_depth: 16, block_size: 4KiB", run="duration: 20s"
+                self.fleet.data, "queue_depth: 16, block_size: 4KiB", run="duration: 10m"
             ),
         )
         self.fleet.await_phase("load")
