@@ -106,6 +106,8 @@ std::string UsedLoopBeside(int fd) {
   return "";
 }
 
+FilesUnderDevices::FilesUnderDevices() = default;
+
 FilesUnderDevices::Files FilesUnderDevices::AskAll() {
   Files files;
   for (const AskedLoop& loop : AskLoops()) {

@@ -38,6 +38,7 @@ class FilesUnderDevices {
  public:
   static constexpr int64_t kAskAgainNs = 200000000;
 
+  FilesUnderDevices();
   // FAILED_PRECONDITION for such a file, open as `fd`; `path` is for the message.
   absl::Status Check(const std::string& path, int fd) const;
 

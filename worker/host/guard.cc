@@ -80,6 +80,49 @@ const char* KindOf(mode_t mode) {
 // -------------------------------------------------------------------------------------------------
 // the allow-list
 
+// Takes down what an entry that is a path leads to: a device, a directory, or a file in one.
+absl::Status Guard::ResolvePath(Entry* entry) {
+  const std::string& text = entry->text;
+  const std::string real = RealPath(text);
+  if (real.empty()) return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
+  if (real == "/") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--allow ", text, ": would permit every file and device; name a directory or a device"));
+  }
+  struct stat facts;
+  if (stat(real.c_str(), &facts) != 0) {
+    return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
+  }
+  if (S_ISBLK(facts.st_mode)) {
+    // To know which device it is, a loop device must be asked itself; one that does not answer
+    // must not keep the worker from starting.
+    auto device = std::make_shared<absl::StatusOr<v1::BlockDevice>>(absl::UnknownError(""));
+    const absl::Status answered =
+        WithinLimit(real, limits::kProbeNs, [real, number = facts.st_rdev, device] {
+          const FileDescriptor fd(open(real.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+          *device = DescribeBlockDevice(number, fd.get());
+          return device->status();
+        });
+    if (!answered.ok()) {
+      return absl::Status(answered.code(),
+                          absl::StrCat("--allow ", text, ": ", std::string(answered.message())));
+    }
+    entry->is_device = true;
+    entry->identity = (*device)->identity();
+    entry->disk_sequence = (*device)->disk_sequence();
+  } else {
+    const size_t slash = real.rfind('/');
+    if (!S_ISDIR(facts.st_mode)) entry->file = real.substr(slash + 1);
+    auto directory = AllowedDirectory::Make(S_ISDIR(facts.st_mode) ? text : real.substr(0, slash));
+    if (!directory.ok()) {
+      return absl::Status(directory.status().code(),
+                          absl::StrCat("--allow ", std::string(directory.status().message())));
+    }
+    entry->directory = *std::move(directory);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
                                   const std::vector<std::string>& allow_expendable,
                                   std::shared_ptr<Luns> luns, std::shared_ptr<MarkKeys> keys) {
@@ -109,45 +152,7 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
       }
       entry.by_identity = true;
     } else {
-      const std::string real = RealPath(text);
-      if (real.empty()) return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
-      if (real == "/") {
-        return absl::InvalidArgumentError(
-            absl::StrCat("--allow ", text,
-                         ": would permit every file and device; name a directory or a device"));
-      }
-      struct stat facts;
-      if (stat(real.c_str(), &facts) != 0) {
-        return common::ErrnoStatus(errno, absl::StrCat("--allow ", text));
-      }
-      if (S_ISBLK(facts.st_mode)) {
-        // To know which device it is, a loop device must be asked itself; one that does not answer
-        // must not keep the worker from starting.
-        auto device = std::make_shared<absl::StatusOr<v1::BlockDevice>>(absl::UnknownError(""));
-        const absl::Status answered =
-            WithinLimit(real, limits::kProbeNs, [real, number = facts.st_rdev, device] {
-              const FileDescriptor fd(open(real.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-              *device = DescribeBlockDevice(number, fd.get());
-              return device->status();
-            });
-        if (!answered.ok()) {
-          return absl::Status(answered.code(), absl::StrCat("--allow ", text, ": ",
-                                                            std::string(answered.message())));
-        }
-        entry.is_device = true;
-        entry.identity = (*device)->identity();
-        entry.disk_sequence = (*device)->disk_sequence();
-      } else {
-        const size_t slash = real.rfind('/');
-        if (!S_ISDIR(facts.st_mode)) entry.file = real.substr(slash + 1);
-        auto directory =
-            AllowedDirectory::Make(S_ISDIR(facts.st_mode) ? text : real.substr(0, slash));
-        if (!directory.ok()) {
-          return absl::Status(directory.status().code(),
-                              absl::StrCat("--allow ", std::string(directory.status().message())));
-        }
-        entry.directory = *std::move(directory);
-      }
+      if (absl::Status status = ResolvePath(&entry); !status.ok()) return status;
     }
     guard.allow_.push_back(text);
     guard.entries_.push_back(std::move(entry));

@@ -167,6 +167,7 @@ class Guard {
     std::string identity;
     uint64_t disk_sequence = 0;
   };
+  static absl::Status ResolvePath(Entry* entry);
   // A device that was looked at and not opened.
   struct Look {
     common::FileDescriptor fd;  // O_PATH
