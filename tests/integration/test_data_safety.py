@@ -58,6 +58,16 @@ phases:
 """
 
 
+def end_load(fleet, running):
+    """Ends the phase that runs; returns the run's status and report, once it has ended."""
+    wait_for(
+        "the load to be ended",
+        lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
+    )
+    out, _ = running.communicate(timeout=60)
+    return running.returncode, " ".join(out.split())
+
+
 @needs_root
 class NeverOpened(unittest.TestCase):
     # Workers of other tests ask every loop device for its file before they write one.
@@ -151,12 +161,8 @@ class Devices(unittest.TestCase):
                 change(fleet, device)
                 os.sync()
                 before = digest(device.file)
-                wait_for(
-                    "the load to be ended",
-                    lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
-                )
-                out, _ = running.communicate(timeout=60)
-                return running.returncode, " ".join(out.split()), digest(device.file) == before
+                status, text = end_load(fleet, running)
+                return status, text, digest(device.file) == before
 
     def test_what_comes_onto_a_device_between_two_phases_is_not_the_runs(self):
         def raw_data(_, device):
@@ -193,13 +199,9 @@ class Devices(unittest.TestCase):
                 call("mkfs.ext4", "-q", "-F", device.path)
                 os.sync()
                 before = digest(device.file)
-                wait_for(
-                    "the load to be ended",
-                    lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
-                )
-                out, err = running.communicate(timeout=60)
-                self.assertEqual(running.returncode, 3, out + err)
-                self.assertIn("when it was blank", " ".join(out.split()))
+                status, text = end_load(fleet, running)
+                self.assertEqual(status, 3, text)
+                self.assertIn("when it was blank", text)
                 self.assertEqual(digest(device.file), before)
 
     def test_a_sibling_that_the_worker_cannot_open(self):
@@ -296,13 +298,9 @@ class Devices(unittest.TestCase):
                 disk.write(os.urandom(64 * MIB))
             os.sync()
             before = digest(two.file)
-            wait_for(
-                "the load to be ended",
-                lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
-            )
-            out, err = running.communicate(timeout=60)
-            self.assertEqual(running.returncode, 3, out + err)
-            self.assertIn("when it was blank", " ".join(out.split()))
+            status, text = end_load(fleet, running)
+            self.assertEqual(status, 3, text)
+            self.assertIn("when it was blank", text)
             self.assertEqual(digest(two.file), before)
 
     def test_another_image_under_the_allowed_name_is_not_what_was_allowed(self):
