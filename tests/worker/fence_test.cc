@@ -124,6 +124,31 @@ TEST(TakeReservationTest, WhoeverElseIsRegisteredIsLeftAlone) {
   EXPECT_EQ(device.registered.size(), 1u) << "nothing was changed";
 }
 
+TEST(FencesTest, AKeyThatSomebodyElseRegistersMeanwhileIsReported) {
+  Device device;
+  std::vector<std::string> said;
+  Fences fences([&](const std::string&, const std::string& text) { said.push_back(text); });
+  const auto open = [&]() -> absl::StatusOr<std::unique_ptr<Reserver>> {
+    return std::make_unique<FakeReserver>(&device, 1);
+  };
+  ASSERT_TRUE(fences.Take("run", "lun", Use(kA, true), open).ok());
+  device.registered[2] = kB;  // another worker of the run
+  fences.ReportStrangers("run");
+  EXPECT_TRUE(said.empty());
+  FakeReserver stranger(&device, 3);
+  ASSERT_TRUE(stranger.Register(kStranger).ok());
+  fences.ReportStrangers("another run");
+  EXPECT_TRUE(said.empty());
+  fences.ReportStrangers("run");
+  ASSERT_EQ(said.size(), 1u);
+  EXPECT_EQ(said[0],
+            "lun: key 0x4c53000000020000 was registered during the phase by an initiator that is "
+            "not part of this run; it may have written to the target");
+  device.tells = false;
+  fences.ReportStrangers("run");
+  EXPECT_EQ(said.size(), 1u);
+}
+
 TEST(TakeReservationTest, WhereNoKeysAreToldAReservationOfAnotherIsSeenByTheConflict) {
   Device device;
   device.tells = false;

@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 
 namespace lockstep::worker {
 namespace {
 
 constexpr size_t kMostWaiting = 10000;
 constexpr auto kReleaseLimit = std::chrono::seconds(30);
+constexpr auto kStrangersLimit = std::chrono::seconds(3);
+constexpr size_t kShownKeys = 5;
 
 std::string Hex(uint64_t key) { return absl::StrFormat("0x%016x", key); }
 
@@ -86,7 +90,7 @@ absl::Status Fences::Take(const std::string& run_id, const std::string& name,
   {
     // Also where the rest fails: something may have been registered.
     common::MutexLock lock(&mutex_);
-    held_[name] = {run_id, use.key(), open};
+    held_[name] = {run_id, use.key(), open, use.holds()};
   }
   const absl::Status status = TakeReservation(reserver->get(), name, use);
   if (!absl::IsUnimplemented(status)) return status;
@@ -154,6 +158,44 @@ void Fences::PreemptAt(const std::string& name, const Held& held, const v1::Pree
   if (is_gone) return;  // by another worker, or it had none
   report_("error", absl::StrCat(name, ": ", who,
                                 " could not be fenced off: ", std::string(status.message())));
+}
+
+void Fences::ReportStrangers(const std::string& run_id) {
+  std::map<std::string, Held> held;
+  {
+    common::MutexLock lock(&mutex_);
+    held = held_;
+  }
+  const auto give_up_at = std::chrono::steady_clock::now() + kStrangersLimit;
+  for (const auto& [name, fence] : held) {
+    if (fence.run_id != run_id || !fence.holds) continue;
+    if (std::chrono::steady_clock::now() >= give_up_at) {
+      return report_("warning", absl::StrCat("the keys registered at ", name,
+                                             " and further targets were not read: that took more "
+                                             "than ",
+                                             kStrangersLimit.count(), " s"));
+    }
+    auto reserver = fence.open();
+    const auto facts = reserver.ok() ? (*reserver)->Read() : reserver.status();
+    if (absl::IsUnimplemented(facts.status())) continue;
+    if (!facts.ok()) {
+      report_("warning", absl::StrCat(name, ": the registered keys cannot be read: ",
+                                      std::string(facts.status().message())));
+      continue;
+    }
+    std::set<std::string> strangers;
+    for (const uint64_t key : facts->keys) {
+      if (!IsSameRun(key, fence.key)) strangers.insert(Hex(key));
+    }
+    if (strangers.empty()) continue;
+    const size_t more = strangers.size() - std::min(strangers.size(), kShownKeys);
+    strangers.erase(std::next(strangers.begin(), strangers.size() - more), strangers.end());
+    report_("warning",
+            absl::StrCat(name, ": key ", absl::StrJoin(strangers, ", "),
+                         more > 0 ? absl::StrCat(" and ", more, " more") : "",
+                         " was registered during the phase by an initiator that is not part of "
+                         "this run; it may have written to the target"));
+  }
 }
 
 void Fences::Release(const std::string& run_id, bool other) {

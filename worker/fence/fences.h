@@ -40,6 +40,10 @@ class Fences {
                     const v1::ReservationUse& use, const Open& open);
   // Ends the registration of a lost worker of the run wherever this one has reserved.
   void Preempt(const v1::Preempt& preempt);
+  // Reports the keys of others than the run's workers that are registered where this worker was
+  // told to reserve: the storage lets everybody register who knows how, and then write. Asks for at
+  // most 3 s. Says nothing of devices whose kernel tells no keys.
+  void ReportStrangers(const std::string& run_id);
   // Gives up what is held for the run; for another run than this, when `other` is true.
   void Release(const std::string& run_id, bool other = false);
 
@@ -48,6 +52,7 @@ class Fences {
     std::string run_id;
     uint64_t key = 0;
     Open open;
+    bool holds = false;  // the reservation, for all workers of the run
   };
   void Main();
   void PreemptAt(const std::string& name, const Held& held, const v1::Preempt& preempt);

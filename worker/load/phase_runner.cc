@@ -199,6 +199,7 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
   if (const auto go_ns = AwaitGo()) load->Start(*go_ns);
   v1::PhaseResult result = load->Wait(
       [&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
+  fences_.ReportStrangers(assignment.phase().run_id());
   if (parts_.environment->has_changes()) {
     // Workers of the same kernel work under the same settings.
     AwaitOthers(assignment, *load);
