@@ -54,7 +54,7 @@ FileDescriptor::~FileDescriptor() {
   if (fd_ >= 0) close(fd_);
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, path);
   std::string content;
@@ -65,6 +65,10 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     if (got < 0) return ErrnoStatus(errno, path);
     if (got == 0) return content;
     content.append(chunk, got);
+    if (content.size() > max_bytes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat(path, ": has more than ", max_bytes, " bytes"));
+    }
   }
 }
 

@@ -8,8 +8,8 @@
 namespace lockstep::common {
 
 // Whole small files. Errors name the path and the system's words; NOT_FOUND where the file does not
-// exist.
-absl::StatusOr<std::string> ReadFile(const std::string& path);
+// exist, RESOURCE_EXHAUSTED where it has more than `max_bytes`.
+absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes = 64 << 20);
 // Written beside and renamed, so that a reader sees the old or the new file, whole. Mode 0600.
 absl::Status WriteFileAtomically(const std::string& path, const std::string& content);
 // The file's content without the white space at its ends; empty where it cannot be read.

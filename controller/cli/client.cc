@@ -96,7 +96,7 @@ std::unique_ptr<JobFile> LoadJobFile(const std::string& path,
       source.append(piece, static_cast<size_t>(std::cin.gcount()));
     }
   } else {
-    auto content = common::ReadFile(path);
+    auto content = common::ReadFile(path, static_cast<size_t>(limits::kJobBytes));
     if (!content.ok()) {
       Fail(content.status());
       return nullptr;
