@@ -126,7 +126,10 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
             coordinator_->OnMessage(id, message);
           },
           [this](const std::string& id, const std::string& why) { coordinator_->OnLost(id, why); },
-          [this](const std::string& text) { coordinator_->OnIntruder(text); },
+          [this](const v1::Hello& hello, const std::string& peer, const std::string& reason) {
+            audit_->AddRefusedWorker(hello, peer, reason);
+            coordinator_->OnIntruder(reason);
+          },
           [this](const std::string& text) { coordinator_->OnFleetEvent(text); }});
   coordinator_->Start(fleet_.get(), ingest_.get(), std::move(inheritance));
   ingest_->StartThread();

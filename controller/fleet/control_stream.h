@@ -20,6 +20,8 @@ class ControlStream final : public QueuedStream<v1::WorkerMessage, v1::Controlle
   void End(const std::string& reason);
   // Ends the stream and tells the worker why; after UNAVAILABLE it dials again.
   void Refuse(const absl::Status& reason);
+  // Where the caller is, as gRPC names it.
+  std::string peer() const { return context_->peer(); }
 
   void OnReadDone(bool ok) override;
   void OnDone() override;

@@ -63,7 +63,7 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
                         hello.host().name(), hello.host().boot_id(), hello.certificate()},
                        now);
     if (absl::IsPermissionDenied(admitted.status())) {
-      callbacks_.intruder(std::string(admitted.status().message()));
+      callbacks_.intruder(hello, stream->peer(), std::string(admitted.status().message()));
     }
     if (!admitted.ok()) return admitted.status();
     admission = *admitted;

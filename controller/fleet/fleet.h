@@ -31,9 +31,10 @@ class Fleet final : public FleetLink {
     std::function<void(const v1::Hello&)> attached;
     std::function<void(const std::string& worker_id, const v1::WorkerMessage&)> message;
     std::function<void(const std::string& worker_id, const std::string& reason)> lost;
-    // Somebody tried to attach as another worker, or a worker was disconnected: the reason, for the
-    // log and the run's events.
-    std::function<void(const std::string& text)> intruder = [](const std::string&) {};
+    // A caller at the address `peer` tried to attach as another certificate's worker or host, and
+    // was refused.
+    std::function<void(const v1::Hello&, const std::string& peer, const std::string& reason)>
+        intruder = [](const v1::Hello&, const std::string&, const std::string&) {};
     // A host has other ids than before.
     std::function<void(const std::string& text)> succeeded = [](const std::string&) {};
   };

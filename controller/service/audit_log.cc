@@ -73,6 +73,17 @@ v1::AuditEntry AuditLog::EntryOf(const grpc::ServerContextBase& context, const P
   return entry;
 }
 
+void AuditLog::AddRefusedWorker(const v1::Hello& hello, const std::string& peer,
+                                const std::string& reason) {
+  v1::AuditEntry entry;
+  entry.set_principal(hello.certificate());
+  entry.set_role("worker");
+  entry.set_peer(common::Printable(peer, 128));
+  entry.set_action("attach");
+  entry.set_subject(common::Printable(hello.host().name(), 128));
+  Add(std::move(entry), grpc::Status(grpc::StatusCode::PERMISSION_DENIED, reason));
+}
+
 void AuditLog::Add(v1::AuditEntry entry, const grpc::Status& answer) {
   if (!answer.ok() && IsLeftOut(&entry)) return;
   entry.set_at(absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(clock_->WallNs()),

@@ -12,6 +12,7 @@
 #include "controller/service/principal.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/controller.pb.h"
+#include "proto/worker.pb.h"
 #include "storage/store.h"
 
 namespace lockstep::controller {
@@ -32,6 +33,8 @@ class AuditLog {
   // Sets the time and the answer. Of one caller's calls that were not served so many are kept a
   // minute (limits::kAuditRefusals).
   void Add(v1::AuditEntry entry, const grpc::Status& answer);
+  // A worker that tried to attach under a name that is not its own.
+  void AddRefusedWorker(const v1::Hello& hello, const std::string& peer, const std::string& reason);
   // As controller::Require(), of a call with this name. A refusal becomes an entry.
   grpc::Status Require(const grpc::ServerContextBase& context, Role role, const std::string& call);
 

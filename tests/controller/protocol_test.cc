@@ -57,7 +57,9 @@ class ProtocolTest : public testing::Test {
                 [this](const std::string& id, const std::string& reason) {
                   Keep(reason), Tell("lost " + id), Count(&lost_), on_lost_(id);
                 },
-                [this](const std::string&) { Count(&intruders_); }}),
+                [this](const v1::Hello&, const std::string&, const std::string&) {
+                  Count(&intruders_);
+                }}),
         ingest_(Pipeline()),
         gateway_(&fleet_, &ingest_) {
     for (int i = 0; i < 7; ++i) (void)store_.AcquireEpoch("test");
@@ -183,7 +185,7 @@ TEST_F(ProtocolTest, AnotherVersionIsRefusedWithWords) {
   const v1::ControllerMessage answer = Say(Hello("node1", 99));
   ASSERT_TRUE(answer.has_refused());
   EXPECT_EQ(answer.refused().reason(),
-            "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 8: install "
+            "protocol version 99 (worker 9.9); this controller (0.1.0) speaks version 9: install "
             "the same Lockstep on both");
   EXPECT_EQ(attached_, 0);
 }
