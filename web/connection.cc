@@ -67,12 +67,14 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     ++site_->connections;
   }
   ~Connection() override {
+    Busy();
     StopWatching();
     Sent();
     --site_->connections;
   }
 
   void Begin() {
+    Idle();
     if constexpr (std::is_same_v<Stream, beast::tcp_stream>) {
       AwaitRequest();
     } else {
@@ -92,6 +94,23 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
  private:
   beast::tcp_stream& Lowest() { return beast::get_lowest_layer(stream_); }
 
+  // From now on until Busy() this may be closed for another connection.
+  void Idle() {
+    if (idle_) return;
+    Error ignored;
+    const auto peer = Lowest().socket().remote_endpoint(ignored);
+    idle_ = site_->idle.Add(peer.address(), served_, [weak = this->weak_from_this()] {
+      const auto self = weak.lock();
+      if (self == nullptr) return;
+      asio::post(self->stream_.get_executor(), [self] {
+        if (self->idle_) self->Lowest().close();
+      });
+    });
+  }
+  void Busy() {
+    if (idle_) site_->idle.Remove(*std::exchange(idle_, std::nullopt));
+  }
+
   // A handler that keeps this alive.
   template <typename Work>
   auto Mine(Work work) {
@@ -102,6 +121,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
   // Between requests it may be idle for a while; once one has begun, it is to come soon.
   void AwaitRequest() {
+    Idle();
     parser_.emplace();
     parser_->header_limit(static_cast<uint32_t>(limits::kPageRequestBytes));
     if (buffer_.size() > 0) return ReadRequest();
@@ -117,6 +137,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     Lowest().expires_after(seconds(limits::kPageRequestSeconds));
     http::async_read_header(
         stream_, buffer_, *parser_, Mine([this](Error error, size_t) {
+          Busy();
           if (!error) return Serve();
           if (error == http::error::header_limit || error == http::error::buffer_overflow) {
             closes_ = true;
@@ -132,6 +153,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
 
   void Serve() {
     const auto& message = parser_->get();
+    served_ = true;
     Request request;
     request.method = ToString(message.method_string());
     request.host = ToString(message[http::field::host]);
@@ -141,11 +163,17 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
         absl::StrContains(ToString(message[http::field::accept_encoding]), "gzip");
     is_head_ = message.method() == http::verb::head;
     // What follows a request with a body is not read as the next one.
-    closes_ = !message.keep_alive() || --requests_left_ <= 0 || parser_->chunked() ||
+    closes_ = !message.keep_alive() || --requests_left_ <= 0 ||
+              message.count(http::field::transfer_encoding) > 0 ||
               parser_->content_length_remaining().value_or(0) > 0 ||
               (message.method() != http::verb::get && !is_head_);
+    const bool one_host = message.count(http::field::host) <= 1;
     const bool known = ReadTarget(ToString(message.target()), &request);
     parser_.reset();
+    if (!one_host) {  // which of them counts is not the same everywhere (RFC 9112, section 3.2)
+      closes_ = true;
+      return Send(ErrorAnswer(400, "a request has one Host header"));
+    }
     if (!known)
       return Send(ErrorAnswer(400, "that is no path and query: percent-encoded, valid UTF-8"));
     // While the controller is asked this is held by what it waits for.
@@ -289,6 +317,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   std::shared_ptr<const std::string> body_;
   int64_t answered_ = 0;  // its bytes
   std::chrono::steady_clock::time_point give_up_at_;
+  std::optional<IdleConnections::Key> idle_;
+  bool served_ = false;  // a request before
   int requests_left_ = 1000;
   bool closes_ = false;
   bool is_head_ = false;
@@ -312,7 +342,8 @@ void ServeConnection(Site* site, asio::ip::tcp::socket socket) {
       ->Begin();
 }
 
-void TurnAway(asio::ip::tcp::socket socket) {
+void TurnAway(const Site& site, asio::ip::tcp::socket socket) {
+  if (site.tls != nullptr) return;  // an answer would come before the handshake
   auto stream = std::make_shared<beast::tcp_stream>(std::move(socket));
   auto response = std::make_shared<http::response<http::string_body>>(
       http::status::service_unavailable, 11, "{\"error\":\"too many connections; try later\"}\n");

@@ -8,6 +8,7 @@
 #include "boost/asio/ssl/context.hpp"
 #include "web/api.h"
 #include "web/feeds.h"
+#include "web/idle_connections.h"
 
 namespace lockstep::web {
 
@@ -16,6 +17,7 @@ struct Site {
   Api* api = nullptr;
   Feeds* feeds = nullptr;
   std::atomic<int64_t> connections{0};
+  IdleConnections idle;
   std::atomic<int64_t> watchers{0};
   std::atomic<int64_t> answer_bytes{0};      // that wait to be taken
   boost::asio::ssl::context* tls = nullptr;  // null: none
@@ -24,7 +26,7 @@ struct Site {
 // Serves a browser's connection until it ends. It holds itself; it costs no thread, and has the
 // limits of common/limits.h.
 void ServeConnection(Site* site, boost::asio::ip::tcp::socket socket);
-// Answers that there are too many, and closes it.
-void TurnAway(boost::asio::ip::tcp::socket socket);
+// Closes the connection. Without TLS it is told before that there are too many.
+void TurnAway(const Site& site, boost::asio::ip::tcp::socket socket);
 
 }  // namespace lockstep::web

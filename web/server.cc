@@ -135,8 +135,9 @@ class Server::Impl {
       }
       Error ignored;
       socket.set_option(tcp::no_delay(true), ignored);
-      site_.connections < limits::kPageConnections ? ServeConnection(&site_, std::move(socket))
-                                                   : TurnAway(std::move(socket));
+      site_.connections < limits::kPageConnections || site_.idle.CloseOne()
+          ? ServeConnection(&site_, std::move(socket))
+          : TurnAway(site_, std::move(socket));
       Accept();
     });
   }

@@ -202,6 +202,20 @@ class PageOverTls(unittest.TestCase):
                 self.assertTrue(reused)
                 self.assertIn(b"200 OK", answer)
 
+    def test_connections_without_a_handshake_keep_nobody_out(self):
+        context = self.context((self.authority, "victor"))
+        silent = []
+        try:
+            for count in range(1, 1200):
+                silent.append(socket.create_connection(("127.0.0.1", self.port), timeout=20))
+                if count % 100 == 0:
+                    self.assertIn(b"200 OK", self.ask(context)[0], f"beside {count}")
+            # The oldest one made room.
+            self.assertEqual(silent[0].recv(1), b"")
+        finally:
+            for stream in silent:
+                stream.close()
+
     def test_others_get_nothing(self):
         for of in ((), ((self.stranger, "eve"),)):
             with self.subTest(of), self.assertRaises((ssl.SSLError, ConnectionError)):
