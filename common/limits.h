@@ -26,6 +26,8 @@ namespace lockstep::limits {
         "further ones: RESOURCE_EXHAUSTED")                                                        \
   LIMIT(kSlowThreads, 2, "threads", "that serve each kind of slow calls: questions, reports",      \
         "calls wait; stop and status have threads of their own")                                   \
+  LIMIT(kStopCallersPerRun, 100, "calls", "that stop one run and wait until the store has it",     \
+        "further ones: UNAVAILABLE, at once")                                                      \
   LIMIT(kPlansAtOnce, 8, "calls", "plans whose workers are being asked",                           \
         "further ones: RESOURCE_EXHAUSTED")                                                        \
   LIMIT(kWatchersAtOnce, 2000, "streams", "that watch runs", "further ones: RESOURCE_EXHAUSTED")   \
@@ -127,7 +129,9 @@ namespace lockstep::limits {
         "the oldest runs' are removed")                                                            \
   LIMIT(kMarkBytes, 65536, "bytes", "a mark beside a file", "the file is not taken for a mark")    \
   /* The page. */                                                                                  \
-  LIMIT(kPageConnections, 1000, "connections", "to the page", "others are told so: 503")           \
+  LIMIT(kPageConnections, 1000, "connections", "to the page",                                      \
+        "for each that comes one without a request in progress is closed, first of those that "    \
+        "never had one; where there is none: 503, or with TLS it is closed")                       \
   LIMIT(kPageBacklog, 128, "connections", "to the page that wait in the kernel", "they try again") \
   LIMIT(kPageWatchers, 500, "browsers", "that watch runs through the page",                        \
         "further ones: 429, with the reason")                                                      \
@@ -148,6 +152,14 @@ namespace lockstep::limits {
   LIMIT(kPageRequestBytes, 16384, "bytes", "a request, with its headers",                          \
         "the connection is closed")                                                                \
   LIMIT(kArchiveBytes, 68719476736, "bytes", "of rows in an archive that is imported",             \
+        "it is refused, and nothing is stored")                                                    \
+  LIMIT(kArchivedRunBytes, 1 << 30, "bytes", "the run's own row in an archive, with its reports",  \
+        "it is refused, and nothing is stored")                                                    \
+  LIMIT(kArchivedRowBytes, 16 << 20, "bytes", "any other row in an archive",                       \
+        "it is refused, and nothing is stored")                                                    \
+  LIMIT(kArchivedEventBytes, 65536, "bytes", "an event in an archive",                             \
+        "it is refused, and nothing is stored")                                                    \
+  LIMIT(kArchivedEventsBytes, 64 << 20, "bytes", "all events in an archive",                       \
         "it is refused, and nothing is stored")                                                    \
   LIMIT(kTransfersAtOnce, 2, "exports and imports", "and histograms that are sent, at once",       \
         "others wait")                                                                             \

@@ -196,6 +196,8 @@ class Importer {
                     archived.columns().end())) {
       return Wrong(absl::StrCat("table ", table->name, " has other columns"));
     }
+    table_ = table->name;
+    table_bytes_ = row_bytes_ = 0;
     absl::Status status =
         connection_->Execute(absl::StrCat("CREATE TEMP TABLE ", Waiting(table->name), " (LIKE ",
                                           table->name, " INCLUDING DEFAULTS) ON COMMIT DROP"));
@@ -204,7 +206,33 @@ class Importer {
         "COPY ", Waiting(table->name), " (", absl::StrJoin(table->columns, ", "), ") FROM STDIN"));
   }
 
+  // What is loaded whole later, or shown, is bounded before the server has it. In COPY's text
+  // format a row ends with the only newlines that there are.
+  absl::Status CheckRows(const std::string& rows) {
+    const bool is_run = tables_[0].name == table_;
+    const bool is_event = table_ == "events";
+    const int64_t max_row = is_run     ? limits::kArchivedRunBytes
+                            : is_event ? limits::kArchivedEventBytes
+                                       : limits::kArchivedRowBytes;
+    table_bytes_ += static_cast<int64_t>(rows.size());
+    for (size_t at = 0; at < rows.size();) {
+      const size_t end = std::min(rows.find('\n', at), rows.size());
+      row_bytes_ += static_cast<int64_t>(end - at);
+      if (row_bytes_ > max_row) {
+        return Wrong(absl::StrCat("a row of table ", table_, " has more than ", max_row, " bytes"));
+      }
+      if (end < rows.size()) row_bytes_ = 0;
+      at = end + 1;
+    }
+    if (is_event && table_bytes_ > limits::kArchivedEventsBytes) {
+      return Wrong(
+          absl::StrCat("its events have more than ", limits::kArchivedEventsBytes, " bytes"));
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status TakeRows(const std::string& rows) {
+    if (absl::Status status = CheckRows(rows); !status.ok()) return status;
     digest_.Add(rows);
     if (digest_.bytes() > static_cast<uint64_t>(limits::kArchiveBytes)) {
       return absl::ResourceExhaustedError(
@@ -332,6 +360,8 @@ class Importer {
   std::vector<Table> tables_;
   std::set<std::string> seen_;
   Digest digest_;
+  std::string table_;  // whose rows come
+  int64_t table_bytes_ = 0, row_bytes_ = 0;
 };
 
 }  // namespace

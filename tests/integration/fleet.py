@@ -325,14 +325,15 @@ class Fleet:
         return [line.split(",") for line in done.out.splitlines()[1:]]
 
     def owner_sql(self, text):
-        """As the store's owner: the reading role may not."""
+        """As the store's owner: the reading role may not. The rows' fields, joined by `|`."""
         psql = sorted(glob.glob("/usr/lib/postgresql/*/bin/psql"))[-1]
         words = [psql, "-h", os.path.join(self.state, "postgres", "run"), "-U", "lockstep"]
-        words += ["-v", "ON_ERROR_STOP=1", "-q", "-d", "lockstep"]
+        words += ["-v", "ON_ERROR_STOP=1", "-qAt", "-d", "lockstep"]
         owner = pwd.getpwuid(os.stat(os.path.join(self.state, "postgres", "data")).st_uid).pw_name
         if os.geteuid() == 0 and owner != "root":
             words = ["runuser", "-u", owner, "--", *words]
-        subprocess.run(words, input=text, text=True, check=True)
+        done = subprocess.run(words, input=text, text=True, check=True, stdout=subprocess.PIPE)
+        return done.stdout.splitlines()
 
     def await_seconds(self, seconds, name="mix"):
         """Until so many seconds of the phase are stored of every worker that has any."""

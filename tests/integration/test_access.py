@@ -208,6 +208,18 @@ class Principals(unittest.TestCase):
             self.assertIn("control: refused: ", said)
             self.assertIn("of host node2", said)
             self.assertNotIn(host, said.replace(f"--host-id {host}", ""))
+        entries = self.lockstep("admin", "audit", "--action", "attach", "--format", "json").json()[
+            "entries"
+        ]
+        self.assertTrue(
+            any(
+                (entry["principal"], entry["subject"], entry["answer"])
+                == ("node1", "elsewhere", "PERMISSION_DENIED")
+                and "of host node2" in entry["details"]
+                for entry in entries
+            ),
+            entries,
+        )
         # The victim is there as before, and nobody has been renamed.
         workers = self.lockstep("admin", "status", "--format", "json").json()["workers"]
         names = sorted(worker["hello"]["host"]["name"] for worker in workers)
@@ -506,6 +518,19 @@ class ReadingRole(FleetTest):
         self.assertNotEqual(done.status, 0, str(done))
         self.assertIn("out of memory", done.err)
         self.assertEqual(self.fleet.sql("SELECT 1")[0][0], "1")
+
+    def test_its_messages_do_not_fill_the_servers_log(self):
+        self.fleet.lockstep("sql", "-c", "ALTER ROLE lockstep_reader SET log_min_messages = log")
+        flood = "DO $$ BEGIN FOR i IN 1..1000 LOOP RAISE LOG 'flooded'; END LOOP; END $$"
+        done = self.fleet.lockstep(
+            "sql", "-c", f"SET debug_print_parse = on; {flood}; SELECT 'as wide as ' || pi()"
+        )
+        self.assertEqual(done.status, 0, str(done))
+        self.refused("SELECT 1 / 0 AS flooded")
+        with open(os.path.join(self.fleet.state, "postgres", "postgres.log"), "rb") as log:
+            said = log.read()
+        self.assertNotIn(b"flooded", said)
+        self.assertNotIn(b"as wide as", said)
 
     def test_temporary_files_are_limited_and_the_limit_is_not_the_roles(self):
         self.assertEqual(self.fleet.sql("SHOW temp_file_limit")[0][0], "1GB")

@@ -161,6 +161,24 @@ class Exports(FleetTest):
             os.mkfifo(fifo)
             self.assertIn("not a regular file", other.lockstep("import", fifo).err)
 
+    def test_an_archive_with_a_huge_event_is_refused(self):
+        with Fleet(1) as source, Fleet(0) as other:
+            self.ok(source.lockstep("run", "-", stdin=files_job(source.data, hosts=1)))
+            run = source.sql("SELECT last_run()")[0][0]
+            for text, count, why in (
+                ("repeat('x', 70000)", 1, "a row of table events"),
+                ("repeat('y', 60000)", 1200, "its events have more than"),
+            ):
+                source.owner_sql(
+                    "DELETE FROM lockstep.events; INSERT INTO lockstep.events (run_id, severity, "
+                    f"host, message, at) SELECT '{run}', 'info', '', {text}, now() FROM "
+                    f"generate_series(1, {count})"
+                )
+                archive = self.path(f"{count}.lockstep")
+                self.ok(source.lockstep("export", run, "--output", archive))
+                self.assertIn(why, self.ok(other.lockstep("import", archive), 1).err)
+                self.assertEqual(other.sql("SELECT count(*) FROM runs"), [["0"]])
+
     def test_tables_are_read_by_duckdb_and_by_parquet(self):
         tables = self.path("tables")
         words = ["export", self.run_id, "--tables", tables, "--intervals"]
