@@ -12,6 +12,7 @@ enum class Safeguard {
   kGoOnDisk,         // go is sent only when T is in the store
   kCurrentDeadline,  // only the newest deadline counts
   kAllAnswered,      // a phase closes only when all members have answered
+  kOrdersRepeated,   // an order that the store could not record is taken from the workers
   // Controller, around it.
   kPlacesHeld,    // a lost worker's targets wait for its hard stop
   kInSequence,    // samples continue where the last ones ended

@@ -248,9 +248,9 @@ absl::Status PgStore::Enqueue(const measure::RunRecord& run) {
 absl::StatusOr<std::vector<measure::RunRecord>> PgStore::Queue() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query(
-      absl::StrCat("SELECT ", kRunColumns,
-                   " FROM runs r WHERE r.state = 'queued' ORDER BY r.submitted_at, r.run_id"));
+  auto rows = (*lease)->Query(absl::StrCat("SELECT ", kRunColumns,
+                                           ", coalesce(r.ending_reason, '') FROM runs r WHERE "
+                                           "r.state = 'queued' ORDER BY r.submitted_at, r.run_id"));
   if (!rows.ok()) return rows.status();
   std::vector<measure::RunRecord> queue;
   UnreadableRuns unreadable;
@@ -261,6 +261,7 @@ absl::StatusOr<std::vector<measure::RunRecord>> PgStore::Queue() {
       continue;
     }
     v1::FillDefaults(&run->job);  // of a job that an older version took
+    run->outcome = rows->Text(i, kRunColumnCount);
     queue.push_back(*std::move(run));
   }
   if (absl::Status status = Quarantine(unreadable); !status.ok()) return status;

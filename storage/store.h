@@ -43,6 +43,7 @@ struct ActiveRun {
   std::map<uint32_t, uint64_t> cursors;      // of its members
   std::map<uint32_t, uint64_t> block_items;  // how many items before these say what was written
   std::map<uint32_t, std::string> results;   // worker → error of its stored result
+  std::vector<v1::StopOrder> orders;         // that these results name
   std::vector<measure::PhaseRecord> ended;   // the last attempt of each phase that has ended
   std::set<std::pair<uint32_t, uint32_t>> started;  // phases and attempts that had their go
   // By phase and attempt, and by worker: stored results that say what was left on devices, with
@@ -130,7 +131,8 @@ class Store {
   // --- Runs. ---
   // Puts a run into the queue; `run` has run_id, job, source, owner and seed.
   virtual absl::Status Enqueue(const measure::RunRecord& run) = 0;
-  // Queued runs, oldest first.
+  // Queued runs, oldest first. `outcome` is set where the run was cancelled while it was about to
+  // start: it must not start.
   virtual absl::StatusOr<std::vector<measure::RunRecord>> Queue() = 0;
   // Runs in progress, for a controller that takes them over.
   virtual absl::StatusOr<std::vector<ActiveRun>> Active() = 0;

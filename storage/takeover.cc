@@ -97,12 +97,15 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
     active->block_items[static_cast<uint32_t>(blocks->Int(i, 0))] = blocks->UInt(i, 1);
   }
   auto results = connection->Query(
-      "SELECT worker_index, error FROM worker_results WHERE run_id = $1 AND phase = $2 AND attempt "
-      "= $3",
+      "SELECT worker_index, error, result ->> 'order' FROM worker_results WHERE run_id = $1 AND "
+      "phase = $2 AND attempt = $3",
       Key(active->run.run_id, phase));
   if (!results.ok()) return results.status();
   for (int i = 0; i < results->rows(); ++i) {
     active->results[static_cast<uint32_t>(results->Int(i, 0))] = results->Text(i, 1);
+    if (results->Null(i, 2)) continue;
+    absl::Status status = FromJson(results->Text(i, 2), &active->orders.emplace_back());
+    if (!status.ok()) return status;
   }
   return LoadLeftContents(connection, active);
 }

@@ -189,6 +189,9 @@ int Stop(const Context& context, const Flags& flags) {
   std::cout << common::Printable(absl::StrCat(reply.state(), " run ", reply.run_id(), " (",
                                               reply.job_name(), ")"))
             << "\n";
+  if (!reply.warning().empty()) {
+    std::cerr << "lockstep: " << common::Printable(reply.warning()) << "\n";
+  }
   return kOk;
 }
 

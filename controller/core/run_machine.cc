@@ -209,6 +209,7 @@ void RunMachine::On(const event::NotStarted& e) {
 void RunMachine::On(const event::ResultStored& e) {
   if (outstanding_.erase(e.worker) == 0) return;
   delivered_.insert(e.worker);
+  if (e.order) Adopt(*e.order, true);
   if (!e.error.empty() && repeat_reason_.empty()) WorkerFailed(e.worker, "", e.error);
   CheckComplete();
 }
@@ -272,6 +273,7 @@ void RunMachine::TakeBack(uint32_t worker) {
 void RunMachine::On(const event::Attached& e) {
   using State = event::Attached::State;
   if (!members_.contains(e.worker)) return;
+  if (e.last_order) Adopt(*e.last_order, e.this_phase);
   const bool busy = e.state != State::kIdle;
   // An idle worker that has delivered its result is done with the phase, even if it was restarted
   // and no longer knows the phase.
@@ -309,7 +311,8 @@ void RunMachine::On(const event::Attached& e) {
     if (end_of_load_) Do(action::SendEndOfLoad{{e.worker}, *end_of_load_});
   } else if (stage_ == Stage::kStopping) {
     if (busy) {
-      return Do(action::StopNow{{e.worker}, repeat_reason_.empty() ? end_reason_ : repeat_reason_});
+      const StopOrder order = Order();
+      return Do(action::StopNow{{e.worker}, order.reason, order});
     }
     if (!e.this_phase) return On(event::Idle{e.worker, false, true});
   }
@@ -329,16 +332,6 @@ void RunMachine::On(const event::Idle& e) {
   CheckComplete();
 }
 
-void RunMachine::On(const event::Stop& e) {
-  if (e.now && !skip_cleanup_) {
-    skip_cleanup_ = true;
-    if (!end_state_.empty()) Do(action::RecordEnding{end_state_, end_reason_, skip_cleanup_});
-  }
-  Do(action::Note{"warning", "", e.reason});
-  EndAs(e.state, e.reason);
-  CheckComplete();
-}
-
 void RunMachine::On(const event::EndLoad&) {
   if (stage_ != Stage::kRunning || current_.kind != PhaseKind::kRun || ends_load_) return;
   ends_load_ = true;
@@ -353,44 +346,6 @@ void RunMachine::On(const event::EndOfLoadCommitted& e) {
 
 bool RunMachine::CleansAlone() const {
   return stage_ == Stage::kRunning && current_.kind == PhaseKind::kCleanup;
-}
-
-void RunMachine::Remember(const std::string& state, const std::string& reason) {
-  if (!end_state_.empty()) return;
-  end_state_ = state;
-  end_reason_ = reason;
-  Do(action::RecordEnding{end_state_, end_reason_, skip_cleanup_});
-}
-
-void RunMachine::StopAll(const std::string& reason) {
-  // Members that have not been told to start may still be arming: all are told to stop, and all
-  // answer.
-  stage_ = Stage::kStopping;
-  Do(action::StopNow{Members(), reason});
-  SetDeadline(plan_.stop_deadline_ns);
-}
-
-void RunMachine::EndAs(const std::string& state, const std::string& reason) {
-  Remember(state, reason);
-  if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording ||
-      stage_ == Stage::kPlanning) {
-    return;
-  }
-  if (stage_ == Stage::kIdle) return EndRun();
-  if (stage_ == Stage::kRejoining) return AfterPhase();
-  StopAll(reason);
-}
-
-void RunMachine::RepeatAttempt(const std::string& reason) {
-  if (attempt_ >= kMaxAttempts) {
-    return EndAs("aborted",
-                 absl::StrCat(reason, " (attempt ", attempt_, " of ", kMaxAttempts, ")"));
-  }
-  repeat_reason_ = reason;
-  Do(action::Note{"warning", "",
-                  absl::StrCat("phase ", current_.name, " is begun again",
-                               ends_load_ ? ", to its own end: " : ": ", reason)});
-  StopAll(reason);
 }
 
 void RunMachine::On(const event::Deadline& e) {

@@ -47,6 +47,16 @@ struct RunPlan {
 // Attempts of one phase, the first included.
 inline constexpr uint32_t kMaxAttempts = 4;
 
+// Why a phase is ended early. Workers repeat it, so that the decision outlives a controller that
+// could not store it.
+struct StopOrder {
+  enum class Kind { kRepeat, kEndRun };
+  Kind kind = Kind::kRepeat;
+  std::string state;  // kEndRun: what the run becomes
+  std::string reason;
+  bool skip_cleanup = false;
+};
+
 // How far a run had come when its controller was replaced, as the store has it.
 struct ResumePoint {
   enum class Reached { kNothing, kRecorded, kGone, kClosed };
@@ -59,7 +69,8 @@ struct ResumePoint {
   std::optional<uint32_t> end_of_load;
   // kGone: workers whose result is stored, and its error
   std::map<uint32_t, std::string> stored;
-  std::set<uint32_t> members;  // kGone: who took part in the attempt
+  std::vector<StopOrder> orders;  // that came while these workers' parts ran
+  std::set<uint32_t> members;     // kGone: who took part in the attempt
   std::set<uint32_t> lost;
   bool degraded = false;
   // The end that was already decided for the run; empty when none was.
@@ -96,6 +107,7 @@ struct NotStarted {
 struct ResultStored {
   uint32_t worker;
   std::string error;
+  std::optional<StopOrder> order = std::nullopt;  // that came while its part ran
 };
 struct Lost {
   uint32_t worker;
@@ -115,6 +127,8 @@ struct Attached {
   std::string failed;  // with kIdle and this_phase: why it failed; empty when it has a result
   bool not_started;    // with failed: it did no I/O
   bool go_is_late;     // a go sent now would come after T
+  // The last order that it obeyed in this run. One to repeat counts with `this_phase` alone.
+  std::optional<StopOrder> last_order = std::nullopt;
 };
 // The worker says that it is idle. `stopped`: in answer to a stop of this phase and attempt.
 struct Idle {
@@ -190,6 +204,8 @@ struct SendEndOfLoad {
 struct StopNow {
   std::vector<uint32_t> workers;
   std::string reason;
+  // Nothing where these workers leave a phase that goes on without them, or that is over.
+  std::optional<StopOrder> order = std::nullopt;
 };
 // Report Deadline{token} after so long. Earlier deadlines need not be cancelled: old tokens are
 // ignored.
@@ -254,6 +270,8 @@ class RunMachine {
   bool committing() const { return stage_ == Stage::kCommitting; }
   // T is in the store, and nobody was told to stop.
   bool running() const { return stage_ == Stage::kRunning; }
+  // Whether the run is ending already, and with it, if so asked, its cleanup.
+  bool ending(bool now) const { return !end_state_.empty() && (skip_cleanup_ || !now); }
   // The workers were told to stop.
   bool stopping() const { return stage_ == Stage::kStopping; }
   // The interval after which the load of the phase in progress ends, as the store has it.
@@ -327,6 +345,10 @@ class RunMachine {
   // Gives this attempt up, stops it, and begins another one.
   void RepeatAttempt(const std::string& reason);
   void StopAll(const std::string& reason);
+  // Why the phase is being stopped.
+  StopOrder Order() const;
+  // Obeys an order that a controller before this one gave and could not store.
+  void Adopt(const StopOrder& order, bool this_phase);
   bool AtWork() const {
     return stage_ == Stage::kArming || stage_ == Stage::kCommitting || stage_ == Stage::kRunning;
   }

@@ -293,9 +293,6 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
   return stream.get();
 }
 
-// The end of a load is answered before its caller gives up.
-static_assert(RunActor::kEndLoadAnswerNs < kAnswerWaitNs);
-
 grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* context,
                                                   const v1::StopRequest* request,
                                                   v1::StopReply* reply) {
@@ -309,46 +306,45 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
                     request->reason()),
        [request, reply] { return reply->run_id().empty() ? request->run_id() : reply->run_id(); }});
   if (!admitted) return call;
-  const auto end = [this, principal, request, reply](const v1::RunSummary& run) {
+  const auto answer = std::make_shared<Answer>(call);
+  const auto end = [this, principal, request, reply, answer](const v1::RunSummary& run) {
     if (principal.role != Role::kAdmin && run.owner() != principal.name) {
-      return grpc::Status(
+      return answer->Give(grpc::Status(
           grpc::StatusCode::PERMISSION_DENIED,
-          absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin stops it"));
+          absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin stops it")));
     }
     const std::string reason = absl::StrCat(
         request->phase_only() ? "the phase is ended by " : "stopped by ", principal.name,
         request->now() ? " (now)" : "", request->reason().empty() ? "" : ": ", request->reason());
-    const auto state = Await<absl::StatusOr<std::string>>([&](auto done) {
-      if (!request->phase_only()) {
-        return parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done);
-      }
-      parts_.coordinator->EndLoad(run.run_id(), reason, [done](const absl::Status& ended) {
-        done(ended.ok() ? absl::StatusOr<std::string>("ending phase") : ended);
-      });
+    const auto done = [reply, answer, run](const absl::StatusOr<v1::StopReply>& stopped) {
+      if (!stopped.ok()) return answer->Give(ToGrpc(stopped.status()));
+      *reply = *stopped;
+      reply->set_run_id(run.run_id());
+      reply->set_job_name(run.job_name());
+      answer->Give(grpc::Status::OK);
+    };
+    if (!request->phase_only()) {
+      return parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done);
+    }
+    parts_.coordinator->EndLoad(run.run_id(), reason, [done](const absl::Status& ended) {
+      v1::StopReply ending;
+      ending.set_state("ending phase");
+      ended.ok() ? done(ending) : done(ended);
     });
-    if (!state.ok()) return ToGrpc(state.status());
-    if (!state->ok()) return ToGrpc(state->status());
-    reply->set_state(**state);
-    reply->set_run_id(run.run_id());
-    reply->set_job_name(run.job_name());
-    return grpc::Status::OK;
   };
-  const auto answer = std::make_shared<Answer>(call);
   const grpc::Status busy(grpc::StatusCode::RESOURCE_EXHAUSTED,
                           "too many calls wait for an answer; try again");
-  // The end of a phase is answered once the store has it: apart from what ends runs.
-  CallPool& pool = request->phase_only() ? ask_ : quick_;
-  const bool taken = pool.Run([this, request, end, answer, busy] {
+  const bool taken = quick_.Run([this, request, end, answer, busy] {
     v1::RunSummary run;
     if (const grpc::Status found = FindStoppable(request->run_id(), &run); !found.ok()) {
       return answer->Give(found);
     }
-    if (!run.run_id().empty()) return answer->Give(end(run));
+    if (!run.run_id().empty()) return end(run);
     // It has ended, or never was. The store says so, and may be slow: no other stop waits for it.
     const bool asked = ask_.Run([this, request, end, answer] {
       v1::RunSummary ended;
       const grpc::Status found = FindStored(request->run_id(), &ended);
-      answer->Give(found.ok() ? end(ended) : found);
+      found.ok() ? end(ended) : answer->Give(found);
     });
     if (!asked) answer->Give(busy);
   });

@@ -45,7 +45,14 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
   enrolments_.Start(fleet);
   for (measure::RunRecord& run : inheritance.queue) {
     Remember(run);
-    queue_.Add(std::move(run));
+    if (run.outcome.empty()) {
+      queue_.Add(std::move(run));
+      continue;
+    }
+    // It was stopped while the controller before this one was about to start it.
+    Persist([store = options_.store, id = run.run_id,
+             reason = run.outcome] { return store->EndRun(id, "cancelled", reason, false); },
+            [this, id = run.run_id](const absl::Status&) { Finish(id); });
   }
   for (const storage::HeldPlaces& held : inheritance.held) {
     holds_.Inherit(

@@ -67,8 +67,13 @@ class Coordinator {
   // Ends a run whose caller was told that it could not be queued: the store may have it all the
   // same, or may get it yet.
   void Abandon(const measure::RunRecord& run);
-  void StopRun(const std::string& run_id, bool now, const std::string& reason,
-               std::function<void(absl::StatusOr<std::string>)> done);
+  // Stops the run at once, and answers when the store has the order, so that no controller that
+  // takes over goes on with the run. After kStopAnswerNs it answers without: with a warning where
+  // the workers have the order, which they repeat to a successor, else UNAVAILABLE. The answer has
+  // state and warning.
+  static constexpr int64_t kStopAnswerNs = 3000000000;
+  using StopDone = std::function<void(const absl::StatusOr<v1::StopReply>&)>;
+  void StopRun(const std::string& run_id, bool now, const std::string& reason, StopDone done);
   // Ends the load of the run's phase in progress, as RunActor::EndLoad().
   void EndLoad(const std::string& run_id, const std::string& reason,
                std::function<void(absl::Status)> done);
@@ -100,6 +105,9 @@ class Coordinator {
                std::function<void(const absl::Status&)> then) const {
     options_.loop->Persist(std::move(work), std::move(then));
   }
+  // Answers a stop of the run when all that was to be stored by now is. `told`: the workers have
+  // the order.
+  void AnswerStop(const std::string& run_id, const std::string& state, bool told, StopDone done);
   void TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live);
   void StopStranger(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
@@ -125,6 +133,8 @@ class Coordinator {
   IngestPipeline* ingest_ = nullptr;
 
   // All below is used only on the deciding thread.
+  // By run: callers whose stop is not stored yet.
+  std::map<std::string, int> stop_callers_;
   std::map<std::string, v1::RunSummary> known_;  // of every run that waits or is in progress
   RunQueue queue_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;

@@ -8,23 +8,56 @@
 namespace lockstep::controller {
 
 void Coordinator::StopRun(const std::string& run_id, bool now, const std::string& reason,
-                          std::function<void(absl::StatusOr<std::string>)> done) {
+                          StopDone done) {
   Post([this, run_id, now, reason, done = std::move(done)] {
     if (queue_.Remove(run_id)) {
       Persist([store = options_.store, run_id,
                reason] { return store->EndRun(run_id, "cancelled", reason, false); },
               [this, run_id](const absl::Status&) { Finish(run_id); });
-      return done("cancelled");
+      return AnswerStop(run_id, "cancelled", false, done);
     }
-    if (admission_.Cancel(run_id, reason)) return done("stopping");
+    if (admission_.Cancel(run_id, reason)) {
+      Persist([store = options_.store, run_id,
+               reason] { return store->SetEnding(run_id, "cancelled", reason, false); },
+              [](const absl::Status&) {});
+      return AnswerStop(run_id, "stopping", false, done);
+    }
     const auto active = active_.find(run_id);
-    if (active == active_.end()) {
+    if (active == active_.end() || active->second->over()) {
       return done(
           absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
     }
     active->second->Stop("cancelled", reason, now);
-    done("stopping");
+    AnswerStop(run_id, "stopping", active->second->stopping(), done);
   });
+}
+
+void Coordinator::AnswerStop(const std::string& run_id, const std::string& state, bool told,
+                             StopDone done) {
+  v1::StopReply stored;
+  stored.set_state(state);
+  absl::StatusOr<v1::StopReply> late = absl::UnavailableError(absl::StrCat(
+      "the store is unavailable and does not have the stop of run ", run_id,
+      " yet; if the controller ends before the store is back, the stop is lost: then stop the run "
+      "again"));
+  if (told) {
+    stored.set_warning("the store is unavailable and does not have this yet; the workers do");
+    late = stored;
+    stored.clear_warning();
+  }
+  int& callers = stop_callers_[run_id];
+  if (callers >= limits::kStopCallersPerRun) return done(late);
+  ++callers;
+  const auto waiting = std::make_shared<StopDone>(std::move(done));
+  const auto answer = [this, run_id, waiting](const absl::StatusOr<v1::StopReply>& reply) {
+    const StopDone call = std::exchange(*waiting, nullptr);
+    if (call == nullptr) return;
+    if (--stop_callers_[run_id] == 0) stop_callers_.erase(run_id);
+    call(reply);
+  };
+  After(kStopAnswerNs, [answer, late] { answer(late); });
+  Persist([] { return absl::OkStatus(); },
+          [answer, stored](const absl::Status&) { answer(stored); });
 }
 
 void Coordinator::EndLoad(const std::string& run_id, const std::string& reason,

@@ -9,6 +9,7 @@
 #include "controller/plan/loads.h"
 #include "controller/service/run_plan.h"
 #include "controller/service/set_aside.h"
+#include "controller/service/stop_order.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -127,6 +128,9 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
   if (point.reached == ResumePoint::Reached::kGone ||
       point.reached == ResumePoint::Reached::kRecorded) {
     point.stored = active.results;
+    for (const v1::StopOrder& order : active.orders) {
+      if (auto decoded = DecodeStopOrder(order)) point.orders.push_back(*std::move(decoded));
+    }
   }
   for (const auto& [worker, cursor] : active.cursors) point.members.insert(worker);
   for (const measure::RunWorker& worker : active.workers) {

@@ -12,6 +12,7 @@
 #include "controller/plan/reservation.h"
 #include "controller/plan/sweep.h"
 #include "controller/service/run_plan.h"
+#include "controller/service/stop_order.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -83,6 +84,7 @@ v1::PhaseId RunActor::Phase() const {
 void RunActor::Begin() { Handle(event::Begin{}); }
 
 void RunActor::Stop(const std::string& state, const std::string& reason, bool now) {
+  if (machine_.ending(now)) return;
   Handle(event::Stop{state, reason, now});
 }
 
@@ -117,6 +119,11 @@ void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& 
   attached.not_started = status.not_started();
   const auto clock = services_.fleet->ClockAt(worker_id, services_.clock->MonotonicNs());
   const int64_t left = go_at_[worker] - clock.offset_ns - services_.clock->MonotonicNs();
+  const bool repeats = status.last_order().kind() == v1::StopOrder::REPEAT;
+  if (status.ordered_phase().run_id() == run_.run_id &&
+      (!repeats || IsCurrent(status.ordered_phase()))) {
+    attached.last_order = DecodeStopOrder(status.last_order());
+  }
   attached.go_is_late = IsLoad(Spec()) && (!clock.known || left < kLateNs);
   Handle(attached);
 }
@@ -273,9 +280,10 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
     if (error.empty() && !integrity.empty()) error = absl::StrCat("integrity: ", integrity);
     v1::PhaseResult left;
     *left.mutable_left_contents() = result.left_contents();
-    post([worker, error, phase, left = std::move(left)](RunActor* self) {
+    post([worker, error, phase, left = std::move(left),
+          order = DecodeStopOrder(result.order())](RunActor* self) {
       self->written_.TakeResult({phase.phase(), phase.attempt()}, worker, left);
-      if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error});
+      if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error, order});
     });
   };
   callbacks.check_blocks = [claims = claims_](uint32_t worker, const v1::BlockWrites& writes) {
@@ -348,6 +356,7 @@ void RunActor::Carry(const action::StopNow& a) {
     message.mutable_stop_now()->set_run_id(run_.run_id);
     message.mutable_stop_now()->set_reason(a.reason);
     *message.mutable_stop_now()->mutable_phase() = Phase();
+    if (a.order) *message.mutable_stop_now()->mutable_order() = EncodeStopOrder(*a.order);
     Send(worker, std::move(message));
   }
   // One that was given up is told too, while the others go on.

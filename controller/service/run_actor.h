@@ -78,6 +78,10 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
                std::function<void(const absl::Status&)> done);
 
   const SettledRun& run() const { return run_; }
+  // Its end is being stored.
+  bool over() const { return machine_.over(); }
+  // The workers were told to stop.
+  bool stopping() const { return machine_.stopping(); }
   // The last change, for those who begin to watch in the middle.
   const v1::WatchEvent& last_change() const { return last_change_; }
   // Whether the worker was given up in this run, and may return.

@@ -336,13 +336,54 @@ TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatHadNoT) {
   EXPECT_EQ(Find<action::RecordPhase>(next)->attempt, 2u);
 }
 
-TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
+// A run that has begun phase 1 on two workers, whose first result is stored.
+ResumePoint Begun() {
   ResumePoint from;
   from.reached = ResumePoint::Reached::kGone;
   from.phase = 1;
   from.stored = {{0, ""}};
   from.members = {0, 1};
-  Driver driver(Plan(2), from);
+  return from;
+}
+
+// Its controller ended before the store had its decision. The workers still know it.
+TEST(RunMachineTest, ASuccessorEndsTheRunAsTheWorkersWereTold) {
+  Driver driver(Plan(2), Begun());
+  event::Attached done{0, event::Attached::State::kIdle, true, "", false, false};
+  done.last_order = StopOrder{StopOrder::Kind::kEndRun, "cancelled", "stopped by anna", true};
+  const auto* ending = Find<action::RecordEnding>(driver.Do(done));
+  ASSERT_NE(ending, nullptr);
+  EXPECT_EQ(ending->state, "cancelled");
+  EXPECT_EQ(ending->reason, "stopped by anna");
+  EXPECT_TRUE(ending->skip_cleanup);
+  // The other one, which did not hear of it, is told so.
+  const auto* stop = Find<action::StopNow>(driver.last());
+  ASSERT_NE(stop, nullptr);
+  ASSERT_TRUE(stop->order.has_value());
+  EXPECT_EQ(stop->order->state, "cancelled");
+  EXPECT_TRUE(stop->order->skip_cleanup);
+  const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
+  ASSERT_NE(close, nullptr);
+  EXPECT_EQ(close->state, "cancelled");
+}
+
+TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatWasBeingGivenUp) {
+  Driver driver(Plan(2), Begun());
+  event::Attached done{0, event::Attached::State::kIdle, true, "", false, false};
+  done.last_order = StopOrder{StopOrder::Kind::kRepeat, "", "worker on node1 was lost", false};
+  event::Attached another = done;
+  another.this_phase = false;
+  EXPECT_EQ(Find<action::StopNow>(driver.Do(another)), nullptr);
+  ASSERT_NE(Find<action::StopNow>(driver.Do(done)), nullptr);
+  EXPECT_EQ(Find<action::StopNow>(driver.last())->order->kind, StopOrder::Kind::kRepeat);
+  EXPECT_EQ(Find<action::RecordEnding>(driver.last()), nullptr);
+  const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
+  ASSERT_NE(close, nullptr);
+  EXPECT_EQ(close->state, "void");
+}
+
+TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
+  Driver driver(Plan(2), Begun());
   EXPECT_TRUE(driver.machine().gone());
   EXPECT_EQ(Find<action::StopNow>(driver.last()), nullptr);
   // It is taken back while it runs; one whose go was lost while there is time left gets it again.

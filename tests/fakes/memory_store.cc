@@ -99,7 +99,9 @@ absl::StatusOr<std::vector<measure::RunRecord>> MemoryStore::Queue() {
   std::lock_guard<std::mutex> lock(db_->mutex);
   std::vector<measure::RunRecord> queue;
   for (const std::string& id : db_->order) {
-    if (db_->runs[id].record.state == "queued") queue.push_back(db_->runs[id].record);
+    if (db_->runs[id].record.state != "queued") continue;
+    queue.push_back(db_->runs[id].record);
+    queue.back().outcome = db_->runs[id].ending_reason;
   }
   return queue;
 }
@@ -142,6 +144,9 @@ absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
         const auto blocks = std::count_if(items.begin(), items.end(),
                                           [](const auto& item) { return item.has_block_writes(); });
         if (blocks != 0) active.block_items[worker] = static_cast<uint64_t>(blocks);
+        for (const v1::DeliveryItem& item : items) {
+          if (item.result().has_order()) active.orders.push_back(item.result().order());
+        }
       }
       active.results = last.results;
     }

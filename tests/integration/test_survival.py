@@ -278,12 +278,62 @@ class Stores(unittest.TestCase):
             self.assertEqual(
                 (stopped.status, stopped.out), (0, f"stopping run {run_id} (small)\n"), str(stopped)
             )
+            self.assertIn("the store is unavailable", stopped.err)
 
             worker = fleet.workers["node1"].pid
             wait_for("the load to end", lambda: io_thread(worker) is None)
             fleet.resume_postgres()
             _, err = running.communicate(timeout=60)
             self.assertEqual(running.returncode, 130, err)
+
+    def test_a_stop_outlives_a_controller_that_could_not_store_it(self):
+        with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
+            running = fleet.start_lockstep(
+                "run", "-", "--format", "json", stdin=files_job(fleet.data, duration="120s")
+            )
+            fleet.await_phase("mix")
+            run_id = fleet.sql("SELECT last_run()")[0][0]
+            fleet.pause_postgres()
+            stopped = fleet.lockstep("stop", run_id[:8], "--reason", "the array complains")
+            self.assertEqual(stopped.status, 0, str(stopped))
+            self.assertIn("does not have this yet", stopped.err)
+            loads = [worker.pid for worker in fleet.workers.values()]
+            wait_for("the loads to end", lambda: not any(io_thread(pid) for pid in loads))
+            fleet.controller.send_signal(signal.SIGKILL)
+            fleet.controller.wait()
+            fleet.resume_postgres()
+            self.assertEqual(
+                fleet.owner_sql("SELECT state, coalesce(ending_state, '') FROM lockstep.runs"),
+                ["running|"],
+            )
+            fleet.start_controller(listen=fleet.address)
+            out, err = running.communicate(timeout=90)
+            self.assertEqual(running.returncode, 130, err)
+            report = json.loads(out)
+            self.assertEqual(report["run"]["state"], "cancelled")
+            self.assertIn("the array complains", report["run"]["outcome"])
+            mix = [phase for phase in report["phases"] if phase["name"] == "mix"][0]
+            self.assertEqual(mix["state"], "cancelled")
+
+    def test_a_stop_of_a_run_that_waits_is_answered_when_it_is_stored(self):
+        with Fleet(1) as fleet:
+            job = files_job(fleet.data, hosts=1, duration="120s")
+            first = fleet.lockstep("submit", "-", stdin=job).out.split()[0]
+            fleet.await_phase("mix")
+            second = fleet.lockstep("submit", "-", stdin=job).out.split()[0]
+            fleet.pause_postgres()
+            stopped = fleet.lockstep("stop", second)
+            self.assertNotEqual(stopped.status, 0, str(stopped))
+            self.assertIn("the stop is lost", stopped.err)
+            fleet.resume_postgres()
+            wait_for(
+                "the stop to be stored",
+                lambda: (
+                    fleet.sql(f"SELECT state FROM runs WHERE run_id = '{second}'")[0][0]
+                    == "cancelled"
+                ),
+            )
+            self.assertEqual(fleet.lockstep("stop", first, "--now").status, 0)
 
     def test_a_controller_whose_store_hangs_can_be_ended(self):
         with Fleet(1) as fleet:

@@ -130,6 +130,7 @@ class Worker {
   std::unique_ptr<worker::Handshake> handshake_;  // of connection_
   int64_t armed_since_ns_ = 0;
   uint64_t handling_epoch_ = 0, greeted_epoch_ = 0;
+  bool obeys_order_ = false;  // a StopNow that ends a phase
 };
 
 }  // namespace lockstep::simulation

@@ -292,7 +292,12 @@ void Controller::Submit(const measure::RunRecord& run) {
 }
 
 void Controller::StopRun(const std::string& run_id, bool now) {
-  coordinator_->StopRun(run_id, now, "a person", [](const absl::StatusOr<std::string>&) {});
+  coordinator_->StopRun(run_id, now, "a person",
+                        [this, run_id](const absl::StatusOr<v1::StopReply>& reply) {
+                          if (reply.ok() && reply->warning().empty()) {
+                            world_->StopAnswered(run_id);
+                          }
+                        });
 }
 
 void Controller::EndLoad(const std::string& run_id) {

@@ -26,7 +26,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
     if (owner_->obeys_old()) world->Violation("an assignment of an older epoch was taken");
     assignment_ = assignment;
     busy_ = true;
-    armed_ = stop_ = going_ = doing_io_ = false;
+    armed_ = stop_ = ordered_ = going_ = doing_io_ = false;
     interval_ = 0;
     ends_after_.reset();
     sums_ = measure::OperationStats();
@@ -72,6 +72,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
     if (owner_->obeys_old()) owner_->world_->Violation("a stop of an older epoch was obeyed");
     if (!busy_ || stop_ || (!run_id.empty() && run_id != assignment_.phase().run_id())) return;
     stop_ = true;
+    ordered_ = owner_->obeys_order_;
     if (!armed_) return;  // looked at once it has armed
     if (going_ && !doing_io_) return After(kMs, [this] { End(true); });
     After(owner_->world_->Between(kMs, 200 * kMs), [this] { End(true); });
@@ -166,6 +167,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
   void End(bool early) {
     if (doing_io_) owner_->world_->EndIo(owner_->number_, assignment_.phase());
     doing_io_ = busy_ = false;
+    if (early && ordered_) owner_->world_->CutShort(owner_->number_, assignment_.phase());
     v1::PhaseResult result;
     result.set_stopped_early(early);
     result.set_intervals(static_cast<uint32_t>(interval_));
@@ -184,6 +186,7 @@ class Worker::Executor final : public worker::PhaseExecutor {
   v1::Assignment assignment_;
   uint64_t turn_ = 0;
   bool busy_ = false, armed_ = false, going_ = false, stop_ = false, doing_io_ = false;
+  bool ordered_ = false;  // by a controller's order, not by its own hard stop
   int64_t at_ = 0;
   int64_t interval_ = 0;
   std::optional<uint32_t> ends_after_;
@@ -371,8 +374,10 @@ void Worker::OnCommand(const std::shared_ptr<Connection>& c, const v1::Controlle
   if (world_->now() < paused_until_) return Do(0, [this, c, message] { OnCommand(c, message); });
   const bool first = !attached_;
   if (!first) handling_epoch_ = message.epoch();
+  obeys_order_ = message.stop_now().has_order();
   const absl::Status status = handshake_->OnMessage(message, clock_->MonotonicNs());
   handling_epoch_ = 0;
+  obeys_order_ = false;
   if (!status.ok()) return Disconnect();
   if (!first) return;
   outbox_->Rewind();

@@ -15,6 +15,7 @@ inline constexpr struct {
     {"go-on-disk", common::Safeguard::kGoOnDisk},
     {"current-deadline", common::Safeguard::kCurrentDeadline},
     {"all-answered", common::Safeguard::kAllAnswered},
+    {"orders-repeated", common::Safeguard::kOrdersRepeated},
     {"places-held", common::Safeguard::kPlacesHeld},
     {"in-sequence", common::Safeguard::kInSequence},
     {"ask-cursor", common::Safeguard::kAskCursor},

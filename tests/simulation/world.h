@@ -103,6 +103,11 @@ class World {
   void LoadIsToEnd(const v1::PhaseId& phase, uint32_t interval, int64_t end_ns);
   // A person was told that the load of the run's phase ends.
   void LoadEndAnswered(const std::string& run_id);
+  // A person was told that the run is being stopped, without a warning that the store does not have
+  // it yet.
+  void StopAnswered(const std::string& run_id) { stop_answered_.insert(run_id); }
+  // The worker ended its part of the attempt before its time, by a controller's order.
+  void CutShort(int worker, const v1::PhaseId& phase) { cut_short_[KeyOf(phase)].insert(worker); }
   void GivenUp(const std::string& worker_id);
   void ExecutorFault(const std::string& run_id) { blamed_.insert(run_id); }
   void CheckStore();
@@ -169,8 +174,10 @@ class World {
   // worker up. The worker counts as lost in those attempts, and in one that was being recorded at
   // that moment; in later ones only if the store says so.
   std::map<std::pair<std::string, std::string>, size_t> given_up_;
-  std::set<std::string> blamed_;   // runs that a failing device may end
-  std::set<std::string> stopped_;  // runs that a person may have ended
+  std::set<std::string> blamed_;         // runs that a failing device may end
+  std::set<std::string> stopped_;        // runs that a person may have ended
+  std::set<std::string> stop_answered_;  // runs whose stop was answered
+  std::map<AttemptKey, std::set<int>> cut_short_;
   std::map<AttemptKey, std::map<uint32_t, size_t>> checked_;
 };
 

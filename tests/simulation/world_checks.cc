@@ -21,9 +21,12 @@ std::string NameOf(const v1::PhaseId& phase) {
   return absl::StrCat(phase.run_id().substr(0, 4), "/", phase.phase(), ".", phase.attempt());
 }
 
-// What was measured; why a phase counts as failed is the protocol's to say.
+// What was measured; the protocol adds why a phase failed, or was ended.
 std::string Figures(v1::DeliveryItem item) {
-  if (item.has_result()) item.mutable_result()->clear_error();
+  if (item.has_result()) {
+    item.mutable_result()->clear_error();
+    item.mutable_result()->clear_order();
+  }
   return item.SerializeAsString();
 }
 
@@ -160,7 +163,16 @@ void World::CheckPolicy(const std::string& id, const storage::MemoryDatabase::Ru
   const v1::LossPolicy policy = run.record.job.on_worker_loss();
   const size_t least = std::max<size_t>(1, run.record.job.min_hosts());
   size_t lost = 0;
-  for (const measure::RunWorker& member : run.workers) lost += member.lost ? 1u : 0u;
+  for (const measure::RunWorker& member : run.workers) {
+    // A controller that gave a worker up may have ended before the store had it. What it ordered
+    // the others stands.
+    lost += member.lost || given_up_.contains({id, member.worker_id}) ? 1u : 0u;
+  }
+  // Neither does the store have it here, nor did the fleet say so: it was waited for in vain.
+  const bool never_returned = run.record.outcome.find(
+                                  "did not come back after the controller was "
+                                  "replaced") != std::string::npos;
+  if (lost == 0 && never_returned && database_.epoch > 2) ++lost;
   const std::string what =
       absl::StrCat("run ", id.substr(0, 4), " (", v1::LossPolicy_Name(policy), ", ", lost, " of ",
                    run.workers.size(), " lost, ", least, " needed): ", run.record.outcome);
@@ -265,9 +277,19 @@ void World::CheckEnd(const std::string& id, const storage::MemoryDatabase::Run& 
   }
   CheckPolicy(id, run);
   CheckPlan(id, run);
-  if (state != "done") return;
+  if (state == "done" && stop_answered_.contains(id)) {
+    Violation(absl::StrCat("run ", id.substr(0, 4),
+                           " is done although a person was told that it is being stopped"));
+  }
   for (const auto& [key, phase] : run.phases) {
     if (phase.record.state != "done") continue;
+    const auto cut = cut_short_.find({id, key.first, key.second});
+    for (const auto& [index, result] : phase.results) {
+      if (cut == cut_short_.end() || !cut->second.contains(WorkerOf(id, index))) continue;
+      Violation(absl::StrCat("phase ", key.first, ".", key.second,
+                             " is done although an order cut worker index ", index, " short"));
+    }
+    if (state != "done") continue;
     for (const auto& [index, cursor] : phase.cursors) {
       if (!phase.results.contains(index) && !run.record.degraded) {
         Violation(absl::StrCat("phase ", key.first, ".", key.second,

@@ -120,6 +120,10 @@ void Protocol::Assign(const v1::Assignment& assignment) {
       *status_.mutable_phase() = assignment.phase();
       status_.clear_failed();
       status_.clear_not_started();
+      if (status_.ordered_phase().run_id() != assignment.phase().run_id()) {
+        status_.clear_last_order();
+        status_.clear_ordered_phase();
+      }
       since_ns_ = ports_.now();
       go_within_ns_ = assignment.go_within_ns();
       hard_stop_ns_ = assignment.hard_stop_ns();
@@ -184,6 +188,14 @@ void Protocol::StopNow(const v1::StopNow& stop) {
   v1::WorkerMessage answer;
   {
     common::MutexLock lock(&mutex_);
+    // An end of the run stands, whatever comes after it.
+    const bool ends = status_.ordered_phase().run_id() == stop.run_id() &&
+                      status_.last_order().kind() != v1::StopOrder::REPEAT &&
+                      !stop.order().skip_cleanup();
+    if (stop.has_order() && !ends) {
+      *status_.mutable_last_order() = stop.order();
+      *status_.mutable_ordered_phase() = stop.phase();
+    }
     idle = status_.state() == Status::IDLE;
     if (idle) {
       *answer.mutable_status() = status_;
@@ -298,6 +310,7 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
   {
     common::MutexLock lock(&mutex_);
     unstarted = !not_started_.empty();
+    if (SamePhase(status_.ordered_phase(), phase)) *result.mutable_order() = status_.last_order();
     if (overfull_ && result.error().empty()) {
       result.set_error("it was stopped because no more samples could be kept");
     }

@@ -1,0 +1,76 @@
+// How a run, or an attempt of a phase, ends before its time.
+
+#include "absl/strings/str_cat.h"
+#include "controller/core/run_machine.h"
+
+namespace lockstep::controller {
+
+void RunMachine::On(const event::Stop& e) {
+  if (e.now && !skip_cleanup_) {
+    skip_cleanup_ = true;
+    if (!end_state_.empty()) Do(action::RecordEnding{end_state_, end_reason_, skip_cleanup_});
+  }
+  Do(action::Note{"warning", "", e.reason});
+  EndAs(e.state, e.reason);
+  CheckComplete();
+}
+
+void RunMachine::Remember(const std::string& state, const std::string& reason) {
+  if (!end_state_.empty()) return;
+  end_state_ = state;
+  end_reason_ = reason;
+  Do(action::RecordEnding{end_state_, end_reason_, skip_cleanup_});
+}
+
+void RunMachine::StopAll(const std::string& reason) {
+  // Members that have not been told to start may still be arming: all are told to stop, and all
+  // answer.
+  stage_ = Stage::kStopping;
+  Do(action::StopNow{Members(), reason, Order()});
+  SetDeadline(plan_.stop_deadline_ns);
+}
+
+StopOrder RunMachine::Order() const {
+  if (!end_state_.empty()) {
+    return {StopOrder::Kind::kEndRun, end_state_, end_reason_, skip_cleanup_};
+  }
+  return {StopOrder::Kind::kRepeat, "", repeat_reason_, false};
+}
+
+// Without this, what a stop cut short would pass for a phase that ran to its end.
+void RunMachine::Adopt(const StopOrder& order, bool this_phase) {
+  if (!end_state_.empty() || stage_ == Stage::kIdle ||
+      safeguards_.Pass(common::Safeguard::kOrdersRepeated, false)) {
+    return;
+  }
+  if (order.kind == StopOrder::Kind::kEndRun) {
+    On(event::Stop{order.state, order.reason, order.skip_cleanup});
+  } else if (this_phase && AtWork() && repeat_reason_.empty()) {
+    RepeatAttempt(order.reason);
+  }
+}
+
+void RunMachine::EndAs(const std::string& state, const std::string& reason) {
+  Remember(state, reason);
+  if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording ||
+      stage_ == Stage::kPlanning) {
+    return;
+  }
+  if (stage_ == Stage::kIdle) return EndRun();
+  if (stage_ == Stage::kRejoining) return AfterPhase();
+  StopAll(reason);
+}
+
+void RunMachine::RepeatAttempt(const std::string& reason) {
+  if (attempt_ >= kMaxAttempts) {
+    return EndAs("aborted",
+                 absl::StrCat(reason, " (attempt ", attempt_, " of ", kMaxAttempts, ")"));
+  }
+  repeat_reason_ = reason;
+  Do(action::Note{"warning", "",
+                  absl::StrCat("phase ", current_.name, " is begun again",
+                               ends_load_ ? ", to its own end: " : ": ", reason)});
+  StopAll(reason);
+}
+
+}  // namespace lockstep::controller
