@@ -1,5 +1,7 @@
 """cc_grpc_library: one .proto to a C++ library, by the distribution's protoc and gRPC plugin."""
 
+load("//bazel:cc.bzl", "cc_library")
+
 def cc_grpc_library(name, src, deps = [], visibility = None):
     """Compiles `src` (messages and services).
 
@@ -30,7 +32,7 @@ def cc_grpc_library(name, src, deps = [], visibility = None):
             base + ".proto",
         ]),
     )
-    native.cc_library(
+    cc_library(
         name = name,
         srcs = [out for out in outs if out.endswith(".cc")],
         hdrs = [out for out in outs if out.endswith(".h")],

@@ -1,5 +1,5 @@
-"""clang-tidy over every C++ file of a target, one action per file, so that Bazel looks only at what
-has changed. tools/lint runs it:
+"""clang-tidy over every C++ file of a target, one action for what is compiled as one (cc.bzl), so
+that Bazel looks only at what has changed. tools/lint runs it:
 
     bazel build //... --aspects=//bazel:clang_tidy.bzl%clang_tidy --output_groups=clang_tidy
 """
@@ -9,7 +9,7 @@ def _sources(rule):
         file
         for source in getattr(rule.attr, "srcs", [])
         for file in source.files.to_list()
-        if file.is_source and file.extension == "cc"
+        if file.extension == "cc" and (file.is_source or "_joined_" in file.basename)
     ]
 
 def _flags(ctx, context):
@@ -54,8 +54,9 @@ if ! clang-tidy --load="$plugin" --quiet "$@" > "$report" 2>&1; then
   sed "s#$PWD/##" "$report"
   exit 1
 fi""",
-            arguments = [ctx.files._own_code[0].path, report.path, source.path, "--"] +
-                        _flags(ctx, context),
+            arguments = [ctx.files._own_code[0].path, report.path] +
+                        ([] if source.is_source else ["--checks=-bugprone-suspicious-include"]) +
+                        [source.path, "--"] + _flags(ctx, context),
             use_default_shell_env = True,
         )
     return [OutputGroupInfo(clang_tidy = depset(reports))]

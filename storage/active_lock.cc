@@ -6,17 +6,17 @@ namespace lockstep::storage {
 namespace {
 
 // A server that hangs does not keep a controller from ending.
-const Patience kPatience{absl::Seconds(5)};
+const Patience kLockPatience{absl::Seconds(5)};
 
 }  // namespace
 
 absl::Status ActiveLock::Connect() {
   if (connection_ != nullptr && connection_->healthy()) {
-    connection_->BePatient(kPatience);
+    connection_->BePatient(kLockPatience);
     return absl::OkStatus();
   }
   held_ = false;
-  auto opened = PgConnection::Open(conninfo_, kPatience);
+  auto opened = PgConnection::Open(conninfo_, kLockPatience);
   if (!opened.ok()) return opened.status();
   connection_ = *std::move(opened);
   auto named = connection_->Query(

@@ -13,7 +13,7 @@
 namespace lockstep::storage {
 namespace {
 
-constexpr int kRowsAtOnce = 100;
+constexpr int kBlockRowsAtOnce = 100;
 constexpr int64_t kMicrosecondNs = 1000;
 
 using Attempt = std::pair<int64_t, int64_t>;  // phase, attempt
@@ -108,7 +108,8 @@ absl::Status StreamBlockWrites(PgConnection* connection, const v1::KnowledgeRequ
   absl::Status status = DeclareRows(connection, what);
   if (!status.ok()) return status;
   while (true) {
-    auto rows = connection->Query(absl::StrCat("FETCH ", kRowsAtOnce, " FROM block_writes_rows"));
+    auto rows =
+        connection->Query(absl::StrCat("FETCH ", kBlockRowsAtOnce, " FROM block_writes_rows"));
     if (!rows.ok()) return rows.status();
     if (rows->rows() == 0) break;
     for (int i = 0; i < rows->rows(); ++i) {

@@ -18,7 +18,7 @@ constexpr char kBookkeeping[] = R"(
     applied_at timestamptz NOT NULL DEFAULT now()))";
 
 // Beside others that migrate, and of a store that is large.
-const Patience kPatience{absl::Minutes(1)};
+const Patience kMigrationLockPatience{absl::Minutes(1)};
 const Patience kMigrationPatience{absl::Hours(24)};
 
 int VersionOf(const common::EmbeddedFile& file) { return atoi(file.name.c_str()); }
@@ -68,7 +68,7 @@ absl::Status ApplyAll(PgConnection* connection) {
 namespace {
 
 absl::Status MigrateOnce(PgConnection* connection) {
-  connection->BePatient(kPatience);
+  connection->BePatient(kMigrationLockPatience);
   if (absl::Status status = connection->Execute("BEGIN"); !status.ok()) return status;
   const absl::Status status = ApplyAll(connection);
   if (!status.ok()) {

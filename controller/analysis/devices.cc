@@ -170,7 +170,7 @@ void AddDevices(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kDevices, "devices", &AddDevices);
+const RegisterAnalysis kDevicesRegistered(order::kDevices, "devices", &AddDevices);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -95,7 +95,8 @@ void AddExpectations(const PhaseView& view, v1::PhaseReport* report) {
   *report->mutable_limits() = LimitsOf(view.load());
 }
 
-const RegisterAnalysis kRegistered(order::kExpectations, "expectations", &AddExpectations);
+const RegisterAnalysis kExpectationsRegistered(order::kExpectations, "expectations",
+                                               &AddExpectations);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -111,7 +111,7 @@ void AddFairness(const PhaseView& view, v1::PhaseReport* report) {
   fairness->set_execution_time_stddev_seconds(t.deviation);
 }
 
-const RegisterAnalysis kRegistered(order::kFairness, "fairness", &AddFairness);
+const RegisterAnalysis kFairnessRegistered(order::kFairness, "fairness", &AddFairness);
 
 }  // namespace
 

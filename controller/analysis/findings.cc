@@ -220,7 +220,7 @@ void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kFindings, "findings", &AddFindings);
+const RegisterAnalysis kFindingsRegistered(order::kFindings, "findings", &AddFindings);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -107,7 +107,7 @@ void AddHosts(const PhaseView& view, v1::PhaseReport* report) {
   AddFleetSeries(view, report);
 }
 
-const RegisterAnalysis kRegistered(order::kHosts, "hosts", &AddHosts);
+const RegisterAnalysis kHostsRegistered(order::kHosts, "hosts", &AddHosts);
 
 }  // namespace
 }  // namespace lockstep::controller

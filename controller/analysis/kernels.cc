@@ -43,7 +43,7 @@ void AddKernels(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kKernels, "kernels", &AddKernels);
+const RegisterAnalysis kKernelsRegistered(order::kKernels, "kernels", &AddKernels);
 
 }  // namespace
 }  // namespace lockstep::controller

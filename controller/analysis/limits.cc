@@ -99,7 +99,7 @@ double QueueFull(const PhaseView& view, int workload) {
 }
 
 // What is known of one workload.
-struct Evidence {
+struct LimitEvidence {
   const PhaseView& view;
   const v1::Workload& workload;
   Shares shares;
@@ -109,7 +109,7 @@ struct Evidence {
 
 // What the job itself asks for takes most of the threads' time. Each of these rules says whether it
 // holds, and if so, sets the verdict.
-bool LimitedByJob(const Evidence& e, v1::WorkloadReport* out) {
+bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.shares.think > kMost) {
     Set("think time",
         absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
@@ -134,7 +134,7 @@ bool LimitedByJob(const Evidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
-bool ServedFromPageCache(const Evidence& e, v1::WorkloadReport* out) {
+bool ServedFromPageCache(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::DeviceReport* device : e.under.devices) {
     const double engine = device->engine_read_bytes() + device->engine_write_bytes();
     const double moved = device->device_read_bytes() + device->device_write_bytes();
@@ -150,7 +150,7 @@ bool ServedFromPageCache(const Evidence& e, v1::WorkloadReport* out) {
   return false;
 }
 
-bool LimitedByGenerator(const Evidence& e, v1::WorkloadReport* out) {
+bool LimitedByGenerator(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.shares.cpu <= kOnProcessor) return false;
   Set("generator CPU",
       absl::StrFormat("the threads were on a processor for %.0f %% of their time: whether the "
@@ -160,7 +160,7 @@ bool LimitedByGenerator(const Evidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
-bool LiesOnNetwork(const Evidence& e, v1::WorkloadReport* out) {
+bool LiesOnNetwork(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.under.network.empty()) return false;
   Set("network",
       absl::StrCat("the target lies on ", e.under.network,
@@ -169,7 +169,7 @@ bool LiesOnNetwork(const Evidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
-bool DeviceNeverIdle(const Evidence& e, v1::WorkloadReport* out) {
+bool DeviceNeverIdle(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::DeviceReport* device : e.under.devices) {
     if (device->queue_size() < kDeepQueue || device->busy_ratio() < kBusy) continue;
     Set("device",
@@ -182,7 +182,7 @@ bool DeviceNeverIdle(const Evidence& e, v1::WorkloadReport* out) {
   return false;
 }
 
-bool WaitsForWriteBack(const Evidence& e, v1::WorkloadReport* out) {
+bool WaitsForWriteBack(const LimitEvidence& e, v1::WorkloadReport* out) {
   const v1::Workload& w = e.workload;
   const bool buffered_writes =
       !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
@@ -196,7 +196,7 @@ bool WaitsForWriteBack(const Evidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
-bool LimitedByQueueDepth(const Evidence& e, v1::WorkloadReport* out) {
+bool LimitedByQueueDepth(const LimitEvidence& e, v1::WorkloadReport* out) {
   const double in_flight = e.shares.threads * static_cast<double>(e.workload.queue_depth());
   const auto hosts = static_cast<double>(std::max<size_t>(1, e.view.phase().workers.size()));
   if (e.queue_full <= kMost || in_flight > kDeepQueue * hosts) return false;
@@ -209,7 +209,7 @@ bool LimitedByQueueDepth(const Evidence& e, v1::WorkloadReport* out) {
   return true;
 }
 
-bool WaitsForDevice(const Evidence& e, v1::WorkloadReport* out) {
+bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
   if (e.queue_full <= kMost && e.shares.io <= kMost) return false;
   Set("device",
       absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a processor for "
@@ -222,8 +222,8 @@ bool WaitsForDevice(const Evidence& e, v1::WorkloadReport* out) {
 void Decide(const PhaseView& view, int index, const v1::PhaseReport& report,
             v1::WorkloadReport* out) {
   const v1::Workload& w = view.load().workloads(index);
-  const Evidence evidence{view, w, SharesOf(report, w.name()), FindUnderneath(view, w, report),
-                          QueueFull(view, index)};
+  const LimitEvidence evidence{view, w, SharesOf(report, w.name()), FindUnderneath(view, w, report),
+                               QueueFull(view, index)};
   const Shares& shares = evidence.shares;
   if (shares.threads == 0 || out->total().operations() == 0) return;
   for (const auto rule :
@@ -244,7 +244,7 @@ void AddLimits(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kLimits, "limits", &AddLimits);
+const RegisterAnalysis kLimitsRegistered(order::kLimits, "limits", &AddLimits);
 
 }  // namespace
 

@@ -163,7 +163,7 @@ void AddRemarks(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kRemarks, "remarks", &AddRemarks);
+const RegisterAnalysis kRemarksRegistered(order::kRemarks, "remarks", &AddRemarks);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -38,7 +38,7 @@ void AddSettings(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kSettings, "settings", &AddSettings);
+const RegisterAnalysis kSettingsRegistered(order::kSettings, "settings", &AddSettings);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -83,7 +83,7 @@ void AddSkew(const PhaseView& view, v1::PhaseReport* report) {
   if (report->start_skew_limit_ns() > 0) HoldToLimit(report);
 }
 
-const RegisterAnalysis kRegistered(order::kSkew, "skew", &AddSkew);
+const RegisterAnalysis kSkewRegistered(order::kSkew, "skew", &AddSkew);
 
 }  // namespace
 }  // namespace lockstep::controller

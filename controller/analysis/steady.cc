@@ -62,7 +62,7 @@ void AddSteady(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kSteady, "steady", &AddSteady);
+const RegisterAnalysis kSteadyRegistered(order::kSteady, "steady", &AddSteady);
 
 }  // namespace
 }  // namespace lockstep::controller

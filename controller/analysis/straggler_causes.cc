@@ -80,7 +80,7 @@ double MedianOfPeers(const std::vector<Surroundings>& peers, double Surroundings
 }
 
 // A host and what is known of its peers.
-struct Evidence {
+struct CauseEvidence {
   const v1::PhaseReport& report;
   const v1::HostReport& self;
   Surroundings own;
@@ -91,10 +91,10 @@ struct Evidence {
   double OfPeers(double Surroundings::*figure) const { return MedianOfPeers(peers, figure); }
 };
 
-Evidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int host,
-                    const std::vector<int>& peers) {
+CauseEvidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int host,
+                         const std::vector<int>& peers) {
   const v1::HostReport& self = report.hosts(host);
-  Evidence e{report, self, SurroundingsOf(view, report, self), {}, {}, {}, {}};
+  CauseEvidence e{report, self, SurroundingsOf(view, report, self), {}, {}, {}, {}};
   for (const int p : peers) {
     const v1::HostReport& peer = report.hosts(p);
     e.peers.push_back(SurroundingsOf(view, report, peer));
@@ -108,7 +108,7 @@ Evidence EvidenceOf(const PhaseView& view, const v1::PhaseReport& report, int ho
 }
 
 // Something keeps it from working.
-std::optional<Cause> HeldBack(const Evidence& e) {
+std::optional<Cause> HeldBack(const CauseEvidence& e) {
   if (e.self.throttled_ratio() > kThrottled &&
       e.self.throttled_ratio() > 2 * MedianOf(e.throttled)) {
     return Cause{
@@ -152,7 +152,7 @@ std::optional<Cause> HeldBack(const Evidence& e) {
 }
 
 // What it works with is slower than the others'.
-std::optional<Cause> Slower(const Evidence& e) {
+std::optional<Cause> Slower(const CauseEvidence& e) {
   const double peer_await = e.OfPeers(&Surroundings::await_ms);
   if (e.own.await_ms > kSlower * peer_await && peer_await > 0) {
     return Cause{"device",
@@ -181,7 +181,7 @@ std::optional<Cause> Slower(const Evidence& e) {
 
 Cause CauseOf(const PhaseView& view, const v1::PhaseReport& report, int host,
               const std::vector<int>& peers) {
-  const Evidence e = EvidenceOf(view, report, host, peers);
+  const CauseEvidence e = EvidenceOf(view, report, host, peers);
   if (auto cause = HeldBack(e)) return *std::move(cause);
   if (auto cause = Slower(e)) return *std::move(cause);
   return {"not known", "nothing that was sampled on it differs from the others enough to tell"};

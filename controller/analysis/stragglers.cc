@@ -171,7 +171,7 @@ void AddStragglers(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kStragglers, "stragglers", &AddStragglers);
+const RegisterAnalysis kStragglersRegistered(order::kStragglers, "stragglers", &AddStragglers);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -50,7 +50,7 @@ void AddThreads(const PhaseView& view, v1::PhaseReport* report) {
   report->set_worker_cpu_system_ns_per_io(system / operations);
 }
 
-const RegisterAnalysis kRegistered(order::kThreads, "threads", &AddThreads);
+const RegisterAnalysis kThreadsRegistered(order::kThreads, "threads", &AddThreads);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -64,7 +64,7 @@ void AddThroughput(const PhaseView& view, v1::PhaseReport* report) {
   *report->mutable_total() = WithRate(ReportOf(everything, "total"), all, view.window_seconds());
 }
 
-const RegisterAnalysis kRegistered(order::kThroughput, "throughput", &AddThroughput);
+const RegisterAnalysis kThroughputRegistered(order::kThroughput, "throughput", &AddThroughput);
 
 }  // namespace
 }  // namespace lockstep::controller

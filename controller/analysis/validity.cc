@@ -127,7 +127,7 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kValidity, "validity", &AddValidity);
+const RegisterAnalysis kValidityRegistered(order::kValidity, "validity", &AddValidity);
 
 }  // namespace
 }  // namespace lockstep::controller

@@ -140,7 +140,8 @@ void AddVerification(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kVerification, "verification", &AddVerification);
+const RegisterAnalysis kVerificationRegistered(order::kVerification, "verification",
+                                               &AddVerification);
 
 }  // namespace
 }  // namespace lockstep::controller

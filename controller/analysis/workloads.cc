@@ -71,7 +71,7 @@ void AddWorkloads(const PhaseView& view, v1::PhaseReport* report) {
   }
 }
 
-const RegisterAnalysis kRegistered(order::kWorkloads, "workloads", &AddWorkloads);
+const RegisterAnalysis kWorkloadsRegistered(order::kWorkloads, "workloads", &AddWorkloads);
 
 }  // namespace
 }  // namespace lockstep::controller

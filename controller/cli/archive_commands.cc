@@ -26,7 +26,7 @@ namespace {
 namespace io = google::protobuf::io;
 using google::protobuf::util::SerializeDelimitedToZeroCopyStream;
 
-struct Flags {
+struct ArchiveFlags {
   std::vector<std::string> runs;
   v1::RunFilter filter;
   std::string output;
@@ -35,10 +35,10 @@ struct Flags {
   std::string file;
 };
 
-bool FromFilter(const Flags& flags) { return flags.filter.ByteSizeLong() > 0; }
+bool FromFilter(const ArchiveFlags& flags) { return flags.filter.ByteSizeLong() > 0; }
 
 // The ids of the runs that are asked for. kOk, or kError after a message.
-int FindRuns(v1::Controller::Stub* stub, const Flags& flags, std::vector<std::string>* ids) {
+int FindRuns(v1::Controller::Stub* stub, const ArchiveFlags& flags, std::vector<std::string>* ids) {
   if (flags.runs.empty() == !FromFilter(flags)) {
     return Fail("name runs, or say which by --label, --job, --owner, --host, --since, …");
   }
@@ -120,7 +120,7 @@ absl::Status ExportAll(v1::Controller::Stub* stub, const std::vector<std::string
   return status;
 }
 
-int Export(const Context& context, const Flags& flags) {
+int Export(const Context& context, const ArchiveFlags& flags) {
   if (flags.output.empty() == flags.tables.empty()) {
     return Fail("write --output FILE for an archive, or --tables DIRECTORY for tables");
   }
@@ -168,7 +168,7 @@ absl::Status ImportNext(v1::Controller::Stub* stub, const std::string& path,
   return read.ok() ? ToAbsl(status) : named(read);
 }
 
-int Import(const Context& context, const Flags& flags) {
+int Import(const Context& context, const ArchiveFlags& flags) {
   const common::FileDescriptor file(open(flags.file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat about;
   if (!file.valid() || fstat(file.get(), &about) != 0) {
@@ -209,7 +209,7 @@ int Import(const Context& context, const Flags& flags) {
 }  // namespace
 
 void AddArchiveCommands(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<ArchiveFlags>();
   CLI::App* into = app->add_subcommand(
       "export", "Write runs to a file for another store, or as tables for other engines");
   into->add_option("RUN", flags->runs, "Ids, starts of ids, or last");

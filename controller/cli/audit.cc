@@ -13,13 +13,13 @@
 namespace lockstep::cli {
 namespace {
 
-struct Flags {
+struct AuditFlags {
   v1::AuditRequest request;
   uint32_t limit = 100;
   std::string format = "text";
 };
 
-int ShowAudit(const Context& context, Flags flags) {
+int ShowAudit(const Context& context, AuditFlags flags) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   flags.request.set_limit(flags.limit);
@@ -46,7 +46,7 @@ int ShowAudit(const Context& context, Flags flags) {
 }  // namespace
 
 void AddAuditCommand(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<AuditFlags>();
   CLI::App* audit = app->add_subcommand(
       "audit", "Who changed what, or was refused, newest first: kept for 400 days (admin)");
   audit->add_option("--limit", flags->limit, "At most so many entries")

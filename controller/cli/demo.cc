@@ -17,7 +17,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Flags {
+struct DemoFlags {
   std::string state_directory = common::DefaultStateDirectory();
   std::string directory;
   ReportFormat format;
@@ -73,7 +73,7 @@ phases:
                          workers, directory);
 }
 
-int RunDemo(const Context& caller, const Flags& flags) {
+int RunDemo(const Context& caller, const DemoFlags& flags) {
   auto scratch = ScratchDirectory::Make(
       flags.directory.empty() ? (getenv("TMPDIR") != nullptr ? getenv("TMPDIR") : "/tmp")
                               : flags.directory);
@@ -113,7 +113,7 @@ int RunDemo(const Context& caller, const Flags& flags) {
 }  // namespace
 
 void AddDemoCommand(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<DemoFlags>();
   CLI::App* demo = app->add_subcommand(
       "demo", "The main job on four hosts of this machine, in half a minute of test time");
   demo->add_option("--state-dir", flags->state_directory, "Where the store lives")

@@ -20,7 +20,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Flags {
+struct HistoryFlags {
   std::vector<std::string> sets;
   v1::RunFilter filter;
   std::string baseline;
@@ -33,7 +33,7 @@ struct Flags {
   bool dry_run = false;
   bool yes = false;
 };
-using SharedFlags = std::shared_ptr<Flags>;
+using SharedHistoryFlags = std::shared_ptr<HistoryFlags>;
 
 controller::ComparisonText TextOptions(const Context& context) {
   return {context.Colour(1), context.Width()};
@@ -64,8 +64,8 @@ v1::RunsOf SetOf(const std::string& text, const v1::RunFilter& filter) {
   return set;
 }
 
-int AskComparison(const Context& context, const Flags& flags, std::optional<double> max_regression,
-                  v1::Comparison* comparison) {
+int AskComparison(const Context& context, const HistoryFlags& flags,
+                  std::optional<double> max_regression, v1::Comparison* comparison) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
@@ -87,7 +87,7 @@ void PrintComparison(const Context& context, const std::string& format, v1::Comp
   }
 }
 
-int Gate(const Context& context, Flags flags) {
+int Gate(const Context& context, HistoryFlags flags) {
   const auto share = common::ParseRatio(flags.max_regression);
   if (!share.ok()) return Fail(absl::StrCat("--max-regression: ", share.status().message()));
   if (*share > 1) {
@@ -118,7 +118,7 @@ int Gate(const Context& context, Flags flags) {
   return regressed ? kNotHeld : can_tell && complete ? kOk : kCannotTell;
 }
 
-int SetLabels(const Context& context, const Flags& flags) {
+int SetLabels(const Context& context, const HistoryFlags& flags) {
   v1::LabelsRequest request;
   request.set_run_id(flags.run);
   for (const std::string& text : flags.sets) {
@@ -147,7 +147,7 @@ int SetLabels(const Context& context, const Flags& flags) {
   return kOk;
 }
 
-int Prune(const Context& context, const Flags& flags) {
+int Prune(const Context& context, const HistoryFlags& flags) {
   v1::PruneRequest request;
   *request.mutable_filter() = flags.filter;
   request.set_samples_only(flags.samples);
@@ -179,13 +179,13 @@ int Prune(const Context& context, const Flags& flags) {
   return kOk;
 }
 
-void WithSets(CLI::App* command, const SharedFlags& flags, const char* what, int least) {
+void WithSets(CLI::App* command, const SharedHistoryFlags& flags, const char* what, int least) {
   command->add_option("RUNS", flags->sets, what)->required()->expected(least, 8);
   AddRunFilter(command, &flags->filter);
 }
 
 void AddCompare(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<HistoryFlags>();
   CLI::App* compare = app->add_subcommand(
       "compare", "Compare sets of runs, figure by figure, and say what is no chance");
   WithSets(compare, flags,
@@ -204,7 +204,7 @@ void AddCompare(CLI::App* app, const Context* context, int* status) {
 }
 
 void AddGate(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<HistoryFlags>();
   CLI::App* gate =
       app->add_subcommand("gate", "Say by the exit status whether runs are worse than a baseline");
   WithSets(gate, flags, "The runs to judge: ids with commas between, or key=value", 1);
@@ -226,7 +226,7 @@ void AddGate(CLI::App* app, const Context* context, int* status) {
 }
 
 void AddLabel(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<HistoryFlags>();
   CLI::App* label = app->add_subcommand("label", "Change the labels of a run");
   label->add_option("RUN", flags->run, "The run's id, the start of one, or last")->required();
   label->add_option("LABELS", flags->sets, "key=value, or key- to remove it")->required();
@@ -235,7 +235,7 @@ void AddLabel(CLI::App* app, const Context* context, int* status) {
 }
 
 void AddPrune(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<HistoryFlags>();
   CLI::App* prune = app->add_subcommand("prune", "Remove old runs, or only their samples (admin)");
   AddRunFilter(prune, &flags->filter);
   prune->add_option("--older-than", flags->older_than, "Only those submitted so long ago: 90d");

@@ -19,7 +19,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Flags {
+struct RunFlags {
   std::string file;
   std::string run = "last";
   std::string format = "text";  // of what is no report
@@ -32,7 +32,7 @@ struct Flags {
   bool phase_only = false;
 };
 
-void AddFormat(CLI::App* command, Flags* flags, const std::vector<std::string>& formats) {
+void AddFormat(CLI::App* command, RunFlags* flags, const std::vector<std::string>& formats) {
   command->add_option("--format", flags->format, "How to print")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
@@ -150,7 +150,7 @@ int Follow(const Context& context, std::unique_ptr<v1::Controller::Stub> stub,
   }
 }
 
-int Rerun(const Context& context, const Flags& flags) {
+int Rerun(const Context& context, const RunFlags& flags) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
@@ -174,7 +174,7 @@ int Rerun(const Context& context, const Flags& flags) {
   return SubmitAndFollow(context, file, {flags.owner, flags.confirm}, flags.report);
 }
 
-int Stop(const Context& context, const Flags& flags) {
+int Stop(const Context& context, const RunFlags& flags) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
@@ -238,7 +238,7 @@ void PrintPlan(const v1::PlanReply& plan, size_t width) {
   }
 }
 
-int Plan(const Context& context, const Flags& flags) {
+int Plan(const Context& context, const RunFlags& flags) {
   const auto file = LoadJobFile(flags.file, flags.sets);
   if (file == nullptr) return kInvalidJob;
   auto stub = context.Connect();
@@ -306,26 +306,26 @@ int SubmitAndFollow(const Context& context, const JobFile& file, const Submitter
 
 namespace {
 
-using SharedFlags = std::shared_ptr<Flags>;
+using SharedRunFlags = std::shared_ptr<RunFlags>;
 
-void WithFile(CLI::App* command, const SharedFlags& flags) {
+void WithFile(CLI::App* command, const SharedRunFlags& flags) {
   command->add_option("FILE", flags->file, "The job file; - is standard input")->required();
   command->add_option("--set", flags->sets, "Override a field: phases.0.run.duration=10s")
       ->allow_extra_args(false);
 }
 
-void WithConfirm(CLI::App* command, const SharedFlags& flags) {
+void WithConfirm(CLI::App* command, const SharedRunFlags& flags) {
   command->add_option("--confirm", flags->confirm,
                       "The token that `lockstep plan` gives: what that plan overwrites may be "
                       "overwritten");
 }
 
-void WithRun(CLI::App* command, const SharedFlags& flags) {
+void WithRun(CLI::App* command, const SharedRunFlags& flags) {
   command->add_option("RUN", flags->run, "The run's id, the start of one, or last")
       ->capture_default_str();
 }
 
-void AddRun(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
+void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* run = app->add_subcommand("run", "Submit a job, watch it, print its report");
   WithFile(run, flags);
   WithConfirm(run, flags);
@@ -343,7 +343,7 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedFlag
   });
 }
 
-void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
+void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* submit = app->add_subcommand("submit", "Submit a job and print the run's id");
   WithFile(submit, flags);
   WithConfirm(submit, flags);
@@ -359,7 +359,7 @@ void AddSubmit(CLI::App* app, const Context* context, int* status, const SharedF
   });
 }
 
-void AddWatch(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
+void AddWatch(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* watch = app->add_subcommand("watch", "Follow a run to its end, then print its report");
   WithRun(watch, flags);
   AddReportFormat(watch, &flags->report);
@@ -372,7 +372,7 @@ void AddWatch(CLI::App* app, const Context* context, int* status, const SharedFl
   });
 }
 
-void AddStop(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
+void AddStop(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* stop =
       app->add_subcommand("stop", "End a run: stop its load, then run its cleanup phases");
   WithRun(stop, flags);
@@ -388,7 +388,7 @@ void AddStop(CLI::App* app, const Context* context, int* status, const SharedFla
   stop->callback([=] { *status = Stop(*context, *flags); });
 }
 
-void AddReport(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
+void AddReport(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* report = app->add_subcommand("report", "Print a run's report");
   WithRun(report, flags);
   AddReportFormat(report, &flags->report);
@@ -404,7 +404,7 @@ void AddReport(CLI::App* app, const Context* context, int* status, const SharedF
   });
 }
 
-void AddRerun(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
+void AddRerun(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* rerun =
       app->add_subcommand("rerun", "Submit the job of an earlier run again, and watch it");
   WithRun(rerun, flags);
@@ -416,7 +416,7 @@ void AddRerun(CLI::App* app, const Context* context, int* status, const SharedFl
   rerun->callback([=] { *status = Rerun(*context, *flags); });
 }
 
-void AddPlan(CLI::App* app, const Context* context, int* status, const SharedFlags& flags) {
+void AddPlan(CLI::App* app, const Context* context, int* status, const SharedRunFlags& flags) {
   CLI::App* plan = app->add_subcommand(
       "plan", "Show what a job would run where, and what it would write; writes nothing");
   WithFile(plan, flags);
@@ -428,7 +428,7 @@ void AddPlan(CLI::App* app, const Context* context, int* status, const SharedFla
 }  // namespace
 
 void AddRunCommands(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<RunFlags>();
   AddRun(app, context, status, flags);
   AddSubmit(app, context, status, flags);
   AddWatch(app, context, status, flags);

@@ -13,7 +13,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Flags {
+struct SqlFlags {
   std::string command;
   bool csv = false;
 };
@@ -37,7 +37,7 @@ std::string AccessProblem(const std::string& conninfo) {
       text(PQdb(connection.get())), ":", text(PQuser(connection.get())), ":PASSWORD");
 }
 
-int Sql(const Context& context, const Flags& flags) {
+int Sql(const Context& context, const SqlFlags& flags) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
   const auto conninfo = AskStoreAddress(stub->get());
@@ -58,7 +58,7 @@ int Sql(const Context& context, const Flags& flags) {
 }  // namespace
 
 void AddSqlCommand(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<SqlFlags>();
   CLI::App* sql = app->add_subcommand("sql", "psql on the store, read-only");
   sql->add_option("-c,--command", flags->command, "Run this query and end");
   sql->add_flag("--csv", flags->csv, "Print CSV");

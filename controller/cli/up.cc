@@ -16,7 +16,7 @@
 namespace lockstep::cli {
 namespace {
 
-struct Flags {
+struct UpFlags {
   LocalFleet::Options fleet;
   bool no_web = false;
 };
@@ -30,7 +30,7 @@ std::vector<std::string> WorkerNames(int count) {
   return names;
 }
 
-int Up(Context context, Flags flags) {
+int Up(Context context, UpFlags flags) {
   sigset_t signals;
   sigemptyset(&signals);
   for (int number : {SIGINT, SIGTERM, SIGHUP, SIGCHLD}) sigaddset(&signals, number);
@@ -78,7 +78,7 @@ int Up(Context context, Flags flags) {
 }  // namespace
 
 void AddUpCommand(CLI::App* app, const Context* context, int* status) {
-  const auto flags = std::make_shared<Flags>();
+  const auto flags = std::make_shared<UpFlags>();
   LocalFleet::Options& options = flags->fleet;
   options.state_directory = common::DefaultStateDirectory();
   options.http = "127.0.0.1:9641";

@@ -33,7 +33,7 @@ std::string Change(const v1::ComparedValue& value) {
                               : change;
 }
 
-std::string Verdict(const v1::ComparedValue& value) {
+std::string VerdictText(const v1::ComparedValue& value) {
   if (value.regression()) return "REGRESSION";
   switch (value.verdict()) {
     case v1::CHANGE_NONE:
@@ -108,7 +108,7 @@ std::string RenderComparison(const v1::Comparison& comparison, const ComparisonT
                  first.runs() > 0 ? Value(figure.unit(), first.median()) : "-",
                  value.runs() > 0 ? Value(figure.unit(), value.median()) : "-", Change(value),
                  value.has_p_value() ? absl::StrFormat("%.3f", value.p_value()) : "-",
-                 Verdict(value)});
+                 VerdictText(value)});
     }
     absl::StrAppend(&out, "\n", table.Render("", options.width));
   }

@@ -11,7 +11,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr double kPercents[] = {50, 90, 95, 99, 99.9, 99.99};
+constexpr double kCsvPercents[] = {50, 90, 95, 99, 99.9, 99.99};
 
 // A text as a cell. Spreadsheets execute a cell that begins like a formula: it gets an apostrophe
 // in front.
@@ -36,7 +36,7 @@ std::vector<std::string> OperationCells(const v1::OperationReport& o) {
       Quoted(o.kind()),           Number(o.operations()),     Number(o.bytes()),
       Number(o.errors()),         Number(o.iops()),           Number(o.bytes_per_second()),
       Number(o.latency_min_ns()), Number(o.latency_avg_ns()), Number(o.latency_max_ns())};
-  for (double percent : kPercents) {
+  for (double percent : kCsvPercents) {
     std::string cell;
     for (const v1::Percentile& p : o.percentiles()) {
       if (p.percent() == percent) cell = Number(p.latency_ns());

@@ -16,8 +16,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
-                                80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
+constexpr double kFioPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
+                                   80, 90, 95, 99, 99.5, 99.9, 99.95, 99.99};
 
 int64_t Whole(double value) { return std::llround(value); }
 
@@ -77,7 +77,7 @@ Json WithBins(const Latencies& l) {
   Json out = Summary(l);
   if (l.bins.empty()) return out;
   Json percentiles = Json::object();
-  for (const double percent : kPercents) {
+  for (const double percent : kFioPercents) {
     percentiles[absl::StrFormat("%.6f", percent)] = Whole(l.Percentile(percent));
   }
   Json bins = Json::object();

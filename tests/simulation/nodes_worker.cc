@@ -4,14 +4,15 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "common/timing.h"
 #include "measure/operation_stats.h"
 #include "tests/simulation/nodes.h"
 
 namespace lockstep::simulation {
 namespace {
 
-constexpr int64_t kMs = 1000000;
-constexpr int64_t kSecond = 1000 * kMs;
+using timing::kMs;
+using timing::kSecond;
 
 }  // namespace
 

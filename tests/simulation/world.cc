@@ -6,14 +6,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/timing.h"
 #include "spdlog/spdlog.h"
 #include "tests/simulation/nodes.h"
 
 namespace lockstep::simulation {
 namespace {
 
-constexpr int64_t kMs = 1000000;
-constexpr int64_t kSecond = 1000 * kMs;
+using timing::kMs;
+using timing::kSecond;
 constexpr int64_t kSettled = 75 * kSecond;
 constexpr int64_t kGiveUp = 900 * kSecond;
 

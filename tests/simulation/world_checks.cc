@@ -3,6 +3,7 @@
 #include <map>
 
 #include "absl/strings/str_cat.h"
+#include "common/timing.h"
 #include "controller/plan/next_phase.h"
 #include "tests/simulation/nodes.h"
 #include "tests/simulation/world.h"
@@ -10,8 +11,8 @@
 namespace lockstep::simulation {
 namespace {
 
-constexpr int64_t kMs = 1000000;
-constexpr int64_t kSecond = 1000 * kMs;
+using timing::kMs;
+using timing::kSecond;
 // How late a load may begin by its own clock: what a thread's wake-up may take here.
 constexpr int64_t kLate = 30 * kMs;
 // How far ahead a load's end may be chosen.

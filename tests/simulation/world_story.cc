@@ -2,6 +2,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "common/timing.h"
 #include "controller/plan/validate.h"
 #include "tests/simulation/nodes.h"
 #include "tests/simulation/world.h"
@@ -9,8 +10,8 @@
 namespace lockstep::simulation {
 namespace {
 
-constexpr int64_t kMs = 1000000;
-constexpr int64_t kSecond = 1000 * kMs;
+using timing::kMs;
+using timing::kSecond;
 constexpr int64_t kFaultsUntil = 50 * kSecond;
 
 }  // namespace
