@@ -4,7 +4,9 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "controller/cli/commands.h"
+#include "controller/cli/report_formats.h"
 
 namespace lockstep::cli {
 namespace {
@@ -31,7 +33,9 @@ std::string BashScript(const CLI::App& app) {
       "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n    case $word in -*) ;; *) "
       "command=$word; break ;; esac\n  done\n  case $command in\n    '') words=\"",
       names, FlagsOf(app), "\" ;;\n", cases,
-      "  esac\n  case $previous in\n    --format) words='text json csv' ;;\n    "
+      "  esac\n  case $previous in\n    --format) case $command in run|watch|report|rerun) words='",
+      absl::StrJoin(ReportFormats(), " "),
+      "' ;; *) words='text json csv' ;; esac ;;\n    "
       "watch|report|stop|rerun) words=\"last $words\" ;;\n  esac\n"
       "  COMPREPLY=($(compgen -W \"$words\" -- \"$current\"))\n  case $command in\n    "
       "run|submit|plan) [[ $current == -* ]] || COMPREPLY+=($(compgen -f -- \"$current\")) ;;\n  "
