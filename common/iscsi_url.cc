@@ -13,9 +13,9 @@ namespace {
 
 constexpr int kDefaultPort = 3260;
 // SAM-5's flat addressing.
-constexpr int kMostLuns = 16384;
-constexpr size_t kLongestName = 223;
-constexpr size_t kLongestHost = 253;
+constexpr int kMaxLuns = 16384;
+constexpr size_t kMaxName = 223;
+constexpr size_t kMaxHost = 253;
 
 absl::Status Wrong(const std::string& text, const std::string& what) {
   return absl::InvalidArgumentError(
@@ -49,7 +49,7 @@ std::string PortalOf(const std::string& text) {
     if (host.size() < 4 || host.back() != ']' || !IsOf(host.substr(1, host.size() - 2), ":.")) {
       return "";
     }
-  } else if (host.size() > kLongestHost || !IsOf(host, ".-_")) {
+  } else if (host.size() > kMaxHost || !IsOf(host, ".-_")) {
     return "";
   }
   return absl::StrCat(host, ":", number);
@@ -77,11 +77,11 @@ absl::StatusOr<IscsiUrl> ParseIscsiUrl(const std::string& text) {
   url.target = parts[1];
   const bool named = absl::StartsWith(url.target, "iqn.") || absl::StartsWith(url.target, "eui.") ||
                      absl::StartsWith(url.target, "naa.");
-  if (!named || url.target.size() > kLongestName || !IsOf(url.target, ".-:")) {
+  if (!named || url.target.size() > kMaxName || !IsOf(url.target, ".-:")) {
     return Wrong(text, "names no target (iqn.…, eui.… or naa.…)");
   }
   const bool digits = IsOf(parts[2], "") && parts[2].size() < 6;
-  if (!digits || !absl::SimpleAtoi(parts[2], &url.lun) || url.lun < 0 || url.lun >= kMostLuns) {
+  if (!digits || !absl::SimpleAtoi(parts[2], &url.lun) || url.lun < 0 || url.lun >= kMaxLuns) {
     return Wrong(text, "names no LUN from 0 to 16383");
   }
   return url;

@@ -26,8 +26,8 @@ uint32_t Decode(std::string_view text, size_t at, size_t* bytes) {
     if ((byte(at + i) & 0xc0) != 0x80) return kInvalid;
     code = code << 6 | (byte(at + i) & 0x3f);
   }
-  constexpr uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  if (code < kLeast[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
+  constexpr uint32_t kMinCode[] = {0, 0, 0x80, 0x800, 0x10000};
+  if (code < kMinCode[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
     return kInvalid;
   }
   *bytes = length;

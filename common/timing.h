@@ -19,12 +19,12 @@ inline constexpr int64_t kDefaultLeaseNs = 10 * kSecond;
 inline constexpr int64_t kHeartbeatNs = 1 * kSecond;
 // Of synthetic workers: replies to clock pings show that they live.
 inline constexpr int64_t kSparseHeartbeatNs = 5 * kSecond;
-inline constexpr int64_t kShortestLeaseNs = 2 * kSecond;  // that --lease accepts
-static_assert(kHeartbeatNs < kShortestLeaseNs && 2 * kHeartbeatNs < kDefaultLeaseNs);
+inline constexpr int64_t kMinLeaseNs = 2 * kSecond;  // that --lease accepts
+static_assert(kHeartbeatNs < kMinLeaseNs && 2 * kHeartbeatNs < kDefaultLeaseNs);
 static_assert(kSparseHeartbeatNs < kDefaultLeaseNs);
 // The controller pings each worker's clock so often.
 inline constexpr int64_t kPingNs = 1 * kSecond;
-static_assert(kPingNs < kShortestLeaseNs);
+static_assert(kPingNs < kMinLeaseNs);
 // A worker's connection says so often that it lives; a server that allows it less often drops it.
 inline constexpr int64_t kKeepaliveNs = 10 * kSecond;
 inline constexpr int64_t kKeepaliveAllowedNs = 5 * kSecond;
@@ -44,11 +44,11 @@ static_assert(limits::kStampNs < kStampAnswerNs);
 // A worker dials; between two rounds of all its controllers it pauses, longer each time.
 inline constexpr int64_t kConnectNs = 2 * kSecond;
 inline constexpr int64_t kFirstPauseNs = 200 * kMs;
-inline constexpr int64_t kLongestPauseNs = 2 * kSecond;
+inline constexpr int64_t kMaxPauseNs = 2 * kSecond;
 // After the lease, workers of an inherited run have this long to come back to a new controller:
 // longer than a round of two controllers takes, with its pause and jitter.
 inline constexpr int64_t kReturnNs = 10 * kSecond;
-static_assert(kReturnNs > 2 * kConnectNs + kLongestPauseNs * 3 / 2);
+static_assert(kReturnNs > 2 * kConnectNs + kMaxPauseNs * 3 / 2);
 
 // --- The end of a phase. ---
 // After the drain deadline a worker waits this long for a thread that hangs …

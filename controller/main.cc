@@ -72,7 +72,7 @@ void AddFlags(CLI::App* app, Flags* flags) {
   app->add_option("--lease", flags->lease_seconds,
                   "Seconds of silence after which a worker is lost")
       ->capture_default_str()
-      ->check(CLI::Range(timing::kShortestLeaseNs / 1e9, 3600.0) & kFinite);
+      ->check(CLI::Range(timing::kMinLeaseNs / 1e9, 3600.0) & kFinite);
   app->add_option("--spool-mib", flags->spool_mib,
                   "The most that waits on this disk while the store is away, MiB; beyond it runs "
                   "are stopped")

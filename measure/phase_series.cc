@@ -11,21 +11,21 @@ namespace lockstep::measure {
 namespace {
 
 // A worker of ours does not skip more intervals than this.
-constexpr uint32_t kLongestGap = 1000000;
-constexpr int64_t kLongestNs = int64_t{366} * 24 * 3600 * 1000000000;
+constexpr uint32_t kMaxGap = 1000000;
+constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * 1000000000;
 // Two workers' ends of an interval that differ by less are the same.
 constexpr int64_t kSameNs = 2000000;
 // Of one worker; where there are more, the last one reaches to the newest.
-constexpr size_t kMostGaps = 1000;
+constexpr size_t kMaxGaps = 1000;
 // Of one worker: the devices under its targets are few.
-constexpr size_t kMostDeviceSeries = 64;
+constexpr size_t kMaxDeviceSeries = 64;
 
 double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
 // Figures that no host has; empty when all are possible.
 std::string WrongNumber(const v1::IntervalSample& sample) {
-  constexpr int kMostDevices = 1000;
-  if (sample.devices_size() > kMostDevices) {
+  constexpr int kMaxDevices = 1000;
+  if (sample.devices_size() > kMaxDevices) {
     return absl::StrCat("has ", sample.devices_size(), " devices");
   }
   for (const v1::DeviceSample& device : sample.devices()) {
@@ -140,8 +140,7 @@ uint64_t WorkerSeries::MeasuredIos() const {
 }
 
 absl::Status PhaseSeries::CheckTimes(uint32_t worker, const v1::IntervalSample& sample) const {
-  if (sample.begin_ns() < 0 || sample.end_ns() < sample.begin_ns() ||
-      sample.end_ns() > kLongestNs) {
+  if (sample.begin_ns() < 0 || sample.end_ns() < sample.begin_ns() || sample.end_ns() > kMaxNs) {
     return absl::InvalidArgumentError(absl::StrCat("interval ", sample.interval(), " lies from ",
                                                    sample.begin_ns(), " to ", sample.end_ns(),
                                                    " ns"));
@@ -155,7 +154,7 @@ absl::Status PhaseSeries::CheckTimes(uint32_t worker, const v1::IntervalSample& 
     return absl::InvalidArgumentError(
         absl::StrCat("interval ", sample.interval(), " came after interval ", next - 1));
   }
-  if (sample.interval() > next + kLongestGap) {
+  if (sample.interval() > next + kMaxGap) {
     return absl::InvalidArgumentError(
         absl::StrCat("interval ", sample.interval(), " where ", next, " was due"));
   }
@@ -207,7 +206,7 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   if (!decoded.ok()) return decoded.status();
   WorkerSeries& series = workers_[worker];
   if (sample.interval() > series.next_interval) {
-    if (series.gaps.size() < kMostGaps) series.gaps.emplace_back(series.next_interval, 0);
+    if (series.gaps.size() < kMaxGaps) series.gaps.emplace_back(series.next_interval, 0);
     series.gaps.back().second = sample.interval() - 1;
   }
   series.next_interval = sample.interval() + 1;
@@ -280,7 +279,7 @@ void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
     moved[device.name()] = static_cast<double>(device.read_bytes() + device.write_bytes());
     // One that comes later has done nothing before.
     if (series->device_bytes.contains(device.name()) ||
-        series->device_bytes.size() >= kMostDeviceSeries) {
+        series->device_bytes.size() >= kMaxDeviceSeries) {
       continue;
     }
     RateSeries& late = series->device_bytes[device.name()];

@@ -8,7 +8,7 @@ namespace lockstep::measure {
 namespace {
 
 // Intervals that one point or span stands for, at most.
-constexpr uint32_t kMostJoined = 1U << 30;
+constexpr uint32_t kMaxJoined = 1U << 30;
 constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 
 common::Buckets Sum(const common::Buckets& a, const common::Buckets& b) {
@@ -259,7 +259,7 @@ void Timeline::Add(const MergedInterval& merged) {
     points_.push_back(std::move(point));
   }
   if (points_.size() > limits_.most_points) {
-    point_intervals_ = std::min(2 * point_intervals_, kMostJoined);
+    point_intervals_ = std::min(2 * point_intervals_, kMaxJoined);
     std::vector<FleetPoint> halved;
     for (const FleetPoint& one : points_) {
       FleetPoint* to = halved.empty() ? nullptr : &halved.back();
@@ -306,7 +306,7 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
   const size_t spans = hosts_.spans.size();
   hosts_.Halve();
   if (hosts_.spans.size() > spans * 3 / 4) hosts_.Halve(true);
-  span_intervals_ = std::min(2 * span_intervals_, kMostJoined);
+  span_intervals_ = std::min(2 * span_intervals_, kMaxJoined);
   last_span_intervals_ = span_intervals_;  // the next interval begins a span
 }
 

@@ -14,12 +14,12 @@ using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 using google::protobuf::Reflection;
 
-constexpr size_t kMostProblems = 20;
+constexpr size_t kMaxProblems = 20;
 constexpr uint32_t kTextLimit = 4096;
 constexpr uint32_t kCountLimit = 1000;
 // Ten years: what no range of its own limits.
-constexpr double kLongestNs = 3.2e17;
-constexpr double kMostBytes = 4.6e18;
+constexpr double kMaxNs = 3.2e17;
+constexpr double kMaxBytes = 4.6e18;
 
 uint32_t LengthLimit(const FieldDescriptor& field) {
   return field.options().HasExtension(max_length) ? field.options().GetExtension(max_length)
@@ -40,7 +40,7 @@ class Checker {
     std::vector<const FieldDescriptor*> fields;
     reflection->ListFields(message, &fields);
     for (const FieldDescriptor* field : fields) {
-      if (problems.size() >= kMostProblems) return;
+      if (problems.size() >= kMaxProblems) return;
       const std::string name = JobFieldName(*field);
       CheckField(message, *field, path.empty() ? name : absl::StrCat(path, ".", name));
     }
@@ -48,7 +48,7 @@ class Checker {
 
  private:
   void Add(const std::string& path, const std::string& text) {
-    if (problems.size() < kMostProblems) problems.push_back({path, text});
+    if (problems.size() < kMaxProblems) problems.push_back({path, text});
   }
 
   void CheckField(const Message& message, const FieldDescriptor& field, const std::string& path) {
@@ -57,7 +57,7 @@ class Checker {
     if (static_cast<uint32_t>(size) > CountLimit(field)) {
       return Add(path, absl::StrCat("has ", size, " items; the most is ", CountLimit(field)));
     }
-    for (int i = 0; i < size && problems.size() < kMostProblems; ++i) {
+    for (int i = 0; i < size && problems.size() < kMaxProblems; ++i) {
       if (field.is_map()) {
         CheckEntry(message.GetReflection()->GetRepeatedMessage(message, &field, i), field, path);
       } else {
@@ -99,8 +99,8 @@ class Checker {
     }
     if (is_amount && value < 0) return Add(path, "is negative");
     const double most = options.HasExtension(max)  ? options.GetExtension(max)
-                        : kind == UNIT_DURATION_NS ? kLongestNs
-                        : kind == UNIT_BYTES       ? kMostBytes
+                        : kind == UNIT_DURATION_NS ? kMaxNs
+                        : kind == UNIT_BYTES       ? kMaxBytes
                                                    : INFINITY;
     if (value > most) {
       Add(path, absl::StrCat(NumberText(field, value), " is too large; the most is ",

@@ -148,13 +148,14 @@ pid_t Spawn(const std::vector<std::string>& words, const std::string& log_path) 
 // A small file in a directory that the server's user owns: a link there is not followed, and
 // nothing but a regular file is read.
 std::string ReadOwned(const std::string& path) {
-  constexpr size_t kMost = 65536;
+  constexpr size_t kMaxTailBytes = 65536;
   const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat facts;
   if (!fd.valid() || fstat(fd.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return "";
-  std::string text(kMost, '\0');
-  const off_t from =
-      facts.st_size > static_cast<off_t>(kMost) ? facts.st_size - static_cast<off_t>(kMost) : 0;
+  std::string text(kMaxTailBytes, '\0');
+  const off_t from = facts.st_size > static_cast<off_t>(kMaxTailBytes)
+                         ? facts.st_size - static_cast<off_t>(kMaxTailBytes)
+                         : 0;
   const ssize_t got = pread(fd.get(), text.data(), text.size(), from);
   text.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return text;

@@ -18,7 +18,7 @@ namespace lockstep::storage {
 namespace {
 
 constexpr uint64_t kSegmentBytes = 16 << 20;
-constexpr uint32_t kLongestRecord = 64 << 20;
+constexpr uint32_t kMaxRecord = 64 << 20;
 
 struct Header {
   uint32_t length;
@@ -52,7 +52,7 @@ Read ReadRecord(int fd, uint64_t offset, uint64_t file_size, std::string* record
   Header header;
   if (offset == file_size) return Read::kEnd;
   if (!ReadAt(fd, &header, sizeof header, offset) || header.magic != kMagic ||
-      header.length > kLongestRecord || offset + sizeof header + header.length > file_size) {
+      header.length > kMaxRecord || offset + sizeof header + header.length > file_size) {
     return Read::kBroken;
   }
   record->resize(header.length);
@@ -68,7 +68,7 @@ bool HasRecordBehind(int fd, uint64_t offset, uint64_t file_size) {
   if (offset + sizeof header > file_size || !ReadAt(fd, &header, sizeof header, offset))
     return false;
   const uint64_t next = offset + sizeof header + header.length;
-  return header.length <= kLongestRecord && next < file_size &&
+  return header.length <= kMaxRecord && next < file_size &&
          ReadRecord(fd, next, file_size, &record) == Read::kRecord;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr auto kCallLimit = std::chrono::seconds(30);
 constexpr uint32_t kRunsShown = 50;
-constexpr int kMostCompared = 5;
+constexpr int kMaxCompared = 5;
 constexpr int kWriters = 2;
 
 std::string Json(const google::protobuf::Message& message) {
@@ -297,8 +297,8 @@ Api::Result Api::ServeComparison(const Request& request, const Respond& respond)
     set->set_name(std::string(run));
     set->add_run_ids(std::string(run));
   }
-  if (ask.sets_size() < 2 || ask.sets_size() > kMostCompared) {
-    return ErrorAnswer(400, absl::StrCat("runs: 2 to ", kMostCompared, " ids"));
+  if (ask.sets_size() < 2 || ask.sets_size() > kMaxCompared) {
+    return ErrorAnswer(400, absl::StrCat("runs: 2 to ", kMaxCompared, " ids"));
   }
   return Later<v1::CompareRequest, v1::Comparison>(
       ask, [](auto* stub, auto... a) { stub->Compare(a...); }, AsJson<v1::Comparison>, respond);
@@ -323,9 +323,9 @@ Api::Result Api::ServeSeries(const Request& request, const std::string& run_id,
   Answer wrong;
   uint32_t phase = 0;
   uint32_t most = 0;
-  constexpr uint32_t kMostPoints = 100000;
+  constexpr uint32_t kMaxPoints = 100000;
   if (!ReadNumber(request, "phase", 0, 1U << 30, 0, &phase, &wrong) ||
-      !ReadNumber(request, "bins", 1, kMostPoints, csv ? kMostPoints : 0, &most, &wrong)) {
+      !ReadNumber(request, "bins", 1, kMaxPoints, csv ? kMaxPoints : 0, &most, &wrong)) {
     return wrong;
   }
   ask.set_phase(phase);

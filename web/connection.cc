@@ -31,7 +31,7 @@ using std::chrono::seconds;
 
 // What a reader may let an answer wait, and the slowest that it may be after that.
 constexpr seconds kPatience(10);
-constexpr size_t kSlowestBytesPerMillisecond = 64;
+constexpr size_t kMinBytesPerMillisecond = 64;
 // What may be refused while others' answers wait.
 constexpr size_t kLarge = 1 << 20;
 constexpr size_t kReadAtOnce = 4096;
@@ -209,7 +209,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
     }
     response->body() = Body::value_type(body_->data(), bytes);
     auto serializer = std::make_shared<http::response_serializer<Body>>(*response);
-    give_up_at_ = Now() + kPatience + milliseconds(bytes / kSlowestBytesPerMillisecond);
+    give_up_at_ = Now() + kPatience + milliseconds(bytes / kMinBytesPerMillisecond);
     SendSome(response, serializer);
   }
 

@@ -22,7 +22,7 @@ namespace {
 constexpr auto kCallLimit = std::chrono::seconds(60);
 // Of all phases together, where they are many; of each at least the latter.
 constexpr uint32_t kPoints = 300;
-constexpr uint32_t kLeastPoints = 30;
+constexpr uint32_t kMinPoints = 30;
 
 std::string Content(const std::string& name) {
   for (const common::EmbeddedFile& file : PageFiles()) {
@@ -65,7 +65,7 @@ class Exporter {
     const auto loads = std::count_if(head.phases().begin(), head.phases().end(),
                                      [](const auto& phase) { return phase.workloads_size() > 0; });
     const uint32_t points = std::max<uint32_t>(
-        kLeastPoints, kPoints / std::max<uint32_t>(1, static_cast<uint32_t>(loads)));
+        kMinPoints, kPoints / std::max<uint32_t>(1, static_cast<uint32_t>(loads)));
     for (const v1::PhaseReport& phase : head.phases()) {
       if (!status.ok()) return status;
       v1::Report part;

@@ -14,7 +14,7 @@ namespace lockstep::controller {
 namespace {
 
 constexpr double kAlpha = 0.05;
-constexpr size_t kMostWarnings = 50;
+constexpr size_t kMaxWarnings = 50;
 
 using Table = std::map<FigureKey, std::vector<double>>;  // a value for each run of a set
 
@@ -86,7 +86,7 @@ class Comparer {
   }
 
   void Warn(const std::string& text) {
-    if (static_cast<size_t>(result_.warnings_size()) < kMostWarnings) result_.add_warnings(text);
+    if (static_cast<size_t>(result_.warnings_size()) < kMaxWarnings) result_.add_warnings(text);
   }
 
   Side Prepare(const RunSet& set) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr double kSplit = 1.5;
 constexpr double kSmaller = 0.75;
-constexpr double kLeastIops = 10;
+constexpr double kMinIops = 10;
 constexpr double kDeep = 4;
 constexpr double kAbove = 0.5;
 constexpr double kFlushes = 0.02;
@@ -59,7 +59,7 @@ double MostRequestBytes(const PhaseView& view, const std::string& host, const st
 void AddSplit(const Device& d) {
   const v1::DeviceReport& out = *d.out;
   const double requests = out.reads_per_second() + out.writes_per_second();
-  if (d.engines.buffered || d.engines.blocks.size() != 1 || out.engine_iops() < kLeastIops) return;
+  if (d.engines.buffered || d.engines.blocks.size() != 1 || out.engine_iops() < kMinIops) return;
   const double block = *d.engines.blocks.begin();
   const double request =
       requests > 0 ? (out.read_bytes_per_second() + out.write_bytes_per_second()) / requests : 0;

@@ -6,7 +6,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr size_t kLeastPoints = 4;
+constexpr size_t kMinPoints = 4;
 constexpr double kFar = 0.1;
 constexpr double kTop = 0.99;
 constexpr double kLogarithmic = 8;
@@ -27,7 +27,7 @@ std::vector<double> Scaled(std::vector<double> values, bool logarithmic) {
 // The farthest above the line, or with `sign` -1 below it.
 std::optional<size_t> Farthest(const std::vector<double>& x, const std::vector<double>& y,
                                double sign) {
-  if (x.size() < kLeastPoints || x.size() != y.size()) return std::nullopt;
+  if (x.size() < kMinPoints || x.size() != y.size()) return std::nullopt;
   const bool logarithmic = x.front() > 0 && x.back() / x.front() >= kLogarithmic;
   const std::vector<double> across = Scaled(x, logarithmic && sign > 0);
   const std::vector<double> up = Scaled(y, false);

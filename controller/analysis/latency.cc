@@ -13,9 +13,9 @@ constexpr double kPercents[] = {1,  5,  10, 20, 30,   40,   50,    60,   70,
 
 // One nine more each time.
 void AddTail(const measure::OperationStats& stats, v1::OperationReport* report) {
-  constexpr int kMostNines = 12;
+  constexpr int kMaxNines = 12;
   double beyond = 1e-5;
-  for (int nines = 5; nines <= kMostNines && report->operations() * beyond >= 1; ++nines) {
+  for (int nines = 5; nines <= kMaxNines && report->operations() * beyond >= 1; ++nines) {
     v1::Percentile* p = report->add_tail();
     p->set_percent(100 - 100 * beyond);
     p->set_latency_ns(std::clamp(stats.Percentile(p->percent()), report->latency_min_ns(),

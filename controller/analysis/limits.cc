@@ -20,7 +20,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr double kMost = 0.5;
+constexpr double kMajority = 0.5;
 constexpr double kOnProcessor = 0.9;
 constexpr double kBusy = 0.95;
 // A device with so many requests waiting is not starved by the queue depth.
@@ -110,17 +110,17 @@ struct LimitEvidence {
 // What the job itself asks for takes most of the threads' time. Each of these rules says whether it
 // holds, and if so, sets the verdict.
 bool LimitedByJob(const LimitEvidence& e, v1::WorkloadReport* out) {
-  if (e.shares.think > kMost) {
+  if (e.shares.think > kMajority) {
     Set("think time",
         absl::StrFormat("the threads paused for %.0f %% of their time, as the job says",
                         100 * e.shares.think),
         out);
-  } else if (e.shares.rate > kMost) {
+  } else if (e.shares.rate > kMajority) {
     Set("rate",
         absl::StrFormat("the threads waited for their rate for %.0f %% of their time",
                         100 * e.shares.rate),
         out);
-  } else if (e.shares.fsync > kMost) {
+  } else if (e.shares.fsync > kMajority) {
     Set("fsync",
         absl::StrFormat("the threads had nothing but syncs in flight for %.0f %% of their time",
                         100 * e.shares.fsync),
@@ -138,7 +138,8 @@ bool ServedFromPageCache(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::DeviceReport* device : e.under.devices) {
     const double engine = device->engine_read_bytes() + device->engine_write_bytes();
     const double moved = device->device_read_bytes() + device->device_write_bytes();
-    if (device->cross_check().verdict() != v1::CrossCheck::PAGE_CACHE || moved >= kMost * engine) {
+    if (device->cross_check().verdict() != v1::CrossCheck::PAGE_CACHE ||
+        moved >= kMajority * engine) {
       continue;
     }
     Set("page cache",
@@ -186,7 +187,7 @@ bool WaitsForWriteBack(const LimitEvidence& e, v1::WorkloadReport* out) {
   const v1::Workload& w = e.workload;
   const bool buffered_writes =
       !w.direct() && Writes(w) && w.write_through() <= v1::WRITE_THROUGH_NONE;
-  if (!buffered_writes || (e.queue_full <= kMost && e.shares.io <= kMost)) return false;
+  if (!buffered_writes || (e.queue_full <= kMajority && e.shares.io <= kMajority)) return false;
   Set("page cache",
       absl::StrFormat(
           "the threads were in buffered writes for %.0f %% of their time, the longest took %s: "
@@ -199,7 +200,7 @@ bool WaitsForWriteBack(const LimitEvidence& e, v1::WorkloadReport* out) {
 bool LimitedByQueueDepth(const LimitEvidence& e, v1::WorkloadReport* out) {
   const double in_flight = e.shares.threads * static_cast<double>(e.workload.queue_depth());
   const auto hosts = static_cast<double>(std::max<size_t>(1, e.view.phase().workers.size()));
-  if (e.queue_full <= kMost || in_flight > kDeepQueue * hosts) return false;
+  if (e.queue_full <= kMajority || in_flight > kDeepQueue * hosts) return false;
   Set("queue depth",
       absl::StrFormat("all %d I/Os that a thread may have in flight were, for %.0f %% of the "
                       "time, and each waited for one before it; whether a greater queue_depth or "
@@ -210,7 +211,7 @@ bool LimitedByQueueDepth(const LimitEvidence& e, v1::WorkloadReport* out) {
 }
 
 bool WaitsForDevice(const LimitEvidence& e, v1::WorkloadReport* out) {
-  if (e.queue_full <= kMost && e.shares.io <= kMost) return false;
+  if (e.queue_full <= kMajority && e.shares.io <= kMajority) return false;
   Set("device",
       absl::StrFormat("the threads waited in I/O for %.0f %% of their time, on a processor for "
                       "%.0f %%, with a full queue for %.0f %%",

@@ -150,8 +150,8 @@ size_t EachChoice(size_t all, size_t a, double most, Take take) {
 // The split of [begin, end) of which the sides differ most, by their energy distance; 0 where the
 // range is too short.
 size_t BestSplit(const std::vector<double>& series, size_t begin, size_t end) {
-  constexpr size_t kLeast = 3;
-  if (end - begin < 2 * kLeast) return 0;
+  constexpr size_t kMinSegment = 3;
+  if (end - begin < 2 * kMinSegment) return 0;
   const size_t n = end - begin;
   // Sums of distances: within the left side, within the right one, and between them.
   double left = 0;
@@ -173,7 +173,7 @@ size_t BestSplit(const std::vector<double>& series, size_t begin, size_t end) {
     between += to_right - to_left;
     const auto l = static_cast<double>(split - begin);
     const double r = static_cast<double>(n) - l;
-    if (l < kLeast || r < kLeast) continue;
+    if (l < kMinSegment || r < kMinSegment) continue;
     const double energy =
         l * r / (l + r) * (2 * between / (l * r) - 2 * left / (l * l) - 2 * right / (r * r));
     if (energy > most) {
@@ -316,7 +316,7 @@ std::vector<double> PermutationTest(const std::vector<std::vector<double>>& valu
 
 std::vector<ChangeAt> ChangesIn(const std::vector<double>& series) {
   constexpr size_t kWindow = 50;
-  constexpr double kMostP = 0.001;
+  constexpr double kMaxP = 0.001;
   std::vector<size_t> splits;
   for (size_t begin = 0; begin < series.size(); begin += kWindow / 2) {
     const size_t end = std::min(begin + kWindow, series.size());
@@ -326,9 +326,9 @@ std::vector<ChangeAt> ChangesIn(const std::vector<double>& series) {
   std::sort(splits.begin(), splits.end());
   splits.erase(std::unique(splits.begin(), splits.end()), splits.end());
   // Windows overlap: of splits that lie too close the earlier one stands.
-  constexpr size_t kLeast = 3;
+  constexpr size_t kMinSegment = 3;
   for (size_t i = 1; i < splits.size();) {
-    if (splits[i] - splits[i - 1] < kLeast) {
+    if (splits[i] - splits[i - 1] < kMinSegment) {
       splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(i));
     } else {
       ++i;
@@ -347,7 +347,7 @@ std::vector<ChangeAt> ChangesIn(const std::vector<double>& series) {
         weakest = i;
       }
     }
-    if (most < kMostP) break;
+    if (most < kMaxP) break;
     splits.erase(splits.begin() + static_cast<std::ptrdiff_t>(weakest));
   }
   std::vector<ChangeAt> changes;

@@ -20,8 +20,8 @@ namespace {
 
 constexpr double kSlowShare = 0.85;
 constexpr double kSlowPoint = 0.90;
-constexpr double kMostPoints = 0.75;
-constexpr size_t kLeastPoints = 3;
+constexpr double kMaxPoints = 0.75;
+constexpr size_t kMinPoints = 3;
 constexpr double kHalf = 0.5;
 constexpr size_t kStretch = 5;
 constexpr double kNothing = 0.05;
@@ -47,7 +47,7 @@ std::set<std::string> WorkloadsOf(const v1::HostReport& host) {
 bool Comparable(const PhaseView& view, const v1::HostReport& host) {
   return !host.lost() && host.total().operations() + host.errors() > 0 &&
          view.series().Of(host.worker_index()).gaps.empty() &&
-         host.iops_by_interval_size() >= static_cast<int>(kLeastPoints);
+         host.iops_by_interval_size() >= static_cast<int>(kMinPoints);
 }
 
 std::vector<Host> Compare(const PhaseView& view, const v1::PhaseReport& report) {
@@ -121,7 +121,7 @@ Stretch SlowPoints(const Host& host, double share, size_t least) {
 }
 
 void AddStarvations(const Host& host, double begin, double step, v1::PhaseReport* report) {
-  constexpr int kMost = 100;
+  constexpr int kMaxStarvations = 100;
   for (size_t t = 0; t < host.own.size();) {
     size_t end = t;
     double own = 0;
@@ -133,7 +133,7 @@ void AddStarvations(const Host& host, double begin, double step, v1::PhaseReport
       ++end;
     }
     const auto points = static_cast<double>(end - t);
-    if (end - t >= kStarved && points * step >= 1 && report->starvations_size() < kMost) {
+    if (end - t >= kStarved && points * step >= 1 && report->starvations_size() < kMaxStarvations) {
       v1::Starvation* s = report->add_starvations();
       s->set_host(report->hosts(host.index).host());
       s->set_begin_seconds(begin + static_cast<double>(t) * step);
@@ -154,7 +154,7 @@ void AddStragglers(const PhaseView& view, v1::PhaseReport* report) {
     Stretch slow = SlowPoints(host, kSlowPoint, 1);
     const bool throughout =
         host.share < kSlowShare &&
-        static_cast<double>(slow.points) >= kMostPoints * static_cast<double>(host.own.size());
+        static_cast<double>(slow.points) >= kMaxPoints * static_cast<double>(host.own.size());
     if (!throughout) {
       slow = SlowPoints(host, kHalf, kStretch);
       if (slow.points == 0) continue;

@@ -16,7 +16,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int kMostDetails = 20;
+constexpr int kMaxDetails = 20;
 
 std::string Describe(const std::string& host, const v1::Mismatch& m) {
   static constexpr const char* kVerdicts[] = {"",          "corrupt", "stale",
@@ -55,7 +55,7 @@ void AddDetails(const std::vector<std::pair<std::string, const v1::Verification*
   for (int i = 0; is_more; ++i) {
     is_more = false;
     for (const auto& [host, found] : hosts) {
-      if (i >= found->mismatches_size() || out->details_size() >= kMostDetails) continue;
+      if (i >= found->mismatches_size() || out->details_size() >= kMaxDetails) continue;
       out->add_details(Describe(host, found->mismatches(i)));
       is_more = true;
     }

@@ -29,9 +29,9 @@ class Printer {
 
   void Print(const v1::WatchEvent& event) {
     common::MutexLock lock(&mutex_);
-    constexpr size_t kMostHeld = 10000;
+    constexpr size_t kMaxHeld = 10000;
     if (!held_) return PrintNow(event);
-    if (waiting_.size() < kMostHeld) waiting_.push_back(event);
+    if (waiting_.size() < kMaxHeld) waiting_.push_back(event);
   }
   void EndLine() {
     common::MutexLock lock(&mutex_);

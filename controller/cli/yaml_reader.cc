@@ -85,19 +85,19 @@ class Reader {
   using Entries = std::vector<std::pair<YAML::Node, YAML::Node>>;
 
   void Error(const YAML::Node& node, const std::string& path, const std::string& text) {
-    constexpr size_t kMostErrors = 100;
-    if (file_->errors.size() >= kMostErrors) return;
+    constexpr size_t kMaxErrors = 100;
+    if (file_->errors.size() >= kMaxErrors) return;
     file_->errors.push_back(common::PrintableLines(
         absl::StrCat(file_->PlaceOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text)));
   }
 
   // Anchors let a short file stand for an endless one.
   bool TooMuch(const YAML::Node& node) {
-    constexpr int kMostValues = 200000;
-    if (++values_ == kMostValues) {
-      Error(node, "", absl::StrCat("stands for more than ", kMostValues, " values"));
+    constexpr int kMaxValues = 200000;
+    if (++values_ == kMaxValues) {
+      Error(node, "", absl::StrCat("stands for more than ", kMaxValues, " values"));
     }
-    return values_ >= kMostValues;
+    return values_ >= kMaxValues;
   }
 
   // A map's own entries, then those of maps that it merges (`<<`) whose keys it has not itself.

@@ -17,7 +17,7 @@ namespace {
 
 constexpr int64_t kSecond = 1000000000;
 // A phase that ends by bytes or operations alone ends after this at the latest.
-constexpr int64_t kLongestPhaseNs = int64_t{7} * 24 * 3600 * kSecond;
+constexpr int64_t kMaxPhaseNs = int64_t{7} * 24 * 3600 * kSecond;
 constexpr uint64_t kSliceAlignment = 1 << 20;
 
 uint64_t TargetBytes(const v1::Target& target, const PlanWorker& worker, uint32_t index) {
@@ -102,8 +102,8 @@ void DescribeBlocks(const SettledRun& run, const v1::RunPhase& load, v1::TargetA
   if (!is_verified) return;
   target->set_is_shared(target->target().sharing() != v1::SHARING_PRIVATE);
   // In every assignment of the phase: of a large fleet numbers must do.
-  constexpr size_t kMostNamed = 256;
-  if (run.workers.size() <= kMostNamed) {
+  constexpr size_t kMaxNamed = 256;
+  if (run.workers.size() <= kMaxNamed) {
     for (std::string& writer : WritersOf(run, target->index())) {
       target->add_writers(std::move(writer));
     }
@@ -305,7 +305,7 @@ v1::TargetAssignment OwnPart(const SettledRun& run, uint32_t target, uint32_t wo
 int64_t HardStopNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   if (!IsLoad(phase)) return job.deadlines().prepare_ns();
   const v1::RunPhase run = LoadOf(job, phase);
-  return run.duration_ns() == 0 ? kLongestPhaseNs : run.ramp_ns() + run.duration_ns();
+  return run.duration_ns() == 0 ? kMaxPhaseNs : run.ramp_ns() + run.duration_ns();
 }
 
 int64_t GoWithinNs(const v1::JobSpec& job) {

@@ -54,7 +54,7 @@ class LimitChecker {
       const v1::FileTarget& file = job_.targets(t).file();
       files += std::max<int64_t>(1, file.count());
       if (static_cast<double>(file.size_bytes()) * std::max<uint32_t>(1, file.count()) >
-          kMostTargetBytes) {
+          kMaxTargetBytes) {
         Add(absl::StrCat("targets[", t, "].file"), "its files together have more than 4 EiB");
       }
     }
@@ -180,7 +180,7 @@ class LimitChecker {
     }
   }
 
-  static constexpr double kMostTargetBytes = 4.6e18;
+  static constexpr double kMaxTargetBytes = 4.6e18;
   const v1::JobSpec& job_;
   size_t names_left_ = limits::kSelectorNames;
   std::vector<v1::Problem> problems_;

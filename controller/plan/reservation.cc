@@ -11,7 +11,7 @@ namespace lockstep::controller {
 namespace {
 
 constexpr uint64_t kOurs = uint64_t{0x4c53} << 48;  // "LS"
-constexpr uint32_t kMostWorkers = 1 << 16;
+constexpr uint32_t kMaxWorkers = 1 << 16;
 
 }  // namespace
 
@@ -47,8 +47,8 @@ std::vector<std::string> FenceProblems(const v1::JobSpec& job,
                                        const std::vector<PlanWorker>& workers) {
   std::vector<std::string> problems;
   if (!HasFences(job)) return problems;
-  if (workers.size() > kMostWorkers) {
-    problems.push_back(absl::StrCat("fence: reservation has keys for ", kMostWorkers, " workers"));
+  if (workers.size() > kMaxWorkers) {
+    problems.push_back(absl::StrCat("fence: reservation has keys for ", kMaxWorkers, " workers"));
   }
   const std::vector<TargetUse> use = UseOfTargets(job);
   std::map<std::string, std::string> first;  // device of a kernel → host

@@ -193,8 +193,8 @@ class FleetChecker {
   const std::string& HostOf(uint32_t worker) const { return workers_[worker].hello.host().name(); }
 
   void Refuse(const std::string& text) {
-    constexpr size_t kMostRefusals = 100;
-    if (check_.refusals.size() < kMostRefusals) check_.refusals.push_back(text);
+    constexpr size_t kMaxRefusals = 100;
+    if (check_.refusals.size() < kMaxRefusals) check_.refusals.push_back(text);
   }
 
   void CheckSynthetic() {

@@ -13,7 +13,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kLargestBlock = 67108864;
+constexpr int64_t kMaxBlock = 67108864;
 
 std::string Size(int64_t bytes) { return common::FormatSize(static_cast<double>(bytes)); }
 
@@ -122,10 +122,10 @@ class Rules {
   }
 
   void CheckSize(const std::string& field, int64_t size, int64_t up_to) {
-    if (size < 512 || size > kLargestBlock) {
+    if (size < 512 || size > kMaxBlock) {
       return add_(field + "block_size", "must lie between 512 and 64MiB");
     }
-    if (up_to != 0 && (up_to < size || up_to > kLargestBlock)) {
+    if (up_to != 0 && (up_to < size || up_to > kMaxBlock)) {
       add_(field + "up_to", "must lie between block_size and 64MiB");
     }
     if (w_.direct() && size % 512 != 0) {
@@ -172,7 +172,7 @@ class Rules {
            "joins neighbouring I/Os, and a random pattern has none: it needs the pattern "
            "sequential, or a random share below 100%");
     }
-    if (LargestBlock(w_) > kLargestBlock) {
+    if (LargestBlock(w_) > kMaxBlock) {
       add_(".merge",
            absl::StrCat("makes I/Os of up to ", Size(LargestBlock(w_)), "; the largest is 64 MiB"));
     }

@@ -60,12 +60,12 @@ v1::Report SafeToShow(const v1::Report& report) {
 }
 
 bool IsWhole(const v1::LatencyHistogram& histogram) {
-  constexpr double kMost = 1e18;
+  constexpr double kMaxCount = 1e18;
   return histogram.buckets_size() == histogram.counts_size() &&
          std::all_of(histogram.buckets().begin(), histogram.buckets().end(),
                      [](uint32_t bucket) { return bucket < common::kBucketCount; }) &&
          std::all_of(histogram.counts().begin(), histogram.counts().end(),
-                     [](double count) { return count >= 0 && count < kMost; });
+                     [](double count) { return count >= 0 && count < kMaxCount; });
 }
 
 }  // namespace lockstep::controller

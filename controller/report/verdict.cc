@@ -11,7 +11,7 @@ namespace lockstep::controller {
 namespace {
 
 // Whoever has one minute reads no more, and a head stays short.
-constexpr int kMostSentences = 20;
+constexpr int kMaxSentences = 20;
 
 // Sentences in order of their gravity, and of whom each is said.
 class Collected {
@@ -168,10 +168,10 @@ void AddVerdict(v1::Report* report) {
   out->set_good(verdict.good);
   out->set_over(verdict.over);
   for (const std::string& reason : verdict.reasons) {
-    if (out->reasons_size() < kMostSentences) out->add_reasons(reason);
+    if (out->reasons_size() < kMaxSentences) out->add_reasons(reason);
   }
   for (const std::string& thing : ThingsToLookAt(*report)) {
-    if (out->look_at_size() < kMostSentences) {
+    if (out->look_at_size() < kMaxSentences) {
       out->add_look_at(thing);
     } else {
       out->set_look_at_more(out->look_at_more() + 1);

@@ -18,14 +18,14 @@ namespace lockstep::controller {
 namespace {
 
 // More are not remembered: the oldest runs by name go.
-constexpr size_t kMostRemembered = 1000;
+constexpr size_t kMaxRemembered = 1000;
 
 std::map<std::string, int> ReadCounts(const std::string& path) {
   std::map<std::string, int> counts;
   std::istringstream lines(common::ReadTrimmed(path));
   std::string run_id;
   int count = 0;
-  while (lines >> run_id >> count && counts.size() < kMostRemembered) {
+  while (lines >> run_id >> count && counts.size() < kMaxRemembered) {
     if (common::IsUuid(run_id)) counts[run_id] = count;
   }
   return counts;

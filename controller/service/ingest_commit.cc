@@ -16,7 +16,7 @@ constexpr size_t kGroup = 512;  // batches to a transaction
 constexpr size_t kGroupBytes = 16 << 20;
 constexpr size_t kReplayBytes = 4 << 20;
 // Of one worker in a transaction, or in a record of the spool.
-constexpr size_t kLargestPart = 16 << 20;
+constexpr size_t kMaxPart = 16 << 20;
 constexpr int64_t kRetryNs = 500000000;
 
 std::string ToRecord(const storage::IngestBatch& batch) {
@@ -71,7 +71,7 @@ std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
     total += added;
     if (first) {
       group.push_back(std::move(next));
-    } else if (bytes > kLargestPart) {
+    } else if (bytes > kMaxPart) {
       break;
     } else {
       for (v1::DeliveryItem& item : next.items) {

@@ -13,7 +13,7 @@ namespace lockstep::controller {
 namespace {
 
 constexpr size_t kBlockRunsBytes = 128 << 10;
-constexpr uint64_t kMostBlocks = uint64_t{1} << 52;  // of 512 bytes, in 2 EiB
+constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;  // of 512 bytes, in 2 EiB
 
 }  // namespace
 
@@ -179,7 +179,7 @@ absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::Deli
     if (item.block_writes().runs().size() > kBlockRunsBytes) {
       return absl::InvalidArgumentError("what is said of written blocks is too long");
     }
-    return measure::ReadBlockRuns(item.block_writes().runs(), kMostBlocks,
+    return measure::ReadBlockRuns(item.block_writes().runs(), kMaxBlocks,
                                   [](uint64_t, uint64_t, uint32_t, bool) {});
   }
   if (!item.has_result()) {

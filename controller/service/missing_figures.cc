@@ -9,7 +9,7 @@ namespace {
 using Runs = std::shared_ptr<std::vector<std::string>>;  // still to be done; the next one is last
 
 // More are left to the next start.
-constexpr uint32_t kMostRuns = 100000;
+constexpr uint32_t kMaxRuns = 100000;
 
 void MakeNext(Loop* loop, storage::Store* store, const Runs& runs) {
   if (runs->empty()) return;
@@ -36,7 +36,7 @@ void MakeMissingFigures(Loop* loop, storage::Store* store) {
   const auto runs = std::make_shared<std::vector<std::string>>();
   loop->Apart(
       [store, runs]() -> absl::Status {
-        auto found = store->WithoutFigures(kMostRuns);
+        auto found = store->WithoutFigures(kMaxRuns);
         if (!found.ok()) return found.status();
         runs->assign(found->rbegin(), found->rend());
         return absl::OkStatus();

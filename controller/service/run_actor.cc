@@ -26,7 +26,7 @@ constexpr int64_t kAwayLookNs = 1000000000;
 constexpr int64_t kBackNs = 20000000000;
 // Who is waited for is looked up so often, and so many are named.
 constexpr int64_t kBehindLookNs = 2000000000;
-constexpr size_t kMostBehind = 5;
+constexpr size_t kMaxBehind = 5;
 // What a worker says in words is cut behind so many.
 constexpr size_t kMessageColumns = 2000;
 
@@ -216,7 +216,7 @@ void RunActor::LookWhoIsBehind(uint64_t look) {
         behind.push_back(self->run_.workers[worker].hello.host().name());
       }
     }
-    if (behind.size() > kMostBehind) behind.resize(kMostBehind);
+    if (behind.size() > kMaxBehind) behind.resize(kMaxBehind);
     if (behind != self->waiting_for_) {
       self->waiting_for_ = behind;
       self->PublishPhase();

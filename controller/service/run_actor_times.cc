@@ -13,22 +13,22 @@ namespace {
 
 // T lies so far ahead that the message reaches the slowest worker: this, several of the longest
 // round trips of late, and what sending to so many takes.
-constexpr int64_t kLeastLeadNs = 250000000;
+constexpr int64_t kMinLeadNs = 250000000;
 constexpr int64_t kRoundTripsAhead = 4;
 constexpr uint32_t kMaxLeadDoublings = 5;
-constexpr int64_t kLongestLeadNs = 10000000000;
+constexpr int64_t kMaxLeadNs = 10000000000;
 constexpr int64_t kPerWorkerNs = 200000;
 // The share of the lead that must be left when T is on disk; else another T is chosen.
 constexpr int64_t kLatestShare = 2;
 // A store that was away for long, or a program that stood still while a reply came, does not make
 // the next T lie far ahead.
-constexpr int64_t kLongestCommitNs = 1000000000;
-constexpr int64_t kLongestRoundTripNs = 2000000000;
+constexpr int64_t kMaxCommitNs = 1000000000;
+constexpr int64_t kMaxRoundTripNs = 2000000000;
 constexpr int64_t kClockRetryNs = 50000000;
 // So many may wait at once for the end of a load to be stored.
-constexpr size_t kMostEndLoadCallers = 100;
+constexpr size_t kMaxEndLoadCallers = 100;
 // So often another interval is chosen because the store took too long.
-constexpr int kMostEndTries = 3;
+constexpr int kMaxEndTries = 3;
 // A burst of pings goes before each go; its replies are waited for.
 constexpr int64_t kBurstNs = 60000000;
 
@@ -61,11 +61,11 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
     }
     slowest = std::max(slowest, clock.slowest_ns);
   }
-  const int64_t needed = kLeastLeadNs + kRoundTripsAhead * std::min(slowest, kLongestRoundTripNs) +
+  const int64_t needed = kMinLeadNs + kRoundTripsAhead * std::min(slowest, kMaxRoundTripNs) +
                          kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
   // What made the last go too late, a machine that stands still every now and then, is there still.
   const int64_t lead = std::max(
-      needed, std::min(kLongestLeadNs,
+      needed, std::min(kMaxLeadNs,
                        needed << std::min<uint32_t>(machine_.attempt() - 1, kMaxLeadDoublings)));
   const int64_t go = now + lead + 2 * commit_ns_;
   const int64_t wall = services_.clock->WallNs() + (go - now);
@@ -81,8 +81,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   Persist([store = services_.store, id = run_.run_id, a, go, wall,
            clocks] { return store->CommitGo(id, a.phase, a.attempt, go, wall, clocks); },
           [self = shared_from_this(), a, go, lead, now] {
-            self->commit_ns_ =
-                std::min(kLongestCommitNs, self->services_.clock->MonotonicNs() - now);
+            self->commit_ns_ = std::min(kMaxCommitNs, self->services_.clock->MonotonicNs() - now);
             if (!self->IsCommitting(a)) return;
             // the store took too long
             if (go - self->services_.clock->MonotonicNs() < lead / kLatestShare) {
@@ -105,7 +104,7 @@ void RunActor::EndLoad(const std::string& severity, const std::string& reason,
   if (const auto began = Began(); began && EndsByItself(ChooseEnd(*began).interval)) {
     return done(EndsItself());
   }
-  if (end_load_callers_.size() >= kMostEndLoadCallers) {
+  if (end_load_callers_.size() >= kMaxEndLoadCallers) {
     return done(absl::ResourceExhaustedError("too many callers wait for the end of this phase"));
   }
   const auto caller = std::make_shared<std::function<void(const absl::Status&)>>(std::move(done));
@@ -147,7 +146,7 @@ RunActor::EndOfLoad RunActor::ChooseEnd(int64_t began) const {
     const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(), now);
     if (clock.known) slowest = std::max(slowest, clock.round_trip_ns);
   }
-  const int64_t lead = kLeastLeadNs + kRoundTripsAhead * std::min(slowest, kLongestRoundTripNs) +
+  const int64_t lead = kMinLeadNs + kRoundTripsAhead * std::min(slowest, kMaxRoundTripNs) +
                        kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
   const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - began);
   return {static_cast<uint32_t>(earliest / run_.job.interval_ns()), lead};
@@ -183,11 +182,11 @@ void RunActor::CommitEnd(const action::CommitEndOfLoad& a, int tries) {
            end] { return store->CommitEndOfLoad(id, a.phase, a.attempt, end.interval); },
           [self = shared_from_this(), a, tries, end, asked, began] {
             const int64_t now = self->services_.clock->MonotonicNs();
-            self->commit_ns_ = std::min(kLongestCommitNs, now - asked);
+            self->commit_ns_ = std::min(kMaxCommitNs, now - asked);
             const int64_t at = *began + (int64_t{end.interval} + 1) * self->run_.job.interval_ns();
             // The store took too long. Whoever hears of it too late ends with the interval that it
             // is in.
-            if (at - now < end.lead_ns / kLatestShare && tries < kMostEndTries) {
+            if (at - now < end.lead_ns / kLatestShare && tries < kMaxEndTries) {
               return self->CommitEnd(a, tries + 1);
             }
             self->FinishEndLoad(a, end.interval);

@@ -75,12 +75,12 @@ absl::Status SendHistograms(storage::Store* store, const std::string& run_id, bo
 }
 
 // As many as are looked through for the one that was imported.
-constexpr uint32_t kMostRuns = 100000;
+constexpr uint32_t kMaxRuns = 100000;
 
 // An archive of an older Lockstep has no figures that this one's SQL gives. What fails here is made
 // up for when a controller starts.
 void MakeFigures(storage::Store* store, const std::string& run_id) {
-  const auto without = store->WithoutFigures(kMostRuns);
+  const auto without = store->WithoutFigures(kMaxRuns);
   if (!without.ok() || std::find(without->begin(), without->end(), run_id) == without->end()) {
     return;
   }

@@ -31,7 +31,7 @@ TEST(ConnectionKeeperTest, ControllersAreTriedInTurnAndThePauseGrowsFromRoundToR
   // Within a round the other one is tried soon.
   for (size_t i = 0; i < pauses.size(); i += 2) EXPECT_EQ(pauses[i], timing::kFirstPauseNs / 2);
   for (size_t i = 3; i < pauses.size(); i += 2) EXPECT_GE(pauses[i], pauses[i - 2]);
-  EXPECT_EQ(pauses.back(), timing::kLongestPauseNs / 2);
+  EXPECT_EQ(pauses.back(), timing::kMaxPauseNs / 2);
 }
 
 TEST(ConnectionKeeperTest, JitterSpreadsAFleet) {
@@ -62,7 +62,7 @@ TEST(ConnectionKeeperTest, OnlyAConnectionThatLastedShortensThePause) {
   keeper.Dial(now);
   keeper.Attached(now, kSecond);
   keeper.Closed(now + kSecond);
-  EXPECT_EQ(keeper.dial_at_ns() - (now + kSecond), timing::kLongestPauseNs / 2);
+  EXPECT_EQ(keeper.dial_at_ns() - (now + kSecond), timing::kMaxPauseNs / 2);
   now = keeper.dial_at_ns();
   keeper.Dial(now);
   keeper.Attached(now, kSecond);

@@ -31,9 +31,9 @@ class IscsiEngine final : public IoEngine {
     if (setup.completion_polling || setup.submission_polling) {
       return absl::UnimplementedError("polling is io_uring's; an iSCSI target has engine: iscsi");
     }
-    if (setup.files.size() > IscsiSession::kMost) {
-      return absl::InvalidArgumentError(absl::StrCat("a workload has at most ", IscsiSession::kMost,
-                                                     " LUNs; make several of it"));
+    if (setup.files.size() > IscsiSession::kMaxSessions) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a workload has at most ", IscsiSession::kMaxSessions, " LUNs; make several of it"));
     }
     setup_ = setup;
     commands_.resize(setup.queue_depth);

@@ -13,7 +13,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr size_t kMostWaiting = 10000;
+constexpr size_t kMaxWaiting = 10000;
 constexpr auto kReleaseLimit = std::chrono::seconds(30);
 constexpr auto kStrangersLimit = std::chrono::seconds(3);
 constexpr size_t kShownKeys = 5;
@@ -131,7 +131,7 @@ void Fences::Preempt(const v1::Preempt& preempt) {
   for (const auto& entry : held_) {
     const Held& held = entry.second;
     if (held.run_id != preempt.phase().run_id() || held.key == preempt.key() ||
-        work_.size() >= kMostWaiting) {
+        work_.size() >= kMaxWaiting) {
       continue;
     }
     work_.emplace_back(

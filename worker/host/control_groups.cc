@@ -14,7 +14,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr size_t kMostWords = 16;
+constexpr size_t kMaxWords = 16;
 
 std::vector<ControlGroup> GroupsOf(const std::string& controller) {
   return ControlGroupsOf(common::ReadTrimmed("/proc/self/mountinfo"),
@@ -35,7 +35,7 @@ std::string DeviceName(const std::string& numbers) {
 void AddLimits(const ControlGroup& group, const std::string& file,
                std::vector<std::string>* words) {
   std::istringstream lines(common::ReadTrimmed(group.directory + "/" + file));
-  for (std::string line; std::getline(lines, line) && words->size() < kMostWords;) {
+  for (std::string line; std::getline(lines, line) && words->size() < kMaxWords;) {
     std::vector<std::string> fields = absl::StrSplit(line, ' ', absl::SkipEmpty());
     if (fields.size() < 2) continue;
     // Of version 2 those of a line that are no limit say `max`.

@@ -14,7 +14,7 @@ namespace {
 
 constexpr char kFirstLine[] = "lockstep device stamp 1\n";
 constexpr size_t kBlock = 4096;
-constexpr size_t kLongestName = 256;
+constexpr size_t kMaxName = 256;
 
 // The lines of one end's block.
 struct Lines {
@@ -101,7 +101,7 @@ absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys&
     return absl::InvalidArgumentError(
         "it has no identity by which its stamp could be known to be its own");
   }
-  if (facts.size_bytes < kSmallestStamped) {
+  if (facts.size_bytes < kMinStamped) {
     return absl::InvalidArgumentError(
         absl::StrCat("its ", facts.size_bytes, " bytes are too few for stamps"));
   }
@@ -109,8 +109,8 @@ absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys&
   lines.identity = facts.identity;
   lines.size = absl::StrCat(facts.size_bytes);
   lines.number = common::NewUuid();
-  lines.by = common::Printable(facts.by, kLongestName);
-  lines.at = common::Printable(facts.at, kLongestName);
+  lines.by = common::Printable(facts.by, kMaxName);
+  lines.at = common::Printable(facts.at, kMaxName);
   StampBytes bytes;
   for (auto [end, out] : {std::pair("first", &bytes.first), std::pair("last", &bytes.last)}) {
     lines.end = end;
@@ -123,7 +123,7 @@ absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys&
 
 absl::StatusOr<DeviceStamp> ReadStamp(const ReadBytes& read, const std::string& identity,
                                       uint64_t size_bytes, const MarkKeys& keys) {
-  if (size_bytes < kSmallestStamped) return DeviceStamp();
+  if (size_bytes < kMinStamped) return DeviceStamp();
   const auto block = read(0, kBlock);
   if (!block.ok()) return block.status();
   if (block->rfind(kFirstLine, 0) != 0) return DeviceStamp();

@@ -18,7 +18,7 @@ namespace lockstep::worker {
 // the device that it names, and signed as marks are (MarkKeys).
 inline constexpr uint64_t kStampBytes = 1 << 20;
 // A device with less room than this is not enrolled.
-inline constexpr uint64_t kSmallestStamped = 16 << 20;
+inline constexpr uint64_t kMinStamped = 16 << 20;
 
 struct StampFacts {
   std::string identity;  // as BlockDevice

@@ -195,7 +195,7 @@ absl::Status Guard::StampLun(const common::IscsiUrl& url, const v1::StampOrder& 
 
 absl::Status Guard::Stamp(const v1::StampOrder& order, const std::string& by, const std::string& at,
                           int64_t limit_ns) const {
-  if (order.size_bytes() < kSmallestStamped) {
+  if (order.size_bytes() < kMinStamped) {
     return absl::FailedPreconditionError(absl::StrCat(
         order.path(), ": too small for stamps, which take ", kStampBytes, " bytes at each end"));
   }

@@ -16,7 +16,7 @@ namespace lockstep::worker {
 namespace {
 
 constexpr double kCapacityWithin = 0.01;
-constexpr size_t kMostShown = 8;
+constexpr size_t kMaxShown = 8;
 
 bool IsWanted(const v1::DeviceTarget& wanted, const v1::BlockDevice& device) {
   // A partition only where it is named itself.
@@ -47,8 +47,8 @@ std::string Describe(const v1::DeviceTarget& wanted) {
 std::string List(const std::vector<const v1::BlockDevice*>& devices) {
   std::vector<std::string> words;
   for (const v1::BlockDevice* device : devices) {
-    if (words.size() == kMostShown) {
-      words.push_back(absl::StrCat(devices.size() - kMostShown, " more"));
+    if (words.size() == kMaxShown) {
+      words.push_back(absl::StrCat(devices.size() - kMaxShown, " more"));
       break;
     }
     std::string facts = common::FormatSize(static_cast<double>(device->size_bytes()));

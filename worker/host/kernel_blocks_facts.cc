@@ -18,7 +18,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr size_t kLongestFact = 256;
+constexpr size_t kMaxFact = 256;
 
 // "none [mq-deadline] kyber": the one in brackets.
 std::string Chosen(const std::string& text) {
@@ -112,8 +112,8 @@ void KernelBlocks::DescribeQueue(const std::string& disk, v1::BlockDevice* devic
   device->set_read_ahead_bytes(number("queue/read_ahead_kb") << 10);
   device->set_write_cache(Read(disk, "queue/write_cache"));
   device->set_discard(number("queue/discard_max_bytes") != 0);
-  device->set_model(common::Printable(Read(disk, "device/model"), kLongestFact));
-  device->set_serial(common::Printable(SerialOf(disk), kLongestFact));
+  device->set_model(common::Printable(Read(disk, "device/model"), kMaxFact));
+  device->set_serial(common::Printable(SerialOf(disk), kMaxFact));
   device->set_transport(TransportOf(disk));
   device->set_disk_sequence(NumberIn(Read(disk, "diskseq")));
 }

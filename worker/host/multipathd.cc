@@ -23,7 +23,7 @@ namespace {
 constexpr int64_t kLimitNs = 200000000;  // of the whole exchange
 constexpr size_t kMaxState = 64;         // columns of a state
 // Some 40 bytes a path.
-constexpr size_t kMostBytes = 4 << 20;
+constexpr size_t kMaxBytes = 4 << 20;
 constexpr char kQuestion[] = "show paths raw format \"%d %t %T\"";
 
 // Waits until the socket can be read or written, as `events` says. False when it is too late.
@@ -82,7 +82,7 @@ absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(const std::
       !ReceiveAll(fd, reinterpret_cast<char*>(&answered), sizeof answered, deadline)) {
     return none;
   }
-  if (answered == 0 || answered > kMostBytes) {
+  if (answered == 0 || answered > kMaxBytes) {
     return absl::InvalidArgumentError(
         absl::StrCat("multipathd announces an answer of ", answered, " bytes"));
   }

@@ -18,10 +18,10 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr size_t kMostPrograms = 20000;
+constexpr size_t kMaxPrograms = 20000;
 // Of those that did I/O.
-constexpr size_t kMostReported = 8;
-constexpr uint64_t kLeastBytes = 1 << 20;
+constexpr size_t kMaxReported = 8;
+constexpr uint64_t kMinBytes = 1 << 20;
 
 uint64_t NumberBehind(const std::string& text, const std::string& key) {
   const size_t at = text.find(key);
@@ -60,7 +60,7 @@ bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* progr
   const auto self = static_cast<uint32_t>(getpid());
   while (const dirent* entry = readdir(processes.get())) {
     if (isdigit(static_cast<unsigned char>(entry->d_name[0])) == 0) continue;
-    if (programs->size() >= kMostPrograms || late()) return false;
+    if (programs->size() >= kMaxPrograms || late()) return false;
     const auto pid = static_cast<uint32_t>(atoi(entry->d_name));
     if (pid == self) continue;
     // Empty where this process may not look.
@@ -108,12 +108,12 @@ void Neighbours::End(v1::PhaseResult* result) const {
     one.set_pid(pid);
     one.set_read_bytes(same ? io.read_bytes - before->second.read_bytes : io.read_bytes);
     one.set_write_bytes(same ? Step(before->second.write_bytes, io.write_bytes) : io.write_bytes);
-    if (one.read_bytes() + one.write_bytes() >= kLeastBytes) busy.push_back(std::move(one));
+    if (one.read_bytes() + one.write_bytes() >= kMinBytes) busy.push_back(std::move(one));
   }
   std::sort(busy.begin(), busy.end(), [](const v1::ProcessIo& a, const v1::ProcessIo& b) {
     return a.read_bytes() + a.write_bytes() > b.read_bytes() + b.write_bytes();
   });
-  busy.resize(std::min(busy.size(), kMostReported));
+  busy.resize(std::min(busy.size(), kMaxReported));
   for (v1::ProcessIo& one : busy) {
     one.set_command(
         common::Printable(common::ReadTrimmed(absl::StrCat("/proc/", one.pid(), "/comm")), 60));

@@ -18,7 +18,7 @@ constexpr int64_t kForgetNs = 30000000000;
 // Of devices made of devices.
 constexpr int kDeepest = 8;
 // Kept until they are taken; a path that flaps must not fill the memory.
-constexpr size_t kMostEvents = 1000;
+constexpr size_t kMaxEvents = 1000;
 
 // Whether I/O can take a path in this state: of SCSI, and of NVMe's asymmetric access.
 bool Runs(const std::string& state) {
@@ -162,7 +162,7 @@ void PathWatch::Compare(const Paths& now) {
     }
     event.at_ns = ports_.clock->MonotonicNs();
     if (paths > 0) absl::StrAppend(&event.text, "; ", running, " of ", paths, " run");
-    if (events_.size() < kMostEvents) events_.push_back(std::move(event));
+    if (events_.size() < kMaxEvents) events_.push_back(std::move(event));
   }
 }
 
@@ -182,7 +182,7 @@ void PathWatch::LookAfterStall(bool at_end) {
           ? absl::StrCat("less than ", common::FormatDuration(static_cast<double>(kPauseNs)))
           : absl::StrCat("at least ", common::FormatDuration(static_cast<double>(stall_ns_))),
       is_over ? "" : ", and it is still");
-  if (events_.size() < kMostEvents) events_.push_back(event);
+  if (events_.size() < kMaxEvents) events_.push_back(event);
   stall_since_ns_ = 0;
 }
 

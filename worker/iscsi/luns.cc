@@ -15,8 +15,8 @@ namespace lockstep::worker {
 namespace {
 
 // Of a target with more LUNs only the first are asked whether they claim the same identity.
-constexpr size_t kMostLuns = 64;
-constexpr size_t kMostSeen = 10000;
+constexpr size_t kMaxLuns = 64;
+constexpr size_t kMaxSeen = 10000;
 // Where signatures lie: at the begin (btrfs's at 64 KiB, VMFS's at 2 MiB) and at the end
 // (md, GPT, RAID of firmware).
 constexpr uint64_t kHead = 4 << 20;
@@ -33,7 +33,7 @@ absl::Status CheckAlone(IscsiSession* session, const common::IscsiUrl& url, int6
   size_t asked = 0;
   for (const int lun : *luns) {
     if (lun == url.lun) continue;
-    if (asked++ == kMostLuns) break;
+    if (asked++ == kMaxLuns) break;
     const auto identity = session->IdentityOf(lun, deadline_ns);
     // One that does not say (a controller's own LUN) is not the same.
     if (absl::IsDeadlineExceeded(identity.status())) return identity.status();
@@ -118,9 +118,9 @@ Luns::Luns(std::string initiator, IscsiSecrets secrets)
 
 absl::Status Luns::CheckSame(const std::string& url, const std::string& identity) {
   const common::MutexLock lock(&mutex_);
-  if (seen_.size() >= kMostSeen && !seen_.contains(url)) {
+  if (seen_.size() >= kMaxSeen && !seen_.contains(url)) {
     return absl::ResourceExhaustedError(
-        absl::StrCat(url, ": this worker has seen ", kMostSeen, " LUNs already; restart it"));
+        absl::StrCat(url, ": this worker has seen ", kMaxSeen, " LUNs already; restart it"));
   }
   const auto [place, is_new] = seen_.emplace(url, identity);
   if (place->second == identity) return absl::OkStatus();

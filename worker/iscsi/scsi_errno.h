@@ -13,6 +13,6 @@ int ErrnoOf(int status, const scsi_task* task);
 bool IsAnotherLun(int status, const scsi_task* task);
 
 // The most bytes that are asked of an inquiry page.
-inline constexpr int kMostInquiry = 4096;
+inline constexpr int kMaxInquiry = 4096;
 
 }  // namespace lockstep::worker

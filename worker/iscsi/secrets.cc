@@ -17,7 +17,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20;
+constexpr size_t kMaxBytes = 1 << 20;
 
 absl::StatusOr<std::string> ReadPrivate(const std::string& path) {
   const common::FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -28,8 +28,8 @@ absl::StatusOr<std::string> ReadPrivate(const std::string& path) {
     return absl::PermissionDeniedError(
         absl::StrCat(path, ": others may read it; chown it to root and chmod it to 0600"));
   }
-  if (static_cast<size_t>(facts.st_size) > kMostBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(path, ": has more than ", kMostBytes, " bytes"));
+  if (static_cast<size_t>(facts.st_size) > kMaxBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": has more than ", kMaxBytes, " bytes"));
   }
   std::string text(static_cast<size_t>(facts.st_size), '\0');
   const ssize_t got = pread(fd.get(), text.data(), text.size(), 0);

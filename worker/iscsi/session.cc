@@ -208,10 +208,10 @@ void IscsiSession::Ask(int step) {
       task = iscsi_inquiry_task(context_, url_.lun, 0, 0, 96, callback, asked);
       break;
     case kSerial:
-      task = iscsi_inquiry_task(context_, url_.lun, 1, 0x80, kMostInquiry, callback, asked);
+      task = iscsi_inquiry_task(context_, url_.lun, 1, 0x80, kMaxInquiry, callback, asked);
       break;
     case kPage83:
-      task = iscsi_inquiry_task(context_, url_.lun, 1, 0x83, kMostInquiry, callback, asked);
+      task = iscsi_inquiry_task(context_, url_.lun, 1, 0x83, kMaxInquiry, callback, asked);
       break;
     default:
       task = iscsi_readcapacity16_task(context_, url_.lun, callback, asked);
@@ -350,12 +350,12 @@ void IscsiSession::Keep(int64_t now_ns) {
 }
 
 void IscsiSession::Wait(absl::Span<IscsiSession* const> sessions, int64_t deadline_ns) {
-  std::array<pollfd, kMost> polled;
-  std::array<IscsiSession*, kMost> whose;
+  std::array<pollfd, kMaxSessions> polled;
+  std::array<IscsiSession*, kMaxSessions> whose;
   nfds_t count = 0;
   int64_t now = NowNs();
   for (IscsiSession* session : sessions) {
-    assert(count < kMost);
+    assert(count < kMaxSessions);
     session->Keep(now);
     if (session->failed_) {
       session->Lose();

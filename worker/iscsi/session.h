@@ -91,7 +91,7 @@ class IscsiSession {
  public:
   enum class State { kConnecting, kReady, kLost };
   // For which Wait() can wait at once.
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMaxSessions = 64;
 
   // The next number for a session of this process; of 65,536 each is used again.
   static uint32_t NewNumber();

@@ -149,7 +149,7 @@ absl::StatusOr<std::string> IscsiSession::IdentityOf(int lun, int64_t deadline_n
   if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
   auto question = std::make_shared<Question>();
   auto* shared = new std::shared_ptr<Question>(question);
-  if (iscsi_inquiry_task(context_, lun, 1, 0x83, kMostInquiry, &Question::Answered, shared) ==
+  if (iscsi_inquiry_task(context_, lun, 1, 0x83, kMaxInquiry, &Question::Answered, shared) ==
       nullptr) {
     delete shared;
     return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
@@ -216,13 +216,13 @@ absl::Status IscsiSession::Rejoin(uint64_t key, int64_t deadline_ns) {
 }
 
 absl::StatusOr<std::string> IscsiSession::ReserveIn(int action, int64_t deadline_ns) {
-  constexpr uint16_t kMost = 65528;
+  constexpr uint16_t kMaxAnswerBytes = 65528;
   for (int attempt = 0;; ++attempt) {
     if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
     auto question = std::make_shared<Question>();
     auto* shared = new std::shared_ptr<Question>(question);
-    if (iscsi_persistent_reserve_in_task(context_, url_.lun, action, kMost, &Question::Answered,
-                                         shared) == nullptr) {
+    if (iscsi_persistent_reserve_in_task(context_, url_.lun, action, kMaxAnswerBytes,
+                                         &Question::Answered, shared) == nullptr) {
       delete shared;
       return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
     }

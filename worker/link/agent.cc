@@ -15,7 +15,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr size_t kMostListings = 16;
+constexpr size_t kMaxListings = 16;
 // For the record; `lockstep devices` asks for all.
 constexpr int kDevicesInHello = 1000;
 constexpr int64_t kTickNs = 200000000;
@@ -110,7 +110,7 @@ void Agent::Inspect(const v1::Inspect& inspect) {
 
 void Agent::ListDevices(const v1::ListDevices& ask) {
   common::MutexLock lock(&mutex_);
-  if (stopping_ || listings_.size() + kernel_listings_.size() >= kMostListings) return;
+  if (stopping_ || listings_.size() + kernel_listings_.size() >= kMaxListings) return;
   (ask.kernel_only() ? kernel_listings_ : listings_).push_back(ask.id());
   stop_changed_.NotifyAll();
 }

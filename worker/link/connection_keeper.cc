@@ -35,8 +35,7 @@ void ConnectionKeeper::Closed(int64_t now_ns) {
   common::MutexLock lock(&mutex_);
   if (state_ == State::kFree) return;
   // One that welcomes and drops it at once is no reason to dial as fast as it drops.
-  const bool served =
-      state_ == State::kAttached && now_ns - attached_ns_ > 2 * timing::kLongestPauseNs;
+  const bool served = state_ == State::kAttached && now_ns - attached_ns_ > 2 * timing::kMaxPauseNs;
   state_ = State::kFree;
   if (served) pause_ns_ = timing::kFirstPauseNs;
   // All controllers are tried before the pause grows.
@@ -44,7 +43,7 @@ void ConnectionKeeper::Closed(int64_t now_ns) {
   const int64_t wait = round_over ? pause_ns_ : timing::kFirstPauseNs;
   const auto jitter = static_cast<int64_t>(options_.random() % static_cast<uint64_t>(wait));
   dial_at_ns_ = now_ns + wait / 2 + jitter;
-  if (round_over) pause_ns_ = std::min(2 * pause_ns_, timing::kLongestPauseNs);
+  if (round_over) pause_ns_ = std::min(2 * pause_ns_, timing::kMaxPauseNs);
 }
 
 bool ConnectionKeeper::IsSilent(int64_t now_ns) const {

@@ -15,7 +15,7 @@ namespace {
 // While draining, or with nothing else to wake it, a thread looks around this often.
 constexpr int64_t kLookNs = 100000000;
 // Completions are waited for so long at the least, also where an interval is about to end.
-constexpr int64_t kShortestWaitNs = 1000000;
+constexpr int64_t kMinWaitNs = 1000000;
 // How long a thread with nothing in flight waits for a block that another thread is writing.
 constexpr int64_t kBlockNs = 20000;
 
@@ -374,7 +374,7 @@ int IoThread::WaitFor(int count, bool load_goes_on) const {
 
 int64_t IoThread::DeadlineAt(int64_t now_ns) const {
   const int64_t end = std::min(interval_end_ns_, timeline_->load_end_ns());
-  const int64_t deadline = std::min(now_ns + kLookNs, std::max(end, now_ns + kShortestWaitNs));
+  const int64_t deadline = std::min(now_ns + kLookNs, std::max(end, now_ns + kMinWaitNs));
   return waiting_ != Waiting::kNothing ? std::min(deadline, wake_ns_) : deadline;
 }
 

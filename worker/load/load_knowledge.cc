@@ -18,7 +18,7 @@ namespace {
 
 // How often it is told what was written.
 constexpr int64_t kTellNs = 1000000000;
-constexpr uint64_t kMostBlocks = uint64_t{1} << 52;
+constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
 // For so long what is missing is looked up, over all workloads.
 constexpr int64_t kExplainNs = 5000000000;
 
@@ -169,7 +169,7 @@ void Load::ExplainFrom(
                        : absl::StrCat(" between ", UtcText(writes.from_wall_ns()), " and ",
                                       UtcText(writes.until_wall_ns()), " by its clock"));
   const absl::Status ignored = measure::ReadBlockRuns(
-      writes.runs(), kMostBlocks,
+      writes.runs(), kMaxBlocks,
       [&](uint64_t first, uint64_t count, uint32_t generation, bool /*unknown*/) {
         for (auto block = missing->lower_bound({writes.place(), first});
              block != missing->end() && block->first.first == writes.place() &&

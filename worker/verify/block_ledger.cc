@@ -42,9 +42,9 @@ void BlockLedger::Learn(uint64_t first, uint64_t count, uint32_t generation, boo
 
 absl::Status BlockLedger::LearnRuns(const std::string& runs) {
   // The target may be smaller than when it was written: what there is room for is taken.
-  constexpr uint64_t kMostBlocks = uint64_t{1} << 52;
+  constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
   return measure::ReadBlockRuns(
-      runs, kMostBlocks, [this](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
+      runs, kMaxBlocks, [this](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
         Learn(first, count, generation, unknown);
       });
 }

@@ -84,7 +84,7 @@ std::string Describe(const BlockHeader& h, const BlockExpectation& e) {
 uint64_t PlaceOf(const std::string& thing) { return measure::PlaceOf(thing); }
 
 void MakeBlock(const BlockHeader& header, char* block) {
-  assert(header.length % kSector == 0 && header.length >= kSmallestVerifiableBlock);
+  assert(header.length % kSector == 0 && header.length >= kMinVerifiableBlock);
   FillContent(block, header.length, 1, header.content_seed);
   for (size_t sector = 0; sector < header.length / kSector; ++sector) {
     const SectorMark mark = {header.generation, PlaceMark(header, sector)};

@@ -38,7 +38,7 @@ struct BlockHeader {
 };
 static_assert(sizeof(BlockHeader) == 112, "the layout on disk");
 
-inline constexpr size_t kSmallestVerifiableBlock = 512;
+inline constexpr size_t kMinVerifiableBlock = 512;
 
 // Names a target in headers: by a device's identity, or a file's path.
 uint64_t PlaceOf(const std::string& thing);

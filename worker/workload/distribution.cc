@@ -19,7 +19,7 @@ class UniformDistribution final : public Distribution {
 // A draw that is rejected this often in a row comes from parameters that no distribution has: it is
 // uniform then, so that a thread is never kept from hearing that it is to stop. Of valid ones less
 // than one draw in 10^19 is.
-constexpr int kMostDraws = 128;
+constexpr int kMaxDraws = 128;
 
 // Where a popularity rank lies.
 class Layout {
@@ -46,7 +46,7 @@ class ZipfDistribution final : public Distribution {
         slack_(2 - Inverse(Integral(2.5) - Density(2))) {}
 
   uint64_t Draw(Random* random) const override {
-    for (int draw = 0; draw < kMostDraws; ++draw) {
+    for (int draw = 0; draw < kMaxDraws; ++draw) {
       const double u = last_ + random->Unit() * (first_ - last_);
       const double x = Inverse(u);
       const double k = std::clamp(std::floor(x + 0.5), 1.0, static_cast<double>(size_));
@@ -111,7 +111,7 @@ class NormalDistribution final : public Distribution {
     constexpr double kTwoPi = 6.283185307179586;
     // Far from the target's middle, or with a wide deviation, most draws fall outside: more are
     // needed here.
-    for (int draw = 0; draw < 64 * kMostDraws; ++draw) {
+    for (int draw = 0; draw < 64 * kMaxDraws; ++draw) {
       const double radius = std::sqrt(-2 * std::log(1 - random->Unit()));
       const double place = center_ + deviation_ * radius * std::cos(kTwoPi * random->Unit());
       if (place >= 0 && place < size_) return static_cast<uint64_t>(place);
