@@ -1,6 +1,8 @@
 // Mount options that can be changed by a remount and put back: those of every mount, as flags of
 // mount(2), and ext4's that have a counterpart (ext4(5)).
 
+#include "worker/environment/remount.h"
+
 #include <sys/mount.h>
 
 #include <algorithm>
