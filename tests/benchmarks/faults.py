@@ -365,9 +365,13 @@ def main():
         "--asan", action="store_true", help="with sanitizers; tools/bench builds the programs so"
     )
     flags = parser.parse_args()
+    said = 0
     with Campaign(flags.seed) as campaign:
         while sum(campaign.counts.values()) < flags.faults:
             campaign.run()
+            for problem in campaign.problems[said:]:
+                print("PROBLEM ", problem, flush=True)
+            said = len(campaign.problems)
             if campaign.runs % 5 == 0:
                 print(
                     f"{campaign.runs} runs, {sum(campaign.counts.values())} faults, "
@@ -380,8 +384,6 @@ def main():
         f"{campaign.runs} runs: {campaign.done} done ({campaign.degraded} degraded), "
         f"{campaign.aborted} aborted; {campaign.intervals} intervals checked"
     )
-    for problem in campaign.problems:
-        print("PROBLEM ", problem)
     loss = [p for p in campaign.problems if "intervals" in p]
     twice = [p for p in campaign.problems if "twice" in p]
     rest = [p for p in campaign.problems if p not in loss and p not in twice]
