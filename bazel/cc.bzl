@@ -1,7 +1,7 @@
 """cc_library and cc_binary that compile several source files as one.
 
 Most of the time of a compiler goes into headers that all files of a library include. Groups of
-files are therefore included by one, which is compiled instead: a cold build takes a third of the
+files are therefore included by one, which is compiled instead: a cold build takes 40 % of the
 time. Names in anonymous namespaces must differ between the files of a library.
 
 `bazel build --config=single` compiles each file by itself, which is faster after a change to one.
