@@ -1,4 +1,4 @@
-"""cc_library and cc_binary that compile several source files as one.
+"""cc_library that compiles several source files as one.
 
 Most of the time of a compiler goes into headers that all files of a library include. Groups of
 files are therefore included by one, which is compiled instead: a cold build takes 40 % of the

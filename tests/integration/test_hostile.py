@@ -273,6 +273,14 @@ class Watched(FleetTest):
             self.assertIn(b'event: failed\ndata: {"retry":false', answer.read())
 
 
+class JobFiles(FleetTest):
+    workers = 0
+
+    def test_a_job_file_without_end_is_refused(self):
+        done = self.ok(self.fleet.lockstep("plan", "/dev/zero", timeout=60), 2)
+        self.assertIn("/dev/zero: has more than 1048576 bytes", done.err)
+
+
 class Page(FleetTest):
     workers = 1
     fleet_options = {"http": True}

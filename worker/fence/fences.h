@@ -41,8 +41,9 @@ class Fences {
   // Ends the registration of a lost worker of the run wherever this one has reserved.
   void Preempt(const v1::Preempt& preempt);
   // Reports the keys of others than the run's workers that are registered where this worker was
-  // told to reserve: the storage lets everybody register who knows how, and then write. Asks for at
-  // most 3 s. Says nothing of devices whose kernel tells no keys.
+  // told to reserve: the storage lets everybody register who knows how, and then write. Blocks
+  // while it asks; begins with no further target after 3 s, and says so. Says nothing of devices
+  // whose kernel tells no keys.
   void ReportStrangers(const std::string& run_id);
   // Gives up what is held for the run; for another run than this, when `other` is true.
   void Release(const std::string& run_id, bool other = false);
