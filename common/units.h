@@ -11,6 +11,8 @@ namespace lockstep::common {
 // INVALID_ARGUMENT, with what was found and what is accepted: "'4q' is not a size; write 4096,
 // 4KiB, 4k".
 
+inline constexpr uint64_t kMiB = 1 << 20;
+
 // Bytes. k, M, G, T and KiB, MiB, … are powers of 1024 (as fio and dd have it); kB, MB, … of 1000.
 absl::StatusOr<int64_t> ParseSize(const std::string& text);
 // Nanoseconds from 250ns, 250us, 2ms, 1.5s, 5m, 12h; a bare number other than 0 is refused as

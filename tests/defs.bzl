@@ -1,7 +1,12 @@
-"""lockstep_test: a gtest of one library."""
+"""lockstep_test: the gtests of one room of the code."""
 
+load("//bazel:cc.bzl", "cc_test")
 
-def lockstep_test(name, src, deps, **kwargs):
-    native.cc_test(
-        name = name, size = "small", srcs = [src], deps = deps + ["@test_system//:gtest"], **kwargs
+def lockstep_test(name, srcs, deps, **kwargs):
+    cc_test(
+        name = name,
+        size = "medium",
+        srcs = srcs,
+        deps = deps + ["@test_system//:gtest"],
+        **kwargs
     )

@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "common/signing.h"
-#include "controller/service/inheritance.h"
-#include "controller/service/set_aside.h"
+#include "controller/runs/inheritance.h"
+#include "controller/runs/set_aside.h"
 
 namespace lockstep::controller {
 namespace {

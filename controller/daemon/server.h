@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "controller/service/controller_service.h"
+#include "controller/api/controller_service.h"
 #include "grpcpp/grpcpp.h"
 #include "web/server.h"
 

@@ -15,7 +15,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
+using timing::kSecond;
 // A phase that ends by bytes or operations alone ends after this at the latest.
 constexpr int64_t kMaxPhaseNs = int64_t{7} * 24 * 3600 * kSecond;
 constexpr uint64_t kSliceAlignment = 1 << 20;

@@ -23,7 +23,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 from fleet import ROOT, Fleet, identity_of  # noqa: E402
 from machine import MIB, Machine, read_through, run, write_random  # noqa: E402
 
-RAW = os.path.join(ROOT, "bazel-bin/tests/raw")
+RAW = os.path.join(ROOT, "bazel-bin/tests/benchmarks/raw")
 BATCHES = [(32, 1), (8, 1), (32, 16), (16, 8), (1, 1)]
 NOISE = 0.97
 SIZE = 256 * MIB
@@ -445,9 +445,9 @@ def main():
         help="also depths 1 and 32 and two threads, which have no targets",
     )
     options = parser.parse_args()
-    run("bazel", "build", "//tests:raw", "//tests:record")
+    run("bazel", "build", "//tests/benchmarks:raw", "//tests/benchmarks:record")
     verdicts = Verdicts()
-    recording = json.loads(run(os.path.join(ROOT, "bazel-bin/tests/record")))
+    recording = json.loads(run(os.path.join(ROOT, "bazel-bin/tests/benchmarks/record")))
     print(
         f"recording one latency: closed loop {recording['closed']} ns, open loop (service and "
         f"response) {recording['open']} ns; "

@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "integration"))
 import verdict  # noqa: E402
 from fleet import ROOT, Fleet, files_job  # noqa: E402
 
-ATTACKER = os.path.join(ROOT, "bazel-bin/tests/attacker")
+ATTACKER = os.path.join(ROOT, "bazel-bin/tests/attack/attacker")
 
 
 def connect(address, idle, slow, over):

@@ -113,7 +113,7 @@ class Link:
     def __init__(self, listen, to, up, down):
         host, port = to.rsplit(":", 1)
         words = [
-            os.path.join(ROOT, "bazel-bin/tests/link"),
+            os.path.join(ROOT, "bazel-bin/tests/benchmarks/link"),
             listen,
             host,
             port,

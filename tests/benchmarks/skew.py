@@ -149,7 +149,7 @@ def baseline(count, rounds):
     """Threads of one process, without namespaces, that do nothing before or after."""
     series = Series(f"baseline: {count} threads that only sleep to T")
     done = subprocess.run(
-        [os.path.join(ROOT, "bazel-bin/tests/sleepers"), str(count), str(rounds)],
+        [os.path.join(ROOT, "bazel-bin/tests/benchmarks/sleepers"), str(count), str(rounds)],
         capture_output=True,
         text=True,
         check=True,
@@ -209,7 +209,7 @@ def drift(ppm, looks=80):
     (ns).
     """
     done = subprocess.run(
-        [os.path.join(ROOT, "bazel-bin/tests/drift"), str(ppm), str(looks)],
+        [os.path.join(ROOT, "bazel-bin/tests/benchmarks/drift"), str(ppm), str(looks)],
         capture_output=True,
         text=True,
         check=True,
@@ -277,7 +277,13 @@ def main():
     parser.add_argument("--hosts", type=int, nargs="*", default=[4, 16])
     flags = parser.parse_args()
     subprocess.run(
-        ["bazel", "build", "//tests:sleepers", "//tests:drift", "//tests:link"],
+        [
+            "bazel",
+            "build",
+            "//tests/benchmarks:sleepers",
+            "//tests/benchmarks:drift",
+            "//tests/benchmarks:link",
+        ],
         cwd=ROOT,
         check=True,
         capture_output=True,

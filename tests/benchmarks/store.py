@@ -47,7 +47,12 @@ class Store:
 
     def __init__(self, directory, runs, hosts):
         self.fill = subprocess.Popen(
-            [f"{ROOT}/bazel-bin/tests/store_fill", f"{directory}/pg", str(runs), str(hosts)]
+            [
+                f"{ROOT}/bazel-bin/tests/benchmarks/store_fill",
+                f"{directory}/pg",
+                str(runs),
+                str(hosts),
+            ]
             + [str(SECONDS)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -270,7 +275,7 @@ def main():
     parser.add_argument("--runs", type=int, default=10000)
     parser.add_argument("--hosts", type=int, default=16)
     flags = parser.parse_args()
-    subprocess.run(["bazel", "build", "//tests:store_fill"], cwd=ROOT, check=True)
+    subprocess.run(["bazel", "build", "//tests/benchmarks:store_fill"], cwd=ROOT, check=True)
     directory = tempfile.mkdtemp(prefix="lsstore")
     os.chmod(directory, 0o755)
     try:

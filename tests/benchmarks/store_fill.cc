@@ -19,7 +19,7 @@
 #include "common/histogram.h"
 #include "common/ids.h"
 #include "controller/report/json.h"
-#include "controller/service/reports.h"
+#include "controller/runs/reports.h"
 #include "google/protobuf/util/json_util.h"
 #include "storage/embedded.h"
 #include "storage/pg_store.h"

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "controller/api/deliver_stream.h"
 #include "controller/fleet/control_stream.h"
 #include "controller/fleet/fleet.h"
 #include "controller/plan/selection.h"
-#include "controller/service/deliver_stream.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "tests/fakes/memory_spool.h"
 #include "tests/fakes/memory_store.h"

@@ -5,7 +5,7 @@ import subprocess
 
 from fleet import ROOT
 
-ATTACKER = os.path.join(ROOT, "bazel-bin/tests/attacker")
+ATTACKER = os.path.join(ROOT, "bazel-bin/tests/attack/attacker")
 
 
 def attack(*words, timeout=300):

@@ -7,6 +7,9 @@ import unittest
 
 from fleet import ROOT
 
+# What is on the controller's loop, feeds it or stands in front of it.
+DECIDING = "//controller/runs/... + //controller/ingest/... + //controller/api/..."
+
 # (from, to): nothing of `from` may depend on anything of `to`.
 FORBIDDEN = [
     ("//worker/...", "//controller/..."),
@@ -23,17 +26,17 @@ FORBIDDEN = [
     (
         "//web:server",
         "//storage/... + //worker/... + //controller/core/... + //controller/fleet/... + "
-        "//controller/service/...",
+        + DECIDING,
     ),
     (
         "//controller/cli/...",
-        "//storage/... + //controller/core/... + //controller/fleet/... + "
-        "//controller/service/... + //web:server",
+        "//storage/... + //controller/core/... + //controller/fleet/... + //web:server + "
+        + DECIDING,
     ),
     ("//web:page_export", "//storage/... + //worker/... + //controller/..."),
     (
         "//controller/report/...",
-        "//storage/... + //controller/core/... + //controller/fleet/... + //controller/service/...",
+        "//storage/... + //controller/core/... + //controller/fleet/... + " + DECIDING,
     ),
     # Pure directories: no socket, no SQL, no I/O engine.
     (
@@ -59,16 +62,20 @@ FORBIDDEN = [
     ("//worker/engine/... + //worker/host/...", "//worker/targets/... + //worker/verify/..."),
     (
         "//controller/core/...",
-        "//proto/... + //storage/... + //controller/fleet/... + //controller/service/...",
+        "//proto/... + //storage/... + //controller/fleet/... + " + DECIDING,
     ),
     (
         "//controller/plan/... + //controller/analysis/...",
-        "//controller/service/... + //controller/fleet/... + //storage/...",
+        "//controller/fleet/... + //storage/... + " + DECIDING,
     ),
+    # Calls reach what decides, which gives samples their way; never back.
+    ("//controller/ingest/...", "//controller/runs/... + //controller/api/..."),
+    ("//controller/runs/...", "//controller/api/... + //controller/daemon/..."),
+    ("//controller/api/...", "//controller/daemon/..."),
     # Only storage speaks to PostgreSQL; only the engines and their buffers to io_uring.
     (
         "//worker/... + //common/... + //controller/core/... + //controller/plan/... + "
-        "//controller/service/... + //web/...",
+        "//web/... + " + DECIDING,
         "@system//:pq",
     ),
     ("//controller/... + //storage/... + //common/...", "@system//:liburing"),

@@ -312,7 +312,7 @@ class Contributing(unittest.TestCase):
     def test_its_commands(self):
         lines = [c for block in blocks("docs/contributing.md", "sh") for c in commands(block)]
         # What is counted at the end is the whole test, not what a filter leaves of it.
-        self.addCleanup(self.run_line, "bazel", "test", "//tests:plan_test")
+        self.addCleanup(self.run_line, "bazel", "test", "//tests/controller/plan")
         for line in lines:
             words = shlex.split(line)
             with self.subTest(line=line):

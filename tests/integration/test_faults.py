@@ -10,7 +10,7 @@ import subprocess
 
 from fleet import ROOT, FleetTest, needs_root, stop, wait_for
 
-FAULTFS = os.path.join(ROOT, "bazel-bin/tests/faultfs")
+FAULTFS = os.path.join(ROOT, "bazel-bin/tests/faults/faultfs")
 
 
 def job(point, workload, duration="1s", extra="", drain="5s", tail=""):

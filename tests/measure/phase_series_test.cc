@@ -1,12 +1,13 @@
 #include "measure/phase_series.h"
 
 #include "common/limits.h"
+#include "common/timing.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::measure {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
+using timing::kSecond;
 
 v1::IntervalSample Sample(uint32_t interval, uint64_t operations, bool with_latencies = true) {
   v1::IntervalSample sample;

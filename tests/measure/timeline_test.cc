@@ -2,12 +2,13 @@
 
 #include <cmath>
 
+#include "common/timing.h"
 #include "gtest/gtest.h"
 
 namespace lockstep::measure {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
+using timing::kSecond;
 
 // Of `hosts` workers of whom the n-th does 100 (n + 1) reads and half as many writes.
 MergedInterval Interval(uint32_t number, uint32_t hosts, uint64_t latency_ns = 1000) {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "controller/core/roster.h"
-#include "controller/service/coordinator.h"
+#include "controller/runs/coordinator.h"
 #include "tests/simulation/world.h"
 #include "worker/link/connection_keeper.h"
 #include "worker/link/handshake.h"

@@ -17,7 +17,7 @@
 #include "tests/fakes/memory_spool.h"
 #include "tests/fakes/memory_store.h"
 
-// A fleet in virtual time: the programs' own deciding parts (controller/service's coordinator, run
+// A fleet in virtual time: the programs' own deciding parts (controller/runs' coordinator, run
 // actor and ingest pipeline, controller/core, worker/link's protocol, outbox and connection keeper)
 // on simulated clocks, networks, processes, disks and a simulated store, with faults of every kind
 // at random instants. Everything is drawn from one seed: the same seed gives the same history.

@@ -10,7 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_replace.h"
 #include "common/ids.h"
-#include "controller/service/archive_check.h"
+#include "controller/api/archive_check.h"
 #include "gtest/gtest.h"
 #include "storage/pg_store.h"
 #include "tests/storage/cluster.h"

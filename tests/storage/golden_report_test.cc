@@ -3,8 +3,8 @@
 // with expectations, a curve, several workloads, verification (clean, and after a change), a brake,
 // buffered writes, a backlog, a lost host, a repeated attempt, and one that was stopped.
 //
-// Where a report changes on purpose: `bazel run //tests:golden_report_test -- --write`, then read
-// the difference.
+// Where a report changes on purpose: `bazel run //tests/storage:golden_report_test -- --write`,
+// then read the difference.
 
 #include <cstdlib>
 #include <fstream>
@@ -16,7 +16,7 @@
 #include "controller/report/csv.h"
 #include "controller/report/json.h"
 #include "controller/report/text.h"
-#include "controller/service/reports.h"
+#include "controller/runs/reports.h"
 #include "google/protobuf/util/message_differencer.h"
 #include "gtest/gtest.h"
 #include "storage/pg_store.h"

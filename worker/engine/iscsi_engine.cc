@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/timing.h"
 #include "worker/engine/registry.h"
 #include "worker/iscsi/luns.h"
 #include "worker/iscsi/session.h"
@@ -12,7 +13,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
+using timing::kSecond;
 constexpr int64_t kLoginNs = 20 * kSecond;
 // Between attempts to reach a portal that is away, and for each of them.
 constexpr int64_t kRetryNs = kSecond;

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
+#include "common/timing.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::worker {
@@ -11,7 +12,7 @@ using Status = v1::WorkerStatus;
 
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
+using timing::kSecond;
 // A phase is arming for longer than this, or draining: worth a word in the heartbeat.
 constexpr int64_t kLongNs = kSecond;
 

@@ -27,7 +27,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kSecond = 1000000000;
+using timing::kSecond;
 // What all members together may keep for a controller that is away, and batches of one that may
 // wait to be written.
 constexpr size_t kMemoryBytes = size_t{1} << 30;

@@ -1,0 +1,49 @@
+#include "controller/api/call_pool.h"
+
+#include <sys/resource.h>
+
+namespace lockstep::controller {
+
+namespace {
+
+constexpr int kNice = 10;
+
+}  // namespace
+
+CallPool::CallPool(int threads, int64_t most_waiting, Pace pace) : most_waiting_(most_waiting) {
+  for (int i = 0; i < threads; ++i) {
+    threads_.emplace_back([this, pace] {
+      if (pace == Pace::kInBackground) (void)setpriority(PRIO_PROCESS, 0, kNice);
+      while (auto work = queue_.Pop()) {
+        --waiting_;
+        (*work)();
+      }
+    });
+  }
+}
+
+CallPool::~CallPool() {
+  queue_.Close();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+bool CallPool::Run(std::function<void()> work) {
+  if (++waiting_ <= most_waiting_ && queue_.Push(std::move(work))) return true;
+  --waiting_;
+  return false;
+}
+
+void CallPool::Serve(Call* call, std::function<grpc::Status()> work) {
+  const auto answer = std::make_shared<Answer>(call);
+  const bool taken = Run([call, answer, work = std::move(work)] {
+    answer->Give(call->abandoned() ? grpc::Status(grpc::StatusCode::CANCELLED,
+                                                  "the caller no longer waits for the answer")
+                                   : work());
+  });
+  if (!taken) {
+    answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                              "too many calls wait for an answer; try again"));
+  }
+}
+
+}  // namespace lockstep::controller

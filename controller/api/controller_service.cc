@@ -1,0 +1,451 @@
+#include "controller/api/controller_service.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/ids.h"
+#include "common/limits.h"
+#include "common/text.h"
+#include "common/version.h"
+#include "controller/analysis/describe.h"
+#include "controller/api/await.h"
+#include "controller/api/deliver_stream.h"
+#include "controller/fleet/control_stream.h"
+#include "controller/plan/environments.h"
+#include "controller/plan/loads.h"
+#include "controller/plan/next_phase.h"
+#include "controller/plan/validate.h"
+#include "proto/fields.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr auto kSubmitWait = std::chrono::nanoseconds(limits::kSubmitNs);
+constexpr auto kSubmitPause = std::chrono::milliseconds(250);
+
+grpc::Status Invalid(const std::vector<v1::Problem>& problems) {
+  v1::Problems details;
+  std::string text;
+  for (const v1::Problem& problem : problems) {
+    *details.add_problems() = problem;
+    absl::StrAppend(&text, text.empty() ? "" : "; ", problem.path(),
+                    problem.path().empty() ? "" : ": ", problem.message());
+  }
+  return {grpc::StatusCode::INVALID_ARGUMENT, text, details.SerializeAsString()};
+}
+
+// Fills in what was left out and says what is wrong.
+grpc::Status Settle(v1::JobSpec* job) {
+  if (const std::vector<v1::Problem> beyond = CheckLimits(*job); !beyond.empty()) {
+    return Invalid(beyond);
+  }
+  FillJob(job);
+  if (const std::vector<v1::Problem> problems = Validate(*job); !problems.empty()) {
+    return Invalid(problems);
+  }
+  // A curve makes phases, and shares make rates.
+  if (const std::vector<v1::Problem> beyond = CheckLimits(Unrolled(*job)); !beyond.empty()) {
+    return Invalid(beyond);
+  }
+  return grpc::Status::OK;
+}
+
+// The steps that the job becomes, in the words of a plan.
+void DescribePhases(const v1::JobSpec& job, v1::PlanReply* reply) {
+  ForEachStep(job, [&](const v1::PhaseSpec& phase) {
+    v1::PlannedPhase* line = reply->add_phases();
+    line->set_name(phase.name());
+    line->set_kind(KindName(phase));
+    const v1::RunPhase load = LoadOf(job, phase);
+    line->set_duration_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
+    if (const std::string settings = DescribeEnvironment(load.environment()); !settings.empty()) {
+      line->add_lines(absl::StrCat("with ", settings, ", restored afterwards"));
+    }
+    for (const v1::Workload& w : load.workloads()) {
+      line->add_lines(absl::StrCat(w.name(), ": ", DescribeWorkload(w)));
+    }
+  });
+}
+
+// The same problem as one of a field.
+grpc::Status InvalidField(const std::string& path, const std::string& message) {
+  v1::Problem problem;
+  problem.set_path(path);
+  problem.set_message(message);
+  return Invalid({problem});
+}
+
+}  // namespace
+
+Call* ControllerService::Admit(grpc::CallbackServerContext* context, Role role,
+                               const google::protobuf::Message& request, bool* admitted,
+                               const Audited& audited) const {
+  auto* call = new Call;
+  const std::string name = request.GetDescriptor()->name();  // StopRequest
+  grpc::Status refused = parts_.audit->Require(
+      *context, role,
+      audited.action.empty() ? name.substr(0, name.rfind("Request")) : audited.action);
+  if (refused.ok() && !audited.action.empty()) {
+    v1::AuditEntry entry = AuditLog::EntryOf(*context, PrincipalOf(*context), audited.action);
+    entry.set_details(audited.details);
+    call->OnAnswer(
+        [log = parts_.audit, entry, subject = audited.subject](const grpc::Status& answer) mutable {
+          entry.set_subject(subject());
+          log->Add(std::move(entry), answer);
+        });
+  }
+  // jobs are checked by themselves, with their paths
+  if (refused.ok() && request.GetDescriptor()->FindFieldByName("job") == nullptr) {
+    if (const std::string wrong = v1::FirstProblem(request); !wrong.empty()) {
+      refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
+    }
+  }
+  *admitted = refused.ok();
+  if (!refused.ok()) call->Answer(refused);
+  return call;
+}
+
+grpc::Status ControllerService::ResolveRuns(v1::JobSpec* job) const {
+  for (int p = 0; p < job->phases_size(); ++p) {
+    if (job->phases(p).verify().of_run().empty()) continue;
+    v1::VerifyPhase* verify = job->mutable_phases(p)->mutable_verify();
+    std::string run_id;
+    const grpc::Status found = Resolve(verify->of_run(), &run_id);
+    if (!found.ok()) {
+      return InvalidField(absl::StrCat("phases[", p, "].verify.of_run"), found.error_message());
+    }
+    verify->set_of_run(run_id);
+  }
+  return grpc::Status::OK;
+}
+
+grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext* context,
+                                                    const v1::SubmitRequest* request,
+                                                    v1::SubmitReply* reply) {
+  const Principal principal = PrincipalOf(*context);
+  bool admitted = false;
+  Call* call = Admit(
+      context, Role::kSubmitter, *request, &admitted,
+      {"submit", absl::StrCat("job ", request->job().name()), [reply] { return reply->run_id(); }});
+  if (!admitted) return call;
+  submit_.Serve(call, [this, principal, request, reply] {
+    measure::RunRecord run;
+    run.job = request->job();
+    if (const grpc::Status status = Settle(&run.job); !status.ok()) return status;
+    if (request->source().size() > static_cast<size_t>(limits::kJobBytes) ||
+        !common::IsPlainText(request->source(), true)) {
+      return InvalidField("source",
+                          absl::StrCat("must be text of at most ", limits::kJobBytes, " bytes"));
+    }
+    if (request->owner().size() > 128 || !common::IsPlainText(request->owner(), false)) {
+      return InvalidField("owner", "must be text of at most 128 bytes, on one line");
+    }
+    if (!request->confirm().empty()) {
+      const absl::Status token = parts_.coordinator->CheckTokenAge(request->confirm());
+      if (!token.ok()) return InvalidField("confirm", std::string(token.message()));
+    }
+    if (const absl::Status status = parts_.coordinator->CanEverRun(run.job); !status.ok()) {
+      return InvalidField("hosts", std::string(status.message()));
+    }
+    const auto known = KnownRuns();
+    if (!known.ok()) return ToGrpc(known.status());
+    if (known->size() >= static_cast<size_t>(limits::kQueuedRuns)) {
+      return grpc::Status(
+          grpc::StatusCode::RESOURCE_EXHAUSTED,
+          absl::StrCat(known->size(), " runs are queued or in progress; no more are taken"));
+    }
+    const auto own = std::count_if(known->begin(), known->end(), [&](const v1::RunSummary& other) {
+      return other.owner() == principal.name;
+    });
+    if (principal.authenticated && own >= limits::kQueuedRunsOfACaller) {
+      return grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                          absl::StrCat(own, " runs of ", principal.name,
+                                       " are queued or in progress; no more are taken from one "
+                                       "caller"));
+    }
+    for (const std::string& warning : Warnings(run.job)) reply->add_warnings(warning);
+    run.run_id = common::NewUuid();
+    run.source = request->source();
+    // An authenticated caller's own name; on loopback, what the caller says.
+    run.owner = principal.authenticated    ? principal.name
+                : request->owner().empty() ? "local"
+                                           : request->owner();
+    if (const grpc::Status known = ResolveRuns(&run.job); !known.ok()) return known;
+    run.confirm = request->confirm();
+    run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
+    run.state = "queued";
+    const auto until = std::chrono::steady_clock::now() + kSubmitWait;
+    absl::Status queued = parts_.store->Enqueue(run);
+    while (absl::IsUnavailable(queued) && std::chrono::steady_clock::now() < until) {
+      std::this_thread::sleep_for(kSubmitPause);
+      queued = parts_.store->Enqueue(run);
+    }
+    if (absl::IsUnavailable(queued)) parts_.coordinator->Abandon(run);
+    if (!queued.ok()) return ToGrpc(queued);
+    reply->set_run_id(run.run_id);
+    const auto position =
+        Await<uint32_t>([&](auto done) { parts_.coordinator->Enqueue(run, done); });
+    if (position.ok()) reply->set_position(*position);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+bool ControllerService::BeginPlan(const Principal& caller) {
+  const common::MutexLock lock(&plans_mutex_);
+  int all = 0;
+  for (const auto& [name, count] : plans_) all += count;
+  if (all >= limits::kPlansAtOnce) return false;
+  // Without certificates all callers have one name.
+  int& own = plans_[caller.name];
+  if (caller.authenticated && own >= limits::kPlansOfACaller) return false;
+  ++own;
+  return true;
+}
+
+void ControllerService::EndPlan(const std::string& caller) {
+  const common::MutexLock lock(&plans_mutex_);
+  const auto found = plans_.find(caller);
+  if (--found->second == 0) plans_.erase(found);
+}
+
+grpc::ServerUnaryReactor* ControllerService::Plan(grpc::CallbackServerContext* context,
+                                                  const v1::PlanRequest* request,
+                                                  v1::PlanReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kSubmitter, *request, &admitted);
+  if (!admitted) return call;
+  const Principal principal = PrincipalOf(*context);
+  const std::string caller = principal.name;
+  if (!BeginPlan(principal)) {
+    call->Answer(grpc::Status(
+        grpc::StatusCode::RESOURCE_EXHAUSTED,
+        absl::StrCat("too many plans are being made (at most ", limits::kPlansOfACaller,
+                     " of one caller, ", limits::kPlansAtOnce, " in all); try again")));
+    return call;
+  }
+  const std::shared_ptr<Answer> answer(new Answer(call), [this, caller](Answer* a) {
+    EndPlan(caller);
+    delete a;
+  });
+  const bool taken = plan_.Run([this, call, answer, request, reply] {
+    if (call->abandoned()) return;
+    auto job = std::make_shared<v1::JobSpec>(request->job());
+    if (const grpc::Status status = Settle(job.get()); !status.ok()) return answer->Give(status);
+    if (const grpc::Status known = ResolveRuns(job.get()); !known.ok()) return answer->Give(known);
+    // Made here: what the coordinator calls back holds up every run.
+    auto phases = std::make_shared<v1::PlanReply>();
+    DescribePhases(*job, phases.get());
+    for (const std::string& warning : Warnings(*job)) phases->add_warnings(warning);
+    parts_.coordinator->Plan(job, [answer, reply, phases](v1::PlanReply planned) {
+      *reply = std::move(planned);
+      reply->mutable_warnings()->MergeFrom(phases->warnings());
+      *reply->mutable_phases() = std::move(*phases->mutable_phases());
+      answer->Give(grpc::Status::OK);
+    });
+  });
+  if (!taken) {
+    answer->Give(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                              "too many calls wait for an answer; try again"));
+  }
+  return call;
+}
+
+grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
+    grpc::CallbackServerContext* context, const v1::WatchRequest* request) {
+  auto stream = WatchStream::Make(parts_.watchers, request->all_hosts());
+  grpc::Status refused = parts_.audit->Require(*context, Role::kViewer, "Watch");
+  if (refused.ok()) {
+    if (const std::string wrong = v1::FirstProblem(*request); !wrong.empty()) {
+      refused = grpc::Status(grpc::StatusCode::INVALID_ARGUMENT, wrong);
+    }
+  }
+  if (refused.ok() && parts_.watchers->count() >= static_cast<size_t>(limits::kWatchersAtOnce)) {
+    refused = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                           absl::StrCat(limits::kWatchersAtOnce, " callers watch already"));
+  }
+  if (!refused.ok()) {
+    stream->End(refused);
+    return stream.get();
+  }
+  std::optional<uint64_t> after;
+  if (request->from_begin()) after = request->after();
+  const bool taken = ask_.Run([this, stream, after, text = request->run_id()] {
+    std::string run_id;
+    if (const grpc::Status found = Resolve(text, &run_id); !found.ok()) return stream->End(found);
+    // First attached, then asked: nothing falls between.
+    stream->Attach(run_id, after);
+    const auto run = parts_.store->GetRun(run_id);
+    if (!run.ok()) return stream->End(ToGrpc(run.status()));
+    v1::RunSummary summary;
+    summary.set_run_id(run->run_id);
+    summary.set_job_name(run->job.name());
+    summary.set_owner(run->owner);
+    summary.set_state(run->state);
+    summary.set_outcome(run->outcome);
+    parts_.coordinator->Watch(run_id, stream, summary);
+  });
+  if (!taken) {
+    stream->End(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                             "too many calls wait for an answer; try again"));
+  }
+  return stream.get();
+}
+
+grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* context,
+                                                  const v1::StopRequest* request,
+                                                  v1::StopReply* reply) {
+  const Principal principal = PrincipalOf(*context);
+  bool admitted = false;
+  Call* call = Admit(
+      context, Role::kSubmitter, *request, &admitted,
+      {"stop",
+       absl::StrCat(request->phase_only() ? "the phase only" : "the run",
+                    request->now() ? ", now" : "", request->reason().empty() ? "" : ": ",
+                    request->reason()),
+       [request, reply] { return reply->run_id().empty() ? request->run_id() : reply->run_id(); }});
+  if (!admitted) return call;
+  const auto answer = std::make_shared<Answer>(call);
+  const auto end = [this, principal, request, reply, answer](const v1::RunSummary& run) {
+    if (principal.role != Role::kAdmin && run.owner() != principal.name) {
+      return answer->Give(grpc::Status(
+          grpc::StatusCode::PERMISSION_DENIED,
+          absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin stops it")));
+    }
+    const std::string reason = absl::StrCat(
+        request->phase_only() ? "the phase is ended by " : "stopped by ", principal.name,
+        request->now() ? " (now)" : "", request->reason().empty() ? "" : ": ", request->reason());
+    const auto done = [reply, answer, run](const absl::StatusOr<v1::StopReply>& stopped) {
+      if (!stopped.ok()) return answer->Give(ToGrpc(stopped.status()));
+      *reply = *stopped;
+      reply->set_run_id(run.run_id());
+      reply->set_job_name(run.job_name());
+      answer->Give(grpc::Status::OK);
+    };
+    if (!request->phase_only()) {
+      return parts_.coordinator->StopRun(run.run_id(), request->now(), reason, done);
+    }
+    parts_.coordinator->EndLoad(run.run_id(), reason, [done](const absl::Status& ended) {
+      v1::StopReply ending;
+      ending.set_state("ending phase");
+      ended.ok() ? done(ending) : done(ended);
+    });
+  };
+  const grpc::Status busy(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                          "too many calls wait for an answer; try again");
+  const bool taken = quick_.Run([this, request, end, answer, busy] {
+    v1::RunSummary run;
+    if (const grpc::Status found = FindStoppable(request->run_id(), &run); !found.ok()) {
+      return answer->Give(found);
+    }
+    if (!run.run_id().empty()) return end(run);
+    // It has ended, or never was. The store says so, and may be slow: no other stop waits for it.
+    const bool asked = ask_.Run([this, request, end, answer] {
+      v1::RunSummary ended;
+      const grpc::Status found = FindStored(request->run_id(), &ended);
+      found.ok() ? end(ended) : answer->Give(found);
+    });
+    if (!asked) answer->Give(busy);
+  });
+  if (!taken) answer->Give(busy);
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::GetJob(grpc::CallbackServerContext* context,
+                                                    const v1::JobRequest* request,
+                                                    v1::JobReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  ask_.Serve(call, [this, request, reply] {
+    std::string run_id;
+    if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
+    auto run = parts_.store->GetRun(run_id);
+    if (!run.ok()) return ToGrpc(run.status());
+    *reply->mutable_job() = run->job;
+    reply->set_source(run->source);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext* context,
+                                                    const v1::StatusRequest* request,
+                                                    v1::StatusReply* reply) {
+  const Principal principal = PrincipalOf(*context);
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  quick_.Serve(call, [this, principal, reply] {
+    reply->set_version(common::kSoftwareVersion);
+    reply->set_epoch(parts_.epoch);
+    reply->set_store(parts_.store->Describe());
+    *reply->mutable_store_state() = parts_.ingest->state();
+    reply->set_principal(principal.name);
+    reply->set_role(RoleName(principal.role));
+    const auto leases = Await<std::map<std::string, std::string>>(
+        [&](auto done) { parts_.coordinator->Leases(done); });
+    if (!leases.ok()) return ToGrpc(leases.status());
+    for (v1::AttachedWorker& worker : parts_.fleet->List()) {
+      const auto lease = leases->find(worker.hello().worker_id());
+      if (lease != leases->end()) worker.set_run_id(lease->second);
+      worker.mutable_hello()->clear_devices();
+      // What a worker attaches with is between it and the controller.
+      worker.mutable_hello()->clear_worker_id();
+      worker.mutable_hello()->clear_instance_id();
+      worker.mutable_hello()->clear_mark_key();
+      worker.mutable_hello()->mutable_host()->clear_host_id();
+      *reply->add_workers() = std::move(worker);
+    }
+    auto runs = KnownRuns();
+    if (!runs.ok()) return ToGrpc(runs.status());
+    for (v1::RunSummary& run : *runs) *reply->add_runs() = std::move(run);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServerContext* context,
+                                                             const v1::StoreAddressRequest* request,
+                                                             v1::StoreAddressReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  quick_.Serve(call, [this, reply] {
+    reply->set_conninfo(parts_.store->ReaderConninfo());
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::Audit(grpc::CallbackServerContext* context,
+                                                   const v1::AuditRequest* request,
+                                                   v1::AuditReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kAdmin, *request, &admitted);
+  if (!admitted) return call;
+  ask_.Serve(call, [this, request, reply] {
+    auto entries = parts_.store->Audit(*request);
+    if (!entries.ok()) return ToGrpc(entries.status());
+    *reply = *std::move(entries);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::ServerBidiReactor<v1::WorkerMessage, v1::ControllerMessage>* WorkerGateway::Control(
+    grpc::CallbackServerContext* context) {
+  const grpc::Status allowed = parts_.audit->Require(*context, Role::kWorker, "Control");
+  if (!allowed.ok()) return new RefusedControlStream(allowed);
+  return new ControlStream(parts_.fleet, context, PrincipalOf(*context).certificate());
+}
+
+grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* WorkerGateway::Deliver(
+    grpc::CallbackServerContext* context) {
+  const grpc::Status allowed = parts_.audit->Require(*context, Role::kWorker, "Deliver");
+  if (!allowed.ok()) return new RefusedDeliverStream(allowed);
+  return DeliverStream::Make(parts_.fleet, parts_.ingest, PrincipalOf(*context).certificate());
+}
+
+}  // namespace lockstep::controller

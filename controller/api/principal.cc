@@ -1,0 +1,66 @@
+#include "controller/api/principal.h"
+
+#include <set>
+
+#include "common/text.h"
+#include "grpc/grpc_security_constants.h"
+
+namespace lockstep::controller {
+namespace {
+
+std::string ToString(const grpc::string_ref& text) { return {text.data(), text.size()}; }
+
+}  // namespace
+
+const char* RoleName(Role role) {
+  switch (role) {
+    case Role::kViewer:
+      return "viewer";
+    case Role::kSubmitter:
+      return "submitter";
+    case Role::kWorker:
+      return "worker";
+    case Role::kAdmin:
+      return "admin";
+  }
+  return "?";
+}
+
+Principal PrincipalOf(const grpc::ServerContextBase& context) {
+  const auto auth = context.auth_context();
+  if (auth == nullptr || !auth->IsPeerAuthenticated()) return {"local", Role::kAdmin, false};
+  Principal principal;
+  principal.authenticated = true;
+  for (const auto& name : auth->FindPropertyValues("x509_common_name")) {
+    principal.name = common::Printable(ToString(name), 128);
+  }
+  // DNS names alone: an authority that checks those may let anybody have any e-mail address or URI.
+  std::set<Role> roles;
+  for (const auto& name : auth->FindPropertyValues(GRPC_PEER_DNS_PROPERTY_NAME)) {
+    const std::string text = ToString(name);
+    for (Role role : {Role::kViewer, Role::kSubmitter, Role::kWorker, Role::kAdmin}) {
+      if (text == std::string(RoleName(role)) + ".role.lockstep") roles.insert(role);
+    }
+  }
+  if (roles.size() == 1) principal.role = *roles.begin();
+  // Without a name nobody can be told from another: such a caller only reads.
+  if (principal.name.empty()) {
+    principal.name = "unnamed";
+    principal.role = Role::kViewer;
+  }
+  return principal;
+}
+
+grpc::Status Require(const Principal& principal, Role role) {
+  const bool worker_asks = principal.role == Role::kWorker;
+  const bool allowed = principal.role == Role::kAdmin || role == principal.role ||
+                       role == Role::kViewer ||
+                       (!worker_asks && role != Role::kWorker && principal.role >= role);
+  if (allowed) return grpc::Status::OK;
+  return {grpc::StatusCode::PERMISSION_DENIED,
+          principal.name + " is a " + RoleName(principal.role) + "; this needs the role " +
+              RoleName(role) + " (a certificate with the alternative name " + RoleName(role) +
+              ".role.lockstep)"};
+}
+
+}  // namespace lockstep::controller

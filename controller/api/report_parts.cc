@@ -1,0 +1,76 @@
+#include "controller/api/report_parts.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Of hosts and threads, in what is read first, or by a page.
+constexpr int kNamed = 20;
+constexpr int kThreads = 4096;
+
+template <typename List>
+void Keep(int most, List* list) {
+  if (list->size() > most) list->DeleteSubrange(most, list->size() - most);
+}
+
+void DropSeries(v1::PhaseReport* phase) {
+  phase->clear_iops_by_interval();
+  phase->clear_jain_by_interval();
+  for (v1::HostReport& host : *phase->mutable_hosts()) host.clear_iops_by_interval();
+}
+
+void CutHead(v1::Report* report) {
+  for (v1::PhaseReport& phase : *report->mutable_phases()) {
+    phase.set_hosts_count(static_cast<uint32_t>(phase.hosts_size()));
+    DropSeries(&phase);
+    phase.clear_hosts();
+    phase.clear_threads();
+    phase.clear_devices();
+    phase.clear_kernels();
+    phase.clear_settings();
+    Keep(kNamed, phase.mutable_stragglers());
+    Keep(kNamed, phase.mutable_starvations());
+  }
+  report->clear_events();
+  report->clear_environment();
+}
+
+void CutPhase(v1::PhaseReport* phase) {
+  DropSeries(phase);
+  phase->set_hosts_count(static_cast<uint32_t>(phase->hosts_size()));
+  for (v1::HostReport& host : *phase->mutable_hosts()) {
+    host.clear_total();
+    host.clear_workloads();
+  }
+  Keep(kThreads, phase->mutable_threads());
+}
+
+}  // namespace
+
+std::string CutTo(const v1::ReportRequest& request, v1::Report* report) {
+  switch (request.part()) {
+    case v1::ReportRequest::HEAD:
+      CutHead(report);
+      return "";
+    case v1::ReportRequest::PHASE: {
+      v1::Report part;
+      for (v1::PhaseReport& phase : *report->mutable_phases()) {
+        if (phase.index() != request.phase()) continue;
+        CutPhase(&phase);
+        *part.add_phases() = std::move(phase);
+      }
+      *report = std::move(part);
+      return report->phases().empty() ? absl::StrCat("the run has no phase ", request.phase()) : "";
+    }
+    case v1::ReportRequest::CIRCUMSTANCES:
+      report->clear_phases();
+      report->clear_sweeps();
+      report->clear_curves();
+      return "";
+    default:
+      return "";
+  }
+}
+
+}  // namespace lockstep::controller

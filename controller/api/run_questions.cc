@@ -1,0 +1,232 @@
+// Questions about runs that have ended, and what is done with them afterwards: lists, comparisons,
+// trends, labels, pruning.
+
+#include <algorithm>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "controller/api/await.h"
+#include "controller/api/controller_service.h"
+#include "controller/api/run_filter.h"
+#include "controller/runs/reports.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr uint32_t kTrendRuns = 100;
+
+grpc::Status Invalid(const std::string& words) {
+  return {grpc::StatusCode::INVALID_ARGUMENT, words};
+}
+
+std::vector<std::string> IdsOf(const v1::HistoryReply& history) {
+  std::vector<std::string> ids;
+  for (const v1::RunSummary& run : history.runs()) ids.push_back(run.run_id());
+  return ids;
+}
+
+bool IsEmpty(const v1::RunFilter& filter) { return filter.ByteSizeLong() == 0; }
+
+}  // namespace
+
+grpc::ServerUnaryReactor* ControllerService::History(grpc::CallbackServerContext* context,
+                                                     const v1::HistoryRequest* request,
+                                                     v1::HistoryReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  ask_.Serve(call, [this, request, reply] {
+    v1::HistoryRequest asked = *request;
+    if (const absl::Status wrong = NormaliseFilter(asked.mutable_filter()); !wrong.ok()) {
+      return ToGrpc(wrong);
+    }
+    auto history = parts_.store->History(asked);
+    if (!history.ok()) return ToGrpc(history.status());
+    *reply = *std::move(history);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::Status ControllerService::Gather(const v1::RunsOf& of, RunSet* set) const {
+  set->name = of.name();
+  std::vector<std::string> ids;
+  if (of.run_ids().empty()) {
+    if (IsEmpty(of.filter())) {
+      return Invalid(absl::StrCat("set ", of.name(), ": neither runs nor a filter are given"));
+    }
+    v1::HistoryRequest request;
+    *request.mutable_filter() = of.filter();
+    request.set_limit(limits::kComparedRuns);
+    if (const absl::Status wrong = NormaliseFilter(request.mutable_filter()); !wrong.ok()) {
+      return ToGrpc(wrong);
+    }
+    const auto history = parts_.store->History(request);
+    if (!history.ok()) return ToGrpc(history.status());
+    if (history->runs().empty()) {
+      return {grpc::StatusCode::NOT_FOUND, absl::StrCat("no run matches ", of.name())};
+    }
+    if (history->total() > limits::kComparedRuns) {
+      return Invalid(absl::StrCat(of.name(), " matches ", history->total(), " runs; at most ",
+                                  limits::kComparedRuns, " are compared: narrow it by --since"));
+    }
+    ids = IdsOf(*history);
+  }
+  for (const std::string& text : of.run_ids()) {
+    std::string id;
+    if (const grpc::Status found = Resolve(text, &id); !found.ok()) return found;
+    ids.push_back(id);
+  }
+  const std::set<std::string> distinct(ids.begin(), ids.end());
+  if (distinct.size() != ids.size()) {
+    return Invalid(absl::StrCat("set ", of.name(), ": a run is named twice"));
+  }
+  auto figures = parts_.store->Figures(ids);
+  if (!figures.ok()) return ToGrpc(figures.status());
+  set->runs = *std::move(figures);
+  std::sort(set->runs.begin(), set->runs.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.run().submitted_at(), a.run().run_id()) <
+           std::pair(b.run().submitted_at(), b.run().run_id());
+  });
+  return grpc::Status::OK;
+}
+
+grpc::ServerUnaryReactor* ControllerService::Compare(grpc::CallbackServerContext* context,
+                                                     const v1::CompareRequest* request,
+                                                     v1::Comparison* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  report_.Serve(call, [this, request, reply] {
+    if (request->sets_size() < 2) return Invalid("a comparison needs two sets of runs or more");
+    std::vector<RunSet> sets(static_cast<size_t>(request->sets_size()));
+    std::set<std::string> seen;
+    for (int s = 0; s < request->sets_size(); ++s) {
+      RunSet& set = sets[static_cast<size_t>(s)];
+      if (const grpc::Status status = Gather(request->sets(s), &set); !status.ok()) return status;
+      for (const v1::RunFigures& run : set.runs) {
+        if (seen.insert(run.run().run_id()).second) continue;
+        return Invalid(absl::StrCat("run ", run.run().run_id().substr(0, 8),
+                                    " is in two of the sets: nothing can be compared with itself"));
+      }
+    }
+    *reply = controller::Compare(sets, request->has_max_regression()
+                                           ? std::optional(request->max_regression())
+                                           : std::nullopt);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::GetTrends(grpc::CallbackServerContext* context,
+                                                       const v1::TrendsRequest* request,
+                                                       v1::TrendsReply* reply) {
+  bool admitted = false;
+  Call* call = Admit(context, Role::kViewer, *request, &admitted);
+  if (!admitted) return call;
+  report_.Serve(call, [this, request, reply] {
+    v1::HistoryRequest asked;
+    *asked.mutable_filter() = request->filter();
+    asked.set_offset(request->offset());
+    asked.set_limit(request->limit() == 0 ? kTrendRuns : request->limit());
+    if (const absl::Status wrong = NormaliseFilter(asked.mutable_filter()); !wrong.ok()) {
+      return ToGrpc(wrong);
+    }
+    const auto history = parts_.store->History(asked);
+    if (!history.ok()) return ToGrpc(history.status());
+    std::vector<std::string> ids = IdsOf(*history);
+    std::reverse(ids.begin(), ids.end());
+    const auto figures = parts_.store->Figures(ids);
+    if (!figures.ok()) return ToGrpc(figures.status());
+    for (v1::Trend& trend : TrendsOf(*figures)) *reply->add_trends() = std::move(trend);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+grpc::ServerUnaryReactor* ControllerService::SetLabels(grpc::CallbackServerContext* context,
+                                                       const v1::LabelsRequest* request,
+                                                       v1::LabelsReply* reply) {
+  const Principal principal = PrincipalOf(*context);
+  bool admitted = false;
+  std::string change;
+  for (const auto& [key, value] : request->set()) absl::StrAppend(&change, key, "=", value, " ");
+  for (const std::string& key : request->remove()) absl::StrAppend(&change, "-", key, " ");
+  Call* call = Admit(context, Role::kSubmitter, *request, &admitted,
+                     {"label", change, [request] { return request->run_id(); }});
+  if (!admitted) return call;
+  ask_.Serve(call, [this, principal, request, reply] {
+    v1::RunSummary run;
+    if (const grpc::Status found = FindStored(request->run_id(), &run); !found.ok()) return found;
+    if (principal.role != Role::kAdmin && run.owner() != principal.name) {
+      return grpc::Status(
+          grpc::StatusCode::PERMISSION_DENIED,
+          absl::StrCat("the run is ", run.owner(), "'s; only its owner or an admin labels it"));
+    }
+    for (const auto& [key, value] : request->set()) {
+      if (key.empty() || key.find('=') != std::string::npos) {
+        return Invalid(absl::StrCat("'", key, "' is no name of a label"));
+      }
+    }
+    auto labels = parts_.store->SetLabels(run.run_id(), *request);
+    if (!labels.ok()) return ToGrpc(labels.status());
+    *reply = *std::move(labels);
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+// Lets the attached workers remove what they saved of the runs; the others do so by their own
+// limits.
+void ControllerService::ForgetRuns(const v1::PruneReply& pruned) const {
+  constexpr int kAtOnce = 1000;
+  for (int first = 0; first < pruned.removed_run_ids_size(); first += kAtOnce) {
+    v1::ControllerMessage message;
+    const int end = std::min(first + kAtOnce, pruned.removed_run_ids_size());
+    for (int i = first; i < end; ++i) {
+      message.mutable_runs_pruned()->add_run_ids(pruned.removed_run_ids(i));
+    }
+    for (const v1::Hello& hello : parts_.fleet->Hellos()) {
+      parts_.fleet->Send(hello.worker_id(), message);
+    }
+  }
+}
+
+grpc::ServerUnaryReactor* ControllerService::Prune(grpc::CallbackServerContext* context,
+                                                   const v1::PruneRequest* request,
+                                                   v1::PruneReply* reply) {
+  const Principal principal = PrincipalOf(*context);
+  bool admitted = false;
+  Call* call = Admit(context, Role::kAdmin, *request, &admitted,
+                     {request->dry_run() ? "" : "prune",
+                      absl::StrCat(request->samples_only() ? "samples of " : "",
+                                   request->filter().ShortDebugString()),
+                      [reply] { return absl::StrCat(reply->runs(), " runs"); }});
+  if (!admitted) return call;
+  report_.Serve(call, [this, principal, request, reply] {
+    v1::PruneRequest asked = *request;
+    // What a newer program asks for besides is no reason to take all.
+    asked.mutable_filter()->DiscardUnknownFields();
+    if (IsEmpty(asked.filter())) {
+      return Invalid("say which runs: by age, label, job, owner, host, device or state");
+    }
+    if (const absl::Status wrong = NormaliseFilter(asked.mutable_filter()); !wrong.ok()) {
+      return ToGrpc(wrong);
+    }
+    auto pruned = parts_.store->Prune(
+        asked, [this](const std::string& run_id) { return ReportOf(parts_.store, run_id); });
+    if (!pruned.ok()) return ToGrpc(pruned.status());
+    *reply = *std::move(pruned);
+    ForgetRuns(*reply);
+    if (!asked.dry_run()) {
+      spdlog::warn("{} has pruned {} of {:.0f} runs", principal.name,
+                   asked.samples_only() ? "the samples" : "all", reply->runs());
+    }
+    return grpc::Status::OK;
+  });
+  return call;
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,336 @@
+// The samples' way from the pipeline to the store, or to the spool while the store is away.
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/mutex.h"
+#include "controller/ingest/ingest_pipeline.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+using common::Safeguard;
+
+constexpr size_t kGroup = 512;  // batches to a transaction
+constexpr size_t kGroupBytes = 16 << 20;
+constexpr size_t kReplayBytes = 4 << 20;
+// Of one worker in a transaction, or in a record of the spool.
+constexpr size_t kMaxPart = 16 << 20;
+constexpr int64_t kRetryNs = 500000000;
+
+std::string ToRecord(const storage::IngestBatch& batch) {
+  v1::SpooledBatch record;
+  record.set_worker_index(batch.worker_index);
+  record.set_go_wall_ns(batch.go_wall_ns);
+  *record.mutable_batch()->mutable_phase() = batch.phase;
+  record.mutable_batch()->set_first_sequence(batch.first_sequence);
+  for (const v1::DeliveryItem& item : batch.items) *record.mutable_batch()->add_items() = item;
+  return record.SerializeAsString();
+}
+
+storage::IngestBatch FromRecord(v1::SpooledBatch record) {
+  storage::IngestBatch batch;
+  batch.worker_index = record.worker_index();
+  batch.go_wall_ns = record.go_wall_ns();
+  batch.phase = record.batch().phase();
+  batch.first_sequence = record.batch().first_sequence();
+  for (v1::DeliveryItem& item : *record.mutable_batch()->mutable_items()) {
+    batch.items.push_back(std::move(item));
+  }
+  return batch;
+}
+
+size_t ItemsOf(const std::vector<storage::IngestBatch>& group) {
+  size_t items = 0;
+  for (const storage::IngestBatch& batch : group) items += batch.items.size();
+  return items;
+}
+
+uint64_t EndOf(const storage::IngestBatch& batch) {
+  return batch.first_sequence + batch.items.size();
+}
+
+}  // namespace
+
+// The oldest batches, one per worker and phase, so that each cursor moves once.
+std::vector<storage::IngestBatch> IngestPipeline::TakeGroup() {
+  common::MutexLock lock(&mutex_);
+  std::vector<storage::IngestBatch> group;
+  std::map<std::pair<PhaseKey, uint32_t>, size_t> taken;
+  std::map<size_t, size_t> sizes;
+  size_t total = 0;
+  while (!queue_.empty() && group.size() < kGroup && total < kGroupBytes) {
+    storage::IngestBatch& next = queue_.front();
+    const auto [place, first] =
+        taken.insert({{KeyOf(next.phase), next.worker_index}, group.size()});
+    size_t& bytes = sizes[place->second];
+    size_t added = 0;
+    for (const v1::DeliveryItem& item : next.items) added += item.ByteSizeLong();
+    bytes += added;
+    total += added;
+    if (first) {
+      group.push_back(std::move(next));
+    } else if (bytes > kMaxPart) {
+      break;
+    } else {
+      for (v1::DeliveryItem& item : next.items) {
+        group[place->second].items.push_back(std::move(item));
+      }
+    }
+    queue_.pop_front();
+  }
+  return group;
+}
+
+int64_t IngestPipeline::Pump() {
+  const auto pending = [this] {
+    common::MutexLock lock(&mutex_);
+    return !queue_.empty();
+  };
+  const auto away = [this] {
+    common::MutexLock lock(&mutex_);
+    return away_;
+  };
+  while (!away()) {
+    std::vector<storage::IngestBatch> group = TakeGroup();
+    if (group.empty()) return kNever;
+    const absl::Status status = Commit(group, false);
+    if (absl::IsAborted(status)) return kNever;
+    if (!status.ok()) GoAway(status, std::move(group));
+  }
+  // Away: what came in goes behind what is spooled; now and then the oldest is tried.
+  if (!full_) {
+    const absl::Status status = SpoolQueue();
+    if (!status.ok()) {
+      full_ = true;
+      options_.spool_full(std::string(status.message()));
+    }
+  }
+  const int64_t now = options_.clock->MonotonicNs();
+  if (now < next_try_ns_) return next_try_ns_;
+  absl::Status status = CommitSpooled();
+  while (status.ok() && options_.spool->empty() && pending()) {
+    std::vector<storage::IngestBatch> group = TakeGroup();
+    status = Commit(group, true);
+    if (!status.ok()) {
+      common::MutexLock lock(&mutex_);
+      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
+                    std::make_move_iterator(group.end()));
+    }
+  }
+  if (absl::IsAborted(status)) return kNever;
+  if (status.ok()) {
+    full_ = false;
+    ComeBack();
+    return kNever;
+  }
+  {
+    common::MutexLock lock(&mutex_);
+    if (!storage::MayPass(status) && away_reason_ != status.message()) {
+      spdlog::error("the spool cannot be committed: {}", std::string(status.message()));
+    }
+    away_reason_ = std::string(status.message());
+  }
+  next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
+  return next_try_ns_;
+}
+
+absl::Status IngestPipeline::Replay() { return CommitSpooled(); }
+
+void IngestPipeline::GoAway(const absl::Status& status, std::vector<storage::IngestBatch> group) {
+  {
+    common::MutexLock lock(&mutex_);
+    queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
+                  std::make_move_iterator(group.end()));
+    away_ = true;
+    away_since_ns_ = options_.clock->MonotonicNs();
+    away_reason_ = std::string(status.message());
+  }
+  next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
+  spdlog::error("the store is away; samples go to the spool: {}", std::string(status.message()));
+  options_.store_state(true, std::string(status.message()));
+}
+
+void IngestPipeline::ComeBack() {
+  {
+    common::MutexLock lock(&mutex_);
+    away_ = false;
+    away_reason_.clear();
+  }
+  spdlog::info("the store is back; the spool is empty");
+  options_.store_state(false, "");
+}
+
+absl::Status IngestPipeline::SpoolQueue() {
+  while (true) {
+    std::vector<storage::IngestBatch> group = TakeGroup();
+    if (group.empty()) return absl::OkStatus();
+    std::vector<std::string> records;
+    for (const storage::IngestBatch& batch : group) records.push_back(ToRecord(batch));
+    const absl::Status status = options_.spool->Append(records);
+    common::MutexLock lock(&mutex_);
+    if (!status.ok()) {
+      queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
+                    std::make_move_iterator(group.end()));
+      return status;
+    }
+    spooled_bytes_ = options_.spool->bytes();
+    for (const storage::IngestBatch& batch : group) {
+      Phase* phase = nullptr;
+      Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
+      if (feed == nullptr) continue;
+      feed->spooled = std::max(feed->spooled, EndOf(batch));
+      v1::DeliveryAck ack;
+      *ack.mutable_phase() = batch.phase;
+      ack.set_spooled(feed->spooled);
+      ack.set_committed(options_.safeguards.Pass(Safeguard::kCommittedAck, false)
+                            ? feed->spooled
+                            : feed->committed);
+      feed->acknowledge(ack);
+    }
+  }
+}
+
+// Everything in the spool, oldest first. After a restart, or an answer that was lost, the store may
+// have some of it: its cursors say.
+absl::Status IngestPipeline::CommitSpooled() {
+  while (!options_.spool->empty()) {
+    auto records = options_.spool->Peek(kReplayBytes);
+    if (!records.ok()) return records.status();
+    std::vector<storage::IngestBatch> group;
+    std::map<std::pair<PhaseKey, uint32_t>, size_t> places;
+    size_t taken = 0;
+    for (const std::string& text : *records) {
+      v1::SpooledBatch record;
+      if (!record.ParseFromString(text)) {
+        return absl::DataLossError("the spool holds a record that is not a batch");
+      }
+      storage::IngestBatch batch = FromRecord(std::move(record));
+      const auto [place, first] =
+          places.insert({{KeyOf(batch.phase), batch.worker_index}, group.size()});
+      if (first) {
+        group.push_back(std::move(batch));
+      } else if (EndOf(group[place->second]) == batch.first_sequence) {
+        for (v1::DeliveryItem& item : batch.items) {
+          group[place->second].items.push_back(std::move(item));
+        }
+      } else {
+        break;  // a restart in between: the next round
+      }
+      ++taken;
+    }
+    if (absl::Status status = Commit(std::move(group), true); !status.ok()) return status;
+    if (absl::Status status = options_.spool->Drop(taken); !status.ok()) return status;
+    common::MutexLock lock(&mutex_);
+    spooled_bytes_ = options_.spool->bytes();
+  }
+  return absl::OkStatus();
+}
+
+// Takes out what the store has already.
+absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
+  std::vector<storage::IngestBatch> missing;
+  for (storage::IngestBatch& batch : *group) {
+    const auto cursor = options_.store->Cursor(batch.phase, batch.worker_index);
+    if (absl::IsNotFound(cursor.status())) {
+      Rejected(batch, cursor.status());
+      continue;
+    }
+    if (!cursor.ok()) return cursor.status();
+    if (*cursor >= EndOf(batch)) {
+      Committed(batch);
+      continue;
+    }
+    if (*cursor > batch.first_sequence) {
+      batch.items.erase(
+          batch.items.begin(),
+          batch.items.begin() + static_cast<ptrdiff_t>(*cursor - batch.first_sequence));
+      batch.first_sequence = *cursor;
+    }
+    missing.push_back(std::move(batch));
+  }
+  *group = std::move(missing);
+  return absl::OkStatus();
+}
+
+// OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED
+// when this controller was replaced. `unsure`: some may be stored already.
+absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, bool unsure) {
+  const bool ask = unsure && !options_.safeguards.Pass(Safeguard::kAskCursor, false);
+  if (ask) {
+    if (absl::Status status = Trim(&group); !status.ok()) return status;
+  }
+  if (group.empty()) return absl::OkStatus();
+  absl::Status status = options_.store->Ingest(group);
+  if (status.ok()) {
+    for (const storage::IngestBatch& batch : group) Committed(batch);
+    return status;
+  }
+  if (ask && absl::IsFailedPrecondition(status)) {
+    // A try whose answer was lost may have come through between the two.
+    const size_t asked = ItemsOf(group);
+    if (const absl::Status trimmed = Trim(&group); !trimmed.ok()) return trimmed;
+    if (ItemsOf(group) < asked) return Commit(std::move(group), true);
+    if (group.empty()) return absl::OkStatus();
+  }
+  if (absl::IsAborted(status)) options_.fenced(std::string(status.message()));
+  if (absl::IsAborted(status) || storage::MayPass(status)) return status;
+  // The store refuses the samples themselves; one at a time shows which, and the others are kept.
+  if (group.size() == 1) {
+    Rejected(group[0], status);
+    return absl::OkStatus();
+  }
+  for (storage::IngestBatch& batch : group) {
+    std::vector<storage::IngestBatch> one;
+    one.push_back(std::move(batch));
+    if (status = Commit(std::move(one), unsure); !status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+IngestPipeline::Feed* IngestPipeline::FindFeedLocked(const v1::PhaseId& id, uint32_t worker_index,
+                                                     Phase** in) {
+  const auto phase = phases_.find(KeyOf(id));
+  if (phase == phases_.end()) return nullptr;
+  *in = &phase->second;
+  const auto feed = phase->second.feeds.find(worker_index);
+  return feed == phase->second.feeds.end() ? nullptr : &feed->second;
+}
+
+void IngestPipeline::Rejected(const storage::IngestBatch& batch, const absl::Status& status) {
+  spdlog::error("the store refuses samples of worker {}: {}", batch.worker_index,
+                std::string(status.message()));
+  common::MutexLock lock(&mutex_);
+  Phase* phase = nullptr;
+  Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
+  if (feed == nullptr) return;
+  Refuse(batch.phase, feed, std::string(status.message()), true, feed->acknowledge);
+  v1::PhaseResult broken;
+  broken.set_error(
+      absl::StrCat("its samples could not be stored: ", std::string(status.message())));
+  phase->callbacks.result(batch.worker_index, broken, "");
+}
+
+void IngestPipeline::Committed(const storage::IngestBatch& batch) {
+  common::MutexLock lock(&mutex_);
+  Phase* phase = nullptr;
+  Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
+  if (feed == nullptr) return;  // given up meanwhile
+  feed->committed = std::max(feed->committed, EndOf(batch));
+  feed->spooled = std::max(feed->spooled, feed->committed);
+  if (feed->acknowledge) {
+    v1::DeliveryAck ack;
+    *ack.mutable_phase() = batch.phase;
+    ack.set_spooled(feed->spooled);
+    ack.set_committed(feed->committed);
+    feed->acknowledge(ack);
+  }
+  for (const v1::DeliveryItem& item : batch.items) {
+    if (item.has_result()) {
+      phase->callbacks.result(batch.worker_index, item.result(), feed->integrity);
+    }
+  }
+}
+
+}  // namespace lockstep::controller

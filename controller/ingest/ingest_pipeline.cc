@@ -1,0 +1,281 @@
+#include "controller/ingest/ingest_pipeline.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/mutex.h"
+#include "measure/block_runs.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr size_t kBlockRunsBytes = 128 << 10;
+constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;  // of 512 bytes, in 2 EiB
+
+}  // namespace
+
+IngestPipeline::IngestPipeline(Options options) : options_(std::move(options)) {}
+
+IngestPipeline::~IngestPipeline() {
+  {
+    common::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  if (thread_.joinable()) thread_.join();
+}
+
+void IngestPipeline::StartThread() {
+  thread_ = std::thread([this] {
+    while (true) {
+      const int64_t again = Pump();
+      common::MutexLock lock(&mutex_);
+      const auto due = [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
+        return stopping_ || (!queue_.empty() && !full_);
+      };
+      if (again == kNever) {
+        changed_.Wait(&lock, due);
+      } else {
+        changed_.WaitFor(
+            &lock,
+            std::chrono::nanoseconds(std::max<int64_t>(0, again - options_.clock->MonotonicNs())),
+            due);
+      }
+      if (stopping_) return;
+    }
+  });
+}
+
+void IngestPipeline::Open(const v1::PhaseId& phase,
+                          const std::map<std::string, std::pair<uint32_t, std::string>>& workers,
+                          const v1::RunPhase& load, int64_t interval_ns, PhaseCallbacks callbacks,
+                          const Earlier& earlier) {
+  common::MutexLock lock(&mutex_);
+  Phase& opened = phases_[KeyOf(phase)];
+  std::map<uint32_t, std::string> hosts;
+  for (const auto& [id, worker] : workers) {
+    opened.indices[id] = worker.first;
+    Feed& feed = opened.feeds[worker.first];
+    feed.worker_index = worker.first;
+    const auto cursor = earlier.cursors.find(worker.first);
+    if (cursor != earlier.cursors.end()) {
+      feed.received = feed.spooled = feed.committed = cursor->second;
+    }
+    hosts[worker.first] = worker.second;
+  }
+  opened.live = earlier.live != nullptr ? earlier.live
+                                        : std::make_shared<LivePhase>(
+                                              phase.phase(), std::move(hosts), load, interval_ns);
+  opened.callbacks = std::move(callbacks);
+  opened.go_wall_ns = earlier.go_wall_ns;
+  for (const uint32_t worker : earlier.ended) {
+    const auto feed = opened.feeds.find(worker);
+    if (feed != opened.feeds.end()) feed->second.ended = true;
+    opened.live->Leave(worker);
+  }
+}
+
+void IngestPipeline::SetGo(const v1::PhaseId& phase, int64_t go_wall_ns) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  if (found != phases_.end()) found->second.go_wall_ns = go_wall_ns;
+}
+
+void IngestPipeline::WorkerLost(const v1::PhaseId& phase, uint32_t worker) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  if (found == phases_.end()) return;
+  // What it may still deliver is refused: a result of a worker that was given up would pass for a
+  // whole one.
+  const auto feed = found->second.feeds.find(worker);
+  bool has_result = false;
+  if (feed != found->second.feeds.end()) {
+    has_result = feed->second.ended;
+    LetGo(phase, feed->second);
+    found->second.feeds.erase(feed);
+  }
+  LivePhase& live = *found->second.live;
+  has_result ? live.Leave(worker) : live.Lose(worker);
+  for (const v1::FleetInterval& interval : found->second.live->TakeComplete()) {
+    found->second.callbacks.interval(interval);
+  }
+}
+
+v1::PhaseFigures IngestPipeline::Figures(const v1::PhaseId& phase) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  return found == phases_.end() ? v1::PhaseFigures() : found->second.live->series().Figures();
+}
+
+std::vector<std::string> IngestPipeline::Hosts(const v1::PhaseId& phase) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  return found == phases_.end() ? std::vector<std::string>() : found->second.live->Hosts();
+}
+
+std::vector<std::string> IngestPipeline::Behind(const v1::PhaseId& phase) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  return found == phases_.end() ? std::vector<std::string>() : found->second.live->Behind();
+}
+
+std::deque<v1::FleetInterval> IngestPipeline::GivePast(const v1::PhaseId& phase) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  return found == phases_.end() ? std::deque<v1::FleetInterval>() : found->second.live->GivePast();
+}
+
+measure::Recording IngestPipeline::Close(const v1::PhaseId& phase) {
+  common::MutexLock lock(&mutex_);
+  const auto found = phases_.find(KeyOf(phase));
+  if (found == phases_.end()) return {};
+  measure::Recording recording = found->second.live->Close();
+  for (const auto& [worker, feed] : found->second.feeds) LetGo(phase, feed);
+  phases_.erase(found);
+  return recording;
+}
+
+v1::StoreState IngestPipeline::state() const {
+  common::MutexLock lock(&mutex_);
+  v1::StoreState state;
+  state.set_away(away_);
+  if (away_) {
+    state.set_away_seconds(static_cast<double>(options_.clock->MonotonicNs() - away_since_ns_) /
+                           1e9);
+  }
+  state.set_reason(away_reason_);
+  state.set_spooled_bytes(static_cast<double>(spooled_bytes_));
+  state.set_spool_limit_bytes(static_cast<double>(options_.spool->limit_bytes()));
+  return state;
+}
+
+// -------------------------------------------------------------------------------------------------
+// what comes in
+
+// The feed is closed: answers its last batch, so that the stream which waits for that reads on.
+void IngestPipeline::LetGo(const v1::PhaseId& phase, const Feed& feed) {
+  if (feed.acknowledge) Refuse(phase, &feed, "", false, feed.acknowledge);
+}
+
+void IngestPipeline::Refuse(const v1::PhaseId& phase, const Feed* feed, const std::string& reason,
+                            bool final, const Acknowledge& acknowledge) {
+  v1::DeliveryAck ack;
+  *ack.mutable_phase() = phase;
+  ack.set_committed(feed == nullptr ? 0 : feed->committed);
+  ack.set_spooled(feed == nullptr ? 0 : feed->spooled);
+  ack.set_refused(reason);
+  ack.set_final(final);
+  acknowledge(ack);
+}
+
+// Takes one item into the live figures.
+absl::Status IngestPipeline::TakeLocked(Phase* phase, Feed* feed, const v1::DeliveryItem& item) {
+  if (feed->ended) return absl::InvalidArgumentError("an item after the worker's result");
+  if (item.has_interval()) return phase->live->Add(feed->worker_index, item.interval());
+  if (item.has_block_writes()) {
+    if (item.block_writes().runs().size() > kBlockRunsBytes) {
+      return absl::InvalidArgumentError("what is said of written blocks is too long");
+    }
+    return measure::ReadBlockRuns(item.block_writes().runs(), kMaxBlocks,
+                                  [](uint64_t, uint64_t, uint32_t, bool) {});
+  }
+  if (!item.has_result()) {
+    return absl::InvalidArgumentError(
+        "an item that is neither an interval nor a result, nor of blocks");
+  }
+  feed->ended = true;
+  feed->integrity =
+      std::string(phase->live->CheckResult(feed->worker_index, item.result()).message());
+  phase->live->Leave(feed->worker_index);  // the others' intervals do not wait for it any more
+  return absl::OkStatus();
+}
+
+// A worker speaks for its own part of the targets.
+void IngestPipeline::CheckBlocks(const Phase& phase, Feed* feed, v1::DeliveryItem* item) {
+  if (!item->has_block_writes()) return;
+  const absl::Status may = phase.callbacks.check_blocks(feed->worker_index, item->block_writes());
+  if (may.ok()) return;
+  const bool says_something = !item->block_writes().runs().empty();
+  item->mutable_block_writes()->Clear();
+  if (!says_something || feed->contradicted) return;
+  feed->contradicted = true;
+  phase.callbacks.contradicted(feed->worker_index, std::string(may.message()));
+}
+
+void IngestPipeline::Deliver(const std::string& worker_id, const v1::DeliveryBatch& batch,
+                             const Acknowledge& acknowledge) {
+  {
+    common::MutexLock lock(&mutex_);
+    const auto found = phases_.find(KeyOf(batch.phase()));
+    if (found == phases_.end()) {
+      return Refuse(batch.phase(), nullptr,
+                    absl::StrCat("phase ", batch.phase().phase(), " of run ",
+                                 batch.phase().run_id(), " is not in progress"),
+                    true, acknowledge);
+    }
+    Phase& phase = found->second;
+    const auto index = phase.indices.find(worker_id);
+    const auto feed_found =
+        index == phase.indices.end() ? phase.feeds.end() : phase.feeds.find(index->second);
+    if (feed_found == phase.feeds.end()) {
+      return Refuse(batch.phase(), nullptr, "the phase is not this worker's", true, acknowledge);
+    }
+    Feed& feed = feed_found->second;
+    feed.acknowledge = acknowledge;
+    if (batch.ByteSizeLong() > static_cast<size_t>(limits::kBatchBytes)) {
+      return Refuse(batch.phase(), &feed, "the batch is larger than 4 MiB", true, acknowledge);
+    }
+    if (batch.first_sequence() > feed.received) {
+      return Refuse(
+          batch.phase(), &feed,
+          absl::StrCat("sequence ", batch.first_sequence(), " came before ", feed.received), false,
+          acknowledge);
+    }
+
+    storage::IngestBatch taken;
+    taken.phase = batch.phase();
+    taken.worker_index = feed.worker_index;
+    taken.first_sequence = feed.received;
+    taken.go_wall_ns = phase.go_wall_ns;
+    const uint64_t known = options_.safeguards.Pass(common::Safeguard::kInSequence, false)
+                               ? 0
+                               : feed.received - batch.first_sequence();
+    for (int i = static_cast<int>(std::min<uint64_t>(known, batch.items_size()));
+         i < batch.items_size(); ++i) {
+      const absl::Status status = TakeLocked(&phase, &feed, batch.items(i));
+      if (!status.ok()) {
+        Refuse(batch.phase(), &feed, std::string(status.message()), true, acknowledge);
+        // Not one of ours: nothing more of it counts, and the phase has failed on it.
+        feed.ended = true;
+        v1::PhaseResult broken;
+        broken.set_error(
+            absl::StrCat("its samples are not valid: ", std::string(status.message())));
+        return phase.callbacks.result(feed.worker_index, broken, "");
+      }
+      taken.items.push_back(batch.items(i));
+      CheckBlocks(phase, &feed, &taken.items.back());
+      ++feed.received;
+    }
+    // seen before
+    if (taken.items.empty()) return Refuse(batch.phase(), &feed, "", false, acknowledge);
+    for (const v1::FleetInterval& interval : phase.live->TakeComplete()) {
+      phase.callbacks.interval(interval);
+    }
+    if (!phase.live->abort_reason().empty() && !phase.abort_said) {
+      phase.abort_said = true;
+      phase.callbacks.abort(phase.live->abort_reason());
+    }
+    if (!phase.live->steady_reason().empty() && !phase.steady_said) {
+      phase.steady_said = true;
+      phase.callbacks.steady(phase.live->steady_reason());
+    }
+    queue_.push_back(std::move(taken));
+  }
+  changed_.NotifyAll();
+  options_.work();
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,190 @@
+#include "controller/ingest/watchers.h"
+
+#include <algorithm>
+
+#include "common/limits.h"
+#include "common/mutex.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr auto kQueueLimit = static_cast<size_t>(limits::kWatchQueue);
+
+}  // namespace
+
+WatchHistory::Numbered WatchHistory::Add(const v1::WatchEvent& event) {
+  auto numbered = std::make_shared<v1::WatchEvent>(event);
+  if (!event.has_progress()) numbered->set_sequence(++sequence_);
+  Numbered both = {numbered, numbered};
+  if (event.has_interval()) {
+    auto fleet = std::make_shared<v1::WatchEvent>(*numbered);
+    fleet->mutable_interval()->clear_all_iops();
+    fleet->mutable_interval()->clear_all_p99_ns();
+    both.fleet = std::move(fleet);
+  }
+  if (event.has_progress()) return both;
+  events_.push_back(both);
+  bytes_ += both.whole->ByteSizeLong();
+  Shrink();
+  return both;
+}
+
+void WatchHistory::Shrink() {
+  constexpr auto kLimit = static_cast<size_t>(limits::kWatchHistoryBytes);
+  while (bytes_ > kLimit && without_hosts_ + 1 < events_.size()) {
+    Numbered& event = events_[without_hosts_++];
+    bytes_ -= event.whole->ByteSizeLong() - event.fleet->ByteSizeLong();
+    event.whole = event.fleet;
+  }
+  while (bytes_ > kLimit && events_.size() > 1) {
+    bytes_ -= events_.front().whole->ByteSizeLong();
+    events_.pop_front();
+    if (without_hosts_ > 0) --without_hosts_;
+  }
+}
+
+void Watchers::Publish(const std::string& run_id, const v1::WatchEvent& event) {
+  common::MutexLock lock(&mutex_);
+  // A history that was given up for others' goes on with higher numbers.
+  Kept& kept =
+      histories_.try_emplace(run_id, Kept{WatchHistory(first_number_ + published_)}).first->second;
+  kept.used = ++published_;
+  const WatchHistory::Numbered shared = kept.history.Add(event);
+  if (histories_.size() > static_cast<size_t>(limits::kWatchHistories)) {
+    histories_.erase(std::min_element(
+        histories_.begin(), histories_.end(),
+        [](const auto& a, const auto& b) { return a.second.used < b.second.used; }));
+  }
+  const auto found = streams_.find(run_id);
+  if (found == streams_.end()) return;
+  for (WatchStream* stream : found->second) stream->Send(shared);
+}
+
+void Watchers::Close(const std::string& run_id, const v1::RunSummary& summary) {
+  auto last = std::make_shared<v1::WatchEvent>();
+  *last->mutable_run() = summary;
+  common::MutexLock lock(&mutex_);
+  histories_.erase(run_id);
+  const auto found = streams_.find(run_id);
+  if (found == streams_.end()) return;
+  for (WatchStream* stream : found->second) {
+    stream->Send(last);
+    stream->End(grpc::Status::OK);
+  }
+}
+
+void Watchers::Add(const std::string& run_id, std::optional<uint64_t> after, WatchStream* stream) {
+  common::MutexLock lock(&mutex_);
+  if (const auto found = histories_.find(run_id); after && found != histories_.end()) {
+    // Numbers that this controller has not given yet were another one's.
+    const auto& events = found->second.history.events();
+    const bool is_ours = events.empty() || *after <= events.back().whole->sequence();
+    for (const auto& event : events) {
+      if (!is_ours || event.whole->sequence() > *after) stream->Repeat(event);
+    }
+  }
+  streams_[run_id].insert(stream);
+}
+
+void Watchers::Remove(const std::string& run_id, WatchStream* stream) {
+  common::MutexLock lock(&mutex_);
+  const auto found = streams_.find(run_id);
+  if (found == streams_.end()) return;
+  found->second.erase(stream);
+  if (found->second.empty()) streams_.erase(found);
+}
+
+void Watchers::Shutdown() {
+  common::MutexLock lock(&mutex_);
+  for (auto& [run_id, streams] : streams_) {
+    for (WatchStream* stream : streams) {
+      stream->End(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the controller is shutting down"));
+    }
+  }
+}
+
+std::shared_ptr<WatchStream> WatchStream::Make(Watchers* watchers, bool all_hosts) {
+  std::shared_ptr<WatchStream> stream(new WatchStream(watchers, all_hosts));
+  stream->self_ = stream;
+  return stream;
+}
+
+void WatchStream::Attach(const std::string& run_id, std::optional<uint64_t> after) {
+  {
+    common::MutexLock lock(&mutex_);
+    run_id_ = run_id;
+  }
+  watchers_->Add(run_id, after, this);
+  bool done = false;
+  {
+    common::MutexLock lock(&mutex_);
+    done = done_;
+  }
+  if (done) watchers_->Remove(run_id, this);  // the caller had gone already
+}
+
+void WatchStream::Repeat(const WatchHistory::Numbered& event) {
+  common::MutexLock lock(&mutex_);
+  if (ending_ || finished_) return;
+  queue_.push_back(all_hosts_ ? event.whole : event.fleet);
+  ++repeated_;
+  if (queue_.size() == 1) StartWrite(queue_.front().get());
+}
+
+void WatchStream::Send(std::shared_ptr<const v1::WatchEvent> event) {
+  common::MutexLock lock(&mutex_);
+  if (ending_ || finished_) return;
+  const size_t waiting = queue_.size() - repeated_;
+  if (waiting > kQueueLimit && (event->has_interval() || event->has_progress())) return;
+  if (waiting > 2 * kQueueLimit) {
+    status_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                           "this watcher does not read what it is sent");
+    ending_ = true;
+    return FinishLocked();
+  }
+  queue_.push_back(std::move(event));
+  if (queue_.size() == 1) StartWrite(queue_.front().get());
+}
+
+void WatchStream::FinishLocked() {
+  if (finished_) return;
+  finished_ = true;
+  Finish(status_);
+}
+
+void WatchStream::End(const grpc::Status& status) {
+  common::MutexLock lock(&mutex_);
+  if (ending_) return;
+  ending_ = true;
+  status_ = status;
+  if (queue_.empty()) FinishLocked();
+}
+
+void WatchStream::OnWriteDone(bool ok) {
+  common::MutexLock lock(&mutex_);
+  queue_.pop_front();
+  if (repeated_ > 0) --repeated_;
+  if (finished_) return;
+  if (!ok) return FinishLocked();
+  if (!queue_.empty()) return StartWrite(queue_.front().get());
+  if (ending_) FinishLocked();
+}
+
+void WatchStream::OnCancel() {
+  common::MutexLock lock(&mutex_);
+  FinishLocked();
+}
+
+void WatchStream::OnDone() {
+  std::string run_id;
+  {
+    common::MutexLock lock(&mutex_);
+    run_id = run_id_;
+    done_ = true;
+  }
+  if (!run_id.empty()) watchers_->Remove(run_id, this);
+  watchers_->Count(-1);
+  self_.reset();
+}
+
+}  // namespace lockstep::controller

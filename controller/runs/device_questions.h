@@ -1,0 +1,60 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "controller/fleet/fleet_link.h"
+#include "controller/runs/loop.h"
+#include "proto/controller.pb.h"
+
+namespace lockstep::controller {
+
+// Asks every attached worker for its block devices and answers after a few seconds at the latest
+// with what has come in. One question to the workers at a time serves all callers. Workers that are
+// lost meanwhile are left out. Used only on the loop's deciding thread.
+class DeviceQuestions {
+ public:
+  enum class Kind {
+    // Workers look at their devices; at most once a second.
+    kCloseLook,
+    // Only what the kernels say, at this moment.
+    kKernelOnly,
+    // Workers look at their devices, at this moment.
+    kFreshLook,
+  };
+  using Done = std::function<void(const v1::DevicesReply&)>;
+  DeviceQuestions(Loop* loop, Kind kind) : loop_(loop), kind_(kind) {}
+  void Start(FleetLink* fleet) { fleet_ = fleet; }
+  // False, and nothing done, when too many wait already.
+  bool Ask(Done done);
+  // What was answered a moment ago is not so any more.
+  void Renew() { fresh_ = false; }
+  void OnAnswer(const std::string& worker_id, const v1::DeviceList& list);
+  void OnLost(const std::string& worker_id);
+  // Answers what is asked with what there is.
+  void Drop();
+
+ private:
+  void Finish(uint64_t id);
+
+  // Questions of different kinds never have the same number.
+  uint64_t NextId() {
+    constexpr uint64_t kKinds = 3;
+    return made_ = (made_ / kKinds + 1) * kKinds + static_cast<uint64_t>(kind_);
+  }
+
+  Loop* const loop_;
+  const Kind kind_;
+  FleetLink* fleet_ = nullptr;
+  uint64_t made_ = 0;          // the question that is under way, or the last
+  std::vector<Done> waiting_;  // for its answer; empty when none is under way
+  v1::DevicesReply reply_;
+  std::map<std::string, int> missing_;  // worker → place in the reply
+  std::set<int> lost_;                  // places in the reply
+  bool fresh_ = false;                  // the reply is of a moment ago
+};
+
+}  // namespace lockstep::controller

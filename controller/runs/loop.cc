@@ -1,0 +1,118 @@
+#include "controller/runs/loop.h"
+
+#include <chrono>
+
+#include "common/mutex.h"
+#include "spdlog/spdlog.h"
+#include "storage/store.h"
+
+namespace lockstep::controller {
+
+ThreadLoop::ThreadLoop(const common::Clock* clock, std::function<void(const std::string&)> fenced)
+    : clock_(clock), fenced_(std::move(fenced)) {}
+
+ThreadLoop::~ThreadLoop() { Stop(); }
+
+void ThreadLoop::Start() {
+  store_thread_ = std::thread([this] { StoreMain(&store_queue_); });
+  for (std::thread& thread : apart_threads_) {
+    thread = std::thread([this] { StoreMain(&apart_queue_); });
+  }
+  thread_ = std::thread([this] { Main(); });
+}
+
+void ThreadLoop::Stop() {
+  if (!thread_.joinable()) return;
+  {
+    common::MutexLock lock(&mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+  store_stopping_ = true;
+  store_queue_.Close();
+  apart_queue_.Close();
+  store_thread_.join();
+  for (std::thread& thread : apart_threads_) thread.join();
+  // Whoever waits for what is not done any more is let go.
+  decltype(calls_) calls;
+  decltype(timers_) timers;
+  common::MutexLock lock(&mutex_);
+  calls.swap(calls_);
+  timers.swap(timers_);
+}
+
+void ThreadLoop::Post(std::function<void()> call) {
+  {
+    common::MutexLock lock(&mutex_);
+    if (stopping_) return;  // the caller lets go of it, and so of whoever waits for it
+    calls_.push_back(std::move(call));
+  }
+  changed_.NotifyAll();
+}
+
+void ThreadLoop::After(int64_t after_ns, std::function<void()> call) {
+  {
+    common::MutexLock lock(&mutex_);
+    if (stopping_) return;
+    timers_.emplace(clock_->MonotonicNs() + after_ns, std::move(call));
+  }
+  changed_.NotifyAll();
+}
+
+void ThreadLoop::Persist(std::function<absl::Status()> work,
+                         std::function<void(const absl::Status&)> then) {
+  store_queue_.Push({std::move(work), std::move(then)});
+}
+
+void ThreadLoop::Apart(std::function<absl::Status()> work,
+                       std::function<void(const absl::Status&)> then) {
+  apart_queue_.Push({std::move(work), std::move(then)});
+}
+
+void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
+  while (auto work = queue->Pop()) {
+    absl::Status status = work->work();
+    for (int tries = 0; storage::MayPass(status) && !store_stopping_; ++tries) {
+      if (tries == 0) {
+        spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(500));
+      status = work->work();
+    }
+    if (storage::MayPass(status)) return;  // it is to end, and the store is away
+    if (absl::IsAborted(status)) {
+      fenced_(std::string(status.message()));
+      return;
+    }
+    Post([then = std::move(work->then), status] { then(status); });
+  }
+}
+
+void ThreadLoop::Main() {
+  common::MutexLock lock(&mutex_);
+  while (!stopping_) {
+    std::function<void()> call;
+    const int64_t now = clock_->MonotonicNs();
+    // Timers first: no number of calls keeps a deadline from being kept.
+    if (!timers_.empty() && timers_.begin()->first <= now) {
+      call = std::move(timers_.begin()->second);
+      timers_.erase(timers_.begin());
+    } else if (!calls_.empty()) {
+      call = std::move(calls_.front());
+      calls_.pop_front();
+    } else if (timers_.empty()) {
+      changed_.Wait(&lock);
+      continue;
+    } else {
+      changed_.WaitFor(&lock, std::chrono::nanoseconds(timers_.begin()->first - now));
+      continue;
+    }
+    lock.Unlock();
+    call();
+    call = nullptr;
+    lock.Lock();
+  }
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,461 @@
+#include "controller/runs/run_actor.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "common/text.h"
+#include "common/timing.h"
+#include "common/units.h"
+#include "controller/analysis/expectations.h"
+#include "controller/plan/loads.h"
+#include "controller/plan/reservation.h"
+#include "controller/plan/sweep.h"
+#include "controller/runs/run_plan.h"
+#include "controller/runs/stop_order.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+// A go sent to a load less than this before T may come too late.
+constexpr int64_t kLateNs = 20000000;
+// How often it is looked whether the store is back, and how long what was kept meanwhile has to
+// arrive.
+constexpr int64_t kAwayLookNs = 1000000000;
+constexpr int64_t kBackNs = 20000000000;
+// Who is waited for is looked up so often, and so many are named.
+constexpr int64_t kBehindLookNs = 2000000000;
+constexpr size_t kMaxBehind = 5;
+// What a worker says in words is cut behind so many.
+constexpr size_t kMessageColumns = 2000;
+
+}  // namespace
+
+RunActor::RunActor(SettledRun run, const ResumePoint& point, ActorServices services,
+                   std::function<void()> ended)
+    : run_(std::move(run)),
+      services_(std::move(services)),
+      ended_(std::move(ended)),
+      phases_(CountSteps(run_.job)),
+      machine_(PlanOf(run_), point, services_.safeguards),
+      claims_(std::make_shared<BlockClaims>(run_, false)),
+      written_(run_) {
+  for (uint32_t i = 0; i < run_.workers.size(); ++i) index_[run_.workers[i].hello.worker_id()] = i;
+}
+
+RunActor::RunActor(SettledRun run, ActorServices services, std::function<void()> ended)
+    : RunActor(std::move(run), ResumePoint(), std::move(services), std::move(ended)) {}
+
+std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, ActorServices services,
+                                             std::function<void()> ended) {
+  std::shared_ptr<RunActor> actor(
+      new RunActor(std::move(run), from.point, std::move(services), std::move(ended)));
+  actor->claims_ = std::make_shared<BlockClaims>(actor->run_, true);
+  actor->step_ = std::move(from.step);
+  actor->results_ = std::move(from.results);
+  actor->written_ = std::move(from.written);
+  for (const auto& [worker, offset] : from.clock_offsets) {
+    actor->go_at_[worker] = from.go_ns + offset;
+  }
+  if (from.point.reached == ResumePoint::Reached::kRecorded ||
+      from.point.reached == ResumePoint::Reached::kGone) {
+    actor->OpenFeeds({actor->machine_.members().begin(), actor->machine_.members().end()},
+                     from.earlier);
+    const bool gone = from.point.reached == ResumePoint::Reached::kGone;
+    actor->PublishPhase(gone ? "running" : "arming");
+    for (const v1::FleetInterval& interval : actor->services_.ingest->GivePast(actor->Phase())) {
+      v1::WatchEvent event;
+      *event.mutable_interval() = interval;
+      actor->services_.watchers->Publish(actor->run_.run_id, event);
+    }
+  }
+  return actor;
+}
+
+v1::PhaseId RunActor::Phase() const {
+  v1::PhaseId id;
+  id.set_run_id(run_.run_id);
+  id.set_phase(machine_.phase());
+  id.set_attempt(machine_.attempt());
+  return id;
+}
+
+void RunActor::Begin() { Handle(event::Begin{}); }
+
+void RunActor::Stop(const std::string& state, const std::string& reason, bool now) {
+  if (machine_.ending(now)) return;
+  Handle(event::Stop{state, reason, now});
+}
+
+void RunActor::OnLost(const std::string& worker_id, const std::string& reason) {
+  const auto found = index_.find(worker_id);
+  if (found == index_.end()) return;
+  Handle(event::Lost{found->second, reason});
+}
+
+bool RunActor::IsCurrent(const v1::PhaseId& id) const {
+  const v1::PhaseId phase = Phase();
+  return id.run_id() == phase.run_id() && id.phase() == phase.phase() &&
+         id.attempt() == phase.attempt();
+}
+
+void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& status) {
+  const auto found = index_.find(worker_id);
+  if (found == index_.end()) return;
+  const uint32_t worker = found->second;
+  if (machine_.lost().contains(worker)) {
+    if (status.state() == v1::WorkerStatus::IDLE) return Handle(event::Rejoined{worker});
+    return Carry(action::StopNow{{worker}, "this worker was given up"});
+  }
+  event::Attached attached{};
+  attached.worker = worker;
+  attached.state = status.state() == v1::WorkerStatus::ARMING    ? event::Attached::State::kArming
+                   : status.state() == v1::WorkerStatus::ARMED   ? event::Attached::State::kArmed
+                   : status.state() == v1::WorkerStatus::RUNNING ? event::Attached::State::kRunning
+                                                                 : event::Attached::State::kIdle;
+  attached.this_phase = IsCurrent(status.phase());
+  attached.failed = status.failed();
+  attached.not_started = status.not_started();
+  const auto clock = services_.fleet->ClockAt(worker_id, services_.clock->MonotonicNs());
+  const int64_t left = go_at_[worker] - clock.offset_ns - services_.clock->MonotonicNs();
+  const bool repeats = status.last_order().kind() == v1::StopOrder::REPEAT;
+  if (status.ordered_phase().run_id() == run_.run_id &&
+      (!repeats || IsCurrent(status.ordered_phase()))) {
+    attached.last_order = DecodeStopOrder(status.last_order());
+  }
+  attached.go_is_late = IsLoad(Spec()) && (!clock.known || left < kLateNs);
+  Handle(attached);
+}
+
+void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message) {
+  const auto found = index_.find(worker_id);
+  if (found == index_.end()) return;
+  const uint32_t worker = found->second;
+  if (message.has_armed() && IsCurrent(message.armed().phase())) {
+    for (const std::string& note : message.armed().notes()) {
+      Carry(action::Note{"info", run_.workers[worker].hello.host().name(),
+                         common::Printable(note, kMessageColumns)});
+    }
+    Handle(event::Armed{worker});
+  } else if (message.has_phase_failed() && IsCurrent(message.phase_failed().phase())) {
+    const std::string reason = common::Printable(message.phase_failed().reason(), kMessageColumns);
+    if (message.phase_failed().not_started()) {
+      return Handle(event::NotStarted{worker, reason});
+    }
+    Handle(event::Failed{worker, reason});
+  } else if (message.has_status() && message.status().state() == v1::WorkerStatus::IDLE) {
+    if (machine_.lost().contains(worker)) return Handle(event::Rejoined{worker});
+    Handle(event::Idle{worker, IsCurrent(message.status().phase()),
+                       IsCurrent(message.status().answers())});
+  } else if (message.has_status()) {
+    OnAttached(worker_id, message.status());
+  } else if (message.has_heartbeat()) {
+    Handle(event::Doing{worker, message.heartbeat().activity()});
+  } else if (message.has_progress() && IsCurrent(message.progress().phase())) {
+    progress_[worker] = {static_cast<double>(message.progress().done_bytes()),
+                         static_cast<double>(message.progress().total_bytes())};
+    v1::WatchEvent event;
+    event.mutable_progress()->set_phase(machine_.phase());
+    for (const auto& [index, bytes] : progress_) {
+      event.mutable_progress()->set_done_bytes(event.progress().done_bytes() + bytes.first);
+      event.mutable_progress()->set_total_bytes(event.progress().total_bytes() + bytes.second);
+    }
+    services_.watchers->Publish(run_.run_id, event);
+  } else if (message.has_event()) {
+    if (++events_ > limits::kEventsOfAPhase) return;
+    if (events_ == limits::kEventsOfAPhase) {
+      return Carry(action::Note{"warning", run_.workers[worker].hello.host().name(),
+                                "more events in this phase are not kept"});
+    }
+    Carry(action::Note{message.event().severity() == "error" ? "error" : "warning",
+                       run_.workers[worker].hello.host().name(),
+                       common::Printable(message.event().message(), kMessageColumns)});
+  }
+}
+
+void RunActor::Handle(const Event& event) {
+  const std::shared_ptr<void> working = services_.working();
+  for (const Action& action : machine_.Handle(event)) {
+    std::visit([this](const auto& a) { Carry(a); }, action);
+  }
+}
+
+void RunActor::Send(uint32_t worker, v1::ControllerMessage message) {
+  services_.fleet->Send(run_.workers[worker].hello.worker_id(), std::move(message));
+}
+
+void RunActor::Persist(std::function<absl::Status()> work, std::function<void()> then) {
+  services_.loop->Persist(std::move(work), [self = shared_from_this(),
+                                            then = std::move(then)](const absl::Status& status) {
+    if (!status.ok()) {
+      self->Handle(
+          event::Stop{"failed", absl::StrCat("the store: ", std::string(status.message())), true});
+    }
+    then();
+  });
+}
+
+void RunActor::PublishPhase(const std::string& state) {
+  state_ = state;
+  waiting_for_.clear();
+  PublishPhase();
+  if (state == "arming" || state == "running" || state == "draining") LookWhoIsBehind(++look_);
+}
+
+// Who is waited for is told when it changes.
+void RunActor::LookWhoIsBehind(uint64_t look) {
+  services_.loop->After(kBehindLookNs, [weak = weak_from_this(), look] {
+    const auto self = weak.lock();
+    if (!self || self->look_ != look) return;
+    std::vector<std::string> behind;
+    if (self->state_ == "running") {
+      behind = self->services_.ingest->Behind(self->Phase());
+    } else {
+      for (const uint32_t worker : self->machine_.Awaited()) {
+        behind.push_back(self->run_.workers[worker].hello.host().name());
+      }
+    }
+    if (behind.size() > kMaxBehind) behind.resize(kMaxBehind);
+    if (behind != self->waiting_for_) {
+      self->waiting_for_ = behind;
+      self->PublishPhase();
+    }
+    self->LookWhoIsBehind(look);
+  });
+}
+
+void RunActor::PublishPhase() {
+  v1::WatchEvent event;
+  v1::PhaseChange* change = event.mutable_phase();
+  change->set_index(machine_.phase());
+  change->set_count(std::max(phases_, machine_.phase() + 1));
+  change->set_name(Spec().name());
+  change->set_kind(KindName(Spec()));
+  change->set_state(state_);
+  for (const std::string& host : waiting_for_) change->add_waiting_for(host);
+  const v1::RunPhase load = LoadOf(run_.job, Spec());
+  change->set_expected_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
+  if (IsLoad(Spec())) {
+    *change->mutable_limits() = LimitsOf(load);
+    if (state_ != "arming") {
+      for (const std::string& host : services_.ingest->Hosts(Phase())) change->add_hosts(host);
+    }
+  }
+  last_change_ = event;
+  services_.watchers->Publish(run_.run_id, event);
+}
+
+// Samples of the current attempt are taken from now on.
+void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
+                         const IngestPipeline::Earlier& earlier) {
+  std::map<std::string, std::pair<uint32_t, std::string>> feeds;
+  for (uint32_t worker : workers) {
+    feeds[run_.workers[worker].hello.worker_id()] = {worker,
+                                                     run_.workers[worker].hello.host().name()};
+  }
+  IngestPipeline::PhaseCallbacks callbacks;
+  const auto post = [weak = weak_from_this(), loop = services_.loop](auto call) {
+    loop->Post([weak, call] {
+      if (const auto self = weak.lock()) call(self.get());
+    });
+  };
+  callbacks.interval = [run_id = run_.run_id,
+                        watchers = services_.watchers](const v1::FleetInterval& interval) {
+    v1::WatchEvent event;
+    *event.mutable_interval() = interval;
+    watchers->Publish(run_id, event);
+  };
+  callbacks.abort = [post](const std::string& reason) {
+    post([reason](RunActor* self) { self->Stop("aborted", reason, false); });
+  };
+  callbacks.steady = [post, phase = Phase()](const std::string& reason) {
+    post([reason, phase](RunActor* self) {
+      if (self->IsCurrent(phase)) self->EndLoad("info", reason, [](const absl::Status&) {});
+    });
+  };
+  callbacks.result = [post, phase = Phase()](uint32_t worker, const v1::PhaseResult& result,
+                                             const std::string& integrity) {
+    std::string error = result.error();
+    if (error.empty() && !integrity.empty()) error = absl::StrCat("integrity: ", integrity);
+    v1::PhaseResult left;
+    *left.mutable_left_contents() = result.left_contents();
+    post([worker, error, phase, left = std::move(left),
+          order = DecodeStopOrder(result.order())](RunActor* self) {
+      self->written_.TakeResult({phase.phase(), phase.attempt()}, worker, left);
+      if (self->IsCurrent(phase)) self->Handle(event::ResultStored{worker, error, order});
+    });
+  };
+  callbacks.check_blocks = [claims = claims_](uint32_t worker, const v1::BlockWrites& writes) {
+    return claims->Check(worker, writes);
+  };
+  callbacks.contradicted = [post](uint32_t worker, const std::string& reason) {
+    post([worker, reason](RunActor* self) {
+      self->Carry(action::Note{"error", self->run_.workers[worker].hello.host().name(),
+                               reason + ": nothing of that is taken"});
+    });
+  };
+  services_.ingest->Open(Phase(), feeds, LoadOf(run_.job, Spec()), run_.job.interval_ns(),
+                         std::move(callbacks), earlier);
+}
+
+// What comes next follows from the job and from the steps that have ended.
+void RunActor::Carry(const action::PlanNext& a) {
+  auto next = NextPhase(run_.job, results_, a.cleanup_only);
+  if (!next.ok()) {
+    return Handle(event::Planned{std::nullopt, std::string(next.status().message())});
+  }
+  if (!next->has_value()) return Handle(event::Planned{});
+  step_ = **std::move(next);
+  for (const std::string& note : step_.notes) Carry(action::Note{"info", "", note});
+  Handle(event::Planned{PlanOf(run_.job, step_), ""});
+}
+
+void RunActor::Carry(const action::RecordPhase& a) {
+  progress_.clear();
+  events_ = 0;
+  if (!StillLaysOut(run_.job, step_.job_phase)) services_.laid_out();
+  measure::PhaseRecord record;
+  record.phase = a.phase;
+  record.attempt = a.attempt;
+  record.name = Spec().name();
+  record.kind = KindName(Spec());
+  record.spec = Spec();
+  record.job_phase = step_.job_phase;
+  record.step = step_.step;
+  const v1::PhaseSpec& of = run_.job.phases(static_cast<int>(step_.job_phase));
+  if (of.run().has_sweep()) {
+    const SweepPoint point = PointAt(of.run().sweep(), step_.step);
+    record.point = {point.values.begin(), point.values.end()};
+  }
+  record.interval_ns = run_.job.interval_ns();
+  const v1::RunPhase load = LoadOf(run_.job, Spec());
+  record.ramp_ns = load.ramp_ns();
+  std::vector<v1::Workload> workloads(load.workloads().begin(), load.workloads().end());
+  OpenFeeds(a.workers, {});
+  PublishPhase("arming");
+  Persist([store = services_.store, id = run_.run_id, record, workloads,
+           workers = a.workers] { return store->BeginPhase(id, record, workloads, workers); },
+          [self = shared_from_this()] { self->Handle(event::PhaseRecorded{}); });
+}
+
+void RunActor::Carry(const action::SendGo& a) {
+  written_.Start();
+  for (uint32_t worker : a.workers) {
+    v1::ControllerMessage message;
+    *message.mutable_go()->mutable_phase() = Phase();
+    message.mutable_go()->set_at_ns(go_at_[worker]);
+    Send(worker, std::move(message));
+  }
+  PublishPhase("running");
+}
+
+void RunActor::Carry(const action::StopNow& a) {
+  for (uint32_t worker : a.workers) {
+    v1::ControllerMessage message;
+    message.mutable_stop_now()->set_run_id(run_.run_id);
+    message.mutable_stop_now()->set_reason(a.reason);
+    *message.mutable_stop_now()->mutable_phase() = Phase();
+    if (a.order) *message.mutable_stop_now()->mutable_order() = EncodeStopOrder(*a.order);
+    Send(worker, std::move(message));
+  }
+  // One that was given up is told too, while the others go on.
+  if (machine_.stopping()) PublishPhase("draining");
+}
+
+void RunActor::Carry(const action::SetDeadline& a) {
+  services_.loop->After(a.after_ns, [weak = weak_from_this(), token = a.token] {
+    if (const auto self = weak.lock()) self->OnDeadline(token, false);
+  });
+}
+
+// While the store is away nobody is late: results lie in the spool, or at the workers when that is
+// full. When it is back they have time to arrive.
+void RunActor::OnDeadline(uint64_t token, bool was_away) {
+  const bool away = machine_.awaits_results() && services_.ingest->state().away();
+  if (!away && !was_away) return Handle(event::Deadline{token});
+  services_.loop->After(away ? kAwayLookNs : kBackNs, [weak = weak_from_this(), token, away] {
+    if (const auto self = weak.lock()) self->OnDeadline(token, away);
+  });
+}
+
+void RunActor::Carry(const action::ClosePhase& a) {
+  const v1::PhaseFigures figures = services_.ingest->Figures(Phase());
+  if (a.state != "void") {
+    results_.push_back({step_.job_phase, step_.step, Spec().name(), a.state == "done", figures});
+  }
+  const auto recording =
+      std::make_shared<const measure::Recording>(services_.ingest->Close(Phase()));
+  PublishPhase(a.state);
+  Persist(
+      [store = services_.store, id = run_.run_id, a, recording, figures] {
+        return store->EndPhase(id, a.phase, a.attempt, a.state, a.reason, *recording, figures);
+      },
+      [self = shared_from_this()] { self->Handle(event::PhaseClosed{}); });
+}
+
+// How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.
+int64_t RunActor::HoldNs(uint32_t worker) const {
+  if (!machine_.gone()) return HoldBeforeGoNs(run_.job);
+  const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(),
+                                              services_.clock->MonotonicNs());
+  const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;
+  return std::max<int64_t>(0, LongestHoldNs(run_.job, Spec()) - begun) +
+         (clock.known ? clock.bound_ns : 0);
+}
+
+void RunActor::Carry(const action::RecordLost& a) {
+  const int64_t hold = HoldNs(a.worker);
+  services_.ingest->WorkerLost(Phase(), a.worker);
+  services_.lost(run_.workers[a.worker].hello.worker_id(), hold);
+  FenceOff(a.worker);
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a,
+                           hold] { return store->SetLost(id, a.worker, a.reason, hold); },
+                          [](const absl::Status&) {});
+}
+
+void RunActor::Carry(const action::RecordBack& a) {
+  services_.loop->Persist(
+      [store = services_.store, id = run_.run_id, a] { return store->SetBack(id, a.worker); },
+      [](const absl::Status&) {});
+}
+
+void RunActor::Carry(const action::RecordEnding& a) {
+  services_.loop->Persist([store = services_.store, id = run_.run_id,
+                           a] { return store->SetEnding(id, a.state, a.reason, a.skip_cleanup); },
+                          [](const absl::Status&) {});
+}
+
+void RunActor::Carry(const action::Note& a) {
+  spdlog::info("run {}: {}{}{}", run_.run_id.substr(0, 8), a.host, a.host.empty() ? "" : ": ",
+               a.message);
+  const int64_t at = services_.clock->WallNs();
+  v1::WatchEvent event;
+  event.mutable_event()->set_at(common::FormatInstant(at));
+  event.mutable_event()->set_severity(a.severity);
+  event.mutable_event()->set_host(a.host);
+  event.mutable_event()->set_message(a.message);
+  services_.watchers->Publish(run_.run_id, event);
+  services_.loop->Persist([store = services_.store, id = run_.run_id, a,
+                           at] { return store->AddEvent(id, a.severity, a.host, a.message, at); },
+                          [](const absl::Status&) {});
+}
+
+void RunActor::Carry(const action::EndRun& a) {
+  for (uint32_t worker = 0; HasFences(run_.job) && worker < run_.workers.size(); ++worker) {
+    v1::ControllerMessage message;
+    message.mutable_run_over()->set_run_id(run_.run_id);
+    Send(worker, std::move(message));
+  }
+  services_.loop->Persist([store = services_.store, id = run_.run_id,
+                           a] { return store->EndRun(id, a.state, a.outcome, a.degraded); },
+                          [self = shared_from_this()](const absl::Status& status) {
+                            if (!status.ok()) {
+                              spdlog::error("the end of run {} could not be stored: {}",
+                                            self->run_.run_id, std::string(status.message()));
+                            }
+                            self->ended_();
+                          });
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,84 @@
+#include "controller/runs/set_aside.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "controller/runs/run_actor.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+namespace {
+
+// How long workers of the run may go on, whatever phase they are in.
+int64_t LongestOf(const v1::JobSpec& job) {
+  int64_t longest = HoldBeforeGoNs(job);
+  for (const v1::PhaseSpec& phase : job.phases()) {
+    longest = std::max(longest, LongestHoldNs(job, phase));
+  }
+  return longest;
+}
+
+std::string ReasonOf(int crashes) {
+  return absl::StrCat("set aside: ", crashes, " controllers ended while they worked on it");
+}
+
+absl::Status EndOne(storage::Store* store, const std::string& run_id, const std::string& reason,
+                    const common::Clock* clock) {
+  spdlog::error("run {} is {}", run_id, reason);
+  if (absl::Status status = store->EndRun(run_id, "failed", reason, false); !status.ok()) {
+    return status;
+  }
+  (void)store->AddEvent(run_id, "error", "", reason, clock->WallNs());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status SetAsideActive(storage::Store* store, const storage::ActiveRun& run,
+                            const std::string& reason, const common::Clock* clock) {
+  for (const measure::RunWorker& worker : run.workers) {
+    if (worker.lost) continue;
+    if (absl::Status status = store->SetLost(run.run.run_id, worker.worker_index,
+                                             "the run was set aside", LongestOf(run.run.job));
+        !status.ok()) {
+      return status;
+    }
+  }
+  return EndOne(store, run.run.run_id, reason, clock);
+}
+
+absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes,
+                      const common::Clock* clock) {
+  const auto crashed = [&](const std::string& run_id) {
+    const auto found = crashes.find(run_id);
+    return found != crashes.end() && found->second >= limits::kPoisonedStarts ? found->second : 0;
+  };
+  if (std::none_of(crashes.begin(), crashes.end(),
+                   [&](const auto& run) { return crashed(run.first) != 0; })) {
+    return absl::OkStatus();
+  }
+  auto queue = store->Queue();
+  if (!queue.ok()) return queue.status();
+  auto active = store->Active();
+  if (!active.ok()) return active.status();
+  for (const measure::RunRecord& run : *queue) {
+    if (crashed(run.run_id) == 0) continue;
+    if (absl::Status status = EndOne(store, run.run_id, ReasonOf(crashed(run.run_id)), clock);
+        !status.ok()) {
+      return status;
+    }
+  }
+  for (const storage::ActiveRun& run : *active) {
+    const int crash_count = crashed(run.run.run_id);
+    if (crash_count == 0) continue;
+    if (absl::Status status = SetAsideActive(store, run, ReasonOf(crash_count), clock);
+        !status.ok()) {
+      return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,46 @@
+#include "controller/runs/stop_order.h"
+
+#include "common/text.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr size_t kReasonColumns = 2000;
+
+}  // namespace
+
+v1::StopOrder EncodeStopOrder(const StopOrder& order) {
+  v1::StopOrder encoded;
+  encoded.set_kind(order.kind == StopOrder::Kind::kRepeat ? v1::StopOrder::REPEAT
+                   : order.state == "cancelled"           ? v1::StopOrder::CANCEL
+                   : order.state == "aborted"             ? v1::StopOrder::ABORT
+                                                          : v1::StopOrder::FAIL);
+  encoded.set_reason(common::Printable(order.reason, kReasonColumns));
+  encoded.set_skip_cleanup(order.skip_cleanup);
+  return encoded;
+}
+
+std::optional<StopOrder> DecodeStopOrder(const v1::StopOrder& order) {
+  StopOrder decoded;
+  decoded.reason = common::Printable(order.reason(), kReasonColumns);
+  decoded.skip_cleanup = order.skip_cleanup();
+  decoded.kind = StopOrder::Kind::kEndRun;
+  switch (order.kind()) {
+    case v1::StopOrder::REPEAT:
+      decoded.kind = StopOrder::Kind::kRepeat;
+      return decoded;
+    case v1::StopOrder::CANCEL:
+      decoded.state = "cancelled";
+      return decoded;
+    case v1::StopOrder::ABORT:
+      decoded.state = "aborted";
+      return decoded;
+    case v1::StopOrder::FAIL:
+      decoded.state = "failed";
+      return decoded;
+    default:
+      return std::nullopt;
+  }
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,314 @@
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "controller/analysis/cross_check.h"
+#include "controller/analysis/expectations.h"
+#include "controller/analysis/fairness.h"
+#include "tests/controller/analysis/stored_phases.h"
+
+namespace lockstep::controller {
+namespace {
+
+constexpr double kGiB = 1073741824;
+
+TEST(FairnessTest, JainByHand) {
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {5, 5, 5, 5}).jain(), 1);
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 0, 0, 0}).jain(), 0.25);
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 2, 3}).jain(), 36.0 / 42);
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {1, 2, 3}).max_over_min(), 3);
+  EXPECT_DOUBLE_EQ(FairnessOf("x", {}).jain(), 1);
+  EXPECT_DOUBLE_EQ(MeanDeviationOf({2, 4, 4, 4, 5, 5, 7, 9}).deviation, 2);
+}
+
+CrossCheckInput Input(double engine_read, double device_read, double engine_write = 0,
+                      double device_write = 0) {
+  CrossCheckInput in;
+  in.engine_read_bytes = engine_read;
+  in.device_read_bytes = device_read;
+  in.engine_write_bytes = engine_write;
+  in.device_write_bytes = device_write;
+  in.block_bytes = 4096;
+  in.device_reads = device_read / 4096;
+  in.device_writes = device_write / 4096;
+  return in;
+}
+
+TEST(CrossCheckTest, Verdicts) {
+  EXPECT_EQ(CrossCheckOf(Input(kGiB, kGiB * 1.001)).verdict(), v1::CrossCheck::AGREE);
+  CrossCheckInput cached = Input(kGiB, kGiB / 10);
+  cached.buffered = true;
+  EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::PAGE_CACHE);
+  EXPECT_NE(CrossCheckOf(cached).reason().find("the page cache served the rest"),
+            std::string::npos);
+  cached.buffered = false;
+  EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
+  EXPECT_EQ(CrossCheckOf(Input(0, 0, kGiB, 3 * kGiB)).verdict(), v1::CrossCheck::AMPLIFIED);
+  EXPECT_DOUBLE_EQ(CrossCheckOf(Input(0, 0, kGiB, 3 * kGiB)).factor(), 3);
+  CrossCheckInput merged = Input(0, 0, kGiB, kGiB);
+  merged.device_writes = kGiB / (504 * 1024);
+  EXPECT_EQ(CrossCheckOf(merged).verdict(), v1::CrossCheck::COALESCED);
+  // Both directions are looked at, and other runs on the device are named before causes are guessed
+  // at.
+  const std::string reads =
+      CrossCheckOf(Input(0.56 * kGiB, 1.88 * kGiB, 0.1 * kGiB, 0.1 * kGiB)).reason();
+  EXPECT_NE(reads.find("read"), std::string::npos) << reads;
+  CrossCheckInput two = Input(0, 0, kGiB, 2.02 * kGiB);
+  two.concurrent = "run 1234abcd";
+  EXPECT_NE(CrossCheckOf(two).reason().find("1234abcd"), std::string::npos)
+      << CrossCheckOf(two).reason();
+  EXPECT_EQ(CrossCheckOf(two).reason().find("other programs"), std::string::npos)
+      << CrossCheckOf(two).reason();
+  CrossCheckInput spread = Input(kGiB, kGiB);
+  spread.attributable = false;
+  EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
+}
+
+TEST(ReportTest, FiguresByHand) {
+  const v1::Report report = ReportOf(TwoWorkers());
+  const v1::PhaseReport& phase = report.phases(0);
+  EXPECT_DOUBLE_EQ(phase.total().iops(), 400);
+  EXPECT_DOUBLE_EQ(phase.total().bytes_per_second(), 400 * 4096);
+  EXPECT_DOUBLE_EQ(phase.hosts(0).iops(), 100);
+  EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
+  EXPECT_DOUBLE_EQ(phase.fairness(0).jain(), 160000.0 / 200000);
+  EXPECT_DOUBLE_EQ(phase.fairness(0).max_over_min(), 3);
+  EXPECT_DOUBLE_EQ(phase.thread_fairness().events_avg(), 600);
+  EXPECT_DOUBLE_EQ(phase.thread_fairness().events_stddev(), 300);
+  // Clocks that differ by milliseconds, starts by 2 µs.
+  EXPECT_DOUBLE_EQ(phase.start_skew_ns(), 2000);
+  EXPECT_DOUBLE_EQ(phase.start_skew_bound_ns(), 20000);
+  // One kernel's device against the sum of both engines.
+  ASSERT_EQ(phase.devices_size(), 1);
+  EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::AGREE);
+  EXPECT_EQ(phase.devices(0).hosts_size(), 2);
+  EXPECT_DOUBLE_EQ(phase.kernels(0).context_switches_per_io(), 2);
+  EXPECT_TRUE(report.expectations_held());
+  EXPECT_EQ(report.run().expectations(), "2 of 2 held");
+}
+
+TEST(ReportTest, RatesOfAnEarlyFinisherAreComparedOnlyWhileAllRan) {
+  Stored data = TwoWorkers();
+  // The second host is done after 1.5 s.
+  measure::WorkerPhaseData& early = data.phases[0].workers[1];
+  data.intervals[1].resize(2);
+  data.intervals[1][1].set_end_ns(1500000000);
+  early.result.set_last_io_ns(early.result.go_ns() + 1500000000);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_DOUBLE_EQ(phase.window_end_seconds(), 1);
+  EXPECT_DOUBLE_EQ(phase.hosts(0).iops(), 100);
+  EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
+  EXPECT_DOUBLE_EQ(phase.first_done_seconds(), 1.5);
+  EXPECT_DOUBLE_EQ(phase.last_done_seconds(), 3);
+}
+
+TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {
+  Stored data = TwoWorkers();
+  data.phases[0].workers[1].has_result = false;
+  const v1::Report report = ReportOf(data);
+  EXPECT_EQ(report.phases(0).workers_lost(), 1u);
+  EXPECT_TRUE(report.phases(0).hosts(1).lost());
+  EXPECT_FALSE(report.expectations_held());
+}
+
+// One that was lost in an earlier phase, or attempt, is missing all the same.
+TEST(ReportTest, AHostThatAPhaseWasBegunWithoutIsMissingFromIt) {
+  Stored data = TwoWorkers();
+  data.phases[0].workers.resize(1);
+  data.phases[0].phase.attempt = 2;
+  const v1::Report report = ReportOf(data);
+  const v1::PhaseReport& phase = report.phases(0);
+  EXPECT_EQ(phase.workers(), 2u);
+  EXPECT_EQ(phase.workers_lost(), 1u);
+  ASSERT_EQ(phase.hosts_size(), 2);
+  EXPECT_TRUE(phase.hosts(1).lost());
+  EXPECT_EQ(phase.hosts(1).host(), "node1");
+  EXPECT_FALSE(report.expectations_held());
+  const std::string remarks = absl::StrJoin(phase.remarks(), "\n");
+  EXPECT_TRUE(absl::StrContains(remarks,
+                                "DEGRADED: results of 1 of 2 hosts; figures are of those alone; at "
+                                "no time are there samples of all"))
+      << remarks;
+  EXPECT_TRUE(absl::StrContains(remarks, "attempt 2")) << remarks;
+}
+
+// What is known of a lost host is over the time in which it is known; its I/O in the device's
+// figures has no counterpart.
+TEST(ReportTest, ALostHostsRatesAreOverItsOwnTime) {
+  Stored data = TwoWorkers();
+  data.phases[0].workers[1].has_result = false;
+  data.intervals[1].resize(1);
+  data.phases[0].workers[1].result.Clear();
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
+  EXPECT_DOUBLE_EQ(phase.total().iops(), 100);
+  EXPECT_EQ(phase.start_skew_hosts(), 1u);
+  EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
+}
+
+TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
+  Stored data = TwoWorkers();
+  data.run.job.add_phases()->mutable_cleanup();
+  measure::PhaseData cleanup;
+  cleanup.phase.phase = 1;
+  cleanup.phase.spec.mutable_cleanup();
+  cleanup.phase.kind = "cleanup";
+  cleanup.phase.state = "done";
+  cleanup.workers.emplace_back();
+  cleanup.workers[0].has_result = true;
+  data.phases.push_back(cleanup);
+  const v1::PhaseReport phase = ReportOf(data).phases(1);
+  ASSERT_EQ(phase.remarks_size(), 1);
+  EXPECT_EQ(phase.remarks(0),
+            "not done, or not known, on node1, lost, stopped or failed: files that prepare made "
+            "may still be there");
+}
+
+std::string RemarksOf(const Stored& data) {
+  return absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n");
+}
+
+// What is said of an end by command is what the workers did, not what was ordered.
+TEST(ReportTest, WhoHeardOfAnEarlyEndTooLateIsNamed) {
+  Stored data = TwoWorkers();
+  data.phases[0].phase.end_of_load = 1;
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data), "which came too late: it ran to its own end"));
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_stopped_early(true);
+  }
+  data.intervals[0].resize(2);
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data),
+                                "after interval 1 (2.0 s); who heard of it later ended later: "
+                                "node1 after 3.0 s"));
+  data.phases[0].phase.end_of_load = 2;
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data), "by command after interval 2, on all hosts"));
+  // While it runs nobody knows.
+  data.phases[0].phase.state = "running";
+  EXPECT_FALSE(absl::StrContains(RemarksOf(data), "by command"));
+}
+
+// What was due is over the time that the load ran, not over what was planned.
+TEST(ReportTest, WhatWasDueOfALoadThatWasEndedIsOverItsOwnTime) {
+  Stored data = TwoWorkers();
+  data.phases[0].phase.spec.mutable_run()->set_duration_ns(30000000000);
+  *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->set_due(300);
+  }
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).workloads(0).due_per_second(), 20);
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_stopped_early(true);
+  }
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).workloads(0).due_per_second(), 200);
+}
+
+TEST(ReportTest, AVerifyPhaseThatDidNotReadAllProvesNothing) {
+  Stored data = TwoWorkers();
+  data.run.job.mutable_phases(0)->mutable_verify();
+  data.phases[0].phase.spec = data.run.job.phases(0);
+  data.phases[0].phase.kind = "verify";
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.mutable_workloads(0)->mutable_verification()->set_checked(100);
+  }
+  EXPECT_TRUE(ReportOf(data).phases(0).expectations(0).held());
+  data.phases[0].workers[1].result.set_stopped_early(true);
+  const v1::Expectation cut = ReportOf(data).phases(0).expectations(0);
+  EXPECT_FALSE(cut.held());
+  EXPECT_TRUE(absl::StrContains(cut.found(), "the phase ended before it had read all"))
+      << cut.found();
+}
+
+TEST(ReportTest, WhereNothingWasMeasuredNoExpectationHolds) {
+  Stored data = TwoWorkers();
+  v1::Expect* expect = data.phases[0].phase.spec.mutable_run()->mutable_expect();
+  expect->set_fairness(0.5);
+  *data.run.job.mutable_phases(0) = data.phases[0].phase.spec;
+  data.phases[0].phase.ramp_ns = 5000000000;
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    worker.result.set_stopped_early(true);
+    worker.result.mutable_workloads(0)->clear_measured();
+  }
+  for (auto& [worker, samples] : data.intervals) {
+    for (v1::IntervalSample& sample : samples) {
+      sample.set_interval_class(v1::INTERVAL_CLASS_RAMP);
+    }
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  EXPECT_GE(phase.window_end_seconds(), phase.window_begin_seconds());
+  EXPECT_TRUE(absl::StrContains(RemarksOf(data), "NOTHING MEASURED: the load ended in its ramp"));
+  ASSERT_GT(phase.expectations_size(), 0);
+  for (const v1::Expectation& e : phase.expectations()) {
+    EXPECT_FALSE(e.held()) << e.text();
+    EXPECT_EQ(e.found(), "nothing measured");
+  }
+}
+
+TEST(ReportTest, ARowWhosePhaseTheJobDoesNotHaveIsShownAsItIs) {
+  Stored data = TwoWorkers();
+  data.phases[0].phase.phase = 7;
+  data.phases[0].phase.spec.Clear();
+  EXPECT_EQ(ReportOf(data).phases(0).workers(), 2u);
+}
+
+TEST(ReportTest, BufferedFilesThatMemoryHoldsAreNamed) {
+  Stored data = TwoWorkers();
+  const auto said = [&] { return absl::StrContains(RemarksOf(data), "buffered I/O on files of"); };
+  data.environment["node0 memory.GiB"] = "4";
+  EXPECT_FALSE(said());
+  data.run.job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->set_direct(false);
+  data.phases[0].phase.spec = data.run.job.phases(0);
+  EXPECT_TRUE(said());
+  data.run.job.mutable_targets(0)->mutable_file()->set_size_bytes(int64_t{16} << 30);
+  EXPECT_FALSE(said());
+  // Memory that is not known says nothing.
+  data.run.job.mutable_targets(0)->mutable_file()->set_size_bytes(1 << 20);
+  data.environment.clear();
+  EXPECT_FALSE(said());
+}
+
+TEST(ReportTest, FiguresThatAreMadeUpSaySo) {
+  Stored data = TwoWorkers();
+  EXPECT_FALSE(
+      absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
+  data.workers[1].inspection.set_synthetic(true);
+  EXPECT_TRUE(
+      absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "SYNTHETIC"));
+}
+
+TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
+  Stored data = TwoWorkers();
+  SetSkewLimit(&data, 1000);
+  const v1::Report report = ReportOf(data);
+  EXPECT_TRUE(report.phases(0).invalid());
+  EXPECT_FALSE(report.expectations_held());
+  EXPECT_EQ(report.run().expectations(), "2 of 3 held");
+  // 2 µs ± 20 µs: within 5 µs, or not.
+  SetSkewLimit(&data, 5000);
+  const v1::Report unsure = ReportOf(data);
+  EXPECT_FALSE(unsure.phases(0).invalid());
+  EXPECT_TRUE(unsure.expectations_held());
+  EXPECT_TRUE(absl::StrContains(absl::StrJoin(unsure.phases(0).remarks(), "\n"), "may be beyond"));
+  SetSkewLimit(&data, 50000);
+  EXPECT_FALSE(
+      absl::StrContains(absl::StrJoin(ReportOf(data).phases(0).remarks(), "\n"), "may be beyond"));
+}
+
+// One host's doubtful clock widens the bound by its own doubt, once.
+TEST(ReportTest, TheSkewsBoundIsOfTwoDifferentHosts) {
+  Stored data = TwoWorkers();
+  data.phases[0].workers[0].clock.bound_ns = 10000000;
+  data.phases[0].workers[1].clock.bound_ns = 10;
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_ns(), 2000);
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_bound_ns(), 10000010);
+  data.phases[0].workers.resize(1);
+  EXPECT_DOUBLE_EQ(ReportOf(data).phases(0).start_skew_bound_ns(), 0);
+}
+
+TEST(ReportTest, APhaseThatNeverCameHoldsNoExpectation) {
+  Stored data = TwoWorkers();
+  data.phases.clear();
+  const v1::Report report = ReportOf(data);
+  EXPECT_FALSE(report.expectations_held());
+  EXPECT_EQ(report.run().expectations(), "0 of 2 held");
+}
+
+}  // namespace
+}  // namespace lockstep::controller

@@ -1,0 +1,179 @@
+// What is concluded of hosts and devices: stragglers with their causes, starvation, findings.
+
+#include "absl/strings/match.h"
+#include "tests/controller/analysis/stored_phases.h"
+
+namespace lockstep::controller {
+namespace {
+
+TEST(StragglerTest, WhereAllAreEqualNobodyIsNamed) {
+  const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
+                                  return 200 + (7 * h + 13 * k) % 20;
+                                })).phases(0);
+  EXPECT_EQ(phase.stragglers_size(), 0);
+  EXPECT_EQ(phase.starvations_size(), 0);
+  EXPECT_GE(phase.fairness(0).jain(), 0.99);
+  ASSERT_EQ(phase.jain_by_interval_size(), 10);
+  EXPECT_EQ(phase.devices(0).findings_size(), 0);
+  EXPECT_NEAR(phase.p99_spread_median(), 1, 0.02);
+}
+
+TEST(StragglerTest, WhoDoesHalfIsNamedWithItsShareAndWithWhatDiffersOnIt) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 100 : 200; });
+  const auto straggler = [&] {
+    const v1::PhaseReport phase = ReportOf(data).phases(0);
+    EXPECT_EQ(phase.stragglers_size(), 1);
+    if (phase.stragglers_size() != 1) return v1::Straggler();
+    EXPECT_EQ(phase.stragglers(0).host(), "node2");
+    return phase.stragglers(0);
+  };
+  EXPECT_DOUBLE_EQ(straggler().share(), 0.5);
+  EXPECT_DOUBLE_EQ(straggler().slow_seconds(), 10);
+  EXPECT_EQ(straggler().cause(), "not known");
+  data.phases[0].workers[2].result.set_throttled_ratio(0.4);
+  EXPECT_EQ(straggler().cause(), "CPU quota");
+  data.phases[0].workers[2].result.clear_throttled_ratio();
+  data.phases[0].workers[2].result.add_throttles("/slow: io.max sda riops=100");
+  EXPECT_EQ(straggler().cause(), "I/O throttle");
+  // A limit that all have tells nothing of one.
+  for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
+    if (worker.result.throttles().empty()) {
+      worker.result.add_throttles("/slow: io.max sda riops=100");
+    }
+  }
+  EXPECT_EQ(straggler().cause(), "not known");
+  for (v1::IntervalSample& sample : data.intervals[2]) sample.mutable_host()->set_steal_ratio(0.3);
+  EXPECT_EQ(straggler().cause(), "CPU steal");
+  for (v1::IntervalSample& sample : data.intervals[2]) {
+    sample.mutable_host()->set_steal_ratio(0);
+    sample.mutable_devices(0)->set_read_time_ms(10 * sample.devices(0).read_time_ms());
+  }
+  EXPECT_EQ(straggler().cause(), "device");
+}
+
+TEST(StragglerTest, ATimeOfNothingIsStarvationAndSaysWhen) {
+  const v1::PhaseReport phase = ReportOf(FourHosts([](uint32_t h, uint32_t k) {
+                                  return h == 1 && k >= 4 && k < 7 ? 2 : 200;
+                                })).phases(0);
+  ASSERT_EQ(phase.starvations_size(), 1);
+  EXPECT_EQ(phase.starvations(0).host(), "node1");
+  EXPECT_DOUBLE_EQ(phase.starvations(0).begin_seconds(), 4);
+  EXPECT_DOUBLE_EQ(phase.starvations(0).end_seconds(), 7);
+  EXPECT_DOUBLE_EQ(phase.starvations(0).others_iops(), 200);
+  EXPECT_LT(phase.jain_by_interval(5), 0.8);
+  EXPECT_DOUBLE_EQ(phase.jain_by_interval(0), 1);
+}
+
+TEST(StragglerTest, WhoDoesOtherWorkIsComparedWithNobody) {
+  Stored data = FourHosts([](uint32_t h, uint32_t) { return h == 2 ? 20 : 200; });
+  for (v1::JobSpec* job : {&data.run.job}) {
+    v1::Workload* other = job->mutable_phases(0)->mutable_run()->add_workloads();
+    other->set_name("other");
+    other->add_targets("t");
+  }
+  data.phases[0].phase.spec = data.run.job.phases(0);
+  measure::WorkerPhaseData& worker = data.phases[0].workers[2];
+  worker.result.mutable_workloads(0)->set_workload(1);
+  for (v1::IntervalSample& sample : data.intervals[2]) {
+    sample.mutable_workloads(0)->set_workload(1);
+  }
+  EXPECT_EQ(ReportOf(data).phases(0).stragglers_size(), 0);
+}
+
+std::string FindingsOf(const v1::PhaseReport& phase) {
+  std::string all;
+  for (const v1::Finding& finding : phase.devices(0).findings()) {
+    all += finding.kind() + ": " + finding.sentence() + "\n";
+  }
+  return all;
+}
+
+TEST(FindingsTest, OthersOnTheDeviceAreNamedWithTheirTimeAndTheirProgram) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 2000; });
+  for (uint32_t k = 3; k < 6; ++k) {
+    data.intervals[0][k].mutable_devices(0)->set_write_bytes(50 << 20);
+  }
+  v1::ProcessIo* process = data.phases[0].workers[0].result.add_others();
+  process->set_command("mysqld");
+  process->set_pid(77);
+  process->set_write_bytes(150 << 20);
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.devices(0).findings_size(), 1) << FindingsOf(phase);
+  EXPECT_EQ(phase.devices(0).findings(0).kind(), "interference");
+  EXPECT_DOUBLE_EQ(phase.devices(0).findings(0).begin_seconds(), 3);
+  EXPECT_DOUBLE_EQ(phase.devices(0).findings(0).end_seconds(), 6);
+  EXPECT_NE(FindingsOf(phase).find("150 MiB"), std::string::npos) << FindingsOf(phase);
+  EXPECT_NE(FindingsOf(phase).find("mysqld[77]"), std::string::npos) << FindingsOf(phase);
+  EXPECT_EQ(phase.devices(1).findings_size(), 0);
+}
+
+TEST(FindingsTest, LostPathsAreToldWithTheirTimeAndTheStall) {
+  Stored data = FourHosts([](uint32_t h, uint32_t k) { return h == 0 && k == 4 ? 0 : 2000; });
+  for (uint32_t k = 0; k < 10; ++k) {
+    v1::DeviceSample* device = data.intervals[0][k].mutable_devices(0);
+    device->set_paths(4);
+    device->set_paths_running(k >= 4 && k < 7 ? 2 : 4);
+  }
+  const v1::PhaseReport phase = ReportOf(data).phases(0);
+  ASSERT_EQ(phase.devices(0).findings_size(), 1) << FindingsOf(phase);
+  const v1::Finding& finding = phase.devices(0).findings(0);
+  EXPECT_EQ(finding.kind(), "paths");
+  EXPECT_DOUBLE_EQ(finding.begin_seconds(), 4);
+  EXPECT_DOUBLE_EQ(finding.end_seconds(), 7);
+  EXPECT_DOUBLE_EQ(finding.seconds(), 3);
+  EXPECT_EQ(finding.sentence(),
+            "of its 4 paths only 2 ran, in 3 s of the time from 4 to 7 s; in 1 s of them no I/O of "
+            "this host completed");
+  EXPECT_EQ(phase.devices(1).findings_size(), 0);
+}
+
+TEST(FindingsTest, IOsThatTheQueueSplitsAreSaidToBe) {
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_block_size_bytes(1 << 20);
+  }
+  data.environment["node0 device.sda.max_sectors_kb"] = "256";
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_workloads(0)->mutable_operations(0)->set_bytes(uint64_t{200} << 20);
+    sample.mutable_devices(0)->set_read_bytes(uint64_t{200} << 20);
+    sample.mutable_devices(0)->set_reads(800);
+  }
+  const std::string found = FindingsOf(ReportOf(data).phases(0));
+  EXPECT_NE(found.find("split: I/Os of 1 MiB reached the device in requests of 256 KiB (×4.0): its "
+                       "queue takes at most 256 KiB"),
+            std::string::npos)
+      << found;
+}
+
+TEST(FindingsTest, WhatWaitsAboveTheDeviceIsTold) {
+  // 200 I/Os a second of 50 ms are 10 in flight; the device has each for 1 ms.
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; }, 50000000);
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices(0)->set_read_time_ms(200);
+    sample.mutable_devices(0)->set_queue_time_ms(200);
+  }
+  const std::string found = FindingsOf(ReportOf(data).phases(0));
+  EXPECT_NE(found.find("queue: the engines had 10.0 I/Os in flight, the device's queue held 0.2"),
+            std::string::npos)
+      << found;
+}
+
+TEST(FindingsTest, WriteBackThatFillsTheQueueIsTold) {
+  // dd of story 3: a buffered writer, 156 requests of 504 KiB in the device's queue.
+  Stored data = FourHosts([](uint32_t, uint32_t) { return 200; });
+  for (v1::PhaseSpec* spec : {data.run.job.mutable_phases(0), &data.phases[0].phase.spec}) {
+    spec->mutable_run()->mutable_workloads(0)->set_direct(false);
+    spec->mutable_run()->mutable_workloads(0)->set_queue_depth(1);
+    spec->mutable_run()->mutable_workloads(0)->set_threads(1);
+  }
+  for (v1::IntervalSample& sample : data.intervals[0]) {
+    sample.mutable_devices(0)->set_queue_time_ms(156000);
+  }
+  const std::string found = FindingsOf(ReportOf(data).phases(0));
+  EXPECT_NE(found.find("the device's queue held 156 requests where the engines have at most 1"),
+            std::string::npos)
+      << found;
+}
+
+}  // namespace
+}  // namespace lockstep::controller

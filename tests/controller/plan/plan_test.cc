@@ -1,0 +1,511 @@
+// What a job asks for: its defaults, what is refused, and which phases follow.
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "controller/plan/assign.h"
+#include "controller/plan/loads.h"
+#include "controller/plan/next_phase.h"
+#include "gtest/gtest.h"
+#include "tests/controller/plan/plan_job.h"
+
+namespace lockstep::controller {
+namespace {
+
+TEST(PlanTest, DefaultsMakeAShortJobWhole) {
+  const v1::JobSpec job = Job();
+  EXPECT_TRUE(Validate(job).empty());
+  const v1::Workload& w = job.phases(1).run().workloads(0);
+  EXPECT_EQ(w.targets(0), "t");
+  EXPECT_EQ(w.threads(), 1u);
+  EXPECT_TRUE(w.direct());
+  EXPECT_TRUE(w.pattern().has_random());
+  EXPECT_EQ(job.phases(0).name(), "prepare");
+  EXPECT_EQ(job.targets(0).sharing(), v1::SHARING_PRIVATE);
+  EXPECT_TRUE(UseOfTargets(job)[0].written);
+  EXPECT_TRUE(UseOfTargets(job)[0].prepared);
+}
+
+std::vector<std::string> ProblemsOf(v1::JobSpec job) {
+  FillJob(&job);
+  std::vector<std::string> list;
+  for (const v1::Problem& problem : Validate(job)) {
+    list.push_back(problem.path() + ": " + problem.message());
+  }
+  return list;
+}
+
+TEST(PlanTest, EveryProblemIsNamedWithItsPath) {
+  v1::JobSpec job = Job();
+  job.mutable_phases(1)->mutable_run()->set_duration_ns(0);
+  job.mutable_phases(1)->mutable_run()->set_ramp_ns(1500000000);
+  job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_block_size_bytes(1000);
+  job.mutable_targets(0)->mutable_file()->set_path("relative");
+  const auto problems = ProblemsOf(job);
+  EXPECT_EQ(problems.size(), 5u);
+  EXPECT_EQ(problems[0], "targets[0].file.path: 'relative' is not an absolute path");
+  EXPECT_NE(problems[1].find("phases[1].run.ramp: must be a multiple of the interval"),
+            std::string::npos);
+}
+
+TEST(PlanTest, StripesAreDealtOutAndWhatIsOwnedIsPreconditionedByOne) {
+  v1::JobSpec job = Job();
+  v1::Target* target = job.mutable_targets(0);
+  target->mutable_device()->set_path("/dev/sda");
+  target->set_sharing(v1::SHARING_INTERLEAVED);
+  job.mutable_phases()->DeleteSubrange(2, 1);
+  job.mutable_phases(0)->mutable_precondition();
+  FillJob(&job);
+  EXPECT_EQ(Validate(job).size(), 0u);
+  EXPECT_EQ(job.targets(0).stripe_bytes(), 1 << 20);
+  SettledRun run;
+  run.job = job;
+  for (const char* host : {"a", "b", "c"}) {
+    PlanWorker worker = Worker(host, host);
+    v1::TargetInspection* found = worker.inspection.add_targets();
+    found->set_size_bytes(1 << 30);
+    run.workers.push_back(worker);
+  }
+  auto made = MakeAssignments(run, job.phases(1), 1, 1, {0, 1, 2});
+  ASSERT_TRUE(made.ok());
+  for (uint32_t w = 0; w < 3; ++w) {
+    const v1::TargetAssignment& part = (*made)[w].targets(0);
+    EXPECT_EQ(part.slice_length_bytes(), 0u);
+    EXPECT_EQ(part.stripe_bytes(), 1u << 20);
+    EXPECT_EQ(part.first_stripe(), w);
+    EXPECT_EQ(part.stripe_step(), 3u);
+  }
+  // Too many of them are refused before anything is opened.
+  run.workers[0].inspection.mutable_targets(0)->set_size_bytes(uint64_t{1} << 60);
+  EXPECT_NE(CheckFleet(job, run.workers, {}).refusals, std::vector<std::string>());
+  target->set_stripe_bytes((1 << 20) + 512);
+  EXPECT_EQ(Validate(job).size(), 1u);
+  target->clear_stripe_bytes();
+  target->set_sharing(v1::SHARING_OWNED);
+  EXPECT_EQ(LoadOf(job, job.phases(0)).workloads(0).hosts().count(), 1u);
+  const FleetCheck check = CheckFleet(job, run.workers, {});
+  ASSERT_EQ(check.refusals.size(), 1u);
+  EXPECT_NE(check.refusals[0].find("is owned, and 3 hosts write it"), std::string::npos)
+      << check.refusals[0];
+}
+
+TEST(PlanTest, AnIscsiTargetHasItsEngineAndNoSecretInItsAddress) {
+  v1::JobSpec job = Job();
+  v1::Target* target = job.mutable_targets(0);
+  target->mutable_iscsi()->set_url("iscsi://array/iqn.2026-11.test:one/3");
+  target->clear_sharing();
+  // There is nothing to lay out or to remove.
+  job.mutable_phases()->DeleteSubrange(2, 1);
+  job.mutable_phases()->DeleteSubrange(0, 1);
+  job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->set_engine(v1::ENGINE_UNSPECIFIED);
+  FillJob(&job);
+  EXPECT_EQ(Validate(job).size(), 0u);
+  EXPECT_EQ(job.phases(0).run().workloads(0).engine(), v1::ENGINE_ISCSI);
+  EXPECT_EQ(job.targets(0).sharing(), v1::SHARING_SLICED);
+  EXPECT_EQ(job.targets(0).iscsi().reconnect_ns(), 30000000000);
+  for (const char* wrong :
+       {"iscsi://u%p@array/iqn.2026-11.test:one/3", "iscsi://array/iqn.2026-11.test:one",
+        "iscsi://array:0/iqn.a/1", "iscsi://array/../1", "iscsi:///iqn.a/1", "/dev/sda",
+        "iscsi://array/iqn.a/99999", "iscsi://array/iqn.a/-1", "iscsi://[::1/iqn.a/1"}) {
+    job.mutable_targets(0)->mutable_iscsi()->set_url(wrong);
+    const auto problems = Validate(job);
+    ASSERT_EQ(problems.size(), 1u) << wrong;
+    EXPECT_EQ(problems[0].path(), "targets[0].iscsi.url") << wrong;
+    EXPECT_EQ(problems[0].message().find("%p@"), std::string::npos);
+  }
+  job.mutable_targets(0)->mutable_iscsi()->set_url("iscsi://[fe80::1]:3261/iqn.a/0");
+  EXPECT_EQ(Validate(job).size(), 0u);
+  job.mutable_phases(0)->mutable_run()->mutable_workloads(0)->set_engine(v1::ENGINE_SYNC);
+  EXPECT_FALSE(Validate(job).empty());
+}
+
+// What does not go together is refused at the field that must change, and nothing else is.
+// A workload that cannot be, and how it is refused.
+struct BadWorkload {
+  std::function<void(v1::Workload*)> spoil;
+  const char* field;
+  const char* words;
+};
+const BadWorkload kBadWorkloads[] = {
+    {[](v1::Workload* w) { w->mutable_open_loop(); }, "open_loop", "has no rate"},
+    {[](v1::Workload* w) {
+       w->mutable_open_loop()->set_rate_per_second(5);
+       w->set_max_iops(10);
+     },
+     "open_loop", "has its rate already"},
+    {[](v1::Workload* w) { w->mutable_open_loop()->mutable_measured()->set_phase("later"); },
+     "open_loop.measured.phase", "no earlier phase"},
+    {[](v1::Workload* w) {
+       w->set_engine(v1::ENGINE_SYNC);
+       w->set_queue_depth(4);
+     },
+     "queue_depth", "one I/O in flight"},
+    {[](v1::Workload* w) { w->set_engine(v1::ENGINE_MMAP); }, "direct", "page cache"},
+    {[](v1::Workload* w) { w->set_engine(v1::ENGINE_NULL); }, "engine", "null targets"},
+    {[](v1::Workload* w) {
+       w->set_engine(v1::ENGINE_LIBAIO);
+       w->mutable_engine_options()->set_submission_polling(true);
+     },
+     "engine_options", "io_uring's"},
+    {[](v1::Workload* w) {
+       w->set_read_ratio(1);
+       w->mutable_fsync()->set_every(1);
+     },
+     "fsync", "does not write"},
+    {[](v1::Workload* w) { w->mutable_fsync(); }, "fsync", "says not when"},
+    {[](v1::Workload* w) {
+       w->set_read_ratio(1);
+       w->set_trim_ratio(0.5);
+     },
+     "trim", "not read"},
+    {[](v1::Workload* w) {
+       w->set_verify(true);
+       w->set_trim_ratio(0.5);
+     },
+     "verify", "trimmed"},
+    {[](v1::Workload* w) {
+       w->set_verify(true);
+       w->mutable_content()->mutable_zeros();
+     },
+     "content", "leave content out"},
+    {[](v1::Workload* w) {
+       w->mutable_pattern()->mutable_shuffled();
+       w->add_block_sizes()->set_block_size_bytes(4096);
+     },
+     "pattern", "one block size"},
+    {[](v1::Workload* w) {
+       auto* z = w->mutable_pattern()->mutable_hot_zones()->add_zones();
+       z->set_io_ratio(0.5);
+       z->set_size_ratio(0.1);
+     },
+     "pattern.hot_zones.zones", "not 100%"},
+    {[](v1::Workload* w) { w->set_create(true); }, "create", "sequential"},
+    {[](v1::Workload* w) {
+       w->set_files_per_thread(true);
+       w->set_threads(2);
+     },
+     "files_per_thread", "1 files for 2 threads"},
+    {[](v1::Workload* w) {
+       auto* line = w->add_access();
+       line->set_block_size_bytes(1000);
+     },
+     "access[0].block_size", "O_DIRECT"},
+    {[](v1::Workload* w) {
+       w->set_block_size_bytes(8192);
+       w->add_block_sizes()->set_block_size_bytes(4096);
+     },
+     "block_size", "cannot stand beside"},
+    {[](v1::Workload* w) { w->mutable_engine_options()->set_batch(2); }, "engine_options.batch",
+     "larger than the queue depth"},
+    {[](v1::Workload* w) {
+       w->set_block_size_bytes(1 << 20);
+       w->set_merge(128);
+     },
+     "merge", "largest is 64 MiB"},
+    {[](v1::Workload* w) {
+       w->mutable_content()->mutable_zeros();
+       w->mutable_content()->set_duplicate_ratio(0.5);
+     },
+     "content", "zeros"},
+};
+
+TEST(PlanTest, WorkloadsThatCannotBeAreRefusedWithTheirReason) {
+  for (const BadWorkload& c : kBadWorkloads) {
+    v1::JobSpec job = Job();
+    v1::Workload* w = job.mutable_phases(1)->mutable_run()->mutable_workloads(0);
+    w->clear_load();
+    if (std::string(c.words) != "cannot stand beside") w->set_block_size_bytes(0);
+    c.spoil(w);
+    const auto problems = ProblemsOf(job);
+    bool found = false;
+    for (const std::string& problem : problems) {
+      found = found || (problem.find(absl::StrCat("phases[1].run.workloads[0].", c.field)) == 0 &&
+                        problem.find(c.words) != std::string::npos);
+    }
+    EXPECT_TRUE(found) << c.field << ": " << c.words << "; found "
+                       << (problems.empty() ? "nothing" : problems[0]);
+  }
+}
+
+TEST(PlanTest, PreconditionAndVerifyAreLoadsOverEverything) {
+  v1::JobSpec job = Job();
+  job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_verify(true);
+  job.mutable_phases(1)->mutable_run()->mutable_workloads(0)->set_block_size_bytes(16384);
+  job.add_phases()->mutable_precondition()->set_passes(3);
+  job.add_phases()->mutable_verify()->set_any_run(true);
+  FillJob(&job);
+  EXPECT_TRUE(Validate(job).empty());
+  const v1::RunPhase precondition = LoadOf(job, job.phases(3));
+  EXPECT_EQ(precondition.workloads(0).passes(), 3u);
+  EXPECT_EQ(precondition.workloads(0).read_ratio(), 0);
+  const v1::RunPhase verify = LoadOf(job, job.phases(4));
+  EXPECT_EQ(verify.workloads(0).block_size_bytes(), 16384);  // what the workload wrote
+  EXPECT_TRUE(verify.workloads(0).verify());
+  SettledRun run{"r", job, 7, {Worker("a")}};
+  const auto assignments = MakeAssignments(run, run.job.phases(4), 4, 1, {0});
+  ASSERT_TRUE(assignments.ok());
+  EXPECT_TRUE((*assignments)[0].run().workloads(0).check_reads_only());
+  EXPECT_TRUE((*assignments)[0].run().workloads(0).check_any_run());
+  EXPECT_FALSE((*assignments)[0].targets(0).written());
+}
+
+TEST(PlanTest, ACurveBecomesAPhaseForEachShareOfWhatWasMeasured) {
+  v1::JobSpec job = Job();
+  v1::PhaseSpec* curve = job.add_phases();
+  curve->set_name("curve");
+  for (double share : {0.1, 0.5, 1.0}) {
+    curve->mutable_run()->mutable_curve()->add_share_ratio(share);
+  }
+  curve->mutable_run()->set_duration_ns(1000000000);
+  curve->mutable_run()->add_workloads()->mutable_open_loop()->mutable_measured()->set_phase("run");
+  FillJob(&job);
+  ASSERT_TRUE(Validate(job).empty());
+  EXPECT_EQ(Unrolled(job).phases_size(), 6);
+  EXPECT_EQ(Unrolled(job).phases(3).name(), "curve 10 %");
+  // The phases so far: prepare, run, cleanup.
+  std::vector<StepResult> results;
+  for (uint32_t p = 0; p < 3; ++p) {
+    const auto next = NextPhase(job, results, false);
+    ASSERT_TRUE(next.ok() && next->has_value());
+    EXPECT_EQ((*next)->job_phase, p);
+    EXPECT_FALSE((*next)->last);
+    results.push_back({p, 0, (*next)->spec.name(), true, {}});
+  }
+  EXPECT_FALSE(NextPhase(job, results, false).ok());  // nothing was measured
+  results[1].figures.set_iops(1000);
+  results[1].done = false;
+  EXPECT_FALSE(NextPhase(job, results, false).ok());  // not to its end
+  results[1].done = true;
+  const SettledRun run{"r", job, 7, {Worker("a"), Worker("b")}};
+  const double rates[] = {100, 500, 1000};
+  for (uint32_t step = 0; step < 3; ++step) {
+    const auto next = NextPhase(job, results, false);
+    ASSERT_TRUE(next.ok() && next->has_value()) << next.status();
+    EXPECT_EQ((*next)->job_phase, 3u);
+    EXPECT_EQ((*next)->step, step);
+    EXPECT_EQ((*next)->last, step == 2);
+    EXPECT_DOUBLE_EQ((*next)->spec.run().workloads(0).open_loop().rate_per_second(), rates[step]);
+    ASSERT_EQ((*next)->notes.size(), 1u);
+    const auto assignments = MakeAssignments(run, (*next)->spec, 3 + step, 1, {0, 1});
+    ASSERT_TRUE(assignments.ok());
+    EXPECT_DOUBLE_EQ((*assignments)[1].run().workloads(0).rate_per_second(), rates[step] / 2);
+    results.push_back({3, step, (*next)->spec.name(), true, {}});
+  }
+  EXPECT_FALSE(NextPhase(job, results, false)->has_value());
+}
+
+TEST(PlanTest, ARunThatEndsGoesOnWithCleanupAlone) {
+  v1::JobSpec job = Job();
+  ASSERT_TRUE(job.phases(2).has_cleanup());
+  FillJob(&job);
+  const auto next = NextPhase(job, {{0, 0, "prepare", false, {}}}, true);
+  ASSERT_TRUE(next.ok() && next->has_value());
+  EXPECT_TRUE((*next)->spec.has_cleanup());
+  EXPECT_FALSE(NextPhase(job, {{0, 0, "prepare", true, {}}, {2, 0, "cleanup", true, {}}}, true)
+                   ->has_value());
+}
+
+TEST(PlanTest, HostRanges) {
+  EXPECT_EQ(*ExpandHostNames("node[1-3]"), (std::vector<std::string>{"node1", "node2", "node3"}));
+  EXPECT_EQ(ExpandHostNames("n[08-10]-[a,b]")->size(), 6u);
+  EXPECT_EQ(ExpandHostNames("n[08-10]")->at(0), "n08");
+  EXPECT_EQ(*ExpandHostNames("plain"), std::vector<std::string>{"plain"});
+}
+
+TEST(PlanTest, RangesOfHostsAreCountedBeforeTheyAreMade) {
+  for (const char* text :
+       {"x[4294967295-4294967295]", "x[0-65535][0-65535]", "x[0-99][0-99][0-99]",
+        "[a,b][a,b][a,b][a,b][a,b][a,b][a,b][a,b][a,b]", "x[1-2", "../..", "a b", "x[1\n]"}) {
+    const auto names = ExpandHostNames(text);
+    EXPECT_TRUE(absl::IsInvalidArgument(names.status()) || names->size() < 3) << text;
+  }
+  EXPECT_EQ(ExpandHostNames("x[0-9999]")->size(), 10000u);
+  EXPECT_FALSE(ExpandHostNames("x[0-10000]").ok());
+  v1::HostSelector selector;
+  selector.add_names("x[0-9999]");
+  selector.add_names("y[0-9999]");
+  EXPECT_TRUE(absl::IsInvalidArgument(Select(selector, {Worker("x1")}).status()));
+}
+
+TEST(PlanTest, NamesOfAWholeJobAreCountedBeforeTheyAreMade) {
+  v1::JobSpec job = Job();
+  for (const char* name : {"a[1-10000]", "b", "c[0-999999999]"}) {
+    job.mutable_hosts()->add_names(name);
+  }
+  EXPECT_FALSE(CheckLimits(job).empty());
+  EXPECT_TRUE(absl::IsInvalidArgument(ExpandHostNames("b", 0).status()));
+  job = Job();
+  v1::PhaseSpec many;
+  for (int w = 0; w < 64; ++w) {
+    many.mutable_run()->add_workloads()->mutable_hosts()->add_names("a[1-9999]");
+  }
+  for (int p = 0; p < 20; ++p) *job.add_phases() = many;
+  EXPECT_FALSE(CheckLimits(job).empty());
+}
+
+// A job of some 90 KB that stands for gigabytes: nothing of it is made before it is refused.
+TEST(PlanTest, WhatSweepsBecomeIsReckonedNotMade) {
+  v1::JobSpec job = Job();
+  v1::PhaseSpec* phase = job.mutable_phases(1);
+  v1::RunPhase* run = phase->mutable_run();
+  for (int a = 0; a < 8; ++a) {
+    v1::SweepAxis* axis = run->mutable_sweep()->add_axes();
+    axis->set_field("queue_depth");
+    for (int v = 1; v <= 100; ++v) axis->add_values(std::to_string(v));
+  }
+  const auto points = CheckLimits(job);
+  ASSERT_FALSE(points.empty());
+  EXPECT_NE(points[0].message().find("by their sweeps and curves"), std::string::npos)
+      << points[0].message();
+
+  job = Job();
+  run = job.mutable_phases(1)->mutable_run();
+  run->mutable_sweep()->add_axes()->set_field("queue_depth");
+  for (int v = 1; v <= 100; ++v) run->mutable_sweep()->mutable_axes(0)->add_values("1");
+  for (int w = 0; w < 40; ++w) *run->add_workloads() = run->workloads(0);
+  run->mutable_sweep()->set_repeat(9);
+  const auto workloads = CheckLimits(job);
+  ASSERT_FALSE(workloads.empty());
+  EXPECT_NE(workloads[0].message().find("have 3"), std::string::npos) << workloads[0].message();
+
+  job = Job();
+  const v1::PhaseSpec one = job.phases(1);
+  for (int p = 0; p < 50; ++p) {
+    v1::PhaseSpec* more = job.add_phases();
+    *more = one;
+    more->set_name("p" + std::to_string(p));
+    v1::Sweep* sweep = more->mutable_run()->mutable_sweep();
+    sweep->add_axes()->set_field("queue_depth");
+    for (int v = 1; v <= 100; ++v) sweep->mutable_axes(0)->add_values(std::to_string(v));
+  }
+  EXPECT_FALSE(CheckLimits(job).empty()) << "5,000 phases of 50";
+}
+
+// Each shape takes the square of what it has, where nothing is reckoned first.
+TEST(PlanTest, ManyTargetsTimesManyWorkloadsOrPhasesAreReckonedToo) {
+  const auto first = [](const v1::JobSpec& job) {
+    const auto problems = CheckLimits(job);
+    return problems.empty() ? std::string() : problems[0].message();
+  };
+  v1::JobSpec many = Job();
+  for (int t = 1; t < 256; ++t) {
+    *many.add_targets() = many.targets(0);
+    many.mutable_targets(t)->set_name("t" + std::to_string(t));
+  }
+  // 64 workloads that name 256 targets each, at 100 points: 100 × 64 × 64 × 256 in 100 KB.
+  v1::JobSpec job = many;
+  v1::PhaseSpec* load = job.mutable_phases(1);
+  load->mutable_run()->mutable_workloads(0)->clear_targets();
+  for (const v1::Target& target : job.targets()) {
+    load->mutable_run()->mutable_workloads(0)->add_targets(target.name());
+  }
+  for (int w = 1; w < 64; ++w) {
+    *load->mutable_run()->add_workloads() = load->run().workloads(0);
+  }
+  load->mutable_run()->mutable_sweep()->set_repeat(100);
+  EXPECT_LT(job.ByteSizeLong(), size_t{200000});
+  const auto problems = CheckLimits(job);
+  EXPECT_TRUE(std::any_of(problems.begin(), problems.end(), [](const v1::Problem& problem) {
+    return problem.message().find("comparisons") != std::string::npos;
+  }));
+
+  // Clean-ups that name no target stand for all: 1,000 × 256 names.
+  job = many;
+  for (int t = 0; t < 256; ++t) {
+    job.mutable_targets(t)->set_name(std::string(50, 'n') + std::to_string(t));
+  }
+  job.clear_phases();
+  for (int p = 0; p < 1000; ++p) job.add_phases()->mutable_cleanup();
+  EXPECT_NE(first(job).find("become 1"), std::string::npos) << first(job);
+}
+
+v1::Workload* WorkloadOf(v1::JobSpec* job) {
+  return job->mutable_phases(1)->mutable_run()->mutable_workloads(0);
+}
+
+// A job beyond a limit, and how it is named.
+struct BadJob {
+  std::function<void(v1::JobSpec*)> spoil;
+  const char* words;
+};
+const BadJob kBadJobs[] = {
+    {[](v1::JobSpec* j) { WorkloadOf(j)->set_read_ratio(NAN); },
+     "phases[1].run.workloads[0].read: is not a finite number"},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->mutable_content()->set_compressed_ratio(NAN); },
+     "content.compressed: is not a finite number"},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->mutable_pattern()->mutable_zipf()->set_theta(NAN); },
+     "pattern.zipf.theta: is not a finite number"},
+    {[](v1::JobSpec* j) {
+       WorkloadOf(j)->mutable_pattern()->mutable_normal()->set_deviation_ratio(1e300);
+     },
+     "pattern.normal.deviation: "},
+    {[](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->set_duration_ns(-1); },
+     "phases[1].run.duration: "},
+    {[](v1::JobSpec* j) { j->mutable_deadlines()->set_arm_ns(-1); }, "deadlines.arm: "},
+    {[](v1::JobSpec* j) { j->mutable_deadlines()->set_drain_ns(INT64_MAX); }, "deadlines.drain: "},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->set_engine(static_cast<v1::Engine>(77)); },
+     "engine: has the value 77"},
+    {[](v1::JobSpec* j) { j->set_name(std::string(1 << 20, 'x')); }, "the job has"},
+    {[](v1::JobSpec* j) { j->set_name(std::string(1000, 'x')); },
+     "name: has 1000 bytes; the most is 128"},
+    {[](v1::JobSpec* j) { j->set_name("a\x1b]0;title\x07"); },
+     "name: 'a\\x1b]0;title\\x07' has control characters"},
+    {[](v1::JobSpec* j) { j->set_name(std::string("a\0b", 3)); },
+     "name: 'a\\x00b' has control characters"},
+    {[](v1::JobSpec* j) { j->set_name("\xff"); }, "is not UTF-8"},
+    {[](v1::JobSpec* j) { j->mutable_phases(1)->mutable_run()->mutable_expect()->set_iops(NAN); },
+     "expect.iops: is not a finite number"},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->set_max_iops(INFINITY); },
+     "max_iops: is not a finite number"},
+    {[](v1::JobSpec* j) { j->mutable_targets(0)->mutable_file()->set_count(65537); },
+     "count: 65537 is too large"},
+    {[](v1::JobSpec* j) { j->mutable_hosts()->add_names("x[4294967295-4294967295]"); },
+     "hosts.names[0]: "},
+    {[](v1::JobSpec* j) { WorkloadOf(j)->mutable_hosts()->add_names("x[0-65535][0-65535]"); },
+     "workloads[0].hosts.names[0]: "},
+    {[](v1::JobSpec* j) {
+       for (int i = 0; i < 60000; ++i) j->add_phases()->mutable_cleanup();
+     },
+     "phases: has 60003 items; the most is 1000"},
+    {[](v1::JobSpec* j) {
+       for (int i = 0; i < 50; ++i) {
+         auto* w = j->mutable_phases(1)->mutable_run()->add_workloads();
+         w->set_threads(1024);
+       }
+     },
+     "threads on a worker; the most is 4096"},
+    {[](v1::JobSpec* j) { (*j->mutable_labels())["k"] = std::string(10000, 'x'); },
+     "labels: has 10000 bytes"},
+};
+
+TEST(PlanTest, WhatIsBeyondAnyLimitIsNamedBeforeAnythingIsDone) {
+  EXPECT_TRUE(CheckLimits(Job()).empty());
+  for (const BadJob& c : kBadJobs) {
+    v1::JobSpec job = Job();
+    c.spoil(&job);
+    std::string all;
+    for (const v1::Problem& problem : CheckLimits(job)) {
+      all += problem.path() + ": " + problem.message() + "\n";
+    }
+    EXPECT_NE(all.find(c.words), std::string::npos) << c.words << "; found: " << all.substr(0, 300);
+  }
+}
+
+TEST(PlanTest, PhasesHaveNamesOfTheirOwn) {
+  v1::JobSpec job = Job();
+  job.clear_phases();
+  for (int i = 0; i < 3; ++i) *job.add_phases()->mutable_run() = Job().phases(1).run();
+  FillJob(&job);
+  EXPECT_EQ(job.phases(0).name(), "run");
+  EXPECT_EQ(job.phases(1).name(), "run 2");
+  EXPECT_EQ(job.phases(2).name(), "run 3");
+  EXPECT_TRUE(Validate(job).empty());
+  job.mutable_phases(2)->set_name("run");
+  EXPECT_NE(Validate(job)[0].message().find("'run' is the name of two phases"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lockstep::controller
