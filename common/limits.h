@@ -31,8 +31,8 @@ namespace lockstep::limits {
   LIMIT(kPlansAtOnce, 8, "calls", "plans whose workers are being asked",                           \
         "further ones: RESOURCE_EXHAUSTED")                                                        \
   LIMIT(kWatchersAtOnce, 2000, "streams", "that watch runs", "further ones: RESOURCE_EXHAUSTED")   \
-  LIMIT(kWatchHistories, 16, "runs", "in progress, of which what happened so far is kept",         \
-        "of others who watches late sees what comes")                                              \
+  LIMIT(kWatchHistories, 16, "runs", "in progress whose history can be replayed",                  \
+        "whoever joins a further run sees new events only")                                        \
   LIMIT(kWatchHistoryBytes, 8388608, "bytes", "of a run in progress, kept for who watches late",   \
         "the hosts of the earliest intervals are dropped, then these intervals")                   \
   LIMIT(kWatchQueue, 1000, "events", "that wait for one watcher",                                  \
@@ -46,7 +46,7 @@ namespace lockstep::limits {
         "the listing is refused; choose fewer")                                                    \
   LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")             \
   LIMIT(kPoisonedStarts, 2, "crashes", "of a controller while it works on the same run",           \
-        "the run is set aside as failed, with an event")                                           \
+        "the run is quarantined: failed, with an event")                                           \
   LIMIT(kSubmitNs, 5000000000, "ns", "that Submit waits for a store that is away", "UNAVAILABLE")  \
   /* Jobs. */                                                                                      \
   LIMIT(kHostNames, 10000, "names", "that a selector's ranges stand for (node[1-8])",              \
@@ -56,7 +56,7 @@ namespace lockstep::limits {
   LIMIT(kHostRanges, 8, "ranges", "in one name", "the job is refused")                             \
   LIMIT(kFilesOfAJob, 65536, "files", "of all file targets of a job, on one worker",               \
         "the job is refused")                                                                      \
-  LIMIT(kPlacesOfARun, 4194304, "places", "that a run's workers write to, together",               \
+  LIMIT(kMaxRangesOfARun, 4194304, "byte ranges", "that a run's workers write to, together",       \
         "the run is refused before anything is opened")                                            \
   LIMIT(kStripes, 1048576, "stripes", "of an interleaved target that are one worker's",            \
         "the run is refused before anything is opened")                                            \
@@ -104,7 +104,7 @@ namespace lockstep::limits {
         "further ones are not answered")                                                           \
   LIMIT(kProbeNs, 3000000000, "ns", "that inspecting a device may take",                           \
         "the device is reported as not answering")                                                 \
-  LIMIT(kLooksAtOnce, 16, "devices or LUNs", "that a worker inspects at once", "others wait")      \
+  LIMIT(kMaxInspections, 16, "devices or LUNs", "that a worker inspects at once", "others wait")   \
   LIMIT(kEmptinessNs, 5000000000, "ns",                                                            \
         "that reading every byte of a job's devices, to see whether they are empty, may take",     \
         "they count as not empty: to overwrite them needs a confirmation")                         \
@@ -119,7 +119,7 @@ namespace lockstep::limits {
   LIMIT(kForeignFiles, 1024, "files",                                                              \
         "of a target that Lockstep did not make and a job may overwrite", "the target is refused") \
   LIMIT(kInspectionBytes, 8 << 20, "bytes",                                                        \
-        "of places in a worker's answer about a job's targets", "the target is refused")           \
+        "of byte ranges in a worker's answer about a job's targets", "the target is refused")      \
   LIMIT(kShutdownNs, 4500000000, "ns",                                                             \
         "from SIGTERM until a worker process ends, whatever its threads do", "it ends at once")    \
   LIMIT(kMismatchRunBytes, 16777216, "bytes",                                                      \
@@ -166,11 +166,11 @@ namespace lockstep::limits {
   LIMIT(kTransfersWaiting, 16, "such calls", "that wait", "further ones: RESOURCE_EXHAUSTED")      \
   LIMIT(kTransferNs, 86400000000000, "ns", "an export, an import, or histograms that are sent",    \
         "it is ended")                                                                             \
-  LIMIT(kKnowledgeAtOnce, 4, "workers", "that are told what others have written, at once",         \
+  LIMIT(kMaxWriteLogReads, 4, "workers", "that are told what others have written, at once",        \
         "others wait")                                                                             \
-  LIMIT(kFollowersWaiting, 256, "workers", "that ask what others write meanwhile and wait",        \
+  LIMIT(kFollowersWaiting, 256, "workers", "that ask what others write during that time and wait", \
         "more ask again a second later, and check less until then")                                \
-  LIMIT(kKnowledgeNs, 600000000000, "ns", "that a worker is told what others have written",        \
+  LIMIT(kWriteLogNs, 600000000000, "ns", "that a worker is told what others have written",         \
         "its phase fails")                                                                         \
   LIMIT(kTransferStallNs, 20000000000, "ns", "that such a call waits for its caller",              \
         "it is ended; an import leaves nothing")                                                   \
@@ -182,7 +182,7 @@ namespace lockstep::limits {
         "the statement fails: out of memory")                                                      \
   LIMIT(kServerTempBytes, 1 << 30, "bytes", "of temporary files of a session there",               \
         "the statement fails")                                                                     \
-  LIMIT(kQuarantineHoldNs, 604800000000000, "ns",                                                  \
+  LIMIT(kDefaultQuarantineNs, 604800000000000, "ns",                                               \
         "that a worker of a run whose rows cannot be read holds what it may write to, unless it "  \
         "says that it is idle",                                                                    \
         "other runs may write there")                                                              \

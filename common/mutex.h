@@ -40,8 +40,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-// Thread-safe. Waits give the lock back meanwhile. A predicate is called under the lock; its lambda
-// says ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_).
+// Thread-safe. Waits give the lock back during that time. A predicate is called under the lock; its
+// lambda says ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_).
 class Condition {
  public:
   void NotifyOne() { condition_.notify_one(); }

@@ -14,9 +14,9 @@ enum class Safeguard {
   kAllAnswered,      // a phase closes only when all members have answered
   kOrdersRepeated,   // an order that the store could not record is taken from the workers
   // Controller, around it.
-  kPlacesHeld,    // a lost worker's targets wait for its hard stop
+  kQuarantine,    // a lost worker's targets wait for its hard stop
   kInSequence,    // samples continue where the last ones ended
-  kAskCursor,     // after a commit of unknown outcome the cursor decides
+  kCheckCursor,   // after a commit of unknown outcome the cursor decides
   kCommittedAck,  // only what the store has is acknowledged as committed
   // Store.
   kEpochFence,  // a replaced controller writes nothing

@@ -88,16 +88,16 @@ std::string Printable(std::string_view text, size_t most) {
   return out;
 }
 
-std::string PrintableLines(std::string_view text, size_t most_a_line) {
+std::string PrintableLines(std::string_view text, size_t max_per_line) {
   std::string out;
   while (true) {
     const size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     for (size_t tab = line.find('\t'); tab != std::string_view::npos; tab = line.find('\t')) {
-      out += Printable(line.substr(0, tab), most_a_line) + "\t";
+      out += Printable(line.substr(0, tab), max_per_line) + "\t";
       line.remove_prefix(tab + 1);
     }
-    out += Printable(line, most_a_line);
+    out += Printable(line, max_per_line);
     if (end == std::string_view::npos) return out;
     out += "\n";
     text.remove_prefix(end + 1);

@@ -14,7 +14,7 @@ namespace lockstep::common {
 // ends in "…". Never fails.
 std::string Printable(std::string_view text, size_t most = 4000);
 // The same, line by line: line breaks and tabs stay.
-std::string PrintableLines(std::string_view text, size_t most_a_line = 4000);
+std::string PrintableLines(std::string_view text, size_t max_per_line = 4000);
 
 // Columns of a terminal; colour codes (ESC [ … m) take none, wide characters two.
 size_t DisplayWidth(std::string_view text);

@@ -184,12 +184,13 @@ absl::StatusOr<std::unique_ptr<controller::Controller>> Lead(const Flags& flags,
 void AwaitSignal(const sigset_t& signals, const controller::OpenedStore& opened,
                  controller::Election* election) {
   constexpr timespec kPause{0, 300000000};
-  constexpr int kLooksPerRestart = 4;  // of an embedded server that has died
-  constexpr int kLooksPerGrant = 32;   // of what the reading role may do
+  constexpr int kMaxInspectionsPerRestart = 4;  // of an embedded server that has died
+  constexpr int kMaxInspectionsPerGrant = 32;   // of what the reading role may do
   for (int look = 1; sigtimedwait(&signals, nullptr, &kPause) < 0; ++look) {
-    if (opened.embedded != nullptr && look % kLooksPerRestart == 0) opened.embedded->KeepAlive();
-    if (look % kLooksPerGrant == 0) opened.store->GuardReader();
-    election->LookForSuccessor();
+    if (opened.embedded != nullptr && look % kMaxInspectionsPerRestart == 0)
+      opened.embedded->KeepAlive();
+    if (look % kMaxInspectionsPerGrant == 0) opened.store->GuardReader();
+    election->CheckForSuccessor();
   }
 }
 

@@ -287,7 +287,7 @@ void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
   }
   for (auto& [name, rates] : series->device_bytes) append(moved[name] / seconds, &rates);
   ++series->measured_intervals;
-  if (points_ <= options_.most_points) return;
+  if (points_ <= options_.max_points) return;
   step_ *= 2;
   points_ = 0;
   const auto thin = [this](RateSeries* rates) {

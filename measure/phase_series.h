@@ -106,7 +106,7 @@ struct Window {
 // over the fleet, and into roll-ups of ten seconds. Pure; not thread-safe.
 //
 // For each worker it holds sums by workload, class and kind (20 KiB for each histogram), and one
-// number for each measured interval, at most `most_points` in all: beyond that, every two points
+// number for each measured interval, at most `max_points` in all: beyond that, every two points
 // become one. It holds a single interval only until all workers have delivered it.
 class PhaseSeries {
  public:
@@ -119,7 +119,7 @@ class PhaseSeries {
     // Whether an interval must have histograms. Intervals from the store, already checked, have
     // none.
     bool needs_histograms = true;
-    size_t most_points = 1 << 18;
+    size_t max_points = 1 << 18;
     // Whether merged intervals have their latencies.
     bool keeps_latencies = false;
     // Whether there is a timeline; for it histograms are needed.

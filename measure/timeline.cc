@@ -207,9 +207,9 @@ void HostTable::Halve(bool any) {
   spans.resize(firsts.size());
 }
 
-void HostTable::Thin(size_t most_spans, int64_t step_ns) {
+void HostTable::Thin(size_t max_spans, int64_t step_ns) {
   const auto is_fine = [&] {
-    if (spans.size() > std::max<size_t>(1, most_spans)) return false;
+    if (spans.size() > std::max<size_t>(1, max_spans)) return false;
     // The middle one: each class may end with a shorter one.
     const size_t middle = spans.size() / 2;
     return spans.empty() || spans[middle].end_ns - spans[middle].begin_ns >= step_ns / 20 * 19;
@@ -258,7 +258,7 @@ void Timeline::Add(const MergedInterval& merged) {
   } else {
     points_.push_back(std::move(point));
   }
-  if (points_.size() > limits_.most_points) {
+  if (points_.size() > limits_.max_points) {
     point_intervals_ = std::min(2 * point_intervals_, kMaxJoined);
     std::vector<FleetPoint> halved;
     for (const FleetPoint& one : points_) {
@@ -269,7 +269,7 @@ void Timeline::Add(const MergedInterval& merged) {
       joins ? to->Append(one) : halved.push_back(one);
     }
     // Where classes alternate, or gaps come, there is little to join.
-    const bool is_short = halved.size() <= limits_.most_points * 3 / 4;
+    const bool is_short = halved.size() <= limits_.max_points * 3 / 4;
     points_ = is_short ? std::move(halved) : Pairs(std::move(halved));
   }
   AddHosts(merged, Ns(begin_seconds), Ns(merged.end_seconds));
@@ -302,7 +302,7 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
       line.p99_ns.back() = Larger(line.p99_ns.back(), static_cast<float>(part.p99_ns));
     }
   }
-  if (hosts_.spans.size() * hosts_.lines.size() <= limits_.most_cells) return;
+  if (hosts_.spans.size() * hosts_.lines.size() <= limits_.max_cells) return;
   const size_t spans = hosts_.spans.size();
   hosts_.Halve();
   if (hosts_.spans.size() > spans * 3 / 4) hosts_.Halve(true);

@@ -63,7 +63,7 @@ struct HostTable {
   // p99.
   void Halve(bool any = false);
   // Until there are at most so many spans, each at least so long where it has a neighbour.
-  void Thin(size_t most_spans, int64_t step_ns = 0);
+  void Thin(size_t max_spans, int64_t step_ns = 0);
 };
 
 // A phase as it went, collected from its merged intervals. When there are too many, neighbours
@@ -71,8 +71,8 @@ struct HostTable {
 class Timeline {
  public:
   struct Limits {
-    size_t most_points = 1 << 12;
-    size_t most_cells = 1 << 18;  // hosts times spans
+    size_t max_points = 1 << 12;
+    size_t max_cells = 1 << 18;  // hosts times spans
   };
   Timeline() : Timeline(Limits{}) {}
   explicit Timeline(Limits limits) : limits_(limits) {}

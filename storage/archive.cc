@@ -325,7 +325,7 @@ class Importer {
   absl::Status Insert() {
     // Whatever was lost there writes nothing here.
     absl::Status status = connection_->Execute(absl::StrCat(
-        "UPDATE import_run_workers SET hold_ns = NULL, worker_id = ",
+        "UPDATE import_run_workers SET quarantine_ns = NULL, worker_id = ",
         Redacted("run_workers", "worker_id"), ", host_id = ", Redacted("run_workers", "host_id"),
         ", hello = ", Redacted("run_workers", "hello")));
     if (!status.ok()) return status;

@@ -38,10 +38,10 @@ absl::StatusOr<std::multimap<Attempt, uint32_t>> Unfinished(PgConnection* connec
 }
 
 // Tells who was lost in the attempts before this one, and forgets them.
-absl::Status TellBefore(const Attempt& attempt, std::multimap<Attempt, uint32_t>* unfinished,
-                        const Store::PutKnowledge& put) {
+absl::Status ReportBefore(const Attempt& attempt, std::multimap<Attempt, uint32_t>* unfinished,
+                          const Store::PutWriteLog& put) {
   while (!unfinished->empty() && unfinished->begin()->first < attempt) {
-    v1::KnowledgePart part;
+    v1::WriteLogPart part;
     part.set_unfinished(unfinished->begin()->second + 1);
     unfinished->erase(unfinished->begin());
     if (absl::Status status = put(std::move(part)); !status.ok()) return status;
@@ -63,32 +63,34 @@ std::string NumberArray(const Numbers& numbers, Get get) {
 // A row without runs says that blocks of another size than its own are known no more; it comes
 // before what its attempt wrote.
 constexpr char kRows[] =
-    "SELECT phase, attempt, place, block_size_bytes, encode(runs, 'base64'), worker_index, "
+    "SELECT phase, attempt, target_key, block_size_bytes, encode(runs, 'base64'), worker_index, "
     "sequence, coalesce((extract(epoch FROM written_from) * 1000000)::bigint, 0), "
     "coalesce((extract(epoch FROM written_until) * 1000000)::bigint, 0) FROM "
     "(SELECT b.* FROM block_writes b ";
 constexpr char kAll[] =
-    "WHERE b.run_id = $1 AND b.place = ANY ($2::bigint[]) AND "
+    "WHERE b.run_id = $1 AND b.target_key = ANY ($2::bigint[]) AND "
     "(b.block_size_bytes = $3 OR b.runs = '') "
     "ORDER BY b.phase, b.attempt, b.runs <> '', b.worker_index, b.sequence) ordered";
 // What a phase's workers have said beyond what was told.
 constexpr char kSince[] =
     "LEFT JOIN unnest($6::int[], $7::bigint[]) AS told (worker_index, items) USING (worker_index) "
-    "WHERE b.run_id = $1 AND b.place = ANY ($2::bigint[]) AND b.block_size_bytes = $3 AND "
+    "WHERE b.run_id = $1 AND b.target_key = ANY ($2::bigint[]) AND b.block_size_bytes = $3 AND "
     "b.runs <> '' AND b.phase = $4 AND b.attempt = $5 AND b.sequence >= coalesce(told.items, 0) "
     "ORDER BY b.worker_index, b.sequence) ordered";
 
-absl::Status DeclareRows(PgConnection* connection, const v1::KnowledgeRequest& what) {
-  const auto itself = [](uint64_t place) { return place; };
-  std::vector<std::optional<std::string>> values = {
-      what.run_id(), NumberArray(what.places(), itself), absl::StrCat(what.block_size_bytes())};
+absl::Status DeclareRows(PgConnection* connection, const v1::WriteLogRequest& what) {
+  const auto itself = [](uint64_t target_key) { return target_key; };
+  std::vector<std::optional<std::string>> values = {what.run_id(),
+                                                    NumberArray(what.target_keys(), itself),
+                                                    absl::StrCat(what.block_size_bytes())};
   const bool is_since = what.has_phase();
   if (is_since) {
     values.push_back(absl::StrCat(what.phase().phase()));
     values.push_back(absl::StrCat(what.phase().attempt()));
     values.push_back(
-        NumberArray(what.told(), [](const v1::ToldBy& told) { return told.worker_index(); }));
-    values.push_back(NumberArray(what.told(), [](const v1::ToldBy& told) { return told.items(); }));
+        NumberArray(what.told(), [](const v1::ReportedBy& told) { return told.worker_index(); }));
+    values.push_back(
+        NumberArray(what.told(), [](const v1::ReportedBy& told) { return told.items(); }));
   }
   return connection
       ->Query(absl::StrCat("DECLARE block_writes_rows NO SCROLL CURSOR FOR ", kRows,
@@ -97,8 +99,8 @@ absl::Status DeclareRows(PgConnection* connection, const v1::KnowledgeRequest& w
       .status();
 }
 
-absl::Status StreamBlockWrites(PgConnection* connection, const v1::KnowledgeRequest& what,
-                               const Store::PutKnowledge& put) {
+absl::Status StreamBlockWrites(PgConnection* connection, const v1::WriteLogRequest& what,
+                               const Store::PutWriteLog& put) {
   std::multimap<Attempt, uint32_t> unfinished;
   if (!what.has_phase()) {
     auto lost = Unfinished(connection, what.run_id());
@@ -113,14 +115,14 @@ absl::Status StreamBlockWrites(PgConnection* connection, const v1::KnowledgeRequ
     if (!rows.ok()) return rows.status();
     if (rows->rows() == 0) break;
     for (int i = 0; i < rows->rows(); ++i) {
-      status = TellBefore({rows->Int(i, 0), rows->Int(i, 1)}, &unfinished, put);
+      status = ReportBefore({rows->Int(i, 0), rows->Int(i, 1)}, &unfinished, put);
       if (!status.ok()) return status;
-      v1::KnowledgePart part;
+      v1::WriteLogPart part;
       part.set_phase(static_cast<uint32_t>(rows->Int(i, 0)));
       part.set_worker_index(static_cast<uint32_t>(rows->Int(i, 5)));
       part.set_sequence(rows->UInt(i, 6));
       v1::BlockWrites* writes = part.mutable_writes();
-      writes->set_place(static_cast<uint64_t>(rows->Int(i, 2)));
+      writes->set_target_key(static_cast<uint64_t>(rows->Int(i, 2)));
       writes->set_block_size_bytes(static_cast<uint32_t>(rows->Int(i, 3)));
       writes->set_from_wall_ns(rows->Int(i, 7) * kMicrosecondNs);
       writes->set_until_wall_ns(rows->Int(i, 8) * kMicrosecondNs);
@@ -130,12 +132,12 @@ absl::Status StreamBlockWrites(PgConnection* connection, const v1::KnowledgeRequ
       if (status = put(std::move(part)); !status.ok()) return status;
     }
   }
-  return TellBefore({INT64_MAX, 0}, &unfinished, put);
+  return ReportBefore({INT64_MAX, 0}, &unfinished, put);
 }
 
 }  // namespace
 
-absl::Status PgStore::ReadBlockWrites(const v1::KnowledgeRequest& what, const PutKnowledge& put) {
+absl::Status PgStore::ReadBlockWrites(const v1::WriteLogRequest& what, const PutWriteLog& put) {
   auto lease = Connect(kWholeRunLimit);
   if (!lease.ok()) return lease.status();
   PgConnection* connection = lease->get();

@@ -21,7 +21,7 @@ class EmbeddedPostgres {
   static absl::StatusOr<std::unique_ptr<EmbeddedPostgres>> Start(const std::string& directory);
   // Stops the server, cleanly.
   ~EmbeddedPostgres();
-  // To be called every now and then: starts the server again when it has died. Returns at once.
+  // To be called periodically: starts the server again when it has died. Returns at once.
   void KeepAlive();
 
   // For libpq, as the owner of everything.

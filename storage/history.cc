@@ -201,7 +201,7 @@ absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneReq
   const Where where = WhereOf(request.filter());
   const std::string of = absl::StrCat(
       " FROM runs r WHERE r.state NOT IN ('queued', 'running') AND NOT EXISTS (SELECT FROM "
-      "run_workers w WHERE w.run_id = r.run_id AND w.hold_ns IS NOT NULL) AND ",
+      "run_workers w WHERE w.run_id = r.run_id AND w.quarantine_ns IS NOT NULL) AND ",
       request.samples_only() ? absl::StrCat("r.samples_pruned_at IS NULL AND r.figures_version >= ",
                                             PgStore::kFiguresVersion, " AND ")
                              : "",

@@ -282,7 +282,7 @@ absl::Status AddBlockWrites(const IngestBatch& batch, const v1::DeliveryItem& it
   const auto number = static_cast<uint64_t>(&item - batch.items.data());
   Key(rows, batch)
       .Add(batch.first_sequence + number)
-      .Add(static_cast<int64_t>(item.block_writes().place()))
+      .Add(static_cast<int64_t>(item.block_writes().target_key()))
       .Add(item.block_writes().block_size_bytes())
       .AddBytes(item.block_writes().runs());
   for (const int64_t wall_ns :
@@ -310,7 +310,7 @@ constexpr char kHostSamples[] =
     "user_ratio, system_ratio, idle_ratio, iowait_ratio, steal_ratio, swap_in_pages, "
     "swap_out_pages, free_bytes, cached_bytes, dirty_bytes, cpu_busy_ns)";
 constexpr char kBlockWrites[] =
-    "block_writes (run_id, phase, attempt, worker_index, sequence, place, block_size_bytes, "
+    "block_writes (run_id, phase, attempt, worker_index, sequence, target_key, block_size_bytes, "
     "runs, written_from, written_until)";
 constexpr char kWorkerResults[] =
     "worker_results (run_id, phase, attempt, worker_index, error, result)";

@@ -23,9 +23,9 @@ constexpr char kOperations[] =
     "coalesce(end_ns, interval_ns * (interval + 1)), ";
 constexpr int kOwnColumns = 5;
 
-using Place = std::pair<uint32_t, uint32_t>;  // interval, worker
+using Position = std::pair<uint32_t, uint32_t>;  // interval, worker
 
-// The rows of one statement, in order of their places.
+// The rows of one statement, in order of their positions.
 class RowStream {
  public:
   RowStream(PgConnection* connection, std::string name)
@@ -37,7 +37,9 @@ class RowStream {
     return declared.ok() ? Fetch() : declared.status();
   }
   bool over() const { return row_ >= rows_.rows(); }
-  Place place() const { return {static_cast<uint32_t>(Int(1)), static_cast<uint32_t>(Int(0))}; }
+  Position position() const {
+    return {static_cast<uint32_t>(Int(1)), static_cast<uint32_t>(Int(0))};
+  }
   absl::Status Next() { return ++row_ < rows_.rows() ? absl::OkStatus() : Fetch(); }
 
   int64_t Int(int column) const { return rows_.Int(row_, column); }
@@ -70,7 +72,7 @@ v1::WorkloadSample* WorkloadOf(const RowStream& row, v1::IntervalSample* sample)
   return &*workloads->rbegin();
 }
 
-// Columns after a row's place: workload, kind, operations, bytes, errors, latency_sum_ns.
+// Columns after a row's position: workload, kind, operations, bytes, errors, latency_sum_ns.
 v1::OperationCounters* CountersOf(const RowStream& row, v1::WorkloadSample* workload) {
   auto* operations = workload->mutable_operations();
   const auto kind = static_cast<v1::OperationKind>(row.Int(6));
@@ -143,7 +145,7 @@ void AddHost(const RowStream& row, v1::IntervalSample* sample) {
 struct Source {
   const char* name;
   std::set<IntervalDetail> details;
-  const char* place;
+  const char* position;
   const char* columns;
   const char* table;
   const char* order;
@@ -204,7 +206,7 @@ absl::Status OpenSources(PgConnection* connection, const v1::PhaseId& phase, Int
     if (!source.details.contains(detail)) continue;
     open->push_back({&source, RowStream(connection, source.name)});
     const std::string sql =
-        absl::StrCat("SELECT ", source.place, source.columns, " FROM ", source.table,
+        absl::StrCat("SELECT ", source.position, source.columns, " FROM ", source.table,
                      " WHERE run_id = $1 AND phase = $2 AND attempt = $3 ORDER BY interval, ",
                      "worker_index", source.order);
     if (absl::Status status = open->back().rows.Begin(sql, key); !status.ok()) return status;
@@ -212,12 +214,12 @@ absl::Status OpenSources(PgConnection* connection, const v1::PhaseId& phase, Int
   return absl::OkStatus();
 }
 
-// Every row at `place`, table by table, as one sample.
-absl::Status ReadSample(const Place& place, std::vector<OpenSource>* open,
+// Every row at `position`, table by table, as one sample.
+absl::Status ReadSample(const Position& position, std::vector<OpenSource>* open,
                         v1::IntervalSample* sample) {
-  sample->set_interval(place.first);
+  sample->set_interval(position.first);
   for (OpenSource& from : *open) {
-    while (!from.rows.over() && from.rows.place() == place) {
+    while (!from.rows.over() && from.rows.position() == position) {
       sample->set_interval_class(static_cast<v1::IntervalClass>(from.rows.Int(2)));
       sample->set_begin_ns(from.rows.Int(3));
       sample->set_end_ns(from.rows.Int(4));
@@ -237,14 +239,15 @@ absl::Status ReadIntervalsOf(PgConnection* connection, const v1::PhaseId& phase,
     return status;
   }
   while (true) {
-    std::optional<Place> place;
+    std::optional<Position> position;
     for (const OpenSource& from : open) {
-      if (!from.rows.over() && (!place || from.rows.place() < *place)) place = from.rows.place();
+      if (!from.rows.over() && (!position || from.rows.position() < *position))
+        position = from.rows.position();
     }
-    if (!place) return connection->Execute("CLOSE ALL");
+    if (!position) return connection->Execute("CLOSE ALL");
     v1::IntervalSample sample;
-    if (absl::Status status = ReadSample(*place, &open, &sample); !status.ok()) return status;
-    if (absl::Status status = take(place->second, sample); !status.ok()) return status;
+    if (absl::Status status = ReadSample(*position, &open, &sample); !status.ok()) return status;
+    if (absl::Status status = take(position->second, sample); !status.ok()) return status;
   }
 }
 

@@ -22,7 +22,7 @@ std::string OnOneLine(const char* text) {
 }
 
 // With TLS there may be more to take in than the socket shows: it is looked at this often.
-constexpr std::chrono::milliseconds kLook{100};
+constexpr std::chrono::milliseconds kPoll{100};
 
 // A server that does not read must not hold the farewell up.
 void Close(PGconn* connection) {
@@ -106,7 +106,7 @@ absl::Status PgConnection::Wait(short events, const std::string& what) {
   PGconn* connection = connection_.get();
   const auto left = std::clamp(
       std::chrono::ceil<std::chrono::milliseconds>(until_ - std::chrono::steady_clock::now()),
-      std::chrono::milliseconds(0), kLook);
+      std::chrono::milliseconds(0), kPoll);
   const bool given_up = patience_.given_up != nullptr && *patience_.given_up;
   pollfd ready = {PQsocket(connection), events, 0};
   const int found = poll(&ready, 1, given_up ? 0 : static_cast<int>(left.count()));

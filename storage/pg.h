@@ -76,7 +76,7 @@ class PgConnection {
   // COPY … FROM STDIN in text format; `rows` as CopyRows makes them.
   absl::Status Copy(const std::string& statement, const std::string& rows);
   // The same in pieces: begins, sends any number of times, and ends. Nothing else may be asked of
-  // the connection meanwhile.
+  // the connection during that time.
   absl::Status BeginCopy(const std::string& statement);
   absl::Status SendCopy(const std::string& rows);
   absl::Status EndCopy();
@@ -141,7 +141,8 @@ class CopyRows {
 };
 
 // A COPY into a table whose rows are sent while further ones are made, so that the server works
-// meanwhile. Without a row nothing is asked of the server. Until End() the connection is its own.
+// during that time. Without a row nothing is asked of the server. Until End() the connection is its
+// own.
 class CopyStream {
  public:
   CopyStream(PgConnection* connection, const std::string& table)

@@ -16,7 +16,7 @@ class PgStore::Lease {
     common::MutexLock lock(&store_->mutex_);
     store_->silent_ = !connection_->healthy();
     if (is_probe_) store_->probing_ = false;
-    if (store_->silent_) store_->idle_.clear();  // the server is gone for them too
+    if (store_->silent_) store_->idle_.clear();  // they have lost the server, too
     if (connection_->idle()) store_->idle_.push_back(std::move(connection_));
   }
   PgConnection* operator->() const { return connection_.get(); }

@@ -55,8 +55,9 @@ absl::StatusOr<std::string> DeriveReaderConninfo(const std::string& conninfo) {
   std::string reader = "user=lockstep_reader";
   for (PQconninfoOption* option = options; option->keyword != nullptr; ++option) {
     // Where the server is, and nothing that is the controller's own.
-    static const std::set<std::string> kPlace = {"host", "hostaddr", "port", "dbname", "sslmode"};
-    if (option->val == nullptr || !kPlace.contains(option->keyword)) continue;
+    static const std::set<std::string> kLocation = {"host", "hostaddr", "port", "dbname",
+                                                    "sslmode"};
+    if (option->val == nullptr || !kLocation.contains(option->keyword)) continue;
     absl::StrAppend(&reader, " ", option->keyword, "='",
                     absl::StrReplaceAll(option->val, {{"\\", "\\\\"}, {"'", "\\'"}}), "'");
   }
@@ -264,11 +265,11 @@ absl::StatusOr<std::vector<measure::RunRecord>> PgStore::Queue() {
     run->outcome = rows->Text(i, kRunColumnCount);
     queue.push_back(*std::move(run));
   }
-  if (absl::Status status = Quarantine(unreadable); !status.ok()) return status;
+  if (absl::Status status = EndUnreadable(unreadable); !status.ok()) return status;
   return queue;
 }
 
-absl::Status PgStore::Quarantine(const UnreadableRuns& unreadable) {
+absl::Status PgStore::EndUnreadable(const UnreadableRuns& unreadable) {
   for (const auto& unread : unreadable) {
     const std::string& run_id = unread.first;
     const std::string outcome = absl::StrCat("quarantined: ", unread.second);
@@ -280,8 +281,8 @@ absl::Status PgStore::Quarantine(const UnreadableRuns& unreadable) {
           {run_id, outcome});
       if (!ended.ok()) return ended.status();
       auto lost = connection->Query(
-          "UPDATE run_workers SET lost = $2, hold_ns = $3 WHERE run_id = $1 AND lost IS NULL",
-          {run_id, outcome, absl::StrCat(limits::kQuarantineHoldNs)});
+          "UPDATE run_workers SET lost = $2, quarantine_ns = $3 WHERE run_id = $1 AND lost IS NULL",
+          {run_id, outcome, absl::StrCat(limits::kDefaultQuarantineNs)});
       if (!lost.ok()) return lost.status();
       return connection
           ->Query(
@@ -367,33 +368,37 @@ absl::StatusOr<std::vector<ActiveRun>> PgStore::Active() {
   UnreadableRuns unreadable;
   auto active = LoadActive(lease->get(), &unreadable);
   if (!active.ok()) return active;
-  if (absl::Status status = Quarantine(unreadable); !status.ok()) return status;
+  if (absl::Status status = EndUnreadable(unreadable); !status.ok()) return status;
   return active;
 }
 
-absl::StatusOr<std::vector<HeldPlaces>> PgStore::Held() {
+absl::StatusOr<std::vector<Quarantine>> PgStore::Quarantines() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   return LoadHeld(lease->get());
 }
 
 absl::Status PgStore::SetLost(const std::string& run_id, uint32_t worker_index,
-                              const std::string& reason, int64_t hold_ns) {
+                              const std::string& reason, int64_t quarantine_ns) {
   return Run(
-      "UPDATE run_workers SET lost = $3, hold_ns = $4 WHERE run_id = $1 AND worker_index = $2",
+      "UPDATE run_workers SET lost = $3, quarantine_ns = $4 WHERE run_id = $1 AND worker_index = "
+      "$2",
       {run_id, absl::StrCat(worker_index), reason,
-       hold_ns == 0 ? PgParam() : PgParam(absl::StrCat(hold_ns))});
+       quarantine_ns == 0 ? PgParam() : PgParam(absl::StrCat(quarantine_ns))});
 }
 
 absl::Status PgStore::SetBack(const std::string& run_id, uint32_t worker_index) {
   return Run(
-      "UPDATE run_workers SET lost = NULL, hold_ns = NULL WHERE run_id = $1 AND worker_index = $2",
+      "UPDATE run_workers SET lost = NULL, quarantine_ns = NULL WHERE run_id = $1 AND worker_index "
+      "= $2",
       {run_id, absl::StrCat(worker_index)});
 }
 
-absl::Status PgStore::ReleaseHold(const std::string& worker_id) {
-  return Run("UPDATE run_workers SET hold_ns = NULL WHERE worker_id = $1 AND hold_ns IS NOT NULL",
-             {worker_id});
+absl::Status PgStore::ReleaseQuarantine(const std::string& worker_id) {
+  return Run(
+      "UPDATE run_workers SET quarantine_ns = NULL WHERE worker_id = $1 AND quarantine_ns IS NOT "
+      "NULL",
+      {worker_id});
 }
 
 absl::Status PgStore::SetEnding(const std::string& run_id, const std::string& state,

@@ -52,11 +52,11 @@ class PgStore final : public Store {
   absl::Status Enqueue(const measure::RunRecord& run) override;
   absl::StatusOr<std::vector<measure::RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;
-  absl::StatusOr<std::vector<HeldPlaces>> Held() override;
+  absl::StatusOr<std::vector<Quarantine>> Quarantines() override;
   absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason,
-                       int64_t hold_ns) override;
+                       int64_t quarantine_ns) override;
   absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
-  absl::Status ReleaseHold(const std::string& worker_id) override;
+  absl::Status ReleaseQuarantine(const std::string& worker_id) override;
   absl::Status SetEnding(const std::string& run_id, const std::string& state,
                          const std::string& reason, bool skip_cleanup) override;
   absl::Status StartRun(const std::string& run_id,
@@ -89,7 +89,7 @@ class PgStore final : public Store {
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
   absl::Status ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
                              const TakeInterval& take) override;
-  absl::Status ReadBlockWrites(const v1::KnowledgeRequest& what, const PutKnowledge& put) override;
+  absl::Status ReadBlockWrites(const v1::WriteLogRequest& what, const PutWriteLog& put) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;
@@ -121,7 +121,7 @@ class PgStore final : public Store {
   absl::StatusOr<Lease> Connect(absl::Duration limit);
   // Ends queued and active runs that cannot be read, with an event that says why: one odd row keeps
   // no controller from starting. Their workers are lost, and hold what they may still write to.
-  absl::Status Quarantine(const UnreadableRuns& unreadable);
+  absl::Status EndUnreadable(const UnreadableRuns& unreadable);
   // One transaction around `body`; from AcquireEpoch() on only while the epoch is this
   // controller's.
   absl::Status Transaction(const std::function<absl::Status(PgConnection*)>& body) {
@@ -172,11 +172,11 @@ absl::Status PruneRuns(PgConnection* connection, const std::vector<v1::RunSummar
 // PgStore::Figures() on one connection.
 absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection,
                                                         const std::vector<std::string>& run_ids);
-// PgStore::Active(), Held() and ReadIntervals() on one connection.
+// PgStore::Active(), Quarantines() and ReadIntervals() on one connection.
 // Runs that cannot be read are left out, and named in `unreadable`.
 absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
                                                   UnreadableRuns* unreadable);
-absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection);
+absl::StatusOr<std::vector<Quarantine>> LoadHeld(PgConnection* connection);
 absl::Status StreamIntervals(PgConnection* connection, const v1::PhaseId& phase,
                              IntervalDetail detail, const TakeInterval& take);
 // The same within a transaction.

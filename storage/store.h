@@ -51,15 +51,15 @@ struct ActiveRun {
   std::map<std::pair<uint32_t, uint32_t>, std::map<uint32_t, v1::PhaseResult>> left_contents;
 };
 
-// Places that a lost worker may still be writing to.
-struct HeldPlaces {
+// Byte ranges that a lost worker may still be writing to.
+struct Quarantine {
   std::string run_id, worker_id, host;
   // The store's documents of the run cannot be read: the worker may be writing anywhere. `job` and
   // `inspection` are empty.
   bool is_unknown = false;
   v1::JobSpec job;
   v1::Inspection inspection;
-  int64_t hold_ns = 0;
+  int64_t quarantine_ns = 0;
 };
 
 struct WorkerOwner {
@@ -75,7 +75,7 @@ using TakeInterval =
 
 // Whether the same call may succeed later by itself: the store is out of reach, has no space, or is
 // read-only for now.
-inline bool MayPass(const absl::Status& status) {
+inline bool IsTransient(const absl::Status& status) {
   return absl::IsUnavailable(status) || absl::IsResourceExhausted(status) ||
          absl::IsPermissionDenied(status);
 }
@@ -137,14 +137,14 @@ class Store {
   // Runs in progress, for a controller that takes them over.
   virtual absl::StatusOr<std::vector<ActiveRun>> Active() = 0;
   // What lost workers of any run may still be writing to.
-  virtual absl::StatusOr<std::vector<HeldPlaces>> Held() = 0;
-  // The worker was lost in the run; its targets are held for `hold_ns`, 0 for not at all.
+  virtual absl::StatusOr<std::vector<Quarantine>> Quarantines() = 0;
+  // The worker was lost in the run; its targets are held for `quarantine_ns`, 0 for not at all.
   virtual absl::Status SetLost(const std::string& run_id, uint32_t worker_index,
-                               const std::string& reason, int64_t hold_ns) = 0;
+                               const std::string& reason, int64_t quarantine_ns) = 0;
   // The lost worker takes part in the run again.
   virtual absl::Status SetBack(const std::string& run_id, uint32_t worker_index) = 0;
   // The worker is idle: ends its holds on targets of all runs in which it was lost.
-  virtual absl::Status ReleaseHold(const std::string& worker_id) = 0;
+  virtual absl::Status ReleaseQuarantine(const std::string& worker_id) = 0;
   // Records how the run will end, before it does.
   virtual absl::Status SetEnding(const std::string& run_id, const std::string& state,
                                  const std::string& reason, bool skip_cleanup) = 0;
@@ -209,9 +209,8 @@ class Store {
   // attempt, and after each attempt who was lost in it. An error of `put` ends it. A row without
   // runs says that blocks of other sizes are known no more; it comes before its attempt's others.
   // Of a phase that `what` names: what its workers have said since they said what was told.
-  using PutKnowledge = std::function<absl::Status(v1::KnowledgePart)>;
-  virtual absl::Status ReadBlockWrites(const v1::KnowledgeRequest& what,
-                                       const PutKnowledge& put) = 0;
+  using PutWriteLog = std::function<absl::Status(v1::WriteLogPart)>;
+  virtual absl::Status ReadBlockWrites(const v1::WriteLogRequest& what, const PutWriteLog& put) = 0;
   // The next sequence number of a worker's delivery.
   virtual absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& phase, uint32_t worker_index) = 0;
 

@@ -147,14 +147,15 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
   return list;
 }
 
-absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
+absl::StatusOr<std::vector<Quarantine>> LoadHeld(PgConnection* connection) {
   auto rows = connection->Query(
-      "SELECT w.run_id, w.worker_id, w.host, r.spec, w.inspection, w.hold_ns FROM run_workers w "
-      "JOIN runs r USING (run_id) WHERE w.hold_ns IS NOT NULL");
+      "SELECT w.run_id, w.worker_id, w.host, r.spec, w.inspection, w.quarantine_ns FROM "
+      "run_workers w "
+      "JOIN runs r USING (run_id) WHERE w.quarantine_ns IS NOT NULL");
   if (!rows.ok()) return rows.status();
-  std::vector<HeldPlaces> list;
+  std::vector<Quarantine> list;
   for (int i = 0; i < rows->rows(); ++i) {
-    HeldPlaces held;
+    Quarantine held;
     held.run_id = rows->Text(i, 0);
     held.worker_id = rows->Text(i, 1);
     held.host = rows->Text(i, 2);
@@ -165,7 +166,7 @@ absl::StatusOr<std::vector<HeldPlaces>> LoadHeld(PgConnection* connection) {
       held.job.Clear();
       held.inspection.Clear();
     }
-    held.hold_ns = rows->Int(i, 5);
+    held.quarantine_ns = rows->Int(i, 5);
     list.push_back(std::move(held));
   }
   return list;

@@ -232,8 +232,8 @@ Api::Result Api::ServeRun(const Request& request, const std::string& run_id,
                           const std::string& part, const Respond& respond) {
   if (part.empty()) return ServeReport(run_id, v1::ReportRequest::HEAD, 0, respond);
   if (part == "report") return ServeReport(run_id, v1::ReportRequest::WHOLE, 0, respond);
-  if (part == "circumstances") {
-    return ServeReport(run_id, v1::ReportRequest::CIRCUMSTANCES, 0, respond);
+  if (part == "environment") {
+    return ServeReport(run_id, v1::ReportRequest::ENVIRONMENT, 0, respond);
   }
   uint32_t phase = 0;
   absl::string_view number = part;
@@ -329,7 +329,7 @@ Api::Result Api::ServeSeries(const Request& request, const std::string& run_id,
     return wrong;
   }
   ask.set_phase(phase);
-  ask.set_most_points(most);
+  ask.set_max_points(most);
   if (const auto step = request.Get("step")) {
     double seconds = 0;
     if (!absl::SimpleAtod(*step, &seconds)) return ErrorAnswer(400, "step: seconds");

@@ -41,7 +41,7 @@ class Api {
   Result ServeSeries(const Request& request, const std::string& run_id,
                      v1::SeriesRequest::What what, const Respond& respond);
   Result ServeFile(const std::string& run_id, const Respond& respond);
-  // Asks the controller: `call` begins it, `make` makes the body of what it says.
+  // Queries the controller: `call` begins it, `make` makes the body of what it says.
   template <typename Ask, typename Reply, typename Call, typename Make>
   Result Later(const Ask& request, const Call& call, Make make, const Respond& respond);
 

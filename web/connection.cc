@@ -342,7 +342,7 @@ void ServeConnection(Site* site, asio::ip::tcp::socket socket) {
       ->Begin();
 }
 
-void TurnAway(const Site& site, asio::ip::tcp::socket socket) {
+void Reject(const Site& site, asio::ip::tcp::socket socket) {
   if (site.tls != nullptr) return;  // an answer would come before the handshake
   auto stream = std::make_shared<beast::tcp_stream>(std::move(socket));
   auto response = std::make_shared<http::response<http::string_body>>(

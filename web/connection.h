@@ -27,6 +27,6 @@ struct Site {
 // limits of common/limits.h.
 void ServeConnection(Site* site, boost::asio::ip::tcp::socket socket);
 // Closes the connection. Without TLS it is told before that there are too many.
-void TurnAway(const Site& site, boost::asio::ip::tcp::socket socket);
+void Reject(const Site& site, boost::asio::ip::tcp::socket socket);
 
 }  // namespace lockstep::web

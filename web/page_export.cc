@@ -59,8 +59,8 @@ class Exporter {
       documents_[Path("")] = std::move(documents_[absl::StrCat(kRuns, asked)]);
       documents_.erase(absl::StrCat(kRuns, asked));
     }
-    v1::Report circumstances;
-    status = GetReport(v1::ReportRequest::CIRCUMSTANCES, 0, "/circumstances", &circumstances);
+    v1::Report environment;
+    status = GetReport(v1::ReportRequest::ENVIRONMENT, 0, "/environment", &environment);
     if (status.ok()) status = GetJob();
     const auto loads = std::count_if(head.phases().begin(), head.phases().end(),
                                      [](const auto& phase) { return phase.workloads_size() > 0; });
@@ -90,8 +90,8 @@ class Exporter {
 
   // `call` asks the controller.
   template <typename Request, typename Reply, typename Call>
-  absl::Status Ask(const Request& request, const Call& call, const std::string& path,
-                   Reply* reply) {
+  absl::Status Fetch(const Request& request, const Call& call, const std::string& path,
+                     Reply* reply) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kCallLimit);
     if (calls_ != nullptr && !calls_->Begin(&context)) {
@@ -123,7 +123,7 @@ class Exporter {
     const auto call = [this](auto* context, const auto& ask, auto* reply) {
       return stub_->GetReport(context, ask, reply);
     };
-    return Ask(request, call, Path(path), report);
+    return Fetch(request, call, Path(path), report);
   }
 
   absl::Status GetJob() {
@@ -133,7 +133,7 @@ class Exporter {
     const auto call = [this](auto* context, const auto& ask, auto* reply) {
       return stub_->GetJob(context, ask, reply);
     };
-    return Ask(request, call, Path("/job"), &job);
+    return Fetch(request, call, Path("/job"), &job);
   }
 
   absl::Status GetSeries(uint32_t phase, const std::string& name, v1::SeriesRequest::What what,
@@ -142,12 +142,12 @@ class Exporter {
     request.set_run_id(run_id_);
     request.set_phase(phase);
     request.set_what(what);
-    request.set_most_points(what == v1::SeriesRequest::FLEET ? points : points * 2 / 3);
+    request.set_max_points(what == v1::SeriesRequest::FLEET ? points : points * 2 / 3);
     v1::SeriesReply series;
     const auto call = [this](auto* context, const auto& ask, auto* reply) {
       return stub_->GetSeries(context, ask, reply);
     };
-    return Ask(request, call, Path(absl::StrCat("/", name, "?phase=", phase)), &series);
+    return Fetch(request, call, Path(absl::StrCat("/", name, "?phase=", phase)), &series);
   }
 
   static std::string NameOf(const v1::RunSummary& run) {

@@ -137,7 +137,7 @@ class Server::Impl {
       socket.set_option(tcp::no_delay(true), ignored);
       site_.connections < limits::kPageConnections || site_.idle.CloseOne()
           ? ServeConnection(&site_, std::move(socket))
-          : TurnAway(site_, std::move(socket));
+          : Reject(site_, std::move(socket));
       Accept();
     });
   }

@@ -26,7 +26,7 @@ class Server {
     // reads, as on the controller's port.
     common::TlsFiles tls;
   };
-  // Asks the controller through `channel`. UNAVAILABLE when the port is taken.
+  // Queries the controller through `channel`. UNAVAILABLE when the port is taken.
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const Options& options, const std::shared_ptr<grpc::Channel>& channel);
   ~Server();

@@ -196,7 +196,7 @@ int Fail(const absl::Status& status) {
 }
 
 // Says that files are this fleet's to overwrite and remove. Whoever may use the worker's key may
-// say so; the state directory may be in use by the worker meanwhile.
+// say so; the state directory may be in use by the worker during that time.
 int Adopt(const Flags& flags) {
   const auto keys = worker::MarkKeys::Load(flags.state_directory);
   if (!keys.ok()) return Fail(keys.status());
@@ -208,15 +208,15 @@ int Adopt(const Flags& flags) {
     }
     const auto guard = worker::Guard::Make({path.substr(0, slash)}, {}, nullptr, *keys);
     if (!guard.ok()) return Fail(guard.status());
-    const auto place = guard->Locate(path);
-    if (!place.ok()) return Fail(place.status());
+    const auto allowed = guard->Locate(path);
+    if (!allowed.ok()) return Fail(allowed.status());
     // What is shown is what is signed: a link on the way may be another user's.
     if (const std::string real = worker::RealPath(path); real != path) {
       return Fail(absl::InvalidArgumentError(
           absl::StrCat("--adopt ", path, ": leads to ", real.empty() ? "nothing" : real,
                        "; look whether that is the file you mean, and give that path")));
     }
-    const absl::Status adopted = worker::Adopt(*guard, *place);
+    const absl::Status adopted = worker::Adopt(*guard, *allowed);
     if (!adopted.ok()) return Fail(adopted);
     std::cout << path << ": adopted; jobs may overwrite and remove it\n";
   }
@@ -234,7 +234,7 @@ worker::Agent::Parts PartsOf(const worker::PhaseRunner::Parts& runner,
     return worker::InspectTargets(*guard, *policy, inspect, {host, inspect.worker_index()});
   };
   parts.list_devices = [] { return worker::ThisKernel().List(); };
-  parts.look_at_devices = [guard] { return worker::TakeInventory(*guard); };
+  parts.inspect_devices = [guard] { return worker::TakeInventory(*guard); };
   parts.stamp = [guard, allow_enroll](const v1::StampDevices& orders) {
     return worker::StampAll(*guard, allow_enroll, orders);
   };

@@ -27,8 +27,7 @@ std::string DescribeProcess(const v1::ProcessIo& process) {
 }  // namespace
 
 std::vector<std::string> OtherPrograms(const PhaseView& view,
-                                       const measure::WorkerPhaseData& sampler,
-                                       double least_bytes) {
+                                       const measure::WorkerPhaseData& sampler, double min_bytes) {
   const measure::RunWorker* self = view.WorkerOf(sampler.worker_index);
   int workers = 0;
   for (const measure::RunWorker& worker : view.data().workers) {
@@ -38,7 +37,7 @@ std::vector<std::string> OtherPrograms(const PhaseView& view,
   for (const v1::ProcessIo& process : sampler.result.others()) {
     const auto moved = static_cast<double>(process.read_bytes() + process.write_bytes());
     const bool sibling = workers > 1 && process.command() == "lockstep-worker";
-    if (moved >= least_bytes && !sibling) names.push_back(DescribeProcess(process));
+    if (moved >= min_bytes && !sibling) names.push_back(DescribeProcess(process));
   }
   return names;
 }

@@ -29,6 +29,6 @@ EnginesOn FindEngines(const PhaseView& view, const std::string& boot_id, const s
 // Other programs on the kernel of a worker that samples it, as "postgres[123] read 3 MiB and wrote
 // 2 MiB": without workers of Lockstep where the run has several there, whose I/O is the engines'.
 std::vector<std::string> OtherPrograms(const PhaseView& view,
-                                       const measure::WorkerPhaseData& sampler, double least_bytes);
+                                       const measure::WorkerPhaseData& sampler, double min_bytes);
 
 }  // namespace lockstep::controller

@@ -10,11 +10,11 @@ namespace lockstep::controller {
 void CheckExpectations(const v1::Expect& expect, bool complete, v1::PhaseReport* phase) {
   const v1::OperationReport& total = phase->total();
   const bool nothing = total.operations() == 0 && total.errors() == 0;
-  const auto add = [&](const std::string& text, const std::string& found, bool held) {
+  const auto add = [&](const std::string& text, const std::string& found, bool met) {
     v1::Expectation* line = phase->add_expectations();
     line->set_text(text);
     line->set_found(!complete ? "no complete result" : nothing ? "nothing measured" : found);
-    line->set_held(complete && !nothing && held);
+    line->set_met(complete && !nothing && met);
   };
   if (expect.has_iops()) {
     add(absl::StrCat("iops >= ", common::FormatCount(expect.iops())),

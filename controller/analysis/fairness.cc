@@ -119,8 +119,8 @@ void AddJainRange(v1::PhaseReport* phase) {
   const auto& jain = phase->jain_by_interval();
   if (jain.size() < 2 || phase->hosts_size() < 2) return;
   const auto [least, most] = std::minmax_element(jain.begin(), jain.end());
-  phase->set_jain_least(*least);
-  phase->set_jain_most(*most);
+  phase->set_jain_min(*least);
+  phase->set_jain_max(*most);
 }
 
 }  // namespace lockstep::controller

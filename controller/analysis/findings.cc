@@ -64,7 +64,7 @@ void AddSplit(const Device& d) {
   const double request =
       requests > 0 ? (out.read_bytes_per_second() + out.write_bytes_per_second()) / requests : 0;
   if (requests < kSplit * out.engine_iops() || request > kSmaller * block) return;
-  const double most = out.most_request_bytes();
+  const double most = out.max_request_bytes();
   const bool by_queue = most > 0 && most < block;
   Add("split",
       absl::StrFormat("I/Os of %s reached the device in requests of %s (×%.1f)%s", Size(block),
@@ -128,7 +128,7 @@ std::string Programs(const Device& d, double bytes) {
   std::vector<std::string> names = OtherPrograms(d.view, d.sampler, kNamedShare * bytes);
   names.resize(std::min<size_t>(names.size(), 3));
   return names.empty() ? "no program that /proc tells of"
-                       : absl::StrCat(absl::StrJoin(names, ", "), " meanwhile on this host");
+                       : absl::StrCat(absl::StrJoin(names, ", "), " during that time on this host");
 }
 
 void AddInterference(const Device& d) {
@@ -209,7 +209,7 @@ void AddFindings(const PhaseView& view, v1::PhaseReport* report) {
       if (self == nullptr) continue;
       const EnginesOn engines = FindEngines(view, self->boot_id, name);
       if (engines.parts.empty()) continue;
-      out->set_most_request_bytes(MostRequestBytes(view, self->host, name));
+      out->set_max_request_bytes(MostRequestBytes(view, self->host, name));
       const Device device{view, worker, engines, out};
       AddSplit(device);
       AddQueue(device);

@@ -72,7 +72,7 @@ std::vector<std::string> LivePhase::Behind() const {
   return names;
 }
 
-void LivePhase::TakePast() {
+void LivePhase::CompleteHistory() {
   for (v1::FleetInterval& interval : TakeComplete()) past_.push_back(std::move(interval));
   if (past_.size() <= kPastWithHosts) return;
   v1::FleetInterval& old = past_[past_.size() - kPastWithHosts - 1];
@@ -157,7 +157,7 @@ v1::FleetInterval LivePhase::Describe(const measure::MergedInterval& merged) con
   return interval;
 }
 
-void LivePhase::CheckBrakes(const measure::MergedInterval& merged) {
+void LivePhase::CheckAbortConditions(const measure::MergedInterval& merged) {
   if (!abort_reason_.empty()) return;
   const std::string where = absl::StrCat(" in interval ", merged.interval);
   if (abort_if_.errors() != 0 && series_.errors() >= abort_if_.errors()) {
@@ -185,7 +185,7 @@ std::vector<v1::FleetInterval> LivePhase::TakeComplete() {
   for (measure::MergedInterval& merged : series_.TakeComplete()) {
     complete.push_back(Describe(merged));
     // An interval without somebody's part says nothing about the whole fleet.
-    if (merged.whole) CheckBrakes(merged);
+    if (merged.whole) CheckAbortConditions(merged);
     if (!steady_ || !steady_reason_.empty()) continue;
     // As the report judges it: by the hosts that do I/O and are there.
     const std::set<uint32_t> compared = series_.Compared();

@@ -51,14 +51,14 @@ class LivePhase {
   std::vector<std::string> Behind() const;
   // TakeComplete() of what another controller has received: kept for those who watch from the
   // begin, of long phases without the hosts of the earliest.
-  void TakePast();
-  std::deque<v1::FleetInterval> GivePast() { return std::move(past_); }
+  void CompleteHistory();
+  std::deque<v1::FleetInterval> DrainHistory() { return std::move(past_); }
 
  private:
   std::string NameOf(uint32_t worker) const;
   void DescribeHosts(const measure::MergedInterval& merged, v1::FleetInterval* interval) const;
   v1::FleetInterval Describe(const measure::MergedInterval& merged) const;
-  void CheckBrakes(const measure::MergedInterval& merged);
+  void CheckAbortConditions(const measure::MergedInterval& merged);
 
   const uint32_t phase_;
   const std::map<uint32_t, std::string> hosts_;

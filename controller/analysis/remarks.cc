@@ -131,7 +131,7 @@ void AddVerification(const std::string& phase_kind, bool whole, const v1::Worklo
   // is an end before all was read.
   const bool checks = phase_kind == "verify";
   if (checks && !whole) e->set_found(e->found() + ", and the phase ended before it had read all");
-  e->set_held(v.mismatches() == 0 && (!checks || (v.checked() > 0 && whole)));
+  e->set_met(v.mismatches() == 0 && (!checks || (v.checked() > 0 && whole)));
   if (v.not_checkable() > v.checked()) {
     report->add_remarks(
         absl::StrCat(w.name(), ": ", common::FormatCount(v.not_checkable()), " of ", all,

@@ -99,11 +99,11 @@ int64_t HostIntervals(const measure::PhaseData& phase) {
 }
 
 absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::RunPhase& load,
-                                  size_t most_points, const ReadIntervals& read,
+                                  size_t max_points, const ReadIntervals& read,
                                   int64_t* latencies_left) {
   Series series;
   measure::PhaseSeries::Options options = OptionsOf(phase);
-  options.most_points = most_points;
+  options.max_points = max_points;
   const std::set<uint32_t> compared = options.compared;
   if (load.has_until_steady()) {
     series.steady.emplace(load.until_steady(), phase.phase.interval_ns);
@@ -126,10 +126,10 @@ absl::StatusOr<Series> ReadSeries(const measure::PhaseData& phase, const v1::Run
 }
 
 absl::StatusOr<v1::PhaseReport> BuildLoad(const measure::RunData& data,
-                                          const measure::PhaseData& phase, size_t most_points,
+                                          const measure::PhaseData& phase, size_t max_points,
                                           const ReadIntervals& read, int64_t* latencies_left) {
   const auto series =
-      ReadSeries(phase, LoadOf(data.run.job, phase.phase.spec), most_points, read, latencies_left);
+      ReadSeries(phase, LoadOf(data.run.job, phase.phase.spec), max_points, read, latencies_left);
   if (!series.ok()) return series.status();
   const PhaseView view(data, phase, *series->all,
                        series->steady ? &series->steady->verdict() : nullptr);
@@ -204,17 +204,17 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
       std::any_of(data.workers.begin(), data.workers.end(),
                   [](const measure::RunWorker& w) { return w.inspection.synthetic(); }));
   int expected = 0;
-  int held = 0;
+  int met = 0;
   for (const v1::PhaseReport& phase : report->phases()) {
     for (const v1::Expectation& e : phase.expectations()) {
       ++expected;
-      held += e.held();
+      met += e.met();
     }
     if (phase.kind() != "run" || summary->iops() > 0) continue;
     summary->set_iops(phase.total().iops());
     summary->set_bytes_per_second(phase.total().bytes_per_second());
   }
-  // Expectations of phases that never came are not held either.
+  // Expectations of phases that never came are not met either.
   int declared = 0;
   for (int p = 0; p < data.run.job.phases_size(); ++p) {
     v1::PhaseReport probe;
@@ -227,8 +227,8 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   for (const v1::PhaseReport& phase : report->phases()) {
     for (const v1::WorkloadReport& w : phase.workloads()) declared += w.has_verification();
   }
-  report->set_expectations_held(held == declared);
-  if (declared > 0) summary->set_expectations(absl::StrCat(held, " of ", declared, " held"));
+  report->set_expectations_met(met == declared);
+  if (declared > 0) summary->set_expectations(absl::StrCat(met, " of ", declared, " met"));
 }
 
 }  // namespace

@@ -83,9 +83,9 @@ void AddPoint(const measure::FleetPoint& point, bool devices, v1::FleetSeries* f
   Put(point.Percentile(99), fleet->mutable_p99_ns());
   Put(point.Percentile(99.9), fleet->mutable_p999_ns());
   Put(static_cast<double>(point.latency_max_ns), fleet->mutable_max_ns());
-  Column* const quantiles[] = {fleet->mutable_host_least(), fleet->mutable_host_p10(),
+  Column* const quantiles[] = {fleet->mutable_host_min(), fleet->mutable_host_p10(),
                                fleet->mutable_host_median(), fleet->mutable_host_p90(),
-                               fleet->mutable_host_most()};
+                               fleet->mutable_host_max()};
   for (size_t i = 0; i < measure::kHostQuantiles; ++i) Put(point.host_iops[i], quantiles[i]);
   Put(point.jain, fleet->mutable_jain());
   fleet->add_hosts(point.hosts);

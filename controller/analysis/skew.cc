@@ -19,8 +19,8 @@ void HoldToLimit(v1::PhaseReport* report) {
   v1::Expectation* expectation = report->add_expectations();
   expectation->set_text(absl::StrCat("start skew <= ", common::FormatDuration(limit)));
   expectation->set_found(found);
-  expectation->set_held(report->start_skew_ns() <= limit);
-  if (!expectation->held()) {
+  expectation->set_met(report->start_skew_ns() <= limit);
+  if (!expectation->met()) {
     report->set_invalid(true);
     report->set_invalid_reason(
         absl::StrFormat("the start skew of %s is beyond the job's limit of %s", found,

@@ -295,9 +295,9 @@ std::vector<double> PermutationTest(const std::vector<std::vector<double>>& valu
   std::vector<size_t> reached(count, 0);
   // So many that the whole takes some seconds at the most.
   constexpr double kSteps = 2e9;
-  const double most_choices = std::clamp(
+  const double max_choices = std::clamp(
       kSteps / (static_cast<double>(count) * static_cast<double>(a) + 1), 1000.0, 20000.0);
-  const size_t permutations = EachChoice(a + b, a, most_choices, [&](const auto& chosen) {
+  const size_t permutations = EachChoice(a + b, a, max_choices, [&](const auto& chosen) {
     double most = 0;  // over this figure and all less significant ones
     for (const size_t k : order) {
       most = std::max(most, figures[k].AbsoluteT(chosen, b));

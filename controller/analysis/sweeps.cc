@@ -59,8 +59,8 @@ v1::SweepPointReport PointOf(const std::vector<uint32_t>& indices, const Runs& r
   point.set_jain(MedianOf(runs.jain));
   point.set_thread_jain(MedianOf(runs.thread_jain));
   const auto [least, most] = std::minmax_element(runs.iops.begin(), runs.iops.end());
-  point.set_iops_least(*least);
-  point.set_iops_most(*most);
+  point.set_iops_min(*least);
+  point.set_iops_max(*most);
   if (const auto interval = BootstrapMedian(runs.iops)) {
     point.set_iops_low(interval->low);
     point.set_iops_high(interval->high);

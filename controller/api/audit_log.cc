@@ -151,7 +151,7 @@ void AuditLog::Main() {
     }
     const absl::Status added = store_->AddAudit(batch);
     // ABORTED: another controller is active, and this one ends.
-    const bool again = !added.ok() && storage::MayPass(added) && !last;
+    const bool again = !added.ok() && storage::IsTransient(added) && !last;
     if (!added.ok() && !again) {
       spdlog::error("{} entries of the audit log cannot be stored: {}", batch.size(),
                     std::string(added.message()));

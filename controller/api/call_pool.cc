@@ -10,7 +10,7 @@ constexpr int kNice = 10;
 
 }  // namespace
 
-CallPool::CallPool(int threads, int64_t most_waiting, Pace pace) : most_waiting_(most_waiting) {
+CallPool::CallPool(int threads, int64_t max_waiting, Pace pace) : max_waiting_(max_waiting) {
   for (int i = 0; i < threads; ++i) {
     threads_.emplace_back([this, pace] {
       if (pace == Pace::kInBackground) (void)setpriority(PRIO_PROCESS, 0, kNice);
@@ -28,7 +28,7 @@ CallPool::~CallPool() {
 }
 
 bool CallPool::Run(std::function<void()> work) {
-  if (++waiting_ <= most_waiting_ && queue_.Push(std::move(work))) return true;
+  if (++waiting_ <= max_waiting_ && queue_.Push(std::move(work))) return true;
   --waiting_;
   return false;
 }

@@ -56,7 +56,7 @@ class CallPool {
   // Work in the background gives way to everything else of this machine that wants a processor
   // (nice 10, setpriority(2) of a thread).
   enum class Pace { kPrompt, kInBackground };
-  CallPool(int threads, int64_t most_waiting, Pace pace = Pace::kPrompt);
+  CallPool(int threads, int64_t max_waiting, Pace pace = Pace::kPrompt);
   ~CallPool();
   // Runs `work`, unless the call is abandoned by then, and answers with its status.
   // RESOURCE_EXHAUSTED when too many wait.
@@ -65,7 +65,7 @@ class CallPool {
   bool Run(std::function<void()> work);
 
  private:
-  const int64_t most_waiting_;
+  const int64_t max_waiting_;
   std::atomic<int64_t> waiting_{0};
   common::Queue<std::function<void()>> queue_;
   std::vector<std::thread> threads_;

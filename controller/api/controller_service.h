@@ -148,14 +148,14 @@ class WorkerGateway final : public v1::WorkerService::CallbackService {
       grpc::CallbackServerContext* context) override;
   grpc::ServerBidiReactor<v1::Delivery, v1::DeliveryAck>* Deliver(
       grpc::CallbackServerContext* context) override;
-  grpc::ServerWriteReactor<v1::KnowledgePart>* Knowledge(
-      grpc::CallbackServerContext* context, const v1::KnowledgeRequest* request) override;
+  grpc::ServerWriteReactor<v1::WriteLogPart>* LoadWriteLog(
+      grpc::CallbackServerContext* context, const v1::WriteLogRequest* request) override;
 
  private:
   const ServiceParts parts_;
   // Of a whole fleet that arms at once, some at a time.
-  CallPool knowledge_{static_cast<int>(limits::kKnowledgeAtOnce), limits::kWorkers};
-  CallPool following_{static_cast<int>(limits::kKnowledgeAtOnce), limits::kFollowersWaiting};
+  CallPool write_log_{static_cast<int>(limits::kMaxWriteLogReads), limits::kWorkers};
+  CallPool following_{static_cast<int>(limits::kMaxWriteLogReads), limits::kFollowersWaiting};
 };
 
 }  // namespace lockstep::controller

@@ -29,7 +29,8 @@ void DeliverStream::OnReadDone(bool ok) {
     worker_id_ = hello.worker_id();
     session_ = hello.session();
   } else if (incoming_.has_batch()) {
-    // Another process, or another connection of the same one, may have taken its place meanwhile.
+    // Another process, or another connection of the same one, may have taken its place during that
+    // time.
     if (!fleet_->MayDeliver(worker_id_, certificate_, session_)) {
       return FinishNow(grpc::Status(grpc::StatusCode::PERMISSION_DENIED, "the session is over"));
     }

@@ -63,7 +63,7 @@ std::string CutTo(const v1::ReportRequest& request, v1::Report* report) {
       *report = std::move(part);
       return report->phases().empty() ? absl::StrCat("the run has no phase ", request.phase()) : "";
     }
-    case v1::ReportRequest::CIRCUMSTANCES:
+    case v1::ReportRequest::ENVIRONMENT:
       report->clear_phases();
       report->clear_sweeps();
       report->clear_curves();

@@ -176,9 +176,9 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
   return reader;
 }
 
-grpc::ServerWriteReactor<v1::KnowledgePart>* WorkerGateway::Knowledge(
-    grpc::CallbackServerContext* context, const v1::KnowledgeRequest* request) {
-  auto* writer = new PartWriter<v1::KnowledgePart>(context);
+grpc::ServerWriteReactor<v1::WriteLogPart>* WorkerGateway::LoadWriteLog(
+    grpc::CallbackServerContext* context, const v1::WriteLogRequest* request) {
+  auto* writer = new PartWriter<v1::WriteLogPart>(context);
   grpc::Status refused = Refusal(parts_.audit, context, Role::kWorker, *request);
   const std::string certificate = PrincipalOf(*context).certificate();
   if (refused.ok() &&
@@ -194,12 +194,12 @@ grpc::ServerWriteReactor<v1::KnowledgePart>* WorkerGateway::Knowledge(
     return writer;
   }
   // Those who follow a load ask every second, and wait for nobody who learns all.
-  CallPool* pool = request->has_phase() ? &following_ : &knowledge_;
+  CallPool* pool = request->has_phase() ? &following_ : &write_log_;
   const bool taken = pool->Run([this, writer, context, asked = *request] {
     // Whoever has given up asks again.
     if (context->IsCancelled()) return writer->End(grpc::Status::CANCELLED);
     writer->End(ToGrpc(parts_.store->ReadBlockWrites(
-        asked, [writer](v1::KnowledgePart part) { return writer->Put(std::move(part)); })));
+        asked, [writer](v1::WriteLogPart part) { return writer->Put(std::move(part)); })));
   });
   if (!taken) writer->End(kTooMany);
   return writer;

@@ -57,7 +57,7 @@ int FindRuns(v1::Controller::Stub* stub, const ArchiveFlags& flags, std::vector<
     if (!status.ok()) return Fail(status);
     for (const v1::RunSummary& run : reply.runs()) {
       const bool ended = run.state() != "queued" && run.state() != "running";
-      // Runs that are submitted meanwhile push others to the next page.
+      // Runs that are submitted during that time push others to the next page.
       if (ended && seen.insert(run.run_id()).second) ids->push_back(run.run_id());
     }
     offset += static_cast<uint32_t>(reply.runs_size());

@@ -18,7 +18,7 @@ enum ExitStatus {
   kError = 1,        // the command itself: no controller, bad flag, refused
   kInvalidJob = 2,   // the job file has errors
   kRunFailed = 3,    // the run failed, was aborted or lost its workers
-  kNotHeld = 4,      // the run is done, and an expectation did not hold
+  kNotMet = 4,       // the run is done, and an expectation was not met
   kCannotTell = 5,   // too few runs to tell
   kCancelled = 130,  // the run was cancelled
 };

@@ -64,7 +64,7 @@ v1::RunsOf SetOf(const std::string& text, const v1::RunFilter& filter) {
   return set;
 }
 
-int AskComparison(const Context& context, const HistoryFlags& flags,
+int GetComparison(const Context& context, const HistoryFlags& flags,
                   std::optional<double> max_regression, v1::Comparison* comparison) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
@@ -96,7 +96,7 @@ int Gate(const Context& context, HistoryFlags flags) {
   }
   flags.sets.insert(flags.sets.begin(), flags.baseline);
   v1::Comparison comparison;
-  if (const int status = AskComparison(context, flags, *share, &comparison); status != kOk) {
+  if (const int status = GetComparison(context, flags, *share, &comparison); status != kOk) {
     return status;
   }
   if (!flags.junit.empty()) {
@@ -115,7 +115,7 @@ int Gate(const Context& context, HistoryFlags flags) {
                 : !complete ? absl::StrCat("gate: ", comparison.missing(),
                                            " figures of the baseline are missing: cannot tell\n")
                             : "gate: no regression found\n");
-  return regressed ? kNotHeld : can_tell && complete ? kOk : kCannotTell;
+  return regressed ? kNotMet : can_tell && complete ? kOk : kCannotTell;
 }
 
 int SetLabels(const Context& context, const HistoryFlags& flags) {
@@ -198,7 +198,7 @@ void AddCompare(CLI::App* app, const Context* context, int* status) {
   compare->footer("Example:\n  lockstep compare firmware=1.2 firmware=1.3 --job nightly");
   compare->callback([=] {
     v1::Comparison comparison;
-    *status = AskComparison(*context, *flags, std::nullopt, &comparison);
+    *status = GetComparison(*context, *flags, std::nullopt, &comparison);
     if (*status == kOk) PrintComparison(*context, flags->format, comparison);
   });
 }

@@ -100,7 +100,7 @@ std::string SyntaxError(const std::string& name, const std::string& source,
 
 }  // namespace
 
-std::string JobFile::PlaceOf(const std::string& path, int line) const {
+std::string JobFile::LocationOf(const std::string& path, int line) const {
   for (const auto& [set_path, set] : sets) {
     const bool here = path.rfind(set_path, 0) == 0 &&
                       (path.size() == set_path.size() || path[set_path.size()] == '.' ||
@@ -116,7 +116,7 @@ std::string JobFile::Locate(const v1::Problem& problem) const {
     const auto found = lines.find(path);
     if (found != lines.end() || path.empty()) {
       const int line = found == lines.end() ? 1 : found->second;
-      return absl::StrCat(PlaceOf(problem.path(), line), problem.path(),
+      return absl::StrCat(LocationOf(problem.path(), line), problem.path(),
                           problem.path().empty() ? "" : ": ", common::Printable(problem.message()));
     }
     const size_t cut = path.find_last_of(".[");

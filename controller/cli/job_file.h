@@ -28,7 +28,7 @@ struct JobFile {
   // above.
   std::string Locate(const v1::Problem& problem) const;
   // "mixed.yaml:14: ", or "--set …: " for a field that was set on the command line.
-  std::string PlaceOf(const std::string& path, int line) const;
+  std::string LocationOf(const std::string& path, int line) const;
 };
 
 // Reads `source`, with `sets` ("phases.0.run.duration=10s") applied first. Never fails: errors are

@@ -147,7 +147,7 @@ class Interrupts {
   void Main() {
     char byte = 0;
     while (read(pipe_[0], &byte, 1) == 1 && byte != 'e') {
-      const Wish wish = byte == 't' ? OnTerminate() : Ask();
+      const Wish wish = byte == 't' ? OnTerminate() : Prompt();
       if (wish == Wish::kNothingAnyMore) return;
       if (wish == Wish::kCancel) {
         Cancel();
@@ -163,8 +163,8 @@ class Interrupts {
 
   Wish OnTerminate() const { return owner_ == Owner::kSubmitter ? Wish::kCancel : Wish::kLeave; }
 
-  // kNothingAnyMore when the run has ended meanwhile.
-  Wish Ask() {
+  // kNothingAnyMore when the run has ended during that time.
+  Wish Prompt() {
     if (isatty(0) == 0) return Wish::kCancel;
     const int terminal = open("/dev/tty", O_RDONLY | O_CLOEXEC);
     if (terminal < 0) return Wish::kLeave;

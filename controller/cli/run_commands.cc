@@ -42,7 +42,7 @@ int StatusOf(const v1::Report& report) {
   const std::string& state = report.run().state();
   if (state == "cancelled") return kCancelled;
   if (state != "done" && state != "running" && state != "queued") return kRunFailed;
-  return report.expectations_held() || state != "done" ? kOk : kNotHeld;
+  return report.expectations_met() || state != "done" ? kOk : kNotMet;
 }
 
 // Where something would be overwritten that is not Lockstep's, a person is asked, and without one
@@ -333,7 +333,7 @@ void AddRun(CLI::App* app, const Context* context, int* status, const SharedRunF
   run->footer(
       "Exit status: 0 done and as expected, 2 the job file has errors, 3 the run failed or was "
       "aborted, 4 an expectation\n"
-      "or a limit of the start skew did not hold, 130 cancelled, 1 anything else.\n\nExample:\n  "
+      "or a limit of the start skew was not met, 130 cancelled, 1 anything else.\n\nExample:\n  "
       "lockstep run mixed.yaml --set phases.1.run.duration=30s --format json > result.json");
   run->callback([=] {
     const auto file = LoadJobFile(flags->file, flags->sets);

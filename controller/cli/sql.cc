@@ -40,7 +40,7 @@ std::string AccessProblem(const std::string& conninfo) {
 int Sql(const Context& context, const SqlFlags& flags) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
-  const auto conninfo = AskStoreAddress(stub->get());
+  const auto conninfo = GetStoreAddress(stub->get());
   if (!conninfo.ok()) return Fail(conninfo.status());
   if (const std::string words = AccessProblem(*conninfo); !words.empty()) return Fail(words);
   std::vector<std::string> words = {"psql", "--no-psqlrc", "-v", "ON_ERROR_STOP=1",

@@ -69,7 +69,7 @@ absl::StatusOr<std::string> SafeConninfo(const std::string& answer) {
 
 }  // namespace
 
-absl::StatusOr<std::string> AskStoreAddress(v1::Controller::Stub* stub) {
+absl::StatusOr<std::string> GetStoreAddress(v1::Controller::Stub* stub) {
   grpc::ClientContext call;
   v1::StoreAddressReply reply;
   const grpc::Status status = stub->GetStoreAddress(&call, {}, &reply);

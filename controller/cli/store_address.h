@@ -9,6 +9,6 @@ namespace lockstep::cli {
 
 // How the reading role reaches the store, as the controller says; INVALID_ARGUMENT when that is
 // more than where a server is and who asks.
-absl::StatusOr<std::string> AskStoreAddress(v1::Controller::Stub* stub);
+absl::StatusOr<std::string> GetStoreAddress(v1::Controller::Stub* stub);
 
 }  // namespace lockstep::cli

@@ -35,8 +35,8 @@ absl::Status ErrorOf(PGconn* store) {
 }
 
 // The rows of a query, or the beginning of a COPY.
-absl::StatusOr<Result> Ask(PGconn* store, const std::string& sql,
-                           const std::vector<const char*>& parameters = {}) {
+absl::StatusOr<Result> Query(PGconn* store, const std::string& sql,
+                             const std::vector<const char*>& parameters = {}) {
   Result result(PQexecParams(store, sql.c_str(), static_cast<int>(parameters.size()), nullptr,
                              parameters.data(), nullptr, nullptr, 0),
                 PQclear);
@@ -48,7 +48,7 @@ absl::StatusOr<Result> Ask(PGconn* store, const std::string& sql,
 // Hands out the rows of a COPY, one at a time.
 absl::Status CopyOut(PGconn* store, const std::string& statement,
                      const std::function<absl::Status(std::string_view row)>& put) {
-  const auto begun = Ask(store, statement);
+  const auto begun = Query(store, statement);
   if (!begun.ok()) return begun.status();
   while (true) {
     char* row = nullptr;
@@ -75,7 +75,7 @@ std::string Quoted(const std::string& name) {
 }
 
 absl::StatusOr<std::vector<View>> ListViews(PGconn* store, bool intervals) {
-  const auto rows = Ask(
+  const auto rows = Query(
       store,
       "SELECT c.relname, a.attname, format_type(a.atttypid, NULL) ~ '(^|[.])histogram$' "
       "FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 "
@@ -160,14 +160,14 @@ absl::Status WriteView(PGconn* store, const View& view, const std::string& run_i
 
 absl::Status ExportTables(v1::Controller::Stub* stub, const std::vector<std::string>& runs,
                           const std::string& directory, bool intervals) {
-  const auto conninfo = AskStoreAddress(stub);
+  const auto conninfo = GetStoreAddress(stub);
   if (!conninfo.ok()) return conninfo.status();
   const Connection store(PQconnectdb(conninfo->c_str()), PQfinish);
   if (PQstatus(store.get()) != CONNECTION_OK) return ErrorOf(store.get());
   const auto views = ListViews(store.get(), intervals);
   if (!views.ok()) return views.status();
   for (const std::string& text : runs) {
-    const auto found = Ask(
+    const auto found = Query(
         store.get(),
         "SELECT run_id, to_char(submitted_at AT TIME ZONE 'UTC', 'YYYY-MM'), state FROM "
         "run_overview "

@@ -88,7 +88,7 @@ class Reader {
     constexpr size_t kMaxErrors = 100;
     if (file_->errors.size() >= kMaxErrors) return;
     file_->errors.push_back(common::PrintableLines(
-        absl::StrCat(file_->PlaceOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text)));
+        absl::StrCat(file_->LocationOf(path, LineOf(node)), path, path.empty() ? "" : ": ", text)));
   }
 
   // Anchors let a short file stand for an endless one.

@@ -59,18 +59,18 @@ struct StopOrder {
 
 // How far a run had come when its controller was replaced, as the store has it.
 struct ResumePoint {
-  enum class Reached { kNothing, kRecorded, kGone, kClosed };
+  enum class Reached { kNothing, kRecorded, kStartCommitted, kClosed };
   Reached reached = Reached::kNothing;
   uint32_t phase = 0;
   uint32_t attempt = 1;
   PhasePlan plan;                 // of that phase
   bool must_be_repeated = false;  // kClosed: the attempt came to nothing
-  // kGone: the interval at whose end the load ends on all hosts, if that was decided.
+  // kStartCommitted: the interval at whose end the load ends on all hosts, if that was decided.
   std::optional<uint32_t> end_of_load;
-  // kGone: workers whose result is stored, and its error
+  // kStartCommitted: workers whose result is stored, and its error
   std::map<uint32_t, std::string> stored;
   std::vector<StopOrder> orders;  // that came while these workers' parts ran
-  std::set<uint32_t> members;     // kGone: who took part in the attempt
+  std::set<uint32_t> members;     // kStartCommitted: who took part in the attempt
   std::set<uint32_t> lost;
   bool degraded = false;
   // The end that was already decided for the run; empty when none was.
@@ -141,8 +141,8 @@ struct Doing {
   uint32_t worker;
   std::string what;
 };
-// A person or a brake ends the run. `state` is what the run becomes: cancelled or aborted. With
-// `now`, phases that clean up are not run either.
+// A person or an abort condition ends the run. `state` is what the run becomes: cancelled or
+// aborted. With `now`, phases that clean up are not run either.
 struct Stop {
   std::string state;
   std::string reason;

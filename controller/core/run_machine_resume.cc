@@ -31,7 +31,7 @@ void RunMachine::Resume() {
       repeat_reason_ = "the controller was replaced before the start";
       StopAll(repeat_reason_);
       return CheckComplete();
-    case ResumePoint::Reached::kGone:
+    case ResumePoint::Reached::kStartCommitted:
       gone_ = true;
       outstanding_ = members_;
       for (const auto& [worker, error] : from_.stored) {

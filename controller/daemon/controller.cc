@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "common/signing.h"
-#include "controller/runs/inheritance.h"
-#include "controller/runs/set_aside.h"
+#include "controller/runs/crash_loop.h"
+#include "controller/runs/recovered_state.h"
 
 namespace lockstep::controller {
 namespace {
@@ -48,19 +48,19 @@ absl::StatusOr<std::unique_ptr<Controller>> Controller::Start(const Options& opt
 
 absl::Status Controller::Acquire(const Options& options, Election* election) {
   storage::PgStore* store = opened_->store.get();
-  absl::Status status = election->WhileAway([&] {
+  absl::Status status = election->WhileUnavailable([&] {
     auto epoch = store->AcquireEpoch(options.self);
     if (epoch.ok()) epoch_ = *epoch;
     return epoch.status();
   });
   if (!status.ok()) return status;
-  status = election->WhileAway([&] {
+  status = election->WhileUnavailable([&] {
     auto id = store->StoreId();
     if (id.ok()) store_id_ = *id;
     return id.status();
   });
   if (!status.ok()) return status;
-  status = election->WhileAway([&] {
+  status = election->WhileUnavailable([&] {
     auto secret = store->Secret(common::SigningKey::Make().secret());
     if (secret.ok()) secret_ = *secret;
     return secret.status();
@@ -81,7 +81,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   storage::PgStore* store = opened_->store.get();
   const auto working = [this](const std::string& run_id) { return marks_->WorkOn(run_id); };
   coordinator_ = std::make_unique<Coordinator>(Coordinator::Options{
-      store, &watchers_, clock_, &loop_, {}, opened_->place, working, secret_});
+      store, &watchers_, clock_, &loop_, {}, opened_->location, working, secret_});
   IngestPipeline::Options pipeline;
   pipeline.store = store;
   pipeline.spool = spool_.get();
@@ -92,7 +92,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
   };
   pipeline.spool_full = [this](const std::string& reason) { coordinator_->OnSpoolFull(reason); };
   ingest_ = std::make_unique<IngestPipeline>(std::move(pipeline));
-  Inheritance inheritance;
+  RecoveredState recovered;
   std::vector<Roster::Owner> bindings;
   const std::function<absl::Status()> steps[] = {
       [&] { return ingest_->Replay(); },
@@ -104,15 +104,15 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
         }
         return absl::OkStatus();
       },
-      [&] { return SetAside(store, marks_->crashes(), clock_); },
+      [&] { return QuarantineCrashing(store, marks_->crashes(), clock_); },
       [&] {
-        auto inherited = Inherit(store, clock_);
+        auto inherited = RecoverState(store, clock_);
         if (!inherited.ok()) return inherited.status();
-        inheritance = *std::move(inherited);
+        recovered = *std::move(inherited);
         return absl::OkStatus();
       }};
   for (const auto& step : steps) {
-    if (absl::Status status = election->WhileAway(step); !status.ok()) return status;
+    if (absl::Status status = election->WhileUnavailable(step); !status.ok()) return status;
   }
   audit_ = std::make_unique<AuditLog>(store, clock_);
   const auto authority = common::SigningKey::FromSecret(secret_);
@@ -131,7 +131,7 @@ absl::Status Controller::GoOn(const Options& options, Election* election) {
             coordinator_->OnIntruder(reason);
           },
           [this](const std::string& text) { coordinator_->OnFleetEvent(text); }});
-  coordinator_->Start(fleet_.get(), ingest_.get(), std::move(inheritance));
+  coordinator_->Start(fleet_.get(), ingest_.get(), std::move(recovered));
   ingest_->StartThread();
   loop_.Start();
   return absl::OkStatus();
@@ -148,7 +148,7 @@ void Controller::Shutdown(const std::function<void()>& stop_listening) {
   coordinator_->Shutdown([&ended] { ended.Push(0); });
   ended.Pop(kShutdownWait);
   loop_.Stop();
-  coordinator_->DropQuestions();
+  coordinator_->DropQueries();
   stop_listening();
   watchers_.Shutdown();
   fleet_->Shutdown();

@@ -9,7 +9,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kStandbyLookNs = 500 * timing::kMs;
+constexpr int64_t kStandbyPollNs = 500 * timing::kMs;
 constexpr int64_t kRetryNs = timing::kSecond;
 // A server that was away loses everybody's lock: the controller that was active has the first try
 // when it is back.
@@ -37,7 +37,7 @@ absl::Status Election::BecomeActive() {
                    lock_.Holder());
     }
     if (held.ok()) {
-      if (SignalWithin(kStandbyLookNs)) return cancelled;
+      if (SignalWithin(kStandbyPollNs)) return cancelled;
       continue;
     }
     while (!lock_.Connect().ok()) {
@@ -47,16 +47,16 @@ absl::Status Election::BecomeActive() {
   }
 }
 
-absl::Status Election::WhileAway(const std::function<absl::Status()>& work) const {
+absl::Status Election::WhileUnavailable(const std::function<absl::Status()>& work) const {
   while (true) {
     const absl::Status status = work();
-    if (!storage::MayPass(status)) return status;
+    if (!storage::IsTransient(status)) return status;
     spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
     if (SignalWithin(kRetryNs)) return absl::CancelledError("a signal came");
   }
 }
 
-void Election::LookForSuccessor() {
+void Election::CheckForSuccessor() {
   const auto held = lock_.Hold();
   // After a partition this process's own old session may still hold the lock for some seconds: the
   // epoch tells.

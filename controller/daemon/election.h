@@ -22,10 +22,10 @@ class Election {
   // Waits until no other controller of this store is active. CANCELLED when a signal came.
   absl::Status BecomeActive();
   // Does `work` again and again while the store is away. CANCELLED when a signal came.
-  absl::Status WhileAway(const std::function<absl::Status()>& work) const;
-  // Asks the store whether this controller still holds the lock; called a few times a second while
-  // active. Ends the process when another controller has taken over.
-  void LookForSuccessor();
+  absl::Status WhileUnavailable(const std::function<absl::Status()>& work) const;
+  // Checks with the store whether this controller still holds the lock; called a few times a second
+  // while active. Ends the process when another controller has taken over.
+  void CheckForSuccessor();
 
  private:
   bool SignalWithin(int64_t pause_ns) const;

@@ -46,7 +46,7 @@ absl::StatusOr<OpenedStore> OpenStore(const StoreFlags& flags) {
     auto embedded = storage::EmbeddedPostgres::Start(directory);
     if (!embedded.ok()) return embedded.status();
     opened.embedded = *std::move(embedded);
-    opened.place = {DeviceOf(directory), FilesystemOf(directory), flags.store_filesystem};
+    opened.location = {DeviceOf(directory), FilesystemOf(directory), flags.store_filesystem};
     options.conninfo = opened.embedded->conninfo();
     options.reader_conninfo = opened.embedded->reader_conninfo();
     options.description = "embedded PostgreSQL in " + directory;

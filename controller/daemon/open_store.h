@@ -19,7 +19,7 @@ struct StoreFlags {
 struct OpenedStore {
   std::unique_ptr<storage::EmbeddedPostgres> embedded;  // null where the server is another's
   std::unique_ptr<storage::PgStore> store;
-  StorePlace place;  // of the embedded one
+  StoreLocation location;  // of the embedded one
   std::string conninfo;
 };
 

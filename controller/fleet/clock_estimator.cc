@@ -45,7 +45,7 @@ void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
   };
   if (high <= slot.high + aged(slot.high_at, t0)) slot.high = high, slot.high_at = t0;
   if (low >= slot.low - aged(slot.low_at, t3)) slot.low = low, slot.low_at = t3;
-  slot.least_round_trip_ns = std::min(slot.least_round_trip_ns, round_trip);
+  slot.min_round_trip_ns = std::min(slot.min_round_trip_ns, round_trip);
   slot.longest_round_trip_ns = std::max(slot.longest_round_trip_ns, round_trip);
 }
 
@@ -119,9 +119,9 @@ ClockEstimator::Estimate ClockEstimator::At(int64_t now_ns) const {
   // Facts that contradict each other by rounding leave no width; by more, their contradiction is
   // the bound.
   estimate.bound_ns = std::llround(std::max(width, low - high) / 2) + kGranularityNs;
-  estimate.round_trip_ns = slots_.front().least_round_trip_ns;
+  estimate.round_trip_ns = slots_.front().min_round_trip_ns;
   for (const Slot& slot : slots_) {
-    estimate.round_trip_ns = std::min(estimate.round_trip_ns, slot.least_round_trip_ns);
+    estimate.round_trip_ns = std::min(estimate.round_trip_ns, slot.min_round_trip_ns);
   }
   for (size_t i = slots_.size() - std::min<size_t>(3, slots_.size()); i < slots_.size(); ++i) {
     estimate.slowest_ns =

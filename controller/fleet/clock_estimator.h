@@ -48,7 +48,7 @@ class ClockEstimator {
     int64_t begin_ns = 0;
     int64_t high = 0, high_at = 0;  // the offset was at most `high` at `high_at`
     int64_t low = 0, low_at = 0;
-    int64_t least_round_trip_ns = 0, longest_round_trip_ns = 0;
+    int64_t min_round_trip_ns = 0, longest_round_trip_ns = 0;
   };
   // Whether no clock of a possible rate fits both the exchange and a slot.
   bool Contradicts(int64_t high, int64_t high_at, int64_t low, int64_t low_at) const;

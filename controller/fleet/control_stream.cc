@@ -10,7 +10,7 @@ namespace lockstep::controller {
 ControlStream::ControlStream(Fleet* fleet, grpc::CallbackServerContext* context,
                              std::string certificate)
     : fleet_(fleet), context_(context), certificate_(std::move(certificate)) {
-  if (fleet_->AddStranger(this)) {
+  if (fleet_->AddUnwelcomed(this)) {
     StartRead(&incoming_);
   } else {
     Refuse(absl::UnavailableError("too many connections have not said Hello yet"));
@@ -76,7 +76,7 @@ void ControlStream::OnReadDone(bool ok) {
 
 void ControlStream::OnDone() {
   if (!worker_id_.empty()) fleet_->Detach(worker_id_, this);
-  fleet_->RemoveStranger(this);
+  fleet_->RemoveUnwelcomed(this);
   delete this;
 }
 

@@ -16,7 +16,7 @@ namespace lockstep::controller {
 namespace {
 
 constexpr int64_t kStoodStillNs = 1000000000;
-constexpr int64_t kLookNs = 50000000;
+constexpr int64_t kPollNs = 50000000;
 constexpr int kBurst = 12;
 constexpr size_t kBurstTotal = 3000;
 constexpr int64_t kBurstNs = 4000000;
@@ -67,7 +67,7 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     }
     if (!admitted.ok()) return admitted.status();
     admission = *admitted;
-    strangers_.erase(stream);
+    unwelcomed_.erase(stream);
     // Welcome is queued before anybody else can send.
     v1::ControllerMessage welcome;
     welcome.mutable_welcome()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
@@ -214,16 +214,16 @@ uint32_t Fleet::Forget(const std::string& host_name) {
   return roster_.Forget(host_name);
 }
 
-bool Fleet::AddStranger(ControlStream* stream) {
+bool Fleet::AddUnwelcomed(ControlStream* stream) {
   common::MutexLock lock(&mutex_);
-  if (stopping_ || strangers_.size() >= static_cast<size_t>(limits::kUnwelcomed)) return false;
-  strangers_[stream] = clock_->MonotonicNs();
+  if (stopping_ || unwelcomed_.size() >= static_cast<size_t>(limits::kUnwelcomed)) return false;
+  unwelcomed_[stream] = clock_->MonotonicNs();
   return true;
 }
 
-void Fleet::RemoveStranger(ControlStream* stream) {
+void Fleet::RemoveUnwelcomed(ControlStream* stream) {
   common::MutexLock lock(&mutex_);
-  strangers_.erase(stream);
+  unwelcomed_.erase(stream);
 }
 
 std::vector<v1::AttachedWorker> Fleet::List() const {
@@ -273,8 +273,8 @@ void Fleet::Main() {
   int64_t last = clock_->MonotonicNs();
   while (!stopping_) {
     const int64_t now = clock_->MonotonicNs();
-    // This process stood still (a virtual machine that was paused, SIGSTOP): what came meanwhile
-    // has not been read yet.
+    // This process stood still (a virtual machine that was paused, SIGSTOP): what came during that
+    // time has not been read yet.
     if (now - last > kStoodStillNs) roster_.Excuse(now - last);
     last = now;
     bursting_ = false;
@@ -283,7 +283,7 @@ void Fleet::Main() {
       PingLocked(&member, now);
       if (member.burst > 0 && --member.burst > 0) bursting_ = true;
     }
-    for (auto& [stream, since] : strangers_) {
+    for (auto& [stream, since] : unwelcomed_) {
       if (now - since <= limits::kHelloNs) continue;
       stream->End("it has not said Hello in time");
       since = now;
@@ -304,7 +304,7 @@ void Fleet::Main() {
       for (const Roster::Expired& gone : expired) callbacks_.lost(gone.worker_id, gone.reason);
       lock.Lock();
     }
-    changed_.WaitFor(&lock, std::chrono::nanoseconds(bursting_ ? kBurstNs : kLookNs));
+    changed_.WaitFor(&lock, std::chrono::nanoseconds(bursting_ ? kBurstNs : kPollNs));
   }
 }
 

@@ -79,8 +79,8 @@ class Fleet final : public FleetLink {
   void Detach(const std::string& worker_id, ControlStream* stream);
   uint64_t epoch() const { return options_.epoch; }
   // False when there are too many streams that have not said Hello yet.
-  bool AddStranger(ControlStream* stream);
-  void RemoveStranger(ControlStream* stream);
+  bool AddUnwelcomed(ControlStream* stream);
+  void RemoveUnwelcomed(ControlStream* stream);
   const common::Clock& clock() const { return *clock_; }
 
  private:
@@ -108,7 +108,7 @@ class Fleet final : public FleetLink {
   Roster roster_ ABSL_GUARDED_BY(mutex_);
   std::map<std::string, Member> members_ ABSL_GUARDED_BY(mutex_);  // by worker id
   // since when they are here, without Hello
-  std::map<ControlStream*, int64_t> strangers_ ABSL_GUARDED_BY(mutex_);
+  std::map<ControlStream*, int64_t> unwelcomed_ ABSL_GUARDED_BY(mutex_);
   uint64_t next_ping_ ABSL_GUARDED_BY(mutex_) = 1;
   bool bursting_ ABSL_GUARDED_BY(mutex_) = false;
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;

@@ -97,9 +97,9 @@ int64_t IngestPipeline::Pump() {
     if (group.empty()) return kNever;
     const absl::Status status = Commit(group, false);
     if (absl::IsAborted(status)) return kNever;
-    if (!status.ok()) GoAway(status, std::move(group));
+    if (!status.ok()) OnUnavailable(status, std::move(group));
   }
-  // Away: what came in goes behind what is spooled; now and then the oldest is tried.
+  // Away: what came in goes behind what is spooled; the oldest is tried periodically.
   if (!full_) {
     const absl::Status status = SpoolQueue();
     if (!status.ok()) {
@@ -127,10 +127,10 @@ int64_t IngestPipeline::Pump() {
   }
   {
     common::MutexLock lock(&mutex_);
-    if (!storage::MayPass(status) && away_reason_ != status.message()) {
+    if (!storage::IsTransient(status) && unavailable_reason_ != status.message()) {
       spdlog::error("the spool cannot be committed: {}", std::string(status.message()));
     }
-    away_reason_ = std::string(status.message());
+    unavailable_reason_ = std::string(status.message());
   }
   next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
   return next_try_ns_;
@@ -138,14 +138,15 @@ int64_t IngestPipeline::Pump() {
 
 absl::Status IngestPipeline::Replay() { return CommitSpooled(); }
 
-void IngestPipeline::GoAway(const absl::Status& status, std::vector<storage::IngestBatch> group) {
+void IngestPipeline::OnUnavailable(const absl::Status& status,
+                                   std::vector<storage::IngestBatch> group) {
   {
     common::MutexLock lock(&mutex_);
     queue_.insert(queue_.begin(), std::make_move_iterator(group.begin()),
                   std::make_move_iterator(group.end()));
     away_ = true;
-    away_since_ns_ = options_.clock->MonotonicNs();
-    away_reason_ = std::string(status.message());
+    unavailable_since_ns_ = options_.clock->MonotonicNs();
+    unavailable_reason_ = std::string(status.message());
   }
   next_try_ns_ = options_.clock->MonotonicNs() + kRetryNs;
   spdlog::error("the store is away; samples go to the spool: {}", std::string(status.message()));
@@ -156,7 +157,7 @@ void IngestPipeline::ComeBack() {
   {
     common::MutexLock lock(&mutex_);
     away_ = false;
-    away_reason_.clear();
+    unavailable_reason_.clear();
   }
   spdlog::info("the store is back; the spool is empty");
   options_.store_state(false, "");
@@ -257,7 +258,7 @@ absl::Status IngestPipeline::Trim(std::vector<storage::IngestBatch>* group) {
 // OK when all is stored, or was refused for good by the store; UNAVAILABLE when it is away, ABORTED
 // when this controller was replaced. `unsure`: some may be stored already.
 absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, bool unsure) {
-  const bool ask = unsure && !options_.safeguards.Pass(Safeguard::kAskCursor, false);
+  const bool ask = unsure && !options_.safeguards.Pass(Safeguard::kCheckCursor, false);
   if (ask) {
     if (absl::Status status = Trim(&group); !status.ok()) return status;
   }
@@ -275,7 +276,7 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
     if (group.empty()) return absl::OkStatus();
   }
   if (absl::IsAborted(status)) options_.fenced(std::string(status.message()));
-  if (absl::IsAborted(status) || storage::MayPass(status)) return status;
+  if (absl::IsAborted(status) || storage::IsTransient(status)) return status;
   // The store refuses the samples themselves; one at a time shows which, and the others are kept.
   if (group.size() == 1) {
     Rejected(group[0], status);
@@ -316,7 +317,7 @@ void IngestPipeline::Committed(const storage::IngestBatch& batch) {
   common::MutexLock lock(&mutex_);
   Phase* phase = nullptr;
   Feed* feed = FindFeedLocked(batch.phase, batch.worker_index, &phase);
-  if (feed == nullptr) return;  // given up meanwhile
+  if (feed == nullptr) return;  // given up during that time
   feed->committed = std::max(feed->committed, EndOf(batch));
   feed->spooled = std::max(feed->spooled, feed->committed);
   if (feed->acknowledge) {

@@ -122,10 +122,11 @@ std::vector<std::string> IngestPipeline::Behind(const v1::PhaseId& phase) {
   return found == phases_.end() ? std::vector<std::string>() : found->second.live->Behind();
 }
 
-std::deque<v1::FleetInterval> IngestPipeline::GivePast(const v1::PhaseId& phase) {
+std::deque<v1::FleetInterval> IngestPipeline::DrainHistory(const v1::PhaseId& phase) {
   common::MutexLock lock(&mutex_);
   const auto found = phases_.find(KeyOf(phase));
-  return found == phases_.end() ? std::deque<v1::FleetInterval>() : found->second.live->GivePast();
+  return found == phases_.end() ? std::deque<v1::FleetInterval>()
+                                : found->second.live->DrainHistory();
 }
 
 measure::Recording IngestPipeline::Close(const v1::PhaseId& phase) {
@@ -143,10 +144,10 @@ v1::StoreState IngestPipeline::state() const {
   v1::StoreState state;
   state.set_away(away_);
   if (away_) {
-    state.set_away_seconds(static_cast<double>(options_.clock->MonotonicNs() - away_since_ns_) /
-                           1e9);
+    state.set_away_seconds(
+        static_cast<double>(options_.clock->MonotonicNs() - unavailable_since_ns_) / 1e9);
   }
-  state.set_reason(away_reason_);
+  state.set_reason(unavailable_reason_);
   state.set_spooled_bytes(static_cast<double>(spooled_bytes_));
   state.set_spool_limit_bytes(static_cast<double>(options_.spool->limit_bytes()));
   return state;

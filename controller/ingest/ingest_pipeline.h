@@ -88,10 +88,10 @@ class IngestPipeline {
   void WorkerLost(const v1::PhaseId& phase, uint32_t worker);
   // The figures of the samples that have come so far.
   v1::PhaseFigures Figures(const v1::PhaseId& phase);
-  // As LivePhase::Hosts(), Behind() and GivePast(); empty of a phase that is not open.
+  // As LivePhase::Hosts(), Behind() and DrainHistory(); empty of a phase that is not open.
   std::vector<std::string> Hosts(const v1::PhaseId& phase);
   std::vector<std::string> Behind(const v1::PhaseId& phase);
-  std::deque<v1::FleetInterval> GivePast(const v1::PhaseId& phase);
+  std::deque<v1::FleetInterval> DrainHistory(const v1::PhaseId& phase);
   // Accepts no more samples of this phase; returns what is kept of them.
   measure::Recording Close(const v1::PhaseId& phase);
 
@@ -142,7 +142,7 @@ class IngestPipeline {
   absl::Status SpoolQueue();
   void Committed(const storage::IngestBatch& batch);
   void Rejected(const storage::IngestBatch& batch, const absl::Status& status);
-  void GoAway(const absl::Status& status, std::vector<storage::IngestBatch> group);
+  void OnUnavailable(const absl::Status& status, std::vector<storage::IngestBatch> group);
   void ComeBack();
 
   const Options options_;
@@ -152,8 +152,8 @@ class IngestPipeline {
   std::deque<storage::IngestBatch> queue_ ABSL_GUARDED_BY(mutex_);
   bool stopping_ ABSL_GUARDED_BY(mutex_) = false;
   bool away_ ABSL_GUARDED_BY(mutex_) = false;  // changed by Pump() alone
-  int64_t away_since_ns_ ABSL_GUARDED_BY(mutex_) = 0;
-  std::string away_reason_ ABSL_GUARDED_BY(mutex_);
+  int64_t unavailable_since_ns_ ABSL_GUARDED_BY(mutex_) = 0;
+  std::string unavailable_reason_ ABSL_GUARDED_BY(mutex_);
   uint64_t spooled_bytes_ ABSL_GUARDED_BY(mutex_) = 0;
   bool full_ = false;  // Pump()'s own, as the next
   int64_t next_try_ns_ = 0;

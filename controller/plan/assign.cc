@@ -177,8 +177,7 @@ void DescribeWriters(std::vector<v1::Assignment>* assignments) {
   for (v1::Assignment& a : *assignments) {
     for (v1::TargetAssignment& target : *a.mutable_targets()) {
       const auto found = writers.find(target.index());
-      target.set_written_meanwhile(found != writers.end() &&
-                                   !found->second.contains(a.worker_index()));
+      target.set_written_since(found != writers.end() && !found->second.contains(a.worker_index()));
     }
   }
 }
@@ -246,7 +245,7 @@ absl::Status AssignWorkloads(const SettledRun& run, const v1::PhaseSpec& spec, u
     }
     const uint64_t count = chosen->size();
     const double rate = workload.open_loop().rate_per_second();  // 0 in a closed loop
-    // The same job seed puts popular blocks in the same places in every phase.
+    // The same job seed puts popular blocks at the same offsets in every phase.
     const uint64_t common_seed = common::DeriveSeed(run.seed, 1000000 + static_cast<uint64_t>(w));
     for (uint64_t i = 0; i < count; ++i) {
       // fewer I/Os than hosts

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "measure/block_places.h"
 #include "measure/block_runs.h"
+#include "measure/target_key.h"
 
 namespace lockstep::controller {
 namespace {
@@ -30,8 +30,8 @@ SettledRun Trimmed(SettledRun run) {
   for (PlanWorker& worker : run.workers) {
     worker.hello.clear_devices();
     for (v1::TargetInspection& found : *worker.inspection.mutable_targets()) {
-      found.clear_file_places();
-      found.clear_places();
+      found.clear_file_ranges();
+      found.clear_ranges();
     }
   }
   return run;
@@ -59,7 +59,7 @@ BlockClaims::Things BlockClaims::ThingsOf(uint32_t worker) const {
       for (uint32_t file = 0; file < target.file().count(); ++file) {
         const std::string path = measure::FilePath(target.file(), file, host, worker);
         const std::string thing = measure::ThingOfFile(target, path, host);
-        things[measure::PlaceOf(thing)] = {found.target(), file * size, size, 0};
+        things[measure::TargetKey(thing)] = {found.target(), file * size, size, 0};
       }
       continue;
     }
@@ -73,7 +73,7 @@ BlockClaims::Things BlockClaims::ThingsOf(uint32_t worker) const {
     const std::string thing =
         measure::ThingOfDevice(found.device_identity(), path, who.hello.host().boot_id());
     const uint64_t stamp = found.stamp_bytes();
-    things[measure::PlaceOf(thing)] = {found.target(), 0, stamp + found.size_bytes(), stamp};
+    things[measure::TargetKey(thing)] = {found.target(), 0, stamp + found.size_bytes(), stamp};
   }
   return things;
 }
@@ -85,7 +85,7 @@ absl::Status BlockClaims::Check(uint32_t worker, const v1::BlockWrites& writes) 
     const common::MutexLock lock(&mutex_);
     auto things = things_.find(worker);
     if (things == things_.end()) things = things_.emplace(worker, ThingsOf(worker)).first;
-    const auto found = things->second.find(writes.place());
+    const auto found = things->second.find(writes.target_key());
     if (found == things->second.end()) {
       return absl::PermissionDeniedError("it speaks of blocks that are on none of its targets");
     }

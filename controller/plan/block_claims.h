@@ -35,7 +35,7 @@ class BlockClaims {
     uint64_t size_bytes = 0;
     uint64_t stamp_bytes = 0;  // at its begin
   };
-  using Things = std::map<uint64_t, Thing>;  // by place
+  using Things = std::map<uint64_t, Thing>;  // by target_key
   Things ThingsOf(uint32_t worker) const;
   absl::Status CheckRuns(uint32_t worker, const Thing& thing, const v1::BlockWrites& writes) const;
 

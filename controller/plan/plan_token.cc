@@ -34,8 +34,8 @@ std::string TextOf(const v1::JobSpec& job, const std::vector<PlanWorker>& worker
       same.clear_free_bytes();
       same.clear_missing_bytes();
       same.clear_filesystem_bytes();
-      same.clear_file_places();
-      same.clear_places();
+      same.clear_file_ranges();
+      same.clear_ranges();
       found.push_back(absl::StrCat(worker.hello.worker_id(), "\n", Encode(same)));
     }
   }

@@ -166,7 +166,7 @@ namespace {
 class FleetChecker {
  public:
   FleetChecker(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
-               const StorePlace& store)
+               const StoreLocation& store)
       : job_(job), workers_(workers), store_(store), use_(UseOfTargets(job)) {}
 
   FleetCheck Run() {
@@ -234,33 +234,34 @@ class FleetChecker {
   // written have bytes in common.
   void CheckSharedBytes() {
     struct Owned {
-      Place place;
+      ByteRange range;
       uint32_t worker = 0, target = 0;
     };
     std::vector<Owned> all;
     for (uint32_t w = 0; w < workers_.size(); ++w) {
       for (const v1::TargetInspection& found : workers_[w].inspection.targets()) {
         if (found.target() >= static_cast<uint32_t>(job_.targets_size())) continue;
-        for (const Place& place : PlacesOf(found)) all.push_back({place, w, found.target()});
-        if (all.size() > static_cast<size_t>(limits::kPlacesOfARun)) {
-          return Refuse(absl::StrCat("the job has more than ", limits::kPlacesOfARun,
-                                     " places (files, the names by which they are reached, extents "
-                                     "of disks) over all workers; use fewer files"));
+        for (const ByteRange& range : RangesOf(found)) all.push_back({range, w, found.target()});
+        if (all.size() > static_cast<size_t>(limits::kMaxRangesOfARun)) {
+          return Refuse(
+              absl::StrCat("the job has more than ", limits::kMaxRangesOfARun,
+                           " byte ranges (files, the names by which they are reached, extents "
+                           "of disks) over all workers; use fewer files"));
         }
       }
     }
     std::sort(all.begin(), all.end(), [](const Owned& a, const Owned& b) {
-      return std::tie(a.place.thing, a.place.begin, a.worker, a.target) <
-             std::tie(b.place.thing, b.place.begin, b.worker, b.target);
+      return std::tie(a.range.thing, a.range.begin, a.worker, a.target) <
+             std::tie(b.range.thing, b.range.begin, b.worker, b.target);
     });
     std::set<std::pair<uint32_t, uint32_t>> said;  // targets
     for (size_t first = 0, end = 0; first < all.size(); first = end) {
       uint64_t reach = 0;
-      for (end = first; end < all.size() && all[end].place.thing == all[first].place.thing; ++end) {
+      for (end = first; end < all.size() && all[end].range.thing == all[first].range.thing; ++end) {
         const Owned& here = all[end];
-        const bool overlaps = end > first && here.place.begin < reach;
+        const bool overlaps = end > first && here.range.begin < reach;
         const Owned& before = all[end > first ? end - 1 : end];
-        reach = std::max(end > first ? reach : 0, here.place.end);
+        reach = std::max(end > first ? reach : 0, here.range.end);
         if (!overlaps) continue;
         const v1::Target& a = job_.targets(static_cast<int>(before.target));
         const v1::Target& b = job_.targets(static_cast<int>(here.target));
@@ -391,7 +392,7 @@ class FleetChecker {
 
   const v1::JobSpec& job_;
   const std::vector<PlanWorker>& workers_;
-  const StorePlace& store_;
+  const StoreLocation& store_;
   const std::vector<TargetUse> use_;
   FleetCheck check_;
   std::set<std::string> warned_;
@@ -400,31 +401,31 @@ class FleetChecker {
 
 }  // namespace
 
-std::vector<Place> PlacesOf(const v1::TargetInspection& found) {
-  return PlacesOf(found.file_places(), found.places());
+std::vector<ByteRange> RangesOf(const v1::TargetInspection& found) {
+  return RangesOf(found.file_ranges(), found.ranges());
 }
 
-std::vector<Place> PlacesOf(const std::string& file_places,
-                            const google::protobuf::RepeatedPtrField<v1::Place>& extents) {
-  std::vector<Place> places;
-  for (size_t at = 0; at + 8 <= file_places.size(); at += 8) {
-    Place place;
+std::vector<ByteRange> RangesOf(const std::string& file_ranges,
+                                const google::protobuf::RepeatedPtrField<v1::ByteRange>& extents) {
+  std::vector<ByteRange> ranges;
+  for (size_t at = 0; at + 8 <= file_ranges.size(); at += 8) {
+    ByteRange range;
     for (int byte = 7; byte >= 0; --byte) {
-      place.thing =
-          place.thing << 8 | static_cast<uint8_t>(file_places[at + static_cast<size_t>(byte)]);
+      range.thing =
+          range.thing << 8 | static_cast<uint8_t>(file_ranges[at + static_cast<size_t>(byte)]);
     }
-    places.push_back(place);
+    ranges.push_back(range);
   }
-  for (const v1::Place& extent : extents) {
-    Place place{extent.thing(), extent.begin_bytes(),
-                extent.end_bytes() == 0 ? ~uint64_t{0} : extent.end_bytes()};
-    if (place.begin < place.end) places.push_back(place);
+  for (const v1::ByteRange& extent : extents) {
+    ByteRange range{extent.thing(), extent.begin_bytes(),
+                    extent.end_bytes() == 0 ? ~uint64_t{0} : extent.end_bytes()};
+    if (range.begin < range.end) ranges.push_back(range);
   }
-  return places;
+  return ranges;
 }
 
 FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
-                      const StorePlace& store) {
+                      const StoreLocation& store) {
   return FleetChecker(job, workers, store).Run();
 }
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/limits.h"
-#include "controller/core/place_ledger.h"
+#include "controller/core/range_locks.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
 #include "proto/worker.pb.h"
@@ -32,13 +32,13 @@ absl::StatusOr<std::vector<std::string>> ExpandHostNames(const std::string& text
 absl::StatusOr<std::vector<uint32_t>> Select(const v1::HostSelector& selector,
                                              const std::vector<PlanWorker>& workers);
 
-// The places that a worker named.
-std::vector<Place> PlacesOf(const v1::TargetInspection& found);
-std::vector<Place> PlacesOf(const std::string& file_places,
-                            const google::protobuf::RepeatedPtrField<v1::Place>& extents);
+// The ranges that a worker named.
+std::vector<ByteRange> RangesOf(const v1::TargetInspection& found);
+std::vector<ByteRange> RangesOf(const std::string& file_ranges,
+                                const google::protobuf::RepeatedPtrField<v1::ByteRange>& extents);
 
 // Where an embedded store lies; empty when there is none on a device of its own.
-struct StorePlace {
+struct StoreLocation {
   std::string device;         // "boot_id/name" of the whole disk
   std::string filesystem_id;  // as TargetInspection::filesystem_id
   bool may_fill = false;      // the operator has said that jobs may lay out files there
@@ -59,6 +59,6 @@ struct FleetCheck {
   std::map<std::string, Space> spaces;  // by filesystem_id
 };
 FleetCheck CheckFleet(const v1::JobSpec& job, const std::vector<PlanWorker>& workers,
-                      const StorePlace& store);
+                      const StoreLocation& store);
 
 }  // namespace lockstep::controller

@@ -311,7 +311,7 @@ class Rules {
       }
       if (w_.max_iops() > 0 || w_.max_throughput_bytes_per_second() > 0) {
         add_(".open_loop",
-             "has its rate already; max_iops and max_throughput are brakes on closed loops");
+             "has its rate already; max_iops and max_throughput are rate limits of closed loops");
       }
       if (w_.think_time_ns() > 0) {
         add_(".think_time", "cannot be combined with open_loop: its schedule says when I/Os start");
@@ -441,7 +441,7 @@ class Rules {
     } else if (target.has_device() && job_.hosts().count() != 1 &&
                (IsCached(w_) || IsCached(other))) {
       add_(at, absl::StrCat("another host's page cache would hide what workload '", other.name(),
-                            "' writes to the device meanwhile; both need direct: true"));
+                            "' writes to the device during that time; both need direct: true"));
     } else if (Writes(w_) && target.sharing() == v1::SHARING_OVERLAPPED) {
       add_(at, absl::StrCat("workload '", other.name(),
                             "' writes to the same overlapped target; let one workload write what "

@@ -100,9 +100,9 @@ class FirstScreen : private ReportWriter {
   }
 
   void Things() {
-    std::vector<std::string> things = ThingsToLookAt(report_);
+    std::vector<std::string> things = Warnings(report_);
     if (things.empty()) return;
-    Rule("look at");
+    Rule("warnings");
     const size_t left_out = things.size() > kThings ? things.size() - kThings : 0;
     things.resize(things.size() - left_out);
     for (const std::string& thing : things) out_ += Wrapped(thing, "    ", "  ! ");

@@ -98,9 +98,9 @@ std::string RenderMarkdown(const v1::Report& report) {
   if (!labels.empty()) absl::StrAppend(&out, " Labels: ", absl::StrJoin(labels, ", "), ".");
   out += "\n\n";
   AddTable(safe, &out);
-  const std::vector<std::string> things = ThingsToLookAt(safe);
+  const std::vector<std::string> things = Warnings(safe);
   if (!things.empty()) {
-    out += "**Look at**\n\n";
+    out += "**Warnings**\n\n";
     for (const std::string& thing : things) absl::StrAppend(&out, "- ", Plain(thing), "\n");
     out += "\n";
   }

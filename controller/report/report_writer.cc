@@ -133,7 +133,7 @@ void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
     swept.insert(point.phases().begin(), point.phases().end());
   }
   std::map<std::string, int> remarks;  // of how many points
-  int held = 0;
+  int met = 0;
   int expected = 0;
   for (const v1::PhaseReport& phase : report_.phases()) {
     if (!swept.contains(phase.index())) continue;
@@ -141,14 +141,14 @@ void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
     if (phase.state() != "done") ++remarks[absl::StrCat(phase.name(), " is ", phase.state())];
     for (const v1::Expectation& e : phase.expectations()) {
       ++expected;
-      held += e.held();
-      if (!e.held()) {
-        Line("  expect  ", Bad("NOT HELD"), "  ", e.text(), " at ", phase.name(), "   found ",
+      met += e.met();
+      if (!e.met()) {
+        Line("  expect  ", Bad("FAILED"), "  ", e.text(), " at ", phase.name(), "   found ",
              e.found());
       }
     }
   }
-  if (expected > 0) Line("  expect  ", held, " of ", expected, " held");
+  if (expected > 0) Line("  expect  ", met, " of ", expected, " met");
   for (const auto& [remark, count] : remarks) {
     out_ +=
         Wrapped(count > 1 ? absl::StrCat(remark, " (", count, " points)") : remark, "    ", "  ! ");

@@ -43,8 +43,8 @@ class Heat {
     for (const v1::SweepPointReport& point : sweep.points()) {
       if (point.runs() == 0) continue;
       const double value = figure.of(point);
-      least_ = any ? std::min(least_, value) : value;
-      most_ = any ? std::max(most_, value) : value;
+      min_ = any ? std::min(min_, value) : value;
+      max_ = any ? std::max(max_, value) : value;
       any = true;
     }
   }
@@ -53,8 +53,8 @@ class Heat {
     if (point.runs() == 0) return "-  ";
     const double value = figure_.of(point);
     // What varies by less than a percent is no difference.
-    if (most_ - least_ <= 0.01 * most_) return absl::StrCat(figure_.text(value), "  ");
-    const double place = (value - least_) / (most_ - least_);
+    if (max_ - min_ <= 0.01 * max_) return absl::StrCat(figure_.text(value), "  ");
+    const double place = (value - min_) / (max_ - min_);
     const double good = figure_.higher_is_better ? place : 1 - place;
     return absl::StrCat(figure_.text(value), " ",
                         kMarks[static_cast<size_t>(std::min(4.0, good * 5))]);
@@ -62,7 +62,7 @@ class Heat {
 
  private:
   const Figure& figure_;
-  double least_ = 0, most_ = 0;
+  double min_ = 0, max_ = 0;
 };
 
 std::string Lines(const v1::SweepReport& sweep, size_t width) {

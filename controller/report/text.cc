@@ -63,7 +63,7 @@ class Renderer : private ReportWriter {
       Kernels(phase);
     }
     for (const v1::Expectation& e : phase.expectations()) {
-      Line("  expect  ", e.held() ? Good("held    ") : Bad("NOT HELD"), "  ", e.text(), "   found ",
+      Line("  expect  ", e.met() ? Good("met   ") : Bad("FAILED"), "  ", e.text(), "   found ",
            e.found());
     }
     for (const std::string& remark : phase.remarks()) out_ += Wrapped(remark, "    ", "  ! ");
@@ -242,9 +242,9 @@ class Renderer : private ReportWriter {
                            fairness.of(), fairness.jain(), fairness.max_over_min(),
                            100 * fairness.variation(), fairness.count()));
     }
-    if (phase.jain_most() > 0) {
+    if (phase.jain_max() > 0) {
       Line(absl::StrFormat(
-          "  over time: Jain from %.4f to %.4f%s", phase.jain_least(), phase.jain_most(),
+          "  over time: Jain from %.4f to %.4f%s", phase.jain_min(), phase.jain_max(),
           phase.p99_spread_median() > 0
               ? absl::StrFormat("; p99 of the slowest host over the fastest's "
                                 "%.2f (median), %.2f (worst)",
@@ -287,7 +287,7 @@ class Renderer : private ReportWriter {
       if (s.before() == s.value()) continue;
       out_ += Wrapped(absl::StrCat(s.thing(), " ", s.name(), " ", s.value(), " instead of ",
                                    s.before(), " on ", absl::StrJoin(s.hosts(), ", "),
-                                   s.not_put_back().empty() ? "; put back" : Bad("; NOT put back")),
+                                   s.not_restored().empty() ? "; restored" : Bad("; NOT restored")),
                       "    ", "  setting: ");
     }
   }

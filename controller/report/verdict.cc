@@ -58,7 +58,7 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
   };
   if (phase.invalid()) add(0, absl::StrCat("INVALID: ", phase.invalid_reason()));
   for (const v1::Expectation& e : phase.expectations()) {
-    if (!e.held()) add(1, absl::StrCat("NOT HELD: ", e.text(), "; found ", e.found()));
+    if (!e.met()) add(1, absl::StrCat("FAILED: ", e.text(), "; found ", e.found()));
   }
   for (const std::string& remark : phase.remarks()) add(2, remark);
   for (const v1::Straggler& s : phase.stragglers()) add(3, StragglerText(s));
@@ -133,7 +133,7 @@ Verdict VerdictOf(const v1::Report& report) {
     verdict.over = run.state() != "queued" && run.state() != "running";
   } else if (invalid) {
     verdict.word = "invalid";
-  } else if (!report.expectations_held()) {
+  } else if (!report.expectations_met()) {
     verdict.word = "expectations failed";
     if (!run.expectations().empty()) verdict.reasons.push_back(run.expectations());
   } else if (run.degraded()) {
@@ -150,7 +150,7 @@ Verdict VerdictOf(const v1::Report& report) {
   return verdict;
 }
 
-std::vector<std::string> ThingsToLookAt(const v1::Report& report) {
+std::vector<std::string> Warnings(const v1::Report& report) {
   Collected found;
   size_t loads = 0;
   for (const v1::PhaseReport& phase : report.phases()) {
@@ -170,11 +170,11 @@ void AddVerdict(v1::Report* report) {
   for (const std::string& reason : verdict.reasons) {
     if (out->reasons_size() < kMaxSentences) out->add_reasons(reason);
   }
-  for (const std::string& thing : ThingsToLookAt(*report)) {
-    if (out->look_at_size() < kMaxSentences) {
-      out->add_look_at(thing);
+  for (const std::string& thing : Warnings(*report)) {
+    if (out->warnings_size() < kMaxSentences) {
+      out->add_warnings(thing);
     } else {
-      out->set_look_at_more(out->look_at_more() + 1);
+      out->set_more_warnings(out->more_warnings() + 1);
     }
   }
 }

@@ -17,12 +17,12 @@ struct Verdict {
   std::vector<std::string> reasons;
 };
 Verdict VerdictOf(const v1::Report& report);
-// The same, and ThingsToLookAt(), as the report's `verdict`.
+// The same, and Warnings(), as the report's `verdict`.
 void AddVerdict(v1::Report* report);
 
 // What somebody who has one minute should look at, the gravest first: each once, with the phases
 // that it is of.
-std::vector<std::string> ThingsToLookAt(const v1::Report& report);
+std::vector<std::string> Warnings(const v1::Report& report);
 
 std::string StragglerText(const v1::Straggler& straggler);
 std::string StarvationText(const v1::Starvation& starvation);

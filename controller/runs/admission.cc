@@ -49,41 +49,42 @@ bool HasContent(const std::vector<PlanWorker>& workers) {
 
 }  // namespace
 
-Admission::Admission(Options options, Callbacks callbacks, TargetHolds* holds,
-                     Inspections* inspections, DeviceQuestions* kernels)
+Admission::Admission(Options options, Callbacks callbacks, TargetLocks* holds,
+                     Inspections* inspections, DeviceQueries* kernels)
     : options_(std::move(options)),
       callbacks_(std::move(callbacks)),
-      holds_(holds),
+      locks_(holds),
       inspections_(inspections),
       kernels_(kernels) {}
 
-void Admission::Ask(const std::string& id, const std::shared_ptr<const v1::JobSpec>& job,
-                    std::vector<PlanWorker> workers, std::function<void(Found)> done) {
-  inspections_->Ask(id, *job, std::move(workers),
-                    [this, job, done = std::move(done)](std::vector<PlanWorker> inspected,
-                                                        const std::string& missing) {
-                      Found found{std::move(inspected), missing, {}};
-                      if (!missing.empty() || !WritesDevices(*job)) return done(std::move(found));
-                      const bool asked = kernels_->Ask(
-                          [job, found, done](const v1::DevicesReply& kernels) mutable {
-                            found.uses = UsesInFleet(*job, found.workers, kernels);
-                            done(std::move(found));
-                          });
-                      if (asked) return;
-                      found.missing = "too many questions to the fleet's kernels wait; try again";
-                      done(std::move(found));
-                    });
+void Admission::Inspect(const std::string& id, const std::shared_ptr<const v1::JobSpec>& job,
+                        std::vector<PlanWorker> workers, std::function<void(Found)> done) {
+  inspections_->Inspect(
+      id, *job, std::move(workers),
+      [this, job, done = std::move(done)](std::vector<PlanWorker> inspected,
+                                          const std::string& missing) {
+        Found found{std::move(inspected), missing, {}};
+        if (!missing.empty() || !WritesDevices(*job)) return done(std::move(found));
+        const bool asked =
+            kernels_->Query([job, found, done](const v1::DevicesReply& kernels) mutable {
+              found.uses = UsesInFleet(*job, found.workers, kernels);
+              done(std::move(found));
+            });
+        if (asked) return;
+        found.missing = "too many questions to the fleet's kernels wait; try again";
+        done(std::move(found));
+      });
 }
 
 void Admission::Begin(measure::RunRecord run, std::vector<PlanWorker> workers) {
   Starting& starting = starting_[run.run_id];
   for (const PlanWorker& worker : workers) starting.worker_ids.push_back(worker.hello.worker_id());
-  starting.grants_ended = holds_->grants_ended();
-  starting.writers_ended = holds_->writers_ended();
+  starting.grants_ended = locks_->grants_ended();
+  starting.writers_ended = locks_->writers_ended();
   const std::string id = run.run_id;
   const auto job = std::make_shared<const v1::JobSpec>(run.job);
-  Ask(id, job, std::move(workers),
-      [this, run = std::move(run)](Found found) { Decide(run, std::move(found)); });
+  Inspect(id, job, std::move(workers),
+          [this, run = std::move(run)](Found found) { Decide(run, std::move(found)); });
 }
 
 void Admission::Decide(measure::RunRecord run, Found found) {
@@ -95,16 +96,16 @@ void Admission::Decide(measure::RunRecord run, Found found) {
   if (!missing.empty()) return Refuse(run, workers, "failed", missing, {missing});
   // While another run writes to the targets, the inspection of them (a hold on a device, files)
   // means nothing yet.
-  if (const auto taken = holds_->FindWritten(run.run_id, run.job, workers)) {
+  if (const auto taken = locks_->FindWritten(run.run_id, run.job, workers)) {
     return Wait(std::move(run), *taken);
   }
-  FleetCheck check = CheckFleet(run.job, workers, options_.store_place);
+  FleetCheck check = CheckFleet(run.job, workers, options_.store_location);
   check.refusals.insert(check.refusals.end(), found.uses.begin(), found.uses.end());
   CheckConfirmed(*options_.tokens, run, workers, &check);
   // A run that has ended since the workers were asked may have held what they could not open, or
   // written to what they read.
   const bool depends_on_content = !check.refusals.empty() || HasContent(workers);
-  if (depends_on_content && starting.writers_ended != holds_->writers_ended()) {
+  if (depends_on_content && starting.writers_ended != locks_->writers_ended()) {
     starting_.erase(run.run_id);
     return callbacks_.waits(std::move(run));
   }
@@ -116,21 +117,21 @@ void Admission::Decide(measure::RunRecord run, Found found) {
                   absl::StrCat("refused before anything was opened: ", check.refusals[0], more),
                   check.refusals);
   }
-  if (const auto filled = holds_->FindFilled(run.run_id, check)) {
+  if (const auto filled = locks_->FindFilled(run.run_id, check)) {
     return Wait(std::move(run), *filled);
   }
-  // A run that has laid out its files meanwhile may have used the space that the inspection found
-  // free.
-  if (!check.spaces.empty() && starting.grants_ended != holds_->grants_ended()) {
+  // A run that has laid out its files during that time may have used the space that the inspection
+  // found free.
+  if (!check.spaces.empty() && starting.grants_ended != locks_->grants_ended()) {
     starting_.erase(run.run_id);
     return callbacks_.waits(std::move(run));
   }
-  holds_->Take(run.run_id, run.job, workers);
-  holds_->TakeSpace(run.run_id, check);
+  locks_->Take(run.run_id, run.job, workers);
+  locks_->TakeSpace(run.run_id, check);
   Start(run, std::move(workers), check.warnings);
 }
 
-void Admission::Wait(measure::RunRecord run, const TargetHolds::Conflict& conflict) {
+void Admission::Wait(measure::RunRecord run, const TargetLocks::Conflict& conflict) {
   const std::string other = conflict.run_id.substr(0, 8);
   spdlog::info("run {} waits until {} {}", run.run_id, conflict.run_id, conflict.until);
   v1::WatchEvent waits;
@@ -150,7 +151,7 @@ void Admission::Start(const measure::RunRecord& run, std::vector<PlanWorker> wor
   options_.loop->Persist(
       [store = options_.store, id, members] { return store->StartRun(id, members); },
       [this, id, admitted = std::move(admitted)](const absl::Status& status) mutable {
-        const Starting meanwhile = starting_[id];
+        const Starting current = starting_[id];
         starting_.erase(id);
         if (!status.ok()) {
           spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
@@ -159,9 +160,9 @@ void Admission::Start(const measure::RunRecord& run, std::vector<PlanWorker> wor
           return Refuse(refused, admitted.run.workers, "failed",
                         absl::StrCat("the store: ", std::string(status.message())), {});
         }
-        admitted.cancelled = meanwhile.cancelled;
-        admitted.cancel_reason = meanwhile.cancel_reason;
-        admitted.lost = meanwhile.lost;
+        admitted.cancelled = current.cancelled;
+        admitted.cancel_reason = current.cancel_reason;
+        admitted.lost = current.lost;
         callbacks_.admitted(std::move(admitted));
       });
 }
@@ -222,43 +223,44 @@ std::map<std::string, std::string> Admission::Leases() const {
 
 void Admission::Plan(const std::shared_ptr<const v1::JobSpec>& shared,
                      std::vector<PlanWorker> workers, std::function<void(v1::PlanReply)> done) {
-  Ask("plan-" + common::NewUuid(), shared, std::move(workers),
-      [this, shared, done = std::move(done)](const Found& found) {
-        const v1::JobSpec& job = *shared;
-        const std::vector<PlanWorker>& inspected = found.workers;
-        v1::PlanReply reply;
-        const FleetCheck check = CheckFleet(job, inspected, options_.store_place);
-        for (const std::string& refusal : check.refusals) {
-          reply.add_problems()->set_message(refusal);
-        }
-        for (const std::string& use : found.uses) reply.add_problems()->set_message(use);
-        if (!found.missing.empty()) reply.add_problems()->set_message(found.missing);
-        if (reply.problems().empty()) {
-          reply.set_token(options_.tokens->Make(job, inspected, options_.clock->WallNs()));
-          for (const std::string& what : OverwritesOf(job, inspected)) reply.add_overwrites(what);
-          for (const std::string& what : ApprovedOverwritesOf(job, inspected)) {
-            reply.add_approved_overwrites(what);
-          }
-        }
-        for (const std::string& warning : check.warnings) reply.add_warnings(warning);
-        auto conflict = holds_->FindWritten("", job, inspected);
-        if (!conflict) conflict = holds_->FindFilled("", check);
-        if (conflict) {
-          reply.add_warnings(absl::StrCat("the job would wait now, until run ",
-                                          conflict->run_id.substr(0, 8), " ", conflict->until));
-        }
-        for (uint32_t i = 0; i < inspected.size(); ++i) {
-          v1::PlannedWorker* worker = reply.add_workers();
-          worker->set_host(inspected[i].hello.host().name());
-          worker->set_worker_index(i);
-          *worker->mutable_targets() = inspected[i].inspection.targets();
-          for (v1::TargetInspection& target : *worker->mutable_targets()) {
-            target.clear_file_places();
-            target.clear_places();
-          }
-        }
-        done(std::move(reply));
-      });
+  Inspect("plan-" + common::NewUuid(), shared, std::move(workers),
+          [this, shared, done = std::move(done)](const Found& found) {
+            const v1::JobSpec& job = *shared;
+            const std::vector<PlanWorker>& inspected = found.workers;
+            v1::PlanReply reply;
+            const FleetCheck check = CheckFleet(job, inspected, options_.store_location);
+            for (const std::string& refusal : check.refusals) {
+              reply.add_problems()->set_message(refusal);
+            }
+            for (const std::string& use : found.uses) reply.add_problems()->set_message(use);
+            if (!found.missing.empty()) reply.add_problems()->set_message(found.missing);
+            if (reply.problems().empty()) {
+              reply.set_token(options_.tokens->Make(job, inspected, options_.clock->WallNs()));
+              for (const std::string& what : OverwritesOf(job, inspected))
+                reply.add_overwrites(what);
+              for (const std::string& what : ApprovedOverwritesOf(job, inspected)) {
+                reply.add_approved_overwrites(what);
+              }
+            }
+            for (const std::string& warning : check.warnings) reply.add_warnings(warning);
+            auto conflict = locks_->FindWritten("", job, inspected);
+            if (!conflict) conflict = locks_->FindFilled("", check);
+            if (conflict) {
+              reply.add_warnings(absl::StrCat("the job would wait now, until run ",
+                                              conflict->run_id.substr(0, 8), " ", conflict->until));
+            }
+            for (uint32_t i = 0; i < inspected.size(); ++i) {
+              v1::PlannedWorker* worker = reply.add_workers();
+              worker->set_host(inspected[i].hello.host().name());
+              worker->set_worker_index(i);
+              *worker->mutable_targets() = inspected[i].inspection.targets();
+              for (v1::TargetInspection& target : *worker->mutable_targets()) {
+                target.clear_file_ranges();
+                target.clear_ranges();
+              }
+            }
+            done(std::move(reply));
+          });
 }
 
 }  // namespace lockstep::controller

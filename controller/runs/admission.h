@@ -10,10 +10,10 @@
 #include "controller/plan/assign.h"
 #include "controller/plan/plan_token.h"
 #include "controller/plan/selection.h"
-#include "controller/runs/device_questions.h"
+#include "controller/runs/device_queries.h"
 #include "controller/runs/inspections.h"
 #include "controller/runs/loop.h"
-#include "controller/runs/target_holds.h"
+#include "controller/runs/target_locks.h"
 #include "proto/controller.pb.h"
 #include "storage/store.h"
 
@@ -30,7 +30,7 @@ class Admission {
     Watchers* watchers = nullptr;
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;
-    StorePlace store_place = {};
+    StoreLocation store_location = {};
     const PlanTokens* tokens = nullptr;  // outlives this
     // as Coordinator::Options::working
     std::function<std::shared_ptr<void>(const std::string& run_id)> working;
@@ -38,9 +38,9 @@ class Admission {
   struct Admitted {
     SettledRun run;
     std::vector<std::string> warnings;
-    bool cancelled = false;  // meanwhile
+    bool cancelled = false;  // during that time
     std::string cancel_reason;
-    std::map<std::string, std::string> lost;  // members that were lost meanwhile, and why
+    std::map<std::string, std::string> lost;  // members that were lost during that time, and why
   };
   struct Callbacks {
     std::function<void(Admitted)> admitted;                  // its start is in the store
@@ -49,8 +49,8 @@ class Admission {
   };
 
   // The pointers outlive this.
-  Admission(Options options, Callbacks callbacks, TargetHolds* holds, Inspections* inspections,
-            DeviceQuestions* kernels);
+  Admission(Options options, Callbacks callbacks, TargetLocks* holds, Inspections* inspections,
+            DeviceQueries* kernels);
 
   void Begin(measure::RunRecord run, std::vector<PlanWorker> workers);
   // Ends a run before it has started. False when it is not being admitted.
@@ -63,7 +63,7 @@ class Admission {
   // Worker id → run id, of all that are being admitted.
   std::map<std::string, std::string> Leases() const;
 
-  // Asks and checks the same, and starts nothing.
+  // Inspects and checks the same, and starts nothing.
   void Plan(const std::shared_ptr<const v1::JobSpec>& shared, std::vector<PlanWorker> workers,
             std::function<void(v1::PlanReply)> done);
 
@@ -82,12 +82,12 @@ class Admission {
     std::string missing;            // what did not come in time, and from whom; empty when all did
     std::vector<std::string> uses;  // UsesInFleet()
   };
-  // Asks the workers about the job's targets, and, where it writes devices, the fleet's kernels.
-  // The job is shared, not copied: one of a megabyte is a hundred thousand names.
-  void Ask(const std::string& id, const std::shared_ptr<const v1::JobSpec>& job,
-           std::vector<PlanWorker> workers, std::function<void(Found)> done);
+  // Lets the workers inspect the job's targets and, where it writes devices, the fleet's
+  // kernels. The job is shared, not copied: one of a megabyte is a hundred thousand names.
+  void Inspect(const std::string& id, const std::shared_ptr<const v1::JobSpec>& job,
+               std::vector<PlanWorker> workers, std::function<void(Found)> done);
   void Decide(measure::RunRecord run, Found found);
-  void Wait(measure::RunRecord run, const TargetHolds::Conflict& conflict);
+  void Wait(measure::RunRecord run, const TargetLocks::Conflict& conflict);
   void Start(const measure::RunRecord& run, std::vector<PlanWorker> workers,
              const std::vector<std::string>& warnings);
   void Refuse(const measure::RunRecord& run, const std::vector<PlanWorker>& workers,
@@ -96,9 +96,9 @@ class Admission {
 
   const Options options_;
   const Callbacks callbacks_;
-  TargetHolds* const holds_;
+  TargetLocks* const locks_;
   Inspections* const inspections_;
-  DeviceQuestions* const kernels_;
+  DeviceQueries* const kernels_;
   std::map<std::string, Starting> starting_;  // by run
 };
 

@@ -19,16 +19,16 @@ Coordinator::Coordinator(Options options)
       tokens_(options_.secret),
       queue_(options_.working),
       inspections_(options_.loop),
-      devices_(options_.loop, DeviceQuestions::Kind::kCloseLook),
-      kernels_(options_.loop, DeviceQuestions::Kind::kKernelOnly),
-      holds_(options_.store, options_.clock, options_.loop, options_.safeguards,
+      devices_(options_.loop, DeviceQueries::Kind::kInspect),
+      kernels_(options_.loop, DeviceQueries::Kind::kKernelOnly),
+      locks_(options_.store, options_.clock, options_.loop, options_.safeguards,
              [this] { Post([this] { Schedule(); }); }),
       admission_({options_.store, options_.watchers, options_.clock, options_.loop,
-                  options_.store_place, &tokens_, options_.working},
+                  options_.store_location, &tokens_, options_.working},
                  {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); },
                   [this](measure::RunRecord run) { Requeue(std::move(run)); },
                   [this](const std::string& run_id) { Finish(run_id); }},
-                 &holds_, &inspections_, &kernels_),
+                 &locks_, &inspections_, &kernels_),
       enrolments_(options_.loop, options_.clock, options_.secret,
                   {[this] { return DevicesInUse(); }, [this] { return !admission_.empty(); },
                    [this] {
@@ -36,14 +36,14 @@ Coordinator::Coordinator(Options options)
                      Schedule();
                    }}) {}
 
-void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance) {
+void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState recovered) {
   fleet_ = fleet;
   ingest_ = ingest;
   inspections_.Start(fleet);
   devices_.Start(fleet);
   kernels_.Start(fleet);
   enrolments_.Start(fleet);
-  for (measure::RunRecord& run : inheritance.queue) {
+  for (measure::RunRecord& run : recovered.queue) {
     Remember(run);
     if (run.outcome.empty()) {
       queue_.Add(std::move(run));
@@ -54,13 +54,13 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance in
              reason = run.outcome] { return store->EndRun(id, "cancelled", reason, false); },
             [this, id = run.run_id](const absl::Status&) { Finish(id); });
   }
-  for (const storage::HeldPlaces& held : inheritance.held) {
-    holds_.Inherit(
-        held, std::any_of(inheritance.active.begin(), inheritance.active.end(),
+  for (const storage::Quarantine& held : recovered.held) {
+    locks_.Restore(
+        held, std::any_of(recovered.active.begin(), recovered.active.end(),
                           [&](const auto& active) { return active.run.run_id == held.run_id; }));
   }
-  for (const storage::ActiveRun& active : inheritance.active) {
-    TakeOver(active, inheritance.live[active.run.run_id]);
+  for (const storage::ActiveRun& active : recovered.active) {
+    TakeOver(active, recovered.live[active.run.run_id]);
   }
   MakeMissingFigures(options_.loop, options_.store);
   settling_ = !queue_.empty();
@@ -84,9 +84,9 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
     settled.workers.push_back({worker.hello, worker.inspection});
     if (!worker.lost) awaited_.insert(worker.worker_id);
   }
-  holds_.Take(settled.run_id, settled.job, settled.workers);
+  locks_.Take(settled.run_id, settled.job, settled.workers);
   if (StillLaysOut(settled.job, active.phase.job_phase)) {
-    holds_.TakeSpace(settled.run_id, CheckFleet(settled.job, settled.workers, {}));
+    locks_.TakeSpace(settled.run_id, CheckFleet(settled.job, settled.workers, {}));
   }
   TakenOver from;
   from.point = PointOf(active);
@@ -114,7 +114,7 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
   spdlog::info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name,
                active.phase.attempt, active.phase.state);
   Post([this, id, actor] {
-    Tell(id, "warning", "the controller was replaced; this one goes on with the run");
+    AddEvent(id, "warning", "the controller was replaced; this one goes on with the run");
     actor->Begin();
   });
 }
@@ -136,8 +136,8 @@ void Coordinator::CheckDrained() {
 }
 
 // To those who watch, and for the record.
-void Coordinator::Tell(const std::string& run_id, const std::string& severity,
-                       const std::string& text) {
+void Coordinator::AddEvent(const std::string& run_id, const std::string& severity,
+                           const std::string& text) {
   v1::WatchEvent event;
   event.mutable_event()->set_severity(severity);
   event.mutable_event()->set_message(text);
@@ -152,11 +152,11 @@ void Coordinator::Tell(const std::string& run_id, const std::string& severity,
 void Coordinator::OnStoreState(bool away, const std::string& reason) {
   Post([this, away, reason] {
     for (const auto& [id, actor] : active_) {
-      Tell(id, "warning",
-           away ? absl::StrCat("the store is away: samples go to the spool, and no new phase "
-                               "starts until it is back (",
-                               reason, ")")
-                : "the store is back, and all spooled samples are committed");
+      AddEvent(id, "warning",
+               away ? absl::StrCat("the store is away: samples go to the spool, and no new phase "
+                                   "starts until it is back (",
+                                   reason, ")")
+                    : "the store is back, and all spooled samples are committed");
     }
   });
 }
@@ -198,7 +198,7 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
       actor->OnAttached(id, hello.status());
     }
     if (!known && hello.status().state() != v1::WorkerStatus::IDLE) {
-      StopStranger(id, hello.status().phase().run_id());
+      StopStaleWorker(id, hello.status().phase().run_id());
     }
     inspections_.OnAttached(id);
     Schedule();
@@ -207,7 +207,7 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
 
 // Stops a worker that is busy with a run that is over or goes on without it. The worker gets
 // nothing else to do until it says that it is idle.
-void Coordinator::StopStranger(const std::string& worker_id, const std::string& run_id) {
+void Coordinator::StopStaleWorker(const std::string& worker_id, const std::string& run_id) {
   strangers_.insert(worker_id);
   v1::ControllerMessage message;
   message.mutable_stop_now()->set_run_id(run_id);
@@ -218,7 +218,7 @@ void Coordinator::StopStranger(const std::string& worker_id, const std::string& 
 // The worker is idle: frees what it held because it was lost.
 void Coordinator::Confirm(const std::string& worker_id) {
   strangers_.erase(worker_id);
-  holds_.Confirm(worker_id);
+  locks_.Confirm(worker_id);
 }
 
 void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessage& message) {
@@ -230,7 +230,7 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
       return kernels_.OnAnswer(worker_id, message.devices());
     }
     if (message.has_stamps()) return enrolments_.OnStamps(worker_id, message.stamps());
-    if (message.has_armed()) HoldOpened(worker_id, message.armed());
+    if (message.has_armed()) LockOpened(worker_id, message.armed());
     const bool idle = message.has_status() && message.status().state() == v1::WorkerStatus::IDLE;
     if (idle) Confirm(worker_id);
     const auto active = active_;
@@ -241,13 +241,13 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
   });
 }
 
-void Coordinator::HoldOpened(const std::string& worker_id, const v1::Armed& armed) {
+void Coordinator::LockOpened(const std::string& worker_id, const v1::Armed& armed) {
   const auto active = active_.find(armed.phase().run_id());
   if (active == active_.end() || !active->second->Uses(worker_id) ||
       !active->second->IsAt(armed.phase())) {
     return;
   }
-  const std::string other = holds_.TakeOpened(worker_id, armed);
+  const std::string other = locks_.TakeOpened(worker_id, armed);
   if (other.empty()) return;
   const auto actor = active->second;
   actor->Stop("aborted",
@@ -287,7 +287,7 @@ void Coordinator::OnFleetEvent(const std::string& text) {
     std::vector<std::string> runs;
     for (const auto& [id, actor] : active_) runs.push_back(id);
     if (runs.empty()) runs.emplace_back();
-    for (const std::string& run_id : runs) Tell(run_id, "warning", text);
+    for (const std::string& run_id : runs) AddEvent(run_id, "warning", text);
   });
 }
 
@@ -392,7 +392,7 @@ void Coordinator::Launch(Admission::Admitted admitted) {
   });
   started.mutable_run()->set_synthetic(synthetic);
   options_.watchers->Publish(id, started);
-  for (const std::string& warning : admitted.warnings) Tell(id, "warning", warning);
+  for (const std::string& warning : admitted.warnings) AddEvent(id, "warning", warning);
   if (shutting_down_) return actor->Stop("aborted", "the controller was shut down", true);
   if (admitted.cancelled) return actor->Stop("cancelled", admitted.cancel_reason, true);
   actor->Begin();
@@ -407,9 +407,9 @@ void Coordinator::Finish(const std::string& run_id) {
   ++finishing_;
   // A worker that was lost ends its I/O by its own hard stop: until then nobody else gets its
   // targets.
-  holds_.End(run_id);
+  locks_.End(run_id);
   auto summary = std::make_shared<v1::RunSummary>();
-  options_.loop->Apart(
+  options_.loop->RunInBackground(
       [store = options_.store, run_id, summary, working = options_.working,
        at = options_.clock->WallNs()]() -> absl::Status {
         const std::shared_ptr<void> mark = working(run_id);
@@ -450,10 +450,11 @@ ActorServices Coordinator::Services(const std::string& run_id) {
   services.loop = options_.loop;
   services.safeguards = options_.safeguards;
   services.working = [working = options_.working, run_id] { return working(run_id); };
-  services.laid_out = [this, run_id] { holds_.SettleSpace(run_id); };
-  services.lost = [this, run_id](const std::string& worker_id, int64_t hold_ns) {
-    holds_.Lose(run_id, worker_id, hold_ns);
-    StopStranger(worker_id, run_id);  // until it says that it does nothing, comes back, or is gone
+  services.laid_out = [this, run_id] { locks_.SettleSpace(run_id); };
+  services.lost = [this, run_id](const std::string& worker_id, int64_t quarantine_ns) {
+    locks_.Lose(run_id, worker_id, quarantine_ns);
+    StopStaleWorker(worker_id,
+                    run_id);  // until it says that it does nothing, comes back, or is gone
   };
   return services;
 }

@@ -10,14 +10,14 @@
 #include "common/clock.h"
 #include "controller/plan/plan_token.h"
 #include "controller/runs/admission.h"
-#include "controller/runs/device_questions.h"
+#include "controller/runs/device_queries.h"
 #include "controller/runs/enrolments.h"
-#include "controller/runs/inheritance.h"
 #include "controller/runs/inspections.h"
 #include "controller/runs/loop.h"
+#include "controller/runs/recovered_state.h"
 #include "controller/runs/run_actor.h"
 #include "controller/runs/run_queue.h"
-#include "controller/runs/target_holds.h"
+#include "controller/runs/target_locks.h"
 
 namespace lockstep::controller {
 
@@ -31,7 +31,7 @@ class Coordinator {
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;
     common::Safeguards safeguards = {};
-    StorePlace store_place = {};  // of an embedded store
+    StoreLocation store_location = {};  // of an embedded store
     // Marks a run as being worked on for as long as the returned object lives (crash_marks.h).
     std::function<std::shared_ptr<void>(const std::string& run_id)> working =
         [](const std::string&) { return nullptr; };
@@ -42,9 +42,9 @@ class Coordinator {
 
   // Resumes what was inherited. Called once, before any other method and before the loop and the
   // fleet start.
-  void Start(FleetLink* fleet, IngestPipeline* ingest, Inheritance inheritance);
+  void Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState recovered);
   // Called after the loop has ended: answers every caller that still waits.
-  void DropQuestions();
+  void DropQueries();
   // Ends the active runs; `done` once their ends are stored.
   void Shutdown(std::function<void()> done);
   // From the pipeline: the store is away, or back; or no more samples can be taken.
@@ -109,11 +109,11 @@ class Coordinator {
   // the order.
   void AnswerStop(const std::string& run_id, const std::string& state, bool told, StopDone done);
   void TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live);
-  void StopStranger(const std::string& worker_id, const std::string& run_id);
+  void StopStaleWorker(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();
   // Keeps the run's summary, for questions that are answered without the store.
   void Remember(const measure::RunRecord& run);
-  void HoldOpened(const std::string& worker_id, const v1::Armed& armed);
+  void LockOpened(const std::string& worker_id, const v1::Armed& armed);
 
   std::vector<PlanWorker> Attached() const;
   // Runs in progress, by the keys of the devices that they use.
@@ -124,7 +124,7 @@ class Coordinator {
   void Launch(Admission::Admitted admitted);
   void Finish(const std::string& run_id);
   void Confirm(const std::string& worker_id);
-  void Tell(const std::string& run_id, const std::string& severity, const std::string& text);
+  void AddEvent(const std::string& run_id, const std::string& severity, const std::string& text);
   ActorServices Services(const std::string& run_id);
 
   const Options options_;
@@ -139,9 +139,9 @@ class Coordinator {
   RunQueue queue_;
   std::map<std::string, std::shared_ptr<RunActor>> active_;
   Inspections inspections_;
-  DeviceQuestions devices_;
-  DeviceQuestions kernels_;
-  TargetHolds holds_;
+  DeviceQueries devices_;
+  DeviceQueries kernels_;
+  TargetLocks locks_;
   Admission admission_;
   Enrolments enrolments_;
   // Attached workers that are still busy with a phase that is over or was given to others.

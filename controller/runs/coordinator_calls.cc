@@ -97,7 +97,7 @@ absl::Status Coordinator::CheckTokenAge(const std::string& token) const {
 
 void Coordinator::Devices(std::function<void(const v1::DevicesReply*)> done) {
   Post([this, done = std::move(done)] {
-    if (!devices_.Ask([done](const v1::DevicesReply& reply) { done(&reply); })) done(nullptr);
+    if (!devices_.Query([done](const v1::DevicesReply& reply) { done(&reply); })) done(nullptr);
   });
 }
 
@@ -106,7 +106,7 @@ void Coordinator::Enroll(const v1::EnrollRequest& request, const std::string& by
   Post([this, request, by, done = std::move(done)] { enrolments_.Enroll(request, by, done); });
 }
 
-void Coordinator::DropQuestions() {
+void Coordinator::DropQueries() {
   enrolments_.Drop();
   inspections_.Drop();
   devices_.Drop();

@@ -24,7 +24,7 @@ Enrolments::Enrolments(Loop* loop, const common::Clock* clock, const std::string
       clock_(clock),
       tokens_(secret, "lockstep enrolment token 1"),
       ports_(std::move(ports)),
-      devices_(loop, DeviceQuestions::Kind::kFreshLook) {}
+      devices_(loop, DeviceQueries::Kind::kFreshInspect) {}
 
 void Enrolments::Start(FleetLink* fleet) {
   fleet_ = fleet;
@@ -32,7 +32,7 @@ void Enrolments::Start(FleetLink* fleet) {
 }
 
 void Enrolments::Enroll(const v1::EnrollRequest& request, const std::string& by, const Done& done) {
-  const bool asked = devices_.Ask(
+  const bool asked = devices_.Query(
       [this, request, by, done](const v1::DevicesReply& fleet) { List(request, by, done, fleet); });
   if (asked) return;
   done(absl::ResourceExhaustedError("too many ask for the devices already; try again"));
@@ -50,7 +50,7 @@ void Enrolments::List(const v1::EnrollRequest& request, const std::string& by, c
   }
   if (absl::Status status = CheckConfirmed(request, *listing); !status.ok()) return done(status);
   if (!listing->HasOrders()) return done(ReplyOf(*listing));
-  CarryOut(*std::move(listing), by, done);
+  Execute(*std::move(listing), by, done);
 }
 
 absl::Status Enrolments::CheckConfirmed(const v1::EnrollRequest& request,
@@ -75,7 +75,7 @@ absl::Status Enrolments::CheckConfirmed(const v1::EnrollRequest& request,
                    kAgain));
 }
 
-void Enrolments::CarryOut(EnrolListing listing, const std::string& by, Done done) {
+void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done) {
   writing_ = true;
   ++id_;
   listing_ = std::move(listing);

@@ -10,7 +10,7 @@
 #include "controller/fleet/fleet_link.h"
 #include "controller/plan/confirm_tokens.h"
 #include "controller/plan/enrolment.h"
-#include "controller/runs/device_questions.h"
+#include "controller/runs/device_queries.h"
 #include "controller/runs/loop.h"
 
 namespace lockstep::controller {
@@ -49,7 +49,7 @@ class Enrolments {
   void List(const v1::EnrollRequest& request, const std::string& by, const Done& done,
             const v1::DevicesReply& fleet);
   absl::Status CheckConfirmed(const v1::EnrollRequest& request, const EnrolListing& listing) const;
-  void CarryOut(EnrolListing listing, const std::string& by, Done done);
+  void Execute(EnrolListing listing, const std::string& by, Done done);
   // The worker has not said what became of its part.
   void Miss(const std::string& worker_id, const std::string& why);
   void Finish();
@@ -59,7 +59,7 @@ class Enrolments {
   const ConfirmTokens tokens_;
   const Ports ports_;
   FleetLink* fleet_ = nullptr;
-  DeviceQuestions devices_;
+  DeviceQueries devices_;
   // What is being carried out.
   bool writing_ = false;
   uint64_t id_ = 0;

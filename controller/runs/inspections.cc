@@ -13,7 +13,7 @@ namespace {
 
 bool IsMissing(const PlanWorker& worker) { return worker.inspection.run_id().empty(); }
 
-v1::Inspect QuestionAbout(const std::string& id, const v1::JobSpec& job) {
+v1::Inspect RequestAbout(const std::string& id, const v1::JobSpec& job) {
   v1::Inspect inspect;
   inspect.set_run_id(id);
   *inspect.mutable_targets() = job.targets();
@@ -40,10 +40,10 @@ void Inspections::Send(const v1::Inspect& question, uint32_t worker_index,
   fleet_->Send(worker_id, std::move(message));
 }
 
-void Inspections::Ask(const std::string& id, const v1::JobSpec& job,
-                      std::vector<PlanWorker> workers, Done done) {
+void Inspections::Inspect(const std::string& id, const v1::JobSpec& job,
+                          std::vector<PlanWorker> workers, Done done) {
   Pending& pending = pending_[id];
-  pending.question = QuestionAbout(id, job);
+  pending.question = RequestAbout(id, job);
   pending.missing = workers.size();
   pending.workers = std::move(workers);
   pending.done = std::move(done);

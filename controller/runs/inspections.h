@@ -14,7 +14,7 @@
 
 namespace lockstep::controller {
 
-// Asks workers to inspect the targets of a job. Each question is answered once: with all
+// Lets workers inspect the targets of a job. Each question is answered once: with all
 // inspections, or with the reason why some are missing. Used only on the loop's deciding thread.
 class Inspections {
  public:
@@ -25,10 +25,10 @@ class Inspections {
   explicit Inspections(Loop* loop) : loop_(loop) {}
   // Before anything else, once.
   void Start(FleetLink* fleet) { fleet_ = fleet; }
-  // Asks all workers; `id` is of the run, or of the plan. A run that waits is inspected several
+  // Queries all workers; `id` is of the run, or of the plan. A run that waits is inspected several
   // times, under the same id.
-  void Ask(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers,
-           Done done);
+  void Inspect(const std::string& id, const v1::JobSpec& job, std::vector<PlanWorker> workers,
+               Done done);
 
   // The worker has attached again: repeats questions that may have been lost with its old
   // connection.

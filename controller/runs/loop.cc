@@ -15,8 +15,8 @@ ThreadLoop::~ThreadLoop() { Stop(); }
 
 void ThreadLoop::Start() {
   store_thread_ = std::thread([this] { StoreMain(&store_queue_); });
-  for (std::thread& thread : apart_threads_) {
-    thread = std::thread([this] { StoreMain(&apart_queue_); });
+  for (std::thread& thread : background_threads_) {
+    thread = std::thread([this] { StoreMain(&background_queue_); });
   }
   thread_ = std::thread([this] { Main(); });
 }
@@ -31,9 +31,9 @@ void ThreadLoop::Stop() {
   thread_.join();
   store_stopping_ = true;
   store_queue_.Close();
-  apart_queue_.Close();
+  background_queue_.Close();
   store_thread_.join();
-  for (std::thread& thread : apart_threads_) thread.join();
+  for (std::thread& thread : background_threads_) thread.join();
   // Whoever waits for what is not done any more is let go.
   decltype(calls_) calls;
   decltype(timers_) timers;
@@ -65,22 +65,22 @@ void ThreadLoop::Persist(std::function<absl::Status()> work,
   store_queue_.Push({std::move(work), std::move(then)});
 }
 
-void ThreadLoop::Apart(std::function<absl::Status()> work,
-                       std::function<void(const absl::Status&)> then) {
-  apart_queue_.Push({std::move(work), std::move(then)});
+void ThreadLoop::RunInBackground(std::function<absl::Status()> work,
+                                 std::function<void(const absl::Status&)> then) {
+  background_queue_.Push({std::move(work), std::move(then)});
 }
 
 void ThreadLoop::StoreMain(common::Queue<Work>* queue) {
   while (auto work = queue->Pop()) {
     absl::Status status = work->work();
-    for (int tries = 0; storage::MayPass(status) && !store_stopping_; ++tries) {
+    for (int tries = 0; storage::IsTransient(status) && !store_stopping_; ++tries) {
       if (tries == 0) {
         spdlog::error("the store is out of reach, trying again: {}", std::string(status.message()));
       }
       std::this_thread::sleep_for(std::chrono::milliseconds(500));
       status = work->work();
     }
-    if (storage::MayPass(status)) return;  // it is to end, and the store is away
+    if (storage::IsTransient(status)) return;  // it is to end, and the store is away
     if (absl::IsAborted(status)) {
       fenced_(std::string(status.message()));
       return;

@@ -22,14 +22,14 @@ class Loop {
   virtual void Post(std::function<void()> call) = 0;
   virtual void After(int64_t after_ns, std::function<void()> call) = 0;
   // Runs `work` off the deciding thread, again as long as it fails because the store is away
-  // (storage::MayPass), then `then` on the deciding thread. One `work` runs at a time, in the order
-  // of the calls. From any thread.
+  // (storage::IsTransient), then `then` on the deciding thread. One `work` runs at a time, in the
+  // order of the calls. From any thread.
   virtual void Persist(std::function<absl::Status()> work,
                        std::function<void(const absl::Status&)> then) = 0;
   // The same for work that reads a whole run: off the deciding thread, and outside of the order of
   // Persist(). Several may run at once.
-  virtual void Apart(std::function<absl::Status()> work,
-                     std::function<void(const absl::Status&)> then) = 0;
+  virtual void RunInBackground(std::function<absl::Status()> work,
+                               std::function<void(const absl::Status&)> then) = 0;
 };
 
 // A loop with threads of its own.
@@ -47,8 +47,8 @@ class ThreadLoop final : public Loop {
   void After(int64_t after_ns, std::function<void()> call) override;
   void Persist(std::function<absl::Status()> work,
                std::function<void(const absl::Status&)> then) override;
-  void Apart(std::function<absl::Status()> work,
-             std::function<void(const absl::Status&)> then) override;
+  void RunInBackground(std::function<absl::Status()> work,
+                       std::function<void(const absl::Status&)> then) override;
 
  private:
   const common::Clock* clock_;
@@ -61,7 +61,7 @@ class ThreadLoop final : public Loop {
   void StoreMain(common::Queue<Work>* queue);
 
   common::Queue<Work> store_queue_;
-  common::Queue<Work> apart_queue_;
+  common::Queue<Work> background_queue_;
   common::Mutex mutex_;
   common::Condition changed_;
   std::deque<std::function<void()>> calls_ ABSL_GUARDED_BY(mutex_);
@@ -71,7 +71,7 @@ class ThreadLoop final : public Loop {
   std::thread thread_;
   std::thread store_thread_;
   // Two: the end of a long run does not delay that of a short one.
-  std::array<std::thread, 2> apart_threads_;
+  std::array<std::thread, 2> background_threads_;
 };
 
 }  // namespace lockstep::controller

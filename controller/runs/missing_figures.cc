@@ -15,7 +15,7 @@ void MakeNext(Loop* loop, storage::Store* store, const Runs& runs) {
   if (runs->empty()) return;
   const std::string run_id = runs->back();
   runs->pop_back();
-  loop->Apart(
+  loop->RunInBackground(
       [store, run_id]() -> absl::Status {
         const auto report = ReportOf(store, run_id);
         if (!report.ok()) return report.status();
@@ -34,7 +34,7 @@ void MakeNext(Loop* loop, storage::Store* store, const Runs& runs) {
 
 void MakeMissingFigures(Loop* loop, storage::Store* store) {
   const auto runs = std::make_shared<std::vector<std::string>>();
-  loop->Apart(
+  loop->RunInBackground(
       [store, runs]() -> absl::Status {
         auto found = store->WithoutFigures(kMaxRuns);
         if (!found.ok()) return found.status();

@@ -20,12 +20,12 @@ namespace {
 
 // A go sent to a load less than this before T may come too late.
 constexpr int64_t kLateNs = 20000000;
-// How often it is looked whether the store is back, and how long what was kept meanwhile has to
-// arrive.
-constexpr int64_t kAwayLookNs = 1000000000;
+// How often it is looked whether the store is back, and how long what was kept during that time has
+// to arrive.
+constexpr int64_t kUnavailablePollNs = 1000000000;
 constexpr int64_t kBackNs = 20000000000;
 // Who is waited for is looked up so often, and so many are named.
-constexpr int64_t kBehindLookNs = 2000000000;
+constexpr int64_t kProgressPollNs = 2000000000;
 constexpr size_t kMaxBehind = 5;
 // What a worker says in words is cut behind so many.
 constexpr size_t kMessageColumns = 2000;
@@ -59,12 +59,13 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
     actor->go_at_[worker] = from.go_ns + offset;
   }
   if (from.point.reached == ResumePoint::Reached::kRecorded ||
-      from.point.reached == ResumePoint::Reached::kGone) {
+      from.point.reached == ResumePoint::Reached::kStartCommitted) {
     actor->OpenFeeds({actor->machine_.members().begin(), actor->machine_.members().end()},
                      from.earlier);
-    const bool gone = from.point.reached == ResumePoint::Reached::kGone;
+    const bool gone = from.point.reached == ResumePoint::Reached::kStartCommitted;
     actor->PublishPhase(gone ? "running" : "arming");
-    for (const v1::FleetInterval& interval : actor->services_.ingest->GivePast(actor->Phase())) {
+    for (const v1::FleetInterval& interval :
+         actor->services_.ingest->DrainHistory(actor->Phase())) {
       v1::WatchEvent event;
       *event.mutable_interval() = interval;
       actor->services_.watchers->Publish(actor->run_.run_id, event);
@@ -106,7 +107,7 @@ void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& 
   const uint32_t worker = found->second;
   if (machine_.lost().contains(worker)) {
     if (status.state() == v1::WorkerStatus::IDLE) return Handle(event::Rejoined{worker});
-    return Carry(action::StopNow{{worker}, "this worker was given up"});
+    return Execute(action::StopNow{{worker}, "this worker was given up"});
   }
   event::Attached attached{};
   attached.worker = worker;
@@ -134,8 +135,8 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
   const uint32_t worker = found->second;
   if (message.has_armed() && IsCurrent(message.armed().phase())) {
     for (const std::string& note : message.armed().notes()) {
-      Carry(action::Note{"info", run_.workers[worker].hello.host().name(),
-                         common::Printable(note, kMessageColumns)});
+      Execute(action::Note{"info", run_.workers[worker].hello.host().name(),
+                           common::Printable(note, kMessageColumns)});
     }
     Handle(event::Armed{worker});
   } else if (message.has_phase_failed() && IsCurrent(message.phase_failed().phase())) {
@@ -165,19 +166,19 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
   } else if (message.has_event()) {
     if (++events_ > limits::kEventsOfAPhase) return;
     if (events_ == limits::kEventsOfAPhase) {
-      return Carry(action::Note{"warning", run_.workers[worker].hello.host().name(),
-                                "more events in this phase are not kept"});
+      return Execute(action::Note{"warning", run_.workers[worker].hello.host().name(),
+                                  "more events in this phase are not kept"});
     }
-    Carry(action::Note{message.event().severity() == "error" ? "error" : "warning",
-                       run_.workers[worker].hello.host().name(),
-                       common::Printable(message.event().message(), kMessageColumns)});
+    Execute(action::Note{message.event().severity() == "error" ? "error" : "warning",
+                         run_.workers[worker].hello.host().name(),
+                         common::Printable(message.event().message(), kMessageColumns)});
   }
 }
 
 void RunActor::Handle(const Event& event) {
   const std::shared_ptr<void> working = services_.working();
   for (const Action& action : machine_.Handle(event)) {
-    std::visit([this](const auto& a) { Carry(a); }, action);
+    std::visit([this](const auto& a) { Execute(a); }, action);
   }
 }
 
@@ -200,12 +201,12 @@ void RunActor::PublishPhase(const std::string& state) {
   state_ = state;
   waiting_for_.clear();
   PublishPhase();
-  if (state == "arming" || state == "running" || state == "draining") LookWhoIsBehind(++look_);
+  if (state == "arming" || state == "running" || state == "draining") CheckProgress(++look_);
 }
 
 // Who is waited for is told when it changes.
-void RunActor::LookWhoIsBehind(uint64_t look) {
-  services_.loop->After(kBehindLookNs, [weak = weak_from_this(), look] {
+void RunActor::CheckProgress(uint64_t look) {
+  services_.loop->After(kProgressPollNs, [weak = weak_from_this(), look] {
     const auto self = weak.lock();
     if (!self || self->look_ != look) return;
     std::vector<std::string> behind;
@@ -221,7 +222,7 @@ void RunActor::LookWhoIsBehind(uint64_t look) {
       self->waiting_for_ = behind;
       self->PublishPhase();
     }
-    self->LookWhoIsBehind(look);
+    self->CheckProgress(look);
   });
 }
 
@@ -291,8 +292,8 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
   };
   callbacks.contradicted = [post](uint32_t worker, const std::string& reason) {
     post([worker, reason](RunActor* self) {
-      self->Carry(action::Note{"error", self->run_.workers[worker].hello.host().name(),
-                               reason + ": nothing of that is taken"});
+      self->Execute(action::Note{"error", self->run_.workers[worker].hello.host().name(),
+                                 reason + ": nothing of that is taken"});
     });
   };
   services_.ingest->Open(Phase(), feeds, LoadOf(run_.job, Spec()), run_.job.interval_ns(),
@@ -300,18 +301,18 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
 }
 
 // What comes next follows from the job and from the steps that have ended.
-void RunActor::Carry(const action::PlanNext& a) {
+void RunActor::Execute(const action::PlanNext& a) {
   auto next = NextPhase(run_.job, results_, a.cleanup_only);
   if (!next.ok()) {
     return Handle(event::Planned{std::nullopt, std::string(next.status().message())});
   }
   if (!next->has_value()) return Handle(event::Planned{});
   step_ = **std::move(next);
-  for (const std::string& note : step_.notes) Carry(action::Note{"info", "", note});
+  for (const std::string& note : step_.notes) Execute(action::Note{"info", "", note});
   Handle(event::Planned{PlanOf(run_.job, step_), ""});
 }
 
-void RunActor::Carry(const action::RecordPhase& a) {
+void RunActor::Execute(const action::RecordPhase& a) {
   progress_.clear();
   events_ = 0;
   if (!StillLaysOut(run_.job, step_.job_phase)) services_.laid_out();
@@ -339,7 +340,7 @@ void RunActor::Carry(const action::RecordPhase& a) {
           [self = shared_from_this()] { self->Handle(event::PhaseRecorded{}); });
 }
 
-void RunActor::Carry(const action::SendGo& a) {
+void RunActor::Execute(const action::SendGo& a) {
   written_.Start();
   for (uint32_t worker : a.workers) {
     v1::ControllerMessage message;
@@ -350,7 +351,7 @@ void RunActor::Carry(const action::SendGo& a) {
   PublishPhase("running");
 }
 
-void RunActor::Carry(const action::StopNow& a) {
+void RunActor::Execute(const action::StopNow& a) {
   for (uint32_t worker : a.workers) {
     v1::ControllerMessage message;
     message.mutable_stop_now()->set_run_id(run_.run_id);
@@ -363,7 +364,7 @@ void RunActor::Carry(const action::StopNow& a) {
   if (machine_.stopping()) PublishPhase("draining");
 }
 
-void RunActor::Carry(const action::SetDeadline& a) {
+void RunActor::Execute(const action::SetDeadline& a) {
   services_.loop->After(a.after_ns, [weak = weak_from_this(), token = a.token] {
     if (const auto self = weak.lock()) self->OnDeadline(token, false);
   });
@@ -371,15 +372,16 @@ void RunActor::Carry(const action::SetDeadline& a) {
 
 // While the store is away nobody is late: results lie in the spool, or at the workers when that is
 // full. When it is back they have time to arrive.
-void RunActor::OnDeadline(uint64_t token, bool was_away) {
+void RunActor::OnDeadline(uint64_t token, bool was_unavailable) {
   const bool away = machine_.awaits_results() && services_.ingest->state().away();
-  if (!away && !was_away) return Handle(event::Deadline{token});
-  services_.loop->After(away ? kAwayLookNs : kBackNs, [weak = weak_from_this(), token, away] {
-    if (const auto self = weak.lock()) self->OnDeadline(token, away);
-  });
+  if (!away && !was_unavailable) return Handle(event::Deadline{token});
+  services_.loop->After(away ? kUnavailablePollNs : kBackNs,
+                        [weak = weak_from_this(), token, away] {
+                          if (const auto self = weak.lock()) self->OnDeadline(token, away);
+                        });
 }
 
-void RunActor::Carry(const action::ClosePhase& a) {
+void RunActor::Execute(const action::ClosePhase& a) {
   const v1::PhaseFigures figures = services_.ingest->Figures(Phase());
   if (a.state != "void") {
     results_.push_back({step_.job_phase, step_.step, Spec().name(), a.state == "done", figures});
@@ -396,15 +398,15 @@ void RunActor::Carry(const action::ClosePhase& a) {
 
 // How long the worker may still be doing I/O: to its hard stop, if it may have heard the go.
 int64_t RunActor::HoldNs(uint32_t worker) const {
-  if (!machine_.gone()) return HoldBeforeGoNs(run_.job);
+  if (!machine_.gone()) return QuarantineBeforeGoNs(run_.job);
   const auto clock = services_.fleet->ClockAt(run_.workers[worker].hello.worker_id(),
                                               services_.clock->MonotonicNs());
   const int64_t begun = go_ns_ == 0 ? 0 : services_.clock->MonotonicNs() - go_ns_;
-  return std::max<int64_t>(0, LongestHoldNs(run_.job, Spec()) - begun) +
+  return std::max<int64_t>(0, LongestQuarantineNs(run_.job, Spec()) - begun) +
          (clock.known ? clock.bound_ns : 0);
 }
 
-void RunActor::Carry(const action::RecordLost& a) {
+void RunActor::Execute(const action::RecordLost& a) {
   const int64_t hold = HoldNs(a.worker);
   services_.ingest->WorkerLost(Phase(), a.worker);
   services_.lost(run_.workers[a.worker].hello.worker_id(), hold);
@@ -414,19 +416,19 @@ void RunActor::Carry(const action::RecordLost& a) {
                           [](const absl::Status&) {});
 }
 
-void RunActor::Carry(const action::RecordBack& a) {
+void RunActor::Execute(const action::RecordBack& a) {
   services_.loop->Persist(
       [store = services_.store, id = run_.run_id, a] { return store->SetBack(id, a.worker); },
       [](const absl::Status&) {});
 }
 
-void RunActor::Carry(const action::RecordEnding& a) {
+void RunActor::Execute(const action::RecordEnding& a) {
   services_.loop->Persist([store = services_.store, id = run_.run_id,
                            a] { return store->SetEnding(id, a.state, a.reason, a.skip_cleanup); },
                           [](const absl::Status&) {});
 }
 
-void RunActor::Carry(const action::Note& a) {
+void RunActor::Execute(const action::Note& a) {
   spdlog::info("run {}: {}{}{}", run_.run_id.substr(0, 8), a.host, a.host.empty() ? "" : ": ",
                a.message);
   const int64_t at = services_.clock->WallNs();
@@ -441,7 +443,7 @@ void RunActor::Carry(const action::Note& a) {
                           [](const absl::Status&) {});
 }
 
-void RunActor::Carry(const action::EndRun& a) {
+void RunActor::Execute(const action::EndRun& a) {
   for (uint32_t worker = 0; HasFences(run_.job) && worker < run_.workers.size(); ++worker) {
     v1::ControllerMessage message;
     message.mutable_run_over()->set_run_id(run_.run_id);

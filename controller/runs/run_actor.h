@@ -31,8 +31,8 @@ struct ActorServices {
   const common::Clock* clock;
   Loop* loop;
   common::Safeguards safeguards;
-  // The worker was given up in this run, and may still be doing I/O for `hold_ns`.
-  std::function<void(const std::string& worker_id, int64_t hold_ns)> lost;
+  // The worker was given up in this run, and may still be doing I/O for `quarantine_ns`.
+  std::function<void(const std::string& worker_id, int64_t quarantine_ns)> lost;
   // The run has no further phase that lays out files.
   std::function<void()> laid_out;
   // Marks the run as being worked on for as long as the returned object lives (crash_marks.h).
@@ -117,22 +117,22 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   int64_t HoldNs(uint32_t worker) const;
   // Where targets are reserved: lets a lost worker's registrations be ended.
   void FenceOff(uint32_t worker);
-  void Carry(const action::PlanNext& a);
-  void Carry(const action::RecordPhase& a);
-  void Carry(const action::Assign& a);
-  void Carry(const action::CommitGo& a);
-  void Carry(const action::SendGo& a);
-  void Carry(const action::CommitEndOfLoad& a);
-  void Carry(const action::SendEndOfLoad& a);
-  void Carry(const action::StopNow& a);
-  void Carry(const action::SetDeadline& a);
-  void OnDeadline(uint64_t token, bool was_away);
-  void Carry(const action::ClosePhase& a);
-  void Carry(const action::Note& a);
-  void Carry(const action::RecordLost& a);
-  void Carry(const action::RecordBack& a);
-  void Carry(const action::RecordEnding& a);
-  void Carry(const action::EndRun& a);
+  void Execute(const action::PlanNext& a);
+  void Execute(const action::RecordPhase& a);
+  void Execute(const action::Assign& a);
+  void Execute(const action::CommitGo& a);
+  void Execute(const action::SendGo& a);
+  void Execute(const action::CommitEndOfLoad& a);
+  void Execute(const action::SendEndOfLoad& a);
+  void Execute(const action::StopNow& a);
+  void Execute(const action::SetDeadline& a);
+  void OnDeadline(uint64_t token, bool was_unavailable);
+  void Execute(const action::ClosePhase& a);
+  void Execute(const action::Note& a);
+  void Execute(const action::RecordLost& a);
+  void Execute(const action::RecordBack& a);
+  void Execute(const action::RecordEnding& a);
+  void Execute(const action::EndRun& a);
 
   v1::PhaseId Phase() const;
   const v1::PhaseSpec& Spec() const { return step_.spec; }
@@ -140,7 +140,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   // The phase is in this state from now on.
   void PublishPhase(const std::string& state);
   void PublishPhase();
-  void LookWhoIsBehind(uint64_t look);
+  void CheckProgress(uint64_t look);
   // A failed write ends the run, unless it is the write of its end.
   void Persist(std::function<absl::Status()> work, std::function<void()> then);
 

@@ -8,7 +8,7 @@
 
 namespace lockstep::controller {
 
-void RunActor::Carry(const action::Assign& a) {
+void RunActor::Execute(const action::Assign& a) {
   // Shares, holders of devices and samplers go by all who take part in the attempt, also where one
   // is told again.
   if (attempt_ != std::pair(a.phase, a.attempt)) {

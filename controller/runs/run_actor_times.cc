@@ -12,7 +12,7 @@ namespace lockstep::controller {
 namespace {
 
 // T lies so far ahead that the message reaches the slowest worker: this, several of the longest
-// round trips of late, and what sending to so many takes.
+// recent round trips, and what sending to so many takes.
 constexpr int64_t kMinLeadNs = 250000000;
 constexpr int64_t kRoundTripsAhead = 4;
 constexpr uint32_t kMaxLeadDoublings = 5;
@@ -34,7 +34,7 @@ constexpr int64_t kBurstNs = 60000000;
 
 }  // namespace
 
-void RunActor::Carry(const action::CommitGo& a) {
+void RunActor::Execute(const action::CommitGo& a) {
   std::vector<std::string> ids;
   for (uint32_t worker : a.workers) ids.push_back(run_.workers[worker].hello.worker_id());
   services_.fleet->PingBurst(ids);
@@ -63,7 +63,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   }
   const int64_t needed = kMinLeadNs + kRoundTripsAhead * std::min(slowest, kMaxRoundTripNs) +
                          kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
-  // What made the last go too late, a machine that stands still every now and then, is there still.
+  // What made the last go too late, a machine that stands still periodically, is there still.
   const int64_t lead = std::max(
       needed, std::min(kMaxLeadNs,
                        needed << std::min<uint32_t>(machine_.attempt() - 1, kMaxLeadDoublings)));
@@ -163,7 +163,7 @@ absl::Status RunActor::EndsItself() const {
       "phase ", Spec().name(), " ends by itself before all hosts could be told to end it"));
 }
 
-void RunActor::Carry(const action::CommitEndOfLoad& a) { CommitEnd(a, 0); }
+void RunActor::Execute(const action::CommitEndOfLoad& a) { CommitEnd(a, 0); }
 
 void RunActor::CommitEnd(const action::CommitEndOfLoad& a, int tries) {
   if (!machine_.running() || machine_.phase() != a.phase || machine_.attempt() != a.attempt) {
@@ -197,15 +197,16 @@ void RunActor::FinishEndLoad(const action::CommitEndOfLoad& a, uint32_t interval
   if (!machine_.running() || machine_.phase() != a.phase || machine_.attempt() != a.attempt) {
     return AnswerEndLoad(absl::FailedPreconditionError("the phase has ended already"));
   }
-  Carry(action::Note{end_load_severity_, "",
-                     absl::StrCat(end_load_reason_, "; its load ends after interval ", interval)});
+  Execute(
+      action::Note{end_load_severity_, "",
+                   absl::StrCat(end_load_reason_, "; its load ends after interval ", interval)});
   Handle(event::EndOfLoadCommitted{interval});
   // Then the event that says by whom is stored, too.
   Persist([] { return absl::OkStatus(); },
           [self = shared_from_this()] { self->AnswerEndLoad(absl::OkStatus()); });
 }
 
-void RunActor::Carry(const action::SendEndOfLoad& a) {
+void RunActor::Execute(const action::SendEndOfLoad& a) {
   for (uint32_t worker : a.workers) {
     v1::ControllerMessage message;
     *message.mutable_stop_at()->mutable_phase() = Phase();

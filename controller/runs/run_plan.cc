@@ -48,13 +48,13 @@ bool StillLaysOut(const v1::JobSpec& job, uint32_t phase) {
   return false;
 }
 
-int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
+int64_t LongestQuarantineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase) {
   const int64_t longest = HardStopNs(job, phase) + job.deadlines().drain_ns() + timing::kGivenUpNs;
   // A worker's clock may run slower than this one by the drift that is assumed.
   return longest + static_cast<int64_t>(ClockEstimator::kDriftBound * static_cast<double>(longest));
 }
 
-int64_t HoldBeforeGoNs(const v1::JobSpec& job) {
+int64_t QuarantineBeforeGoNs(const v1::JobSpec& job) {
   return GoWithinNs(job) + job.deadlines().drain_ns() + timing::kGivenUpNs;
 }
 

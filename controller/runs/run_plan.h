@@ -16,8 +16,8 @@ bool StillLaysOut(const v1::JobSpec& job, uint32_t phase);
 
 // How long after the phase's go a worker that has lost its controller may still be doing I/O,
 // nanoseconds of the controller's clock.
-int64_t LongestHoldNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
+int64_t LongestQuarantineNs(const v1::JobSpec& job, const v1::PhaseSpec& phase);
 // How long a worker that was assigned a phase and gets no go may hold its targets, nanoseconds.
-int64_t HoldBeforeGoNs(const v1::JobSpec& job);
+int64_t QuarantineBeforeGoNs(const v1::JobSpec& job);
 
 }  // namespace lockstep::controller

@@ -45,7 +45,7 @@ class Case:
         threads=1,
         least=None,
         peer="fio",
-        least_raw=None,
+        min_raw=None,
         cpu=False,
         user=True,
         limit_ns=None,
@@ -65,7 +65,7 @@ class Case:
             least,
             peer,
         )
-        self.least_raw, self.cpu, self.user, self.limit_ns = least_raw, cpu, user, limit_ns
+        self.min_raw, self.cpu, self.user, self.limit_ns = min_raw, cpu, user, limit_ns
         self.batch = None
 
     def __str__(self):
@@ -356,9 +356,9 @@ def bench_case(fleet, case, options, verdicts):
         line += (
             f"{'–':>7} {'–':>5} {'':<5} {raw.iops / 1e3:>7.0f} {raw.user:>4.0f}/{raw.system:<5.0f}"
         )
-    if case.least_raw is not None:
+    if case.min_raw is not None:
         found.append(
-            verdicts.add(f"raw ≥ {case.least_raw:.2f}×:", f"{to_raw:.2f}", to_raw >= case.least_raw)
+            verdicts.add(f"raw ≥ {case.min_raw:.2f}×:", f"{to_raw:.2f}", to_raw >= case.min_raw)
         )
     if case.limit_ns is not None:
         found.append(
@@ -406,8 +406,8 @@ def make_cases(paths, full):
 
     cases = [
         case(("nop", "none", "nop", True), False, limit_ns=150, user=False),
-        case(zero, False, least=1.15, least_raw=0.87),
-        case(("/dev/null", *zero[1:]), True, least=1.15, least_raw=0.87),
+        case(zero, False, least=1.15, min_raw=0.87),
+        case(("/dev/null", *zero[1:]), True, least=1.15, min_raw=0.87),
         case(plain, False, least=1.05),
         case(("xfs cached", xfs, "file", False), False, least=1.05),
     ]

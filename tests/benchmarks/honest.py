@@ -26,7 +26,7 @@ phases:
 {phases}  - cleanup:
 """
 
-MEANWHILE = """  - name: load
+BESIDE = """  - name: load
     run:
       duration: {seconds}s
       workloads:
@@ -74,8 +74,8 @@ def main():
                 mismatches == 0 and checked >= options.blocks,
             )
         )
-        meanwhile = MEANWHILE.format(seconds=options.seconds)
-        checked, unchecked, mismatches = found_by(fleet, "owned", meanwhile, 3600)
+        beside = BESIDE.format(seconds=options.seconds)
+        checked, unchecked, mismatches = found_by(fleet, "owned", beside, 3600)
         targets.append(
             (
                 f"read while one host writes: {checked:,.0f} blocks checked, {unchecked:,.0f} not "

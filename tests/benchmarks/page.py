@@ -228,7 +228,7 @@ def live(count, seconds):
 
 
 def watched_run(fleet, count, seconds, watchers, stopped):
-    """A run beside so many watchers; its report's load phase and what was seen meanwhile."""
+    """A run beside so many watchers; its report's load phase and what was seen during that time."""
     run, running = begun(fleet, count, seconds)
     host, port = fleet.url.split("//")[1].rstrip("/").rsplit(":", 1)
     time.sleep(seconds / 3)

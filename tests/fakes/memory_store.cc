@@ -6,14 +6,14 @@
 
 namespace lockstep::storage {
 
-absl::Status MemoryStore::Ask() {
+absl::Status MemoryStore::CheckFate() {
   return fate_(false) == Fate::kDone ? absl::OkStatus()
                                      : absl::UnavailableError("the database is away");
 }
 
 absl::Status MemoryStore::Change(const std::function<absl::Status()>& body) {
   const Fate fate = fate_(true);
-  if (fate == Fate::kAway) return absl::UnavailableError("the database is away");
+  if (fate == Fate::kUnavailable) return absl::UnavailableError("the database is away");
   std::lock_guard<std::mutex> lock(db_->mutex);
   if (epoch_ != 0 && !safeguards_.Pass(common::Safeguard::kEpochFence, db_->epoch == epoch_)) {
     return absl::AbortedError(
@@ -95,7 +95,7 @@ absl::Status MemoryStore::Enqueue(const measure::RunRecord& run) {
 }
 
 absl::StatusOr<std::vector<measure::RunRecord>> MemoryStore::Queue() {
-  if (absl::Status status = Ask(); !status.ok()) return status;
+  if (absl::Status status = CheckFate(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);
   std::vector<measure::RunRecord> queue;
   for (const std::string& id : db_->order) {
@@ -107,7 +107,7 @@ absl::StatusOr<std::vector<measure::RunRecord>> MemoryStore::Queue() {
 }
 
 absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
-  if (absl::Status status = Ask(); !status.ok()) return status;
+  if (absl::Status status = CheckFate(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);
   std::vector<ActiveRun> list;
   for (const std::string& id : db_->order) {
@@ -155,10 +155,10 @@ absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
   return list;
 }
 
-absl::StatusOr<std::vector<HeldPlaces>> MemoryStore::Held() {
-  if (absl::Status status = Ask(); !status.ok()) return status;
+absl::StatusOr<std::vector<Quarantine>> MemoryStore::Quarantines() {
+  if (absl::Status status = CheckFate(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);
-  std::vector<HeldPlaces> list;
+  std::vector<Quarantine> list;
   for (const auto& [id, run] : db_->runs) {
     for (const auto& [worker, hold] : run.holds) {
       const measure::RunWorker& lost = run.workers[worker];
@@ -169,12 +169,12 @@ absl::StatusOr<std::vector<HeldPlaces>> MemoryStore::Held() {
 }
 
 absl::Status MemoryStore::SetLost(const std::string& run_id, uint32_t worker_index,
-                                  const std::string&, int64_t hold_ns) {
+                                  const std::string&, int64_t quarantine_ns) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
     (*run)->workers[worker_index].lost = true;
-    if (hold_ns != 0) (*run)->holds[worker_index] = hold_ns;
+    if (quarantine_ns != 0) (*run)->holds[worker_index] = quarantine_ns;
     return absl::OkStatus();
   });
 }
@@ -189,7 +189,7 @@ absl::Status MemoryStore::SetBack(const std::string& run_id, uint32_t worker_ind
   });
 }
 
-absl::Status MemoryStore::ReleaseHold(const std::string& worker_id) {
+absl::Status MemoryStore::ReleaseQuarantine(const std::string& worker_id) {
   return Change([&] {
     for (auto& [id, run] : db_->runs) {
       for (const measure::RunWorker& worker : run.workers) {
@@ -258,11 +258,11 @@ absl::Status MemoryStore::BeginPhase(const std::string& run_id, const measure::P
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
-    const auto [place, fresh] = (*run)->phases.insert({{record.phase, record.attempt}, Phase()});
+    const auto [added, fresh] = (*run)->phases.insert({{record.phase, record.attempt}, Phase()});
     if (!fresh) return absl::OkStatus();
-    place->second.record = record;
-    place->second.record.state = "arming";
-    for (uint32_t worker : workers) place->second.cursors[worker] = 0;
+    added->second.record = record;
+    added->second.record.state = "arming";
+    for (uint32_t worker : workers) added->second.cursors[worker] = 0;
     return absl::OkStatus();
   });
 }
@@ -346,7 +346,7 @@ absl::Status MemoryStore::Ingest(const std::vector<IngestBatch>& batches) {
 
 absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail detail,
                                         const TakeInterval& take) {
-  if (absl::Status status = Ask(); !status.ok()) return status;
+  if (absl::Status status = CheckFate(); !status.ok()) return status;
   std::map<std::pair<uint32_t, uint32_t>, v1::IntervalSample> samples;  // by interval and worker
   {
     std::lock_guard<std::mutex> lock(db_->mutex);
@@ -358,7 +358,7 @@ absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail de
       }
     }
   }
-  for (auto& [place, sample] : samples) {
+  for (auto& [from, sample] : samples) {
     if (detail != IntervalDetail::kHosts) sample.clear_host();
     if (detail == IntervalDetail::kLatencies) sample.clear_devices();
     if (detail == IntervalDetail::kHosts) {
@@ -366,17 +366,16 @@ absl::Status MemoryStore::ReadIntervals(const v1::PhaseId& id, IntervalDetail de
         for (v1::OperationCounters& c : *workload.mutable_operations()) c.clear_histograms();
       }
     }
-    if (absl::Status status = take(place.second, sample); !status.ok()) return status;
+    if (absl::Status status = take(from.second, sample); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
-absl::Status MemoryStore::ReadBlockWrites(const v1::KnowledgeRequest& what,
-                                          const PutKnowledge& put) {
-  if (absl::Status status = Ask(); !status.ok()) return status;
+absl::Status MemoryStore::ReadBlockWrites(const v1::WriteLogRequest& what, const PutWriteLog& put) {
+  if (absl::Status status = CheckFate(); !status.ok()) return status;
   std::map<uint32_t, uint64_t> told;
-  for (const v1::ToldBy& by : what.told()) told[by.worker_index()] = by.items();
-  std::vector<v1::KnowledgePart> parts;
+  for (const v1::ReportedBy& by : what.told()) told[by.worker_index()] = by.items();
+  std::vector<v1::WriteLogPart> parts;
   {
     std::lock_guard<std::mutex> lock(db_->mutex);
     const auto run = db_->runs.find(what.run_id());
@@ -392,12 +391,12 @@ absl::Status MemoryStore::ReadBlockWrites(const v1::KnowledgeRequest& what,
           for (const v1::DeliveryItem& item : items) {
             const uint64_t number = sequence++;
             const v1::BlockWrites& writes = item.block_writes();
-            const bool wanted = std::find(what.places().begin(), what.places().end(),
-                                          writes.place()) != what.places().end() &&
+            const bool wanted = std::find(what.target_keys().begin(), what.target_keys().end(),
+                                          writes.target_key()) != what.target_keys().end() &&
                                 (is_void || writes.block_size_bytes() == what.block_size_bytes()) &&
                                 (!what.has_phase() || number >= told[worker]);
             if (!item.has_block_writes() || !wanted || writes.runs().empty() != is_void) continue;
-            v1::KnowledgePart& part = parts.emplace_back();
+            v1::WriteLogPart& part = parts.emplace_back();
             *part.mutable_writes() = writes;
             part.set_worker_index(worker);
             part.set_phase(key.first);
@@ -415,14 +414,14 @@ absl::Status MemoryStore::ReadBlockWrites(const v1::KnowledgeRequest& what,
       }
     }
   }
-  for (v1::KnowledgePart& part : parts) {
+  for (v1::WriteLogPart& part : parts) {
     if (absl::Status status = put(std::move(part)); !status.ok()) return status;
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> MemoryStore::Cursor(const v1::PhaseId& id, uint32_t worker_index) {
-  if (absl::Status status = Ask(); !status.ok()) return status;
+  if (absl::Status status = CheckFate(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);
   auto phase = FindPhase(id);
   if (!phase.ok()) return phase.status();
@@ -440,7 +439,7 @@ absl::StatusOr<std::string> MemoryStore::ResolveRun(const std::string& text) {
 }
 
 absl::StatusOr<measure::RunRecord> MemoryStore::GetRun(const std::string& run_id) {
-  if (absl::Status status = Ask(); !status.ok()) return status;
+  if (absl::Status status = CheckFate(); !status.ok()) return status;
   std::lock_guard<std::mutex> lock(db_->mutex);
   auto run = Find(run_id);
   if (!run.ok()) return run.status();

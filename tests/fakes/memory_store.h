@@ -49,7 +49,7 @@ struct MemoryDatabase {
 // PgStore. Thread-safe.
 class MemoryStore : public Store {
  public:
-  enum class Fate { kDone, kAway, kDoneButAnswerLost, kDoneLater };
+  enum class Fate { kDone, kUnavailable, kDoneButAnswerLost, kDoneLater };
   explicit MemoryStore(MemoryDatabase* database, common::Safeguards safeguards = {})
       : db_(database), safeguards_(safeguards) {}
   // Asked before each call; `changing` for those that change something.
@@ -74,11 +74,11 @@ class MemoryStore : public Store {
   absl::Status Enqueue(const measure::RunRecord& run) override;
   absl::StatusOr<std::vector<measure::RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;
-  absl::StatusOr<std::vector<HeldPlaces>> Held() override;
+  absl::StatusOr<std::vector<Quarantine>> Quarantines() override;
   absl::Status SetLost(const std::string& run_id, uint32_t worker_index, const std::string& reason,
-                       int64_t hold_ns) override;
+                       int64_t quarantine_ns) override;
   absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
-  absl::Status ReleaseHold(const std::string& worker_id) override;
+  absl::Status ReleaseQuarantine(const std::string& worker_id) override;
   absl::Status SetEnding(const std::string& run_id, const std::string& state,
                          const std::string& reason, bool skip_cleanup) override;
   absl::Status StartRun(const std::string& run_id,
@@ -127,7 +127,7 @@ class MemoryStore : public Store {
   absl::Status Ingest(const std::vector<IngestBatch>& batches) override;
   absl::Status ReadIntervals(const v1::PhaseId& id, IntervalDetail detail,
                              const TakeInterval& take) override;
-  absl::Status ReadBlockWrites(const v1::KnowledgeRequest& what, const PutKnowledge& put) override;
+  absl::Status ReadBlockWrites(const v1::WriteLogRequest& what, const PutWriteLog& put) override;
   absl::StatusOr<uint64_t> Cursor(const v1::PhaseId& id, uint32_t worker_index) override;
   absl::StatusOr<std::string> ResolveRun(const std::string& text) override;
   absl::StatusOr<measure::RunRecord> GetRun(const std::string& run_id) override;
@@ -166,7 +166,7 @@ class MemoryStore : public Store {
     return {{phase.run_id(), phase.phase(), phase.attempt()}, worker_index};
   }
   absl::Status Change(const std::function<absl::Status()>& body);
-  absl::Status Ask();
+  absl::Status CheckFate();
   absl::StatusOr<Run*> Find(const std::string& run_id);
   absl::StatusOr<Phase*> FindPhase(const v1::PhaseId& id);
 

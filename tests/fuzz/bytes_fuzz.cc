@@ -11,8 +11,8 @@
 #include "common/histogram.h"
 #include "controller/plan/block_claims.h"
 #include "controller/plan/plan_token.h"
-#include "measure/block_places.h"
 #include "measure/block_runs.h"
+#include "measure/target_key.h"
 #include "storage/spool.h"
 #include "tests/fuzz/directory.h"
 #include "worker/targets/marks.h"
@@ -41,7 +41,7 @@ void ReadBlock(const std::string& bytes) {
   lockstep::worker::BlockExpectation expected;
   expected.length = static_cast<uint32_t>(block.size());
   (void)lockstep::worker::CheckBlock(block.data(), expected);
-  expected.any_run = expected.any_place = true;
+  expected.any_run = expected.any_key = true;
   (void)lockstep::worker::CheckBlock(block.data(), expected);
 }
 
@@ -50,12 +50,12 @@ void ReadMark(const std::string& bytes) {
   static const auto guard = lockstep::worker::Guard::Make({directory.path()}, {});
   Write(directory.path() + "/file", "x");
   Write(directory.path() + "/file.lockstep", bytes);
-  const auto place = guard->Locate(directory.path() + "/file");
-  const auto fd = guard->Open(*place, O_RDONLY);
-  const auto mark = lockstep::worker::ReadMark(*guard, *place);
+  const auto allowed = guard->Locate(directory.path() + "/file");
+  const auto fd = guard->Open(*allowed, O_RDONLY);
+  const auto mark = lockstep::worker::ReadMark(*guard, *allowed);
   // No bytes are a mark that this guard's keys have not signed.
   if (mark.ok()) __builtin_trap();
-  (void)lockstep::worker::CheckMadeByLockstep(*guard, *place, *fd);
+  (void)lockstep::worker::CheckMadeByLockstep(*guard, *allowed, *fd);
 }
 
 void ReadSpool(const std::string& bytes) {
@@ -111,7 +111,7 @@ void ReadBlockWrites(const std::string& bytes) {
   }();
   v1::BlockWrites writes;
   if (!writes.ParseFromString(bytes)) return;
-  if (writes.place() % 2 == 0) writes.set_place(measure::PlaceOf("naa.600"));
+  if (writes.target_key() % 2 == 0) writes.set_target_key(measure::TargetKey("naa.600"));
   if (!claims->Check(1, writes).ok() || writes.runs().empty()) return;
   const uint64_t block = writes.block_size_bytes();
   (void)measure::ReadBlockRuns(writes.runs(), (8 << 20) / block,

@@ -18,7 +18,7 @@ def losetup(*words):
 
 @contextlib.contextmanager
 def numbers_kept():
-    """No other test takes a free loop device's number meanwhile."""
+    """No other test takes a free loop device's number during that time."""
     with open("/dev/loop-control", "rb") as control:
         fcntl.flock(control, fcntl.LOCK_EX)
         yield

@@ -131,7 +131,7 @@ class Principals(unittest.TestCase):
         for method in ("Submit", "Plan", "Stop", "SetLabels"):
             self.assertEqual(cells[method]["viewer"], "refused", method)
             self.assertEqual(cells[method]["worker"], "refused", method)
-        for method in ("Control", "Deliver", "Knowledge"):
+        for method in ("Control", "Deliver", "LoadWriteLog"):
             self.assertEqual(
                 [cells[method][who] for who in ("viewer", "submitter", "worker")],
                 ["refused", "refused", "served"],

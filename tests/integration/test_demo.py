@@ -48,7 +48,7 @@ class Demo(unittest.TestCase):
         self.assertEqual([h["host"] for h in mix["hosts"]], ["node1", "node2", "node3", "node4"])
         (device,) = mix["devices"]
         self.assertEqual(len(device["hosts"]), 4)
-        # Other tests may use the same disk meanwhile; a host that is not summed would be a quarter.
+        # Other tests may use the same disk too; a host that is not summed would be a quarter.
         check = device["crossCheck"]
         self.assertIn(check["verdict"], ("AGREE", "COALESCED", "AMPLIFIED"), check)
         self.assertGreater(check["factor"], 0.95)

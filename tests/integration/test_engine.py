@@ -290,7 +290,7 @@ phases:
 
         runs_for(0.1)  # before the go it sleeps
         trace = subprocess.Popen(["strace", "-c", "-p", thread], stderr=subprocess.PIPE, text=True)
-        # As much work as shows a system call that is made now and then.
+        # As much work as shows a system call that is made rarely.
         runs_for(1)
         trace.send_signal(2)
         summary = trace.communicate(timeout=20)[1]

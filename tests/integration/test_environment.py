@@ -1,4 +1,4 @@
-"""Settings of the kernel that a phase changes: they hold, are told, and are put back however the
+"""Settings of the kernel that a phase changes: they hold, are told, and are restored however the
 phase ends."""
 
 import os
@@ -78,9 +78,9 @@ class Settings(unittest.TestCase):
         title = " ".join(lines[lines.index(rows["none"]) - 1])
         for word in ("MiB/s", "p99", "thread Jain"):
             self.assertIn(word, title)
-        # What the kernel had meanwhile is in the result, and no longer in the kernel.
+        # What the kernel had during that time is in the result, and no longer in the kernel.
         rows = self.fleet.sql(
-            "SELECT phase, thing, value, not_put_back FROM phase_settings "
+            "SELECT phase, thing, value, not_restored FROM phase_settings "
             "WHERE run_id = last_run() AND setting = 'scheduler' ORDER BY phase"
         )
         name = os.path.basename(self.path)
@@ -174,7 +174,7 @@ class Settings(unittest.TestCase):
                 worker = fleet.workers["node1"]
                 seen = f"{fleet.directory}/worker-node1/{journal}"
                 wait_for("the journal", lambda seen=seen: os.path.exists(seen))
-                # Somewhere between the first change and the last one that is put back.
+                # Somewhere between the first change and the last one that is restored.
                 for _ in range(chance.randrange(40000)):
                     os.path.exists(seen)
                 worker.kill()
@@ -254,7 +254,7 @@ class Mounts(unittest.TestCase):
                 for bad in ("ro", "data=journal", "exec", "commit=x"):
                     done = fleet.run_job(job(bad))
                     self.assertEqual(done.status, 3, str(done))
-                    self.assertIn("cannot be put back with certainty", " ".join(done.out.split()))
+                    self.assertIn("cannot be restored with certainty", " ".join(done.out.split()))
                 fleet.allow.append(device.path)
                 fleet.start_worker(
                     "node2", ["--allow-settings", mount, "--allow-settings", device.path]

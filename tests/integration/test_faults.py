@@ -249,10 +249,10 @@ class Faults(FleetTest):
             with self.subTest(fault):
                 self.fault("")
                 lied_before = len(self.lies())
-                name = "meanwhile-" + (fault.replace(" ", "-") or "honest")
+                name = "beside-" + (fault.replace(" ", "-") or "honest")
                 self.fault(fault)
                 text = (
-                    "name: meanwhile\nhosts: {count: 2}\n"
+                    "name: beside\nhosts: {count: 2}\n"
                     f"targets: [{{name: data, file: {{path: '{self.point}/{name}', size: 4MiB}}, "
                     "sharing: owned}]\nphases:\n  - prepare:\n"
                     "  - {name: load, run: {duration: 6s, workloads: ["

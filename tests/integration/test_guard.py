@@ -106,7 +106,7 @@ class DeviceGuard(unittest.TestCase):
     def refuse(self, device, message, path=None, flags=(), expendable="", extra="", still=True):
         """The job is refused with the message, and nothing on the device has changed.
 
-        `still`: nobody else writes to it meanwhile, as the kernel does to active swap.
+        `still`: nobody else writes to it during that time, as the kernel does to active swap.
         """
         before = digest(device.file)
         path = path or device.path
@@ -129,7 +129,7 @@ class DeviceGuard(unittest.TestCase):
             call("mkfs.ext4", "-q", device.path)
             mount = os.path.join(self.directory, "mount")
             os.mkdir(mount)
-            # To read only: what is mounted to write writes now and then by itself.
+            # To read only: a file system that is mounted to write writes periodically by itself.
             call("mount", "-o", "ro", device.path, mount)
             try:
                 self.refuse(device, f"mounted on {mount}; a device in use is never written")

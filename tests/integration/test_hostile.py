@@ -193,7 +193,7 @@ class Hostile(FleetTest):
 
 
 class Poison(unittest.TestCase):
-    def test_a_run_that_brings_the_controller_down_twice_is_set_aside(self):
+    def test_a_run_that_brings_the_controller_down_twice_is_quarantined(self):
         """As two crashes leave it: the run's id stands in the file of what is being worked on when
         the controller is killed.
         """
@@ -219,9 +219,9 @@ class Poison(unittest.TestCase):
                 fleet.start_controller(fleet.address)
                 state = fleet.sql(f"SELECT state, outcome FROM runs WHERE run_id = '{run}'")[0]
                 self.assertEqual(state[0], "queued" if crash == 0 else "failed", state)
-            self.assertIn("set aside: 2 controllers ended while they worked on it", state[1])
+            self.assertIn("quarantined: 2 controllers ended while they worked on it", state[1])
             self.assertIn(
-                "set aside", fleet.sql(f"SELECT message FROM events WHERE run_id = '{run}'")[0][0]
+                "quarantined", fleet.sql(f"SELECT message FROM events WHERE run_id = '{run}'")[0][0]
             )
             fleet.lockstep("stop", "last")
             for row in fleet.sql("SELECT run_id FROM runs WHERE state IN ('running', 'queued')"):
@@ -441,7 +441,7 @@ class Page(FleetTest):
 
         first = numbers(0, b'"interval":1,', b'"interval":2,')
         self.assertEqual(first, list(range(first[0], first[0] + len(first))))
-        # Nobody watched meanwhile; what it has seen is not told again, and nothing is left out.
+        # Nobody watched then; what it has seen is not told again, and nothing is left out.
         second = numbers(first[-1], b"id: ")
         self.assertEqual(second[0], first[-1] + 1)
         again = numbers(0, b'"interval":1,', b'"interval":2,')

@@ -1,4 +1,4 @@
-"""Strangers get nothing: mutual TLS with roles, and no plaintext beyond loopback by accident."""
+"""Unknown clients get nothing: mutual TLS with roles, no plaintext beyond loopback by accident."""
 
 import contextlib
 import os

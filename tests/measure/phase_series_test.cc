@@ -38,11 +38,11 @@ PhaseSeries Stored(std::set<uint32_t> workers, std::set<uint32_t> compared) {
   return PhaseSeries(options);
 }
 
-PhaseSeries Live(size_t most_points = 1 << 18) {
+PhaseSeries Live(size_t max_points = 1 << 18) {
   PhaseSeries::Options options;
   options.workers = {0};
   options.workloads = 1;
-  options.most_points = most_points;
+  options.max_points = max_points;
   return PhaseSeries(options);
 }
 

@@ -45,9 +45,9 @@ SteadyState Fed(const v1::SteadyState& rule, const std::vector<double>& iops) {
 }
 
 TEST(VariationTest, IsThatOfATableWorkedOutByHand) {
-  // Mean 100; range (102 - 98) / 100. Places -2 to 2: the sum of place * value is
-  // -200 - 102 + 0 + 101 + 198 = -3, the sum of squared places 10: the line falls by 0.3 a round,
-  // 1.2 over the four from the first to the last.
+  // Mean 100; range (102 - 98) / 100. Positions -2 to 2: the sum of position * value is
+  // -200 - 102 + 0 + 101 + 198 = -3, the sum of squared positions 10: the line falls by 0.3 a
+  // round, 1.2 over the four from the first to the last.
   const Variation v = VariationOf({100, 102, 98, 101, 99});
   EXPECT_DOUBLE_EQ(v.mean, 100);
   EXPECT_DOUBLE_EQ(v.range, 0.04);

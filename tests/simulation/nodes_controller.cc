@@ -39,8 +39,8 @@ class Controller::SimLoop final : public controller::Loop {
     if (works_.size() == 1) Next(owner_->world_->Between(200000, 8 * kMs));
   }
 
-  void Apart(std::function<absl::Status()> work,
-             std::function<void(const absl::Status&)> then) override {
+  void RunInBackground(std::function<absl::Status()> work,
+                       std::function<void(const absl::Status&)> then) override {
     Persist(std::move(work), std::move(then));
   }
 
@@ -241,16 +241,16 @@ bool Controller::Start() {
   };
   ingest_ = std::make_unique<controller::IngestPipeline>(std::move(options));
   pump_due_ = false;
-  absl::StatusOr<controller::Inheritance> inheritance = controller::Inheritance();
+  absl::StatusOr<controller::RecoveredState> recovered = controller::RecoveredState();
   if (!ingest_->Replay().ok() ||
-      !(inheritance = controller::Inherit(store_.get(), clock_.get())).ok()) {
+      !(recovered = controller::RecoverState(store_.get(), clock_.get())).ok()) {
     Kill();
     return false;
   }
   coordinator_ = std::make_unique<controller::Coordinator>(controller::Coordinator::Options{
       store_.get(), &watchers_, clock_.get(), loop_.get(), world_->safeguards(), {}});
   world_->Note(absl::StrCat("controller ", place_, " is active with epoch ", epoch_));
-  coordinator_->Start(fleet_.get(), ingest_.get(), *std::move(inheritance));
+  coordinator_->Start(fleet_.get(), ingest_.get(), *std::move(recovered));
   Do(kSecond, [this] { fleet_->Tick(); });
   Do(kSecond, [this] { CheckLock(); });
   return true;

@@ -94,13 +94,13 @@ class Worker::Executor final : public worker::PhaseExecutor {
   }
   void Begin() {
     if (stop_) return;
-    // A process that was stopped meanwhile finds the load's end passed when it is continued.
+    // A process that was stopped during that time finds the load's end passed when it is continued.
     if (owner_->clock_->MonotonicNs() >= hard_stop_at()) return End(true);
     doing_io_ = true;
     owner_->world_->BeginIo(owner_->number_, assignment_.phase(), at_,
                             owner_->clock_->MonotonicNs(), assignment_.has_run());
     if (!assignment_.has_run()) {
-      // Laying out files, and now and then a device that takes for ever: its hard stop ends it.
+      // Laying out files, and sometimes a device that takes for ever: its hard stop ends it.
       const bool endless = owner_->world_->Chance(0.01);
       if (endless) owner_->world_->ExecutorFault(assignment_.phase().run_id());
       return After(endless ? 100000 * kSecond : owner_->world_->Between(10 * kMs, 2 * kSecond),
@@ -230,7 +230,7 @@ void Worker::Start() {
       v1::TargetInspection* target = inspection.add_targets();
       target->set_target(static_cast<uint32_t>(t));
       target->add_paths("/san/lun");
-      target->add_places()->set_thing(1);
+      target->add_ranges()->set_thing(1);
       target->set_size_bytes(1 << 30);
       target->set_device_name("sda");
     }
@@ -320,7 +320,7 @@ worker::Handshake::Ports Worker::HandshakePorts() {
     greeted_epoch_ = std::max(greeted_epoch_, welcome.epoch());
     attached_ = true;
   };
-  ports.sent_away = [](const std::string&) {};
+  ports.rejected = [](const std::string&) {};
   return ports;
 }
 

@@ -56,7 +56,7 @@ void World::Violation(const std::string& text) {
 }
 
 storage::MemoryStore::Fate World::StoreFate(int, bool changing) {
-  if (store_away_) return storage::MemoryStore::Fate::kAway;
+  if (store_unavailable_) return storage::MemoryStore::Fate::kUnavailable;
   if (changing && !settled_ && Chance(0.006)) {
     Fault("answer of the store lost");
     return Chance(0.5) ? storage::MemoryStore::Fate::kDoneButAnswerLost

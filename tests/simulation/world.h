@@ -134,7 +134,7 @@ class World {
   void Partition(size_t worker, int place);
   void ResetConnection(size_t worker, int place);
   void SendAgain(size_t worker, int place);
-  void StoreAway(size_t worker, int place);
+  void StoreUnavailable(size_t worker, int place);
   void Elect();
   // Some controller held it for lost, so that what it does in this attempt concerns nobody else any
   // more.
@@ -161,7 +161,7 @@ class World {
   std::priority_queue<Event> events_;
   Outcome outcome_;
   storage::MemoryDatabase database_;
-  bool store_away_ = false;
+  bool store_unavailable_ = false;
   int active_ = -1;       // which controller holds the lock
   bool settled_ = false;  // no more faults
   bool cut_[8][2] = {};   // worker to controller

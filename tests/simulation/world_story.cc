@@ -1,4 +1,4 @@
-// What people ask for, and what goes wrong meanwhile.
+// What people ask for, and what goes wrong during that time.
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
@@ -18,7 +18,7 @@ constexpr int64_t kFaultsUntil = 50 * kSecond;
 
 void World::Submit(int number) {
   Controller* active = active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
-  if (active == nullptr || !active->running() || active->paused() || store_away_) {
+  if (active == nullptr || !active->running() || active->paused() || store_unavailable_) {
     return In(kSecond, [this, number] { Submit(number); });
   }
   measure::RunRecord run;
@@ -94,7 +94,7 @@ void World::EndLoads(const std::string& run_id) {
 void World::Elect() {
   Controller* active = active_ < 0 ? nullptr : controllers[static_cast<size_t>(active_)].get();
   const bool deposed = active != nullptr && active->paused() && Chance(0.5);
-  if (!store_away_ && (active == nullptr || !active->running() || deposed)) {
+  if (!store_unavailable_ && (active == nullptr || !active->running() || deposed)) {
     const int place = deposed ? 1 - active_ : static_cast<int>(Draw(2));
     if (deposed) Fault("takeover from a paused controller");
     if (!controllers[static_cast<size_t>(place)]->running() &&
@@ -175,14 +175,14 @@ void World::SendAgain(size_t worker, int) {
   workers[worker]->ResetDeliver();
 }
 
-void World::StoreAway(size_t, int) {
+void World::StoreUnavailable(size_t, int) {
   Fault("store away");
   Note("the store goes away");
-  store_away_ = true;
-  // Now and then for longer than every deadline.
+  store_unavailable_ = true;
+  // Sometimes for longer than every deadline.
   In(Chance(0.2) ? Between(12 * kSecond, 90 * kSecond) : Between(100 * kMs, 12 * kSecond), [this] {
     Note("the store is back");
-    store_away_ = false;
+    store_unavailable_ = false;
   });
 }
 
@@ -192,7 +192,7 @@ void World::ScheduleFaults() {
   constexpr FaultCall kFaults[] = {
       &World::KillWorker,      &World::PauseWorker,     &World::KillController,
       &World::KillController,  &World::PauseController, &World::Partition,
-      &World::ResetConnection, &World::SendAgain,       &World::StoreAway};
+      &World::ResetConnection, &World::SendAgain,       &World::StoreUnavailable};
   const int count = static_cast<int>(Between(0, 10));
   for (int i = 0; i < count; ++i) {
     const int64_t at = Between(300 * kMs, kFaultsUntil);

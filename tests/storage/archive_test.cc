@@ -175,7 +175,7 @@ TEST_F(ArchiveTest, WhatIsExportedComesBackAsItWas) {
     if (parts[i].rows().find("gone") != std::string::npos || parts[i].has_end()) continue;
     EXPECT_EQ(again[i].DebugString(), parts[i].DebugString());
   }
-  EXPECT_TRUE(store_->Held()->empty());
+  EXPECT_TRUE(store_->Quarantines()->empty());
 }
 
 // As a Lockstep of schema 9 wrote it.

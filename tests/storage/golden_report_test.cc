@@ -1,7 +1,7 @@
 // Reports of stored runs stay the same, figure by figure, whatever version of the programs makes
 // them. golden/store_0005.sql holds ten short runs as a store of schema version 5 has them: a mix
-// with expectations, a curve, several workloads, verification (clean, and after a change), a brake,
-// buffered writes, a backlog, a lost host, a repeated attempt, and one that was stopped.
+// with expectations, a curve, several workloads, verification (clean, and after a change), a rate
+// limit, buffered writes, a backlog, a lost host, a repeated attempt, and one that was stopped.
 //
 // Where a report changes on purpose: `bazel run //tests/storage:golden_report_test -- --write`,
 // then read the difference.

@@ -25,7 +25,7 @@ class SqlHistogramTest : public testing::Test {
     connection_ = *PgConnection::Open(cluster->server->conninfo());
     ASSERT_TRUE(connection_->Execute("SET search_path = lockstep").ok());
   }
-  PgResult Ask(const std::string& sql, const std::vector<PgParam>& parameters = {}) {
+  PgResult Query(const std::string& sql, const std::vector<PgParam>& parameters = {}) {
     auto rows = connection_->Query(sql, parameters);
     EXPECT_TRUE(rows.ok()) << sql << ": " << rows.status();
     return rows.ok() ? *std::move(rows) : PgResult(nullptr);
@@ -54,7 +54,7 @@ common::Histogram Random(uint64_t seed, int values) {
 TEST_F(SqlHistogramTest, PercentilesCountsAndBucketsAreThoseOfTheProgram) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     const common::Histogram h = Random(seed, static_cast<int>(seed * seed));
-    const PgResult rows = Ask(
+    const PgResult rows = Query(
         "SELECT hist_count(h), hist_percentile(h, 0), p[1], p[2], p[3], p[4], hist_mean(h), h FROM "
         "(SELECT h, hist_percentiles(h, '{50,99,99.9,100}') AS p FROM (SELECT "
         "hist_decode($1::bytea) AS h) d) x",
@@ -72,9 +72,9 @@ TEST_F(SqlHistogramTest, PercentilesCountsAndBucketsAreThoseOfTheProgram) {
     EXPECT_NEAR(rows.Real(0, 6), sum / static_cast<double>(h.count()), sum * 1e-12);
     EXPECT_EQ(*HistogramNumber(h.Encode()), rows.Text(0, 7));
     EXPECT_EQ(*EncodeNumber(rows.Text(0, 7)), h.Encode());
-    const PgResult buckets =
-        Ask("SELECT bucket, low_ns, high_ns, midpoint_ns, count FROM hist_buckets(hist_decode($1))",
-            {Hex(h)});
+    const PgResult buckets = Query(
+        "SELECT bucket, low_ns, high_ns, midpoint_ns, count FROM hist_buckets(hist_decode($1))",
+        {Hex(h)});
     const common::Buckets occupied = h.Occupied();
     ASSERT_EQ(buckets.rows(), static_cast<int>(occupied.size()));
     for (int i = 0; i < buckets.rows(); ++i) {
@@ -90,9 +90,9 @@ TEST_F(SqlHistogramTest, PercentilesCountsAndBucketsAreThoseOfTheProgram) {
 }
 
 TEST_F(SqlHistogramTest, EveryBucketHasTheProgramsBounds) {
-  const PgResult rows =
-      Ask("SELECT b, hist_low(b), hist_midpoint(b), hist_bucket(hist_low(b)), "
-          "hist_bucket(hist_midpoint(b)) FROM generate_series(0, 2496) b");
+  const PgResult rows = Query(
+      "SELECT b, hist_low(b), hist_midpoint(b), hist_bucket(hist_low(b)), "
+      "hist_bucket(hist_midpoint(b)) FROM generate_series(0, 2496) b");
   ASSERT_EQ(rows.rows(), static_cast<int>(common::kBucketCount));
   for (int b = 0; b < rows.rows(); ++b) {
     EXPECT_EQ(rows.UInt(b, 1), common::BucketLow(b)) << b;
@@ -108,19 +108,19 @@ TEST_F(SqlHistogramTest, MergingIsExactInAnyOrderAndOverGroups) {
   for (uint64_t seed = 1; seed <= 40; ++seed) {
     const common::Histogram h = Random(seed, 50);
     all.Merge(h);
-    Ask("INSERT INTO h VALUES ($1, hist_decode($2))", {absl::StrCat(seed % 4), Hex(h)});
+    Query("INSERT INTO h VALUES ($1, hist_decode($2))", {absl::StrCat(seed % 4), Hex(h)});
   }
-  Ask("INSERT INTO h VALUES (9, NULL), (9, 0)");  // neither adds anything
-  EXPECT_EQ(*EncodeNumber(Ask("SELECT hist_merge(h) FROM h").Text(0, 0)), all.Encode());
-  EXPECT_EQ(*EncodeNumber(Ask("SELECT hist_merge(m) FROM (SELECT hist_merge(h) AS m FROM h GROUP "
-                              "BY g) x")
+  Query("INSERT INTO h VALUES (9, NULL), (9, 0)");  // neither adds anything
+  EXPECT_EQ(*EncodeNumber(Query("SELECT hist_merge(h) FROM h").Text(0, 0)), all.Encode());
+  EXPECT_EQ(*EncodeNumber(Query("SELECT hist_merge(m) FROM (SELECT hist_merge(h) AS m FROM h GROUP "
+                                "BY g) x")
                               .Text(0, 0)),
             all.Encode());
   ASSERT_TRUE(connection_->Execute("DROP TABLE h").ok());
 }
 
 TEST_F(SqlHistogramTest, NothingIsNullAndNonsenseIsRefused) {
-  const PgResult none = Ask(
+  const PgResult none = Query(
       "SELECT hist_count(0), hist_percentile(0, 99), hist_mean(0), hist_decode('\\x'), "
       "hist_share_above(0, 5), (SELECT count(*) FROM hist_buckets(0)), hist_percentile(NULL, 5), "
       "hist_from_buckets('{}', '{}')");
@@ -137,14 +137,14 @@ TEST_F(SqlHistogramTest, NothingIsNullAndNonsenseIsRefused) {
 }
 
 TEST_F(SqlHistogramTest, SharesAreOfTheBucketsAbove) {
-  const PgResult rows =
-      Ask("SELECT hist_share_above(h, 4), hist_share_above(h, 5), hist_share_above(h, 6), "
-          "hist_share_above(h, 1e15) FROM (SELECT hist_from_buckets('{5,900}', '{1,3}') AS h) x");
+  const PgResult rows = Query(
+      "SELECT hist_share_above(h, 4), hist_share_above(h, 5), hist_share_above(h, 6), "
+      "hist_share_above(h, 1e15) FROM (SELECT hist_from_buckets('{5,900}', '{1,3}') AS h) x");
   EXPECT_EQ(rows.Real(0, 0), 1);
   EXPECT_EQ(rows.Real(0, 1), 0.75);
   EXPECT_EQ(rows.Real(0, 2), 0.75);
   EXPECT_EQ(rows.Real(0, 3), 0);
-  const PgResult cdf = Ask("SELECT share FROM hist_cdf(hist_from_buckets('{5,900}', '{1,3}'))");
+  const PgResult cdf = Query("SELECT share FROM hist_cdf(hist_from_buckets('{5,900}', '{1,3}'))");
   EXPECT_EQ(cdf.Real(0, 0), 0.25);
   EXPECT_EQ(cdf.Real(1, 0), 1);
 }
@@ -161,12 +161,12 @@ TEST_F(SqlHistogramTest, ABucketThatCannotBeAddedUpIsRefused) {
 
 TEST_F(SqlHistogramTest, JainIsTheIndex) {
   EXPECT_DOUBLE_EQ(
-      Ask("SELECT jain(x) FROM (VALUES (1.0::float8), (2.0), (3.0), (NULL)) v(x)").Real(0, 0),
+      Query("SELECT jain(x) FROM (VALUES (1.0::float8), (2.0), (3.0), (NULL)) v(x)").Real(0, 0),
       36.0 / 42);
 }
 
 TEST_F(SqlHistogramTest, EverythingHasAComment) {
-  const PgResult silent = Ask(
+  const PgResult silent = Query(
       "SELECT 'column ' || c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON "
       "a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped WHERE c.relnamespace = "
       "'lockstep'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND col_description(c.oid, "

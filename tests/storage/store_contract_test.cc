@@ -46,7 +46,8 @@ class StoreContract : public testing::TestWithParam<Kind> {
     store_->AcquireEpoch("last").IgnoreError();
     for (const std::string& id : begun_) {
       EXPECT_TRUE(store_->EndRun(id, "done", "", false).ok());
-      for (uint32_t i = 0; i < 3; ++i) EXPECT_TRUE(store_->ReleaseHold(workers_[i].worker_id).ok());
+      for (uint32_t i = 0; i < 3; ++i)
+        EXPECT_TRUE(store_->ReleaseQuarantine(workers_[i].worker_id).ok());
     }
   }
 
@@ -152,11 +153,11 @@ class StoreContract : public testing::TestWithParam<Kind> {
     }
     return absl::NotFoundError("not active");
   }
-  std::vector<HeldPlaces> Held(const std::string& run) {
-    std::vector<HeldPlaces> of_run;
-    auto list = store_->Held();
+  std::vector<Quarantine> Quarantines(const std::string& run) {
+    std::vector<Quarantine> of_run;
+    auto list = store_->Quarantines();
     EXPECT_TRUE(list.ok()) << list.status();
-    for (HeldPlaces& held : *list) {
+    for (Quarantine& held : *list) {
       if (held.run_id == run) of_run.push_back(held);
     }
     return of_run;
@@ -185,7 +186,7 @@ TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
   EXPECT_EQ(store_->EndPhase(run, 0, 1, "done", "", {}, {}).code(), aborted);
   EXPECT_EQ(store_->SetLost(run, 0, "gone", 1).code(), aborted);
   EXPECT_EQ(store_->SetBack(run, 0).code(), aborted);
-  EXPECT_EQ(store_->ReleaseHold(workers_[0].worker_id).code(), aborted);
+  EXPECT_EQ(store_->ReleaseQuarantine(workers_[0].worker_id).code(), aborted);
   EXPECT_EQ(store_->SetEnding(run, "aborted", "", false).code(), aborted);
   EXPECT_EQ(store_->EndRun(run, "failed", "", false).code(), aborted);
   EXPECT_EQ(store_->AddEvent(run, "info", "", "x", 0).code(), aborted);
@@ -420,7 +421,7 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
   const std::string run = Start();
   const auto writes = [](uint64_t place, uint32_t block, const std::string& runs) {
     v1::DeliveryItem item;
-    item.mutable_block_writes()->set_place(place);
+    item.mutable_block_writes()->set_target_key(place);
     item.mutable_block_writes()->set_block_size_bytes(block);
     item.mutable_block_writes()->set_runs(runs);
     item.mutable_block_writes()->set_from_wall_ns(1'700'000'000'123'456'000);
@@ -446,20 +447,20 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
     }
   }
   std::vector<std::string> seen;
-  v1::KnowledgePart last;
-  const auto put = [&](const v1::KnowledgePart& part) {
+  v1::WriteLogPart last;
+  const auto put = [&](const v1::WriteLogPart& part) {
     last = part;
     seen.push_back(part.has_unfinished() ? "lost " + std::to_string(part.unfinished())
                                          : part.writes().runs());
     if (part.has_writes()) {
-      EXPECT_EQ(part.writes().place(), kHere);
+      EXPECT_EQ(part.writes().target_key(), kHere);
       EXPECT_EQ(part.writes().block_size_bytes(), part.writes().runs().empty() ? 0u : 4096u);
     }
     return absl::OkStatus();
   };
-  v1::KnowledgeRequest what;
+  v1::WriteLogRequest what;
   what.set_run_id(run);
-  what.add_places(kHere);
+  what.add_target_keys(kHere);
   what.set_block_size_bytes(4096);
   ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
   EXPECT_EQ(Active(run)->block_items, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}}));
@@ -477,7 +478,7 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
   ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
   EXPECT_EQ(seen, (std::vector<std::string>{binary + "2"}));
   seen.clear();
-  v1::ToldBy* told = what.add_told();
+  v1::ReportedBy* told = what.add_told();
   told->set_items(2);
   ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
   EXPECT_TRUE(seen.empty());
@@ -486,11 +487,11 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
   EXPECT_EQ(seen.size(), 1u);
   what.clear_phase();
   what.clear_told();
-  what.set_places(0, kHere + 7);
+  what.set_target_keys(0, kHere + 7);
   seen.clear();
   ASSERT_TRUE(store_->ReadBlockWrites(what, put).ok());
   EXPECT_EQ(seen, (std::vector<std::string>{"lost 3"}));
-  what.set_places(0, kHere);
+  what.set_target_keys(0, kHere);
   EXPECT_EQ(
       store_->ReadBlockWrites(what, [](const auto&) { return absl::CancelledError("enough"); })
           .code(),
@@ -502,17 +503,17 @@ TEST_P(StoreContract, WhatALostWorkerMayStillWriteToIsHeldUntilItIsReleased) {
   const std::string run = Start();
   ASSERT_TRUE(store_->SetLost(run, 0, "silent", 0).ok());  // it had nothing
   ASSERT_TRUE(store_->SetLost(run, 1, "silent", 77).ok());
-  ASSERT_EQ(Held(run).size(), 1u);
-  EXPECT_EQ(Held(run)[0].worker_id, workers_[1].worker_id);
-  EXPECT_EQ(Held(run)[0].hold_ns, 77);
-  EXPECT_EQ(Held(run)[0].job.name(), "contract");
-  EXPECT_EQ(Held(run)[0].inspection.targets(0).paths(0), "/dev/sd1");
+  ASSERT_EQ(Quarantines(run).size(), 1u);
+  EXPECT_EQ(Quarantines(run)[0].worker_id, workers_[1].worker_id);
+  EXPECT_EQ(Quarantines(run)[0].quarantine_ns, 77);
+  EXPECT_EQ(Quarantines(run)[0].job.name(), "contract");
+  EXPECT_EQ(Quarantines(run)[0].inspection.targets(0).paths(0), "/dev/sd1");
   // The end of the run changes nothing about it: the worker may be writing all the same.
   ASSERT_TRUE(store_->EndRun(run, "aborted", "", false).ok());
-  EXPECT_EQ(Held(run).size(), 1u);
+  EXPECT_EQ(Quarantines(run).size(), 1u);
   EXPECT_EQ(Active(run).status().code(), absl::StatusCode::kNotFound);
-  ASSERT_TRUE(store_->ReleaseHold(workers_[1].worker_id).ok());
-  EXPECT_TRUE(Held(run).empty());
+  ASSERT_TRUE(store_->ReleaseQuarantine(workers_[1].worker_id).ok());
+  EXPECT_TRUE(Quarantines(run).empty());
 }
 
 TEST_P(StoreContract, AWorkerThatIsBackHoldsNothing) {
@@ -521,7 +522,7 @@ TEST_P(StoreContract, AWorkerThatIsBackHoldsNothing) {
   EXPECT_TRUE(Active(run)->workers[1].lost);
   ASSERT_TRUE(store_->SetBack(run, 1).ok());
   EXPECT_FALSE(Active(run)->workers[1].lost);
-  EXPECT_TRUE(Held(run).empty());
+  EXPECT_TRUE(Quarantines(run).empty());
 }
 
 TEST_P(StoreContract, HowARunWillEndIsKnownToASuccessor) {

@@ -234,7 +234,7 @@ TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
   EXPECT_FLOAT_EQ(hosts->lines.at(0).p99_ns[0], 5e6);
   // SQL says the same.
   const auto rows = connection_->Query(
-      "SELECT iops, round(p99_ms::numeric, 4), max_ms, least_host_iops, busy_ratio, request_bytes, "
+      "SELECT iops, round(p99_ms::numeric, 4), max_ms, min_host_iops, busy_ratio, request_bytes, "
       "abs(hist_percentile(latencies, 99) - p99_ms * 1e6) < 1 FROM fleet_timeline WHERE run_id = "
       "$1 AND interval = 2",
       {id.run_id()});
@@ -309,7 +309,7 @@ TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
 TEST_F(StoreTest, ARunWithARowThatNoControllerWroteIsQuarantined) {
   const struct {
     const char* change;
-    bool places_known;
+    bool ranges_known;
   } cases[] = {
       {"UPDATE runs SET spec = '[]' WHERE run_id = $1", false},
       {"UPDATE runs SET spec = '7' WHERE run_id = $1", false},
@@ -343,14 +343,14 @@ TEST_F(StoreTest, ARunWithARowThatNoControllerWroteIsQuarantined) {
     EXPECT_EQ(ended->Text(0, 0), "failed");
     EXPECT_TRUE(absl::StartsWith(ended->Text(0, 1), "quarantined: ")) << ended->Text(0, 1);
     EXPECT_EQ(ended->Int(0, 2), 1);
-    auto held = store_->Held();
+    auto held = store_->Quarantines();
     ASSERT_TRUE(held.ok()) << held.status();
     std::set<std::string> hosts;
-    for (const HeldPlaces& places : *held) {
+    for (const Quarantine& places : *held) {
       if (places.run_id != odd_id) continue;
       hosts.insert(places.host);
-      EXPECT_EQ(places.is_unknown, !odd.places_known);
-      EXPECT_EQ(places.hold_ns, limits::kQuarantineHoldNs);
+      EXPECT_EQ(places.is_unknown, !odd.ranges_known);
+      EXPECT_EQ(places.quarantine_ns, limits::kDefaultQuarantineNs);
     }
     EXPECT_EQ(hosts, (std::set<std::string>{"node0", "node1"}));
     EXPECT_TRUE(store_->LoadRun(good_id).ok());

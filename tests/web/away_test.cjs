@@ -12,11 +12,11 @@ async function main(page) {
   const chart = page.locator("#live-charts .plot[aria-label]").first();
   while ((await spanOf(chart))[1] < 3) await page.waitForTimeout(100);
   console.log("page: watches");
-  await page.locator("#live-line", { hasText: "asking again" }).waitFor();
+  await page.locator("#live-line", { hasText: "retrying" }).waitFor();
   console.log("page: asks again");
   await page.locator("#absences", { hasText: /mix at \d+ s: the controller was away/ }).waitFor();
   const [, at] = /at (\d+) s/.exec(await page.textContent("#absences"));
-  // What was sampled meanwhile, and what comes now.
+  // What was sampled during that time, and what comes now.
   while ((await spanOf(chart))[1] < Number(at) + 5) await page.waitForTimeout(100);
   assert.ok((await spanOf(chart))[0] <= 1.5, "it is told from the begin");
   const waiting = page.waitForEvent("download");

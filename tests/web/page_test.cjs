@@ -116,7 +116,7 @@ async function strangePins(page) {
   await page.waitForSelector(".charts .plot canvas");
 }
 
-// What happened meanwhile is drawn where it happened: a line in the colour of what is bad.
+// What happened during that time is drawn where it happened: a line in the colour of what is bad.
 async function eventsAreMarks(page) {
   const dashes = () =>
     page.evaluate(() => {
@@ -142,7 +142,7 @@ async function eventsAreMarks(page) {
   ).json();
   const { startedAt } = head.phases.find((phase) => phase.workloads.length > 0);
   assert.match(startedAt, /^\d{4}-\d\d-\d\dT.*Z$/);
-  await page.route("**/circumstances", async (route) => {
+  await page.route("**/environment", async (route) => {
     const answer = await route.fetch();
     const json = await answer.json();
     const at = new Date(Date.parse(startedAt) + 1500).toISOString();
@@ -155,7 +155,7 @@ async function eventsAreMarks(page) {
     assert.ok(tries < 200, `no mark is drawn: ${before} points before and after`);
     await page.waitForTimeout(50);
   }
-  await page.unroute("**/circumstances");
+  await page.unroute("**/environment");
 }
 
 // Two runs are ticked and compared; the figures are the controller's.

@@ -33,17 +33,17 @@ export function keptSorting(name: string): Sorting {
   return sorting;
 }
 
-// Places of hosts, of the address or after a click: each once, and not too many.
-const mostPinned = 5;
+// Positions of hosts, of the address or after a click: each once, and not too many.
+const maxPinned = 5;
 export function pinnedOf(text: string | null): number[] {
   const places = (text ?? "")
     .split(",")
     .filter((word) => /^\d{1,9}$/.test(word))
     .map(Number);
-  return [...new Set(places)].slice(0, mostPinned);
+  return [...new Set(places)].slice(0, maxPinned);
 }
 export function pinnedAfter(pinned: number[], row: number): number[] {
   return pinned.includes(row)
     ? pinned.filter((other) => other !== row)
-    : [...pinned, row].slice(-mostPinned);
+    : [...pinned, row].slice(-maxPinned);
 }

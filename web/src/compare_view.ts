@@ -18,7 +18,7 @@ import { count, instant, latency, percent, throughput } from "./format";
 import { wholeSpans } from "./report_charts";
 import { factsOf } from "./report_view";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
-import { Asking, type View } from "./view";
+import { Requests, type View } from "./view";
 
 const points = 400;
 const mostLines = 400; // of a job that is compared line by line
@@ -28,7 +28,7 @@ interface Run {
   id: string;
   head: Report;
   job: JobReply;
-  circumstances: Report;
+  environment: Report;
 }
 
 function shown(unit: string, value: number): string {
@@ -98,7 +98,7 @@ export function differences(before: string, after: string): { sign: string; line
 }
 
 export class CompareView implements View {
-  private readonly asking = new Asking();
+  private readonly requests = new Requests();
   private readonly body = element("div");
   private readonly groups: ChartGroup[] = [];
 
@@ -107,39 +107,39 @@ export class CompareView implements View {
     private readonly ids: string[],
   ) {
     main.replaceChildren(element("h1", {}, "Comparison"), this.body);
-    this.body.append(element("p", { class: "muted", role: "status" }, "asking"));
+    this.body.append(element("p", { class: "muted", role: "status" }, "loading"));
     void this.load();
   }
 
   destroy(): void {
-    this.asking.end();
+    this.requests.end();
     for (const group of this.groups) group.destroy();
   }
 
   private async load(): Promise<void> {
-    const { signal } = this.asking;
+    const { signal } = this.requests;
     try {
       const [comparison, runs] = await Promise.all([
         get<Comparison>(`/api/compare?runs=${this.ids.join(",")}`, signal),
         Promise.all(this.ids.map((id) => this.run(id))),
       ]);
-      if (this.asking.isOver) return;
+      if (this.requests.isOver) return;
       this.draw(comparison, runs);
       await this.overlay(runs);
     } catch (error) {
-      if (this.asking.isOver) return;
+      if (this.requests.isOver) return;
       this.body.replaceChildren(element("p", { class: "error" }, String(error)));
     }
   }
 
   private async run(id: string): Promise<Run> {
-    const { signal } = this.asking;
-    const [head, job, circumstances] = await Promise.all([
+    const { signal } = this.requests;
+    const [head, job, environment] = await Promise.all([
       get<Report>(`/api/runs/${id}`, signal),
       get<JobReply>(`/api/runs/${id}/job`, signal),
-      get<Report>(`/api/runs/${id}/circumstances`, signal),
+      get<Report>(`/api/runs/${id}/environment`, signal),
     ]);
-    return { id: head.run?.runId ?? id, head, job, circumstances };
+    return { id: head.run?.runId ?? id, head, job, environment };
   }
 
   private name(run: Run): string {
@@ -217,7 +217,7 @@ export class CompareView implements View {
   }
 
   private environments(runs: Run[]): HTMLElement[] {
-    const all = runs.map((run) => factsOf(run.circumstances));
+    const all = runs.map((run) => factsOf(run.environment));
     const facts = [...new Set(all.flatMap((one) => [...one.keys()]))].sort();
     const value = (run: number, fact: string) =>
       [...(all[run].get(fact)?.keys() ?? [])].sort().join("; ");
@@ -241,7 +241,7 @@ export class CompareView implements View {
       );
     for (const name of names.slice(0, mostPhases)) {
       const series = await Promise.all(runs.map((run) => this.series(run, name)));
-      if (this.asking.isOver || !place) return;
+      if (this.requests.isOver || !place) return;
       if (series.every((one) => one === undefined)) continue;
       const all = choices();
       const span: [number, number] | undefined =
@@ -288,7 +288,7 @@ export class CompareView implements View {
     if (!phase) return undefined;
     try {
       const path = `/api/runs/${run.id}/series?phase=${phase.index}&bins=${points}`;
-      return await get<SeriesReply>(path, this.asking.signal);
+      return await get<SeriesReply>(path, this.requests.signal);
     } catch (error) {
       if (error instanceof NotThere) return undefined;
       throw error;

@@ -10,7 +10,7 @@ import {
 } from "./api";
 import { element, figure, labelsOf, table, text, type Cell } from "./dom";
 import { latency, size } from "./format";
-import { Asking, type View } from "./view";
+import { Requests, type View } from "./view";
 
 const refreshMs = 5000;
 
@@ -24,8 +24,8 @@ function signed(nanoseconds: number): string {
 }
 
 export class FleetView implements View {
-  private readonly asking = new Asking();
-  private readonly note = element("p", { class: "muted", role: "status" }, "asking");
+  private readonly requests = new Requests();
+  private readonly note = element("p", { class: "muted", role: "status" }, "loading");
   private readonly workers = element("div");
   private readonly devices = element("div");
   private readonly again = element("button", { type: "button" }, "ask the hosts again");
@@ -47,18 +47,18 @@ export class FleetView implements View {
   }
 
   destroy(): void {
-    this.asking.end();
+    this.requests.end();
   }
 
   private async askStatus(): Promise<void> {
     try {
-      const status = await get<StatusReply>("/api/status", this.asking.signal);
+      const status = await get<StatusReply>("/api/status", this.requests.signal);
       this.drawStatus(status);
     } catch (error) {
-      if (this.asking.isOver) return;
-      this.note.textContent = `${String(error)} (asking again)`;
+      if (this.requests.isOver) return;
+      this.note.textContent = `${String(error)} (retrying)`;
     }
-    this.asking.again(refreshMs, () => void this.askStatus());
+    this.requests.again(refreshMs, () => void this.askStatus());
   }
 
   private drawStatus(status: StatusReply): void {
@@ -144,12 +144,12 @@ export class FleetView implements View {
   }
 
   private async askDevices(): Promise<void> {
-    this.devices.replaceChildren(element("p", { class: "muted" }, "asking every host"));
+    this.devices.replaceChildren(element("p", { class: "muted" }, "loading every host"));
     try {
-      const { hosts } = await get<DevicesReply>("/api/devices", this.asking.signal);
+      const { hosts } = await get<DevicesReply>("/api/devices", this.requests.signal);
       this.drawDevices(hosts);
     } catch (error) {
-      if (this.asking.isOver) return;
+      if (this.requests.isOver) return;
       this.devices.replaceChildren(element("p", { class: "error" }, String(error)));
     }
   }

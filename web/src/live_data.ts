@@ -3,7 +3,7 @@
 import type { FigureLimit, FleetInterval } from "./api";
 import type { Bands, Mark } from "./charts";
 
-const mostPoints = 3999; // one more is halved without a rest
+const maxPoints = 3999; // one more is halved without a rest
 const mostColumns = 600; // of hosts over time
 
 // What a message leaves out is 0, or none.
@@ -90,7 +90,7 @@ export class LiveData {
     if (interval.allIops.length > 0) this.addHosts(interval, begin);
     this.points.push({ ...interval, allIops: [], allP99Ns: [] });
     this.begins.push(begin);
-    if (this.points.length <= mostPoints) return;
+    if (this.points.length <= maxPoints) return;
     // A point stays for itself and for the one before it.
     this.begins = this.begins.filter((_, i) => i % 2 === 0);
     this.points = this.points.filter((_, i) => i % 2 === 1);

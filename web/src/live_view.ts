@@ -30,7 +30,7 @@ const inProgress = ["arming", "running", "draining"];
 export class LiveView implements View {
   private source?: EventSource;
   private readonly clock: number;
-  private asking = 0;
+  private requests = 0;
   private readonly title = element("h1");
   private readonly strip = element("ol", { class: "strip" });
   private readonly line = element("p", { id: "live-line" }, "waiting");
@@ -106,7 +106,7 @@ export class LiveView implements View {
     this.source?.close();
     clearInterval(this.clock);
     clearTimeout(this.drawing);
-    clearTimeout(this.asking);
+    clearTimeout(this.requests);
     this.charts?.destroy();
   }
 
@@ -146,16 +146,16 @@ export class LiveView implements View {
         retry: boolean;
         error: string;
       };
-      this.line.textContent = failed.retry ? `${failed.error} (asking again)` : failed.error;
+      this.line.textContent = failed.retry ? `${failed.error} (retrying)` : failed.error;
       if (!failed.retry) source.close();
     });
     source.onerror = () => {
       if (this.phase >= 0 && !this.lostAt && this.data.last)
         this.lostAt = [this.phase, this.data.last.endSeconds];
-      this.line.textContent = "no live events (asking again)";
+      this.line.textContent = "no live events (retrying)";
       // An answer that is none ends a browser's patience, not ours.
       if (source.readyState === EventSource.CLOSED)
-        this.asking = window.setTimeout(() => this.listen(), againMs);
+        this.requests = window.setTimeout(() => this.listen(), againMs);
     };
     source.addEventListener("end", () => {
       source.close();

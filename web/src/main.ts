@@ -9,21 +9,21 @@ import { FleetView } from "./fleet_view";
 import { LiveView } from "./live_view";
 import { ReportView } from "./report_view";
 import { RunsView } from "./runs_view";
-import { Asking, type View } from "./view";
+import { Requests, type View } from "./view";
 
 const main = document.getElementById("main") as HTMLElement;
 const statusLine = document.getElementById("status") as HTMLElement;
 const againMs = 3000;
 const statusMs = 10000;
 let view: View | undefined;
-let asking = new Asking();
+let requests = new Requests();
 
 function show(next: View): void {
   view = next;
 }
 
 async function showRun(id: string): Promise<void> {
-  const mine = asking;
+  const mine = requests;
   const report = await get<Report>(`/api/runs/${id}`, mine.signal);
   if (mine.isOver) return;
   if (!report.run) throw new Error(`run ${id}: it is not in the report`);
@@ -37,9 +37,9 @@ async function showRun(id: string): Promise<void> {
 }
 
 async function route(): Promise<void> {
-  asking.end();
-  asking = new Asking();
-  const mine = asking;
+  requests.end();
+  requests = new Requests();
+  const mine = requests;
   view?.destroy();
   view = undefined;
   const [path] = location.hash.split("?");
@@ -56,7 +56,7 @@ async function route(): Promise<void> {
     main.replaceChildren(element("p", { class: "error" }, words));
   } catch (error) {
     if (mine.isOver) return;
-    const words = error instanceof NotThere ? String(error) : `${String(error)} (asking again)`;
+    const words = error instanceof NotThere ? String(error) : `${String(error)} (retrying)`;
     main.replaceChildren(element("p", { class: "error" }, words));
     if (!(error instanceof NotThere)) mine.again(againMs, () => void route());
   }

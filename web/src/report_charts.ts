@@ -16,9 +16,9 @@ import { element } from "./dom";
 import { marksFrom } from "./events";
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
-import type { Asking } from "./view";
+import type { Requests } from "./view";
 
-const mostPoints = 1000;
+const maxPoints = 1000;
 const bins = 240;
 
 export interface HostLines {
@@ -39,9 +39,9 @@ export function wholeSpans(reply: SeriesReply): number[] {
   return whole.length > 0 ? whole : all.filter((i) => beginSeconds[i] < measuredToSeconds);
 }
 
-async function find<T>(path: string, asking: Asking): Promise<T | undefined> {
+async function find<T>(path: string, requests: Requests): Promise<T | undefined> {
   try {
-    return await get<T>(path, asking.signal);
+    return await get<T>(path, requests.signal);
   } catch (error) {
     if (error instanceof NotThere) return undefined; // of a run without stored series
     throw error;
@@ -81,7 +81,7 @@ export class PhaseCharts {
   constructor(
     private readonly run: string,
     private readonly phase: PhaseReport,
-    private readonly asking: Asking,
+    private readonly requests: Requests,
   ) {
     this.group = new ChartGroup(
       `phase-${phase.index}`,
@@ -98,8 +98,8 @@ export class PhaseCharts {
   async draw(): Promise<HostLines | undefined> {
     const of = `/api/runs/${this.run}`;
     const which = `?phase=${this.phase.index}`;
-    const fleet = await find<SeriesReply>(`${of}/series${which}&bins=${mostPoints}`, this.asking);
-    if (this.asking.isOver) return undefined;
+    const fleet = await find<SeriesReply>(`${of}/series${which}&bins=${maxPoints}`, this.requests);
+    if (this.requests.isOver) return undefined;
     if (!fleet?.fleet || !fleet.spans) {
       this.group.root.replaceChildren(
         element("p", { class: "muted" }, "The store has no series of this phase."),
@@ -108,10 +108,10 @@ export class PhaseCharts {
     }
     this.drawFleet(fleet);
     const [hosts, latencies] = await Promise.all([
-      find<SeriesReply>(`${of}/hosts${which}&bins=${bins}`, this.asking),
-      find<SeriesReply>(`${of}/latency${which}&bins=${bins}`, this.asking),
+      find<SeriesReply>(`${of}/hosts${which}&bins=${bins}`, this.requests),
+      find<SeriesReply>(`${of}/latency${which}&bins=${bins}`, this.requests),
     ]);
-    if (this.asking.isOver) return undefined;
+    if (this.requests.isOver) return undefined;
     if (latencies?.latencies) this.drawLatencies(latencies, latencies.latencies);
     if (!hosts?.hosts) return undefined;
     this.hosts = hostLines(hosts, hosts.hosts);
@@ -233,11 +233,11 @@ export class PhaseCharts {
       { log: true, limits: this.limits("p50_ns", "p99_ns", "p999_ns") },
     );
     const bands = linesOf({
-      least: fleet.hostLeast,
+      least: fleet.hostMin,
       p10: fleet.hostP10,
       middle: fleet.hostMedian,
       p90: fleet.hostP90,
-      most: fleet.hostMost,
+      most: fleet.hostMax,
     });
     this.hostChart = draw("IOPS of hosts", count, bands, { isBands: true });
     this.bands = bands.map((line) => ({ ...line, values: places.map((i) => line.values[i]) }));

@@ -196,9 +196,9 @@ export function settings(phase: PhaseReport): HTMLElement[] {
     .map((s) =>
       element(
         "p",
-        { class: s.notPutBack ? "error" : "" },
+        { class: s.notRestored ? "error" : "" },
         `setting: ${s.thing} ${s.name} ${s.value} instead of ${s.before} on ` +
-          `${s.hosts.join(", ")}; ${s.notPutBack ? `NOT put back: ${s.notPutBack}` : "put back"}`,
+          `${s.hosts.join(", ")}; ${s.notRestored ? `NOT restored: ${s.notRestored}` : "restored"}`,
       ),
     );
 }

@@ -157,13 +157,13 @@ function fairnessLine(f: Fairness): string {
 
 export function fairness(phase: PhaseReport): HTMLElement[] {
   const lines = phase.fairness.filter((f) => f.count > 1).map(fairnessLine);
-  if (phase.jainMost > 0) {
+  if (phase.jainMax > 0) {
     const spread =
       phase.p99SpreadMedian > 0
         ? `; p99 of the slowest host over the fastest's ${fixed(phase.p99SpreadMedian, 2)} ` +
           `(median), ${fixed(phase.p99SpreadWorst, 2)} (worst)`
         : "";
-    const [least, most] = [fixed(phase.jainLeast, 4), fixed(phase.jainMost, 4)];
+    const [least, most] = [fixed(phase.jainMin, 4), fixed(phase.jainMax, 4)];
     lines.push(`over time: Jain from ${least} to ${most}${spread}`);
   }
   const three = (value: number) =>
@@ -195,8 +195,8 @@ export function expectations(phase: PhaseReport): HTMLElement[] {
   return phase.expectations.map((e) =>
     element(
       "p",
-      { class: e.held ? "good" : "error" },
-      `${e.held ? "held" : "NOT HELD"}: ${e.text}, found ${e.found}`,
+      { class: e.met ? "good" : "error" },
+      `${e.met ? "met" : "FAILED"}: ${e.text}, found ${e.found}`,
     ),
   );
 }

@@ -8,7 +8,7 @@ import { PhaseCharts, type HostLines } from "./report_charts";
 import { devices, hosts, kernels, settings, threads } from "./report_hosts";
 import { expectations, fairness, files, steady, window, workloads } from "./report_load";
 import { pill, verdictOfPhase } from "./verdict";
-import type { Asking } from "./view";
+import type { Requests } from "./view";
 
 export class PhaseSection {
   readonly root = element("section");
@@ -18,7 +18,7 @@ export class PhaseSection {
   constructor(
     private readonly run: string,
     private readonly phase: PhaseReport,
-    private readonly asking: Asking,
+    private readonly requests: Requests,
   ) {
     const about = `${phase.kind}, ${seconds(phase.durationSeconds)} `;
     this.root.append(
@@ -37,7 +37,7 @@ export class PhaseSection {
     }
     // Where every host was lost there are no figures.
     const isMeasured = phase.workersLost < phase.workers;
-    this.charts = new PhaseCharts(run, phase, asking);
+    this.charts = new PhaseCharts(run, phase, requests);
     const csv = `/api/runs/${run}/export.csv?phase=${phase.index}`;
     const link = element("a", { href: csv, download: "" }, "fleet over time as CSV");
     this.root.append(
@@ -59,9 +59,9 @@ export class PhaseSection {
     try {
       const [lines, part] = await Promise.all([
         this.draw(),
-        get<Report>(`/api/runs/${this.run}/phases/${this.phase.index}`, this.asking.signal),
+        get<Report>(`/api/runs/${this.run}/phases/${this.phase.index}`, this.requests.signal),
       ]);
-      if (this.asking.isOver) return;
+      if (this.requests.isOver) return;
       const phase = { ...this.phase, ...part.phases[0] };
       if (phase.workloads.length === 0) return this.details.append(...settings(phase));
       this.details.append(
@@ -72,7 +72,7 @@ export class PhaseSection {
         ...settings(phase),
       );
     } catch (error) {
-      if (this.asking.isOver) return;
+      if (this.requests.isOver) return;
       this.details.append(element("p", { class: "error" }, String(error)));
     }
   }
@@ -82,7 +82,7 @@ export class PhaseSection {
     try {
       return await this.charts?.draw();
     } catch (error) {
-      if (!this.asking.isOver)
+      if (!this.requests.isOver)
         this.root.insertBefore(element("p", { class: "error" }, String(error)), this.details);
       return undefined;
     }

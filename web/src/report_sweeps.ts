@@ -23,7 +23,7 @@ const figures: [string, (point: Point) => number, (value: number) => string][] =
   ["thread Jain", (p) => p.threadJain, (v) => v.toFixed(4)],
 ];
 
-function kneeWords(knee: KneeReport): string {
+function kneeText(knee: KneeReport): string {
   const sure =
     knee.confidence > 0
       ? `; the same in ${(100 * knee.confidence).toFixed(0)} % of the resamplings of its runs`
@@ -110,7 +110,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
     text(
       point.runs > 2
         ? `${count(point.iopsLow)} – ${count(point.iopsHigh)}`
-        : `${count(point.iopsLeast)} – ${count(point.iopsMost)}`,
+        : `${count(point.iopsMin)} – ${count(point.iopsMax)}`,
     ),
     figure(point.bytesPerSecond, throughput),
     figure(point.p50Ns, latency),
@@ -139,7 +139,7 @@ export function sweepSection(sweep: SweepReport, number: number): Section {
     ...(isGrid(sweep)
       ? [matrix(sweep, number), element("details", {}, element("summary", {}, "all figures"), list)]
       : [list]),
-    ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeWords(knee)}`)),
+    ...sweep.knees.map((knee) => element("p", {}, `Knee: ${kneeText(knee)}`)),
     ...warmUp(sweep.warmUp),
     ...(sweep.ended ? [element("p", { class: "muted" }, sweep.ended)] : []),
   );
@@ -173,7 +173,7 @@ export function curveSection(curve: CurveReport): Section {
         figure(point.p99Ns, latency),
       ]),
     ),
-    ...(curve.knee ? [element("p", {}, `Knee: ${kneeWords(curve.knee)}`)] : []),
+    ...(curve.knee ? [element("p", {}, `Knee: ${kneeText(curve.knee)}`)] : []),
   );
   const draw = () => {
     const points = [...curve.points].sort((a, b) => a.offered - b.offered);

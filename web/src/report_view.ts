@@ -9,7 +9,7 @@ import { instant } from "./format";
 import { PhaseSection } from "./report_phase";
 import { curveSection, sweepSection, type Section } from "./report_sweeps";
 import { pill, syntheticMark, verdictOfReport } from "./verdict";
-import type { Asking, View } from "./view";
+import type { Requests, View } from "./view";
 
 export type Facts = Map<string, Map<string, string[]>>; // fact → value → hosts
 
@@ -71,7 +71,7 @@ export class ReportView implements View {
   constructor(
     main: HTMLElement,
     report: Report,
-    private readonly asking: Asking,
+    private readonly requests: Requests,
   ) {
     const run = report.run;
     const id = run?.runId ?? "";
@@ -82,9 +82,9 @@ export class ReportView implements View {
     const labels = labelsOf(run?.labels);
     const verdict = report.verdict;
     const why = verdict?.reasons ?? [];
-    const lookAt = verdict?.lookAt ?? [];
-    const more = verdict?.lookAtMore ?? 0;
-    this.sections = report.phases.map((phase) => new PhaseSection(id, phase, asking));
+    const warnings = verdict?.warnings ?? [];
+    const more = verdict?.moreWarnings ?? 0;
+    this.sections = report.phases.map((phase) => new PhaseSection(id, phase, requests));
     this.sweeps = [...report.sweeps.map(sweepSection), ...report.curves.map(curveSection)];
     const actions = exportedRun
       ? []
@@ -110,11 +110,11 @@ export class ReportView implements View {
       ...(report.samplesPruned
         ? [element("p", { class: "muted" }, "The samples of its intervals were pruned.")]
         : []),
-      ...(lookAt.length > 0
+      ...(warnings.length > 0
         ? [
-            element("h2", {}, "What to look at"),
+            element("h2", {}, "Warnings"),
             ...shortened(
-              lookAt.map((thing) => element("p", {}, thing)),
+              warnings.map((thing) => element("p", {}, thing)),
               8,
             ),
             ...(more > 0 ? [element("p", { class: "muted" }, `and ${more} more below`)] : []),
@@ -131,7 +131,7 @@ export class ReportView implements View {
   }
 
   destroy(): void {
-    this.asking.end();
+    this.requests.end();
     this.seen.disconnect();
     for (const section of [...this.sections, ...this.sweeps]) section.destroy();
   }
@@ -162,21 +162,21 @@ export class ReportView implements View {
 
   private async fillRest(id: string): Promise<void> {
     try {
-      const [circumstances, job] = await Promise.all([
-        get<Report>(`/api/runs/${id}/circumstances`, this.asking.signal),
-        get<JobReply>(`/api/runs/${id}/job`, this.asking.signal),
+      const [surroundings, job] = await Promise.all([
+        get<Report>(`/api/runs/${id}/environment`, this.requests.signal),
+        get<JobReply>(`/api/runs/${id}/job`, this.requests.signal),
       ]);
-      if (this.asking.isOver) return;
-      const { events } = circumstances;
+      if (this.requests.isOver) return;
+      const { events } = surroundings;
       for (const section of this.sections) section.mark(events);
       this.rest.append(
-        ...environment(circumstances),
+        ...environment(surroundings),
         ...(events.length > 0 ? [element("h2", {}, "Events"), ...events.map(eventLine)] : []),
         element("h2", {}, "Job"),
         element("pre", { class: "job", tabindex: "0" }, job.source || "(it came without a file)"),
       );
     } catch (error) {
-      if (!this.asking.isOver) this.rest.append(element("p", { class: "error" }, String(error)));
+      if (!this.requests.isOver) this.rest.append(element("p", { class: "error" }, String(error)));
     }
   }
 }

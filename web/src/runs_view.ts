@@ -5,7 +5,7 @@ import { get, Refused, type HistoryReply, type RunSummary } from "./api";
 import { element, figure, labelsOf, sparkline, table, text } from "./dom";
 import { count, instant, throughput } from "./format";
 import { pill, syntheticMark, verdictOf } from "./verdict";
-import { Asking, type View } from "./view";
+import { Requests, type View } from "./view";
 
 const refreshMs = 5000;
 const pageSize = 100;
@@ -24,7 +24,7 @@ const filters: [string, string][] = [
 ];
 
 export class RunsView implements View {
-  private readonly asking = new Asking();
+  private readonly requests = new Requests();
   private readonly list = element("div");
   private readonly note = element("p", { class: "muted", role: "status" });
   private readonly find = element("input", {
@@ -71,7 +71,7 @@ export class RunsView implements View {
   }
 
   destroy(): void {
-    this.asking.end();
+    this.requests.end();
   }
 
   private get offset(): number {
@@ -123,8 +123,8 @@ export class RunsView implements View {
     }
     const mine = ++this.asked;
     try {
-      const reply = await get<HistoryReply>(`/api/runs?${ask}`, this.asking.signal);
-      if (mine !== this.asked) return; // something else is asked for meanwhile
+      const reply = await get<HistoryReply>(`/api/runs?${ask}`, this.requests.signal);
+      if (mine !== this.asked) return; // something else is asked for during that time
       this.runs = reply.runs;
       this.total = reply.total;
       const last = this.offset + reply.runs.length;
@@ -134,7 +134,7 @@ export class RunsView implements View {
       this.older.hidden = last >= reply.total;
       this.draw();
     } catch (error) {
-      if (this.asking.isOver || mine !== this.asked) return;
+      if (this.requests.isOver || mine !== this.asked) return;
       if (error instanceof Refused) {
         // Asking again is in vain; nothing that was not asked for stays.
         this.runs = [];
@@ -143,9 +143,9 @@ export class RunsView implements View {
         this.note.textContent = String(error);
         return;
       }
-      this.note.textContent = `${String(error)} (asking again)`;
+      this.note.textContent = `${String(error)} (retrying)`;
     }
-    this.asking.again(refreshMs, () => void this.load());
+    this.requests.again(refreshMs, () => void this.load());
   }
 
   // Every word must be somewhere in what is known of the run.

@@ -35,7 +35,7 @@ export function verdictOfPhase(phase: PhaseReport): Verdict {
     return { word: phase.state, tone: going ? "plain" : "bad" };
   }
   if (phase.invalid) return { word: "invalid", tone: "bad" };
-  if (phase.expectations.some((e) => !e.held)) return { word: "expectations failed", tone: "bad" };
+  if (phase.expectations.some((e) => !e.met)) return { word: "expectations failed", tone: "bad" };
   if (phase.workersLost > 0) return { word: "degraded", tone: "warn" };
   if ((phase.total?.errors ?? 0) > 0) return { word: "errors", tone: "warn" };
   return { word: "done", tone: "good" };

@@ -5,7 +5,7 @@ export interface View {
   destroy(): void;
 }
 
-export class Asking {
+export class Requests {
   private readonly controller = new AbortController();
   private timer = 0;
 

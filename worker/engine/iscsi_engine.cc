@@ -75,7 +75,7 @@ class IscsiEngine final : public IoEngine {
       waited_for_.clear();
       int64_t until = min_complete == 0 ? now : deadline_ns;
       for (Lun& lun : luns_) {
-        LookAfter(&lun, now);
+        MonitorSession(&lun, now);
         if (lun.lost_ns != 0) until = std::min(until, now + kRetryNs / 10);
         waited_for_.push_back(lun.session.get());
       }
@@ -183,7 +183,7 @@ class IscsiEngine final : public IoEngine {
   }
 
   // Opens a session again that was lost; sends what waits for it when it is back.
-  void LookAfter(Lun* lun, int64_t now) {
+  void MonitorSession(Lun* lun, int64_t now) {
     if (lun->given_up != 0) return;
     const IscsiSession::State state = lun->session->state();
     if (lun->lost_ns == 0) {

@@ -33,7 +33,7 @@ constexpr Implied kImplied[] = {{"scheduler", "nr_requests"},
                                 {"max_sectors_kb", "read_ahead_kb"},
                                 {"write_cache", "read_ahead_kb"}};
 
-// In this order they are changed, and put back: what is implied after what implies it.
+// In this order they are changed, and restored: what is implied after what implies it.
 constexpr const char* kOrder[] = {"scheduler", "nr_requests", "max_sectors_kb", "write_cache",
                                   "read_ahead_kb"};
 int RankOf(const std::string& name) {
@@ -88,7 +88,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
   if (absl::IsNotFound(text.status())) return {};
   v1::SettingsJournal kept;
   if (!text.ok() || !google::protobuf::util::JsonStringToMessage(*text, &kept).ok()) {
-    return {path_ + ": cannot be read; what a phase has changed is not put back"};
+    return {path_ + ": cannot be read; what a phase has changed is not restored"};
   }
   if (kept.boot_id() != boot_id_) {
     (void)WriteJournal();
@@ -117,7 +117,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
                                        " again, as before the phase in which this worker ended")
                         : problems[static_cast<size_t>(i)]);
   }
-  // What another worker has locked is put back the next time.
+  // What another worker has locked is restored the next time.
   journal_ = locked_by_others;
   locks_.clear();
   if (absl::Status cleared = WriteJournal(); !cleared.ok()) words.emplace_back(cleared.message());
@@ -142,8 +142,8 @@ absl::Status EnvironmentKeeper::Apply(const std::vector<WantedSetting>& wanted) 
     return status;
   }
   std::string words(status.message());
-  for (const v1::SettingChange& change : PutBack()) {
-    if (!change.not_put_back().empty()) absl::StrAppend(&words, "; ", change.not_put_back());
+  for (const v1::SettingChange& change : Restore()) {
+    if (!change.not_restored().empty()) absl::StrAppend(&words, "; ", change.not_restored());
   }
   return absl::Status(status.code(), words);
 }
@@ -154,7 +154,7 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
   if (!locked) {
     if (absl::Status status = Lock(wanted.thing); !status.ok()) return status;
   }
-  const auto add = [&](const std::string& name, const std::string& undo,
+  const auto add = [&](const std::string& name, const std::string& restore_to,
                        bool is_implied) -> absl::Status {
     const auto known = std::find_if(
         journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
@@ -169,13 +169,13 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
     entry->set_thing(wanted.thing);
     entry->set_name(name);
     entry->set_before(*before);
-    entry->set_undo(undo.empty() ? *before : undo);
+    entry->set_restore_to(restore_to.empty() ? *before : restore_to);
     entry->set_is_implied(is_implied);
     entry->set_disk_sequence(kernel_.SequenceOf(wanted.thing));
     if (!is_implied) entry->set_value(wanted.value);
     return absl::OkStatus();
   };
-  absl::Status status = add(wanted.name, wanted.undo, false);
+  absl::Status status = add(wanted.name, wanted.restore_to, false);
   for (const Implied& implied : kImplied) {
     if (status.ok() && wanted.name == implied.by) status = add(implied.name, "", true);
   }
@@ -184,21 +184,22 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
   return status;
 }
 
-std::string EnvironmentKeeper::PutBack(const v1::SettingsJournal::Entry& entry) const {
+std::string EnvironmentKeeper::Restore(const v1::SettingsJournal::Entry& entry) const {
   const std::string what = absl::StrCat(entry.thing(), ": ", entry.name());
   if (kernel_.SequenceOf(entry.thing()) != entry.disk_sequence()) {
-    return absl::StrCat(what, " is not put back: another device has that name by now");
+    return absl::StrCat(what, " is not restored: another device has that name by now");
   }
   const auto now = kernel_.Read(entry.thing(), entry.name());
   if (!now.ok())
-    return absl::StrCat(what, " is not put back: ", std::string(now.status().message()));
+    return absl::StrCat(what, " is not restored: ", std::string(now.status().message()));
   if (*now == entry.before()) return "";
   if (IsQueue(entry.name()) && !entry.is_implied() && *now != entry.value()) {
-    return absl::StrCat(what, " is not put back to ", entry.before(), ": somebody has made it ",
-                        *now, " meanwhile");
+    return absl::StrCat(what, " is not restored to ", entry.before(), ": somebody has made it ",
+                        *now, " during that time");
   }
-  if (absl::Status put = kernel_.Write(entry.thing(), entry.name(), entry.undo()); !put.ok()) {
-    return absl::StrCat(what, " is not put back: ", std::string(put.message()));
+  if (absl::Status put = kernel_.Write(entry.thing(), entry.name(), entry.restore_to());
+      !put.ok()) {
+    return absl::StrCat(what, " is not restored: ", std::string(put.message()));
   }
   const auto after = kernel_.Read(entry.thing(), entry.name());
   if (after.ok() && *after == entry.before()) return "";
@@ -211,7 +212,7 @@ std::vector<std::string> EnvironmentKeeper::PutAllBack() {
       journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
       [](const auto& a, const auto& b) { return RankOf(a.name()) < RankOf(b.name()); });
   std::vector<std::string> problems;
-  for (const auto& entry : journal_.entries()) problems.push_back(PutBack(entry));
+  for (const auto& entry : journal_.entries()) problems.push_back(Restore(entry));
   return problems;
 }
 
@@ -225,7 +226,7 @@ std::vector<v1::SettingChange> EnvironmentKeeper::Changes(
     change.set_before(entry.before());
     const auto value = values_.find({entry.thing(), entry.name()});
     if (value != values_.end()) change.set_value(value->second);
-    change.set_not_put_back(problems[changes.size() - 1]);
+    change.set_not_restored(problems[changes.size() - 1]);
   }
   return changes;
 }
@@ -233,19 +234,19 @@ std::vector<v1::SettingChange> EnvironmentKeeper::Changes(
 std::vector<v1::SettingChange> EnvironmentKeeper::Leave(const std::string& why) {
   std::vector<std::string> problems;
   for (const auto& entry : journal_.entries()) {
-    problems.push_back(absl::StrCat(entry.thing(), ": ", entry.name(), " is not put back: ", why));
+    problems.push_back(absl::StrCat(entry.thing(), ": ", entry.name(), " is not restored: ", why));
   }
   return Changes(problems);
 }
 
-std::vector<v1::SettingChange> EnvironmentKeeper::PutBack() {
+std::vector<v1::SettingChange> EnvironmentKeeper::Restore() {
   std::vector<v1::SettingChange> changes = Changes(PutAllBack());
   journal_.Clear();
   values_.clear();
   const absl::Status cleared = WriteJournal();
   for (v1::SettingChange& change : changes) {
-    if (!cleared.ok() && change.not_put_back().empty()) {
-      change.set_not_put_back(std::string(cleared.message()));
+    if (!cleared.ok() && change.not_restored().empty()) {
+      change.set_not_restored(std::string(cleared.message()));
     }
   }
   locks_.clear();

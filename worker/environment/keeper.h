@@ -21,16 +21,16 @@ class EnvironmentKeeper {
   // `directory` has the journal. `root` is where /sys, /proc and /run are looked for.
   explicit EnvironmentKeeper(const std::string& directory, const std::string& root = "");
 
-  // What a killed worker has left changed is put back. Returns what was done, or could not be, in
+  // What a killed worker has left changed is restored. Returns what was done, or could not be, in
   // words, for the log.
   std::vector<std::string> Recover();
   // Makes all of it hold, or nothing: after an error all is as it was before, or what is not is
   // part of the error.
   absl::Status Apply(const std::vector<WantedSetting>& wanted);
   bool has_changes() const { return !journal_.entries().empty(); }
-  // Puts all back, and says what was changed, and what could not be put back.
-  std::vector<v1::SettingChange> PutBack();
-  // Says what was changed, and that it is not put back for this reason: the next PutBack() or
+  // Puts all back, and says what was changed, and what could not be restored.
+  std::vector<v1::SettingChange> Restore();
+  // Says what was changed, and that it is not restored for this reason: the next Restore() or
   // Recover() does it.
   std::vector<v1::SettingChange> Leave(const std::string& why);
 
@@ -39,7 +39,7 @@ class EnvironmentKeeper {
   absl::Status WriteJournal();
   absl::Status Change(const WantedSetting& wanted);
   // Why the setting is not what it was; empty when it is.
-  std::string PutBack(const v1::SettingsJournal::Entry& entry) const;
+  std::string Restore(const v1::SettingsJournal::Entry& entry) const;
   std::vector<v1::SettingChange> Changes(const std::vector<std::string>& problems) const;
   // Puts all back that can be; what cannot is told once, and forgotten.
   std::vector<std::string> PutAllBack();

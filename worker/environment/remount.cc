@@ -1,4 +1,4 @@
-// Mount options that can be changed by a remount and put back: those of every mount, as flags of
+// Mount options that can be changed by a remount and restored: those of every mount, as flags of
 // mount(2), and ext4's that have a counterpart (ext4(5)).
 
 #include "worker/environment/remount.h"
@@ -114,7 +114,7 @@ bool ChangeFlags(const std::string& word, Words* flags) {
 }
 
 // What of ext4 a word changes, and what changes it back.
-std::optional<std::string> Ext4Undo(const std::string& word, const MountEntry& now) {
+std::optional<std::string> Ext4Restore(const std::string& word, const MountEntry& now) {
   for (const Option& option : kExt4) {
     if (word == option.on || word == option.off) return IsOn(option, now) ? option.on : option.off;
   }
@@ -138,21 +138,21 @@ absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const Moun
   Words options, options_before;
   for (const std::string& word : WordsOf(remount.options())) {
     if (ChangeFlags(word, &flags)) continue;
-    const auto undo = now.type == "ext4" ? Ext4Undo(word, now) : std::nullopt;
-    if (!undo) {
+    const auto restore_to = now.type == "ext4" ? Ext4Restore(word, now) : std::nullopt;
+    if (!restore_to) {
       return absl::InvalidArgumentError(absl::StrCat(
           remount.path(), ": the mount option '", common::Printable(word, 60), "' of ", now.type,
-          " cannot be put back with certainty; docs/operations.md lists those that can"));
+          " cannot be restored with certainty; docs/operations.md lists those that can"));
     }
     options.push_back(word);
-    options_before.push_back(*undo);
+    options_before.push_back(*restore_to);
   }
   WantedSetting wanted;
   wanted.thing = remount.path();
   wanted.name = kMountOptions;
   wanted.options = remount.options();
   wanted.value = Join(flags, options);
-  wanted.undo = Join(flags_before, options_before);
+  wanted.restore_to = Join(flags_before, options_before);
   return wanted;
 }
 
@@ -167,7 +167,7 @@ bool HasOptions(const std::string& options, const MountEntry& now) {
       if (flags != sorted) return false;
       continue;
     }
-    if (Ext4Undo(word, now) != word) return false;
+    if (Ext4Restore(word, now) != word) return false;
   }
   return true;
 }

@@ -19,8 +19,8 @@ struct WantedSetting {
   std::string thing;  // a device's name, or where a file system is mounted
   std::string name;
   std::string value;
-  std::string undo;     // what is written to put it back; empty: what was there before
-  std::string options;  // of a mount, as the job has them
+  std::string restore_to;  // what is written to restore it; empty: what was there before
+  std::string options;     // of a mount, as the job has them
 };
 
 // The kernel's settings: read, written, and what of them a job may ask for. `root` is where /sys
@@ -43,7 +43,7 @@ class KernelSettings {
   // such setting, or cannot have the value.
   absl::StatusOr<std::vector<WantedSetting>> OfDevice(const v1::Environment& environment,
                                                       const std::string& device) const;
-  // The same for a mount. INVALID_ARGUMENT where an option could not be put back.
+  // The same for a mount. INVALID_ARGUMENT where an option could not be restored.
   absl::StatusOr<WantedSetting> OfMount(const v1::Remount& remount) const;
 
  private:

@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kMaxWaiting = 10000;
 constexpr auto kReleaseLimit = std::chrono::seconds(30);
-constexpr auto kStrangersLimit = std::chrono::seconds(3);
+constexpr auto kForeignKeysWait = std::chrono::seconds(3);
 constexpr size_t kShownKeys = 5;
 
 std::string Hex(uint64_t key) { return absl::StrFormat("0x%016x", key); }
 
 // Whoever else is registered: a cluster, or a run whose workers could not give it up.
-absl::Status Stranger(const std::string& name, uint64_t key, const char* what) {
+absl::Status ForeignKey(const std::string& name, uint64_t key, const char* what) {
   return absl::FailedPreconditionError(
       absl::StrCat(name, ": ", what, " by key ", Hex(key),
                    ", which is of no worker of this run: a cluster, or a run whose workers were "
@@ -38,7 +38,7 @@ absl::Status TakeReservation(Reserver* reserver, const std::string& name,
   if (!before.ok() && !absl::IsUnimplemented(before.status())) return before.status();
   if (before.ok()) {
     for (const uint64_t key : before->keys) {
-      if (!IsSameRun(key, use.key())) return Stranger(name, key, "is registered");
+      if (!IsSameRun(key, use.key())) return ForeignKey(name, key, "is registered");
     }
     std::erase_if(lost, [&](uint64_t key) {
       return std::find(before->keys.begin(), before->keys.end(), key) == before->keys.end();
@@ -63,7 +63,7 @@ absl::Status TakeReservation(Reserver* reserver, const std::string& name,
   }
   const bool is_ours = facts->holder != 0 && IsSameRun(facts->holder, use.key()) &&
                        facts->type == kWriteExclusiveRegistrantsOnly;
-  return is_ours ? absl::OkStatus() : Stranger(name, facts->holder, "is reserved");
+  return is_ours ? absl::OkStatus() : ForeignKey(name, facts->holder, "is reserved");
 }
 
 Fences::~Fences() {
@@ -160,20 +160,20 @@ void Fences::PreemptAt(const std::string& name, const Held& held, const v1::Pree
                                 " could not be fenced off: ", std::string(status.message())));
 }
 
-void Fences::ReportStrangers(const std::string& run_id) {
+void Fences::ReportForeignKeys(const std::string& run_id) {
   std::map<std::string, Held> held;
   {
     common::MutexLock lock(&mutex_);
     held = held_;
   }
-  const auto give_up_at = std::chrono::steady_clock::now() + kStrangersLimit;
+  const auto give_up_at = std::chrono::steady_clock::now() + kForeignKeysWait;
   for (const auto& [name, fence] : held) {
     if (fence.run_id != run_id || !fence.holds) continue;
     if (std::chrono::steady_clock::now() >= give_up_at) {
       return report_("warning", absl::StrCat("the keys registered at ", name,
                                              " and further targets were not read: that took more "
                                              "than ",
-                                             kStrangersLimit.count(), " s"));
+                                             kForeignKeysWait.count(), " s"));
     }
     auto reserver = fence.open();
     const auto facts = reserver.ok() ? (*reserver)->Read() : reserver.status();

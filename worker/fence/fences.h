@@ -44,7 +44,7 @@ class Fences {
   // told to reserve: the storage lets everybody register who knows how, and then write. Blocks
   // while it asks; begins with no further target after 3 s, and says so. Says nothing of devices
   // whose kernel tells no keys.
-  void ReportStrangers(const std::string& run_id);
+  void ReportForeignKeys(const std::string& run_id);
   // Gives up what is held for the run; for another run than this, when `other` is true.
   void Release(const std::string& run_id, bool other = false);
 

@@ -47,15 +47,15 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
 namespace {
 
 // A loop device that is attached, and the file that it shows.
-struct AskedLoop {
+struct QueriedLoop {
   std::string name;
   bool is_known = false;   // what it shows
   bool was_asked = false;  // it itself, not its path
   LoopBacking backing;
 };
 
-std::vector<AskedLoop> AskLoops() {
-  std::vector<AskedLoop> loops;
+std::vector<QueriedLoop> QueryLoops() {
+  std::vector<QueriedLoop> loops;
   for (const LoopEntry& entry : ThisKernel().Loops()) {
     const std::string path = "/dev/" + entry.name;
     // The file system of its file may be on a network, and not answer.
@@ -70,7 +70,7 @@ std::vector<AskedLoop> AskLoops() {
       answer->backing = LoopBackingOf(fd.get());
       return absl::OkStatus();
     });
-    AskedLoop loop{entry.name, false, answered.ok() && answer->is_open, {}};
+    QueriedLoop loop{entry.name, false, answered.ok() && answer->is_open, {}};
     if (loop.was_asked) {
       if (!answer->backing) continue;  // detached by now
       loop.is_known = true;
@@ -91,7 +91,7 @@ std::string UsedLoopBeside(int fd) {
   struct stat own;
   if (!self || fstat(fd, &own) != 0) return "";
   const auto disk = WholeDiskOf(own.st_rdev);  // of a partition
-  for (const AskedLoop& other : AskLoops()) {
+  for (const QueriedLoop& other : QueryLoops()) {
     if ((disk.ok() && other.name == *disk) || !other.is_known ||
         other.backing.device != self->device || other.backing.inode != self->inode) {
       continue;
@@ -108,9 +108,9 @@ std::string UsedLoopBeside(int fd) {
 
 FilesUnderDevices::FilesUnderDevices() = default;
 
-FilesUnderDevices::Files FilesUnderDevices::AskAll() {
+FilesUnderDevices::Files FilesUnderDevices::QueryAll() {
   Files files;
-  for (const AskedLoop& loop : AskLoops()) {
+  for (const QueriedLoop& loop : QueryLoops()) {
     if (!loop.is_known || loop.backing.disk != 0) continue;
     files.emplace(File{loop.backing.device, loop.backing.inode}, loop.name);
   }
@@ -124,8 +124,8 @@ absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
   {
     common::MutexLock lock(&mutex_);
     const int64_t now = common::SystemClock().MonotonicNs();
-    if (asked_ns_ == 0 || now - asked_ns_ > kAskAgainNs) {
-      files_ = AskAll();
+    if (asked_ns_ == 0 || now - asked_ns_ > kRefreshNs) {
+      files_ = QueryAll();
       asked_ns_ = now;
     }
     const auto [begin, end] = files_.equal_range({facts.st_dev, facts.st_ino});

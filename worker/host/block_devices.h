@@ -33,10 +33,10 @@ std::string UsedLoopBeside(int fd);
 // held by nobody knows whom) the file is never written, laid out anew or removed. Each loop device
 // is opened and asked which file it shows, since its path may lead to another file here; one that
 // cannot be opened (no right to, no node in a container's /dev) counts by its path. Asked anew when
-// the last answers are older than kAskAgainNs. Thread-safe.
+// the last answers are older than kRefreshNs. Thread-safe.
 class FilesUnderDevices {
  public:
-  static constexpr int64_t kAskAgainNs = 200000000;
+  static constexpr int64_t kRefreshNs = 200000000;
 
   FilesUnderDevices();
   // FAILED_PRECONDITION for such a file, open as `fd`; `path` is for the message.
@@ -45,7 +45,7 @@ class FilesUnderDevices {
  private:
   using File = std::pair<dev_t, uint64_t>;         // device and inode
   using Files = std::multimap<File, std::string>;  // names of the loop devices over each
-  static Files AskAll();
+  static Files QueryAll();
 
   mutable common::Mutex mutex_;
   mutable int64_t asked_ns_ ABSL_GUARDED_BY(mutex_) = 0;

@@ -145,7 +145,7 @@ absl::StatusOr<DeviceStamp> StampOn(int fd, const std::string& path, const v1::B
       device.identity(), device.size_bytes(), keys);
 }
 
-void AddStampWords(const DeviceStamp& stamp, DeviceContent* content) {
+void AddStampText(const DeviceStamp& stamp, DeviceContent* content) {
   if (stamp.state != DeviceStamp::State::kBroken || content->what.empty()) return;
   absl::StrAppend(&content->what, "; its stamp ", stamp.words);
 }

@@ -59,7 +59,7 @@ absl::StatusOr<DeviceStamp> ReadStamp(const ReadBytes& read, const std::string& 
 absl::StatusOr<DeviceStamp> StampOn(int fd, const std::string& path, const v1::BlockDevice& device,
                                     const MarkKeys& keys);
 // Says of what a device carries that its stamp, if it has the rest of one, counts no more.
-void AddStampWords(const DeviceStamp& stamp, DeviceContent* content);
+void AddStampText(const DeviceStamp& stamp, DeviceContent* content);
 // The bytes of a device that a job may have: between its stamps, `stamp_bytes` each, 0 where it has
 // none; of these the first `wanted`, 0 for all. INVALID_ARGUMENT, with the device's path, when
 // there are fewer.

@@ -7,7 +7,7 @@
 
 namespace lockstep::worker {
 
-int64_t LookLimitNs(const DeviceUse& use, int64_t now_ns) {
+int64_t ProbeLimitNs(const DeviceUse& use, int64_t now_ns) {
   const int64_t reading_ns = use.write ? std::max<int64_t>(0, use.read_until_ns - now_ns) : 0;
   return limits::kProbeNs + reading_ns;
 }

@@ -33,7 +33,7 @@ struct DeviceUse {
 };
 
 // How long a look at the device as `use` wants it may take.
-int64_t LookLimitNs(const DeviceUse& use, int64_t now_ns);
+int64_t ProbeLimitNs(const DeviceUse& use, int64_t now_ns);
 
 // Checks a device, as the kernel describes it (DescribeBlockDevice), against its use: size,
 // identity, that it is the device that was inspected, and for writing also that it is writable and

@@ -14,7 +14,7 @@ v1::StampResults StampAll(const Guard& guard, bool is_allowed, const v1::StampDe
   const common::Clock& clock = common::SystemClock();
   const int64_t until = clock.MonotonicNs() + limits::kStampNs;
   std::vector<absl::Status> done(static_cast<size_t>(orders.orders_size()));
-  common::SideBySide(done.size(), limits::kLooksAtOnce, [&](size_t i) {
+  common::SideBySide(done.size(), limits::kMaxInspections, [&](size_t i) {
     const v1::StampOrder& order = orders.orders(static_cast<int>(i));
     const int64_t left = until - clock.MonotonicNs();
     if (!is_allowed && !order.release()) {

@@ -19,8 +19,8 @@
 #include "common/limits.h"
 #include "worker/host/allowed_directory.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/byte_ranges.h"
 #include "worker/host/file_identity.h"
-#include "worker/host/places.h"
 #include "worker/host/reopen.h"
 #include "worker/host/time_limit.h"
 
@@ -41,10 +41,10 @@ absl::Status OpenError(int error, const std::string& root, const std::string& pa
   return common::ErrnoStatus(error, path);
 }
 
-// `relative` beneath the place's allowed directory, as that is now.
-absl::StatusOr<FileDescriptor> OpenBeneath(const Guard::Place& place, const std::string& relative,
-                                           int flags, int mode) {
-  const auto folder = place.directory->Open();
+// `relative` beneath the path's allowed directory, as that is now.
+absl::StatusOr<FileDescriptor> OpenBeneath(const Guard::AllowedPath& allowed,
+                                           const std::string& relative, int flags, int mode) {
+  const auto folder = allowed.directory->Open();
   if (!folder.ok()) return folder.status();
   open_how how = {};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
@@ -52,7 +52,7 @@ absl::StatusOr<FileDescriptor> OpenBeneath(const Guard::Place& place, const std:
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   FileDescriptor fd(
       static_cast<int>(syscall(SYS_openat2, folder->get(), relative.c_str(), &how, sizeof how)));
-  if (!fd.valid()) return OpenError(errno, place.root, absl::StrCat(place.root, "/", relative));
+  if (!fd.valid()) return OpenError(errno, allowed.root, absl::StrCat(allowed.root, "/", relative));
   return fd;
 }
 
@@ -166,7 +166,7 @@ absl::Status Guard::NotAllowed(const std::string& path) const {
                    allow_.empty() ? "nothing" : absl::StrJoin(allow_, ", "), ")"));
 }
 
-absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
+absl::StatusOr<Guard::AllowedPath> Guard::Locate(const std::string& path) const {
   if (path.empty() || path[0] != '/') {
     return absl::InvalidArgumentError(absl::StrCat("'", path, "' is not an absolute path"));
   }
@@ -187,11 +187,11 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
       if (beneath && absl::IsPermissionDenied(fd.status())) replaced = fd.status();
       if (!fd.ok() || real == "/") continue;
       if (beneath && entry.file.empty()) {
-        return Place{entry.directory, real, path.substr(root.size() + 1), false};
+        return AllowedPath{entry.directory, real, path.substr(root.size() + 1), false};
       }
       const std::string file = absl::StrCat(real, "/", entry.file);
       if (!entry.file.empty() && (path == entry.text || path == file)) {
-        return Place{entry.directory, real, entry.file, true};
+        return AllowedPath{entry.directory, real, entry.file, true};
       }
     }
   }
@@ -202,48 +202,51 @@ absl::StatusOr<Guard::Place> Guard::Locate(const std::string& path) const {
 // -------------------------------------------------------------------------------------------------
 // files
 
-absl::StatusOr<FileDescriptor> Guard::Open(const Place& place, int flags, int mode) const {
+absl::StatusOr<FileDescriptor> Guard::Open(const AllowedPath& allowed, int flags, int mode) const {
   if ((flags & O_CREAT) != 0) {
-    return OpenBeneath(place, place.relative, flags | O_EXCL, mode);
+    return OpenBeneath(allowed, allowed.relative, flags | O_EXCL, mode);
   }
   const bool only_look = (flags & O_PATH) != 0;
-  auto look = OpenBeneath(place, place.relative, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
-  if (!look.ok()) return look;
+  auto probe =
+      OpenBeneath(allowed, allowed.relative, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
+  if (!probe.ok()) return probe;
   struct stat facts;
-  if (fstat(look->get(), &facts) != 0) return common::ErrnoStatus(errno, place.path());
-  if (S_ISLNK(facts.st_mode)) return OpenError(ELOOP, place.root, place.path());
-  if (only_look && (flags & O_DIRECTORY) != 0) return look;
+  if (fstat(probe->get(), &facts) != 0) return common::ErrnoStatus(errno, allowed.path());
+  if (S_ISLNK(facts.st_mode)) return OpenError(ELOOP, allowed.root, allowed.path());
+  if (only_look && (flags & O_DIRECTORY) != 0) return probe;
   if (!S_ISREG(facts.st_mode)) {
     return absl::FailedPreconditionError(absl::StrCat(
-        place.path(), ": not a regular file but ", KindOf(facts.st_mode), "; it was not opened"));
+        allowed.path(), ": not a regular file but ", KindOf(facts.st_mode), "; it was not opened"));
   }
-  if (only_look) return look;
-  FileDescriptor fd = Reopen(*look, flags & ~O_NOFOLLOW);
-  if (!fd.valid()) return OpenError(errno, place.root, place.path());
+  if (only_look) return probe;
+  FileDescriptor fd = Reopen(*probe, flags & ~O_NOFOLLOW);
+  if (!fd.valid()) return OpenError(errno, allowed.root, allowed.path());
   return fd;
 }
 
-absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(Place place, std::string* rest) const {
+absl::StatusOr<common::FileDescriptor> Guard::OpenNearest(AllowedPath allowed,
+                                                          std::string* rest) const {
   std::string below;
   while (true) {
-    below =
-        below.empty() ? NameOf(place.relative) : absl::StrCat(NameOf(place.relative), "/", below);
-    place.relative = ParentOf(place.relative);
-    auto fd = Open(place, O_PATH | O_DIRECTORY);
+    below = below.empty() ? NameOf(allowed.relative)
+                          : absl::StrCat(NameOf(allowed.relative), "/", below);
+    allowed.relative = ParentOf(allowed.relative);
+    auto fd = Open(allowed, O_PATH | O_DIRECTORY);
     if (fd.ok() && rest != nullptr) *rest = below;
-    if (fd.ok() || !absl::IsNotFound(fd.status()) || place.relative == ".") return fd;
+    if (fd.ok() || !absl::IsNotFound(fd.status()) || allowed.relative == ".") return fd;
   }
 }
 
-absl::StatusOr<std::vector<Guard::MadeDirectory>> Guard::MakeParents(const Place& place) const {
+absl::StatusOr<std::vector<Guard::MadeDirectory>> Guard::MakeParents(
+    const AllowedPath& allowed) const {
   std::vector<MadeDirectory> made;
-  for (size_t slash = place.relative.find('/'); slash != std::string::npos;
-       slash = place.relative.find('/', slash + 1)) {
-    const std::string part = place.relative.substr(0, slash);
-    const std::string path = absl::StrCat(place.root, "/", part);
+  for (size_t slash = allowed.relative.find('/'); slash != std::string::npos;
+       slash = allowed.relative.find('/', slash + 1)) {
+    const std::string part = allowed.relative.substr(0, slash);
+    const std::string path = absl::StrCat(allowed.root, "/", part);
     // The parent is opened beneath the root, so that a link cannot lead the new directory out of
     // it.
-    const auto folder = OpenBeneath(place, ParentOf(part), O_PATH | O_DIRECTORY, 0);
+    const auto folder = OpenBeneath(allowed, ParentOf(part), O_PATH | O_DIRECTORY, 0);
     if (!folder.ok()) return folder.status();
     const std::string name = NameOf(part);
     if (mkdirat(folder->get(), name.c_str(), 0777) != 0) {
@@ -258,48 +261,48 @@ absl::StatusOr<std::vector<Guard::MadeDirectory>> Guard::MakeParents(const Place
 }
 
 absl::StatusOr<bool> Guard::RemoveIf(
-    const Place& place, const std::function<bool(const FileDescriptor&)>& is_it) const {
-  const auto opened = OpenBeneath(place, ParentOf(place.relative), O_PATH | O_DIRECTORY, 0);
+    const AllowedPath& allowed, const std::function<bool(const FileDescriptor&)>& is_it) const {
+  const auto opened = OpenBeneath(allowed, ParentOf(allowed.relative), O_PATH | O_DIRECTORY, 0);
   if (!opened.ok()) return opened.status();
   const FileDescriptor& folder = *opened;
-  const std::string name = NameOf(place.relative);
+  const std::string name = NameOf(allowed.relative);
   const std::string aside = absl::StrCat(".lockstep-removing-", common::NewUuid());
   if (renameat2(folder.get(), name.c_str(), folder.get(), aside.c_str(), RENAME_NOREPLACE) != 0) {
     // A file system that cannot do this (NFS, FUSE): nobody else uses the name to which it is
     // moved.
-    if (errno != EINVAL && errno != ENOSYS) return common::ErrnoStatus(errno, place.path());
+    if (errno != EINVAL && errno != ENOSYS) return common::ErrnoStatus(errno, allowed.path());
     if (renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) != 0) {
-      return common::ErrnoStatus(errno, place.path());
+      return common::ErrnoStatus(errno, allowed.path());
     }
   }
-  FileDescriptor look(openat(folder.get(), aside.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (look.valid() && is_it(look)) {
+  FileDescriptor probe(openat(folder.get(), aside.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+  if (probe.valid() && is_it(probe)) {
     if (unlinkat(folder.get(), aside.c_str(), 0) != 0) {
-      return common::ErrnoStatus(errno, place.path());
+      return common::ErrnoStatus(errno, allowed.path());
     }
     return true;
   }
-  // Given back, unless somebody has taken its name meanwhile. A link does not replace, on any file
-  // system.
+  // Given back, unless somebody has taken its name during that time. A link does not replace, on
+  // any file system.
   const bool back =
       renameat2(folder.get(), aside.c_str(), folder.get(), name.c_str(), RENAME_NOREPLACE) == 0 ||
       (linkat(folder.get(), aside.c_str(), folder.get(), name.c_str(), 0) == 0 &&
        unlinkat(folder.get(), aside.c_str(), 0) == 0);
   if (!back) {
-    return absl::AbortedError(absl::StrCat(place.path(),
+    return absl::AbortedError(absl::StrCat(allowed.path(),
                                            ": a file that is not Lockstep's was moved aside and "
-                                           "its name was taken meanwhile; it is kept as ",
+                                           "its name was taken during that time; it is kept as ",
                                            aside, " beside it"));
   }
   return false;
 }
 
 void Guard::RemoveDirectoryIfEmpty(const MadeDirectory& made) const {
-  const auto place = Locate(made.path);
-  if (!place.ok() || place->named || made.identity.empty()) return;
-  const auto folder = OpenBeneath(*place, ParentOf(place->relative), O_PATH | O_DIRECTORY, 0);
+  const auto allowed = Locate(made.path);
+  if (!allowed.ok() || allowed->named || made.identity.empty()) return;
+  const auto folder = OpenBeneath(*allowed, ParentOf(allowed->relative), O_PATH | O_DIRECTORY, 0);
   if (!folder.ok()) return;
-  const std::string name = NameOf(place->relative);
+  const std::string name = NameOf(allowed->relative);
   // A link on the way may lead to another directory of that name by now. Whoever can replace the
   // directory between this look and its removal may write to the directory above, and could have
   // removed it.

@@ -24,22 +24,22 @@ namespace lockstep::worker {
 
 // The exclusive holds (O_EXCL) of one load on the block devices that it writes: while one lives,
 // mount, mkfs, swapon, LVM and md are refused the device by the kernel. Thread-safe.
-class DeviceHolds {
+class DeviceClaims {
  public:
-  // Holds the device at `look`, unless it is held here already. UNAVAILABLE when somebody else
+  // Holds the device at `probe`, unless it is held here already. UNAVAILABLE when somebody else
   // holds it.
-  absl::Status Hold(const common::FileDescriptor& look, dev_t number, const std::string& path);
-  // Another worker of this kernel holds the device; LookAfter() checks it from now on.
-  void Watch(const common::FileDescriptor& look, dev_t number, const std::string& path);
+  absl::Status Claim(const common::FileDescriptor& probe, dev_t number, const std::string& path);
+  // Another worker of this kernel holds the device; ClaimReleased() checks it from now on.
+  void Watch(const common::FileDescriptor& probe, dev_t number, const std::string& path);
   // Holds those watched devices that the other worker has released. FAILED_PRECONDITION when
   // somebody else uses one by then.
-  absl::Status LookAfter();
+  absl::Status ClaimReleased();
 
  private:
   struct Held {
     std::string path;
-    common::FileDescriptor look;  // O_PATH
-    common::FileDescriptor hold;  // invalid while a peer holds it
+    common::FileDescriptor probe;  // O_PATH
+    common::FileDescriptor hold;   // invalid while a peer holds it
   };
   common::Mutex mutex_;
   std::map<dev_t, Held> held_ ABSL_GUARDED_BY(mutex_);
@@ -66,7 +66,7 @@ class Guard {
 
   // A path beneath an allowed directory, split at that directory. Links are resolved only when the
   // path is opened.
-  struct Place {
+  struct AllowedPath {
     std::shared_ptr<const AllowedDirectory> directory;
     std::string root;      // its real path
     std::string relative;  // never empty, without ".."
@@ -74,36 +74,38 @@ class Guard {
     bool named = false;
     std::string path() const { return root + "/" + relative; }
   };
-  absl::StatusOr<Place> Locate(const std::string& path) const;
+  absl::StatusOr<AllowedPath> Locate(const std::string& path) const;
 
   // Opens a regular file beneath the allowed directory; a link that leads out of it is refused
   // (openat2(2), RESOLVE_BENEATH). What is there is looked at first, and the very same is then
   // opened. With O_CREAT | O_EXCL a file is made.
-  absl::StatusOr<common::FileDescriptor> Open(const Place& place, int flags, int mode = 0) const;
-  // The nearest directory above the place that exists, as a path descriptor; `rest`, when given, is
-  // the way from it to the place.
-  absl::StatusOr<common::FileDescriptor> OpenNearest(Place place,
+  absl::StatusOr<common::FileDescriptor> Open(const AllowedPath& allowed, int flags,
+                                              int mode = 0) const;
+  // The nearest directory above the file that exists, as a path descriptor; `rest`, when given,
+  // is the way from it to the file.
+  absl::StatusOr<common::FileDescriptor> OpenNearest(AllowedPath allowed,
                                                      std::string* rest = nullptr) const;
   // A directory that Lockstep made. Without an identity it is never removed.
   struct MadeDirectory {
     std::string path, identity;
     bool operator==(const MadeDirectory&) const = default;
   };
-  // Makes the missing directories above the place, and returns those made, outermost first.
-  absl::StatusOr<std::vector<MadeDirectory>> MakeParents(const Place& place) const;
-  // Removes the file at `place` if `is_it`, given an O_PATH descriptor of it, returns true. The
-  // file is first moved aside, so that a file that takes its name meanwhile is never removed. False
-  // when `is_it` returned false; the file then keeps its name.
+  // Makes the missing directories above the file, and returns those made, outermost first.
+  absl::StatusOr<std::vector<MadeDirectory>> MakeParents(const AllowedPath& allowed) const;
+  // Removes the file at `allowed` if `is_it`, given an O_PATH descriptor of it, returns true. The
+  // file is first moved aside, so that a file that takes its name during that time is never
+  // removed. False when `is_it` returned false; the file then keeps its name.
   absl::StatusOr<bool> RemoveIf(
-      const Place& place, const std::function<bool(const common::FileDescriptor&)>& is_it) const;
+      const AllowedPath& allowed,
+      const std::function<bool(const common::FileDescriptor&)>& is_it) const;
   // Removes the directory if it still has its path and is empty; says nothing when it is not.
   void RemoveDirectoryIfEmpty(const MadeDirectory& made) const;
 
-  // Looks at the device at `path` as `use` would open it, and lets go of it again. `places`, when
+  // Looks at the device at `path` as `use` would open it, and lets go of it again. `ranges`, when
   // given, gets its bytes even where it is refused. What it carries and may be overwritten stands
   // in `in_use`. DEADLINE_EXCEEDED when the device does not answer.
   absl::StatusOr<v1::BlockDevice> CheckDevice(const std::string& path, const DeviceUse& use,
-                                              std::vector<v1::Place>* places) const;
+                                              std::vector<v1::ByteRange>* ranges) const;
   // The path of the one device that is as the target wants it, among those that are allowed here.
   // NOT_FOUND, or FAILED_PRECONDITION where there are several, with what there is.
   absl::StatusOr<std::string> FindDevice(const v1::DeviceTarget& wanted) const;
@@ -111,10 +113,10 @@ class Guard {
   struct OpenedDevice {
     v1::BlockDevice facts;
     common::FileDescriptor fd;
-    std::vector<v1::Place> places;
+    std::vector<v1::ByteRange> ranges;
   };
   absl::StatusOr<OpenedDevice> OpenDevice(const std::string& path, const DeviceUse& use, int flags,
-                                          DeviceHolds* holds) const;
+                                          DeviceClaims* holds) const;
 
   // Looks at a LUN as `use` would use it: nothing is asked of a portal that the allow-list does not
   // name. `device`, when given, gets what it is even where it is refused. No iSCSI LUN is held
@@ -169,19 +171,19 @@ class Guard {
   };
   static absl::Status ResolvePath(Entry* entry);
   // A device that was looked at and not opened.
-  struct Look {
+  struct Probe {
     common::FileDescriptor fd;  // O_PATH
     dev_t number = 0;
     std::string real_path;
   };
-  static absl::StatusOr<Look> LookAt(const std::string& path);
+  static absl::StatusOr<Probe> ProbePath(const std::string& path);
   // Of a device, or a directory of devices, as it is named now, without links; empty for other
   // entries, and where the name no longer permits anything.
   static std::string PathOfEntry(const Entry& entry);
   // Whether the name, or the identity, of what was looked at is allowed: enough to open it for a
   // closer look.
   bool IsNamed(const std::string& real_path, const std::string& identity) const;
-  absl::Status CheckAllowed(const std::string& path, const Look& look,
+  absl::Status CheckAllowed(const std::string& path, const Probe& probe,
                             const v1::BlockDevice& device) const;
   // That it is enrolled, that it carries nothing, or what may be overwritten; `device` gets what it
   // is. A device that is only read is asked for its stamp alone.

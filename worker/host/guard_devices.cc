@@ -21,10 +21,10 @@
 #include "common/limits.h"
 #include "common/mutex.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/byte_ranges.h"
 #include "worker/host/device_content.h"
 #include "worker/host/device_use.h"
 #include "worker/host/guard.h"
-#include "worker/host/places.h"
 #include "worker/host/reopen.h"
 #include "worker/host/time_limit.h"
 
@@ -40,32 +40,33 @@ bool Contains(const std::vector<std::string>& list, const std::string& item) {
 
 }  // namespace
 
-absl::Status DeviceHolds::Hold(const FileDescriptor& look, dev_t number, const std::string& path) {
+absl::Status DeviceClaims::Claim(const FileDescriptor& probe, dev_t number,
+                                 const std::string& path) {
   common::MutexLock lock(&mutex_);
   const auto found = held_.find(number);
   if (found != held_.end() && found->second.hold.valid()) return absl::OkStatus();
-  FileDescriptor hold = ClaimDevice(look);
+  FileDescriptor hold = ClaimDevice(probe);
   if (!hold.valid()) return NotClaimed(path);
   Held& held = held_[number];
   held.path = path;
-  held.look = Reopen(look, O_PATH);
+  held.probe = Reopen(probe, O_PATH);
   held.hold = std::move(hold);
   return absl::OkStatus();
 }
 
-void DeviceHolds::Watch(const FileDescriptor& look, dev_t number, const std::string& path) {
+void DeviceClaims::Watch(const FileDescriptor& probe, dev_t number, const std::string& path) {
   common::MutexLock lock(&mutex_);
   Held& held = held_[number];
-  if (held.look.valid()) return;
+  if (held.probe.valid()) return;
   held.path = path;
-  held.look = Reopen(look, O_PATH);
+  held.probe = Reopen(probe, O_PATH);
 }
 
-absl::Status DeviceHolds::LookAfter() {
+absl::Status DeviceClaims::ClaimReleased() {
   common::MutexLock lock(&mutex_);
   for (auto& [number, held] : held_) {
     if (held.hold.valid()) continue;
-    FileDescriptor hold = Reopen(held.look, O_RDONLY | O_EXCL | O_NONBLOCK);
+    FileDescriptor hold = Reopen(held.probe, O_RDONLY | O_EXCL | O_NONBLOCK);
     if (hold.valid()) held.hold = std::move(hold);
     // Between a peer's end and this moment somebody else may have come.
     const auto name = ThisKernel().NameOf(number);
@@ -78,22 +79,22 @@ absl::Status DeviceHolds::LookAfter() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<Guard::Look> Guard::LookAt(const std::string& path) {
-  Look look;
-  look.fd = FileDescriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
-  if (!look.fd.valid()) return common::ErrnoStatus(errno, path);
+absl::StatusOr<Guard::Probe> Guard::ProbePath(const std::string& path) {
+  Probe probe;
+  probe.fd = FileDescriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!probe.fd.valid()) return common::ErrnoStatus(errno, path);
   struct stat facts;
-  if (fstat(look.fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);
+  if (fstat(probe.fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);
   if (!S_ISBLK(facts.st_mode)) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": not a block device; files are `file` targets"));
   }
-  look.number = facts.st_rdev;
+  probe.number = facts.st_rdev;
   char real[PATH_MAX] = {};
-  if (readlink(absl::StrCat("/proc/self/fd/", look.fd.get()).c_str(), real, sizeof real - 1) > 0) {
-    look.real_path = real;
+  if (readlink(absl::StrCat("/proc/self/fd/", probe.fd.get()).c_str(), real, sizeof real - 1) > 0) {
+    probe.real_path = real;
   }
-  return look;
+  return probe;
 }
 
 std::string Guard::PathOfEntry(const Entry& entry) {
@@ -110,7 +111,7 @@ bool Guard::IsNamed(const std::string& real_path, const std::string& identity) c
   });
 }
 
-absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
+absl::Status Guard::CheckAllowed(const std::string& path, const Probe& probe,
                                  const v1::BlockDevice& device) const {
   std::string was;  // another device had the allowed name
   for (const Entry& entry : entries_) {
@@ -120,8 +121,8 @@ absl::Status Guard::CheckAllowed(const std::string& path, const Look& look,
     }
     const std::string real = PathOfEntry(entry);
     if (real.empty() || real == "/") continue;
-    const bool beneath = look.real_path.rfind(real + "/", 0) == 0;
-    if (!beneath && look.real_path != real) continue;
+    const bool beneath = probe.real_path.rfind(real + "/", 0) == 0;
+    if (!beneath && probe.real_path != real) continue;
     if (!entry.is_device) {
       if (beneath) return absl::OkStatus();
       continue;
@@ -182,7 +183,7 @@ absl::Status Guard::CheckContentOf(const std::string& path, int fd, const Device
   if (!use.write || stamp->state == DeviceStamp::State::kCounts) return absl::OkStatus();
   auto content = ContentOf(fd, path, DepthOf(use), use.read_until_ns);
   if (!content.ok()) return content.status();
-  AddStampWords(*stamp, &*content);
+  AddStampText(*stamp, &*content);
   return CheckContent(path, *content, use, device);
 }
 
@@ -190,7 +191,7 @@ absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& f
                                  const DeviceUse& use, v1::BlockDevice* device) const {
   const std::string& content = found.what;
   if (use.own_data && !use.left_contents.empty()) {
-    // Random data may look like a signature: what the run left is its own, whatever it looks like.
+    // Random data may probe like a signature: what the run left is its own, whatever it looks like.
     if (Contains(use.left_contents, found.samples)) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
         path, ": no longer holds what this run's last phase left there (it carries ",
@@ -222,73 +223,73 @@ absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& f
 }
 
 absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const DeviceUse& use,
-                                                   std::vector<v1::Place>* places) const {
-  struct Looked {
+                                                   std::vector<v1::ByteRange>* ranges) const {
+  struct Probed {
     v1::BlockDevice device;
-    std::vector<v1::Place> places;
+    std::vector<v1::ByteRange> ranges;
   };
-  auto found = std::make_shared<Looked>();
+  auto found = std::make_shared<Probed>();
   // A copy of all that it uses: it may outlive this call, and this object.
-  const int64_t limit_ns = LookLimitNs(use, common::SystemClock().MonotonicNs());
+  const int64_t limit_ns = ProbeLimitNs(use, common::SystemClock().MonotonicNs());
   const absl::Status status =
       WithinLimit(path, limit_ns, [guard = *this, path, use, found]() -> absl::Status {
-        const auto look = LookAt(path);
-        if (!look.ok()) return look.status();
+        const auto probe = ProbePath(path);
+        if (!probe.ok()) return probe.status();
         // Nothing is opened, not even to be looked at, before its name is known to be allowed.
-        if (!guard.IsNamed(look->real_path, IdentityOfNumber(look->number))) {
+        if (!guard.IsNamed(probe->real_path, IdentityOfNumber(probe->number))) {
           return guard.NotAllowed(path);
         }
-        const FileDescriptor fd = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+        const FileDescriptor fd = Reopen(probe->fd, O_RDONLY | O_NONBLOCK);
         if (!fd.valid()) return common::ErrnoStatus(errno, path);
-        auto device = DescribeBlockDevice(look->number, fd.get());
+        auto device = DescribeBlockDevice(probe->number, fd.get());
         if (!device.ok()) return device.status();
-        if (absl::Status allowed = guard.CheckAllowed(path, *look, *device); !allowed.ok()) {
+        if (absl::Status allowed = guard.CheckAllowed(path, *probe, *device); !allowed.ok()) {
           return allowed;
         }
         found->device = *device;
-        found->places = DevicePlaces(look->number, fd.get());
+        found->ranges = DeviceRanges(probe->number, fd.get());
         if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
         if (!use.write) return guard.CheckContentOf(path, fd.get(), use, &found->device);
-        const FileDescriptor claim = ClaimDevice(look->fd);
+        const FileDescriptor claim = ClaimDevice(probe->fd);
         if (!claim.valid()) return NotClaimed(path);
         return guard.CheckContentOf(path, claim.get(), use, &found->device);
       });
   if (absl::IsDeadlineExceeded(status)) return status;
-  if (places != nullptr) *places = found->places;
+  if (ranges != nullptr) *ranges = found->ranges;
   if (!status.ok()) return status;
   return found->device;
 }
 
 absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, const DeviceUse& use,
-                                                      int flags, DeviceHolds* holds) const {
-  const auto look = LookAt(path);
-  if (!look.ok()) return look.status();
-  if (!IsNamed(look->real_path, IdentityOfNumber(look->number))) return NotAllowed(path);
+                                                      int flags, DeviceClaims* holds) const {
+  const auto probe = ProbePath(path);
+  if (!probe.ok()) return probe.status();
+  if (!IsNamed(probe->real_path, IdentityOfNumber(probe->number))) return NotAllowed(path);
   OpenedDevice opened;
   // Reading first: what is held and checked is what is opened for the load afterwards.
-  const FileDescriptor reading = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+  const FileDescriptor reading = Reopen(probe->fd, O_RDONLY | O_NONBLOCK);
   if (!reading.valid()) return common::ErrnoStatus(errno, path);
-  if (use.write && use.held_by_peer) holds->Watch(look->fd, look->number, path);
+  if (use.write && use.held_by_peer) holds->Watch(probe->fd, probe->number, path);
   if (use.write && !use.held_by_peer) {
-    if (absl::Status held = holds->Hold(look->fd, look->number, path); !held.ok()) return held;
+    if (absl::Status held = holds->Claim(probe->fd, probe->number, path); !held.ok()) return held;
   }
-  auto device = DescribeBlockDevice(look->number, reading.get());
+  auto device = DescribeBlockDevice(probe->number, reading.get());
   if (!device.ok()) return device.status();
-  if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
+  if (absl::Status allowed = CheckAllowed(path, *probe, *device); !allowed.ok()) return allowed;
   if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
   if (absl::Status content = CheckContentOf(path, reading.get(), use, &*device); !content.ok()) {
     return content;
   }
-  opened.fd = Reopen(look->fd, flags);
+  opened.fd = Reopen(probe->fd, flags);
   if (!opened.fd.valid()) return common::ErrnoStatus(errno, path);
-  const auto again = DescribeBlockDevice(look->number, opened.fd.get());
+  const auto again = DescribeBlockDevice(probe->number, opened.fd.get());
   if (!again.ok() || again->identity() != device->identity() ||
       again->disk_sequence() != device->disk_sequence()) {
     return absl::AbortedError(
         absl::StrCat(path, ": another device appeared there while it was opened"));
   }
   opened.facts = *device;
-  opened.places = DevicePlaces(look->number, opened.fd.get());
+  opened.ranges = DeviceRanges(probe->number, opened.fd.get());
   return opened;
 }
 
@@ -304,9 +305,9 @@ bool Guard::IsExpendableFile(const FileDescriptor& fd,
 }
 
 bool Guard::Allows(const v1::BlockDevice& device) const {
-  Look look;
-  look.real_path = device.path();
-  return CheckAllowed(device.path(), look, device).ok();
+  Probe probe;
+  probe.real_path = device.path();
+  return CheckAllowed(device.path(), probe, device).ok();
 }
 
 std::vector<std::string> Guard::LinksOf(const v1::BlockDevice& device) const {
@@ -324,21 +325,21 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
   const absl::Status status = WithinLimit(
       device.path(), limit_ns,
       [path = device.path(), name = device.name(), keys = keys_, found]() -> absl::Status {
-        const auto look = LookAt(path);
-        if (!look.ok()) return look.status();
+        const auto probe = ProbePath(path);
+        if (!probe.ok()) return probe.status();
         // Held by somebody: a load, which reads of ours would disturb, or another program.
-        FileDescriptor claim = Reopen(look->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
+        FileDescriptor claim = Reopen(probe->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
         if (!claim.valid() && errno == EBUSY) {
           found->is_held = true;
           return absl::OkStatus();
         }
         if (!claim.valid()) return common::ErrnoStatus(errno, path);
         // Not for as long as the reads may take: others may want to mount it, or to arm.
-        claim = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+        claim = Reopen(probe->fd, O_RDONLY | O_NONBLOCK);
         if (!claim.valid()) return common::ErrnoStatus(errno, path);
         DeviceStamp stamp;
         if (!ThisKernel().IsHostManaged(name)) {
-          const auto device = DescribeBlockDevice(look->number, claim.get());
+          const auto device = DescribeBlockDevice(probe->number, claim.get());
           if (!device.ok()) return device.status();
           auto read = StampOn(claim.get(), path, *device, *keys);
           if (!read.ok()) return read.status();
@@ -348,7 +349,7 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
         if (stamp.state == DeviceStamp::State::kCounts) return absl::OkStatus();
         auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
         if (!content.ok()) return content.status();
-        AddStampWords(stamp, &*content);
+        AddStampText(stamp, &*content);
         found->content = *std::move(content);
         return absl::OkStatus();
       });

@@ -112,15 +112,15 @@ absl::Status WriteAt(int fd, const std::string& path, uint64_t offset, const std
 absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& by,
                                 const std::string& at, const BeginChange& begin) const {
   const std::string& path = order.path();
-  const auto look = LookAt(path);
-  if (!look.ok()) return look.status();
-  if (!IsNamed(look->real_path, IdentityOfNumber(look->number))) return NotAllowed(path);
+  const auto probe = ProbePath(path);
+  if (!probe.ok()) return probe.status();
+  if (!IsNamed(probe->real_path, IdentityOfNumber(probe->number))) return NotAllowed(path);
   {
-    const FileDescriptor claim = ClaimDevice(look->fd);
+    const FileDescriptor claim = ClaimDevice(probe->fd);
     if (!claim.valid()) return NotClaimed(path);
-    const auto device = DescribeBlockDevice(look->number, claim.get());
+    const auto device = DescribeBlockDevice(probe->number, claim.get());
     if (!device.ok()) return device.status();
-    if (absl::Status allowed = CheckAllowed(path, *look, *device); !allowed.ok()) return allowed;
+    if (absl::Status allowed = CheckAllowed(path, *probe, *device); !allowed.ok()) return allowed;
     if (absl::Status facts = CheckDeviceFacts(path, *device, UseOf(order)); !facts.ok())
       return facts;
     if (absl::Status size = CheckSize(order, device->size_bytes()); !size.ok()) return size;
@@ -142,7 +142,7 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     }
     const auto bytes = BytesFor(order, by, at, *keys_);
     if (!bytes.ok()) return bytes.status();
-    const FileDescriptor writing = Reopen(look->fd, O_RDWR | O_NONBLOCK);
+    const FileDescriptor writing = Reopen(probe->fd, O_RDWR | O_NONBLOCK);
     if (!writing.valid()) return common::ErrnoStatus(errno, path);
     if (!begin()) return TooLate(order);
     const absl::Status written =
@@ -154,7 +154,7 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     if (!found.ok()) return found;
   }
   // Partitions whose table is gone go, too; not before the hold has.
-  const FileDescriptor again = Reopen(look->fd, O_RDONLY | O_NONBLOCK);
+  const FileDescriptor again = Reopen(probe->fd, O_RDONLY | O_NONBLOCK);
   if (again.valid() && !order.release()) (void)ioctl(again.get(), BLKRRPART);
   return absl::OkStatus();
 }
@@ -163,7 +163,7 @@ absl::Status Guard::StampLun(const common::IscsiUrl& url, const v1::StampOrder& 
                              const std::string& by, const std::string& at, int64_t limit_ns,
                              const BeginChange& begin) const {
   const std::string path = url.text();
-  const auto lun = luns_->Look(url, limit_ns);
+  const auto lun = luns_->Probe(url, limit_ns);
   if (!lun.ok()) return lun.status();
   const v1::BlockDevice device = DescribeLun(*lun);
   if (absl::Status facts = CheckDeviceFacts(path, device, UseOf(order)); !facts.ok()) return facts;

@@ -71,7 +71,7 @@ struct SeenLun {
 };
 
 // What is asked of a LUN.
-struct Question {
+struct Request {
   std::shared_ptr<Luns> luns;
   std::shared_ptr<const MarkKeys> keys;
   common::IscsiUrl url;
@@ -81,10 +81,10 @@ struct Question {
 
 // A name server or a portal may not answer: `seen` is for whoever still waits, and is not to be
 // read after DEADLINE_EXCEEDED.
-absl::Status LookWithin(int64_t limit_ns, const Question& question,
-                        const std::shared_ptr<SeenLun>& seen) {
+absl::Status ProbeWithin(int64_t limit_ns, const Request& question,
+                         const std::shared_ptr<SeenLun>& seen) {
   return WithinLimit(question.url.text(), limit_ns, [=] {
-    auto lun = question.luns->Look(question.url, limit_ns);
+    auto lun = question.luns->Probe(question.url, limit_ns);
     if (!lun.ok()) return lun.status();
     seen->lun = *std::move(lun);
     auto stamp = StampOnLun(seen->lun, *question.keys, limit_ns);
@@ -95,7 +95,7 @@ absl::Status LookWithin(int64_t limit_ns, const Question& question,
     auto content = Luns::WhatIsOn(seen->lun, *question.depth, limit_ns, question.read_until_ns);
     if (!content.ok()) return content.status();
     seen->content = *std::move(content);
-    AddStampWords(seen->stamp, &seen->content);
+    AddStampText(seen->stamp, &seen->content);
     return absl::OkStatus();
   });
 }
@@ -117,10 +117,10 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   const std::string path = url.text();
   if (absl::Status allowed = CheckLunAllowed(url); !allowed.ok()) return allowed;
   const auto seen = std::make_shared<SeenLun>();
-  Question question{luns_, keys_, url, std::nullopt, use.read_until_ns};
+  Request question{luns_, keys_, url, std::nullopt, use.read_until_ns};
   if (use.write) question.depth = DepthOf(use);
   const absl::Status status =
-      LookWithin(LookLimitNs(use, common::SystemClock().MonotonicNs()), question, seen);
+      ProbeWithin(ProbeLimitNs(use, common::SystemClock().MonotonicNs()), question, seen);
   if (absl::IsDeadlineExceeded(status)) return status;
   v1::BlockDevice described = DescribeLun(seen->lun);
   const absl::Status stamped = CheckStamp(path, seen->stamp, use, &described);
@@ -149,12 +149,12 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
   std::vector<v1::BlockDevice> devices(urls.size());
   const int64_t until = common::SystemClock().MonotonicNs() + limit_ns;
   // A target that does not answer, or answers something else for ever, takes its own time only.
-  common::SideBySide(urls.size(), limits::kLooksAtOnce, [&](size_t i) {
+  common::SideBySide(urls.size(), limits::kMaxInspections, [&](size_t i) {
     const int64_t left = until - common::SystemClock().MonotonicNs();
     const auto seen = std::make_shared<SeenLun>();
-    const Question question{luns_, keys_, urls[i], ContentDepth::kSamples, 0};
+    const Request question{luns_, keys_, urls[i], ContentDepth::kSamples, 0};
     const absl::Status status =
-        left > 0 ? LookWithin(left, question, seen)
+        left > 0 ? ProbeWithin(left, question, seen)
                  : absl::DeadlineExceededError("was not asked: others did not answer");
     v1::BlockDevice& device = devices[i];
     device.set_name(urls[i].text());

@@ -26,7 +26,7 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
   // Beside the disks, with a time of their own.
   std::vector<v1::BlockDevice> luns;
   std::thread asking([&] { luns = guard.ListLuns(limits::kProbeNs); });
-  common::SideBySide(allowed.size(), limits::kLooksAtOnce, [&](size_t i) {
+  common::SideBySide(allowed.size(), limits::kMaxInspections, [&](size_t i) {
     v1::BlockDevice& device = *allowed[i];
     const auto left = until - std::chrono::steady_clock::now();
     if (left <= std::chrono::nanoseconds(0)) {

@@ -35,7 +35,7 @@ bool IsNetworkType(const std::string& type) {
 }
 
 // Takes down what the loop device shows.
-void AskLoop(LoopEntry* loop) {
+void QueryLoop(LoopEntry* loop) {
   const common::FileDescriptor fd(
       open(("/dev/" + loop->name).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   const auto backing = LoopBackingOf(fd.get());
@@ -96,7 +96,7 @@ void KernelUses::FindLoops(const std::string& root) {
       loop.device = facts.st_dev;
       loop.inode = facts.st_ino;
     } else if (root.empty() && !IsOnNetwork(loop.backing)) {
-      AskLoop(&loop);  // its file has no name any more
+      QueryLoop(&loop);  // its file has no name any more
     }
     loops_.push_back(loop);
   }

@@ -59,7 +59,7 @@ bool IsTrusted(int socket) {
 
 }  // namespace
 
-absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(const std::string& socket) {
+absl::StatusOr<std::map<std::string, MultipathdState>> QueryMultipathd(const std::string& socket) {
   const absl::Status none = absl::UnavailableError("no multipathd answers");
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;

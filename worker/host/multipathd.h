@@ -19,7 +19,7 @@ struct MultipathdState {
 // All paths by their kernel's name: sdb. Waits for 200 ms for each part of the answer. UNAVAILABLE
 // where no multipathd answers within that, INVALID_ARGUMENT when the answer is none. `socket` is
 // the abstract socket's name. Thread-safe.
-absl::StatusOr<std::map<std::string, MultipathdState>> AskMultipathd(
+absl::StatusOr<std::map<std::string, MultipathdState>> QueryMultipathd(
     const std::string& socket = kMultipathdSocket);
 
 }  // namespace lockstep::worker

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kPauseNs = 200000000;
 // Where no multipathd answers, one is looked for so much later again.
-constexpr int64_t kAskAgainNs = 1000000000;
+constexpr int64_t kRefreshNs = 1000000000;
 // And what it said is forgotten.
 constexpr int64_t kForgetNs = 30000000000;
 // Of devices made of devices.
@@ -28,7 +28,7 @@ bool Runs(const std::string& state) {
 }  // namespace
 
 PathWatch::PathWatch(const std::vector<std::string>& devices, Ports ports)
-    : ports_(std::move(ports)), kernel_(ports_.root), ticker_(kPauseNs, [this] { Look(); }) {
+    : ports_(std::move(ports)), kernel_(ports_.root), ticker_(kPauseNs, [this] { Poll(); }) {
   std::set<std::string> sources;
   for (const std::string& device : devices) {
     std::vector<std::string> found;
@@ -52,7 +52,7 @@ void PathWatch::FindPaths(const std::string& device, int depth,
 }
 
 absl::Status PathWatch::Begin() {
-  Look();
+  Poll();
   {
     common::MutexLock lock(&mutex_);
     if (paths_.empty()) return absl::OkStatus();
@@ -63,7 +63,7 @@ absl::Status PathWatch::Begin() {
 void PathWatch::End() {
   ticker_.End();
   common::MutexLock lock(&mutex_);
-  LookAfterStall(true);
+  MonitorStall(true);
 }
 
 PathWatch::Count PathWatch::CountOf(const std::string& device) const {
@@ -82,13 +82,13 @@ PathWatch::Paths PathWatch::ReadPaths() {
   const bool is_multipath = std::any_of(sources_.begin(), sources_.end(), [&](const auto& source) {
     return kernel_.IsMultipath(source);
   });
-  if (is_multipath && now >= ask_multipathd_at_ns_) {
-    auto answer = AskMultipathd(ports_.multipathd);
+  if (is_multipath && now >= query_multipathd_at_ns_) {
+    auto answer = QueryMultipathd(ports_.multipathd);
     if (answer.ok()) {
       asked_ = *std::move(answer);
       asked_ns_ = now;
     } else {
-      ask_multipathd_at_ns_ = now + kAskAgainNs;
+      query_multipathd_at_ns_ = now + kRefreshNs;
       // One that is busy with a failure says nothing for a while; what it said last holds.
       if (now - asked_ns_ > kForgetNs) asked_.clear();
     }
@@ -109,7 +109,7 @@ PathWatch::Paths PathWatch::ReadPaths() {
   return paths;
 }
 
-void PathWatch::Look() {
+void PathWatch::Poll() {
   const Paths now = ReadPaths();
   common::MutexLock lock(&mutex_);
   if (has_looked_) Compare(now);
@@ -124,7 +124,7 @@ void PathWatch::Look() {
       if (path.runs) ++watched.count.running;
     }
   }
-  LookAfterStall(false);
+  MonitorStall(false);
 }
 
 void PathWatch::Compare(const Paths& now) {
@@ -167,7 +167,7 @@ void PathWatch::Compare(const Paths& now) {
 }
 
 // After a loss: until everything that was in flight then has come back.
-void PathWatch::LookAfterStall(bool at_end) {
+void PathWatch::MonitorStall(bool at_end) {
   if (stall_since_ns_ == 0) return;
   const int64_t now = ports_.clock->MonotonicNs();
   const int64_t oldest = ports_.oldest_in_flight_ns();

@@ -49,7 +49,7 @@ class PathWatch {
   // What has happened since they were last taken.
   std::vector<Event> TakeEvents();
   // Once.
-  void Look();
+  void Poll();
 
  private:
   // A device that is watched, and the multipath devices that it is, or is made of.
@@ -67,7 +67,7 @@ class PathWatch {
   void FindPaths(const std::string& device, int depth, std::vector<std::string>* found) const;
   Paths ReadPaths();
   void Compare(const Paths& now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void LookAfterStall(bool at_end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
+  void MonitorStall(bool at_end) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
 
   const Ports ports_;
   const KernelBlocks kernel_;
@@ -75,7 +75,7 @@ class PathWatch {
   // Of the looking thread: what multipathd said last, and when; when it is asked again.
   std::map<std::string, MultipathdState> asked_;
   int64_t asked_ns_ = 0;
-  int64_t ask_multipathd_at_ns_ = 0;
+  int64_t query_multipathd_at_ns_ = 0;
   mutable common::Mutex mutex_;
   std::map<std::string, Watched> watched_ ABSL_GUARDED_BY(mutex_);  // by device
   Paths paths_ ABSL_GUARDED_BY(mutex_);

@@ -129,7 +129,7 @@ absl::Status Luns::CheckSame(const std::string& url, const std::string& identity
       place->second, "); restart the worker if that is meant"));
 }
 
-absl::StatusOr<LunSpec> Luns::Look(const common::IscsiUrl& url, int64_t limit_ns) {
+absl::StatusOr<LunSpec> Luns::Probe(const common::IscsiUrl& url, int64_t limit_ns) {
   LunSpec lun;
   lun.url = url;
   lun.login = {initiator_, secrets_.Of(url.target)};

@@ -39,13 +39,13 @@ class Luns {
   // Logs in and looks. NOT_FOUND, UNAVAILABLE, UNAUTHENTICATED, DEADLINE_EXCEEDED name the URL;
   // FAILED_PRECONDITION where it is another LUN than before, has no identity, or another LUN of the
   // target claims the same one.
-  absl::StatusOr<LunSpec> Look(const common::IscsiUrl& url, int64_t limit_ns);
+  absl::StatusOr<LunSpec> Probe(const common::IscsiUrl& url, int64_t limit_ns);
   // What is on it, as ContentOf() says. FAILED_PRECONDITION where another LUN answers by now; else
-  // as Look().
+  // as Probe().
   static absl::StatusOr<DeviceContent> WhatIsOn(const LunSpec& lun, ContentDepth depth,
                                                 int64_t limit_ns, int64_t read_until_ns);
   // Does `work` in a session with the LUN. FAILED_PRECONDITION where another LUN answers by now;
-  // else as Look(), or what `work` returns.
+  // else as Probe(), or what `work` returns.
   using Work = std::function<absl::Status(IscsiSession* session, int64_t deadline_ns)>;
   static absl::Status InSession(const LunSpec& lun, int64_t limit_ns, const Work& work);
 

@@ -61,7 +61,7 @@ struct IscsiCallbacks {
   static void LoggedIn(iscsi_context*, int status, void*, void* self) {
     auto* session = static_cast<IscsiSession*>(self);
     if (session->closing_ || session->failed_) return;
-    if (status == SCSI_STATUS_GOOD) return session->Ask(kTestReady);
+    if (status == SCSI_STATUS_GOOD) return session->SendStep(kTestReady);
     const std::string error = session->Error();
     if (absl::StrContains(error, "uthenticat") || absl::StrContains(error, "uthorization")) {
       return session->Fail(absl::UnauthenticatedError(
@@ -196,7 +196,7 @@ std::string IscsiSession::peer() const {
                                        : absl::StrCat(host.data(), ":", port.data());
 }
 
-void IscsiSession::Ask(int step) {
+void IscsiSession::SendStep(int step) {
   auto* asked = new IscsiCallbacks::Asked{this, step};
   const auto callback = &IscsiCallbacks::Answered;
   scsi_task* task = nullptr;
@@ -224,7 +224,7 @@ void IscsiSession::Ask(int step) {
 void IscsiSession::Answered(int step, int status, scsi_task* task) {
   const int error = ErrnoOf(status, task);
   // What was learned so far may be of another LUN.
-  if (error == EAGAIN && ++attentions_ <= kAttentions) return Ask(kTestReady);
+  if (error == EAGAIN && ++attentions_ <= kAttentions) return SendStep(kTestReady);
   if (error != 0 && (step == kTestReady || step == kInquiry || step == kCapacity)) {
     if (error == ENODEV) return Fail(absl::NotFoundError("the target has no such LUN"));
     return Fail(absl::UnavailableError(absl::StrCat("the LUN does not answer: ", Error())));
@@ -258,7 +258,7 @@ void IscsiSession::Answered(int step, int status, scsi_task* task) {
     kept_ns_ = NowNs();
     return;
   }
-  Ask(step + 1);
+  SendStep(step + 1);
 }
 
 void IscsiSession::Start(LunCommand* command) {

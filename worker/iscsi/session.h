@@ -133,7 +133,7 @@ class IscsiSession {
                        int64_t deadline_ns);
   // Registers this session under a key that another session of the worker has registered; also
   // where others are registered at the same time. FAILED_PRECONDITION where the key is registered
-  // no more, or was taken away meanwhile: the worker was fenced off.
+  // no more, or was taken away during that time: the worker was fenced off.
   absl::Status Rejoin(uint64_t key, int64_t deadline_ns);
   // PERSISTENT RESERVE IN (SPC-5 6.16): the keys that are registered, and who has reserved.
   absl::StatusOr<ReservationFacts> ReadReservation(int64_t deadline_ns);
@@ -143,17 +143,16 @@ class IscsiSession {
  private:
   friend struct IscsiCallbacks;
   // A command of the session itself.
-  struct Question;
+  struct Request;
 
   void Fail(const absl::Status& why);
   void Service(int events);
   void Lose();
   void Keep(int64_t now_ns);
-  void Ask(int step);
+  void SendStep(int step);
   void Answered(int step, int status, scsi_task* task);
   void Complete(LunCommand* command, int status, scsi_task* task);
-  absl::StatusOr<std::string> Answer(const std::shared_ptr<Question>& question,
-                                     int64_t deadline_ns);
+  absl::StatusOr<std::string> Answer(const std::shared_ptr<Request>& question, int64_t deadline_ns);
   absl::StatusOr<std::string> ReserveIn(int action, int64_t deadline_ns);
   std::string Error() const;
 

@@ -20,7 +20,7 @@ constexpr size_t kMaxListings = 16;
 constexpr int kDevicesInHello = 1000;
 constexpr int64_t kTickNs = 200000000;
 // So long it is tried to learn what others have written, where the connection is lost.
-constexpr int64_t kKnowledgeNs = 30000000000;
+constexpr int64_t kWriteLogNs = 30000000000;
 
 ConnectionKeeper::Options KeeperOptions(size_t controllers) {
   ConnectionKeeper::Options options;
@@ -57,7 +57,7 @@ Agent::Agent(Options options, Parts parts, const common::Clock* clock)
   callbacks.block_writes = [this](const v1::PhaseId& phase, const v1::BlockWrites& writes) {
     protocol_->OnBlockWrites(phase, writes);
   };
-  callbacks.knowledge = [this](const v1::KnowledgeRequest& request, int64_t limit_ns,
+  callbacks.write_log = [this](const v1::WriteLogRequest& request, int64_t limit_ns,
                                const auto& take) {
     return FetchFromController(request, limit_ns, take);
   };
@@ -199,10 +199,10 @@ void Agent::InspectMain() {
 
 // What has come twice, because a connection was lost in between, is the same again.
 absl::Status Agent::FetchFromController(
-    const v1::KnowledgeRequest& request, int64_t limit_ns,
-    const std::function<absl::Status(const v1::KnowledgePart&)>& take) {
+    const v1::WriteLogRequest& request, int64_t limit_ns,
+    const std::function<absl::Status(const v1::WriteLogPart&)>& take) {
   const int64_t end = clock_->MonotonicNs() + limit_ns;
-  const int64_t until = std::min(clock_->MonotonicNs() + kKnowledgeNs, end);
+  const int64_t until = std::min(clock_->MonotonicNs() + kWriteLogNs, end);
   absl::Status status = absl::UnavailableError("no controller is there");
   do {
     std::shared_ptr<Session> session;
@@ -248,7 +248,7 @@ void Agent::TickMain() {
 absl::Status Agent::Run() {
   std::thread tick([this] { TickMain(); });
   std::thread inspect([this] { InspectMain(); });
-  std::thread list([this] { ListMain(&listings_, parts_.look_at_devices); });
+  std::thread list([this] { ListMain(&listings_, parts_.inspect_devices); });
   std::thread stamp([this] { StampMain(); });
   std::thread list_kernel([this] { ListMain(&kernel_listings_, parts_.list_devices); });
   const absl::Status status = Serve();

@@ -43,7 +43,7 @@ class Agent {
     std::function<std::unique_ptr<PhaseExecutor>(PhaseCallbacks)> make_executor;
     std::function<v1::Inspection(const v1::Inspect&)> inspect;
     // The block devices: as they stand in sysfs, without opening one; and with what is on them.
-    std::function<std::vector<v1::BlockDevice>()> list_devices, look_at_devices;
+    std::function<std::vector<v1::BlockDevice>()> list_devices, inspect_devices;
     // Writes or removes stamps.
     std::function<v1::StampResults(const v1::StampDevices&)> stamp;
     // A controller has welcomed this worker; before any of its commands.
@@ -67,10 +67,10 @@ class Agent {
   void Inspect(const v1::Inspect& inspect);
   void InspectMain();
   void ListDevices(const v1::ListDevices& ask);
-  // As FetchKnowledge says; of its limit it waits up to half a minute for a connection.
+  // As FetchWriteLog says; of its limit it waits up to half a minute for a connection.
   absl::Status FetchFromController(
-      const v1::KnowledgeRequest& request, int64_t limit_ns,
-      const std::function<absl::Status(const v1::KnowledgePart&)>& take);
+      const v1::WriteLogRequest& request, int64_t limit_ns,
+      const std::function<absl::Status(const v1::WriteLogPart&)>& take);
   // Answers questions about devices: those in `listings`, by what `list` finds.
   void ListMain(std::deque<uint64_t>* listings,
                 const std::function<std::vector<v1::BlockDevice>()>& list);

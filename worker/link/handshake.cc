@@ -22,7 +22,7 @@ absl::Status Handshake::OnMessage(const v1::ControllerMessage& message, int64_t 
     return absl::OkStatus();
   }
   if (message.has_refused()) {
-    ports_.sent_away(message.refused().reason());
+    ports_.rejected(message.refused().reason());
   } else {
     ports_.protocol->OnCommand(message, received_ns);
   }

@@ -22,7 +22,7 @@ class Handshake {
     // samples may be delivered in the session that Welcome names.
     std::function<void(const v1::ControllerMessage& welcome)> welcomed;
     // The controller, which had welcomed this worker, ends the connection.
-    std::function<void(const std::string& reason)> sent_away;
+    std::function<void(const std::string& reason)> rejected;
   };
   explicit Handshake(Ports ports) : ports_(std::move(ports)) {}
 

@@ -151,7 +151,7 @@ void Protocol::Go(const v1::Go& go) {
   int64_t late = 0;
   {
     common::MutexLock lock(&mutex_);
-    // Said twice, meant for another attempt, or given up meanwhile.
+    // Said twice, meant for another attempt, or given up during that time.
     if (status_.state() != Status::ARMED || !SamePhase(go.phase(), status_.phase()) ||
         !not_started_.empty()) {
       return;

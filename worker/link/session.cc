@@ -15,7 +15,7 @@ namespace lockstep::worker {
 namespace {
 
 constexpr int kKeepaliveMs = timing::kKeepaliveNs / timing::kMs;
-constexpr auto kLook = std::chrono::milliseconds(100);
+constexpr auto kPoll = std::chrono::milliseconds(100);
 constexpr auto kReopen = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -80,8 +80,8 @@ void Session::Send(const v1::WorkerMessage& message) {
   queue_changed_.NotifyOne();
 }
 
-absl::Status Session::Fetch(v1::KnowledgeRequest request, int64_t limit_ns,
-                            const std::function<absl::Status(const v1::KnowledgePart&)>& take) {
+absl::Status Session::Fetch(v1::WriteLogRequest request, int64_t limit_ns,
+                            const std::function<absl::Status(const v1::WriteLogPart&)>& take) {
   if (!welcomed_ || over_) return absl::UnavailableError("no controller is there");
   request.set_worker_id(ports_.worker_id);
   request.set_session(session_);
@@ -93,8 +93,8 @@ absl::Status Session::Fetch(v1::KnowledgeRequest request, int64_t limit_ns,
     fetch_context_ = &context;
   }
   auto stub = v1::WorkerService::NewStub(deliver_channel_);
-  const auto reader = stub->Knowledge(&context, request);
-  v1::KnowledgePart part;
+  const auto reader = stub->LoadWriteLog(&context, request);
+  v1::WriteLogPart part;
   absl::Status taken;
   while (taken.ok() && reader->Read(&part)) taken = take(part);
   if (!taken.ok()) context.TryCancel();
@@ -131,7 +131,7 @@ absl::Status Session::Converse() {
     writer = std::thread([this] { WriteMain(); });
     deliver = std::thread([this] { DeliverMain(); });
   };
-  ports.sent_away = [this](const std::string& reason) {
+  ports.rejected = [this](const std::string& reason) {
     spdlog::warn("the controller at {} ends this connection: {}", address_, reason);
   };
   Handshake handshake(std::move(ports));
@@ -194,7 +194,7 @@ void Session::HeartbeatMain() {
       message.mutable_heartbeat()->set_wall_clock_ns(ports_.clock->WallNs());
       Send(message);
     }
-    std::this_thread::sleep_for(kLook);
+    std::this_thread::sleep_for(kPoll);
   }
 }
 

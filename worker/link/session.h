@@ -49,8 +49,8 @@ class Session {
   void Send(const v1::WorkerMessage& message);
   // What the fleet knows of blocks, part by part. From any thread; waits. UNAVAILABLE where it may
   // be asked again.
-  absl::Status Fetch(v1::KnowledgeRequest request, int64_t limit_ns,
-                     const std::function<absl::Status(const v1::KnowledgePart&)>& take);
+  absl::Status Fetch(v1::WriteLogRequest request, int64_t limit_ns,
+                     const std::function<absl::Status(const v1::WriteLogPart&)>& take);
   // From any thread.
   void Cancel();
 

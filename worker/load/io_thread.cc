@@ -13,7 +13,7 @@ namespace lockstep::worker {
 namespace {
 
 // While draining, or with nothing else to wake it, a thread looks around this often.
-constexpr int64_t kLookNs = 100000000;
+constexpr int64_t kPollNs = 100000000;
 // Completions are waited for so long at the least, also where an interval is about to end.
 constexpr int64_t kMinWaitNs = 1000000;
 // How long a thread with nothing in flight waits for a block that another thread is writing.
@@ -88,7 +88,7 @@ absl::Status IoThread::MakeBuffers() {
 }
 
 absl::Status IoThread::Arm() {
-  if (absl::Status status = PlaceThisThread(setup_.placement); !status.ok()) return status;
+  if (absl::Status status = BindThisThread(setup_.placement); !status.ok()) return status;
   if (absl::Status status = MakeBuffers(); !status.ok()) return status;
   for (uint32_t slot = setup_.engine.queue_depth; slot-- > 0;) free_.Give(slot);
   engine_ = setup_.make_engine();
@@ -356,7 +356,7 @@ bool IoThread::StepIdle(bool load_goes_on, int64_t* now_ns) {
   if (!waits) return false;
   // A block that another thread writes is waited for like any.
   clock_->SleepUntil(
-      std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), *now_ns + kLookNs}));
+      std::min({wake_ns_, interval_end_ns_, timeline_->load_end_ns(), *now_ns + kPollNs}));
   const int64_t woken = clock_->MonotonicNs();
   Account(*now_ns, woken, false);
   *now_ns = woken;
@@ -374,7 +374,7 @@ int IoThread::WaitFor(int count, bool load_goes_on) const {
 
 int64_t IoThread::DeadlineAt(int64_t now_ns) const {
   const int64_t end = std::min(interval_end_ns_, timeline_->load_end_ns());
-  const int64_t deadline = std::min(now_ns + kLookNs, std::max(end, now_ns + kMinWaitNs));
+  const int64_t deadline = std::min(now_ns + kPollNs, std::max(end, now_ns + kMinWaitNs));
   return waiting_ != Waiting::kNothing ? std::min(deadline, wake_ns_) : deadline;
 }
 

@@ -83,7 +83,7 @@ std::optional<IoThread::InFlight> IoThread::OldestInFlight(int64_t now_ns, int64
   if (oldest == nullptr) return std::nullopt;
   const InFlight found = {Describe(oldest->request), setup_.paths[oldest->request.file],
                           now_ns - since};
-  // It may have completed meanwhile, and the slot be another I/O's.
+  // It may have completed during that time, and the slot be another I/O's.
   if (oldest->submitted_ns.load(std::memory_order_acquire) != since) return std::nullopt;
   return found;
 }

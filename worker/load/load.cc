@@ -48,21 +48,21 @@ Load::Load(const v1::Assignment& assignment, Environment environment)
       environment_(std::move(environment)),
       clock_(environment_.clock),
       timeline_(assignment.interval_ns(), assignment.run().ramp_ns()),
-      follower_(environment_.knowledge, clock_),
+      follower_(environment_.write_log, clock_),
       paths_({assignment.sample_devices().begin(), assignment.sample_devices().end()},
              {.oldest_in_flight_ns = [this] { return OldestInFlightNs(); }, .clock = clock_}) {}
 
 absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment,
                                                  const RunIdentity& who, Environment environment) {
   std::shared_ptr<Load> load(new Load(assignment, std::move(environment)));
-  if (absl::Status status = load->CheckRoom(); !status.ok()) return status;
+  if (absl::Status status = load->CheckCapacity(); !status.ok()) return status;
   for (const v1::WorkloadAssignment& workload : load->assignment_.run().workloads()) {
     if (absl::Status status = load->AddWorkload(workload, who); !status.ok()) return status;
   }
   return load;
 }
 
-absl::Status Load::CheckRoom() const {
+absl::Status Load::CheckCapacity() const {
   // What a thread needs beside its I/O buffers: the recorder's ring, its stack, its slots.
   constexpr double kThreadBytes = 1.5 * 1048576;
   constexpr double kSlotBytes = 512;
@@ -126,7 +126,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
                   : workload.write_through() == v1::WRITE_THROUGH_DSYNC ? O_DSYNC
                                                                         : 0;
   options.expendable.assign(assignment_.expendable().begin(), assignment_.expendable().end());
-  options.holds = &holds_;
+  options.claims = &claims_;
   options.fences = environment_.fences;
   options.run_id = assignment_.phase().run_id();
   auto opened = OpenAll(*environment_.guard, targets, who, options);
@@ -140,7 +140,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
     }
   }
   if (workload.verify()) {
-    absl::Status status = LearnBlocks(assignment, targets, part->targets);
+    absl::Status status = LoadExpected(assignment, targets, part->targets);
     if (status.ok()) status = FollowWrites(assignment, part->targets);
     if (!status.ok()) return status;
   }
@@ -295,7 +295,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   };
   options.tick = [this] {
     ReportStuck();
-    TellWrites(false, false);
+    ReportWrites(false, false);
   };
   Collector collector(&timeline_, clock_, std::move(sources), std::move(options), sink);
 
@@ -312,7 +312,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
       return result;
     }
   }
-  TellOverwritten();
+  ReportOverwritten();
   Neighbours neighbours;
   neighbours.Begin(assignment_.sample_host(), [this] {
     return clock_->MonotonicNs() > timeline_.go_ns() - kReadAheadNs - kQuietNs;
@@ -330,7 +330,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   paths_.End();
   ReportPaths();
   hangs_ = !complete || HasStuckIo();
-  TellWrites(true, true);
+  ReportWrites(true, true);
   if (!hangs_) ExplainMissing();
   v1::PhaseResult result = MakeResult(&collector, complete);
   rusage after = {};
@@ -444,10 +444,10 @@ void Load::AddThread(const WorkloadPart& part, size_t index, const measure::Oper
   thread->set_involuntary_context_switches(outcome.involuntary_switches);
 }
 
-void Load::AddPlaces(v1::Armed* armed) const {
+void Load::AddRanges(v1::Armed* armed) const {
   for (const auto& part : parts_) {
-    armed->mutable_file_places()->append(part->targets.file_places);
-    for (const v1::Place& place : part->targets.places) *armed->add_places() = place;
+    armed->mutable_file_ranges()->append(part->targets.file_ranges);
+    for (const v1::ByteRange& place : part->targets.ranges) *armed->add_ranges() = place;
   }
 }
 

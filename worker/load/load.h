@@ -38,8 +38,8 @@ class Load : public std::enable_shared_from_this<Load> {
     std::string mismatch_directory;  // where blocks that do not match are saved; empty for nowhere
     // What the fleet knows of the blocks that a request names, part by part; null where nobody can
     // be asked.
-    FetchKnowledge knowledge;
-    // What this worker has written to blocks with headers, now and then, and at the end.
+    FetchWriteLog write_log;
+    // What this worker has written to blocks with headers, periodically and at the end.
     std::function<void(const v1::BlockWrites&)> block_writes = [](const v1::BlockWrites&) {};
     // Called with severity and text while the load runs: an I/O that is stuck, or has come back.
     std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
@@ -64,11 +64,11 @@ class Load : public std::enable_shared_from_this<Load> {
   int64_t end_ns() const { return timeline_.load_end_ns(); }
   // After Wait(): an I/O has not come back.
   bool hangs() const { return hangs_; }
-  // Until the load has ended and drained; samples go to `sink` meanwhile.
+  // Until the load has ended and drained; samples go to `sink` during that time.
   v1::PhaseResult Wait(const Collector::Sink& sink);
   std::vector<std::string> notes() const;
-  // Adds the places that the load has opened for writing.
-  void AddPlaces(v1::Armed* armed) const;
+  // Adds the ranges that the load has opened for writing.
+  void AddRanges(v1::Armed* armed) const;
 
  private:
   struct WorkloadPart {
@@ -85,30 +85,30 @@ class Load : public std::enable_shared_from_this<Load> {
 
   Load(const v1::Assignment& assignment, Environment environment);
   absl::Status AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who);
-  // Asks what others have written to the blocks that the workload reads or writes.
-  absl::Status LearnBlocks(const v1::WorkloadAssignment& assignment,
-                           const std::vector<v1::TargetAssignment>& targets,
-                           const OpenTargets& opened);
-  // Has what others write meanwhile to what the workload verifies followed.
+  // Fetches what others have written to the blocks that the workload reads or writes.
+  absl::Status LoadExpected(const v1::WorkloadAssignment& assignment,
+                            const std::vector<v1::TargetAssignment>& targets,
+                            const OpenTargets& opened);
+  // Has what others write during that time to what the workload verifies followed.
   absl::Status FollowWrites(const v1::WorkloadAssignment& assignment, const OpenTargets& opened);
   // Of blocks that are not what was written: who wrote what is missing, and when.
   void ExplainMissing();
   // By its name on the target; empty when it is not known.
-  std::string WriterOf(const WorkloadPart& part, const v1::KnowledgePart& told) const;
+  std::string WriterOf(const WorkloadPart& part, const v1::WriteLogPart& told) const;
   static void ExplainFrom(
-      const v1::KnowledgePart& told, const std::string& writer_name,
+      const v1::WriteLogPart& told, const std::string& writer_name,
       std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing);
-  void TellOverwritten();
+  void ReportOverwritten();
   // Whether an I/O is still in flight.
   bool HasStuckIo() const;
   // Tells what was written to blocks with headers. `in_flight`: also of which it is not known.
-  void TellWrites(bool at_end, bool in_flight);
+  void ReportWrites(bool at_end, bool in_flight);
   void ThreadMain(IoThread* thread);
   // Checks, before any of them is made, that the phase's threads and buffers fit into this host.
-  absl::Status CheckRoom() const;
+  absl::Status CheckCapacity() const;
   void EndAfterLocked(uint32_t interval) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void JoinThreads(bool complete);
-  void LookAfterHolds(int64_t now_ns);
+  void MonitorClaims(int64_t now_ns);
   // How long the oldest I/O has been in flight; 0 when there is none.
   int64_t OldestInFlightNs() const;
   void ReportPaths();
@@ -124,10 +124,10 @@ class Load : public std::enable_shared_from_this<Load> {
   const Environment environment_;
   const common::Clock* clock_;
   int64_t looked_ns_ = 0;  // of ReportStuck()
-  int64_t told_ns_ = 0;    // of TellWrites()
+  int64_t told_ns_ = 0;    // of ReportWrites()
   bool hangs_ = false;
   Timeline timeline_;
-  DeviceHolds holds_;    // until the drain is over
+  DeviceClaims claims_;  // until the drain is over
   int64_t held_ns_ = 0;  // when they were last looked after
   std::string hold_error_;
   std::vector<std::unique_ptr<WorkloadPart>> parts_;

@@ -10,9 +10,9 @@ namespace lockstep::worker {
 namespace {
 
 // How often threads are looked at for I/Os that are stuck.
-constexpr int64_t kStuckLookNs = 200000000;
-// How often it is looked whether devices that a peer holds are still held.
-constexpr int64_t kHoldLookNs = 500000000;
+constexpr int64_t kStuckPollNs = 200000000;
+// How often it is looked whether devices that a peer claims are still held.
+constexpr int64_t kClaimPollNs = 500000000;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ void Load::ReportPaths() {
 // when it has come back.
 void Load::ReportStuck() {
   const int64_t now = clock_->MonotonicNs();
-  if (now - looked_ns_ < kStuckLookNs) return;
+  if (now - looked_ns_ < kStuckPollNs) return;
   looked_ns_ = now;
   // One that gave up ends the load for all: the phase has failed, and the others' I/O serves
   // nothing any more.
@@ -51,7 +51,7 @@ void Load::ReportStuck() {
                        [](const auto& thread) { return thread->failed(); });
   });
   if (failed) timeline_.EndAt(std::max(now, timeline_.go_ns()));
-  LookAfterHolds(now);
+  MonitorClaims(now);
   ReportPaths();
   for (const auto& part : parts_) {
     for (size_t i = 0; i < part->threads.size(); ++i) {
@@ -73,12 +73,12 @@ void Load::ReportStuck() {
   }
 }
 
-// When the worker that holds a device for all workers of this kernel is gone, this one takes the
+// When the worker that claims a device for all workers of this kernel is gone, this one takes the
 // hold over; when somebody else was faster, the load ends.
-void Load::LookAfterHolds(int64_t now_ns) {
-  if (now_ns - held_ns_ < kHoldLookNs || !hold_error_.empty()) return;
+void Load::MonitorClaims(int64_t now_ns) {
+  if (now_ns - held_ns_ < kClaimPollNs || !hold_error_.empty()) return;
   held_ns_ = now_ns;
-  const absl::Status status = holds_.LookAfter();
+  const absl::Status status = claims_.ClaimReleased();
   if (status.ok()) return;
   hold_error_ = std::string(status.message());
   timeline_.EndAt(std::max(now_ns, timeline_.go_ns()));

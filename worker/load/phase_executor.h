@@ -9,12 +9,12 @@
 
 namespace lockstep::worker {
 
-// Asks the controller what the fleet knows of blocks (WorkerService.Knowledge); run, places and
-// block size are filled in. Calls `take` for each part. Waits, for `limit_ns` at most. One at a
-// time.
-using FetchKnowledge =
-    std::function<absl::Status(const v1::KnowledgeRequest& request, int64_t limit_ns,
-                               const std::function<absl::Status(const v1::KnowledgePart&)>& take)>;
+// Fetches from the controller what the fleet knows of blocks (WorkerService.LoadWriteLog); run,
+// target_keys and block size are filled in. Calls `take` for each part. Waits, for `limit_ns` at
+// most. One at a time.
+using FetchWriteLog =
+    std::function<absl::Status(const v1::WriteLogRequest& request, int64_t limit_ns,
+                               const std::function<absl::Status(const v1::WriteLogPart&)>& take)>;
 
 // How an executor reports: armed → samples → result, or failed.
 struct PhaseCallbacks {
@@ -25,7 +25,7 @@ struct PhaseCallbacks {
   std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
   std::function<void(const v1::PhaseId&, const v1::BlockWrites&)> block_writes =
       [](const v1::PhaseId&, const v1::BlockWrites&) {};
-  FetchKnowledge knowledge;  // null where nobody can be asked
+  FetchWriteLog write_log;  // null where nobody can be asked
   // Severity and text, while a phase runs.
   std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
                                                                           const std::string&) {};

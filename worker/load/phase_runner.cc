@@ -91,8 +91,8 @@ void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
   v1::PhaseFailed failed;
   *failed.mutable_phase() = phase;
   failed.set_reason(std::string(status.message()));
-  for (const v1::SettingChange& change : parts_.environment->PutBack()) {
-    if (!change.not_put_back().empty()) callbacks_.report("error", change.not_put_back());
+  for (const v1::SettingChange& change : parts_.environment->Restore()) {
+    if (!change.not_restored().empty()) callbacks_.report("error", change.not_restored());
   }
   busy_ = false;
   callbacks_.failed(failed);
@@ -168,7 +168,7 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
   environment.clock = parts_.clock;
   environment.ledgers = &ledgers_;
   environment.fences = &fences_;
-  environment.knowledge = callbacks_.knowledge;
+  environment.write_log = callbacks_.write_log;
   environment.block_writes = [this, phase = assignment.phase()](const v1::BlockWrites& writes) {
     callbacks_.block_writes(phase, writes);
   };
@@ -193,13 +193,13 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
   v1::Armed armed;
   *armed.mutable_phase() = assignment.phase();
   for (const std::string& note : load->notes()) armed.add_notes(note);
-  load->AddPlaces(&armed);
+  load->AddRanges(&armed);
   callbacks_.armed(armed);
   doing_ = "running or draining the load";
   if (const auto go_ns = AwaitGo()) load->Start(*go_ns);
   v1::PhaseResult result = load->Wait(
       [&](v1::IntervalSample sample) { callbacks_.sample(assignment.phase(), std::move(sample)); });
-  fences_.ReportStrangers(assignment.phase().run_id());
+  fences_.ReportForeignKeys(assignment.phase().run_id());
   if (parts_.environment->has_changes()) {
     // Workers of the same kernel work under the same settings.
     AwaitOthers(assignment, *load);
@@ -208,8 +208,8 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
          load->hangs() ? parts_.environment->Leave("an I/O of the device has not come back; the "
                                                    "next phase, or the next start of this worker, "
                                                    "puts it back")
-                       : parts_.environment->PutBack()) {
-      if (!change.not_put_back().empty()) callbacks_.report("error", change.not_put_back());
+                       : parts_.environment->Restore()) {
+      if (!change.not_restored().empty()) callbacks_.report("error", change.not_restored());
       *result.add_settings() = std::move(change);
     }
   }

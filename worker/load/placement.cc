@@ -14,7 +14,7 @@
 
 namespace lockstep::worker {
 
-absl::Status PlaceThisThread(const Placement& placement) {
+absl::Status BindThisThread(const Placement& placement) {
   // An arrival is due to the microsecond; the default slack of sleeping threads is 50.
   prctl(PR_SET_TIMERSLACK, 1);
   if (placement.cpu >= 0) {

@@ -11,9 +11,9 @@ struct Placement {
   bool huge_pages = false;  // I/O buffers in huge pages
 };
 
-// Places the calling thread (sched_setaffinity(2), set_mempolicy(2)) and lets it sleep to the
+// Binds the calling thread (sched_setaffinity(2), set_mempolicy(2)) and lets it sleep to the
 // nanosecond that it asks for (PR_SET_TIMERSLACK). Call before the thread allocates.
 // INVALID_ARGUMENT names the field and what the host has.
-absl::Status PlaceThisThread(const Placement& placement);
+absl::Status BindThisThread(const Placement& placement);
 
 }  // namespace lockstep::worker

@@ -9,7 +9,8 @@
 namespace lockstep::worker {
 
 // Decides when one thread may start its next I/O, given a free slot: by its pauses, its schedule
-// (open loop) and its brakes. Instants are of the monotonic clock, nanoseconds. Not thread-safe.
+// (open loop) and its rate limit. Instants are of the monotonic clock, nanoseconds. Not
+// thread-safe.
 class StartGate {
  public:
   enum class Waits { kNothing, kThink, kRate };

@@ -64,23 +64,23 @@ std::vector<AccessLine> LinesOf(const v1::Workload& w) {
   return lines;
 }
 
-Places PlacesOf(const v1::Pattern& pattern) {
+Offsets OffsetsOf(const v1::Pattern& pattern) {
   switch (pattern.kind_case()) {
     case v1::Pattern::kZipf:
-      return ZipfPlaces{pattern.zipf().theta(), pattern.zipf().clustered()};
+      return ZipfOffsets{pattern.zipf().theta(), pattern.zipf().clustered()};
     case v1::Pattern::kPareto:
-      return ParetoPlaces{pattern.pareto().h(), pattern.pareto().clustered()};
+      return ParetoOffsets{pattern.pareto().h(), pattern.pareto().clustered()};
     case v1::Pattern::kNormal:
-      return NormalPlaces{pattern.normal().deviation_ratio(), pattern.normal().center_ratio()};
+      return NormalOffsets{pattern.normal().deviation_ratio(), pattern.normal().center_ratio()};
     case v1::Pattern::kHotZones: {
-      ZonedPlaces zoned;
+      ZonedOffsets zoned;
       for (const v1::HotZone& zone : pattern.hot_zones().zones()) {
         zoned.zones.push_back({zone.io_ratio(), zone.size_ratio()});
       }
       return zoned;
     }
     default:
-      return UniformPlaces{};
+      return UniformOffsets{};
   }
 }
 
@@ -192,10 +192,10 @@ absl::StatusOr<BlockChecks::Options> ChecksOf(const v1::WorkloadAssignment& assi
   checks.header.workload = static_cast<uint16_t>(assignment.index());
   checks.header.thread = static_cast<uint16_t>(thread);
   for (const OpenedFile& file : context.targets->files) {
-    checks.places.push_back(PlaceOf(file.thing));
-    checks.written_meanwhile.push_back(file.written_meanwhile);
-    // What is known of what is written meanwhile grows.
-    const bool grows = checks.writes || file.written || file.written_meanwhile;
+    checks.keys.push_back(TargetKey(file.thing));
+    checks.written_since.push_back(file.written_since);
+    // What is known of what is written during that time grows.
+    const bool grows = checks.writes || file.written || file.written_since;
     auto ledger = context.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
                                         checks.block_size_bytes, grows);
     if (!ledger.ok()) return ledger.status();
@@ -263,7 +263,7 @@ class ThreadMaker {
     AccessOptions access;
     access.lines = LinesOf(w_);
     access.order = OrderOf(w_.pattern());
-    access.places = PlacesOf(w_.pattern());
+    access.offsets = OffsetsOf(w_.pattern());
     access.file_order = w_.file_order() == v1::FILE_ORDER_ROUND_ROBIN ? FileOrder::kRoundRobin
                         : w_.file_order() == v1::FILE_ORDER_RANDOM    ? FileOrder::kRandom
                                                                       : FileOrder::kTogether;

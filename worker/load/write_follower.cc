@@ -8,13 +8,13 @@ namespace {
 
 constexpr int64_t kPauseNs = 1000000000;
 // Asking for all ends then: a load that ends waits for it.
-constexpr int64_t kAskNs = 1000000000;
+constexpr int64_t kQueryNs = 1000000000;
 // What may not be told yet is not asked for beyond this.
 constexpr size_t kWaitingBytes = 64 << 20;
 
 }  // namespace
 
-WriteFollower::WriteFollower(FetchKnowledge fetch, const common::Clock* clock)
+WriteFollower::WriteFollower(FetchWriteLog fetch, const common::Clock* clock)
     : fetch_(std::move(fetch)), clock_(clock), ticker_(kPauseNs, [this] { Poll(); }) {}
 
 void WriteFollower::Add(Followed followed) {
@@ -28,23 +28,23 @@ absl::Status WriteFollower::Begin() {
 void WriteFollower::End() { ticker_.End(); }
 
 void WriteFollower::Poll() {
-  const int64_t until = clock_->MonotonicNs() + kAskNs;
+  const int64_t until = clock_->MonotonicNs() + kQueryNs;
   for (Member& member : members_) {
     const int64_t left = until - clock_->MonotonicNs();
-    if (member.waiting_bytes < kWaitingBytes && left > 0) Ask(&member, left);
-    Tell(&member);
+    if (member.waiting_bytes < kWaitingBytes && left > 0) Fetch(&member, left);
+    Apply(&member);
   }
 }
 
-void WriteFollower::Ask(Member* member, int64_t limit_ns) const {
-  v1::KnowledgeRequest request = member->followed.request;
+void WriteFollower::Fetch(Member* member, int64_t limit_ns) const {
+  v1::WriteLogRequest request = member->followed.request;
   for (const auto& [worker, items] : member->told) {
-    v1::ToldBy* told = request.add_told();
+    v1::ReportedBy* told = request.add_told();
     told->set_worker_index(worker);
     told->set_items(items);
   }
   // What came before an error has come all the same.
-  const absl::Status ignored = fetch_(request, limit_ns, [&](const v1::KnowledgePart& part) {
+  const absl::Status ignored = fetch_(request, limit_ns, [&](const v1::WriteLogPart& part) {
     uint64_t& items = member->told[part.worker_index()];
     items = std::max(items, part.sequence() + 1);
     member->waiting_bytes += part.writes().runs().size();
@@ -54,13 +54,13 @@ void WriteFollower::Ask(Member* member, int64_t limit_ns) const {
   });
 }
 
-void WriteFollower::Tell(Member* member) const {
+void WriteFollower::Apply(Member* member) const {
   while (!member->waiting.empty() && member->waiting.front().due_ns <= clock_->MonotonicNs()) {
     const v1::BlockWrites& writes = member->waiting.front().writes;
-    const auto ledger = member->followed.ledgers.find(writes.place());
+    const auto ledger = member->followed.ledgers.find(writes.target_key());
     if (ledger != member->followed.ledgers.end()) {
-      // What is no encoding teaches nothing from there on.
-      const absl::Status ignored = ledger->second->LearnRuns(writes.runs());
+      // What is no encoding teaches nothing after that.
+      const absl::Status ignored = ledger->second->ExpectRuns(writes.runs());
     }
     member->waiting_bytes -= writes.runs().size();
     member->waiting.pop_front();

@@ -18,25 +18,25 @@ namespace lockstep::worker {
 // While a load runs: asks the controller every second what other workers of the phase have written
 // to blocks that this one reads and checks, and lets the ledgers know. A read that is submitted
 // after that must show at least as much. What cannot be asked, for whatever reason, is asked again
-// a second later: less is checked meanwhile. Begin() and End() belong to one thread; the asking is
-// done on another.
+// a second later: less is checked during that time. Begin() and End() belong to one thread; the
+// asking is done on another.
 class WriteFollower {
  public:
   // What one workload reads.
   struct Followed {
-    v1::KnowledgeRequest request;                              // run, phase, places, block size
-    std::map<uint64_t, std::shared_ptr<BlockLedger>> ledgers;  // by place
+    v1::WriteLogRequest request;  // run, phase, target_keys, block size
+    std::map<uint64_t, std::shared_ptr<BlockLedger>> ledgers;  // by target_key
     int64_t staleness_ns = 0;  // what was written may stay unseen for so long
   };
 
-  WriteFollower(FetchKnowledge fetch, const common::Clock* clock);
+  WriteFollower(FetchWriteLog fetch, const common::Clock* clock);
   // Before Begin().
   void Add(Followed followed);
   // Nothing happens where nothing is followed. RESOURCE_EXHAUSTED as Ticker's.
   absl::Status Begin();
   void End();  // waits for an answer for a second at most
 
-  // Asks once, and tells the ledgers of what may no longer be unseen.
+  // Fetches once, and tells the ledgers of what may no longer be unseen.
   void Poll();
 
  private:
@@ -50,10 +50,10 @@ class WriteFollower {
     std::deque<Waiting> waiting;
     size_t waiting_bytes = 0;
   };
-  void Ask(Member* member, int64_t limit_ns) const;
-  void Tell(Member* member) const;
+  void Fetch(Member* member, int64_t limit_ns) const;
+  void Apply(Member* member) const;
 
-  const FetchKnowledge fetch_;
+  const FetchWriteLog fetch_;
   const common::Clock* const clock_;
   std::vector<Member> members_;
   common::Ticker ticker_;

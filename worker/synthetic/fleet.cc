@@ -197,7 +197,7 @@ class SyntheticFleet::Impl::Member
       session_ = message.welcome().session();
       OpenDeliverLocked();
     };
-    ports.sent_away = [this](const std::string& reason) {
+    ports.rejected = [this](const std::string& reason) {
       spdlog::warn("{} is sent away: {}", Name(), reason);
     };
     return ports;
@@ -216,7 +216,7 @@ class SyntheticFleet::Impl::Member
       target->set_size_bytes(uint64_t{1} << 40);
       const uint64_t thing = common::DeriveSeed(std::hash<std::string>{}(Name()), t);
       for (int byte = 0; byte < 8; ++byte) {
-        target->mutable_file_places()->push_back(static_cast<char>(thing >> (8 * byte)));
+        target->mutable_file_ranges()->push_back(static_cast<char>(thing >> (8 * byte)));
       }
     }
     inspection.set_synthetic(true);

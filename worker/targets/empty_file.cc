@@ -22,38 +22,38 @@ bool SameInode(const FileDescriptor& a, const FileDescriptor& b) {
          one.st_ino == other.st_ino;
 }
 
-absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::AllowedPath& allowed,
                                           const FilesUnderDevices& under,
                                           const FileConsent& consent, uint32_t number) {
-  auto fd = guard.Open(place, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  auto fd = guard.Open(allowed, O_RDWR | O_NOFOLLOW | O_NONBLOCK);
   if (fd.ok()) {
-    if (absl::Status used = under.Check(place.path(), fd->get()); !used.ok()) return used;
-    const auto answer = consent.Check(place, number, *fd);
+    if (absl::Status used = under.Check(allowed.path(), fd->get()); !used.ok()) return used;
+    const auto answer = consent.Check(allowed, number, *fd);
     if (!answer.ok()) return answer.status();
-    if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, place.path());
+    if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, allowed.path());
     if (answer->is_foreign) return IdentityOf(*fd);
-    auto mark = ReadMark(guard, place);
+    auto mark = ReadMark(guard, allowed);
     if (!mark.ok()) return mark.status();
     mark->filled = kFilledByWorkload;
-    if (absl::Status status = WriteMark(guard, place, *mark); !status.ok()) return status;
+    if (absl::Status status = WriteMark(guard, allowed, *mark); !status.ok()) return status;
     return IdentityOf(*fd);
   }
   if (!absl::IsNotFound(fd.status())) return fd.status();
-  auto directories = guard.MakeParents(place);
+  auto directories = guard.MakeParents(allowed);
   if (!directories.ok()) return directories.status();
-  auto made = guard.Open(place, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  auto made = guard.Open(allowed, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   if (!made.ok()) return made.status();
   const std::string identity = IdentityOf(*made);
   if (identity.empty()) {
-    (void)guard.RemoveIf(place,
+    (void)guard.RemoveIf(allowed,
                          [&](const FileDescriptor& found) { return SameInode(found, *made); });
     return absl::FailedPreconditionError(
-        absl::StrCat(place.path(),
+        absl::StrCat(allowed.path(),
                      ": its file system gives files neither a birth time nor a handle, so that "
                      "Lockstep could not know its own again; use another one"));
   }
   const Mark mark = {identity, kFilledByWorkload, *directories};
-  if (absl::Status status = WriteMark(guard, place, mark); !status.ok()) return status;
+  if (absl::Status status = WriteMark(guard, allowed, mark); !status.ok()) return status;
   return identity;
 }
 

@@ -14,10 +14,10 @@ namespace lockstep::worker {
 // Whether both are open on one file.
 bool SameInode(const common::FileDescriptor& a, const common::FileDescriptor& b);
 
-// Makes an empty file at `place`, and the directories above it. An existing file, the target's
+// Makes an empty file at `allowed`, and the directories above it. An existing file, the target's
 // `number`, is cut to 0 bytes if `consent` has nothing against it and nothing uses it, and refused
 // otherwise. Returns the file's identity (IdentityOf()).
-absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Place& place,
+absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::AllowedPath& allowed,
                                           const FilesUnderDevices& under,
                                           const FileConsent& consent, uint32_t number);
 

@@ -76,15 +76,16 @@ absl::StatusOr<v1::ForeignFile> DescribeForeign(uint32_t number, const common::F
   return file;
 }
 
-absl::StatusOr<FileConsent::Answer> FileConsent::Check(const Guard::Place& place, uint32_t number,
+absl::StatusOr<FileConsent::Answer> FileConsent::Check(const Guard::AllowedPath& allowed,
+                                                       uint32_t number,
                                                        const common::FileDescriptor& fd) const {
-  const absl::Status made = CheckMadeByLockstep(guard_, place, fd);
+  const absl::Status made = CheckMadeByLockstep(guard_, allowed, fd);
   if (made.ok()) return Answer{};
   if (!guard_.IsExpendableFile(fd, expendable_)) return made;
   const auto& known = target_.foreign_files();
   const auto was = std::find_if(known.begin(), known.end(),
                                 [&](const v1::ForeignFile& f) { return f.file() == number; });
-  const std::string path = place.path();
+  const std::string path = allowed.path();
   if (was == known.end() || was->identity() != IdentityOf(fd)) {
     return absl::FailedPreconditionError(absl::StrCat(
         path,

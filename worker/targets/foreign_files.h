@@ -38,9 +38,9 @@ class FileConsent {
   struct Answer {
     bool is_foreign = false;  // Lockstep did not make it: it gets no mark, and is never removed
   };
-  // `fd`: the target's file `number`, open at `place` for reading. Errors name the path and the
+  // `fd`: the target's file `number`, open at `allowed` for reading. Errors name the path and the
   // remedy.
-  absl::StatusOr<Answer> Check(const Guard::Place& place, uint32_t number,
+  absl::StatusOr<Answer> Check(const Guard::AllowedPath& allowed, uint32_t number,
                                const common::FileDescriptor& fd) const;
 
  private:

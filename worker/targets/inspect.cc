@@ -19,9 +19,9 @@
 #include "common/units.h"
 #include "worker/environment/settings.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/byte_ranges.h"
 #include "worker/host/device_stamp.h"
 #include "worker/host/facts.h"
-#include "worker/host/places.h"
 #include "worker/host/time_limit.h"
 #include "worker/targets/foreign_files.h"
 #include "worker/targets/marks.h"
@@ -85,7 +85,7 @@ class KernelFacts {
 
 // What is asked of a worker, and what all its targets are looked at with. What a file system that
 // does not answer still uses lives on: copies share it.
-struct Question {
+struct Request {
   const Guard& guard;
   const HostPolicy& policy;
   std::shared_ptr<const v1::Inspect> request;
@@ -123,30 +123,30 @@ constexpr uint64_t kForeignBytesRead = 1 << 30;
 
 struct FileTotals {
   uint64_t foreign_bytes = 0;  // in files that Lockstep did not make
-  FilePlaces places;
+  FileRanges ranges;
   uint64_t missing_bytes = 0;
   uint32_t overwritten = 0;
   uint32_t made = 0;
 };
 
 // The target's file with this number.
-absl::Status InspectFile(const Question& question, uint32_t index, uint32_t number,
+absl::Status InspectFile(const Request& question, uint32_t index, uint32_t number,
                          FileTotals* totals, v1::TargetInspection* found) {
   const Guard& guard = question.guard;
   const v1::Inspect& request = *question.request;
   const v1::FileTarget& file = request.targets(index).file();
   const std::string path = FilePath(file, number, question.who);
-  const auto place = guard.Locate(path);
-  if (!place.ok()) return place.status();
-  if (found->paths_size() < kPathsShown) found->add_paths(place->path());
+  const auto allowed = guard.Locate(path);
+  if (!allowed.ok()) return allowed.status();
+  if (found->paths_size() < kPathsShown) found->add_paths(allowed->path());
   found->set_path_count(found->path_count() + 1);
   const bool written = Has(request.written_targets(), index);
   const bool prepared = Has(request.prepared_targets(), index);
-  auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+  auto fd = guard.Open(*allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   std::string rest;
-  auto nearest = guard.OpenNearest(*place, &rest);
-  if (nearest.ok()) totals->places.AddName(*nearest, rest, file.count() > kManyFiles);
-  if (fd.ok()) totals->places.AddFile(*fd);
+  auto nearest = guard.OpenNearest(*allowed, &rest);
+  if (nearest.ok()) totals->ranges.AddName(*nearest, rest, file.count() > kManyFiles);
+  if (fd.ok()) totals->ranges.AddFile(*fd);
   if (absl::IsNotFound(fd.status())) {
     if (!prepared) {
       return absl::NotFoundError(
@@ -166,7 +166,7 @@ absl::Status InspectFile(const Question& question, uint32_t index, uint32_t numb
                                                       " and does not prepare it"));
   }
   if (!written && !prepared) return absl::OkStatus();
-  if (absl::Status status = CheckMadeByLockstep(guard, *place, *fd); !status.ok()) {
+  if (absl::Status status = CheckMadeByLockstep(guard, *allowed, *fd); !status.ok()) {
     if (!guard.IsExpendableFile(*fd, {request.expendable().begin(), request.expendable().end()})) {
       return status;
     }
@@ -190,30 +190,30 @@ absl::Status InspectFile(const Question& question, uint32_t index, uint32_t numb
   return absl::OkStatus();
 }
 
-absl::Status InspectFiles(const Question& question, uint32_t index, v1::TargetInspection* found) {
+absl::Status InspectFiles(const Request& question, uint32_t index, v1::TargetInspection* found) {
   const Guard& guard = question.guard;
   const HostPolicy& policy = question.policy;
   const v1::Inspect& request = *question.request;
   const RunIdentity& who = question.who;
   const v1::FileTarget& file = request.targets(index).file();
   FileTotals totals;
-  totals.places = FilePlaces([&question](dev_t device, const struct statfs* space) {
+  totals.ranges = FileRanges([&question](dev_t device, const struct statfs* space) {
     return question.kernel->Of(device, space).filesystem_key;
   });
   absl::Status status;
   for (uint32_t i = 0; i < file.count() && status.ok(); ++i) {
     status = InspectFile(question, index, i, &totals, found);
   }
-  found->set_file_places(totals.places.bytes());
+  found->set_file_ranges(totals.ranges.bytes());
   if (!status.ok()) return status;
-  const auto place = guard.Locate(FilePath(file, 0, who));
-  if (!place.ok()) return place.status();
-  auto nearest = guard.OpenNearest(*place);
+  const auto allowed = guard.Locate(FilePath(file, 0, who));
+  if (!allowed.ok()) return allowed.status();
+  auto nearest = guard.OpenNearest(*allowed);
   if (!nearest.ok()) return nearest.status();
   struct stat facts;
   struct statfs space;
   if (fstat(nearest->get(), &facts) != 0 || fstatfs(nearest->get(), &space) != 0) {
-    return common::ErrnoStatus(errno, place->path());
+    return common::ErrnoStatus(errno, allowed->path());
   }
   const KernelFacts::Device& device = question.kernel->Of(facts.st_dev, &space);
   DescribeDevice(device, facts.st_dev, found);
@@ -270,7 +270,7 @@ absl::Status DescribeUse(const HostPolicy& policy, const v1::Inspect& request,
   return absl::OkStatus();
 }
 
-absl::Status InspectDevice(const Question& question, uint32_t index, int64_t read_until_ns,
+absl::Status InspectDevice(const Request& question, uint32_t index, int64_t read_until_ns,
                            v1::TargetInspection* found) {
   const Guard& guard = question.guard;
   const v1::Inspect& request = *question.request;
@@ -288,9 +288,9 @@ absl::Status InspectDevice(const Question& question, uint32_t index, int64_t rea
   use.write = written;
   use.expendable.assign(request.expendable().begin(), request.expendable().end());
   use.read_until_ns = read_until_ns;
-  std::vector<v1::Place> places;
-  const auto device = guard.CheckDevice(path, use, &places);
-  for (const v1::Place& place : places) *found->add_places() = place;
+  std::vector<v1::ByteRange> ranges;
+  const auto device = guard.CheckDevice(path, use, &ranges);
+  for (const v1::ByteRange& allowed : ranges) *found->add_ranges() = allowed;
   found->set_path_count(1);
   if (!device.ok()) return device.status();
   found->add_paths(device->path());
@@ -301,7 +301,7 @@ absl::Status InspectDevice(const Question& question, uint32_t index, int64_t rea
   return DescribeUse(question.policy, request, *device, target.size_bytes(), written, found);
 }
 
-absl::Status InspectLun(const Question& question, uint32_t index, int64_t read_until_ns,
+absl::Status InspectLun(const Request& question, uint32_t index, int64_t read_until_ns,
                         v1::TargetInspection* found) {
   const v1::Inspect& request = *question.request;
   const v1::IscsiTarget& target = request.targets(index).iscsi();
@@ -315,7 +315,7 @@ absl::Status InspectLun(const Question& question, uint32_t index, int64_t read_u
   found->set_path_count(1);
   v1::BlockDevice device;
   const auto lun = question.guard.CheckLun(*url, use, &device);
-  if (!device.identity().empty()) *found->add_places() = DiskPlace(device.identity());
+  if (!device.identity().empty()) *found->add_ranges() = DiskRange(device.identity());
   if (!lun.ok()) return lun.status();
   found->add_paths(url->text());
   found->set_device_identity(device.identity());
@@ -357,7 +357,7 @@ absl::Status InspectNull(const v1::NullTarget& target, v1::TargetInspection* fou
 }
 
 // One of the request's targets.
-absl::Status InspectTarget(const Question& question, uint32_t index, int64_t read_until_ns,
+absl::Status InspectTarget(const Request& question, uint32_t index, int64_t read_until_ns,
                            v1::TargetInspection* found) {
   const v1::Target& target = question.request->targets(static_cast<int>(index));
   if (target.has_null()) return InspectNull(target.null(), found);
@@ -379,25 +379,25 @@ v1::Inspection InspectTargets(const Guard& guard, const HostPolicy& policy,
   v1::Inspection inspection;
   inspection.set_run_id(request.run_id());
   for (int i = 0; i < request.targets_size(); ++i) inspection.add_targets()->set_target(i);
-  const Question question{guard, policy, std::make_shared<const v1::Inspect>(request), who};
+  const Request question{guard, policy, std::make_shared<const v1::Inspect>(request), who};
   std::vector<absl::Status> statuses(static_cast<size_t>(request.targets_size()));
-  common::SideBySide(statuses.size(), limits::kLooksAtOnce, [&](size_t i) {
+  common::SideBySide(statuses.size(), limits::kMaxInspections, [&](size_t i) {
     const int64_t read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessNs;
     statuses[i] = InspectTarget(question, static_cast<uint32_t>(i), read_until_ns,
                                 inspection.mutable_targets(static_cast<int>(i)));
   });
-  int64_t place_bytes = 0;
+  int64_t range_bytes = 0;
   for (int i = 0; i < request.targets_size(); ++i) {
     v1::TargetInspection* found = inspection.mutable_targets(i);
     absl::Status status = statuses[static_cast<size_t>(i)];
-    place_bytes +=
-        static_cast<int64_t>(found->file_places().size()) + int64_t{32} * found->places_size();
-    if (status.ok() && place_bytes > limits::kInspectionBytes) {
-      found->clear_file_places();
+    range_bytes +=
+        static_cast<int64_t>(found->file_ranges().size()) + int64_t{32} * found->ranges_size();
+    if (status.ok() && range_bytes > limits::kInspectionBytes) {
+      found->clear_file_ranges();
       status = absl::ResourceExhaustedError(absl::StrCat(
           "the files of the job, with the names of all directories above them, are more than ",
           limits::kInspectionBytes,
-          " bytes of places; use fewer files, or lay them out nearer to the root"));
+          " bytes of ranges; use fewer files, or lay them out nearer to the root"));
     }
     if (status.ok()) status = CheckSettings(policy, request, *found);
     if (!status.ok()) found->set_refused(std::string(status.message()));

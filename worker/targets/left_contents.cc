@@ -84,7 +84,7 @@ std::vector<v1::LeftContent> LeftContentsOf(const std::vector<OpenedFile>& files
     if (file.written && ((is_device && !is_stamped) || file.is_foreign)) written.push_back(&file);
   }
   std::vector<std::optional<v1::LeftContent>> found(written.size());
-  common::SideBySide(written.size(), limits::kLooksAtOnce,
+  common::SideBySide(written.size(), limits::kMaxInspections,
                      [&](size_t i) { found[i] = Sample(*written[i]); });
   std::vector<v1::LeftContent> left;
   for (auto& one : found) {

@@ -17,9 +17,9 @@ namespace lockstep::worker {
 using common::ErrnoStatus;
 using common::FileDescriptor;
 
-Guard::Place MarkPlace(Guard::Place place) {
-  place.relative += ".lockstep";
-  return place;
+Guard::AllowedPath MarkPath(Guard::AllowedPath allowed) {
+  allowed.relative += ".lockstep";
+  return allowed;
 }
 
 namespace {
@@ -44,7 +44,7 @@ std::string ReadAll(const FileDescriptor& fd) {
   return text;
 }
 
-bool LooksLikeMark(const std::string& text) {
+bool IsMarkFormat(const std::string& text) {
   return text.rfind(kFirstLine, 0) == 0 || text.rfind(kUnsigned, 0) == 0;
 }
 
@@ -53,7 +53,7 @@ absl::StatusOr<Mark> ParseMark(const std::string& text, const MarkKeys& keys) {
     return absl::FailedPreconditionError(
         "its mark is of an earlier version, which anybody could write");
   }
-  if (!LooksLikeMark(text)) return absl::NotFoundError("no mark");
+  if (!IsMarkFormat(text)) return absl::NotFoundError("no mark");
   const SignedText read = ReadSigned(text, keys);
   switch (read.trust) {
     case MarkKeys::Trust::kForged:
@@ -90,38 +90,38 @@ absl::StatusOr<std::string> Compose(const Mark& mark, const MarkKeys& keys) {
 
 }  // namespace
 
-absl::StatusOr<Mark> ReadMark(const Guard& guard, const Guard::Place& place) {
-  auto fd = guard.Open(MarkPlace(place), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+absl::StatusOr<Mark> ReadMark(const Guard& guard, const Guard::AllowedPath& allowed) {
+  auto fd = guard.Open(MarkPath(allowed), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd.ok()) return absl::NotFoundError("no mark");
   return ParseMark(ReadAll(*fd), guard.mark_keys());
 }
 
-absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark) {
-  if (place.named) {
+absl::Status WriteMark(const Guard& guard, const Guard::AllowedPath& allowed, const Mark& mark) {
+  if (allowed.named) {
     return absl::FailedPreconditionError(absl::StrCat(
-        place.path(),
+        allowed.path(),
         ": --allow names this file, not its directory, so no file can be laid out there"));
   }
   const auto text = Compose(mark, guard.mark_keys());
   if (!text.ok()) {
     return absl::Status(text.status().code(),
-                        absl::StrCat(place.path(), ": ", std::string(text.status().message())));
+                        absl::StrCat(allowed.path(), ": ", std::string(text.status().message())));
   }
   // The descriptor that was checked is the one that is written: another file may take the name at
   // any time.
-  auto fd = guard.Open(MarkPlace(place), O_RDWR | O_NOFOLLOW | O_NONBLOCK);
-  if (fd.ok() && !LooksLikeMark(ReadAll(*fd))) {
+  auto fd = guard.Open(MarkPath(allowed), O_RDWR | O_NOFOLLOW | O_NONBLOCK);
+  if (fd.ok() && !IsMarkFormat(ReadAll(*fd))) {
     return absl::FailedPreconditionError(
-        absl::StrCat(MarkPlace(place).path(),
+        absl::StrCat(MarkPath(allowed).path(),
                      ": exists and is not a mark of Lockstep's; nothing was overwritten"));
   }
   if (absl::IsNotFound(fd.status())) {
-    fd = guard.Open(MarkPlace(place), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+    fd = guard.Open(MarkPath(allowed), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   }
   if (!fd.ok()) return fd.status();
   if (pwrite(fd->get(), text->data(), text->size(), 0) != static_cast<ssize_t>(text->size()) ||
       ftruncate(fd->get(), static_cast<off_t>(text->size())) != 0 || fsync(fd->get()) != 0) {
-    return ErrnoStatus(errno, MarkPlace(place).path());
+    return ErrnoStatus(errno, MarkPath(allowed).path());
   }
   return absl::OkStatus();
 }
@@ -131,39 +131,39 @@ bool IsOf(const Mark& mark, const FileDescriptor& fd) {
   return !identity.empty() && mark.file == identity;
 }
 
-absl::Status NoteChanged(const Guard& guard, const Guard::Place& place) {
-  auto mark = ReadMark(guard, place);
+absl::Status NoteChanged(const Guard& guard, const Guard::AllowedPath& allowed) {
+  auto mark = ReadMark(guard, allowed);
   if (!mark.ok() || mark->filled == kFilledByWorkload) return absl::OkStatus();
   mark->filled = kFilledByWorkload;
-  return WriteMark(guard, place, *mark);
+  return WriteMark(guard, allowed, *mark);
 }
 
-absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place,
+absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::AllowedPath& allowed,
                                  const FileDescriptor& fd) {
-  const auto mark = ReadMark(guard, place);
+  const auto mark = ReadMark(guard, allowed);
   if (mark.ok() && IsOf(*mark, fd)) return absl::OkStatus();
   if (absl::IsFailedPrecondition(mark.status())) {
     return absl::FailedPreconditionError(
-        absl::StrCat(place.path(), ": exists, and ", std::string(mark.status().message()),
-                     ". If it is yours to overwrite, run `lockstep-worker --adopt ", place.path(),
+        absl::StrCat(allowed.path(), ": exists, and ", std::string(mark.status().message()),
+                     ". If it is yours to overwrite, run `lockstep-worker --adopt ", allowed.path(),
                      "` on this host, or remove the file"));
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(place.path(),
+      absl::StrCat(allowed.path(),
                    ": exists and was not made by Lockstep; it is not overwritten unless the job's "
                    "`expendable` and the worker's --allow-expendable name it"));
 }
 
-absl::Status Adopt(const Guard& guard, const Guard::Place& place) {
-  const auto fd = guard.Open(place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+absl::Status Adopt(const Guard& guard, const Guard::AllowedPath& allowed) {
+  const auto fd = guard.Open(allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   if (!fd.ok()) return fd.status();
   const std::string identity = IdentityOf(*fd);
   if (identity.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        place.path(),
+        allowed.path(),
         ": its file system gives files neither a birth time nor a handle by which to know it"));
   }
-  return WriteMark(guard, place, {identity, kFilledByWorkload, {}});
+  return WriteMark(guard, allowed, {identity, kFilledByWorkload, {}});
 }
 
 }  // namespace lockstep::worker

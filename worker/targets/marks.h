@@ -27,26 +27,26 @@ struct Mark {
 // Mark::filled of a file whose content a workload has changed.
 inline constexpr char kFilledByWorkload[] = "by a workload";
 
-Guard::Place MarkPlace(Guard::Place place);
-// The mark beside `place`. NOT_FOUND when no file is there, or one that is no mark;
+Guard::AllowedPath MarkPath(Guard::AllowedPath allowed);
+// The mark beside `allowed`. NOT_FOUND when no file is there, or one that is no mark;
 // FAILED_PRECONDITION, with the reason, when it proves nothing: unsigned, altered, or signed by a
 // worker that this store does not know.
-absl::StatusOr<Mark> ReadMark(const Guard& guard, const Guard::Place& place);
+absl::StatusOr<Mark> ReadMark(const Guard& guard, const Guard::AllowedPath& allowed);
 // Durable when it returns. FAILED_PRECONDITION when something else than a mark has its name.
-absl::Status WriteMark(const Guard& guard, const Guard::Place& place, const Mark& mark);
+absl::Status WriteMark(const Guard& guard, const Guard::AllowedPath& allowed, const Mark& mark);
 // Records in the mark that the content has changed, so that the next prepare lays the file out
 // anew. Does nothing without a mark.
-absl::Status NoteChanged(const Guard& guard, const Guard::Place& place);
+absl::Status NoteChanged(const Guard& guard, const Guard::AllowedPath& allowed);
 // Whether the mark belongs to this very file; false when the file's identity is not known.
 bool IsOf(const Mark& mark, const common::FileDescriptor& fd);
 
-// OK when `fd`, opened at `place`, is a file made by Lockstep; FAILED_PRECONDITION otherwise, with
-// the remedy.
-absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::Place& place,
+// OK when `fd`, opened at `allowed`, is a file made by Lockstep; FAILED_PRECONDITION otherwise,
+// with the remedy.
+absl::Status CheckMadeByLockstep(const Guard& guard, const Guard::AllowedPath& allowed,
                                  const common::FileDescriptor& fd);
 
 // Signs a mark for a file that is there already, for the operator who says that jobs may overwrite
 // and remove it. A mark that is there is replaced.
-absl::Status Adopt(const Guard& guard, const Guard::Place& place);
+absl::Status Adopt(const Guard& guard, const Guard::AllowedPath& allowed);
 
 }  // namespace lockstep::worker

@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/limits.h"
-#include "measure/block_places.h"
+#include "measure/target_key.h"
 #include "worker/targets/openers.h"
 
 namespace lockstep::worker {
@@ -47,12 +47,12 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
   if (path.empty()) path = target.path();
   const int flags =
       (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
-  auto opened = context.guard.OpenDevice(path, UseOf(target, options), flags, options.holds);
+  auto opened = context.guard.OpenDevice(path, UseOf(target, options), flags, options.claims);
   if (!opened.ok()) return opened.status();
   const auto bytes = UsableBytes(opened->facts, device.size_bytes(), target.stamp_bytes());
   if (!bytes.ok()) return bytes.status();
   if (options.write) {
-    open->places.insert(open->places.end(), opened->places.begin(), opened->places.end());
+    open->ranges.insert(open->ranges.end(), opened->ranges.begin(), opened->ranges.end());
   }
   open->in_memory = IsInMemory(opened->facts.name()) && (open->files.empty() || open->in_memory);
   if (options.write && target.reservation().key() != 0) {

@@ -4,10 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
-#include "measure/block_places.h"
+#include "measure/target_key.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/byte_ranges.h"
 #include "worker/host/file_identity.h"
-#include "worker/host/places.h"
 #include "worker/host/reopen.h"
 #include "worker/targets/empty_file.h"
 #include "worker/targets/foreign_files.h"
@@ -25,17 +25,17 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   const v1::FileTarget& file = target.target().file();
   const std::string path = FilePath(file, number, context.who);
   const FileConsent consent(guard, target, options.expendable);
-  const auto place = guard.Locate(path);
-  if (!place.ok()) return place.status();
+  const auto allowed = guard.Locate(path);
+  if (!allowed.ok()) return allowed.status();
   std::string made;
   if (options.create) {
-    auto identity = MakeEmptyFile(guard, *place, under, consent, number);
+    auto identity = MakeEmptyFile(guard, *allowed, under, consent, number);
     if (!identity.ok()) return identity.status();
     made = *std::move(identity);
   }
   const int flags =
       (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
-  auto fd = guard.Open(*place, flags | (options.write ? O_NOFOLLOW : 0));
+  auto fd = guard.Open(*allowed, flags | (options.write ? O_NOFOLLOW : 0));
   if (!fd.ok()) {
     if (absl::IsNotFound(fd.status())) {
       return absl::NotFoundError(
@@ -60,9 +60,9 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
         absl::StrCat(path, ": another file took this name after it was made; it was not touched"));
   }
   if (options.create) {
-    opened.is_foreign = !CheckMadeByLockstep(guard, *place, *fd).ok();
+    opened.is_foreign = !CheckMadeByLockstep(guard, *allowed, *fd).ok();
   } else if (options.write) {
-    const auto answer = consent.Check(*place, number, Reopen(*fd, O_RDONLY));
+    const auto answer = consent.Check(*allowed, number, Reopen(*fd, O_RDONLY));
     if (!answer.ok()) return answer.status();
     opened.is_foreign = answer->is_foreign;
   }
@@ -70,7 +70,7 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
     if (absl::Status status = under.Check(path, fd->get()); !status.ok()) return status;
   }
   if (options.write && options.changes_content) {
-    if (absl::Status status = NoteChanged(guard, *place); !status.ok()) return status;
+    if (absl::Status status = NoteChanged(guard, *allowed); !status.ok()) return status;
   }
   opened.engine_file = {OpenFile{fd->get()}, static_cast<uint64_t>(file.size_bytes())};
   opened.descriptor = *std::move(fd);
@@ -86,17 +86,17 @@ absl::Status OpenFileTarget(const OpenContext& context, const v1::TargetAssignme
                             OpenTargets* open) {
   const v1::FileTarget& file = target.target().file();
   const auto size = static_cast<uint64_t>(file.size_bytes());
-  FilePlaces places;
+  FileRanges ranges;
   const FilesUnderDevices under;
   for (uint32_t i = 0; i < file.count(); ++i) {
     auto opened = Open(context, target, i, under);
     if (!opened.ok()) return opened.status();
-    if (context.options.write) places.AddFile(opened->descriptor);
+    if (context.options.write) ranges.AddFile(opened->descriptor);
     const absl::Status added = AddOpened(target, i * size, *std::move(opened), open);
     if (!added.ok()) return added;
     open->in_memory = false;
   }
-  open->file_places += places.bytes();
+  open->file_ranges += ranges.bytes();
   return absl::OkStatus();
 }
 

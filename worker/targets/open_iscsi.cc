@@ -8,7 +8,7 @@
 #include "common/clock.h"
 #include "common/iscsi_url.h"
 #include "common/limits.h"
-#include "worker/host/places.h"
+#include "worker/host/byte_ranges.h"
 #include "worker/targets/openers.h"
 
 namespace lockstep::worker {
@@ -46,7 +46,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
                              [spec = *lun] { return NewLunReserver(spec, limits::kProbeNs); });
     if (!taken.ok()) return taken;
   }
-  if (options.write) open->places.push_back(DiskPlace(lun->facts.identity));
+  if (options.write) open->ranges.push_back(DiskRange(lun->facts.identity));
   OpenedFile opened;
   opened.engine_file = {RemoteLun{lun.get()}, target.stamp_bytes() + *bytes};
   opened.path = url->text();

@@ -49,12 +49,12 @@ std::string FillingOf(const v1::PreparePhase& phase) {
 }
 
 // The mark beside a file that is gone; what else may have its name stays.
-void RemoveMark(const Guard& guard, const Guard::Place& place, const std::string& of) {
-  const auto mark = guard.Open(MarkPlace(place), O_PATH | O_NOFOLLOW);
+void RemoveMark(const Guard& guard, const Guard::AllowedPath& allowed, const std::string& of) {
+  const auto mark = guard.Open(MarkPath(allowed), O_PATH | O_NOFOLLOW);
   if (!mark.ok()) return;
-  const auto says = ReadMark(guard, place);
+  const auto says = ReadMark(guard, allowed);
   if (!says.ok() || says->file != of) return;
-  (void)guard.RemoveIf(MarkPlace(place),
+  (void)guard.RemoveIf(MarkPath(allowed),
                        [&](const FileDescriptor& found) { return SameInode(found, *mark); });
 }
 
@@ -62,7 +62,7 @@ void RemoveMark(const Guard& guard, const Guard::Place& place, const std::string
 struct Item {
   const v1::TargetAssignment* target = nullptr;
   uint32_t number = 0;  // among the target's files
-  Guard::Place place;
+  Guard::AllowedPath allowed;
   uint64_t size_bytes = 0;
   bool reuse = false;
   bool existed = false;  // before this prepare
@@ -93,16 +93,16 @@ class Preparation {
     Item& item = items_.emplace_back();
     item.target = &target;
     item.number = number;
-    auto place = guard_.Locate(path);
-    if (!place.ok()) return place.status();
-    item.place = *std::move(place);
+    auto allowed = guard_.Locate(path);
+    if (!allowed.ok()) return allowed.status();
+    item.allowed = *std::move(allowed);
     item.size_bytes = size_bytes;
-    auto fd = guard_.Open(item.place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    auto fd = guard_.Open(item.allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (fd.ok()) {
-      const auto mark = ReadMark(guard_, item.place);
+      const auto mark = ReadMark(guard_, item.allowed);
       struct stat facts;
       if (fstat(fd->get(), &facts) != 0) return ErrnoStatus(errno, path);
-      const auto answer = FileConsent(guard_, target, expendable_).Check(item.place, number, *fd);
+      const auto answer = FileConsent(guard_, target, expendable_).Check(item.allowed, number, *fd);
       if (!answer.ok()) return answer.status();
       const bool ours = !answer->is_foreign && mark.ok();
       item.identity = IdentityOf(*fd);
@@ -139,7 +139,7 @@ class Preparation {
     }
     for (std::thread& thread : threads) thread.join();
     if (absl::Status status = Outcome(); !status.ok()) {
-      Undo();
+      RemoveMade();
       return status;
     }
     PrepareResult result;
@@ -202,7 +202,7 @@ class Preparation {
     if (!status.ok() || Over()) return status;
     common::MutexLock lock(&item->mutex);
     if (--item->parts_left != 0) return absl::OkStatus();
-    if (fsync(fd->get()) != 0) return ErrnoStatus(errno, item->place.path());
+    if (fsync(fd->get()) != 0) return ErrnoStatus(errno, item->allowed.path());
     item->fd = nullptr;
     item->mark.filled = FillingOf(phase_);
     return Note(*item);
@@ -210,24 +210,24 @@ class Preparation {
 
   // Makes the file, empty, and its mark.
   absl::Status Begin(Item* item) ABSL_EXCLUSIVE_LOCKS_REQUIRED(item->mutex) {
-    auto directories = guard_.MakeParents(item->place);
+    auto directories = guard_.MakeParents(item->allowed);
     if (!directories.ok()) return directories.status();
     for (Guard::MadeDirectory& directory : *directories) {
       item->mark.directories.push_back(std::move(directory));
     }
     // What was not there when it was looked at must not be there now.
     auto fd = guard_.Open(
-        item->place, item->existed ? O_RDWR | O_NOFOLLOW : O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+        item->allowed, item->existed ? O_RDWR | O_NOFOLLOW : O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
         0666);
     if (!fd.ok()) return fd.status();
     const std::string identity = IdentityOf(*fd);
     if (identity.empty()) {
       if (!item->existed) {
-        (void)guard_.RemoveIf(item->place,
+        (void)guard_.RemoveIf(item->allowed,
                               [&](const FileDescriptor& found) { return SameInode(found, *fd); });
       }
       return absl::FailedPreconditionError(
-          absl::StrCat(item->place.path(),
+          absl::StrCat(item->allowed.path(),
                        ": its file system gives files neither a birth time nor a handle, so that "
                        "Lockstep could not know its own again; use another one"));
     }
@@ -235,28 +235,29 @@ class Preparation {
     // file that has taken its name is not touched.
     if (item->existed && identity != item->identity) {
       return absl::AbortedError(
-          absl::StrCat(item->place.path(),
+          absl::StrCat(item->allowed.path(),
                        ": another file took this name after it was looked at; it was not touched"));
     }
     // Laying out the files before this one may have taken long: somebody may have written to it, or
     // mounted it, since it was looked at.
     if (item->existed) {
       const auto answer =
-          FileConsent(guard_, *item->target, expendable_).Check(item->place, item->number, *fd);
+          FileConsent(guard_, *item->target, expendable_).Check(item->allowed, item->number, *fd);
       if (!answer.ok()) return answer.status();
       if (answer->is_foreign != item->foreign) {
         return absl::AbortedError(
-            absl::StrCat(item->place.path(),
+            absl::StrCat(item->allowed.path(),
                          ": its mark has changed since it was looked at; it was not touched"));
       }
-      if (absl::Status used = under_.Check(item->place.path(), fd->get()); !used.ok()) return used;
+      if (absl::Status used = under_.Check(item->allowed.path(), fd->get()); !used.ok())
+        return used;
     }
     item->touched = true;
     item->mark.file = identity;
     item->mark.filled.clear();
     if (absl::Status status = Note(*item); !status.ok()) return status;
     if (ftruncate(fd->get(), static_cast<off_t>(item->size_bytes)) != 0) {
-      return ErrnoStatus(errno, item->place.path());
+      return ErrnoStatus(errno, item->allowed.path());
     }
     // Where the file system can, past the page cache: preparing must not push out what the host has
     // cached.
@@ -269,7 +270,7 @@ class Preparation {
 
   // A file that is somebody else's gets no mark: it stays theirs, and no cleanup removes it.
   absl::Status Note(const Item& item) {
-    return item.foreign ? absl::OkStatus() : WriteMark(guard_, item.place, item.mark);
+    return item.foreign ? absl::OkStatus() : WriteMark(guard_, item.allowed, item.mark);
   }
 
   // All that is still to be written, against what each file system has.
@@ -282,17 +283,17 @@ class Preparation {
     std::map<std::pair<int, int>, Space> spaces;
     for (Item& item : items_) {
       if (item.reuse) continue;
-      auto nearest = guard_.OpenNearest(item.place);
+      auto nearest = guard_.OpenNearest(item.allowed);
       if (!nearest.ok()) return nearest.status();
       struct statfs facts;
-      if (fstatfs(nearest->get(), &facts) != 0) return ErrnoStatus(errno, item.place.path());
+      if (fstatfs(nearest->get(), &facts) != 0) return ErrnoStatus(errno, item.allowed.path());
       Space& space = spaces[{facts.f_fsid.__val[0], facts.f_fsid.__val[1]}];
-      if (space.first.empty()) space.first = item.place.path();
+      if (space.first.empty()) space.first = item.allowed.path();
       space.needed += item.size_bytes;
       space.free =
           std::max<uint64_t>(space.free, static_cast<uint64_t>(facts.f_bavail) * facts.f_bsize);
       struct stat own;
-      auto fd = guard_.Open(item.place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+      auto fd = guard_.Open(item.allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       if (fd.ok() && fstat(fd->get(), &own) == 0) {
         space.needed -= std::min<uint64_t>(space.needed, uint64_t(own.st_blocks) * 512);
       }
@@ -310,7 +311,7 @@ class Preparation {
   absl::Status Reserve(const Part& part, const FileDescriptor& fd) {
     const int error =
         posix_fallocate(fd.get(), static_cast<off_t>(part.begin), static_cast<off_t>(part.length));
-    return error == 0 ? absl::OkStatus() : ErrnoStatus(error, part.item->place.path());
+    return error == 0 ? absl::OkStatus() : ErrnoStatus(error, part.item->allowed.path());
   }
 
   absl::Status Fill(const Part& part, const FileDescriptor& fd,
@@ -336,7 +337,7 @@ class Preparation {
         continue;
       }
       if (put < 0) {
-        return ErrnoStatus(errno, absl::StrCat(part.item->place.path(), " at offset ", at));
+        return ErrnoStatus(errno, absl::StrCat(part.item->allowed.path(), " at offset ", at));
       }
       done_here += put;
       const uint64_t before = done_bytes_.fetch_add(put);
@@ -351,9 +352,9 @@ class Preparation {
   // Says what was laid out in a file that Lockstep did not make. Without that the next phase
   // refuses it.
   void AddLeft(const Item& item, PrepareResult* result) const {
-    const auto fd = guard_.Open(item.place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const auto fd = guard_.Open(item.allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     if (!fd.ok() || IdentityOf(*fd) != item.identity) return;
-    const auto now = DescribeForeign(item.number, *fd, item.place.path(), FileDepth::kSamples);
+    const auto now = DescribeForeign(item.number, *fd, item.allowed.path(), FileDepth::kSamples);
     if (!now.ok()) return;
     v1::LeftContent& left = result->left_contents.emplace_back();
     left.set_target(item.target->index());
@@ -361,13 +362,13 @@ class Preparation {
     left.set_fingerprint(now->fingerprint());
   }
 
-  void Undo() {
+  void RemoveMade() {
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       if (!item->touched || item->foreign) continue;
       // Only what this prepare made: when it stood still for long, the path may be another run's.
       const auto removed = guard_.RemoveIf(
-          item->place, [&](const FileDescriptor& found) { return IsOf(item->mark, found); });
-      if (removed.ok() && *removed) RemoveMark(guard_, item->place, item->mark.file);
+          item->allowed, [&](const FileDescriptor& found) { return IsOf(item->mark, found); });
+      if (removed.ok() && *removed) RemoveMark(guard_, item->allowed, item->mark.file);
     }
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       auto& directories = item->mark.directories;
@@ -435,15 +436,15 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
   const absl::Status status = ForEachOwnFile(
       assignment, who,
       [&](const v1::TargetAssignment&, uint32_t, const std::string& path) -> absl::Status {
-        auto place = guard.Locate(path);
-        if (!place.ok()) return place.status();
-        auto fd = guard.Open(*place, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+        auto allowed = guard.Locate(path);
+        if (!allowed.ok()) return allowed.status();
+        auto fd = guard.Open(*allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         if (absl::IsNotFound(fd.status())) return absl::OkStatus();
         if (!fd.ok()) return fd.status();
         // One that was expendable and is not ours is left where it is.
         const std::vector<std::string> expendable(assignment.expendable().begin(),
                                                   assignment.expendable().end());
-        const absl::Status made = CheckMadeByLockstep(guard, *place, *fd);
+        const absl::Status made = CheckMadeByLockstep(guard, *allowed, *fd);
         if (!made.ok()) return guard.IsExpendableFile(*fd, expendable) ? absl::OkStatus() : made;
         if (absl::Status used = under.Check(path, fd->get()); !used.ok()) return used;
         if (too_late()) {
@@ -451,10 +452,10 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
                                                           ": cleanup has reached its hard stop, ",
                                                           removed, " files were removed before"));
         }
-        const auto mark = ReadMark(guard, *place);
+        const auto mark = ReadMark(guard, *allowed);
         if (!mark.ok()) return absl::OkStatus();  // removed since
-        const auto gone =
-            guard.RemoveIf(*place, [&](const FileDescriptor& found) { return IsOf(*mark, found); });
+        const auto gone = guard.RemoveIf(
+            *allowed, [&](const FileDescriptor& found) { return IsOf(*mark, found); });
         if (!gone.ok()) return gone.status();
         if (!*gone) {
           return absl::AbortedError(absl::StrCat(
@@ -462,7 +463,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
         }
         directories.insert(directories.end(), mark->directories.begin(), mark->directories.end());
         ++removed;
-        RemoveMark(guard, *place, mark->file);
+        RemoveMark(guard, *allowed, mark->file);
         return absl::OkStatus();
       });
   std::sort(directories.begin(), directories.end(),

@@ -19,7 +19,7 @@ struct PrepareResult {
   // Of files that Lockstep did not make, in which it laid out content.
   std::vector<v1::LeftContent> left_contents;
 };
-// Called now and then with the bytes done and to do. From several threads.
+// Called periodically with the bytes done and to do. From several threads.
 using Progress = std::function<void(uint64_t done, uint64_t total)>;
 
 // Lays out this worker's files of the assignment, many chunks at a time; those that fit are kept.

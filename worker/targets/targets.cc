@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
-#include "measure/block_places.h"
+#include "measure/target_key.h"
 #include "worker/targets/openers.h"
 
 namespace lockstep::worker {
@@ -57,7 +57,7 @@ absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, Opened
   file.target = target.index();
   file.stamp_bytes = stamp;
   file.written = target.written();
-  file.written_meanwhile = target.written_meanwhile();
+  file.written_since = target.written_since();
   open->files.push_back(std::move(file));
   // Bytes [from, to), counted as the file's, as far as they are in this file and behind its stamp.
   const auto add = [&](uint64_t from, uint64_t to) {

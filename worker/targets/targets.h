@@ -35,7 +35,7 @@ struct OpenedFile {
   std::string thing;
   std::shared_ptr<const LunSpec> lun;
   // Workloads of this worker write it in the phase; another worker does.
-  bool written = false, written_meanwhile = false;
+  bool written = false, written_since = false;
   uint32_t target = 0;       // its index in the job
   uint64_t stamp_bytes = 0;  // of an enrolled device: at each of its ends
   uint32_t number = 0;       // among the target's files
@@ -49,8 +49,8 @@ struct OpenTargets {
   // all are devices in memory (zram, ram, pmem): I/O completes in the call
   bool in_memory = false;
   std::optional<v1::NullTarget> null_target;  // a workload on one has no other targets
-  std::string file_places;                    // of what is written: as TargetInspection says places
-  std::vector<v1::Place> places;
+  std::string file_ranges;                    // of what is written: as TargetInspection says ranges
+  std::vector<v1::ByteRange> ranges;
   std::vector<EngineFile> engine_files() const;
   std::vector<std::string> paths() const;
 };
@@ -63,8 +63,8 @@ struct OpenOptions {
   bool changes_content = false;  // afterwards they are not filled as prepare filled them
   int flags = 0;                 // O_SYNC, O_DSYNC
   std::vector<std::string> expendable;
-  DeviceHolds* holds = nullptr;  // of the devices that are written; outlives what is opened
-  Fences* fences = nullptr;      // of those that are reserved; outlives what is opened
+  DeviceClaims* claims = nullptr;  // of the devices that are written; outlives what is opened
+  Fences* fences = nullptr;        // of those that are reserved; outlives what is opened
   std::string run_id;
 };
 

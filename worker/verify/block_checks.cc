@@ -6,7 +6,7 @@
 namespace lockstep::worker {
 
 uint64_t BlockChecks::ContentSeed(uint16_t file, uint64_t offset, uint32_t generation) const {
-  return common::DeriveSeed(common::DeriveSeed(options_.seed ^ options_.places[file], offset),
+  return common::DeriveSeed(common::DeriveSeed(options_.seed ^ options_.keys[file], offset),
                             generation);
 }
 
@@ -19,7 +19,7 @@ void BlockChecks::Make(uint16_t file, uint64_t offset, const Ticket& ticket,
                        const Progress& progress, char* block) const {
   BlockHeader header = options_.header;
   header.length = options_.block_size_bytes;
-  header.place = options_.places[file];
+  header.key = options_.keys[file];
   header.offset = offset;
   header.generation = ticket.generation;
   header.sync_epoch = progress.sync_epoch;
@@ -37,7 +37,7 @@ void BlockChecks::EndWrite(uint16_t file, uint64_t offset, const Ticket& ticket,
 
 void BlockChecks::BeginRead(uint16_t file, uint64_t offset, Ticket* ticket) const {
   const auto& ledger = options_.ledgers[file];
-  ticket->state = ledger == nullptr ? 0 : ledger->Look(offset / options_.block_size_bytes);
+  ticket->state = ledger == nullptr ? 0 : ledger->StateOf(offset / options_.block_size_bytes);
 }
 
 void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, const char* block) {
@@ -46,14 +46,14 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   if (ledger != nullptr) {
     // Being written before or after: either content may come. Never written by this run: nothing is
     // promised.
-    // What others write meanwhile may be newer than what was known when the read was submitted, and
-    // never older.
-    expectation.written_meanwhile = options_.written_meanwhile[file];
+    // What others write during that time may be newer than what was known when the read was
+    // submitted, and never older.
+    expectation.written_since = options_.written_since[file];
     const bool known = BlockLedger::IsKnown(ticket.state) &&
-                       (expectation.written_meanwhile ||
-                        ledger->Look(offset / options_.block_size_bytes) == ticket.state);
+                       (expectation.written_since ||
+                        ledger->StateOf(offset / options_.block_size_bytes) == ticket.state);
     expectation.generation = BlockLedger::GenerationOf(ticket.state);
-    expectation.at_least = BlockLedger::IsAtLeast(ticket.state) || expectation.written_meanwhile;
+    expectation.at_least = BlockLedger::IsAtLeast(ticket.state) || expectation.written_since;
     if (!known || (expectation.generation == 0 && !options_.any_run)) {
       ++not_checkable_;
       return;
@@ -68,8 +68,8 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
         static_cast<uint32_t>((offset - options_.slices_begin_bytes) / options_.each_slice_bytes);
   }
   expectation.any_run = options_.any_run && expectation.generation == 0;
-  expectation.any_place = expectation.any_run;
-  expectation.place = options_.places[file];
+  expectation.any_key = expectation.any_run;
+  expectation.key = options_.keys[file];
   expectation.offset = offset;
   expectation.length = options_.block_size_bytes;
   const BlockFinding finding = CheckBlock(block, expectation);
@@ -82,7 +82,7 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   ++checked_;
   ++by_state_[static_cast<int>(finding.state)];
   if (finding.state != BlockState::kGood && kept_.size() < kDescribed &&
-      kept_places_.emplace(file, offset).second) {
+      kept_blocks_.emplace(file, offset).second) {
     Keep(finding, file, offset, expectation.generation, block);
   }
 }
@@ -115,7 +115,7 @@ std::vector<BlockChecks::Missing> BlockChecks::missing() {
   std::vector<Missing> list;
   for (Kept& kept : kept_) {
     if (kept.generation == 0) continue;
-    list.push_back({options_.places[kept.file], kept.offset / options_.block_size_bytes,
+    list.push_back({options_.keys[kept.file], kept.offset / options_.block_size_bytes,
                     kept.generation, &kept.expected});
   }
   return list;

@@ -25,19 +25,19 @@ class BlockChecks {
     bool sparse = false;  // a block without a header is no mismatch
     BlockHeader header;   // run, phase, worker, workload, thread
     uint32_t block_size_bytes = 0;
-    std::vector<uint64_t> places;  // of each file, as PlaceOf() says
+    std::vector<uint64_t> keys;  // of each file, as TargetKey() says
     // The run whose blocks are expected, where it is not the header's.
     uint64_t expected_run_high = 0, expected_run_low = 0;
     // The wall clock against the clock of Progress::now_ns, nanoseconds.
     int64_t wall_offset_ns = 0;
     std::vector<std::string> writers;  // as BlockExpectation's
-    // Of a target that is one file: each of them writes so much, in this order, from there on. 0:
+    // Of a target that is one file: each of them writes so much, in this order, after that. 0:
     // not known.
     uint64_t each_slice_bytes = 0, slices_begin_bytes = 0;
     // of each file; null where nothing is known
     std::vector<std::shared_ptr<BlockLedger>> ledgers;
-    // of each file: another worker writes it meanwhile, and its ledger learns of that
-    std::vector<bool> written_meanwhile;
+    // of each file: another worker writes it during that time, and its ledger learns of that
+    std::vector<bool> written_since;
     uint64_t seed = 0;
   };
   // What is remembered of a block while its I/O is in flight.
@@ -67,7 +67,7 @@ class BlockChecks {
 
   // A block that is not what was expected of a known generation.
   struct Missing {
-    uint64_t place = 0, block = 0;
+    uint64_t key = 0, block = 0;
     uint32_t generation = 0;
     std::string* expected = nullptr;  // the words for it
   };
@@ -102,7 +102,7 @@ class BlockChecks {
   uint64_t checked_ = 0, not_checkable_ = 0;
   uint64_t by_state_[7] = {};
   std::vector<Kept> kept_;
-  std::set<std::pair<uint16_t, uint64_t>> kept_places_;  // files and offsets of those
+  std::set<std::pair<uint16_t, uint64_t>> kept_blocks_;  // files and offsets of those
 };
 
 }  // namespace lockstep::worker

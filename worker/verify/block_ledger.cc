@@ -30,7 +30,7 @@ absl::StatusOr<std::shared_ptr<BlockLedger>> BlockLedger::Make(uint64_t blocks) 
 
 BlockLedger::~BlockLedger() { munmap(cells_, blocks_ * sizeof(State)); }
 
-void BlockLedger::Learn(uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
+void BlockLedger::Expect(uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
   const State learned = (generation & kGeneration) | (unknown ? kUnknown : 0);
   for (uint64_t block = first; block < std::min(first + count, blocks_); ++block) {
     State state = Cell(block).load(std::memory_order_relaxed);
@@ -40,22 +40,22 @@ void BlockLedger::Learn(uint64_t first, uint64_t count, uint32_t generation, boo
   }
 }
 
-absl::Status BlockLedger::LearnRuns(const std::string& runs) {
+absl::Status BlockLedger::ExpectRuns(const std::string& runs) {
   // The target may be smaller than when it was written: what there is room for is taken.
   constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
   return measure::ReadBlockRuns(
       runs, kMaxBlocks, [this](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
-        Learn(first, count, generation, unknown);
+        Expect(first, count, generation, unknown);
       });
 }
 
-void BlockLedger::LearnNothing() {
+void BlockLedger::ExpectNothing() {
   for (uint64_t block = 0; block < blocks_; ++block) {
     Cell(block).store(0, std::memory_order_release);
   }
 }
 
-void BlockLedger::LearnUnfinished(uint64_t first, uint64_t count) {
+void BlockLedger::ExpectUnfinished(uint64_t first, uint64_t count) {
   for (uint64_t block = first; block < blocks_ && block - first < count; ++block) {
     Cell(block).fetch_or(kAtLeast, std::memory_order_release);
   }
@@ -71,7 +71,7 @@ void BlockLedger::TakeWrites(
     }
     if (bits == 0 && !in_flight) continue;
     for (uint64_t block = word * 64; block < std::min(word * 64 + 64, blocks_); ++block) {
-      const State state = Look(block);
+      const State state = StateOf(block);
       const bool written = (bits >> block % 64 & 1) != 0;
       const bool hangs = in_flight && (state & kWriting) != 0;
       if (!written && !hangs) continue;
@@ -92,7 +92,7 @@ void LedgerBook::TakeWrites(bool in_flight,
     const auto& key = entry.first;
     measure::BlockRunsWriter writer([&take, &key](std::string runs) {
       v1::BlockWrites writes;
-      writes.set_place(PlaceOf(key.first));
+      writes.set_target_key(TargetKey(key.first));
       writes.set_block_size_bytes(static_cast<uint32_t>(key.second));
       writes.set_runs(std::move(runs));
       take(writes);

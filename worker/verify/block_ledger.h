@@ -20,7 +20,7 @@ namespace lockstep::worker {
 class BlockLedger {
  public:
   // A block's state as a reader finds it. Two equal ones, before and after a read, mean that
-  // nothing was written meanwhile.
+  // nothing was written during that time.
   using State = uint32_t;
 
   // RESOURCE_EXHAUSTED when the memory cannot be had.
@@ -47,7 +47,7 @@ class BlockLedger {
     Cell(block).store(succeeded ? generation : generation | kUnknown, std::memory_order_release);
     dirty_[block / 64].fetch_or(uint64_t{1} << block % 64, std::memory_order_release);
   }
-  State Look(uint64_t block) const { return Cell(block).load(std::memory_order_acquire); }
+  State StateOf(uint64_t block) const { return Cell(block).load(std::memory_order_acquire); }
   static bool IsKnown(State state) { return (state & (kWriting | kUnknown)) == 0; }
   // A worker was lost that may have written it later than anybody knows.
   static bool IsAtLeast(State state) { return (state & kAtLeast) != 0; }
@@ -55,14 +55,14 @@ class BlockLedger {
   static uint32_t GenerationOf(State state) { return state & kGeneration; }
 
   // What another worker of the run has written, or this one before: the later generation counts.
-  void Learn(uint64_t first, uint64_t count, uint32_t generation, bool unknown);
+  void Expect(uint64_t first, uint64_t count, uint32_t generation, bool unknown);
   // The same of BlockWrites::runs. INVALID_ARGUMENT when they are no such encoding; what came
-  // before the place where that shows is learned.
-  absl::Status LearnRuns(const std::string& runs);
+  // before the block where that shows is learned.
+  absl::Status ExpectRuns(const std::string& runs);
   // All of it was written without headers, or in blocks of another size.
-  void LearnNothing();
+  void ExpectNothing();
   // Of these blocks: what is there may be newer than what is known so far.
-  void LearnUnfinished(uint64_t first, uint64_t count);
+  void ExpectUnfinished(uint64_t first, uint64_t count);
   // Calls `take`, in ascending order, for the blocks that were written since the last time. With
   // `in_flight` also for those of which a write has not ended.
   void TakeWrites(

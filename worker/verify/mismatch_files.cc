@@ -53,7 +53,7 @@ void RemoveAll(const Saved& saved) {
 }
 
 // Makes room for so many bytes: the runs that were saved longest ago go.
-void MakeRoom(std::map<std::string, Saved> runs, const std::string& keep, int64_t bytes) {
+void EvictOldest(std::map<std::string, Saved> runs, const std::string& keep, int64_t bytes) {
   int64_t all = bytes;
   for (const auto& [id, saved] : runs) all += saved.bytes;
   runs.erase(keep);
@@ -78,7 +78,7 @@ absl::StatusOr<std::string> MismatchFiles::Save(const std::string& run_id, uint3
   if (runs[run_id].bytes + size > limits::kMismatchRunBytes) {
     return absl::ResourceExhaustedError("the run has saved enough blocks that do not match");
   }
-  MakeRoom(std::move(runs), run_id, size);
+  EvictOldest(std::move(runs), run_id, size);
   const std::string folder =
       absl::StrCat(directory_, "/", run_id, "-phase", phase, "-attempt", attempt);
   for (const std::string& each : {directory_, folder}) {

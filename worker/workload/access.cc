@@ -69,7 +69,7 @@ void Access::FindPart(const AccessOptions& options) {
   }
   // A random thread whose I/Os continue one another begins where its part would, as a sequential
   // one does.
-  const BlockSpace::Place start = space.At(begin_);
+  const BlockSpace::Offset start = space.At(begin_);
   cursor_ = start.offset;
   for (size_t i = 0; i < stream_.size(); ++i) {
     if (stream_[i].file == start.file && start.offset >= stream_[i].offset &&
@@ -113,7 +113,7 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
     before += line.weight;
     Line& added = access.lines_.back();
     if (options.order == Order::kRandom) {
-      added.places = MakeDistribution(options.places, added.space.blocks(), options.common_seed);
+      added.offsets = MakeDistribution(options.offsets, added.space.blocks(), options.common_seed);
     }
   }
   access.lines_.back().chosen_below = ~uint64_t{0};
@@ -122,7 +122,7 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
   access.simple_ = access.lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 &&
                    options.merge <= 1 && options.file_order == FileOrder::kTogether &&
                    ((options.order == Order::kRandom && first.random_ratio >= 1 &&
-                     std::holds_alternative<UniformPlaces>(options.places)) ||
+                     std::holds_alternative<UniformOffsets>(options.offsets)) ||
                     options.order == Order::kSequential);
   return access;
 }
@@ -140,14 +140,14 @@ uint64_t Access::TakeShuffled() {
   return block;
 }
 
-BlockSpace::Place Access::RandomPlace(Line* line) {
+BlockSpace::Offset Access::RandomOffset(Line* line) {
   if (order_ == Order::kShuffled) return line->space.At(TakeShuffled());
-  if (file_order_ == FileOrder::kTogether) return line->space.At(line->places->Draw(&random_));
+  if (file_order_ == FileOrder::kTogether) return line->space.At(line->offsets->Draw(&random_));
   const BlockSpace::Run& run = line->space.runs()[next_file_ % line->space.runs().size()];
   return {run.file, run.offset + random_.Below(run.blocks) * line->align};
 }
 
-BlockSpace::Place Access::SequentialPlace(Line* line, uint32_t length) {
+BlockSpace::Offset Access::SequentialOffset(Line* line, uint32_t length) {
   const std::vector<BlockSpace::Run>& runs = stream_;
   if (file_order_ != FileOrder::kTogether) {
     for (size_t tries = 0; tries < runs.size(); ++tries) {
@@ -185,31 +185,31 @@ Access::Next Access::TakeGeneral() {
                     ? line->size
                     : line->size * static_cast<uint32_t>(1 + random_.Below(line->sizes));
   if (file_order_ == FileOrder::kRandom) next_file_ = random_.Below(lines_[0].space.runs().size());
-  BlockSpace::Place place;
+  BlockSpace::Offset start;
   if (order_ == Order::kSequentialShared) {
-    place = line->space.At(shared_->fetch_add(1, std::memory_order_relaxed) % line->space.blocks());
+    start = line->space.At(shared_->fetch_add(1, std::memory_order_relaxed) % line->space.blocks());
   } else if (order_ == Order::kShuffled) {
-    place = RandomPlace(line);
+    start = RandomOffset(line);
   } else if (order_ == Order::kRandom &&
              (line->random_ratio >= 1 || random_.Unit() < line->random_ratio)) {
-    place = RandomPlace(line);
+    start = RandomOffset(line);
     // the next sequential one continues here
     if (line->random_ratio < 1 && file_order_ == FileOrder::kTogether) {
       const auto& runs = stream_;
       for (size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i].file == place.file && place.offset >= runs[i].offset &&
-            place.offset < runs[i].end) {
+        if (runs[i].file == start.file && start.offset >= runs[i].offset &&
+            start.offset < runs[i].end) {
           cursor_run_ = i;
         }
       }
-      cursor_ = place.offset + next.length;
+      cursor_ = start.offset + next.length;
     }
   } else {
-    place = SequentialPlace(line, next.length);
+    start = SequentialOffset(line, next.length);
   }
   if (file_order_ == FileOrder::kRoundRobin) ++next_file_;
-  next.file = place.file;
-  next.offset = place.offset;
+  next.file = start.file;
+  next.offset = start.offset;
   next.kind = KindOf(*line);
   if (line->delay_ns != 0 && ++line->in_burst >= line->burst) {
     line->in_burst = 0;

@@ -16,7 +16,7 @@ namespace lockstep::worker {
 enum class Order {
   kSequential,        // every thread through a part of its own
   kSequentialShared,  // the threads take the next block in turn
-  kRandom,            // by AccessOptions::places
+  kRandom,            // by AccessOptions::offsets
   kShuffled,          // random, every block once before any again
 };
 enum class FileOrder { kTogether, kRoundRobin, kRandom };
@@ -29,7 +29,7 @@ struct AccessLine {
   double weight = 1;
   double read_ratio = 1;
   double trim_ratio = 0;    // of what is not a read
-  double random_ratio = 1;  // at a place of its own; the others continue where the last one ended
+  double random_ratio = 1;  // at an offset of its own; the others continue where the last one ended
   int64_t delay_ns = 0;     // pause after `burst` I/Os of this line
   uint32_t burst = 1;
 };
@@ -37,7 +37,7 @@ struct AccessLine {
 struct AccessOptions {
   std::vector<AccessLine> lines;
   Order order = Order::kRandom;
-  Places places;
+  Offsets offsets;
   FileOrder file_order = FileOrder::kTogether;
   // neighbours of one kind become one I/O of at most so many blocks; 0 and 1 are none
   uint32_t merge = 0;
@@ -68,10 +68,10 @@ class Access {
     if (!simple_) return merge_ > 1 ? TakeMerged() : TakeGeneral();
     Line& line = lines_[0];
     Next next;
-    const BlockSpace::Place place = line.space.At(
+    const BlockSpace::Offset start = line.space.At(
         order_ == Order::kRandom ? random_.Below(line.space.blocks()) : TakeOwnPart());
-    next.file = place.file;
-    next.offset = place.offset;
+    next.file = start.file;
+    next.offset = start.offset;
     next.length = line.size;
     next.kind = KindOf(line);
     return next;
@@ -88,7 +88,7 @@ class Access {
  private:
   struct Line {
     BlockSpace space;
-    std::unique_ptr<Distribution> places;
+    std::unique_ptr<Distribution> offsets;
     uint32_t size = 0;
     uint32_t sizes = 1;  // how many multiples
     uint32_t align = 0;
@@ -122,8 +122,8 @@ class Access {
   }
   Next TakeGeneral();
   Next TakeMerged();
-  BlockSpace::Place RandomPlace(Line* line);
-  BlockSpace::Place SequentialPlace(Line* line, uint32_t length);
+  BlockSpace::Offset RandomOffset(Line* line);
+  BlockSpace::Offset SequentialOffset(Line* line, uint32_t length);
   uint64_t TakeShuffled();
 
   std::vector<Line> lines_;

@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "measure/block_places.h"
+#include "measure/target_key.h"
 #include "worker/workload/content.h"
 
 namespace lockstep::worker {
@@ -19,11 +19,11 @@ constexpr size_t kSector = 512;
 
 struct SectorMark {
   uint32_t generation;
-  uint32_t place;
+  uint32_t key;
 };
 
-uint32_t PlaceMark(const BlockHeader& header, size_t sector) {
-  const uint64_t mixed = (header.place ^ (header.offset / kSector + sector)) * 0x9e3779b97f4a7c15u;
+uint32_t LocationMark(const BlockHeader& header, size_t sector) {
+  const uint64_t mixed = (header.key ^ (header.offset / kSector + sector)) * 0x9e3779b97f4a7c15u;
   return static_cast<uint32_t>(mixed >> 32);
 }
 
@@ -42,7 +42,7 @@ bool IsTorn(const BlockHeader& header, const char* block, size_t* first_other, u
   for (size_t sector = 0; sector < header.length / kSector; ++sector) {
     SectorMark mark;
     memcpy(&mark, block + (sector + 1) * kSector - sizeof mark, sizeof mark);
-    if (mark.place != PlaceMark(header, sector)) continue;  // not one of ours: corrupt, not torn
+    if (mark.key != LocationMark(header, sector)) continue;  // not one of ours: corrupt, not torn
     if (mark.generation == header.generation) continue;
     *first_other = sector;
     *other = mark.generation;
@@ -59,7 +59,7 @@ bool HasOlderSector(const BlockHeader& header, const char* block, uint32_t gener
     SectorMark mark;
     memcpy(&mark, block + (*sector + 1) * kSector - sizeof mark, sizeof mark);
     *older = mark.generation;
-    if (mark.place == PlaceMark(header, *sector) && mark.generation < generation) return true;
+    if (mark.key == LocationMark(header, *sector) && mark.generation < generation) return true;
   }
   return false;
 }
@@ -81,13 +81,13 @@ std::string Describe(const BlockHeader& h, const BlockExpectation& e) {
 
 }  // namespace
 
-uint64_t PlaceOf(const std::string& thing) { return measure::PlaceOf(thing); }
+uint64_t TargetKey(const std::string& thing) { return measure::TargetKey(thing); }
 
 void MakeBlock(const BlockHeader& header, char* block) {
   assert(header.length % kSector == 0 && header.length >= kMinVerifiableBlock);
   FillContent(block, header.length, 1, header.content_seed);
   for (size_t sector = 0; sector < header.length / kSector; ++sector) {
-    const SectorMark mark = {header.generation, PlaceMark(header, sector)};
+    const SectorMark mark = {header.generation, LocationMark(header, sector)};
     memcpy(block + (sector + 1) * kSector - sizeof mark, &mark, sizeof mark);
   }
   BlockHeader complete = header;
@@ -112,23 +112,23 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
             IsZero(block, e.length) ? "zeros" : "no header: other bytes"};
   }
   if (header.header_checksum != HeaderChecksum(header)) {
-    if (e.written_meanwhile) return {BlockState::kUnsettled, "", ""};
+    if (e.written_since) return {BlockState::kUnsettled, "", ""};
     return {BlockState::kCorrupt, expected(), "a header whose checksum does not match"};
   }
   if (header.length != e.length) {
     return {BlockState::kMisplaced, expected(),
             absl::StrCat("a block of another size: ", Describe(header, e))};
   }
-  if (header.offset != e.offset || (!e.any_place && header.place != e.place)) {
+  if (header.offset != e.offset || (!e.any_key && header.key != e.key)) {
     return {BlockState::kMisplaced, expected(),
-            absl::StrCat(header.place != e.place ? "a block of another target: "
-                                                 : "a block of another offset: ",
-                         Describe(header, e))};
+            absl::StrCat(
+                header.key != e.key ? "a block of another target: " : "a block of another offset: ",
+                Describe(header, e))};
   }
   size_t sector = 0;
   uint32_t other = 0;
   if (header.block_checksum != BlockChecksum(header, block)) {
-    if (e.written_meanwhile) {
+    if (e.written_since) {
       if (!HasOlderSector(header, block, e.generation, &sector, &other)) {
         return {BlockState::kUnsettled, "", ""};
       }

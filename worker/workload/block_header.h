@@ -8,7 +8,7 @@
 namespace lockstep::worker {
 
 // The header of a verifiable block, at its start, little endian. Every 512-byte sector of the block
-// moreover ends with 8 bytes that name its generation and place, by which torn and misplaced
+// moreover ends with 8 bytes that name its generation and key, by which torn and misplaced
 // sectors are known; the rest is pseudo-random content of `content_seed`, so that the whole block
 // can be made again from its header.
 struct BlockHeader {
@@ -21,7 +21,7 @@ struct BlockHeader {
   uint16_t workload = 0;
   uint16_t thread = 0;
   uint32_t length = 0;  // of the block, bytes
-  uint64_t place = 0;   // names the target: PlaceOf() a device's identity or a file's path
+  uint64_t key = 0;     // names the target: TargetKey() a device's identity or a file's path
   uint64_t offset = 0;  // in the target, bytes
   // how often this run has written the block, this time included
   uint32_t generation = 0;
@@ -41,24 +41,24 @@ static_assert(sizeof(BlockHeader) == 112, "the layout on disk");
 inline constexpr size_t kMinVerifiableBlock = 512;
 
 // Names a target in headers: by a device's identity, or a file's path.
-uint64_t PlaceOf(const std::string& thing);
+uint64_t TargetKey(const std::string& thing);
 
 // Makes the whole block: content, sector marks, and header with its checksums. header.length is a
 // multiple of 512.
 void MakeBlock(const BlockHeader& header, char* block);
 
-// What a block read from a place should hold.
+// What a block read from a target should hold.
 struct BlockExpectation {
   uint64_t run_high = 0, run_low = 0;
   bool any_run = false;  // blocks of other runs are as good
-  uint64_t place = 0;
-  bool any_place = false;  // the path may have been another when it was written
+  uint64_t key = 0;
+  bool any_key = false;  // the path may have been another when it was written
   uint64_t offset = 0;
   uint32_t length = 0;
   uint32_t generation = 0;  // what this run wrote last; 0 when not known
   bool at_least = false;    // or something newer
   // It may be written while it is read: what a write in progress explains is kUnsettled.
-  bool written_meanwhile = false;
+  bool written_since = false;
   // Who the run's workers are, by number, for words; may be null.
   const std::vector<std::string>* writers = nullptr;
   uint32_t writer = ~0U;  // whose part of the target it is, where that is known

@@ -27,7 +27,7 @@ absl::StatusOr<BlockSpace> BlockSpace::Make(const std::vector<Extent>& extents,
   return space;
 }
 
-BlockSpace::Place BlockSpace::Search(uint64_t block) const {
+BlockSpace::Offset BlockSpace::Search(uint64_t block) const {
   const auto after = std::upper_bound(runs_.begin(), runs_.end(), block,
                                       [](uint64_t b, const Run& run) { return b < run.first; });
   const Run& run = *(after - 1);

@@ -19,7 +19,7 @@ class BlockSpace {
     uint64_t begin = 0;
     uint64_t end = 0;
   };
-  struct Place {
+  struct Offset {
     uint16_t file = 0;
     uint64_t offset = 0;
   };
@@ -45,7 +45,7 @@ class BlockSpace {
   uint64_t align_bytes() const { return align_; }
   const std::vector<Run>& runs() const { return runs_; }
   // `block` < blocks().
-  Place At(uint64_t block) const {
+  Offset At(uint64_t block) const {
     assert(block < blocks_);
     if (per_run_ == 0) return Search(block);
     if (runs_.size() == 1) return {runs_[0].file, runs_[0].offset + block * align_};
@@ -54,7 +54,7 @@ class BlockSpace {
   }
 
  private:
-  Place Search(uint64_t block) const;
+  Offset Search(uint64_t block) const;
 
   uint64_t align_ = 1;
   uint64_t blocks_ = 0;

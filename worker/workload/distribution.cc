@@ -37,7 +37,7 @@ class Layout {
 // monotone discrete distributions", ACM TOMACS 6 (1996). Exact for every theta > 0, one included.
 class ZipfDistribution final : public Distribution {
  public:
-  ZipfDistribution(const ZipfPlaces& zipf, uint64_t size, uint64_t seed)
+  ZipfDistribution(const ZipfOffsets& zipf, uint64_t size, uint64_t seed)
       : size_(size),
         theta_(zipf.theta),
         layout_(size, zipf.clustered, seed),
@@ -82,7 +82,7 @@ class ZipfDistribution final : public Distribution {
 // P(rank < x * size) = x^(ln(1-h) / ln(h)).
 class ParetoDistribution final : public Distribution {
  public:
-  ParetoDistribution(const ParetoPlaces& pareto, uint64_t size, uint64_t seed)
+  ParetoDistribution(const ParetoOffsets& pareto, uint64_t size, uint64_t seed)
       : size_(size),
         power_(std::log(pareto.h) / std::log(1 - pareto.h)),
         layout_(size, pareto.clustered, seed) {}
@@ -102,7 +102,7 @@ class ParetoDistribution final : public Distribution {
 // Pairs by G. Box and M. Muller 1958, of which one is used; draws outside are repeated.
 class NormalDistribution final : public Distribution {
  public:
-  NormalDistribution(const NormalPlaces& normal, uint64_t size)
+  NormalDistribution(const NormalOffsets& normal, uint64_t size)
       : size_(static_cast<double>(size)),
         center_(normal.center * size_),
         deviation_(normal.deviation * size_) {}
@@ -127,12 +127,12 @@ class NormalDistribution final : public Distribution {
 
 class ZonedDistribution final : public Distribution {
  public:
-  ZonedDistribution(const ZonedPlaces& zoned, uint64_t size) {
+  ZonedDistribution(const ZonedOffsets& zoned, uint64_t size) {
     double draws = 0;
     double begin = 0;
     double total = 0;
-    for (const ZonedPlaces::Zone& zone : zoned.zones) total += zone.draws;
-    for (const ZonedPlaces::Zone& zone : zoned.zones) {
+    for (const ZonedOffsets::Zone& zone : zoned.zones) total += zone.draws;
+    for (const ZonedOffsets::Zone& zone : zoned.zones) {
       draws += zone.draws / total;
       const uint64_t first =
           std::min(static_cast<uint64_t>(begin * static_cast<double>(size)), size - 1);
@@ -161,28 +161,29 @@ class ZonedDistribution final : public Distribution {
 
 }  // namespace
 
-std::unique_ptr<Distribution> MakeDistribution(const Places& places, uint64_t size, uint64_t seed) {
+std::unique_ptr<Distribution> MakeDistribution(const Offsets& offsets, uint64_t size,
+                                               uint64_t seed) {
   assert(size > 0);
   struct Maker {
     uint64_t size;
     uint64_t seed;
-    std::unique_ptr<Distribution> operator()(const UniformPlaces&) const {
+    std::unique_ptr<Distribution> operator()(const UniformOffsets&) const {
       return std::make_unique<UniformDistribution>(size);
     }
-    std::unique_ptr<Distribution> operator()(const ZipfPlaces& p) const {
+    std::unique_ptr<Distribution> operator()(const ZipfOffsets& p) const {
       return std::make_unique<ZipfDistribution>(p, size, seed);
     }
-    std::unique_ptr<Distribution> operator()(const ParetoPlaces& p) const {
+    std::unique_ptr<Distribution> operator()(const ParetoOffsets& p) const {
       return std::make_unique<ParetoDistribution>(p, size, seed);
     }
-    std::unique_ptr<Distribution> operator()(const NormalPlaces& p) const {
+    std::unique_ptr<Distribution> operator()(const NormalOffsets& p) const {
       return std::make_unique<NormalDistribution>(p, size);
     }
-    std::unique_ptr<Distribution> operator()(const ZonedPlaces& p) const {
+    std::unique_ptr<Distribution> operator()(const ZonedOffsets& p) const {
       return std::make_unique<ZonedDistribution>(p, size);
     }
   };
-  return std::visit(Maker{size, seed}, places);
+  return std::visit(Maker{size, seed}, offsets);
 }
 
 }  // namespace lockstep::worker

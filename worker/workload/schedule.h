@@ -39,8 +39,8 @@ class Schedule {
   int64_t next_ns_ = 0;
 };
 
-// A brake on one thread: at most so many I/Os and bytes per second. Up to 10 ms that were lost are
-// made up for. Not thread-safe.
+// The rate limit of one thread: at most so many I/Os and bytes per second. Up to 10 ms that were
+// lost are made up for. Not thread-safe.
 class Pacer {
  public:
   // 0 is no limit.

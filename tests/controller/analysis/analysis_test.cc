@@ -81,8 +81,8 @@ TEST(ReportTest, FiguresByHand) {
   EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::AGREE);
   EXPECT_EQ(phase.devices(0).hosts_size(), 2);
   EXPECT_DOUBLE_EQ(phase.kernels(0).context_switches_per_io(), 2);
-  EXPECT_TRUE(report.expectations_held());
-  EXPECT_EQ(report.run().expectations(), "2 of 2 held");
+  EXPECT_TRUE(report.expectations_met());
+  EXPECT_EQ(report.run().expectations(), "2 of 2 met");
 }
 
 TEST(ReportTest, RatesOfAnEarlyFinisherAreComparedOnlyWhileAllRan) {
@@ -106,7 +106,7 @@ TEST(ReportTest, ALostHostDegradesAndHoldsNoExpectation) {
   const v1::Report report = ReportOf(data);
   EXPECT_EQ(report.phases(0).workers_lost(), 1u);
   EXPECT_TRUE(report.phases(0).hosts(1).lost());
-  EXPECT_FALSE(report.expectations_held());
+  EXPECT_FALSE(report.expectations_met());
 }
 
 // One that was lost in an earlier phase, or attempt, is missing all the same.
@@ -121,7 +121,7 @@ TEST(ReportTest, AHostThatAPhaseWasBegunWithoutIsMissingFromIt) {
   ASSERT_EQ(phase.hosts_size(), 2);
   EXPECT_TRUE(phase.hosts(1).lost());
   EXPECT_EQ(phase.hosts(1).host(), "node1");
-  EXPECT_FALSE(report.expectations_held());
+  EXPECT_FALSE(report.expectations_met());
   const std::string remarks = absl::StrJoin(phase.remarks(), "\n");
   EXPECT_TRUE(absl::StrContains(remarks,
                                 "DEGRADED: results of 1 of 2 hosts; figures are of those alone; at "
@@ -208,10 +208,10 @@ TEST(ReportTest, AVerifyPhaseThatDidNotReadAllProvesNothing) {
   for (measure::WorkerPhaseData& worker : data.phases[0].workers) {
     worker.result.mutable_workloads(0)->mutable_verification()->set_checked(100);
   }
-  EXPECT_TRUE(ReportOf(data).phases(0).expectations(0).held());
+  EXPECT_TRUE(ReportOf(data).phases(0).expectations(0).met());
   data.phases[0].workers[1].result.set_stopped_early(true);
   const v1::Expectation cut = ReportOf(data).phases(0).expectations(0);
-  EXPECT_FALSE(cut.held());
+  EXPECT_FALSE(cut.met());
   EXPECT_TRUE(absl::StrContains(cut.found(), "the phase ended before it had read all"))
       << cut.found();
 }
@@ -236,7 +236,7 @@ TEST(ReportTest, WhereNothingWasMeasuredNoExpectationHolds) {
   EXPECT_TRUE(absl::StrContains(RemarksOf(data), "NOTHING MEASURED: the load ended in its ramp"));
   ASSERT_GT(phase.expectations_size(), 0);
   for (const v1::Expectation& e : phase.expectations()) {
-    EXPECT_FALSE(e.held()) << e.text();
+    EXPECT_FALSE(e.met()) << e.text();
     EXPECT_EQ(e.found(), "nothing measured");
   }
 }
@@ -278,13 +278,13 @@ TEST(ReportTest, StartSkewBeyondTheLimitInvalidates) {
   SetSkewLimit(&data, 1000);
   const v1::Report report = ReportOf(data);
   EXPECT_TRUE(report.phases(0).invalid());
-  EXPECT_FALSE(report.expectations_held());
-  EXPECT_EQ(report.run().expectations(), "2 of 3 held");
+  EXPECT_FALSE(report.expectations_met());
+  EXPECT_EQ(report.run().expectations(), "2 of 3 met");
   // 2 µs ± 20 µs: within 5 µs, or not.
   SetSkewLimit(&data, 5000);
   const v1::Report unsure = ReportOf(data);
   EXPECT_FALSE(unsure.phases(0).invalid());
-  EXPECT_TRUE(unsure.expectations_held());
+  EXPECT_TRUE(unsure.expectations_met());
   EXPECT_TRUE(absl::StrContains(absl::StrJoin(unsure.phases(0).remarks(), "\n"), "may be beyond"));
   SetSkewLimit(&data, 50000);
   EXPECT_FALSE(
@@ -306,8 +306,8 @@ TEST(ReportTest, APhaseThatNeverCameHoldsNoExpectation) {
   Stored data = TwoWorkers();
   data.phases.clear();
   const v1::Report report = ReportOf(data);
-  EXPECT_FALSE(report.expectations_held());
-  EXPECT_EQ(report.run().expectations(), "0 of 2 held");
+  EXPECT_FALSE(report.expectations_met());
+  EXPECT_EQ(report.run().expectations(), "0 of 2 met");
 }
 
 }  // namespace

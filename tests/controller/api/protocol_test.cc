@@ -71,7 +71,7 @@ class ProtocolTest : public testing::Test {
     store_.set_fate([this](bool changing) {
       if (!changing || outages_ == 0) return storage::MemoryStore::Fate::kDone;
       --outages_;
-      return storage::MemoryStore::Fate::kAway;
+      return storage::MemoryStore::Fate::kUnavailable;
     });
     ingest_.StartThread();
     grpc::ServerBuilder builder;

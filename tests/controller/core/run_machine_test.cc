@@ -339,7 +339,7 @@ TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatHadNoT) {
 // A run that has begun phase 1 on two workers, whose first result is stored.
 ResumePoint Begun() {
   ResumePoint from;
-  from.reached = ResumePoint::Reached::kGone;
+  from.reached = ResumePoint::Reached::kStartCommitted;
   from.phase = 1;
   from.stored = {{0, ""}};
   from.members = {0, 1};
@@ -402,7 +402,7 @@ TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
 
 TEST(RunMachineTest, ASuccessorEndsARunThatWasToEnd) {
   ResumePoint from;
-  from.reached = ResumePoint::Reached::kGone;
+  from.reached = ResumePoint::Reached::kStartCommitted;
   from.phase = 1;
   from.members = {0, 1};
   from.end_state = "cancelled";
@@ -482,7 +482,7 @@ TEST(RunMachineTest, ALoadEndsAtOneIntervalOnAllHostsOnceItIsInTheStore) {
 
 TEST(RunMachineTest, ASuccessorEndsTheLoadWhereItsPredecessorDecided) {
   ResumePoint from;
-  from.reached = ResumePoint::Reached::kGone;
+  from.reached = ResumePoint::Reached::kStartCommitted;
   from.phase = 1;
   from.members = {0, 1};
   from.end_of_load = 5;
@@ -494,7 +494,7 @@ TEST(RunMachineTest, ASuccessorEndsTheLoadWhereItsPredecessorDecided) {
   EXPECT_EQ(Find<action::SendEndOfLoad>(back)->interval, 5u);
 }
 
-// A run to which anything may happen at any time; checks what must hold meanwhile.
+// A run to which anything may happen at any time; checks what must hold during that time.
 class RandomHistory {
  public:
   explicit RandomHistory(uint64_t seed)

@@ -4,8 +4,8 @@
 
 #include "common/units.h"
 #include "gtest/gtest.h"
-#include "measure/block_places.h"
 #include "measure/block_runs.h"
+#include "measure/target_key.h"
 #include "tests/controller/plan/plan_job.h"
 
 namespace lockstep::controller {
@@ -41,7 +41,7 @@ class BlockClaimsTest : public testing::Test {
   static v1::BlockWrites Writes(uint64_t place, uint64_t first, uint64_t count,
                                 uint32_t generation = 1, bool unknown = false) {
     v1::BlockWrites writes;
-    writes.set_place(place);
+    writes.set_target_key(place);
     writes.set_block_size_bytes(4096);
     measure::BlockRunsWriter runs([&](std::string bytes) { writes.set_runs(std::move(bytes)); });
     for (uint64_t b = first; b < first + count; ++b) runs.Add(b, generation, unknown);
@@ -50,7 +50,7 @@ class BlockClaimsTest : public testing::Test {
   }
 
   SettledRun run_;
-  const uint64_t lun_ = measure::PlaceOf(kLun);
+  const uint64_t lun_ = measure::TargetKey(kLun);
 };
 
 TEST_F(BlockClaimsTest, OfASlicedTargetOnlyTheOwnSlice) {
@@ -97,7 +97,7 @@ TEST_F(BlockClaimsTest, NoNumberOfWritesThatCannotBe) {
 TEST_F(BlockClaimsTest, OfPrivateFilesTheOwnOnes) {
   BlockClaims claims(run_, false);
   for (uint32_t w = 0; w < 4; ++w) claims.AddWriter(w, 1);
-  const uint64_t second = measure::PlaceOf("/data/node1.1 on node1");
+  const uint64_t second = measure::TargetKey("/data/node1.1 on node1");
   EXPECT_TRUE(claims.Check(1, Writes(second, 0, 256)).ok());
   EXPECT_FALSE(claims.Check(1, Writes(second, 0, 257)).ok()) << "beyond the file";
   EXPECT_FALSE(claims.Check(2, Writes(second, 0, 1)).ok());
@@ -141,7 +141,7 @@ TEST_F(Owned, WhoWritesSpeaksOfAllOfIt) {
   EXPECT_TRUE(claims.Check(2, Writes(lun_, 0, 2048)).ok());
   EXPECT_FALSE(claims.Check(1, Writes(lun_, 0, 1)).ok());
   v1::BlockWrites nothing_known;
-  nothing_known.set_place(lun_);
+  nothing_known.set_target_key(lun_);
   EXPECT_TRUE(claims.Check(2, nothing_known).ok());
   EXPECT_FALSE(claims.Check(1, nothing_known).ok());
   BlockClaims taken_over(run_, true);

@@ -115,7 +115,7 @@ TEST(PlacementTest, TwoWorkersInOnePrivateFileAreRefused) {
   const v1::JobSpec job = Job();
   SettledRun run = Settled(job, 2);
   for (PlanWorker& worker : run.workers) {
-    worker.inspection.mutable_targets(0)->set_file_places("12345678");
+    worker.inspection.mutable_targets(0)->set_file_ranges("12345678");
     worker.inspection.mutable_targets(0)->add_paths("/data/same");
   }
   const FleetCheck check = CheckFleet(job, run.workers, {"bootA/sda", "", false});
@@ -135,9 +135,9 @@ TEST(PlacementTest, OneThingUnderTwoNamesIsRefused) {
   SettledRun run = Settled(job, 1);
   v1::TargetInspection* second = run.workers[0].inspection.add_targets();
   second->set_target(1);
-  v1::Place* whole = run.workers[0].inspection.mutable_targets(0)->add_places();
+  v1::ByteRange* whole = run.workers[0].inspection.mutable_targets(0)->add_ranges();
   whole->set_thing(7);
-  v1::Place* part = second->add_places();
+  v1::ByteRange* part = second->add_ranges();
   part->set_thing(7);
   part->set_begin_bytes(1 << 20);
   part->set_end_bytes(2 << 20);
@@ -160,7 +160,7 @@ TEST(PlacementTest, SpaceIsReckonedOverAllWorkersAndSomeStaysFree) {
     found->set_free_bytes(302 * kMib);
     found->set_filesystem_bytes(400 * kMib);
     found->set_missing_bytes(64 * kMib);
-    found->set_file_places(std::string(7, 'x') + static_cast<char>(i));
+    found->set_file_ranges(std::string(7, 'x') + static_cast<char>(i));
   }
   EXPECT_TRUE(CheckFleet(job, run.workers, {}).refusals.empty());
   // 288 of 302, and 20 stay free

@@ -60,7 +60,7 @@ class EngineContract : public testing::TestWithParam<Kind> {
     std::string path = std::string(getenv("TEST_TMPDIR")) + "/file." + GetParam().name;
     if (IsLun()) {
       static Tgt tgt(kFileBytes);
-      const auto found = luns_.Look(*common::ParseIscsiUrl(tgt.url()), 5000000000);
+      const auto found = luns_.Probe(*common::ParseIscsiUrl(tgt.url()), 5000000000);
       ASSERT_TRUE(found.ok()) << found.status();
       lun_ = *found;
       path = tgt.image();

@@ -72,17 +72,17 @@ TEST_F(EnvironmentTest, WhatAPhaseChangesIsJournalledHoldsAndIsPutBack) {
   EXPECT_EQ(Queue("nr_requests"), "256");
   EXPECT_EQ(Queue("read_ahead_kb"), "256");
   EXPECT_TRUE(HasJournal());
-  const std::vector<v1::SettingChange> changes = keeper.PutBack();
+  const std::vector<v1::SettingChange> changes = keeper.Restore();
   ASSERT_EQ(changes.size(), 2u);
   EXPECT_EQ(changes[0].thing(), "sda");
   EXPECT_EQ(changes[0].name(), "nr_requests");
   EXPECT_EQ(changes[0].before(), "128");
   EXPECT_EQ(changes[0].value(), "256");
-  EXPECT_EQ(changes[0].not_put_back(), "");
+  EXPECT_EQ(changes[0].not_restored(), "");
   EXPECT_EQ(Queue("nr_requests"), "128");
   EXPECT_EQ(Queue("read_ahead_kb"), "128");
   EXPECT_FALSE(HasJournal());
-  EXPECT_TRUE(keeper.PutBack().empty());
+  EXPECT_TRUE(keeper.Restore().empty());
 }
 
 TEST_F(EnvironmentTest, AKilledWorkerSNextStartPutsItBack) {
@@ -103,10 +103,10 @@ TEST_F(EnvironmentTest, WhatSomebodyElseHasChangedMeanwhileIsLeftAndTold) {
   EnvironmentKeeper keeper = Keeper();
   ASSERT_TRUE(keeper.Apply(Wanted(Lengths(256, 256 << 10))).ok());
   SetQueue("nr_requests", "999");
-  const auto changes = keeper.PutBack();
+  const auto changes = keeper.Restore();
   EXPECT_EQ(Queue("nr_requests"), "999");
-  EXPECT_NE(changes[0].not_put_back().find("somebody has made it 999"), std::string::npos);
-  EXPECT_EQ(changes[1].not_put_back(), "");
+  EXPECT_NE(changes[0].not_restored().find("somebody has made it 999"), std::string::npos);
+  EXPECT_EQ(changes[1].not_restored(), "");
 }
 
 TEST_F(EnvironmentTest, WhatChangesByItselfWithAnotherSettingIsPutBackToo) {
@@ -115,7 +115,7 @@ TEST_F(EnvironmentTest, WhatChangesByItselfWithAnotherSettingIsPutBackToo) {
   environment.set_scheduler("bfq!");  // as long as "none"
   ASSERT_TRUE(keeper.Apply(Wanted(environment)).ok());
   SetQueue("nr_requests", "777");  // as the kernel does
-  keeper.PutBack();
+  keeper.Restore();
   EXPECT_EQ(Queue("scheduler"), "none abcd");
   EXPECT_EQ(Queue("nr_requests"), "128");
 }
@@ -139,9 +139,9 @@ TEST_F(EnvironmentTest, TwoWorkersOfAKernelDoNotChangeTheSameDevice) {
   const absl::Status status = second.Apply(Wanted(Lengths(512, 512 << 10)));
   EXPECT_NE(status.message().find("another worker of this host"), std::string::npos) << status;
   EXPECT_EQ(Queue("nr_requests"), "256");
-  first.PutBack();
+  first.Restore();
   EXPECT_TRUE(second.Apply(Wanted(Lengths(512, 512 << 10))).ok());
-  second.PutBack();
+  second.Restore();
   EXPECT_EQ(Queue("nr_requests"), "128");
 }
 
@@ -204,7 +204,7 @@ TEST_F(EnvironmentTest, ARemountKnowsItsWayBack) {
   const auto plan = PlanRemount(Options("strictatime,nobarrier,nodiscard,commit=1,lazytime"), *now);
   ASSERT_TRUE(plan.ok()) << plan.status();
   EXPECT_EQ(plan->value, "strictatime,lazytime;nobarrier,nodiscard,commit=1");
-  EXPECT_EQ(plan->undo, "noatime;barrier,discard,commit=30");
+  EXPECT_EQ(plan->restore_to, "noatime;barrier,discard,commit=30");
   for (const char* bad : {"ro", "data=journal", "commit=", "commit=1x", "errors=panic", "exec"}) {
     EXPECT_FALSE(PlanRemount(Options(bad), *now).ok()) << bad;
   }

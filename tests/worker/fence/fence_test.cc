@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint64_t kA = 0x4c53000000010000;
 constexpr uint64_t kB = 0x4c53000000010001;
-constexpr uint64_t kStranger = 0x4c53000000020000;
+constexpr uint64_t kForeign = 0x4c53000000020000;
 
 v1::ReservationUse Use(uint64_t key, bool holds, const std::vector<uint64_t>& lost = {}) {
   v1::ReservationUse use;
@@ -117,7 +117,7 @@ TEST(TakeReservationTest, AnEarlierSessionOfThisWorkerIsNoStranger) {
 TEST(TakeReservationTest, WhoeverElseIsRegisteredIsLeftAlone) {
   Device device;
   FakeReserver stranger(&device, 1), a(&device, 2);
-  ASSERT_TRUE(stranger.Register(kStranger).ok());
+  ASSERT_TRUE(stranger.Register(kForeign).ok());
   const absl::Status status = TakeReservation(&a, "lun", Use(kA, true));
   EXPECT_NE(status.message().find("is registered by key 0x4c53000000020000"), std::string::npos)
       << status;
@@ -133,19 +133,19 @@ TEST(FencesTest, AKeyThatSomebodyElseRegistersMeanwhileIsReported) {
   };
   ASSERT_TRUE(fences.Take("run", "lun", Use(kA, true), open).ok());
   device.registered[2] = kB;  // another worker of the run
-  fences.ReportStrangers("run");
+  fences.ReportForeignKeys("run");
   EXPECT_TRUE(said.empty());
   FakeReserver stranger(&device, 3);
-  ASSERT_TRUE(stranger.Register(kStranger).ok());
-  fences.ReportStrangers("another run");
+  ASSERT_TRUE(stranger.Register(kForeign).ok());
+  fences.ReportForeignKeys("another run");
   EXPECT_TRUE(said.empty());
-  fences.ReportStrangers("run");
+  fences.ReportForeignKeys("run");
   ASSERT_EQ(said.size(), 1u);
   EXPECT_EQ(said[0],
             "lun: key 0x4c53000000020000 was registered during the phase by an initiator that is "
             "not part of this run; it may have written to the target");
   device.tells = false;
-  fences.ReportStrangers("run");
+  fences.ReportForeignKeys("run");
   EXPECT_EQ(said.size(), 1u);
 }
 
@@ -153,8 +153,8 @@ TEST(TakeReservationTest, WhereNoKeysAreToldAReservationOfAnotherIsSeenByTheConf
   Device device;
   device.tells = false;
   FakeReserver stranger(&device, 1), a(&device, 2);
-  ASSERT_TRUE(stranger.Register(kStranger).ok());
-  ASSERT_TRUE(stranger.Reserve(kStranger).ok());
+  ASSERT_TRUE(stranger.Register(kForeign).ok());
+  ASSERT_TRUE(stranger.Reserve(kForeign).ok());
   EXPECT_EQ(TakeReservation(&a, "lun", Use(kA, true)).code(),
             absl::StatusCode::kFailedPrecondition);
   Device quiet;
@@ -191,7 +191,7 @@ class FencesOnTgtTest : public testing::Test {
   FencesOnTgtTest() : luns_("iqn.2026-11.test:a", {}) {}
 
   LunSpec Look() {
-    auto spec = luns_.Look(*common::ParseIscsiUrl(tgt_.url()), kLimitNs);
+    auto spec = luns_.Probe(*common::ParseIscsiUrl(tgt_.url()), kLimitNs);
     EXPECT_TRUE(spec.ok()) << spec.status();
     return *spec;
   }
@@ -245,7 +245,7 @@ TEST_F(FencesOnTgtTest, WhoIsNotRegisteredWritesNothingAndALostWorkerNothingMore
   for (const uint64_t key : Keys()) EXPECT_EQ(key, kA);
   EXPECT_EQ(Write(0), -EBADE);
   Fences stranger([](const std::string&, const std::string&) {});
-  EXPECT_FALSE(stranger.Take("other", "lun", Use(kStranger, true), Open()).ok());
+  EXPECT_FALSE(stranger.Take("other", "lun", Use(kForeign, true), Open()).ok());
 }
 
 TEST_F(FencesOnTgtTest, TheRunsEndLeavesNothingBehind) {

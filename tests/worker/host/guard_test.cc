@@ -44,7 +44,7 @@ class GuardTest : public testing::Test {
     std::ifstream in(folder_ / path);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  Guard::Place At(const fs::path& path) const { return *guard_.Locate(folder_ / path); }
+  Guard::AllowedPath At(const fs::path& path) const { return *guard_.Locate(folder_ / path); }
   absl::Status Open(const fs::path& path, int flags = O_RDWR) const {
     return guard_.Open(At(path), flags, 0600).status();
   }

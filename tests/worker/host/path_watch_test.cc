@@ -115,33 +115,33 @@ class PathWatchTest : public ::testing::Test, protected FakeSysfs {
 
 TEST_F(PathWatchTest, ALostPathIsToldWithTheStallAndThatItIsBack) {
   PathWatch watch({"dm-1"}, ports());
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(watch.CountOf("dm-1").paths, 2u);
   EXPECT_EQ(watch.CountOf("dm-1").running, 2u);
   EXPECT_TRUE(watch.TakeEvents().empty());
 
   SetState("sdb", "offline");
   oldest_ns_ = 30 * kSecondNs;  // it had waited before the kernel gave the path up
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(watch.CountOf("dm-1").running, 1u);
   EXPECT_EQ(Texts(&watch),
             (std::vector<std::string>{"! path sdb of dm-0: running, now offline; 1 of 2 run"}));
   clock_.Pass(kSecondNs);
   oldest_ns_ = 31 * kSecondNs;
-  watch.Look();
+  watch.Poll();
   EXPECT_TRUE(watch.TakeEvents().empty()) << "it still waits";
   clock_.Pass(kSecondNs);
   oldest_ns_ = kSecondNs / 1000;
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(Texts(&watch),
             (std::vector<std::string>{"after the loss of path sdb of dm-0 the I/O that waited "
                                       "longest was in flight for at least 31 s"}));
   SetState("sdb", "running");
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(Texts(&watch),
             (std::vector<std::string>{"path sdb of dm-0: offline, now running; 2 of 2 run"}));
   RemoveSlave("dm-0", "sda");
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(Texts(&watch).front(), "! path sda of dm-0: running, now gone; 1 of 1 run");
   EXPECT_EQ(watch.CountOf("dm-1").paths, 1u);
 }
@@ -149,11 +149,11 @@ TEST_F(PathWatchTest, ALostPathIsToldWithTheStallAndThatItIsBack) {
 TEST_F(PathWatchTest, MultipathdKnowsOfFailedPathsThatTheKernelStillRuns) {
   Multipathd daemon("sda active ready\nsdb active ready\n");
   PathWatch watch({"dm-0"}, ports(daemon.name()));
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(daemon.asked(), "show paths raw format \"%d %t %T\"");
   EXPECT_EQ(watch.CountOf("dm-0").running, 2u);
   daemon.SetAnswer("sda active ready\nsdb failed faulty\nnonsense\n");
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(watch.CountOf("dm-0").running, 1u);
   EXPECT_EQ(
       Texts(&watch),
@@ -161,14 +161,15 @@ TEST_F(PathWatchTest, MultipathdKnowsOfFailedPathsThatTheKernelStillRuns) {
 }
 
 TEST_F(PathWatchTest, AnotherAnswerThanMultipathdsIsNone) {
-  EXPECT_EQ(AskMultipathd("lockstep-test-nobody").status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_FALSE(AskMultipathd(std::string(200, 'x')).ok());
+  EXPECT_EQ(QueryMultipathd("lockstep-test-nobody").status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_FALSE(QueryMultipathd(std::string(200, 'x')).ok());
   Multipathd daemon("fail\n");
-  const auto answer = AskMultipathd(daemon.name());
+  const auto answer = QueryMultipathd(daemon.name());
   ASSERT_TRUE(answer.ok());
   EXPECT_TRUE(answer->empty());
   PathWatch watch({"dm-0"}, ports(daemon.name()));
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(watch.CountOf("dm-0").running, 2u) << "sysfs counts then";
 }
 
@@ -190,17 +191,17 @@ TEST_F(PathWatchTest, AnAnswerThatNeverEndsIsGivenUp) {
     while (send(peer, "x", 1, MSG_NOSIGNAL) == 1) usleep(10000);
     close(peer);
   });
-  EXPECT_FALSE(AskMultipathd(name).ok());
+  EXPECT_FALSE(QueryMultipathd(name).ok());
   drip.join();
   close(listening);
 }
 
 TEST_F(PathWatchTest, ADeviceOfOnePathTellsItsLossAndCountsNone) {
   PathWatch watch({"sda"}, ports());
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(watch.CountOf("sda").paths, 0u);
   SetState("sda", "blocked");
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(Texts(&watch), (std::vector<std::string>{"! device sda: running, now blocked"}));
   oldest_ns_ = 2 * kSecondNs;
   clock_.Pass(kSecondNs);
@@ -222,10 +223,10 @@ TEST_F(PathWatchTest, NvmesOwnPathsHaveTheStateOfTheirController) {
                                     root() / "sys/devices/nvme0n1/multipath" / path);
   }
   PathWatch watch({"nvme0n1"}, ports());
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(watch.CountOf("nvme0n1").running, 2u);
   Write("sys/devices/nvme1/state", "connecting\n");
-  watch.Look();
+  watch.Poll();
   EXPECT_EQ(watch.CountOf("nvme0n1").running, 1u);
   EXPECT_EQ(Texts(&watch),
             (std::vector<std::string>{

@@ -1,11 +1,11 @@
 #include <sys/sysmacros.h>
 
 #include "gtest/gtest.h"
+#include "worker/host/byte_ranges.h"
 #include "worker/host/control_groups.h"
 #include "worker/host/disk_stats.h"
 #include "worker/host/host_stats.h"
 #include "worker/host/neighbours.h"
-#include "worker/host/places.h"
 
 namespace lockstep::worker {
 namespace {

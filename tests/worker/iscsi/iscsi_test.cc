@@ -176,7 +176,7 @@ TEST(FloodTest, ATargetThatSendsWithoutEndIsLeftWhenTheTimeIsOver) {
   signal(SIGPIPE, SIG_IGN);
   FloodingTarget target;
   Luns luns("iqn.2026-11.test:me", {});
-  const auto found = luns.Look(*common::ParseIscsiUrl(target.url()), kSecond / 2);
+  const auto found = luns.Probe(*common::ParseIscsiUrl(target.url()), kSecond / 2);
   EXPECT_TRUE(absl::IsDeadlineExceeded(found.status())) << found.status();
 }
 
@@ -186,7 +186,7 @@ class LostTargetTest : public testing::Test {
   LostTargetTest() { signal(SIGPIPE, SIG_IGN); }
 
   void Open(int64_t reconnect_ns) {
-    const auto found = luns_.Look(*common::ParseIscsiUrl(tgt_.url()), 10 * kSecond);
+    const auto found = luns_.Probe(*common::ParseIscsiUrl(tgt_.url()), 10 * kSecond);
     ASSERT_TRUE(found.ok()) << found.status();
     lun_ = *found;
     lun_.reconnect_ns = reconnect_ns;
@@ -282,7 +282,7 @@ TEST_F(LostTargetTest, WhatIsAskedOfATargetThatDiesIsAnsweredWithTheLoss) {
 
 TEST_F(LostTargetTest, APortalThatIsNotThereIsSaidAtOnce) {
   tgt_.Kill();
-  const auto found = luns_.Look(*common::ParseIscsiUrl(tgt_.url()), 10 * kSecond);
+  const auto found = luns_.Probe(*common::ParseIscsiUrl(tgt_.url()), 10 * kSecond);
   EXPECT_EQ(found.status().code(), absl::StatusCode::kUnavailable) << found.status();
   EXPECT_NE(std::string(found.status().message()).find(tgt_.url()), std::string::npos);
 }

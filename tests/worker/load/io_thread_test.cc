@@ -323,13 +323,13 @@ TEST(CollectorTest, AThreadThatHangsHoldsNobodyUpAndLosesNothing) {
   uint64_t expected = 0;
   // What an I/O thread does in a millisecond. After a hang it hands over a few intervals at a time:
   // as many as there is room for until the collector comes by.
-  const auto work = [&](Recorder* recorder, int64_t now, int most_closed) {
+  const auto work = [&](Recorder* recorder, int64_t now, int max_closed) {
     if (recorder->finished()) return;
     const auto behind = [&] {
       return now >= timeline.EndOf(recorder->interval()) &&
              timeline.BeginOf(recorder->interval()) < timeline.load_end_ns();
     };
-    for (int closed = 0; behind() && closed < most_closed; ++closed) recorder->CloseInterval();
+    for (int closed = 0; behind() && closed < max_closed; ++closed) recorder->CloseInterval();
     if (behind()) return;
     if (now >= timeline.load_end_ns()) return recorder->Finish(now);
     recorder->RecordDone(IoKind::kRead, 1000, 1000, 1, false);
@@ -402,7 +402,7 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
     options.lines[0].read_ratio = 0.5;
     if (variant == 1) {
       options.lines.push_back({.block_size_bytes = 8192, .read_ratio = 0.5});
-      options.places = ZipfPlaces{};
+      options.offsets = ZipfOffsets{};
     }
     IoThreadSetup setup;
     setup.make_engine = [] { return std::make_unique<WatchedEngine>(); };
@@ -418,9 +418,9 @@ TEST(IoThreadTest, TheSteadyHotPathDoesNotAllocate) {
     if (variant == 2) {
       setup.checks.reads = setup.checks.writes = true;
       setup.checks.block_size_bytes = 4096;
-      setup.checks.places = {PlaceOf(path)};
+      setup.checks.keys = {TargetKey(path)};
       setup.checks.ledgers = {*BlockLedger::Make(256)};
-      setup.checks.written_meanwhile = {false};
+      setup.checks.written_since = {false};
     }
     Timeline timeline(50 * kMs, 0);
     IoThread thread(std::move(setup), *Access::Make({{0, 0, 1 << 20}}, options), &timeline,

@@ -10,11 +10,11 @@
 namespace lockstep::worker {
 namespace {
 
-v1::KnowledgePart Part(uint32_t worker, uint64_t sequence, uint64_t block, uint32_t generation) {
-  v1::KnowledgePart part;
+v1::WriteLogPart Part(uint32_t worker, uint64_t sequence, uint64_t block, uint32_t generation) {
+  v1::WriteLogPart part;
   part.set_worker_index(worker);
   part.set_sequence(sequence);
-  part.mutable_writes()->set_place(77);
+  part.mutable_writes()->set_target_key(77);
   measure::BlockRunsWriter writer(
       [&](std::string runs) { part.mutable_writes()->set_runs(std::move(runs)); });
   writer.Add(block, generation, false);
@@ -26,27 +26,27 @@ class WriteFollowerTest : public ::testing::Test {
  protected:
   WriteFollower::Followed Followed(int64_t staleness_ns) {
     WriteFollower::Followed followed;
-    followed.request.add_places(77);
+    followed.request.add_target_keys(77);
     followed.ledgers[77] = ledger_;
     followed.staleness_ns = staleness_ns;
     return followed;
   }
-  FetchKnowledge Fetch() {
-    return [this](const v1::KnowledgeRequest& request, int64_t limit_ns, const auto& take) {
+  FetchWriteLog Fetch() {
+    return [this](const v1::WriteLogRequest& request, int64_t limit_ns, const auto& take) {
       EXPECT_GT(limit_ns, 0);
       asked_.push_back(request);
-      for (const v1::KnowledgePart& part : std::exchange(answer_, {})) {
+      for (const v1::WriteLogPart& part : std::exchange(answer_, {})) {
         if (absl::Status status = take(part); !status.ok()) return status;
       }
       return status_;
     };
   }
-  uint32_t Known(uint64_t block) { return BlockLedger::GenerationOf(ledger_->Look(block)); }
+  uint32_t Known(uint64_t block) { return BlockLedger::GenerationOf(ledger_->StateOf(block)); }
 
   SimulatedTime clock_;
   std::shared_ptr<BlockLedger> ledger_ = *BlockLedger::Make(16);
-  std::vector<v1::KnowledgeRequest> asked_;
-  std::vector<v1::KnowledgePart> answer_;
+  std::vector<v1::WriteLogRequest> asked_;
+  std::vector<v1::WriteLogPart> answer_;
   absl::Status status_;
 };
 
@@ -87,10 +87,10 @@ TEST_F(WriteFollowerTest, WhatMayStayUnseenIsExpectedLater) {
 TEST_F(WriteFollowerTest, WhatIsNoEncodingOrOfAnotherPlaceTeachesNothing) {
   WriteFollower follower(Fetch(), &clock_);
   follower.Add(Followed(0));
-  v1::KnowledgePart broken = Part(0, 0, 3, 1);
+  v1::WriteLogPart broken = Part(0, 0, 3, 1);
   broken.mutable_writes()->set_runs("\xff\xff");
-  v1::KnowledgePart elsewhere = Part(0, 1, 3, 1);
-  elsewhere.mutable_writes()->set_place(78);
+  v1::WriteLogPart elsewhere = Part(0, 1, 3, 1);
+  elsewhere.mutable_writes()->set_target_key(78);
   answer_ = {broken, elsewhere, Part(0, 2, 200, 1), Part(0, 3, 4, 1)};
   follower.Poll();
   EXPECT_EQ(Known(3), 0u);

@@ -44,7 +44,7 @@ class MarksTest : public testing::Test {
   Guard GuardWith(std::shared_ptr<MarkKeys> keys) const {
     return *Guard::Make({folder_ / "data"}, {}, nullptr, std::move(keys));
   }
-  Guard::Place At(const Guard& guard) const { return *guard.Locate(folder_ / "data/file"); }
+  Guard::AllowedPath At(const Guard& guard) const { return *guard.Locate(folder_ / "data/file"); }
   absl::Status Check(const Guard& guard) const {
     const auto fd = guard.Open(At(guard), O_RDONLY);
     return CheckMadeByLockstep(guard, At(guard), *fd);

@@ -44,33 +44,33 @@ TEST(BlockLedgerTest, EachWriteIsTakenOnceWithTheLastGeneration) {
 
 TEST(BlockLedgerTest, WhatOthersHaveWrittenIsGoneOnFrom) {
   const auto ledger = Make();
-  ledger->Learn(10, 5, 7, false);
-  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(14)), 7u);
-  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(15)), 0u);
+  ledger->Expect(10, 5, 7, false);
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(14)), 7u);
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(15)), 0u);
   EXPECT_EQ(Write(ledger.get(), 12), 8u);
-  ledger->Learn(0, 1000, 3, false);  // an older message, told again
-  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(12)), 8u);
-  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(10)), 7u);
-  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(999)), 3u);
-  ledger->Learn(20, 1, 4, true);
-  EXPECT_FALSE(BlockLedger::IsKnown(ledger->Look(20)));
-  ledger->Learn(900, 1000, 5, false);  // beyond the end
+  ledger->Expect(0, 1000, 3, false);  // an older message, told again
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(12)), 8u);
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(10)), 7u);
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(999)), 3u);
+  ledger->Expect(20, 1, 4, true);
+  EXPECT_FALSE(BlockLedger::IsKnown(ledger->StateOf(20)));
+  ledger->Expect(900, 1000, 5, false);  // beyond the end
 }
 
 TEST(BlockLedgerTest, AfterALossWhatIsThereMayBeNewerAndTheNextWriteIsNewerStill) {
   const auto ledger = Make();
-  ledger->Learn(0, 100, 2, false);
-  ledger->LearnUnfinished(10, 5);
-  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->Look(9)));
-  EXPECT_TRUE(BlockLedger::IsAtLeast(ledger->Look(10)));
-  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->Look(15)));
-  EXPECT_EQ(BlockLedger::GenerationOf(ledger->Look(10)), 2u);
+  ledger->Expect(0, 100, 2, false);
+  ledger->ExpectUnfinished(10, 5);
+  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->StateOf(9)));
+  EXPECT_TRUE(BlockLedger::IsAtLeast(ledger->StateOf(10)));
+  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->StateOf(15)));
+  EXPECT_EQ(BlockLedger::GenerationOf(ledger->StateOf(10)), 2u);
   const uint32_t next = Write(ledger.get(), 10);
   EXPECT_GT(next, 1000u);
-  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->Look(10)));
+  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->StateOf(10)));
   EXPECT_EQ(Write(ledger.get(), 10), next + 1);
-  ledger->Learn(11, 1, 70000, false);  // written by somebody who ended
-  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->Look(11)));
+  ledger->Expect(11, 1, 70000, false);  // written by somebody who ended
+  EXPECT_FALSE(BlockLedger::IsAtLeast(ledger->StateOf(11)));
 }
 
 TEST(BlockLedgerTest, ABookTellsOfEachFileByWhatItIs) {
@@ -84,7 +84,7 @@ TEST(BlockLedgerTest, ABookTellsOfEachFileByWhatItIs) {
   book.TakeWrites(false,
                   [&](const v1::BlockWrites& writes) { told[writes.block_size_bytes()] = writes; });
   ASSERT_EQ(told.size(), 2u);
-  EXPECT_EQ(told[4096].place(), PlaceOf("naa.600"));
+  EXPECT_EQ(told[4096].target_key(), TargetKey("naa.600"));
   uint64_t at = 0;
   ASSERT_TRUE(
       measure::ReadBlockRuns(told[512].runs(), 800, [&](uint64_t first, uint64_t, uint32_t, bool) {

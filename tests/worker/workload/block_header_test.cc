@@ -16,7 +16,7 @@ BlockHeader Header(uint32_t generation, uint64_t offset = 8192) {
   header.run_high = 1;
   header.run_low = 2;
   header.length = kLength;
-  header.place = PlaceOf("/data/file");
+  header.key = TargetKey("/data/file");
   header.offset = offset;
   header.generation = generation;
   header.content_seed = uint64_t{generation} * 77 + offset;
@@ -33,7 +33,7 @@ BlockExpectation Expectation(uint32_t generation) {
   BlockExpectation e;
   e.run_high = 1;
   e.run_low = 2;
-  e.place = PlaceOf("/data/file");
+  e.key = TargetKey("/data/file");
   e.offset = 8192;
   e.length = kLength;
   e.generation = generation;
@@ -56,7 +56,7 @@ TEST(BlockHeaderTest, EachFaultIsToldFromTheOthers) {
   EXPECT_EQ(StateOf(std::string(kLength, 'x'), Expectation(5)), BlockState::kNeverWritten);
   EXPECT_EQ(StateOf(Block(Header(5, 4096)), Expectation(5)), BlockState::kMisplaced);
   BlockHeader elsewhere = Header(5);
-  elsewhere.place = PlaceOf("/data/other");
+  elsewhere.key = TargetKey("/data/other");
   EXPECT_EQ(StateOf(Block(elsewhere), Expectation(5)), BlockState::kMisplaced);
   // The first half of the new content, the second of the old: at every sector boundary.
   for (size_t sector = 1; sector < kLength / 512; ++sector) {
@@ -145,7 +145,7 @@ TEST(BlockHeaderTest, WritersAreNamedWithTheirTime) {
 TEST(BlockHeaderTest, WhatIsWrittenMeanwhileIsAFaultOnlyWhereNoWriteInProgressExplainsIt) {
   BlockExpectation e = Expectation(5);
   e.at_least = true;
-  e.written_meanwhile = true;
+  e.written_since = true;
   EXPECT_EQ(CheckBlock(Block(Header(5)).data(), e).state, BlockState::kGood);
   EXPECT_EQ(CheckBlock(Block(Header(7)).data(), e).state, BlockState::kGood);
   EXPECT_EQ(CheckBlock(Block(Header(4)).data(), e).state, BlockState::kStale);

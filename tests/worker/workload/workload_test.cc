@@ -327,7 +327,7 @@ TEST(DistributionTest, ZipfFitsForExponentsBelowAtAndAboveOne) {
   constexpr uint64_t kSize = 1000;
   constexpr int kDraws = 200000;
   for (double theta : {0.5, 0.99, 1.0, 1.2, 2.5}) {
-    const auto zipf = MakeDistribution(ZipfPlaces{theta, true}, kSize, 1);
+    const auto zipf = MakeDistribution(ZipfOffsets{theta, true}, kSize, 1);
     double norm = 0;
     for (uint64_t k = 1; k <= kSize; ++k) norm += std::pow(k, -theta);
     std::vector<double> expected;
@@ -339,8 +339,8 @@ TEST(DistributionTest, ZipfFitsForExponentsBelowAtAndAboveOne) {
 
 TEST(DistributionTest, ScatteredPopularBlocksAreTheSameButElsewhere) {
   constexpr uint64_t kSize = 1000;
-  auto clustered = Draws(*MakeDistribution(ZipfPlaces{0.99, true}, kSize, 1), kSize, 100000, 4);
-  auto scattered = Draws(*MakeDistribution(ZipfPlaces{0.99, false}, kSize, 1), kSize, 100000, 4);
+  auto clustered = Draws(*MakeDistribution(ZipfOffsets{0.99, true}, kSize, 1), kSize, 100000, 4);
+  auto scattered = Draws(*MakeDistribution(ZipfOffsets{0.99, false}, kSize, 1), kSize, 100000, 4);
   EXPECT_NE(clustered, scattered);
   std::sort(clustered.begin(), clustered.end());
   std::sort(scattered.begin(), scattered.end());
@@ -351,7 +351,7 @@ TEST(DistributionTest, ParetoFollowsItsRule) {
   constexpr uint64_t kSize = 1000;
   constexpr int kDraws = 200000;
   const double h = 0.2;
-  const auto pareto = MakeDistribution(ParetoPlaces{h, true}, kSize, 1);
+  const auto pareto = MakeDistribution(ParetoOffsets{h, true}, kSize, 1);
   const double power = std::log(1 - h) / std::log(h);
   std::vector<double> expected;
   for (uint64_t k = 0; k < kSize; ++k) {
@@ -368,7 +368,7 @@ TEST(DistributionTest, ParetoFollowsItsRule) {
 TEST(DistributionTest, NormalFits) {
   constexpr uint64_t kSize = 200;
   constexpr int kDraws = 200000;
-  const auto normal = MakeDistribution(NormalPlaces{0.15, 0.4}, kSize, 1);
+  const auto normal = MakeDistribution(NormalOffsets{0.15, 0.4}, kSize, 1);
   const auto below = [](double x) {
     return 0.5 * std::erfc(-(x / kSize - 0.4) / 0.15 / std::sqrt(2));
   };
@@ -383,7 +383,7 @@ TEST(DistributionTest, NormalFits) {
 TEST(DistributionTest, ZonesHaveTheirShares) {
   constexpr uint64_t kSize = 1000;
   constexpr int kDraws = 100000;
-  const auto zoned = MakeDistribution(ZonedPlaces{{{0.6, 0.1}, {0.3, 0.2}, {0.1, 0.7}}}, kSize, 1);
+  const auto zoned = MakeDistribution(ZonedOffsets{{{0.6, 0.1}, {0.3, 0.2}, {0.1, 0.7}}}, kSize, 1);
   std::vector<double> expected(kSize);
   for (uint64_t k = 0; k < kSize; ++k) {
     expected[k] = kDraws * (k < 100 ? 0.6 / 100 : k < 300 ? 0.3 / 200 : 0.1 / 700);

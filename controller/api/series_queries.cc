@@ -80,7 +80,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
     reply->set_phase_name(stored->phase.name);
     reply->set_interval_seconds(static_cast<double>(stored->phase.interval_ns) / 1e9);
     const v1::PhaseId id = IdOf(run_id, stored->phase);
-    const size_t most = request->most_points() == 0 ? kPoints : request->most_points();
+    const size_t most = request->max_points() == 0 ? kPoints : request->max_points();
     const auto step_ns = static_cast<int64_t>(step * 1e9);
     if (request->what() == v1::SeriesRequest::HOSTS) {
       auto table = parts_.store->HostTimeline(id);

@@ -12,7 +12,7 @@ namespace lockstep::measure {
 // and the controller knows from its own plan what each name means.
 
 // The number of such a thing.
-uint64_t PlaceOf(const std::string& thing);
+uint64_t TargetKey(const std::string& thing);
 
 // The path of a file target's file, {host}, {worker} and {file} filled in.
 std::string FilePath(const v1::FileTarget& target, uint32_t file, const std::string& host,

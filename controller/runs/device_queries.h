@@ -12,24 +12,24 @@
 
 namespace lockstep::controller {
 
-// Asks every attached worker for its block devices and answers after a few seconds at the latest
-// with what has come in. One question to the workers at a time serves all callers. Workers that are
-// lost meanwhile are left out. Used only on the loop's deciding thread.
-class DeviceQuestions {
+// Queries every attached worker for its block devices and answers after a few seconds at the
+// latest with what has come in. One question to the workers at a time serves all callers. Workers
+// that are lost during that time are left out. Used only on the loop's deciding thread.
+class DeviceQueries {
  public:
   enum class Kind {
     // Workers look at their devices; at most once a second.
-    kCloseLook,
+    kInspect,
     // Only what the kernels say, at this moment.
     kKernelOnly,
     // Workers look at their devices, at this moment.
-    kFreshLook,
+    kFreshInspect,
   };
   using Done = std::function<void(const v1::DevicesReply&)>;
-  DeviceQuestions(Loop* loop, Kind kind) : loop_(loop), kind_(kind) {}
+  DeviceQueries(Loop* loop, Kind kind) : loop_(loop), kind_(kind) {}
   void Start(FleetLink* fleet) { fleet_ = fleet; }
   // False, and nothing done, when too many wait already.
-  bool Ask(Done done);
+  bool Query(Done done);
   // What was answered a moment ago is not so any more.
   void Renew() { fresh_ = false; }
   void OnAnswer(const std::string& worker_id, const v1::DeviceList& list);

@@ -1,4 +1,4 @@
-#include "controller/runs/device_questions.h"
+#include "controller/runs/device_queries.h"
 
 #include "common/limits.h"
 #include "common/timing.h"
@@ -10,7 +10,7 @@ constexpr int64_t kFreshNs = 1000000000;
 
 }  // namespace
 
-bool DeviceQuestions::Ask(Done done) {
+bool DeviceQueries::Query(Done done) {
   if (fresh_) {
     done(reply_);
     return true;
@@ -43,7 +43,7 @@ bool DeviceQuestions::Ask(Done done) {
   return true;
 }
 
-void DeviceQuestions::OnAnswer(const std::string& worker_id, const v1::DeviceList& list) {
+void DeviceQueries::OnAnswer(const std::string& worker_id, const v1::DeviceList& list) {
   if (list.id() != made_ || waiting_.empty()) return;
   const auto worker = missing_.find(worker_id);
   if (worker == missing_.end()) return;
@@ -57,7 +57,7 @@ void DeviceQuestions::OnAnswer(const std::string& worker_id, const v1::DeviceLis
   if (missing_.empty()) Finish(made_);
 }
 
-void DeviceQuestions::OnLost(const std::string& worker_id) {
+void DeviceQueries::OnLost(const std::string& worker_id) {
   const auto worker = missing_.find(worker_id);
   if (worker == missing_.end() || waiting_.empty()) return;
   lost_.insert(worker->second);
@@ -65,13 +65,13 @@ void DeviceQuestions::OnLost(const std::string& worker_id) {
   if (missing_.empty()) Finish(made_);
 }
 
-void DeviceQuestions::Finish(uint64_t id) {
+void DeviceQueries::Finish(uint64_t id) {
   if (id != made_ || waiting_.empty()) return;
   for (auto place = lost_.rbegin(); place != lost_.rend(); ++place) {
     reply_.mutable_hosts()->DeleteSubrange(*place, 1);
   }
   lost_.clear();
-  if (kind_ == Kind::kCloseLook) {
+  if (kind_ == Kind::kInspect) {
     fresh_ = true;
     loop_->After(kFreshNs, [this, id] {
       if (id == made_) fresh_ = false;
@@ -83,7 +83,7 @@ void DeviceQuestions::Finish(uint64_t id) {
   for (const Done& done : waiting) done(reply_);
 }
 
-void DeviceQuestions::Drop() {
+void DeviceQueries::Drop() {
   if (!waiting_.empty()) Finish(made_);
 }
 

@@ -15,16 +15,16 @@
 namespace lockstep::controller {
 
 // What another controller left in the store.
-struct Inheritance {
+struct RecoveredState {
   std::vector<measure::RunRecord> queue;
   std::vector<storage::ActiveRun> active;
   // By run, of those whose last attempt is in progress: what is stored of it.
   std::map<std::string, std::shared_ptr<LivePhase>> live;
-  std::vector<storage::HeldPlaces> held;
+  std::vector<storage::Quarantine> held;
 };
 
 // What this controller goes on with. A phase whose samples cannot be read fails its run alone.
-absl::StatusOr<Inheritance> Inherit(storage::Store* store, const common::Clock* clock);
+absl::StatusOr<RecoveredState> RecoverState(storage::Store* store, const common::Clock* clock);
 
 // Where the run's state machine goes on.
 ResumePoint PointOf(const storage::ActiveRun& active);

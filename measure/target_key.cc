@@ -1,4 +1,4 @@
-#include "measure/block_places.h"
+#include "measure/target_key.h"
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -7,7 +7,7 @@
 
 namespace lockstep::measure {
 
-uint64_t PlaceOf(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
+uint64_t TargetKey(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
 
 std::string FilePath(const v1::FileTarget& target, uint32_t file, const std::string& host,
                      uint32_t worker_index) {

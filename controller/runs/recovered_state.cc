@@ -1,4 +1,4 @@
-#include "controller/runs/inheritance.h"
+#include "controller/runs/recovered_state.h"
 
 #include <algorithm>
 #include <map>
@@ -7,8 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/plan/loads.h"
+#include "controller/runs/crash_loop.h"
 #include "controller/runs/run_plan.h"
-#include "controller/runs/set_aside.h"
 #include "controller/runs/stop_order.h"
 #include "spdlog/spdlog.h"
 
@@ -71,7 +71,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
         live->Leave(worker);
       }
     }
-    live->TakePast();
+    live->CompleteHistory();
   };
   v1::PhaseId phase;
   phase.set_run_id(active.run.run_id);
@@ -102,7 +102,7 @@ absl::StatusOr<std::shared_ptr<LivePhase>> ReadLive(storage::Store* store,
       live->Lose(worker);
     }
   }
-  live->TakePast();
+  live->CompleteHistory();
   return live;
 }
 
@@ -115,7 +115,7 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
   const std::string& state = active.phase.state;
   point.reached = state.empty()        ? ResumePoint::Reached::kNothing
                   : state == "arming"  ? ResumePoint::Reached::kRecorded
-                  : state == "running" ? ResumePoint::Reached::kGone
+                  : state == "running" ? ResumePoint::Reached::kStartCommitted
                                        : ResumePoint::Reached::kClosed;
   point.must_be_repeated = state == "void";
   const v1::JobSpec& job = active.run.job;
@@ -125,7 +125,7 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
                             IsLast(job, active.phase.job_phase, active.phase.step),
                             {}});
   point.end_of_load = active.phase.end_of_load;
-  if (point.reached == ResumePoint::Reached::kGone ||
+  if (point.reached == ResumePoint::Reached::kStartCommitted ||
       point.reached == ResumePoint::Reached::kRecorded) {
     point.stored = active.results;
     for (const v1::StopOrder& order : active.orders) {
@@ -174,11 +174,11 @@ WrittenContents WrittenBy(const storage::ActiveRun& active, const SettledRun& ru
   return written;
 }
 
-absl::StatusOr<Inheritance> Inherit(storage::Store* store, const common::Clock* clock) {
-  Inheritance inheritance;
+absl::StatusOr<RecoveredState> RecoverState(storage::Store* store, const common::Clock* clock) {
+  RecoveredState recovered;
   auto queue = store->Queue();
   if (!queue.ok()) return queue.status();
-  inheritance.queue = *std::move(queue);
+  recovered.queue = *std::move(queue);
   auto active = store->Active();
   if (!active.ok()) return active.status();
   for (storage::ActiveRun& run : *active) {
@@ -187,20 +187,20 @@ absl::StatusOr<Inheritance> Inherit(storage::Store* store, const common::Clock* 
       if (storage::IsBroken(live.status())) {
         const std::string reason =
             absl::StrCat("quarantined: ", std::string(live.status().message()));
-        if (absl::Status status = SetAsideActive(store, run, reason, clock); !status.ok()) {
+        if (absl::Status status = QuarantineRun(store, run, reason, clock); !status.ok()) {
           return status;
         }
         continue;
       }
       if (!live.ok()) return live.status();
-      inheritance.live[run.run.run_id] = *std::move(live);
+      recovered.live[run.run.run_id] = *std::move(live);
     }
-    inheritance.active.push_back(std::move(run));
+    recovered.active.push_back(std::move(run));
   }
-  auto held = store->Held();
+  auto held = store->Quarantines();
   if (!held.ok()) return held.status();
-  inheritance.held = *std::move(held);
-  return inheritance;
+  recovered.held = *std::move(held);
+  return recovered;
 }
 
 }  // namespace lockstep::controller

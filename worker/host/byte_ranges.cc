@@ -1,4 +1,4 @@
-#include "worker/host/places.h"
+#include "worker/host/byte_ranges.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -26,8 +26,8 @@ std::string FileThing(const std::string& filesystem, uint64_t inode) {
   return absl::StrCat("file:", filesystem, ":", inode);
 }
 
-v1::Place MakePlace(const std::string& thing, uint64_t begin, uint64_t end) {
-  v1::Place place;
+v1::ByteRange MakeRange(const std::string& thing, uint64_t begin, uint64_t end) {
+  v1::ByteRange place;
   place.set_thing(HashOf(thing));
   place.set_begin_bytes(begin);
   place.set_end_bytes(end);
@@ -36,16 +36,16 @@ v1::Place MakePlace(const std::string& thing, uint64_t begin, uint64_t end) {
 
 // Of the device with this name; an extent [begin, end) of it, 0 for its end.
 void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth,
-               std::vector<v1::Place>* places) {
+               std::vector<v1::ByteRange>* ranges) {
   if (depth > kDeepest) return;
   const BlockDeviceParts parts = ThisKernel().PartsOf(name);
   if (!parts.parent.empty()) {
     const uint64_t size = parts.size_bytes;
     return AddDevice(parts.parent, -1, parts.start_bytes + begin,
-                     parts.start_bytes + (end == 0 ? size : end), depth + 1, places);
+                     parts.start_bytes + (end == 0 ? size : end), depth + 1, ranges);
   }
   if (!parts.underneath.empty()) {
-    for (const std::string& below : parts.underneath) AddDevice(below, -1, 0, 0, depth + 1, places);
+    for (const std::string& below : parts.underneath) AddDevice(below, -1, 0, 0, depth + 1, ranges);
     return;
   }
   common::FileDescriptor opened;
@@ -56,12 +56,12 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
   if (const auto backing = LoopBackingOf(fd >= 0 ? fd : opened.get())) {
     const uint64_t limit = backing->size_limit == 0 ? 0 : backing->offset + backing->size_limit;
     const uint64_t to = end == 0 ? limit : backing->offset + end;
-    places->push_back(MakePlace(FileThing(FilesystemKey(backing->device, nullptr), backing->inode),
+    ranges->push_back(MakeRange(FileThing(FilesystemKey(backing->device, nullptr), backing->inode),
                                 backing->offset + begin, to));
     return;
   }
   const std::string identity = ThisKernel().IdentityOf(name);
-  places->push_back(MakePlace(
+  ranges->push_back(MakeRange(
       identity.empty()
           ? absl::StrCat("disk:", common::ReadTrimmed("/proc/sys/kernel/random/boot_id"), ":", name)
           : absl::StrCat("disk:", identity),
@@ -70,8 +70,8 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
 
 }  // namespace
 
-v1::Place DiskPlace(const std::string& identity) {
-  return MakePlace(absl::StrCat("disk:", identity), 0, 0);
+v1::ByteRange DiskRange(const std::string& identity) {
+  return MakeRange(absl::StrCat("disk:", identity), 0, 0);
 }
 
 std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
@@ -113,25 +113,25 @@ std::string FilesystemKey(dev_t device, const struct statfs* facts) {
                       ":", minor(device));
 }
 
-void FilePlaces::Add(const std::string& thing) {
+void FileRanges::Add(const std::string& thing) {
   uint64_t hash = HashOf(thing);
   for (int byte = 0; byte < 8; ++byte, hash >>= 8) bytes_.push_back(static_cast<char>(hash & 0xff));
 }
 
-std::string FilePlaces::KeyOf(dev_t device, int fd) {
+std::string FileRanges::KeyOf(dev_t device, int fd) {
   std::string& key = filesystems_[device];
   if (!key.empty()) return key;
   struct statfs facts;
   return key = key_(device, fstatfs(fd, &facts) == 0 ? &facts : nullptr);
 }
 
-void FilePlaces::AddFile(const common::FileDescriptor& file) {
+void FileRanges::AddFile(const common::FileDescriptor& file) {
   struct stat facts;
   if (fstat(file.get(), &facts) != 0) return;
   Add(FileThing(KeyOf(facts.st_dev, file.get()), facts.st_ino));
 }
 
-void FilePlaces::AddName(const common::FileDescriptor& directory, const std::string& rest,
+void FileRanges::AddName(const common::FileDescriptor& directory, const std::string& rest,
                          bool near) {
   struct stat facts;
   if (fstat(directory.get(), &facts) != 0) return;
@@ -163,11 +163,11 @@ void FilePlaces::AddName(const common::FileDescriptor& directory, const std::str
   }
 }
 
-std::vector<v1::Place> DevicePlaces(dev_t number, int fd) {
-  std::vector<v1::Place> places;
+std::vector<v1::ByteRange> DeviceRanges(dev_t number, int fd) {
+  std::vector<v1::ByteRange> ranges;
   const auto name = ThisKernel().NameOf(number);
-  if (name.ok()) AddDevice(*name, fd, 0, 0, 0, &places);
-  return places;
+  if (name.ok()) AddDevice(*name, fd, 0, 0, 0, &ranges);
+  return ranges;
 }
 
 }  // namespace lockstep::worker

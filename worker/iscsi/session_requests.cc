@@ -24,11 +24,11 @@ constexpr int64_t kJoinPauseNs = 10000000;
 
 }  // namespace
 
-struct IscsiSession::Question {
-  // `shared` is a new std::shared_ptr<Question>: the caller may have gone.
+struct IscsiSession::Request {
+  // `shared` is a new std::shared_ptr<Request>: the caller may have gone.
   static void Answered(iscsi_context*, int status, void* data, void* shared) {
-    const std::unique_ptr<std::shared_ptr<Question>> question(
-        static_cast<std::shared_ptr<Question>*>(shared));
+    const std::unique_ptr<std::shared_ptr<Request>> question(
+        static_cast<std::shared_ptr<Request>*>(shared));
     auto* task = static_cast<scsi_task*>(data);
     (*question)->done = true;
     (*question)->error = ErrnoOf(status, task);
@@ -56,7 +56,7 @@ absl::Status IscsiSession::AwaitReady(int64_t deadline_ns) {
   return state_ == State::kLost ? why_ : absl::OkStatus();
 }
 
-absl::StatusOr<std::string> IscsiSession::Answer(const std::shared_ptr<Question>& question,
+absl::StatusOr<std::string> IscsiSession::Answer(const std::shared_ptr<Request>& question,
                                                  int64_t deadline_ns) {
   IscsiSession* self = this;
   while (!question->done) {
@@ -75,10 +75,10 @@ absl::StatusOr<std::string> IscsiSession::Answer(const std::shared_ptr<Question>
 absl::StatusOr<std::string> IscsiSession::Read(uint64_t offset, uint32_t length,
                                                int64_t deadline_ns) {
   if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-  auto question = std::make_shared<Question>();
-  auto* shared = new std::shared_ptr<Question>(question);
+  auto question = std::make_shared<Request>();
+  auto* shared = new std::shared_ptr<Request>(question);
   if (iscsi_read16_task(context_, url_.lun, offset / facts_.block_bytes, length,
-                        static_cast<int>(facts_.block_bytes), 0, 0, 0, 0, 0, &Question::Answered,
+                        static_cast<int>(facts_.block_bytes), 0, 0, 0, 0, 0, &Request::Answered,
                         shared) == nullptr) {
     delete shared;
     return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
@@ -89,13 +89,13 @@ absl::StatusOr<std::string> IscsiSession::Read(uint64_t offset, uint32_t length,
 absl::Status IscsiSession::Write(uint64_t offset, const std::string& data, int64_t deadline_ns) {
   for (int attempt = 0;; ++attempt) {
     if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-    auto question = std::make_shared<Question>();
+    auto question = std::make_shared<Request>();
     question->data = data;  // libiscsi sends it later
-    auto* shared = new std::shared_ptr<Question>(question);
+    auto* shared = new std::shared_ptr<Request>(question);
     if (iscsi_write16_task(context_, url_.lun, offset / facts_.block_bytes,
                            reinterpret_cast<unsigned char*>(question->data.data()),
                            static_cast<uint32_t>(data.size()), static_cast<int>(facts_.block_bytes),
-                           0, 0, 0, 0, 0, &Question::Answered, shared) == nullptr) {
+                           0, 0, 0, 0, 0, &Request::Answered, shared) == nullptr) {
       delete shared;
       return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
     }
@@ -111,10 +111,10 @@ absl::Status IscsiSession::Write(uint64_t offset, const std::string& data, int64
 absl::Status IscsiSession::Flush(int64_t deadline_ns) {
   for (int attempt = 0;; ++attempt) {
     if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-    auto question = std::make_shared<Question>();
-    auto* shared = new std::shared_ptr<Question>(question);
-    if (iscsi_synchronizecache16_task(context_, url_.lun, 0, 0, 0, 0, &Question::Answered,
-                                      shared) == nullptr) {
+    auto question = std::make_shared<Request>();
+    auto* shared = new std::shared_ptr<Request>(question);
+    if (iscsi_synchronizecache16_task(context_, url_.lun, 0, 0, 0, 0, &Request::Answered, shared) ==
+        nullptr) {
       delete shared;
       return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
     }
@@ -126,9 +126,9 @@ absl::Status IscsiSession::Flush(int64_t deadline_ns) {
 
 absl::StatusOr<std::vector<int>> IscsiSession::Luns(int64_t deadline_ns) {
   if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-  auto question = std::make_shared<Question>();
-  auto* shared = new std::shared_ptr<Question>(question);
-  if (iscsi_reportluns_task(context_, 0, 16384, &Question::Answered, shared) == nullptr) {
+  auto question = std::make_shared<Request>();
+  auto* shared = new std::shared_ptr<Request>(question);
+  if (iscsi_reportluns_task(context_, 0, 16384, &Request::Answered, shared) == nullptr) {
     delete shared;
     return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
   }
@@ -147,9 +147,9 @@ absl::StatusOr<std::vector<int>> IscsiSession::Luns(int64_t deadline_ns) {
 
 absl::StatusOr<std::string> IscsiSession::IdentityOf(int lun, int64_t deadline_ns) {
   if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-  auto question = std::make_shared<Question>();
-  auto* shared = new std::shared_ptr<Question>(question);
-  if (iscsi_inquiry_task(context_, lun, 1, 0x83, kMaxInquiry, &Question::Answered, shared) ==
+  auto question = std::make_shared<Request>();
+  auto* shared = new std::shared_ptr<Request>(question);
+  if (iscsi_inquiry_task(context_, lun, 1, 0x83, kMaxInquiry, &Request::Answered, shared) ==
       nullptr) {
     delete shared;
     return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
@@ -167,11 +167,11 @@ absl::Status IscsiSession::Reserve(ReservationAction action, uint64_t key, uint6
     scsi_persistent_reserve_out_basic parameters = {};
     parameters.reservation_key = key;
     parameters.service_action_reservation_key = other_key;
-    auto question = std::make_shared<Question>();
-    auto* shared = new std::shared_ptr<Question>(question);
+    auto question = std::make_shared<Request>();
+    auto* shared = new std::shared_ptr<Request>(question);
     if (iscsi_persistent_reserve_out_task(
             context_, url_.lun, static_cast<int>(action), SCSI_PERSISTENT_RESERVE_SCOPE_LU,
-            kWriteExclusiveRegistrantsOnly, &parameters, &Question::Answered, shared) == nullptr) {
+            kWriteExclusiveRegistrantsOnly, &parameters, &Request::Answered, shared) == nullptr) {
       delete shared;
       return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
     }
@@ -219,10 +219,10 @@ absl::StatusOr<std::string> IscsiSession::ReserveIn(int action, int64_t deadline
   constexpr uint16_t kMaxAnswerBytes = 65528;
   for (int attempt = 0;; ++attempt) {
     if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");
-    auto question = std::make_shared<Question>();
-    auto* shared = new std::shared_ptr<Question>(question);
+    auto question = std::make_shared<Request>();
+    auto* shared = new std::shared_ptr<Request>(question);
     if (iscsi_persistent_reserve_in_task(context_, url_.lun, action, kMaxAnswerBytes,
-                                         &Question::Answered, shared) == nullptr) {
+                                         &Request::Answered, shared) == nullptr) {
       delete shared;
       return absl::UnavailableError(absl::StrCat(url_.text(), ": ", Error()));
     }

@@ -1,4 +1,4 @@
-#include "controller/runs/set_aside.h"
+#include "controller/runs/crash_loop.h"
 
 #include <algorithm>
 #include <vector>
@@ -13,15 +13,15 @@ namespace {
 
 // How long workers of the run may go on, whatever phase they are in.
 int64_t LongestOf(const v1::JobSpec& job) {
-  int64_t longest = HoldBeforeGoNs(job);
+  int64_t longest = QuarantineBeforeGoNs(job);
   for (const v1::PhaseSpec& phase : job.phases()) {
-    longest = std::max(longest, LongestHoldNs(job, phase));
+    longest = std::max(longest, LongestQuarantineNs(job, phase));
   }
   return longest;
 }
 
 std::string ReasonOf(int crashes) {
-  return absl::StrCat("set aside: ", crashes, " controllers ended while they worked on it");
+  return absl::StrCat("quarantined: ", crashes, " controllers ended while they worked on it");
 }
 
 absl::Status EndOne(storage::Store* store, const std::string& run_id, const std::string& reason,
@@ -36,12 +36,12 @@ absl::Status EndOne(storage::Store* store, const std::string& run_id, const std:
 
 }  // namespace
 
-absl::Status SetAsideActive(storage::Store* store, const storage::ActiveRun& run,
-                            const std::string& reason, const common::Clock* clock) {
+absl::Status QuarantineRun(storage::Store* store, const storage::ActiveRun& run,
+                           const std::string& reason, const common::Clock* clock) {
   for (const measure::RunWorker& worker : run.workers) {
     if (worker.lost) continue;
     if (absl::Status status = store->SetLost(run.run.run_id, worker.worker_index,
-                                             "the run was set aside", LongestOf(run.run.job));
+                                             "the run was quarantined", LongestOf(run.run.job));
         !status.ok()) {
       return status;
     }
@@ -49,8 +49,8 @@ absl::Status SetAsideActive(storage::Store* store, const storage::ActiveRun& run
   return EndOne(store, run.run.run_id, reason, clock);
 }
 
-absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& crashes,
-                      const common::Clock* clock) {
+absl::Status QuarantineCrashing(storage::Store* store, const std::map<std::string, int>& crashes,
+                                const common::Clock* clock) {
   const auto crashed = [&](const std::string& run_id) {
     const auto found = crashes.find(run_id);
     return found != crashes.end() && found->second >= limits::kPoisonedStarts ? found->second : 0;
@@ -73,7 +73,7 @@ absl::Status SetAside(storage::Store* store, const std::map<std::string, int>& c
   for (const storage::ActiveRun& run : *active) {
     const int crash_count = crashed(run.run.run_id);
     if (crash_count == 0) continue;
-    if (absl::Status status = SetAsideActive(store, run, ReasonOf(crash_count), clock);
+    if (absl::Status status = QuarantineRun(store, run, ReasonOf(crash_count), clock);
         !status.ok()) {
       return status;
     }

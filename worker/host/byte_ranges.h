@@ -26,14 +26,14 @@ std::string NetworkSourceIn(const std::string& mounts, dev_t device);
 // device (FUSE), else this kernel and the device number.
 std::string FilesystemKey(dev_t device, const struct statfs* facts);
 
-// Collects the places of a target's files, 8 bytes each: the inode of each file that exists, and
+// Collects the ranges of a target's files, 8 bytes each: the inode of each file that exists, and
 // for every file its name beneath each of the directories above it, so that a file is recognised
 // after it was made. Not thread-safe.
-class FilePlaces {
+class FileRanges {
  public:
   // `key`: FilesystemKey(), or what remembers it.
   using Key = std::function<std::string(dev_t device, const struct statfs* facts)>;
-  explicit FilePlaces(Key key = FilesystemKey) : key_(std::move(key)) {}
+  explicit FileRanges(Key key = FilesystemKey) : key_(std::move(key)) {}
   // A file that is open (or known by O_PATH).
   void AddFile(const common::FileDescriptor& file);
   // Adds the name `rest` beneath `directory`, an O_PATH descriptor. With `near` only for that
@@ -57,9 +57,9 @@ class FilePlaces {
 
 // The bytes that a block device stands for: a partition is an extent of its disk, a loop device of
 // its file, a mapped device all of what lies underneath. `fd`: the device itself, open for reading.
-std::vector<v1::Place> DevicePlaces(dev_t number, int fd);
+std::vector<v1::ByteRange> DeviceRanges(dev_t number, int fd);
 
 // All the bytes of the disk or LUN with this identity, however it is reached.
-v1::Place DiskPlace(const std::string& identity);
+v1::ByteRange DiskRange(const std::string& identity);
 
 }  // namespace lockstep::worker

@@ -9,7 +9,7 @@
 
 #include "common/clock.h"
 #include "common/safeguards.h"
-#include "controller/core/place_ledger.h"
+#include "controller/core/range_locks.h"
 #include "controller/core/space_ledger.h"
 #include "controller/plan/selection.h"
 #include "controller/runs/loop.h"
@@ -20,10 +20,10 @@ namespace lockstep::controller {
 // Keeps which bytes and how much free space each run in progress has, so that no two runs write the
 // same bytes or fill the same file system. What a lost worker may still be writing stays held
 // beyond its run, also by a later controller. Used only on the loop's deciding thread.
-class TargetHolds {
+class TargetLocks {
  public:
   // `freed` is called when something has become free. The pointers outlive this.
-  TargetHolds(storage::Store* store, const common::Clock* clock, Loop* loop,
+  TargetLocks(storage::Store* store, const common::Clock* clock, Loop* loop,
               common::Safeguards safeguards, std::function<void()> freed);
 
   // Why a job cannot start on these workers now.
@@ -53,13 +53,13 @@ class TargetHolds {
   // out some.
   void SettleSpace(const std::string& run_id);
   // The worker was lost in the run, and may be writing for so long.
-  void Lose(const std::string& run_id, const std::string& worker_id, int64_t hold_ns);
+  void Lose(const std::string& run_id, const std::string& worker_id, int64_t quarantine_ns);
   // The worker is idle: frees what it held because it was lost.
   void Confirm(const std::string& worker_id);
   // The run is over: what its lost workers hold stays held until their hard stops.
   void End(const std::string& run_id);
   // From an earlier controller; `goes_on`: the run is still in progress.
-  void Inherit(const storage::HeldPlaces& held, bool goes_on);
+  void Restore(const storage::Quarantine& held, bool goes_on);
 
  private:
   // Ends the holds whose time has passed, also in the store.
@@ -71,7 +71,7 @@ class TargetHolds {
   const common::Clock* const clock_;
   Loop* const loop_;
   const std::function<void()> freed_;
-  PlaceLedger places_;
+  RangeLocks locks_;
   SpaceLedger spaces_;
   uint64_t writers_ended_ = 0;
   std::set<std::string> held_;  // lost workers whose hold is in the store

@@ -17,7 +17,7 @@ namespace lockstep::worker {
 namespace {
 
 // How often it is told what was written.
-constexpr int64_t kTellNs = 1000000000;
+constexpr int64_t kReportWritesNs = 1000000000;
 constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
 // For so long what is missing is looked up, over all workloads.
 constexpr int64_t kExplainNs = 5000000000;
@@ -29,9 +29,9 @@ std::string UtcText(int64_t wall_ns) {
 
 }  // namespace
 
-absl::Status Load::LearnBlocks(const v1::WorkloadAssignment& assignment,
-                               const std::vector<v1::TargetAssignment>& targets,
-                               const OpenTargets& opened) {
+absl::Status Load::LoadExpected(const v1::WorkloadAssignment& assignment,
+                                const std::vector<v1::TargetAssignment>& targets,
+                                const OpenTargets& opened) {
   const auto block = static_cast<uint64_t>(assignment.workload().block_size_bytes());
   const bool of_this_run = assignment.check_run_id().empty();
   const auto find = [&](const OpenedFile& file, bool make) {
@@ -40,21 +40,22 @@ absl::Status Load::LearnBlocks(const v1::WorkloadAssignment& assignment,
   };
   const bool is_shared =
       std::any_of(targets.begin(), targets.end(), [](const auto& t) { return t.is_shared(); });
-  v1::KnowledgeRequest request;
+  v1::WriteLogRequest request;
   request.set_run_id(of_this_run ? assignment_.phase().run_id() : assignment.check_run_id());
   request.set_block_size_bytes(static_cast<uint32_t>(block));
-  std::map<uint64_t, const OpenedFile*> files;  // by place
+  std::map<uint64_t, const OpenedFile*> files;  // by target_key
   for (const OpenedFile& file : opened.files) {
     const auto known = find(file, false);
     if (!known.ok()) return known.status();
     // Nobody else writes it, and this worker remembers.
     if (*known != nullptr && of_this_run && !is_shared) continue;
-    if (files.emplace(PlaceOf(file.thing), &file).second) request.add_places(PlaceOf(file.thing));
+    if (files.emplace(TargetKey(file.thing), &file).second)
+      request.add_target_keys(TargetKey(file.thing));
   }
-  if (request.places().empty() || !environment_.knowledge) return absl::OkStatus();
+  if (request.target_keys().empty() || !environment_.write_log) return absl::OkStatus();
   std::map<uint64_t, std::shared_ptr<BlockLedger>> learned;
-  return environment_.knowledge(
-      request, limits::kKnowledgeNs, [&](const v1::KnowledgePart& part) -> absl::Status {
+  return environment_.write_log(
+      request, limits::kWriteLogNs, [&](const v1::WriteLogPart& part) -> absl::Status {
         if (part.has_unfinished()) {
           // Of what is a worker's alone others' losses say nothing.
           if (!is_shared && of_this_run && part.unfinished() != assignment_.worker_index() + 1) {
@@ -67,16 +68,16 @@ absl::Status Load::LearnBlocks(const v1::WorkloadAssignment& assignment,
           const uint64_t begin = targets.front().stamp_bytes();
           const uint64_t first = (begin + each * (part.unfinished() - uint64_t{1})) / block;
           const uint64_t end = (begin + each * part.unfinished() + block - 1) / block;
-          for (const auto& [place, ledger] : learned) {
-            ledger->LearnUnfinished(first, is_sliced ? end - first : ledger->blocks());
+          for (const auto& [target_key, ledger] : learned) {
+            ledger->ExpectUnfinished(first, is_sliced ? end - first : ledger->blocks());
           }
           return absl::OkStatus();
         }
-        const auto file = files.find(part.writes().place());
+        const auto file = files.find(part.writes().target_key());
         if (file == files.end()) return absl::OkStatus();
         std::shared_ptr<BlockLedger>& ledger = learned[file->first];
         if (part.writes().block_size_bytes() != block) {
-          if (ledger != nullptr) ledger->LearnNothing();
+          if (ledger != nullptr) ledger->ExpectNothing();
           return absl::OkStatus();
         }
         if (ledger == nullptr) {
@@ -84,7 +85,7 @@ absl::Status Load::LearnBlocks(const v1::WorkloadAssignment& assignment,
           if (!made.ok()) return made.status();
           ledger = *std::move(made);
         }
-        return ledger->LearnRuns(part.writes().runs());
+        return ledger->ExpectRuns(part.writes().runs());
       });
 }
 
@@ -97,13 +98,13 @@ absl::Status Load::FollowWrites(const v1::WorkloadAssignment& assignment,
   followed.request.set_block_size_bytes(
       static_cast<uint32_t>(assignment.workload().block_size_bytes()));
   for (const OpenedFile& file : opened.files) {
-    if (!file.written_meanwhile) continue;
+    if (!file.written_since) continue;
     auto ledger =
         environment_.ledgers->Find(LedgerNameOf(file, assignment), file.engine_file.size_bytes,
                                    followed.request.block_size_bytes(), true);
     if (!ledger.ok()) return ledger.status();
-    if (followed.ledgers.emplace(PlaceOf(file.thing), *std::move(ledger)).second) {
-      followed.request.add_places(PlaceOf(file.thing));
+    if (followed.ledgers.emplace(TargetKey(file.thing), *std::move(ledger)).second) {
+      followed.request.add_target_keys(TargetKey(file.thing));
     }
   }
   if (!followed.ledgers.empty()) follower_.Add(std::move(followed));
@@ -116,24 +117,25 @@ void Load::ExplainMissing() {
     const auto workload =
         std::find_if(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
                      [&](const v1::WorkloadAssignment& w) { return w.index() == part->index; });
-    std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing> missing;  // by place, block
-    v1::KnowledgeRequest request;
-    std::set<uint64_t> places;
+    std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>
+        missing;  // by target_key, block
+    v1::WriteLogRequest request;
+    std::set<uint64_t> target_keys;
     for (const auto& thread : part->threads) {
       if (!thread->recorder().finished()) continue;  // it hangs, and may go on
       for (BlockChecks::Missing& block : thread->checks().missing()) {
-        if (places.insert(block.place).second) request.add_places(block.place);
-        missing.emplace(std::pair(block.place, block.block), block);
+        if (target_keys.insert(block.key).second) request.add_target_keys(block.key);
+        missing.emplace(std::pair(block.key, block.block), block);
       }
       request.set_block_size_bytes(thread->checks().block_size_bytes());
     }
     const int64_t left = until - clock_->MonotonicNs();
-    if (missing.empty() || !environment_.knowledge || left <= 0) continue;
+    if (missing.empty() || !environment_.write_log || left <= 0) continue;
     const bool of_this_run = workload->check_run_id().empty();
     request.set_run_id(of_this_run ? assignment_.phase().run_id() : workload->check_run_id());
     // Without an answer it is said without.
     const absl::Status ignored =
-        environment_.knowledge(request, left, [&](const v1::KnowledgePart& told) -> absl::Status {
+        environment_.write_log(request, left, [&](const v1::WriteLogPart& told) -> absl::Status {
           if (told.has_writes()) {
             ExplainFrom(told, of_this_run ? WriterOf(*part, told) : "", &missing);
           }
@@ -142,9 +144,9 @@ void Load::ExplainMissing() {
   }
 }
 
-std::string Load::WriterOf(const WorkloadPart& part, const v1::KnowledgePart& told) const {
+std::string Load::WriterOf(const WorkloadPart& part, const v1::WriteLogPart& told) const {
   for (const OpenedFile& file : part.targets.files) {
-    if (PlaceOf(file.thing) != told.writes().place()) continue;
+    if (TargetKey(file.thing) != told.writes().target_key()) continue;
     for (const v1::TargetAssignment& target : assignment_.targets()) {
       const bool is_it = target.index() == file.target;
       if (is_it && static_cast<int>(told.worker_index()) < target.writers_size()) {
@@ -156,7 +158,7 @@ std::string Load::WriterOf(const WorkloadPart& part, const v1::KnowledgePart& to
 }
 
 void Load::ExplainFrom(
-    const v1::KnowledgePart& told, const std::string& writer_name,
+    const v1::WriteLogPart& told, const std::string& writer_name,
     std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing) {
   const std::string writer =
       absl::StrCat("worker ", told.worker_index(),
@@ -171,8 +173,8 @@ void Load::ExplainFrom(
   const absl::Status ignored = measure::ReadBlockRuns(
       writes.runs(), kMaxBlocks,
       [&](uint64_t first, uint64_t count, uint32_t generation, bool /*unknown*/) {
-        for (auto block = missing->lower_bound({writes.place(), first});
-             block != missing->end() && block->first.first == writes.place() &&
+        for (auto block = missing->lower_bound({writes.target_key(), first});
+             block != missing->end() && block->first.first == writes.target_key() &&
              block->first.second - first < count;) {
           const bool is_it = block->second.generation == generation;
           if (is_it) block->second.expected->append(words);
@@ -182,7 +184,7 @@ void Load::ExplainFrom(
 }
 
 // What is written without headers, or in blocks of one size, is known in no other way any more.
-void Load::TellOverwritten() {
+void Load::ReportOverwritten() {
   for (const auto& part : parts_) {
     const auto workload =
         std::find_if(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
@@ -191,7 +193,7 @@ void Load::TellOverwritten() {
     for (const OpenedFile& file : part->targets.files) {
       if (!file.engine_file.has_storage()) continue;
       v1::BlockWrites told;
-      told.set_place(PlaceOf(file.thing));
+      told.set_target_key(TargetKey(file.thing));
       // A file that begins empty has nothing of what was there before.
       const bool verifies = workload->workload().verify() && !workload->workload().create();
       told.set_block_size_bytes(
@@ -201,9 +203,9 @@ void Load::TellOverwritten() {
   }
 }
 
-void Load::TellWrites(bool at_end, bool in_flight) {
+void Load::ReportWrites(bool at_end, bool in_flight) {
   const int64_t now = clock_->MonotonicNs();
-  if (!at_end && now - told_ns_ < kTellNs) return;
+  if (!at_end && now - told_ns_ < kReportWritesNs) return;
   const int64_t from = clock_->WallNs() - (now - std::max(told_ns_, timeline_.go_ns()));
   told_ns_ = now;
   const bool writes =

@@ -1,6 +1,6 @@
-#include "controller/runs/set_aside.h"
+#include "controller/runs/crash_loop.h"
 
-#include "controller/runs/inheritance.h"
+#include "controller/runs/recovered_state.h"
 #include "gtest/gtest.h"
 #include "tests/fakes/memory_store.h"
 
@@ -18,9 +18,9 @@ class OddStore : public storage::MemoryStore {
   }
 };
 
-class SetAsideTest : public testing::Test {
+class CrashLoopTest : public testing::Test {
  protected:
-  SetAsideTest() { EXPECT_TRUE(store_.AcquireEpoch("test").ok()); }
+  CrashLoopTest() { EXPECT_TRUE(store_.AcquireEpoch("test").ok()); }
 
   // A run of one worker, queued or begun.
   void Add(const std::string& run_id, bool started) {
@@ -39,22 +39,23 @@ class SetAsideTest : public testing::Test {
   OddStore store_{&database_, {}};
 };
 
-TEST_F(SetAsideTest, ARunThatBroughtTwoControllersDownEndsAndItsTargetsStayHeldForItsWorkers) {
+TEST_F(CrashLoopTest, ARunThatBroughtTwoControllersDownEndsAndItsTargetsStayHeldForItsWorkers) {
   Add("bad", true);
   Add("good", true);
-  EXPECT_TRUE(
-      SetAside(&store_, {{"bad", 2}, {"good", 1}, {"forgotten", 9}}, &common::SystemClock()).ok());
+  EXPECT_TRUE(QuarantineCrashing(&store_, {{"bad", 2}, {"good", 1}, {"forgotten", 9}},
+                                 &common::SystemClock())
+                  .ok());
   const auto active = store_.Active();
   ASSERT_EQ(active->size(), 1u);
   EXPECT_EQ((*active)[0].run.run_id, "good");
-  const auto held = store_.Held();
+  const auto held = store_.Quarantines();
   ASSERT_EQ(held->size(), 1u);
   EXPECT_EQ((*held)[0].run_id, "bad");
   EXPECT_EQ((*held)[0].worker_id, "worker of bad");
-  EXPECT_GT((*held)[0].hold_ns, 1000000000);
+  EXPECT_GT((*held)[0].quarantine_ns, 1000000000);
 }
 
-TEST_F(SetAsideTest, ARunWhoseSamplesCannotBeReadFailsAlone) {
+TEST_F(CrashLoopTest, ARunWhoseSamplesCannotBeReadFailsAlone) {
   for (const char* id : {"odd", "good"}) {
     Add(id, true);
     measure::PhaseRecord phase;
@@ -62,7 +63,7 @@ TEST_F(SetAsideTest, ARunWhoseSamplesCannotBeReadFailsAlone) {
     ASSERT_TRUE(store_.BeginPhase(id, phase, {}, {0}).ok());
     ASSERT_TRUE(store_.CommitGo(id, 0, 1, 123, 456, {{0, 0, 0}}).ok());
   }
-  const auto inherited = Inherit(&store_, &common::SystemClock());
+  const auto inherited = RecoverState(&store_, &common::SystemClock());
   ASSERT_TRUE(inherited.ok()) << inherited.status();
   ASSERT_EQ(inherited->active.size(), 1u);
   EXPECT_EQ(inherited->active[0].run.run_id, "good");
@@ -74,11 +75,11 @@ TEST_F(SetAsideTest, ARunWhoseSamplesCannotBeReadFailsAlone) {
   EXPECT_EQ(inherited->held[0].worker_id, "worker of odd");
 }
 
-TEST_F(SetAsideTest, ARunThatWaitsIsEndedToo) {
+TEST_F(CrashLoopTest, ARunThatWaitsIsEndedToo) {
   Add("bad", false);
-  EXPECT_TRUE(SetAside(&store_, {{"bad", 3}}, &common::SystemClock()).ok());
+  EXPECT_TRUE(QuarantineCrashing(&store_, {{"bad", 3}}, &common::SystemClock()).ok());
   EXPECT_TRUE(store_.Queue()->empty());
-  EXPECT_TRUE(store_.Held()->empty());
+  EXPECT_TRUE(store_.Quarantines()->empty());
 }
 
 }  // namespace

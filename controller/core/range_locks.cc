@@ -1,4 +1,4 @@
-#include "controller/core/place_ledger.h"
+#include "controller/core/range_locks.h"
 
 #include <algorithm>
 #include <tuple>
@@ -6,40 +6,42 @@
 namespace lockstep::controller {
 namespace {
 
-bool Before(const Place& a, const Place& b) {
+bool Before(const ByteRange& a, const ByteRange& b) {
   return std::tie(a.thing, a.begin, a.end) < std::tie(b.thing, b.begin, b.end);
 }
 
 }  // namespace
 
-void PlaceLedger::Hold(const std::string& run_id, const std::string& worker_id,
-                       const std::vector<Place>& places) {
-  if (places.empty()) return;
-  std::vector<Place>& held = places_[{run_id, worker_id}];
-  held.insert(held.end(), places.begin(), places.end());
+void RangeLocks::Lock(const std::string& run_id, const std::string& worker_id,
+                      const std::vector<ByteRange>& ranges) {
+  if (ranges.empty()) return;
+  std::vector<ByteRange>& held = ranges_[{run_id, worker_id}];
+  held.insert(held.end(), ranges.begin(), ranges.end());
   std::sort(held.begin(), held.end(), Before);
-  const auto same = [](const Place& a, const Place& b) { return !Before(a, b) && !Before(b, a); };
+  const auto same = [](const ByteRange& a, const ByteRange& b) {
+    return !Before(a, b) && !Before(b, a);
+  };
   held.erase(std::unique(held.begin(), held.end(), same), held.end());
   changed_ = true;
 }
 
-void PlaceLedger::HoldAll(const std::string& run_id, const std::string& worker_id,
-                          const std::string& host) {
+void RangeLocks::LockAll(const std::string& run_id, const std::string& worker_id,
+                         const std::string& host) {
   all_[{run_id, worker_id}] = host;
 }
 
-bool PlaceLedger::IsFree(const Holder& holder, int64_t now_ns) const {
+bool RangeLocks::IsFree(const Holder& holder, int64_t now_ns) const {
   const auto lost = lost_.find(holder);
   return over_.contains(holder.first) && lost != lost_.end() &&
-         safeguards_.Pass(common::Safeguard::kPlacesHeld, lost->second <= now_ns);
+         safeguards_.Pass(common::Safeguard::kQuarantine, lost->second <= now_ns);
 }
 
-void PlaceLedger::Reindex() {
+void RangeLocks::Reindex() {
   if (!changed_) return;
   index_.clear();
-  for (const auto& [holder, held] : places_) {
-    for (const Place& place : held) {
-      index_.push_back({place.thing, place.begin, place.end, &holder});
+  for (const auto& [holder, held] : ranges_) {
+    for (const ByteRange& range : held) {
+      index_.push_back({range.thing, range.begin, range.end, &holder});
     }
   }
   std::stable_sort(index_.begin(), index_.end(),
@@ -47,10 +49,10 @@ void PlaceLedger::Reindex() {
   changed_ = false;
 }
 
-PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::vector<Place>& places,
-                                        int64_t now_ns) {
+RangeLocks::Conflict RangeLocks::Find(const std::string& run_id,
+                                      const std::vector<ByteRange>& ranges, int64_t now_ns) {
   Reindex();
-  for (auto all = all_.begin(); !places.empty() && all != all_.end();) {
+  for (auto all = all_.begin(); !ranges.empty() && all != all_.end();) {
     if (IsFree(all->first, now_ns)) {
       all = all_.erase(all);
     } else if (all->first.first != run_id) {
@@ -60,8 +62,8 @@ PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::ve
     }
   }
   std::set<Holder> free;  // lost ones whose time has passed
-  for (size_t i = 0; i < places.size(); ++i) {
-    const Place& wanted = places[i];
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const ByteRange& wanted = ranges[i];
     auto entry = std::lower_bound(index_.begin(), index_.end(), wanted.thing,
                                   [](const Entry& e, uint64_t thing) { return e.thing < thing; });
     for (; entry != index_.end() && entry->thing == wanted.thing; ++entry) {
@@ -74,46 +76,46 @@ PlaceLedger::Conflict PlaceLedger::Find(const std::string& run_id, const std::ve
       free.insert(holder);
     }
   }
-  for (const Holder& holder : free) places_.erase(holder);
+  for (const Holder& holder : free) ranges_.erase(holder);
   changed_ = changed_ || !free.empty();
   return {};
 }
 
-void PlaceLedger::Lose(const std::string& run_id, const std::string& worker_id, int64_t free_ns) {
+void RangeLocks::Lose(const std::string& run_id, const std::string& worker_id, int64_t free_ns) {
   lost_[{run_id, worker_id}] = free_ns;
 }
 
-void PlaceLedger::Confirm(const std::string& worker_id) {
+void RangeLocks::Confirm(const std::string& worker_id) {
   for (auto lost = lost_.begin(); lost != lost_.end();) {
     if (lost->first.second != worker_id) {
       ++lost;
       continue;
     }
     if (over_.contains(lost->first.first)) {
-      changed_ = places_.erase(lost->first) > 0 || changed_;
+      changed_ = ranges_.erase(lost->first) > 0 || changed_;
       all_.erase(lost->first);
     }
     lost = lost_.erase(lost);
   }
 }
 
-bool PlaceLedger::Holds(const std::string& worker_id, int64_t now_ns) const {
+bool RangeLocks::Holds(const std::string& worker_id, int64_t now_ns) const {
   return std::any_of(lost_.begin(), lost_.end(), [&](const auto& lost) {
     return lost.first.second == worker_id &&
            (lost.second > now_ns || over_.count(lost.first.first) == 0);
   });
 }
 
-int64_t PlaceLedger::End(const std::string& run_id) {
+int64_t RangeLocks::End(const std::string& run_id) {
   over_.insert(run_id);
   int64_t last = 0;
   for (const auto& [holder, free_ns] : lost_) {
     if (holder.first == run_id) last = std::max(last, free_ns);
   }
   changed_ = true;
-  for (auto held = places_.lower_bound({run_id, ""});
-       held != places_.end() && held->first.first == run_id;) {
-    held = !lost_.contains(held->first) ? places_.erase(held) : std::next(held);
+  for (auto held = ranges_.lower_bound({run_id, ""});
+       held != ranges_.end() && held->first.first == run_id;) {
+    held = !lost_.contains(held->first) ? ranges_.erase(held) : std::next(held);
   }
   std::erase_if(all_, [&](const auto& all) {
     return all.first.first == run_id && !lost_.contains(all.first);

@@ -1,0 +1,149 @@
+#include "controller/runs/target_locks.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/limits.h"
+#include "controller/plan/validate.h"
+
+namespace lockstep::controller {
+namespace {
+
+// Byte ranges that the job writes, of the worker that was inspected, and which target each is of.
+struct Written {
+  std::vector<ByteRange> ranges;
+  std::vector<uint32_t> targets;
+};
+
+Written WrittenRanges(const std::vector<TargetUse>& use, const v1::Inspection& inspection) {
+  Written written;
+  for (const v1::TargetInspection& found : inspection.targets()) {
+    if (found.target() >= use.size() || !use[found.target()].changed()) continue;
+    for (const ByteRange& range : RangesOf(found)) {
+      written.ranges.push_back(range);
+      written.targets.push_back(found.target());
+    }
+  }
+  return written;
+}
+
+}  // namespace
+
+TargetLocks::TargetLocks(storage::Store* store, const common::Clock* clock, Loop* loop,
+                         common::Safeguards safeguards, std::function<void()> freed)
+    : store_(store), clock_(clock), loop_(loop), freed_(std::move(freed)), locks_(safeguards) {}
+
+std::optional<TargetLocks::Conflict> TargetLocks::FindWritten(
+    const std::string& run_id, const v1::JobSpec& job, const std::vector<PlanWorker>& workers) {
+  const std::vector<TargetUse> use = UseOfTargets(job);
+  for (const PlanWorker& worker : workers) {
+    const Written written = WrittenRanges(use, worker.inspection);
+    const RangeLocks::Conflict taken = locks_.Find(run_id, written.ranges, clock_->MonotonicNs());
+    if (taken.run_id.empty()) continue;
+    if (!taken.locks_all.empty()) {
+      return Conflict{taken.run_id,
+                      absl::StrCat("and the worker of ", taken.locks_all,
+                                   " is idle: the store cannot tell where it may still write")};
+    }
+    const std::string& target = job.targets(static_cast<int>(written.targets[taken.range])).name();
+    return Conflict{taken.run_id, absl::StrCat("or its lost workers have left target ", target,
+                                               " of ", worker.hello.host().name())};
+  }
+  return std::nullopt;
+}
+
+std::optional<TargetLocks::Conflict> TargetLocks::FindFilled(const std::string& run_id,
+                                                             const FleetCheck& check) const {
+  for (const auto& [filesystem, space] : check.spaces) {
+    const SpaceLedger::Others others = spaces_.GrantedToOthers(run_id, filesystem);
+    if (others.bytes > 0 && space.needed_bytes + others.bytes > space.usable_bytes) {
+      return Conflict{others.run_id,
+                      absl::StrCat("has laid out its files on the file system of ", space.path)};
+    }
+  }
+  return std::nullopt;
+}
+
+void TargetLocks::Take(const std::string& run_id, const v1::JobSpec& job,
+                       const std::vector<PlanWorker>& workers) {
+  const std::vector<TargetUse> use = UseOfTargets(job);
+  for (const PlanWorker& worker : workers) {
+    locks_.Lock(run_id, worker.hello.worker_id(), WrittenRanges(use, worker.inspection).ranges);
+  }
+}
+
+void TargetLocks::TakeSpace(const std::string& run_id, const FleetCheck& check) {
+  std::map<std::string, double> bytes;
+  for (const auto& [filesystem, space] : check.spaces) bytes[filesystem] = space.needed_bytes;
+  spaces_.Grant(run_id, bytes);
+}
+
+std::string TargetLocks::TakeOpened(const std::string& worker_id, const v1::Armed& armed) {
+  const std::vector<ByteRange> ranges = RangesOf(armed.file_ranges(), armed.ranges());
+  if (ranges.size() > static_cast<size_t>(limits::kMaxRangesOfARun)) return "";
+  const RangeLocks::Conflict taken =
+      locks_.Find(armed.phase().run_id(), ranges, clock_->MonotonicNs());
+  if (taken.run_id.empty()) locks_.Lock(armed.phase().run_id(), worker_id, ranges);
+  return taken.run_id;
+}
+
+void TargetLocks::SettleSpace(const std::string& run_id) {
+  if (spaces_.Settle(run_id)) freed_();
+}
+
+void TargetLocks::Lose(const std::string& run_id, const std::string& worker_id,
+                       int64_t quarantine_ns) {
+  locks_.Lose(run_id, worker_id, clock_->MonotonicNs() + quarantine_ns);
+  held_.insert(worker_id);
+  spaces_.Lose(run_id, worker_id);
+}
+
+void TargetLocks::Release(const std::string& worker_id) {
+  loop_->Persist([store = store_, worker_id] { return store->ReleaseQuarantine(worker_id); },
+                 [](const absl::Status&) {});
+}
+
+void TargetLocks::Confirm(const std::string& worker_id) {
+  locks_.Confirm(worker_id);
+  ++writers_ended_;
+  if (spaces_.Leave(worker_id)) freed_();
+  if (held_.erase(worker_id) != 0) Release(worker_id);
+}
+
+void TargetLocks::End(const std::string& run_id) {
+  SettleSpace(run_id);
+  ++writers_ended_;
+  LetGoAt(locks_.End(run_id));
+}
+
+void TargetLocks::Restore(const storage::Quarantine& held, bool goes_on) {
+  if (held.is_unknown) {
+    locks_.LockAll(held.run_id, held.worker_id, held.host);
+  } else {
+    locks_.Lock(held.run_id, held.worker_id,
+                WrittenRanges(UseOfTargets(held.job), held.inspection).ranges);
+  }
+  Lose(held.run_id, held.worker_id, held.quarantine_ns);
+  if (!goes_on) LetGoAt(locks_.End(held.run_id));
+}
+
+void TargetLocks::LetGoAt(int64_t free_ns) {
+  if (free_ns != 0) {
+    loop_->After(std::max<int64_t>(0, free_ns - clock_->MonotonicNs()), [this] { LetGo(); });
+  }
+}
+
+void TargetLocks::LetGo() {
+  const std::set<std::string> held = held_;
+  for (const std::string& worker : held) {
+    if (locks_.Holds(worker, clock_->MonotonicNs())) continue;
+    held_.erase(worker);
+    ++writers_ended_;
+    (void)spaces_.Leave(worker);  // told below
+    Release(worker);
+  }
+  freed_();
+}
+
+}  // namespace lockstep::controller
