@@ -35,7 +35,11 @@ def needs_root(test):
     )
 
 
-def wait_for(what, condition, seconds=30.0):
+# Longer than anything takes on a busy machine: only what hangs is ended by it.
+PATIENCE = 240.0
+
+
+def wait_for(what, condition, seconds=PATIENCE):
     """Polls until `condition()` is true; fails with `what` after so long. What is expensive to ask
     gets half of the time at the most.
     """
@@ -200,7 +204,7 @@ class Fleet:
                 raise AssertionError("the controller ended:\n" + self.log("controller"))
             return os.path.exists(ready)
 
-        wait_for("the controller to listen", listening, 90)
+        wait_for("the controller to listen", listening)
         with open(ready, encoding="utf-8") as text:
             facts = [line.split(" ", 1) for line in text.read().splitlines()]
         self.address = next(value for key, value in facts if key == "listen")
@@ -251,7 +255,7 @@ class Fleet:
         )
         return self.workers[name]
 
-    def wait_attached(self, count, seconds=30):
+    def wait_attached(self, count, seconds=PATIENCE):
         wait_for(
             f"{count} workers",
             lambda: len(self.lockstep("status", "--format", "json").json()["workers"]) == count,
@@ -282,7 +286,7 @@ class Fleet:
         plan = planned.json() if planned.out else {}
         return (*words, "--confirm", plan["token"]) if plan.get("overwrites") else words
 
-    def lockstep(self, *words, stdin=None, timeout=120):
+    def lockstep(self, *words, stdin=None, timeout=300):
         """Runs the command line to its end."""
         words = self.confirmed(words, stdin)
         done = subprocess.run(
@@ -314,7 +318,7 @@ class Fleet:
         self.clients.append(process)
         return process
 
-    def run_job(self, job, *words, timeout=120):
+    def run_job(self, job, *words, timeout=300):
         return self.lockstep("run", "-", *words, stdin=job, timeout=timeout)
 
     def sql(self, query):
@@ -347,7 +351,7 @@ class Fleet:
             f"{seconds} seconds of {name}", lambda: int(self.sql(counted)[0][0] or 0) >= seconds
         )
 
-    def await_phase(self, name, state="running", seconds=30.0):
+    def await_phase(self, name, state="running", seconds=PATIENCE):
         wait_for(
             f"phase {name} to be {state}",
             lambda: self.sql(

@@ -603,7 +603,7 @@ class StateDirectory(unittest.TestCase):
                     pass  # it did without that path
                 finally:
                     done.terminate()
-                    done.communicate(timeout=60)
+                    done.communicate(timeout=300)
                 for path in (precious, os.path.join(precious, "key")):
                     self.assertEqual(os.stat(path).st_uid, 0, path)
                 self.assertEqual(os.stat(precious).st_mode & 0o777, 0o755)

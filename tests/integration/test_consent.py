@@ -263,7 +263,7 @@ class Content(unittest.TestCase):
                     "the load to be ended",
                     lambda fleet=fleet: fleet.lockstep("stop", "last", "--phase").status == 0,
                 )
-                out, err = running.communicate(timeout=60)
+                out, err = running.communicate(timeout=300)
                 self.assertEqual(running.returncode, 3, out + err)
                 self.assertIn("the run was confirmed", " ".join(out.split()) + err)
                 self.assertEqual(digest(path), before)

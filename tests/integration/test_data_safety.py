@@ -64,7 +64,7 @@ def end_load(fleet, running):
         "the load to be ended",
         lambda: fleet.lockstep("stop", "last", "--phase").status == 0,
     )
-    out, _ = running.communicate(timeout=60)
+    out, _ = running.communicate(timeout=300)
     return running.returncode, " ".join(out.split())
 
 
@@ -135,7 +135,7 @@ class Devices(unittest.TestCase):
                     call("umount", mount)
                 self.assertNotEqual(mounted.returncode, 0, "the device was mounted under the load")
                 self.assertEqual(fleet.lockstep("stop", "last").status, 0)
-                running.communicate(timeout=60)
+                running.communicate(timeout=300)
                 # After the drain it is anybody's again.
                 os.close(os.open(device.path, os.O_RDWR | os.O_EXCL))
 
@@ -371,7 +371,7 @@ class Devices(unittest.TestCase):
         )
         self.assertEqual(fleet.lockstep("stop", waiting).status, 0)
         self.assertEqual(fleet.lockstep("stop", running).status, 0)
-        first.communicate(timeout=60)
+        first.communicate(timeout=300)
 
     def test_a_disk_and_its_partition(self):
         with LoopDevice(self.directory) as device:
@@ -710,14 +710,14 @@ class Files(unittest.TestCase):
                     second = fleet.start_lockstep(
                         "run", "-", stdin=job.replace("NODE", "node2").replace("WAIT", "")
                     )
-                    out, err = second.communicate(timeout=120)
+                    out, err = second.communicate(timeout=300)
                     self.assertEqual(second.returncode, 3, out + err)
                     said = " ".join((out + err).split())
                     self.assertIn("all workers together need 1 GiB", said)
                     self.assertEqual(
                         [name for name in os.listdir(small) if name.startswith("node2")], []
                     )
-                    out, err = first.communicate(timeout=120)
+                    out, err = first.communicate(timeout=300)
                     self.assertEqual(first.returncode, 0, out + err)
                     self.assertEqual(os.stat(f"{small}/node1").st_size, 1024 * MIB)
                     for name in os.listdir(small):

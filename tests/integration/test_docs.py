@@ -83,7 +83,7 @@ class NamesTests(unittest.TestCase):
             body = source.split(f"class {parts[1]}(", 1)[1].split("\nclass ", 1)[0]
             self.assertIn(f"    def {parts[2]}(self", body)
         else:
-            (path,) = glob.glob(f"tests/*/{parts[0]}.cc", root_dir=ROOT)
+            (path,) = glob.glob(f"tests/**/{parts[0]}.cc", root_dir=ROOT, recursive=True)
             self.assertRegex(text_of(path), rf"TEST(_F)?\(\w+, {parts[1]}\)")
 
 
@@ -149,7 +149,7 @@ class Readme(unittest.TestCase):
             own = ["--listen", "127.0.0.1:0", "--no-web", "--state-dir", here + "/up"]
             process = fleet.spawn("up", [*words, *own, "--allow-store-filesystem"])
             try:
-                wait_for("it to be up", lambda: "Ctrl-C here ends" in fleet.log("up"), 60)
+                wait_for("it to be up", lambda: "Ctrl-C here ends" in fleet.log("up"))
                 address = re.search(r"127\.0\.0\.1:[1-9]\d+", fleet.log("up")).group(0)
                 said = {}
                 for command in then:

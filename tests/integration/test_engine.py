@@ -293,9 +293,9 @@ phases:
         # As much work as shows a system call that is made rarely.
         runs_for(1)
         trace.send_signal(2)
-        summary = trace.communicate(timeout=20)[1]
+        summary = trace.communicate(timeout=300)[1]
         self.ok(self.fleet.lockstep("stop"))
-        running.communicate(timeout=60)
+        running.communicate(timeout=300)
         calls = {
             line.split()[-1]: int(line.split()[3])
             for line in summary.splitlines()

@@ -399,7 +399,7 @@ class Devices(EnrolmentTest):
         call("blockdev", "--flushbufs", device.path)
         before = digest(device.file)
         self.ok(fleet.lockstep("stop", "last", "--phase"))
-        out, err = client.communicate(timeout=120)
+        out, err = client.communicate(timeout=300)
         self.assertEqual(client.returncode, 3, out + err)
         self.assertIn("its stamp is overwritten at offset 4096", " ".join((out + err).split()))
         self.assertEqual(digest(device.file), before)

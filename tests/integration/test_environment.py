@@ -110,7 +110,7 @@ class Settings(unittest.TestCase):
         self.fleet.await_phase("load")
         self.assertEqual(self.all(), wanted)
         self.ok(self.fleet.lockstep("stop", "last"))
-        running.communicate(timeout=60)
+        running.communicate(timeout=300)
         self.assertEqual(running.returncode, 130)
         self.assertEqual(self.all(), self.before)
         self.assertFalse(os.path.exists(f"{self.fleet.directory}/worker-node1/settings.json"))
@@ -240,7 +240,7 @@ class Mounts(unittest.TestCase):
                     self.assertIn(word, now)
                 self.assertNotIn("noatime", now)
                 self.assertEqual(fleet.lockstep("stop", "last").status, 0)
-                running.communicate(timeout=60)
+                running.communicate(timeout=300)
                 self.assertEqual(options_of(mount), before)
                 # Two values of one axis.
                 sweep = (

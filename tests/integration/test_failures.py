@@ -16,7 +16,7 @@ class LostWorkers(unittest.TestCase):
             running = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
             fleet.await_seconds(2)
             fleet.workers["node2"].send_signal(signal.SIGKILL)
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=300)
             report = json.loads(out)
             fleet.workers.pop("node2").wait()
             # The controller serves the next job, on the worker that is left and on one that comes.
@@ -67,7 +67,7 @@ class Stops(FleetTest):
         return running
 
     def finish(self, running, status):
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, status, err)
         return json.loads(out)
 
@@ -277,7 +277,7 @@ class Stores(unittest.TestCase):
             ).stdout.split()
             # A backend's crash makes the server restart and drops every connection.
             os.kill(int(backends[0]), signal.SIGKILL)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             mix = json.loads(out)["phases"][1]
             rows = fleet.sql(
@@ -312,7 +312,7 @@ class Processes(unittest.TestCase):
                 ],
             )
             try:
-                wait_for("it to be up", lambda: "Ctrl-C here ends" in fleet.log("up"), 60)
+                wait_for("it to be up", lambda: "Ctrl-C here ends" in fleet.log("up"))
                 children = subprocess.run(
                     ["pgrep", "-f", fleet.directory + "/up"],
                     capture_output=True,

@@ -62,7 +62,7 @@ class Faults(FleetTest):
         running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=text)
         self.fleet.await_phase("load")
         self.fault(fault)
-        out, err = running.communicate(timeout=90)
+        out, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, status, out + err)
         return self.fleet.lockstep("report", "--format", "json").json()
 
@@ -140,7 +140,7 @@ class Faults(FleetTest):
         back = "SELECT 1 FROM events WHERE run_id = last_run() AND message LIKE '%has come back%'"
         wait_for("its return to be reported", lambda: self.fleet.sql(back))
         self.ok(self.fleet.lockstep("stop"))
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
         self.assertIn("4 KiB reads", out, err)
 
     def test_stuck_io_is_reported_while_it_is_stuck(self):
@@ -186,7 +186,7 @@ class Faults(FleetTest):
         else:
             with open(control, "w", encoding="ascii") as out:
                 out.write("1")
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, 3, out + err)
         self.assertRegex(
             self.fleet.lockstep("report").text,

@@ -35,7 +35,7 @@ class Hostile(FleetTest):
         self.fleet.await_phase("mix")
         said = self.attack("storm", "--calls", "1500", "--parallel", "8")
         self.assertIn("INVALID_ARGUMENT", said)
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, 0, out + err)
         run = self.fleet.lockstep("report", "--format", "json").json()["run"]
         self.assertIsNone(self.fleet.controller.poll())
@@ -99,12 +99,12 @@ class Hostile(FleetTest):
             wait_for("the plans to be asked", lambda: self.fleet.lockstep("status").status == 0)
             self.ok(self.fleet.lockstep("stop", "--now"))
             self.assertEqual([plan.poll() for plan in plans], [None] * len(plans))
-            running.communicate(timeout=60)
+            running.communicate(timeout=300)
             self.assertEqual([plan.poll() for plan in plans], [None] * len(plans))
         finally:
             silent.send_signal(signal.SIGCONT)
             for plan in plans:
-                plan.communicate(timeout=120)
+                plan.communicate(timeout=300)
 
     def test_connections_that_say_nothing_or_nonsense(self):
         running = self.fleet.start_lockstep(
@@ -131,11 +131,11 @@ class Hostile(FleetTest):
                     with contextlib.suppress(OSError):
                         connection.sendall(nonsense)
             self.assertEqual(self.fleet.lockstep("status").status, 0)
-            wait_for("the page to answer", self.page_answers, 60)
+            wait_for("the page to answer", self.page_answers)
         finally:
             for connection in sockets:
                 connection.close()
-        out, err = running.communicate(timeout=120)
+        out, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, 0, out + err)
         self.assertEqual(self.fleet.sql("SELECT count(*) FROM lost_workers")[0][0], "0")
 
@@ -173,7 +173,7 @@ class Hostile(FleetTest):
         self.assertIn("cancelled", stopped.out)
         stopped = self.ok(self.fleet.lockstep("stop"))
         self.assertIn(loading[:8], stopped.out)
-        first.communicate(timeout=60)
+        first.communicate(timeout=300)
 
     def test_sigterm_to_run_ends_the_load(self):
         """A CI's time-out: like Ctrl-C without a terminal."""
@@ -182,7 +182,7 @@ class Hostile(FleetTest):
         )
         self.fleet.await_phase("mix")
         running.send_signal(signal.SIGTERM)
-        out, err = running.communicate(timeout=60)
+        out, err = running.communicate(timeout=300)
         self.assertNotEqual(running.returncode, 0)
         self.assertIn("cancel", out + err)
         wait_for(
@@ -226,7 +226,7 @@ class Poison(unittest.TestCase):
             fleet.lockstep("stop", "last")
             for row in fleet.sql("SELECT run_id FROM runs WHERE state IN ('running', 'queued')"):
                 fleet.lockstep("stop", row[0])
-            long.communicate(timeout=90)
+            long.communicate(timeout=300)
 
 
 def received(stream, *until):
@@ -377,7 +377,7 @@ class Page(FleetTest):
                 for stream in streams:
                     stream.close()
 
-        wait_for("400 streams to be served again", served, 60)
+        wait_for("400 streams to be served again", served)
         self.ok(self.fleet.lockstep("stop", run))
 
     def test_silent_connections_keep_nobody_out(self):

@@ -158,7 +158,7 @@ class San(unittest.TestCase):
         first = self.fleet.start_lockstep("run", "-", stdin=job)
         second = self.fleet.start_lockstep("run", "-", stdin=job)
         for process in (first, second):
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=300)
             self.assertEqual(process.returncode, 0, out + err)
         last = (
             "(SELECT p.run_id, p.go_at, p.ended_at FROM phase_overview p JOIN runs r USING "
@@ -404,7 +404,7 @@ class Losses(unittest.TestCase):
             fleet.await_seconds(2, "load")
             tgt.kill()
             tgt.start()
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=300)
             self.assertEqual(process.returncode, 0, out + err)
             events = [
                 row[0]
@@ -427,7 +427,7 @@ class Losses(unittest.TestCase):
             process = fleet.start_lockstep("run", "-", stdin=job)
             fleet.await_seconds(1, "load")
             tgt.kill()
-            out, err = process.communicate(timeout=120)
+            out, err = process.communicate(timeout=300)
             self.assertEqual(process.returncode, 3, out + err)
             self.assertIn(tgt.url(1), out + err)
             wait_for("the worker to be idle", lambda: fleet.workers["node1"].poll() is None)
@@ -481,7 +481,7 @@ class Fences(unittest.TestCase):
             wait_for("the other one to go on", lambda: self.half(tgt, 0) != other)
             self.assertEqual(self.half(tgt, 1), before)
             self.assertEqual(fleet.lockstep("stop", "last").status, 0)
-            running.communicate(timeout=60)
+            running.communicate(timeout=300)
             self.assertEqual(self.half(tgt, 1), before)
             # The run is over, and with it the reservation: the LUN is anybody's again.
             wait_for(
@@ -510,7 +510,7 @@ class Fences(unittest.TestCase):
             self.assertEqual(done.status, 3, str(done))
             self.assertIn("of no worker of this run", done.text)
             self.assertEqual(fleet.lockstep("stop", "last").status, 0)
-            running.communicate(timeout=60)
+            running.communicate(timeout=300)
             wait_for("it to be free", lambda: strangers.run_job(plain).status == 0)
 
     def test_a_fenced_load_outlives_lost_sessions_and_ends_where_the_target_forgot_it(self):
@@ -524,7 +524,7 @@ class Fences(unittest.TestCase):
             fleet.await_seconds(1, "load")
             tgt.kill()
             tgt.start()  # which keeps no reservations
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 3, out + err)
             self.assertIn("its registration is gone", " ".join((out + err).split()))
 

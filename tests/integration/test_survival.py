@@ -49,7 +49,7 @@ class Controllers(unittest.TestCase):
             self.assertIn(
                 "is taken over in phase mix (attempt 1, running)", fleet.log("controller")
             )
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             self.assertIn("the workers go on with their phase; waiting for it", err)
             report = json.loads(out)
@@ -79,7 +79,7 @@ phases:
                 fleet.controller.send_signal(signal.SIGKILL)
                 fleet.controller.wait()
                 fleet.start_controller(listen=fleet.address)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             phases = json.loads(out)["phases"]
             self.assertEqual(
@@ -111,7 +111,7 @@ phases:
             fleet.controller.send_signal(signal.SIGKILL)
             fleet.controller.wait()
             fleet.start_controller(listen=fleet.address)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             report = json.loads(out)
             self.assertEqual([p["state"] for p in report["phases"]], ["done"] * 3)
@@ -141,7 +141,7 @@ phases:
             self.assertIn("phase load ends by itself", str(done))
             self.assertEqual(fleet.sql("SELECT 1 FROM phases WHERE end_of_load IS NOT NULL"), [])
             self.assertEqual(fleet.lockstep("stop", "last", "--now").status, 0)
-            running.communicate(timeout=60)
+            running.communicate(timeout=300)
 
     def test_killed_again_and_again_at_any_time_it_still_ends(self):
         with Fleet(2, controller_flags=["--lease", "4"]) as fleet:
@@ -159,7 +159,7 @@ phases:
                 fleet.controller.send_signal(signal.SIGKILL)
                 fleet.controller.wait()
                 fleet.start_controller(listen=fleet.address)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             whole(self, fleet, json.loads(out), 5)
 
@@ -170,7 +170,7 @@ phases:
             )
             fleet.await_phase("mix")
             fleet.controller.terminate()
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 3, err)
             self.assertIn("the controller was shut down", out + err)
             self.assertEqual(fleet.controller.wait(60), 0)
@@ -204,7 +204,7 @@ phases:
             fleet.controller.send_signal(signal.SIGKILL)
             fleet.controller.wait()
             wait_for("the standby to become active", lambda: os.path.exists(ready), 30)
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             report = json.loads(out)
             self.assertEqual(report["run"]["state"], "done")
@@ -223,7 +223,7 @@ class Stores(unittest.TestCase):
             )
             fleet.await_phase("mix")
             os.kill(fleet.postmaster(), signal.SIGKILL)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             self.assertIn("has died; starting it again", fleet.log("controller"))
             whole(self, fleet, json.loads(out), 6)
@@ -252,7 +252,7 @@ class Stores(unittest.TestCase):
             self.assertIsNone(running.poll())
             self.assertRegex(fleet.lockstep("status").out, "small +running")
             fleet.resume_postgres()
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             self.assertIn("the store is away", err)
             report = json.loads(out)
@@ -283,7 +283,7 @@ class Stores(unittest.TestCase):
             worker = fleet.workers["node1"].pid
             wait_for("the load to end", lambda: io_thread(worker) is None)
             fleet.resume_postgres()
-            _, err = running.communicate(timeout=60)
+            _, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 130, err)
 
     def test_a_stop_outlives_a_controller_that_could_not_store_it(self):
@@ -307,7 +307,7 @@ class Stores(unittest.TestCase):
                 ["running|"],
             )
             fleet.start_controller(listen=fleet.address)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 130, err)
             report = json.loads(out)
             self.assertEqual(report["run"]["state"], "cancelled")
@@ -386,7 +386,7 @@ class Stores(unittest.TestCase):
             wait_for("the loads to end", lambda: not any(io_thread(pid) for pid in loads))
             self.assertIsNone(running.poll())  # cleanup has not begun: its phase cannot be recorded
             os.rename(data + ".away", data)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             self.assertIn("the store is away", err)
             self.assertEqual(spool(), [])
@@ -405,9 +405,9 @@ class Stores(unittest.TestCase):
             os.kill(postmaster, signal.SIGKILL)
             # The spool is full before the load's time is over, and ends it.
             loads = [worker.pid for worker in fleet.workers.values()]
-            wait_for("the loads to end", lambda: not any(io_thread(pid) for pid in loads), 60)
+            wait_for("the loads to end", lambda: not any(io_thread(pid) for pid in loads))
             os.rename(data + ".away", data)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 3, err)
             report = json.loads(out)
             self.assertEqual(report["run"]["state"], "aborted")
@@ -439,7 +439,7 @@ class Workers(unittest.TestCase):
             fleet.workers["node2"].send_signal(signal.SIGKILL)
             fleet.workers["node2"].wait()
             fleet.start_worker("node2")
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             report = json.loads(out)
             self.assertEqual((report["run"]["state"], report["run"]["degraded"]), ("done", False))
@@ -469,7 +469,7 @@ class Workers(unittest.TestCase):
             )
             fleet.await_phase("mix")
             fleet.workers["node2"].send_signal(signal.SIGKILL)
-            out, err = running.communicate(timeout=90)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             report = json.loads(out)
             self.assertEqual((report["run"]["state"], report["run"]["degraded"]), ("done", True))
@@ -491,7 +491,7 @@ class Workers(unittest.TestCase):
             stopped = fleet.workers["node2"]
             stopped.send_signal(signal.SIGSTOP)
             try:
-                out, err = running.communicate(timeout=60)
+                out, err = running.communicate(timeout=300)
                 report = json.loads(out)
                 self.assertEqual(
                     (report["run"]["state"], report["run"]["degraded"]), ("done", True), err
@@ -506,7 +506,7 @@ class Workers(unittest.TestCase):
                         "duration: 8s", "duration: 1s"
                     ),
                 )
-                out, err = after.communicate(timeout=60)
+                out, err = after.communicate(timeout=300)
                 self.assertEqual(after.returncode, 0, err)
                 self.assertIn("waiting until run", out + err)
                 waited = fleet.sql(
@@ -530,7 +530,7 @@ class Workers(unittest.TestCase):
             # Two seconds of the other worker: two kinds in each.
             wait_for("two seconds", lambda: int(fleet.sql(others)[0][0]) >= stored + 4)
             fleet.workers["node2"].send_signal(signal.SIGCONT)
-            out, err = running.communicate(timeout=60)
+            out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             whole(self, fleet, json.loads(out), 5)
 

@@ -190,7 +190,7 @@ class WebPage(FleetTest):
             self.fleet.http = True
         self.assertEqual(said, "page: ok\n", said)
         self.ok(self.fleet.lockstep("stop", run, "--now"))
-        running.communicate(timeout=60)
+        running.communicate(timeout=300)
 
     def test_sweeps_and_curves_in_chromium(self):
         job = """name: points
@@ -240,7 +240,7 @@ interval: 100ms
         finally:
             page.kill()
             page.wait()
-        running.communicate(timeout=60)
+        running.communicate(timeout=300)
         self.assertEqual(page.returncode, 0, said)
         self.assertEqual(said, "page: live\npage: ok\n", said)
 
