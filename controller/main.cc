@@ -17,7 +17,7 @@
 #include "common/text.h"
 #include "common/timing.h"
 #include "common/tls.h"
-#include "common/version.h"
+#include "common/version_text.h"
 #include "controller/daemon/controller.h"
 #include "controller/daemon/election.h"
 #include "controller/daemon/open_store.h"
@@ -228,7 +228,7 @@ int main(int argc, char** argv) {
   Flags flags;
   CLI::App app(
       "Takes storage tests, moves workers through them in lockstep, and keeps what they measured.");
-  app.set_version_flag("--version", common::kSoftwareVersion);
+  app.set_version_flag("--version", common::VersionText());
   app.footer(
       "Example:\n  lockstep-controller --listen 0.0.0.0:9640 --tls-cert c.pem --tls-key c.key "
       "--tls-ca ca.pem --http 127.0.0.1:9641");

@@ -17,7 +17,7 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "common/tls.h"
-#include "common/version.h"
+#include "common/version_text.h"
 #include "google/protobuf/stubs/logging.h"
 #include "spdlog/sinks/stdout_color_sinks.h"
 #include "spdlog/spdlog.h"
@@ -285,7 +285,7 @@ int main(int argc, char** argv) {
   google::protobuf::SetLogHandler(nullptr);
   Flags flags;
   CLI::App app("Runs storage load on this host when a Lockstep controller says so.");
-  app.set_version_flag("--version", common::kSoftwareVersion);
+  app.set_version_flag("--version", common::VersionText());
   app.footer(
       "Example:\n  lockstep-worker --controller ctl.example:9640 --allow /mnt/san --tls-cert w.pem "
       "--tls-key w.key --tls-ca ca.pem");

@@ -6,7 +6,7 @@
 #include "CLI/CLI.hpp"
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
-#include "common/version.h"
+#include "common/version_text.h"
 #include "controller/cli/commands.h"
 #include "google/protobuf/stubs/logging.h"
 
@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   if (argc > 0) context.program = argv[0];
   int status = cli::kOk;
   CLI::App app("Lockstep: a storage benchmark that moves many hosts through a test in lockstep.");
-  app.set_version_flag("--version", common::kSoftwareVersion);
+  app.set_version_flag("--version", common::VersionText());
   app.require_subcommand(1);
   app.fallthrough();
   app.add_option("--controller", context.controller, "HOST:PORT of the controller")
