@@ -55,62 +55,62 @@ Where WhereOf(const v1::RunFilter& filter) {
 
 v1::RunSummary SummaryOf(const PgResult& rows, int row) {
   v1::RunSummary summary;
-  if (!rows.Null(row, 9)) {
-    (void)google::protobuf::util::JsonStringToMessage(rows.Text(row, 9), &summary);
+  if (!rows.Null(row, "summary")) {
+    (void)google::protobuf::util::JsonStringToMessage(rows.Text(row, "summary"), &summary);
   }
-  summary.set_run_id(rows.Text(row, 0));
-  summary.set_job_name(rows.Text(row, 1));
-  summary.set_owner(rows.Text(row, 2));
+  summary.set_run_id(rows.Text(row, "run_id"));
+  summary.set_job_name(rows.Text(row, "job"));
+  summary.set_owner(rows.Text(row, "owner"));
   v1::RunSummary labels;  // protobuf reads what is quoted
   (void)google::protobuf::util::JsonStringToMessage(
-      absl::StrCat("{\"labels\":", rows.Text(row, 3), "}"), &labels);
+      absl::StrCat("{\"labels\":", rows.Text(row, "labels"), "}"), &labels);
   *summary.mutable_labels() = labels.labels();
-  summary.set_state(rows.Text(row, 4));
-  summary.set_outcome(rows.Text(row, 5));
-  summary.set_submitted_at(rows.Text(row, 6));
-  summary.set_started_at(rows.Text(row, 7));
-  summary.set_ended_at(rows.Text(row, 8));
-  summary.set_degraded(rows.Bool(row, 10));
-  summary.set_hosts(static_cast<uint32_t>(rows.Int(row, 11)));
-  summary.set_invalid(rows.Bool(row, 12));
-  if (rows.Bool(row, 13)) summary.set_synthetic(true);  // else what its summary says
+  summary.set_state(rows.Text(row, "state"));
+  summary.set_outcome(rows.Text(row, "outcome"));
+  summary.set_submitted_at(rows.Text(row, "submitted_at"));
+  summary.set_started_at(rows.Text(row, "started_at"));
+  summary.set_ended_at(rows.Text(row, "ended_at"));
+  summary.set_degraded(rows.Bool(row, "degraded"));
+  summary.set_hosts(static_cast<uint32_t>(rows.Int(row, "hosts")));
+  summary.set_invalid(rows.Bool(row, "invalid"));
+  if (rows.Bool(row, "synthetic")) summary.set_synthetic(true);  // else what its summary says
   return summary;
 }
 
 // The columns of a run's summary, of `runs r`.
 std::string SummaryColumns() {
   const auto time = [](const char* column) {
-    return absl::StrCat("to_char(", column,
-                        " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"')");
+    return absl::StrCat("to_char(r.", column,
+                        " AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS ", column);
   };
   return absl::StrCat(
-      "r.run_id, r.job, r.owner, r.labels, r.state, r.outcome, ", time("r.submitted_at"), ", ",
-      time("r.started_at"), ", ", time("r.ended_at"),
-      ", r.summary, r.degraded, (SELECT count(*) FROM run_workers w WHERE w.run_id = r.run_id), "
-      "EXISTS (SELECT FROM phase_verdicts v WHERE v.run_id = r.run_id AND v.invalid), "
+      "r.run_id, r.job, r.owner, r.labels, r.state, r.outcome, ", time("submitted_at"), ", ",
+      time("started_at"), ", ", time("ended_at"),
+      ", r.summary, r.degraded, (SELECT count(*) FROM run_workers w WHERE w.run_id = r.run_id) "
+      "AS hosts, EXISTS (SELECT FROM phase_verdicts v WHERE v.run_id = r.run_id AND v.invalid) AS "
+      "invalid, "
       "r.summary IS NULL AND EXISTS (SELECT FROM run_workers w WHERE w.run_id = r.run_id AND "
-      "w.inspection ->> 'synthetic' = 'true')");
+      "w.inspection ->> 'synthetic' = 'true') AS synthetic");
 }
 
 v1::FigureRow FigureRowOf(const PgResult& rows, int row) {
   v1::FigureRow figure;
-  figure.set_workload(rows.Text(row, 5));
+  figure.set_workload(rows.Text(row, "workload"));
   v1::OperationReport* o = figure.mutable_operation();
-  o->set_kind(rows.Text(row, 6));
-  o->set_operations(rows.Real(row, 7));
-  o->set_errors(rows.Real(row, 8));
-  o->set_iops(rows.Real(row, 9));
-  o->set_bytes_per_second(rows.Real(row, 10));
-  o->set_latency_avg_ns(rows.Real(row, 11));
-  o->set_latency_max_ns(rows.Real(row, 12));
-  int column = 13;
-  for (const double percent : {50.0, 95.0, 99.0, 99.9, 99.99}) {
-    if (!rows.Null(row, column)) {
-      v1::Percentile* p = o->add_percentiles();
-      p->set_percent(percent);
-      p->set_latency_ns(rows.Real(row, column));
-    }
-    ++column;
+  o->set_kind(rows.Text(row, "kind"));
+  o->set_operations(rows.Real(row, "operations"));
+  o->set_errors(rows.Real(row, "errors"));
+  o->set_iops(rows.Real(row, "iops"));
+  o->set_bytes_per_second(rows.Real(row, "bytes_per_second"));
+  o->set_latency_avg_ns(rows.Real(row, "mean_ns"));
+  o->set_latency_max_ns(rows.Real(row, "max_ns"));
+  constexpr std::pair<double, const char*> kPercentiles[] = {
+      {50, "p50_ns"}, {95, "p95_ns"}, {99, "p99_ns"}, {99.9, "p999_ns"}, {99.99, "p9999_ns"}};
+  for (const auto& [percent, column] : kPercentiles) {
+    if (rows.Null(row, column)) continue;
+    v1::Percentile* p = o->add_percentiles();
+    p->set_percent(percent);
+    p->set_latency_ns(rows.Real(row, column));
   }
   return figure;
 }
@@ -118,7 +118,8 @@ v1::FigureRow FigureRowOf(const PgResult& rows, int row) {
 absl::Status AddPhases(PgConnection* connection, const std::string& ids,
                        std::map<std::string, v1::RunFigures*>* runs) {
   auto rows = connection->Query(
-      "SELECT f.run_id, f.phase, p.name, v.invalid, coalesce(v.jain_iops, 0), f.workload, f.kind, "
+      "SELECT f.run_id, f.phase, p.name, v.invalid, coalesce(v.jain_iops, 0) AS jain, "
+      "f.workload, f.kind, "
       "f.operations, f.errors, f.iops, f.bytes_per_second, f.mean_ns, f.max_ns, f.p50_ns, "
       "f.p95_ns, "
       "f.p99_ns, f.p999_ns, f.p9999_ns FROM phase_figures f JOIN phase_verdicts v USING (run_id, "
@@ -127,15 +128,15 @@ absl::Status AddPhases(PgConnection* connection, const std::string& ids,
       {ids});
   if (!rows.ok()) return rows.status();
   for (int i = 0; i < rows->rows(); ++i) {
-    v1::RunFigures* run = (*runs)[rows->Text(i, 0)];
+    v1::RunFigures* run = (*runs)[rows->Text(i, "run_id")];
     if (run == nullptr) continue;
-    const auto index = static_cast<uint32_t>(rows->Int(i, 1));
+    const auto index = static_cast<uint32_t>(rows->Int(i, "phase"));
     if (run->phases().empty() || run->phases().rbegin()->index() != index) {
       v1::PhaseOfRun* phase = run->add_phases();
       phase->set_index(index);
-      phase->set_name(rows->Text(i, 2));
-      phase->set_invalid(rows->Bool(i, 3));
-      phase->set_jain(rows->Real(i, 4));
+      phase->set_name(rows->Text(i, "name"));
+      phase->set_invalid(rows->Bool(i, "invalid"));
+      phase->set_jain(rows->Real(i, "jain"));
     }
     *run->mutable_phases()->rbegin()->add_rows() = FigureRowOf(*rows, i);
   }
@@ -172,26 +173,28 @@ absl::StatusOr<std::vector<v1::RunFigures>> LoadFigures(PgConnection* connection
   auto rows = connection->Query(
       absl::StrCat("SELECT ", SummaryColumns(),
                    ", CASE jsonb_typeof(r.spec) WHEN 'object' THEN r.spec - 'name' - 'labels' - "
-                   "'description' END FROM runs r JOIN unnest($1::uuid[]) "
-                   "WITH ORDINALITY AS asked(run_id, place) USING (run_id) ORDER BY place"),
+                   "'description' END AS compared_job FROM runs r JOIN unnest($1::uuid[]) "
+                   "WITH ORDINALITY AS wanted(run_id, position) USING (run_id) ORDER BY position"),
       {ids});
   if (!rows.ok()) return rows.status();
   std::vector<v1::RunFigures> figures(static_cast<size_t>(rows->rows()));
   std::map<std::string, v1::RunFigures*> by_id;
   for (int i = 0; i < rows->rows(); ++i) {
     *figures[static_cast<size_t>(i)].mutable_run() = SummaryOf(*rows, i);
-    figures[static_cast<size_t>(i)].set_job(rows->Text(i, 13));
-    by_id[rows->Text(i, 0)] = &figures[static_cast<size_t>(i)];
+    figures[static_cast<size_t>(i)].set_job(rows->Text(i, "compared_job"));
+    by_id[rows->Text(i, "run_id")] = &figures[static_cast<size_t>(i)];
   }
   if (absl::Status status = AddPhases(connection, ids, &by_id); !status.ok()) return status;
   auto facts = connection->Query(
-      "SELECT run_id, name, string_agg(DISTINCT value, ', ' ORDER BY value) FROM environment_facts "
+      "SELECT run_id, name, string_agg(DISTINCT value, ', ' ORDER BY value) AS values FROM "
+      "environment_facts "
       "WHERE run_id = ANY ($1::uuid[]) GROUP BY 1, 2",
       {ids});
   if (!facts.ok()) return facts.status();
   for (int i = 0; i < facts->rows(); ++i) {
-    v1::RunFigures* run = by_id[facts->Text(i, 0)];
-    if (run != nullptr) (*run->mutable_environment())[facts->Text(i, 1)] = facts->Text(i, 2);
+    v1::RunFigures* run = by_id[facts->Text(i, "run_id")];
+    if (run != nullptr)
+      (*run->mutable_environment())[facts->Text(i, "name")] = facts->Text(i, "values");
   }
   return figures;
 }

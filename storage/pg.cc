@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "spdlog/spdlog.h"
 
 namespace lockstep::storage {
 namespace {
@@ -31,6 +33,15 @@ void Close(PGconn* connection) {
 }
 
 }  // namespace
+
+int PgResult::Column(const char* name) const {
+  const int column = PQfnumber(result_.get(), name);
+  if (column < 0) {
+    spdlog::critical("a statement gives no column '{}'", name);
+    std::abort();
+  }
+  return column;
+}
 
 PgConnection::PgConnection(PGconn* connection) : connection_(connection, Close) {}
 

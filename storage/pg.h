@@ -39,6 +39,15 @@ class PgResult {
   bool Bool(int row, int column) const { return PQgetvalue(result_.get(), row, column)[0] == 't'; }
   bool Null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
 
+  // The number of the column with this name. A name that the statement does not give is a bug of
+  // the caller, and ends the program.
+  int Column(const char* name) const;
+  std::string Text(int row, const char* column) const { return Text(row, Column(column)); }
+  int64_t Int(int row, const char* column) const { return Int(row, Column(column)); }
+  double Real(int row, const char* column) const { return Real(row, Column(column)); }
+  bool Bool(int row, const char* column) const { return Bool(row, Column(column)); }
+  bool Null(int row, const char* column) const { return Null(row, Column(column)); }
+
  private:
   std::unique_ptr<PGresult, decltype(&PQclear)> result_;
 };

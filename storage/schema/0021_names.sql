@@ -6,13 +6,14 @@ ALTER TABLE run_workers RENAME COLUMN hold_ns TO quarantine_ns;
 ALTER VIEW fleet_timeline RENAME COLUMN least_host_iops TO min_host_iops;
 ALTER VIEW fleet_timeline RENAME COLUMN most_host_iops TO max_host_iops;
 
--- Results of before have the setting's field under its old name.
+UPDATE worker_results SET result = replace(result::text, '"notPutBack"', '"notRestored"')::jsonb
+  WHERE result::text LIKE '%"notPutBack"%';
 ALTER VIEW phase_settings RENAME COLUMN not_put_back TO not_restored;
 CREATE OR REPLACE VIEW phase_settings AS
   SELECT r.run_id, r.phase, p.name AS phase_name, w.host, s.change ->> 'thing' AS thing,
          s.change ->> 'name' AS setting, coalesce(s.change ->> 'before', '') AS before,
          coalesce(s.change ->> 'value', '') AS value,
-         coalesce(s.change ->> 'notRestored', s.change ->> 'notPutBack', '') AS not_restored
+         coalesce(s.change ->> 'notRestored', '') AS not_restored
   FROM worker_results r
   JOIN phase_overview p USING (run_id, phase, attempt)
   JOIN run_workers w USING (run_id, worker_index)

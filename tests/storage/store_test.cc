@@ -359,6 +359,27 @@ TEST_F(StoreTest, ARunWithARowThatNoControllerWroteIsQuarantined) {
   }
 }
 
+// What a comparison says of jobs rests on this.
+TEST_F(StoreTest, FiguresSayWhatEachRunsJobWas) {
+  const auto enqueue = [this](const std::string& name, uint32_t queue_depth) {
+    measure::RunRecord run;
+    run.run_id = common::NewUuid();
+    run.job.set_name(name);
+    run.job.add_phases()->mutable_run()->add_workloads()->set_queue_depth(queue_depth);
+    EXPECT_TRUE(store_->Enqueue(run).ok());
+    return run.run_id;
+  };
+  const std::string first = enqueue("j", 8), renamed = enqueue("k", 8), deeper = enqueue("j", 16);
+  const auto figures = store_->Figures({first, renamed, deeper});
+  ASSERT_TRUE(figures.ok()) << figures.status();
+  EXPECT_NE((*figures)[0].job().find("\"queueDepth\": 8"), std::string::npos)
+      << (*figures)[0].job();
+  EXPECT_EQ((*figures)[0].job(), (*figures)[1].job());  // names, labels and descriptions may differ
+  EXPECT_NE((*figures)[0].job(), (*figures)[2].job());
+  EXPECT_EQ((*figures)[1].run().job_name(), "k");
+  EXPECT_EQ((*figures)[2].run().state(), "queued");
+}
+
 TEST_F(StoreTest, AQueuedRunWithAnOddJobIsQuarantined) {
   measure::RunRecord run;
   run.run_id = common::NewUuid();
