@@ -28,6 +28,10 @@ RUN_BY = {
     ("docs/contributing.md", "sh"): "Contributing",
     ("docs/contributing.md", "cpp"): "Contributing",
     ("docs/engine.md", "yaml"): "Jobs",
+    ("docs/guide/array.md", "sh"): "test_guides.py",
+    ("docs/guide/compare.md", "sh"): "test_guides.py",
+    ("docs/guide/first-test.md", "sh"): "test_guides.py",
+    ("docs/guide/history.md", "sh"): "test_guides.py",
     ("docs/operations.md", "sh"): "Certificates, Flags",
     ("docs/operations.md", "ini"): "Flags",
     ("docs/operations.md", "yaml"): "test_environment.py",
@@ -35,7 +39,7 @@ RUN_BY = {
     ("docs/sql-cookbook.md", "sql"): "test_history.py",
     ("docs/reports.md", "sql"): "test_exports.py",
 }
-DOCUMENTS = ["README.md", *sorted(glob.glob("docs/*.md", root_dir=ROOT))]
+DOCUMENTS = ["README.md", *sorted(glob.glob("docs/**/*.md", root_dir=ROOT, recursive=True))]
 
 
 def text_of(document):

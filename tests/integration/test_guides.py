@@ -1,0 +1,121 @@
+"""Follows the guides: runs every command of docs/guide/ in its order, in one directory, with a
+test's sizes and times, and looks for what they are said to print.
+"""
+
+import glob
+import os
+import re
+import shlex
+import signal
+import subprocess
+import unittest
+
+from fleet import BIN, ROOT, Fleet, needs_root, stop, wait_for
+from loops import LoopDevice
+from test_docs import commands, small, text_of
+
+TOKEN = r"\b[0-9a-f]{8}-[0-9a-f]{24}\b"
+
+
+def said_lines(text):
+    """Of each line the words before the first that has a digit: figures and names differ."""
+    for line in text.splitlines():
+        words = line.split()
+        stable = words
+        for i, word in enumerate(words):
+            if re.search(r"\d", word):
+                stable = words[:i]
+                break
+        if stable:
+            yield " ".join(stable)
+
+
+@needs_root
+class Guides(unittest.TestCase):
+    def follow(self, guide, device=""):
+        """Runs its blocks; a block of text that follows one says what that prints."""
+        parts = re.findall(r"^```(sh|text)\n(.*?)^```", text_of(guide), re.DOTALL | re.MULTILINE)
+        with Fleet(0) as fleet:
+            process, address, token, printed = None, "", "TOKEN", ""
+            try:
+                for kind, block in parts:
+                    block = small(block, fleet.data).replace("/dev/sdx", device)
+                    if kind == "text":
+                        if "/dev/sdy" not in block:  # a story, not an output
+                            self.check(guide, block, printed)
+                        continue
+                    if block.startswith("lockstep up "):
+                        (line,) = commands(block)
+                        own = ["--listen", "127.0.0.1:0", "--no-web"]
+                        own += ["--state-dir", fleet.directory + "/up", "--allow-store-filesystem"]
+                        words = shlex.split(line)
+                        process = fleet.spawn("up", [f"{BIN}/lockstep", *words[1:], *own])
+                        wait_for("it to be up", lambda: "Ctrl-C here ends" in fleet.log("up"))
+                        address = re.search(r"127\.0\.0\.1:[1-9]\d+", fleet.log("up")).group(0)
+                        continue
+                    # Store and targets share a disk here.
+                    block = block.replace("targets:\n", "store_filesystem: true\ntargets:\n", 1)
+                    printed = ""
+                    for part in self.scripts(block):
+                        done = self.bash(fleet, address, part.replace("TOKEN", token))
+                        printed += done.stdout + done.stderr
+                        token = (re.findall(TOKEN, printed) or [token])[-1]
+                        # A listing that nobody confirms yet says so by its status.
+                        listing = "enroll" in part and "--confirm" not in part
+                        self.assertEqual(done.returncode, int(listing), f"{part}\n{printed}")
+            finally:
+                if process is not None:
+                    stop(process, signal.SIGINT)
+
+    @staticmethod
+    def scripts(block):
+        """The block, or its commands one by one where one needs what another prints."""
+        return block.splitlines() if "TOKEN" in block else [block]
+
+    @staticmethod
+    def bash(fleet, address, script):
+        return subprocess.run(
+            ["bash", "-ec", script],
+            cwd=fleet.directory,
+            env={
+                **os.environ,
+                "LOCKSTEP_CONTROLLER": address,
+                "NO_COLOR": "1",
+                "PATH": BIN + ":" + os.environ["PATH"],
+            },
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+    def check(self, guide, expected, printed):
+        lines = [" ".join(line.split()) for line in printed.splitlines()]
+        for stable in said_lines(expected):
+            self.assertTrue(
+                any(line.startswith(stable) for line in lines),
+                f"{guide} promises a line '{stable} …', which is not in:\n{printed}",
+            )
+
+    def test_all_are_followed(self):
+        own = {name for name in dir(self) if name.startswith("test_the_guide_")}
+        guides = glob.glob("docs/guide/*.md", root_dir=ROOT)
+        self.assertEqual(len(own), len(guides))
+
+    def test_the_guide_first_test(self):
+        self.follow("docs/guide/first-test.md")
+
+    def test_the_guide_array(self):
+        with Fleet(0) as place, LoopDevice(place.directory) as device:
+            self.follow("docs/guide/array.md", device.path)
+
+    def test_the_guide_compare(self):
+        self.follow("docs/guide/compare.md")
+
+    def test_the_guide_history(self):
+        self.follow("docs/guide/history.md")
+
+
+if __name__ == "__main__":
+    unittest.main()
