@@ -328,7 +328,9 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
         const auto probe = ProbePath(path);
         if (!probe.ok()) return probe.status();
         // Held by somebody: a load, which reads of ours would disturb, or another program.
-        FileDescriptor claim = Reopen(probe->fd, O_RDONLY | O_EXCL | O_NONBLOCK);
+        // Not so for a moment alone: other workers of this kernel look in the same way.
+        constexpr int kTries = 3;
+        FileDescriptor claim = ClaimDevice(probe->fd, kTries);
         if (!claim.valid() && errno == EBUSY) {
           found->is_held = true;
           return absl::OkStatus();

@@ -16,7 +16,6 @@ using common::FileDescriptor;
 namespace {
 
 // Other workers look at devices at the same time, for a moment each: one refusal is not believed.
-constexpr int kClaimTries = 100;
 constexpr int kClaimPauseUs = 20000;
 
 }  // namespace
@@ -32,8 +31,8 @@ FileDescriptor Reopen(const FileDescriptor& look, int flags) {
       open(absl::StrCat("/proc/self/fd/", look.get()).c_str(), flags | O_CLOEXEC));
 }
 
-FileDescriptor ClaimDevice(const FileDescriptor& look) {
-  for (int attempt = 0; attempt < kClaimTries; ++attempt) {
+FileDescriptor ClaimDevice(const FileDescriptor& look, int tries) {
+  for (int attempt = 0; attempt < tries; ++attempt) {
     FileDescriptor fd = Reopen(look, O_RDONLY | O_EXCL | O_NONBLOCK);
     if (fd.valid() || errno != EBUSY) return fd;
     usleep(static_cast<useconds_t>(kClaimPauseUs));
