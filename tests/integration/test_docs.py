@@ -31,6 +31,7 @@ RUN_BY = {
     ("docs/guide/array.md", "sh"): "test_guides.py",
     ("docs/guide/compare.md", "sh"): "test_guides.py",
     ("docs/guide/first-test.md", "sh"): "test_guides.py",
+    ("docs/guide/fleet.md", "sh"): "test_guides.py",
     ("docs/guide/history.md", "sh"): "test_guides.py",
     ("docs/operations.md", "sh"): "Certificates, Flags",
     ("docs/operations.md", "ini"): "Flags",

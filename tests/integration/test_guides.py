@@ -44,6 +44,13 @@ class Guides(unittest.TestCase):
                         if "/dev/sdy" not in block:  # a story, not an output
                             self.check(guide, block, printed)
                         continue
+                    if address:
+                        block = block.replace("ctl.example:9640", address)
+                    if block.startswith(("lockstep-controller ", "lockstep-worker ")):
+                        address = self.start_daemon(fleet, block) or address
+                        continue
+                    # Here the name resolves to nothing.
+                    block = block.replace("DNS:ctl.example", "IP:127.0.0.1")
                     if block.startswith("lockstep up "):
                         (line,) = commands(block)
                         own = ["--listen", "127.0.0.1:0", "--no-web"]
@@ -66,6 +73,25 @@ class Guides(unittest.TestCase):
             finally:
                 if process is not None:
                     stop(process, signal.SIGINT)
+
+    @staticmethod
+    def start_daemon(fleet, block):
+        """A program that stays, in the guide's directory; the address of a controller."""
+        (line,) = commands(block)
+        program, *words = shlex.split(line.replace("0.0.0.0:9640", "127.0.0.1:0"))
+        # One shell, as the guide has relative paths.
+        name = words[words.index("--name") + 1] if "--name" in words else program
+        own = ["--state-dir", f"{fleet.directory}/of-{name}"]
+        if program == "lockstep-controller":
+            own.append("--allow-store-filesystem")
+        command = shlex.join([f"{BIN}/{program}", *words, *own])
+        fleet.spawn(name, ["bash", "-c", f"cd {fleet.directory} && exec {command}"])
+        ready = (
+            "listening on " if program == "lockstep-controller" else "attached to the controller"
+        )
+        wait_for(f"{name} to be ready", lambda: ready in fleet.log(name))
+        found = re.search(r"listening on (127\.0\.0\.1:[1-9]\d+)", fleet.log(name))
+        return found.group(1) if found else None
 
     @staticmethod
     def scripts(block):
@@ -109,6 +135,9 @@ class Guides(unittest.TestCase):
     def test_the_guide_array(self):
         with Fleet(0) as place, LoopDevice(place.directory) as device:
             self.follow("docs/guide/array.md", device.path)
+
+    def test_the_guide_fleet(self):
+        self.follow("docs/guide/fleet.md")
 
     def test_the_guide_compare(self):
         self.follow("docs/guide/compare.md")
