@@ -213,6 +213,24 @@ class Devices(EnrolmentTest):
         self.assertIn("nothing was written", self.ok(done, 1).err)
         self.assertEqual(digest(device.file), before)
 
+    def test_a_write_that_samples_miss_is_noticed_until_the_confirmation(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        listed = fleet.lockstep("devices", "enroll", device.path, "--format", "json").json()
+        # Beyond what samples of a device of this size read.
+        with open(device.path, "r+b") as disk:
+            disk.seek(20 * MIB + 4096)
+            disk.write(b"precious" * 512)
+        done = self.ok(
+            fleet.lockstep("devices", "enroll", device.path, "--confirm", listed["token"]), 1
+        )
+        self.assertIn("nothing was written", done.err)
+        with open(device.path, "rb") as disk:
+            self.assertEqual(disk.read(MIB), bytes(MIB))
+        # Listed anew, it can be confirmed.
+        listed = fleet.lockstep("devices", "enroll", device.path, "--format", "json").json()
+        self.ok(fleet.lockstep("devices", "enroll", device.path, "--confirm", listed["token"]))
+
     def test_a_signature_is_enrolled_only_where_the_device_is_named(self):
         device = self.device()
         call("mkfs.ext4", "-q", "-F", device.path)

@@ -165,9 +165,9 @@ absl::StatusOr<uint64_t> UsableBytes(const v1::BlockDevice& device, int64_t want
 void SetContent(const DeviceContent& content, const std::string& enrolled,
                 v1::BlockDevice* device) {
   device->set_enrolled(enrolled);
+  device->set_content_fingerprint(content.fingerprint);
   if (content.what.empty()) return;
   device->set_in_use("carries " + content.what);
-  device->set_content_fingerprint(content.fingerprint);
   device->set_has_signature(content.has_signature);
 }
 

@@ -352,6 +352,8 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
         auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
         if (!content.ok()) return content.status();
         AddStampText(stamp, &*content);
+        // Who confirms a listing means the device as nobody has written to it since.
+        content->fingerprint += WritesSoFar(probe->number, claim.get());
         found->content = *std::move(content);
         return absl::OkStatus();
       });

@@ -136,8 +136,9 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     const auto due = IsDue(order, *stamp);
     if (!due.ok() || !*due) return due.status();
     if (!order.release()) {
-      const auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
+      auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
       if (!content.ok()) return content.status();
+      content->fingerprint += WritesSoFar(probe->number, claim.get());
       if (absl::Status same = CheckSameContent(order, *content); !same.ok()) return same;
     }
     const auto bytes = BytesFor(order, by, at, *keys_);
