@@ -168,7 +168,7 @@ namespace lockstep::limits {
         "it is ended")                                                                             \
   LIMIT(kMaxWriteLogReads, 4, "workers", "that are told what others have written, at once",        \
         "others wait")                                                                             \
-  LIMIT(kFollowersWaiting, 256, "workers", "that ask what others write during that time and wait", \
+  LIMIT(kFollowersWaiting, 256, "workers", "that wait for what others write in the phase",         \
         "more ask again a second later, and check less until then")                                \
   LIMIT(kWriteLogNs, 600000000000, "ns", "that a worker is told what others have written",         \
         "its phase fails")                                                                         \

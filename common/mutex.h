@@ -40,7 +40,7 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   std::unique_lock<std::mutex> lock_;
 };
 
-// Thread-safe. Waits give the lock back during that time. A predicate is called under the lock; its
+// Thread-safe. A wait gives the lock back while it lasts. A predicate is called under the lock; its
 // lambda says ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_).
 class Condition {
  public:

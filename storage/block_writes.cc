@@ -1,4 +1,4 @@
-// What the fleet knows of blocks with headers, as a stream.
+// The write log: all workers' acknowledged writes to blocks with headers, as a stream.
 
 #include <map>
 #include <optional>

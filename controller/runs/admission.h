@@ -38,9 +38,9 @@ class Admission {
   struct Admitted {
     SettledRun run;
     std::vector<std::string> warnings;
-    bool cancelled = false;  // during that time
+    bool cancelled = false;  // since it began to start
     std::string cancel_reason;
-    std::map<std::string, std::string> lost;  // members that were lost during that time, and why
+    std::map<std::string, std::string> lost;  // members that were lost since then, and why
   };
   struct Callbacks {
     std::function<void(Admitted)> admitted;                  // its start is in the store

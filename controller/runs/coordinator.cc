@@ -454,7 +454,7 @@ ActorServices Coordinator::Services(const std::string& run_id) {
   services.lost = [this, run_id](const std::string& worker_id, int64_t quarantine_ns) {
     locks_.Lose(run_id, worker_id, quarantine_ns);
     StopStaleWorker(worker_id,
-                    run_id);  // until it says that it does nothing, comes back, or is gone
+                    run_id);  // until it says that it does nothing, comes back, or is lost
   };
   return services;
 }

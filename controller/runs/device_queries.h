@@ -14,7 +14,7 @@ namespace lockstep::controller {
 
 // Queries every attached worker for its block devices and answers after a few seconds at the
 // latest with what has come in. One question to the workers at a time serves all callers. Workers
-// that are lost during that time are left out. Used only on the loop's deciding thread.
+// that are lost before they answer are left out. Used only on the loop's deciding thread.
 class DeviceQueries {
  public:
   enum class Kind {

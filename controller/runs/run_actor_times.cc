@@ -63,7 +63,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   }
   const int64_t needed = kMinLeadNs + kRoundTripsAhead * std::min(slowest, kMaxRoundTripNs) +
                          kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
-  // What made the last go too late, a machine that stands still periodically, is there still.
+  // What made the last go too late, a machine that stands still from time to time, is there still.
   const int64_t lead = std::max(
       needed, std::min(kMaxLeadNs,
                        needed << std::min<uint32_t>(machine_.attempt() - 1, kMaxLeadDoublings)));

@@ -31,10 +31,9 @@ class Gateway final : public v1::WorkerService::CallbackService {
 int Main(double ppm, int looks) {
   const common::Clock& clock = common::SystemClock();
   const int64_t start = clock.MonotonicNs();
-  constexpr int64_t kBackgroundNs = int64_t{3} * 3600 * 1000000000;
+  constexpr int64_t kApartNs = int64_t{3} * 3600 * 1000000000;
   const auto its_clock = [&](int64_t now) {
-    return now + kBackgroundNs +
-           static_cast<int64_t>(static_cast<double>(now - start) * ppm * 1e-6);
+    return now + kApartNs + static_cast<int64_t>(static_cast<double>(now - start) * ppm * 1e-6);
   };
   Fleet fleet({1, "store", 10000000000}, &clock,
               {[](const v1::Hello&) {}, [](const std::string&, const v1::WorkerMessage&) {},

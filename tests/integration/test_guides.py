@@ -133,7 +133,7 @@ class Guides(unittest.TestCase):
         self.follow("docs/guide/first-test.md")
 
     def test_the_guide_array(self):
-        with Fleet(0) as place, LoopDevice(place.directory) as device:
+        with Fleet(0) as fleet, LoopDevice(fleet.directory) as device:
             self.follow("docs/guide/array.md", device.path)
 
     def test_the_guide_fleet(self):

@@ -346,11 +346,11 @@ TEST_F(StoreTest, ARunWithARowThatNoControllerWroteIsQuarantined) {
     auto held = store_->Quarantines();
     ASSERT_TRUE(held.ok()) << held.status();
     std::set<std::string> hosts;
-    for (const Quarantine& places : *held) {
-      if (places.run_id != odd_id) continue;
-      hosts.insert(places.host);
-      EXPECT_EQ(places.is_unknown, !odd.ranges_known);
-      EXPECT_EQ(places.quarantine_ns, limits::kDefaultQuarantineNs);
+    for (const Quarantine& quarantine : *held) {
+      if (quarantine.run_id != odd_id) continue;
+      hosts.insert(quarantine.host);
+      EXPECT_EQ(quarantine.is_unknown, !odd.ranges_known);
+      EXPECT_EQ(quarantine.quarantine_ns, limits::kDefaultQuarantineNs);
     }
     EXPECT_EQ(hosts, (std::set<std::string>{"node0", "node1"}));
     EXPECT_TRUE(store_->LoadRun(good_id).ok());

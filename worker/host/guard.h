@@ -93,7 +93,7 @@ class Guard {
   // Makes the missing directories above the file, and returns those made, outermost first.
   absl::StatusOr<std::vector<MadeDirectory>> MakeParents(const AllowedPath& allowed) const;
   // Removes the file at `allowed` if `is_it`, given an O_PATH descriptor of it, returns true. The
-  // file is first moved aside, so that a file that takes its name during that time is never
+  // file is first moved aside, so that a file that takes its name in between is never
   // removed. False when `is_it` returned false; the file then keeps its name.
   absl::StatusOr<bool> RemoveIf(
       const AllowedPath& allowed,

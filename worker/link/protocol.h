@@ -69,7 +69,7 @@ class Protocol {
   void GiveUp(const std::string& reason);
   // Keeps an item until it is committed; without room for more the phase is stopped.
   void Keep(const v1::PhaseId& phase, v1::DeliveryItem item);
-  // The phase is over; `answers` is what was asked during that time.
+  // The phase is over; `answers` is what was asked while it ran.
   v1::WorkerMessage EndPhaseLocked(const std::string& failed, bool not_started)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
   void Event(const std::string& severity, const std::string& text);

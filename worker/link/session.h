@@ -47,8 +47,8 @@ class Session {
   // From any thread. Never blocks, but for the answer to a ping, which goes out at once: only this
   // session's reader gives that.
   void Send(const v1::WorkerMessage& message);
-  // What the fleet knows of blocks, part by part. From any thread; waits. UNAVAILABLE where it may
-  // be asked again.
+  // The write log of the blocks that are named, part by part. From any thread; waits. UNAVAILABLE
+  // where it may be asked again.
   absl::Status Fetch(v1::WriteLogRequest request, int64_t limit_ns,
                      const std::function<absl::Status(const v1::WriteLogPart&)>& take);
   // From any thread.

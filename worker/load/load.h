@@ -36,8 +36,8 @@ class Load : public std::enable_shared_from_this<Load> {
     LedgerBook* ledgers = nullptr;
     Fences* fences = nullptr;
     std::string mismatch_directory;  // where blocks that do not match are saved; empty for nowhere
-    // What the fleet knows of the blocks that a request names, part by part; null where nobody can
-    // be asked.
+    // The write log of the blocks that a request names, part by part; null where there is no
+    // controller to request it from.
     FetchWriteLog write_log;
     // What this worker has written to blocks with headers, periodically and at the end.
     std::function<void(const v1::BlockWrites&)> block_writes = [](const v1::BlockWrites&) {};
@@ -64,7 +64,7 @@ class Load : public std::enable_shared_from_this<Load> {
   int64_t end_ns() const { return timeline_.load_end_ns(); }
   // After Wait(): an I/O has not come back.
   bool hangs() const { return hangs_; }
-  // Until the load has ended and drained; samples go to `sink` during that time.
+  // Until the load has ended and drained; samples go to `sink` while it runs.
   v1::PhaseResult Wait(const Collector::Sink& sink);
   std::vector<std::string> notes() const;
   // Adds the ranges that the load has opened for writing.
@@ -89,7 +89,7 @@ class Load : public std::enable_shared_from_this<Load> {
   absl::Status LoadExpected(const v1::WorkloadAssignment& assignment,
                             const std::vector<v1::TargetAssignment>& targets,
                             const OpenTargets& opened);
-  // Has what others write during that time to what the workload verifies followed.
+  // Follows what other workers write, while the load runs, to blocks that the workload verifies.
   absl::Status FollowWrites(const v1::WorkloadAssignment& assignment, const OpenTargets& opened);
   // Of blocks that are not what was written: who wrote what is missing, and when.
   void ExplainMissing();

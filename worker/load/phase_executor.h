@@ -9,7 +9,7 @@
 
 namespace lockstep::worker {
 
-// Fetches from the controller what the fleet knows of blocks (WorkerService.LoadWriteLog); run,
+// Fetches the write log of blocks from the controller (WorkerService.LoadWriteLog); run,
 // target_keys and block size are filled in. Calls `take` for each part. Waits, for `limit_ns` at
 // most. One at a time.
 using FetchWriteLog =
@@ -25,7 +25,7 @@ struct PhaseCallbacks {
   std::function<void(const v1::PhaseId&, v1::PhaseResult)> result;
   std::function<void(const v1::PhaseId&, const v1::BlockWrites&)> block_writes =
       [](const v1::PhaseId&, const v1::BlockWrites&) {};
-  FetchWriteLog write_log;  // null where nobody can be asked
+  FetchWriteLog write_log;  // null where there is no controller
   // Severity and text, while a phase runs.
   std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
                                                                           const std::string&) {};

@@ -36,7 +36,7 @@ class BlockChecks {
     uint64_t each_slice_bytes = 0, slices_begin_bytes = 0;
     // of each file; null where nothing is known
     std::vector<std::shared_ptr<BlockLedger>> ledgers;
-    // of each file: another worker writes it during that time, and its ledger learns of that
+    // of each file: another worker writes it in the same phase, and its ledger learns of that
     std::vector<bool> written_since;
     uint64_t seed = 0;
   };

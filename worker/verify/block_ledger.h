@@ -20,7 +20,7 @@ namespace lockstep::worker {
 class BlockLedger {
  public:
   // A block's state as a reader finds it. Two equal ones, before and after a read, mean that
-  // nothing was written during that time.
+  // nothing was written in between.
   using State = uint32_t;
 
   // RESOURCE_EXHAUSTED when the memory cannot be had.
