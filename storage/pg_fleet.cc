@@ -1,6 +1,7 @@
 // Hosts, workers and devices in the store.
 
 #include "absl/strings/str_cat.h"
+#include "storage/pg_lease.h"
 #include "storage/pg_store.h"
 #include "storage/sql_values.h"
 
@@ -74,6 +75,19 @@ absl::Status PgStore::RegisterWorker(const v1::Hello& hello) {
     if (!worker.ok()) return worker.status();
     return RegisterDevices(connection, hello);
   });
+}
+
+absl::StatusOr<std::vector<WorkerOwner>> PgStore::WorkerOwners() {
+  auto lease = Connect();
+  if (!lease.ok()) return lease.status();
+  auto rows = (*lease)->Query(
+      "SELECT worker_id, host_id, host, certificate FROM host_bindings ORDER BY host");
+  if (!rows.ok()) return rows.status();
+  std::vector<WorkerOwner> owners;
+  for (int i = 0; i < rows->rows(); ++i) {
+    owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2), rows->Text(i, 3)});
+  }
+  return owners;
 }
 
 absl::Status PgStore::ForgetHost(const std::string& host) {

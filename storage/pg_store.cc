@@ -194,24 +194,24 @@ absl::StatusOr<std::string> PgStore::Secret(const std::string& fresh) {
   return secret;
 }
 
-absl::StatusOr<std::vector<WorkerOwner>> PgStore::WorkerOwners() {
-  auto lease = Connect();
-  if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query(
-      "SELECT worker_id, host_id, host, certificate FROM host_bindings ORDER BY host");
-  if (!rows.ok()) return rows.status();
-  std::vector<WorkerOwner> owners;
-  for (int i = 0; i < rows->rows(); ++i) {
-    owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2), rows->Text(i, 3)});
-  }
-  return owners;
-}
-
 void PgStore::GuardReader() {
-  const absl::Status status =
-      Run("SELECT guard_reader($1)", {absl::StrCat(limits::kReaderSeconds + 60)});
-  if (!status.ok()) {
-    spdlog::debug("the reading role is not guarded now: {}", std::string(status.message()));
+  std::string problem;
+  const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
+    auto rows = connection->Query("SELECT guard_reader($1) AS problem",
+                                  {absl::StrCat(limits::kReaderSeconds + 60)});
+    if (rows.ok()) problem = rows->Text(0, 0);
+    return rows.status();
+  });
+  // The store is away: it says so elsewhere.
+  if (IsTransient(status) || absl::IsAborted(status)) return;
+  if (!status.ok()) problem = std::string(status.message());
+  common::MutexLock lock(&mutex_);
+  if (problem == reader_problem_) return;
+  reader_problem_ = problem;
+  if (problem.empty()) {
+    spdlog::info("the role lockstep_reader is guarded again");
+  } else {
+    spdlog::warn("the role lockstep_reader is not guarded: {}; see docs/security.md", problem);
   }
 }
 

@@ -47,6 +47,10 @@ class PgStore final : public Store {
   absl::Status RegisterWorker(const v1::Hello& hello) override;
   absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;
   absl::Status ForgetHost(const std::string& host) override;
+  absl::StatusOr<std::vector<measure::StampRecord>> Stamps() override;
+  absl::Status AddStamps(const std::vector<measure::StampRecord>& stamps) override;
+  absl::Status EndStamps(const std::vector<std::string>& numbers, const std::string& by,
+                         int64_t at_wall_ns) override;
   // Puts the reading role's limits back. The active controller calls it regularly.
   void GuardReader();
   absl::Status Enqueue(const measure::RunRecord& run) override;
@@ -145,6 +149,7 @@ class PgStore final : public Store {
   // While the server does not answer, one call at a time finds out whether it does again; the
   // others fail at once.
   bool silent_ ABSL_GUARDED_BY(mutex_) = false;
+  std::string reader_problem_ ABSL_GUARDED_BY(mutex_);  // as GuardReader() logged it last
   bool probing_ ABSL_GUARDED_BY(mutex_) = false;
 };
 

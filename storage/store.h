@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "measure/recording.h"
 #include "measure/run_data.h"
+#include "measure/stamp_record.h"
 #include "proto/comparison.pb.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
@@ -127,6 +128,17 @@ class Store {
   virtual absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() = 0;
   // Unbinds the host's name and ids from their certificate.
   virtual absl::Status ForgetHost(const std::string& host) = 0;
+
+  // --- Devices' stamps. ---
+  // All, ended ones too, oldest first.
+  virtual absl::StatusOr<std::vector<measure::StampRecord>> Stamps() = 0;
+  // Before they are written. Live ones of the same identities and hosts are ended by them, and
+  // those that ended long ago are removed.
+  virtual absl::Status AddStamps(const std::vector<measure::StampRecord>& stamps) = 0;
+  // Those of these numbers count no more; nothing is said of numbers that are not there or have
+  // ended.
+  virtual absl::Status EndStamps(const std::vector<std::string>& numbers, const std::string& by,
+                                 int64_t at_wall_ns) = 0;
 
   // --- Runs. ---
   // Puts a run into the queue; `run` has run_id, job, source, owner and seed.

@@ -132,6 +132,7 @@ v1::TargetAssignment AssignTarget(const SettledRun& run, uint32_t index, uint32_
   for (const v1::TargetInspection& found : run.workers[worker].inspection.targets()) {
     if (found.target() != index) continue;
     out.set_stamp_bytes(found.stamp_bytes());
+    out.set_stamp_number(found.stamp_number());
     *out.mutable_foreign_files() = found.foreign_files();
   }
   if (target.has_file()) {

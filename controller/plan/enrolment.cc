@@ -222,6 +222,7 @@ v1::StampOrder OrderFor(const v1::BlockDevice& device, bool release) {
   order.set_disk_sequence(device.disk_sequence());
   order.set_content_fingerprint(device.content_fingerprint());
   order.set_release(release);
+  if (release) order.set_stamp_number(device.stamp_number());
   return order;
 }
 
@@ -237,7 +238,8 @@ std::string EnrolListing::Text() const {
   for (const Entry& entry : entries) {
     if (!entry.device.left_out().empty()) continue;
     const std::string order = entry.order.SerializeAsString();
-    orders.push_back(absl::StrCat(entry.worker_id, "\n", order.size(), "\n", order));
+    orders.push_back(
+        absl::StrCat(entry.worker_id, "\n", order.size(), "\n", order, "\n", entry.history));
   }
   std::sort(orders.begin(), orders.end());
   return absl::StrJoin(orders, "\n");
@@ -246,7 +248,8 @@ std::string EnrolListing::Text() const {
 absl::StatusOr<EnrolListing> ListEnrolment(const v1::EnrollRequest& request,
                                            const v1::DevicesReply& fleet,
                                            const std::vector<v1::Hello>& hellos,
-                                           const std::map<std::string, std::string>& used) {
+                                           const std::map<std::string, std::string>& used,
+                                           const StampRegistry& stamps) {
   auto wanted = Wanted::Make(request, fleet);
   if (!wanted.ok()) return wanted.status();
   for (const v1::HostDevices& host : fleet.hosts()) {
@@ -275,7 +278,9 @@ absl::StatusOr<EnrolListing> ListEnrolment(const v1::EnrollRequest& request,
     if (run == runs.end() && used.contains(disk)) run = runs.find(disk);
     const std::string run_id = run == runs.end() ? "" : run->second;
     // What is not enrolled, and not held by a run either, is none that could be released.
-    const bool is_enrolled = !shown.device->enrolled().empty();
+    // A stamp that counts no more can be taken off, too.
+    const bool is_enrolled =
+        !shown.device->enrolled().empty() || !shown.device->stamp_number().empty();
     if (request.release() && !is_named && !is_enrolled && run_id.empty()) continue;
     if (why.empty()) why = WhoUses(uses.Of(key), run_id);
     if (why.empty() && !HasOneSize(sightings)) {
@@ -289,6 +294,7 @@ absl::StatusOr<EnrolListing> ListEnrolment(const v1::EnrollRequest& request,
     if (why.empty()) {
       entry.worker_id = shown.host->worker_id();
       entry.order = OrderFor(*shown.device, request.release());
+      entry.history = stamps.HistoryOf(shown.device->identity());
     }
     entry.device.set_left_out(why);
     if (listing.entries.size() == static_cast<size_t>(limits::kEnrollDevices)) {

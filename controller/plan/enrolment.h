@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "controller/plan/stamp_registry.h"
 #include "proto/controller.pb.h"
 #include "proto/worker.pb.h"
 
@@ -18,11 +19,13 @@ struct EnrolListing {
     // The worker that writes to it, and what it is told; nothing where device.left_out says why.
     std::string worker_id;
     v1::StampOrder order;
+    std::string history;  // StampRegistry::HistoryOf() the device
   };
   std::vector<Entry> entries;
 
   bool HasOrders() const;
-  // What a token covers: every order, and nothing of those that are left out.
+  // What a token covers: every order, what has become of its device so far, so that no token counts
+  // twice, and nothing of those that are left out.
   std::string Text() const;
 };
 
@@ -32,9 +35,11 @@ struct EnrolListing {
 // may open are not listed, unless it names them. INVALID_ARGUMENT for a request that says nothing,
 // NOT_FOUND for hosts that are not attached or for what it names and nobody has, UNAVAILABLE when a
 // worker has not said what its kernel uses, RESOURCE_EXHAUSTED beyond limits::kEnrollDevices. Pure.
+// `fleet` was judged by `stamps`.
 absl::StatusOr<EnrolListing> ListEnrolment(const v1::EnrollRequest& request,
                                            const v1::DevicesReply& fleet,
                                            const std::vector<v1::Hello>& hellos,
-                                           const std::map<std::string, std::string>& used);
+                                           const std::map<std::string, std::string>& used,
+                                           const StampRegistry& stamps);
 
 }  // namespace lockstep::controller

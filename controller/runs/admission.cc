@@ -64,6 +64,7 @@ void Admission::Inspect(const std::string& id, const std::shared_ptr<const v1::J
       [this, job, done = std::move(done)](std::vector<PlanWorker> inspected,
                                           const std::string& missing) {
         Found found{std::move(inspected), missing, {}};
+        for (PlanWorker& worker : found.workers) options_.stamps->Judge(&worker.inspection);
         if (!missing.empty() || !WritesDevices(*job)) return done(std::move(found));
         const bool asked =
             kernels_->Query([job, found, done](const v1::DevicesReply& kernels) mutable {
@@ -172,7 +173,7 @@ void Admission::Refuse(const measure::RunRecord& run, const std::vector<PlanWork
                        const std::vector<std::string>& notes) {
   const std::vector<measure::RunWorker> members = MembersOf(workers);
   options_.loop->Persist(
-      [store = options_.store, id = run.run_id, members, state, reason, notes,
+      [store = options_.store, id = run.run_id, members, notes, state, reason,
        at = options_.clock->WallNs()]() -> absl::Status {
         // The end is stored first: a controller that finds the run started must not resume it.
         if (absl::Status status = store->SetEnding(id, state, reason, true); !status.ok()) {
@@ -182,11 +183,13 @@ void Admission::Refuse(const measure::RunRecord& run, const std::vector<PlanWork
           return status;
         }
         for (const std::string& note : notes) (void)store->AddEvent(id, "error", "", note, at);
-        return store->EndRun(id, state, reason, false);
+        return absl::OkStatus();
       },
-      [this, id = run.run_id](const absl::Status&) {
-        starting_.erase(id);
-        callbacks_.refused(id);
+      [this, end = RunEnd{run.run_id, state, reason}](const absl::Status&) {
+        options_.ends->Record(end, [this, id = end.run_id] {
+          starting_.erase(id);
+          callbacks_.refused(id);
+        });
       });
 }
 

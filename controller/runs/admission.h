@@ -10,9 +10,11 @@
 #include "controller/plan/assign.h"
 #include "controller/plan/plan_token.h"
 #include "controller/plan/selection.h"
+#include "controller/plan/stamp_registry.h"
 #include "controller/runs/device_queries.h"
 #include "controller/runs/inspections.h"
 #include "controller/runs/loop.h"
+#include "controller/runs/run_ends.h"
 #include "controller/runs/target_locks.h"
 #include "proto/controller.pb.h"
 #include "storage/store.h"
@@ -30,8 +32,10 @@ class Admission {
     Watchers* watchers = nullptr;
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;
+    RunEnds* ends = nullptr;  // outlives this
     StoreLocation store_location = {};
-    const PlanTokens* tokens = nullptr;  // outlives this
+    const PlanTokens* tokens = nullptr;  // outlives this, as does the next
+    const StampRegistry* stamps = nullptr;
     // as Coordinator::Options::working
     std::function<std::shared_ptr<void>(const std::string& run_id)> working;
   };

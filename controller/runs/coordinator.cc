@@ -17,19 +17,20 @@ namespace lockstep::controller {
 Coordinator::Coordinator(Options options)
     : options_(std::move(options)),
       tokens_(options_.secret),
+      ends_(options_.loop, options_.store),
       queue_(options_.working),
       inspections_(options_.loop),
       devices_(options_.loop, DeviceQueries::Kind::kInspect),
       kernels_(options_.loop, DeviceQueries::Kind::kKernelOnly),
       locks_(options_.store, options_.clock, options_.loop, options_.safeguards,
              [this] { Post([this] { Schedule(); }); }),
-      admission_({options_.store, options_.watchers, options_.clock, options_.loop,
-                  options_.store_location, &tokens_, options_.working},
+      admission_({options_.store, options_.watchers, options_.clock, options_.loop, &ends_,
+                  options_.store_location, &tokens_, &stamps_, options_.working},
                  {[this](Admission::Admitted admitted) { Launch(std::move(admitted)); },
                   [this](measure::RunRecord run) { Requeue(std::move(run)); },
                   [this](const std::string& run_id) { Finish(run_id); }},
                  &locks_, &inspections_, &kernels_),
-      enrolments_(options_.loop, options_.clock, options_.secret,
+      enrolments_(options_.loop, options_.clock, options_.store, &stamps_, options_.secret,
                   {[this] { return DevicesInUse(); }, [this] { return !admission_.empty(); },
                    [this] {
                      devices_.Renew();
@@ -39,6 +40,7 @@ Coordinator::Coordinator(Options options)
 void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState recovered) {
   fleet_ = fleet;
   ingest_ = ingest;
+  stamps_ = StampRegistry(recovered.stamps);
   inspections_.Start(fleet);
   devices_.Start(fleet);
   kernels_.Start(fleet);
@@ -50,9 +52,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState
       continue;
     }
     // It was stopped while the controller before this one was about to start it.
-    Persist([store = options_.store, id = run.run_id,
-             reason = run.outcome] { return store->EndRun(id, "cancelled", reason, false); },
-            [this, id = run.run_id](const absl::Status&) { Finish(id); });
+    ends_.Record({run.run_id, "cancelled", run.outcome}, [this, id = run.run_id] { Finish(id); });
   }
   for (const storage::Quarantine& held : recovered.held) {
     locks_.Restore(
@@ -123,6 +123,7 @@ void Coordinator::Shutdown(std::function<void()> done) {
   Post([this, done = std::move(done)] {
     shutting_down_ = true;
     drained_ = done;
+    ends_.StopTrying();
     const auto active = active_;
     for (const auto& [id, actor] : active) {
       actor->Stop("aborted", "the controller was shut down", true);
@@ -348,11 +349,12 @@ void Coordinator::Abandon(const measure::RunRecord& run) {
   Persist(
       [store = options_.store, run]() -> absl::Status {
         // Once more, so that the first try has come to its end.
-        if (absl::Status status = store->Enqueue(run); !status.ok()) return status;
-        return store->EndRun(run.run_id, "cancelled",
-                             "the store did not answer when it was submitted", false);
+        return store->Enqueue(run);
       },
-      [](const absl::Status&) {});
+      [this, id = run.run_id](const absl::Status& status) {
+        if (!status.ok()) return;
+        ends_.Record({id, "cancelled", "the store did not answer when it was submitted"}, [] {});
+      });
 }
 
 // Starts every queued run whose workers are attached and free, oldest first.
@@ -448,6 +450,7 @@ ActorServices Coordinator::Services(const std::string& run_id) {
   services.watchers = options_.watchers;
   services.clock = options_.clock;
   services.loop = options_.loop;
+  services.ends = &ends_;
   services.safeguards = options_.safeguards;
   services.working = [working = options_.working, run_id] { return working(run_id); };
   services.laid_out = [this, run_id] { locks_.SettleSpace(run_id); };

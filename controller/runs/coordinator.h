@@ -129,6 +129,8 @@ class Coordinator {
 
   const Options options_;
   const PlanTokens tokens_;
+  RunEnds ends_;
+  StampRegistry stamps_;
   FleetLink* fleet_ = nullptr;
   IngestPipeline* ingest_ = nullptr;
 

@@ -11,9 +11,7 @@ void Coordinator::StopRun(const std::string& run_id, bool now, const std::string
                           StopDone done) {
   Post([this, run_id, now, reason, done = std::move(done)] {
     if (queue_.Remove(run_id)) {
-      Persist([store = options_.store, run_id,
-               reason] { return store->EndRun(run_id, "cancelled", reason, false); },
-              [this, run_id](const absl::Status&) { Finish(run_id); });
+      ends_.Record({run_id, "cancelled", reason}, [this, run_id] { Finish(run_id); });
       return AnswerStop(run_id, "cancelled", false, done);
     }
     if (admission_.Cancel(run_id, reason)) {
@@ -97,7 +95,11 @@ absl::Status Coordinator::CheckTokenAge(const std::string& token) const {
 
 void Coordinator::Devices(std::function<void(const v1::DevicesReply*)> done) {
   Post([this, done = std::move(done)] {
-    if (!devices_.Query([done](const v1::DevicesReply& reply) { done(&reply); })) done(nullptr);
+    const bool asked = devices_.Query([this, done](v1::DevicesReply reply) {
+      stamps_.Judge(&reply);
+      done(&reply);
+    });
+    if (!asked) done(nullptr);
   });
 }
 
@@ -139,6 +141,7 @@ void Coordinator::Runs(std::function<void(std::vector<v1::RunSummary>)> done) {
       runs.push_back(known);
       const auto active = active_.find(id);
       runs.back().set_state(active == active_.end() ? "queued" : "running");
+      runs.back().set_end_problem(ends_.ProblemOf(id));
       if (active != active_.end()) {
         runs.back().set_hosts(static_cast<uint32_t>(active->second->run().workers.size()));
       }

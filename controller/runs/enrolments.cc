@@ -5,10 +5,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/ids.h"
 #include "common/timing.h"
 
 namespace lockstep::controller {
 namespace {
+
+constexpr char kNobodyKnows[] = ": nobody knows what became of it; see `lockstep devices`";
 
 v1::EnrollReply ReplyOf(const EnrolListing& listing) {
   v1::EnrollReply reply;
@@ -18,10 +21,12 @@ v1::EnrollReply ReplyOf(const EnrolListing& listing) {
 
 }  // namespace
 
-Enrolments::Enrolments(Loop* loop, const common::Clock* clock, const std::string& secret,
-                       Ports ports)
+Enrolments::Enrolments(Loop* loop, const common::Clock* clock, storage::Store* store,
+                       StampRegistry* stamps, const std::string& secret, Ports ports)
     : loop_(loop),
       clock_(clock),
+      store_(store),
+      stamps_(stamps),
       tokens_(secret, "lockstep enrolment token 1"),
       ports_(std::move(ports)),
       devices_(loop, DeviceQueries::Kind::kFreshInspect) {}
@@ -39,8 +44,9 @@ void Enrolments::Enroll(const v1::EnrollRequest& request, const std::string& by,
 }
 
 void Enrolments::List(const v1::EnrollRequest& request, const std::string& by, const Done& done,
-                      const v1::DevicesReply& fleet) {
-  auto listing = ListEnrolment(request, fleet, fleet_->Hellos(), ports_.used());
+                      v1::DevicesReply fleet) {
+  stamps_->Judge(&fleet);
+  auto listing = ListEnrolment(request, fleet, fleet_->Hellos(), ports_.used(), *stamps_);
   if (!listing.ok()) return done(listing.status());
   const bool is_order = request.release() || !request.confirm().empty();
   if (!is_order) {
@@ -77,28 +83,70 @@ absl::Status Enrolments::CheckConfirmed(const v1::EnrollRequest& request,
 
 void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done) {
   writing_ = true;
+  sent_ = false;
   ++id_;
   listing_ = std::move(listing);
   done_ = std::move(done);
-  std::map<std::string, v1::ControllerMessage> messages;  // by worker
+  const int64_t now = clock_->WallNs();
+  std::vector<measure::StampRecord> added;
+  std::vector<std::string> ended;
   for (size_t i = 0; i < listing_.entries.size(); ++i) {
-    const EnrolListing::Entry& entry = listing_.entries[i];
-    if (!entry.device.left_out().empty()) continue;
-    v1::StampDevices* orders = messages[entry.worker_id].mutable_stamp_devices();
+    EnrolListing::Entry& entry = listing_.entries[i];
+    const v1::EnrollDevice& device = entry.device;
+    if (!device.left_out().empty()) continue;
+    waiting_[entry.worker_id].push_back(i);
+    if (entry.order.release()) {
+      ended.push_back(entry.order.stamp_number());
+    } else {
+      entry.order.set_stamp_number(common::NewUuid());
+      added.push_back({entry.order.stamp_number(), device.identity(), device.host(), device.path(),
+                       by, now, "", 0});
+    }
+  }
+  // First: a stamp that a device carries and the store does not know counts for nothing, and one
+  // that is being removed counts no more, whatever becomes of the order.
+  loop_->Persist(
+      [store = store_, added, ended, by, now] {
+        return added.empty() ? store->EndStamps(ended, by, now) : store->AddStamps(added);
+      },
+      [this, id = id_, added, ended, by, now](const absl::Status& status) {
+        if (status.ok()) {
+          stamps_->Add(added);
+          stamps_->End(ended, by, now);
+        }
+        if (!writing_ || id != id_) return;
+        if (status.ok()) return SendOrders(by, now);
+        MissAll(
+            absl::StrCat("the store: ", std::string(status.message()), "; nothing was written"));
+        Finish();
+      });
+  loop_->After(timing::kStoreChangeNs, [this, id = id_] {
+    if (!writing_ || sent_ || id != id_) return;
+    MissAll("the store has not answered in time; nothing was written");
+    Finish();
+  });
+}
+
+void Enrolments::SendOrders(const std::string& by, int64_t wall_ns) {
+  sent_ = true;
+  std::map<std::string, v1::ControllerMessage> messages;  // by worker
+  for (const auto& [worker_id, entries] : waiting_) {
+    v1::StampDevices* orders = messages[worker_id].mutable_stamp_devices();
     orders->set_id(id_);
     orders->set_enrolled_by(by);
-    orders->set_enrolled_at(absl::FormatTime(
-        "%Y-%m-%dT%H:%M:%SZ", absl::FromUnixNanos(clock_->WallNs()), absl::UTCTimeZone()));
-    *orders->add_orders() = entry.order;
-    waiting_[entry.worker_id].push_back(i);
+    orders->set_enrolled_at(
+        absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixNanos(wall_ns), absl::UTCTimeZone()));
+    for (const size_t entry : entries) *orders->add_orders() = listing_.entries[entry].order;
   }
   for (auto& [worker_id, message] : messages) {
-    if (!fleet_->Send(worker_id, std::move(message))) Miss(worker_id, "its worker has gone");
+    if (!fleet_->Send(worker_id, std::move(message))) {
+      Miss(worker_id, absl::StrCat("its worker has gone", kNobodyKnows));
+    }
   }
   if (waiting_.empty()) return Finish();
   loop_->After(timing::kStampAnswerNs, [this, id = id_] {
     if (!writing_ || id != id_) return;
-    while (!waiting_.empty()) Miss(waiting_.begin()->first, "its worker has not answered in time");
+    MissAll(absl::StrCat("its worker has not answered in time", kNobodyKnows));
     Finish();
   });
 }
@@ -106,11 +154,23 @@ void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done)
 void Enrolments::Miss(const std::string& worker_id, const std::string& why) {
   const auto waiting = waiting_.find(worker_id);
   if (waiting == waiting_.end()) return;
-  for (const size_t entry : waiting->second) {
-    listing_.entries[entry].device.set_left_out(
-        why + ": nobody knows what became of it; see `lockstep devices`");
-  }
+  for (const size_t entry : waiting->second) listing_.entries[entry].device.set_left_out(why);
   waiting_.erase(waiting);
+}
+
+void Enrolments::MissAll(const std::string& why) {
+  while (!waiting_.empty()) Miss(waiting_.begin()->first, why);
+}
+
+void Enrolments::Answer(size_t number, const std::string& refused) {
+  EnrolListing::Entry& entry = listing_.entries[number];
+  if (refused.empty()) return;
+  if (entry.order.release()) {
+    entry.device.set_left_out(refused + "; its stamp counts no more all the same");
+  } else {
+    entry.device.set_left_out(refused);
+    unwritten_.push_back(entry.order.stamp_number());
+  }
 }
 
 void Enrolments::OnDevices(const std::string& worker_id, const v1::DeviceList& list) {
@@ -122,10 +182,10 @@ void Enrolments::OnStamps(const std::string& worker_id, const v1::StampResults& 
   if (!writing_ || results.id() != id_ || waiting == waiting_.end()) return;
   const std::vector<size_t>& entries = waiting->second;
   if (results.refused_size() != static_cast<int>(entries.size())) {
-    Miss(worker_id, "its worker's answer is not of what it was told");
+    Miss(worker_id, absl::StrCat("its worker's answer is not of what it was told", kNobodyKnows));
   } else {
     for (size_t i = 0; i < entries.size(); ++i) {
-      listing_.entries[entries[i]].device.set_left_out(results.refused(static_cast<int>(i)));
+      Answer(entries[i], results.refused(static_cast<int>(i)));
     }
     waiting_.erase(waiting);
   }
@@ -135,7 +195,8 @@ void Enrolments::OnStamps(const std::string& worker_id, const v1::StampResults& 
 void Enrolments::OnLost(const std::string& worker_id) {
   devices_.OnLost(worker_id);
   if (!writing_ || !waiting_.contains(worker_id)) return;
-  Miss(worker_id, "its worker was lost");
+  Miss(worker_id, sent_ ? absl::StrCat("its worker was lost", kNobodyKnows)
+                        : "its worker was lost; nothing was written");
   if (waiting_.empty()) Finish();
 }
 
@@ -144,6 +205,15 @@ void Enrolments::Finish() {
   reply.set_carried_out(true);
   const Done done = std::move(done_);
   done_ = nullptr;
+  if (!unwritten_.empty()) {
+    const std::string by = "its worker, which did not write it";
+    const int64_t now = clock_->WallNs();
+    stamps_->End(unwritten_, by, now);
+    loop_->Persist([store = store_, numbers = std::move(unwritten_), by,
+                    now] { return store->EndStamps(numbers, by, now); },
+                   [](const absl::Status&) {});
+    unwritten_.clear();
+  }
   waiting_.clear();
   writing_ = false;
   done(std::move(reply));
@@ -153,7 +223,7 @@ void Enrolments::Finish() {
 void Enrolments::Drop() {
   devices_.Drop();
   if (!writing_) return;
-  while (!waiting_.empty()) Miss(waiting_.begin()->first, "the controller was shut down");
+  MissAll(absl::StrCat("the controller was shut down", kNobodyKnows));
   Finish();
 }
 

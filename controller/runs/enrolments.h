@@ -12,6 +12,7 @@
 #include "controller/plan/enrolment.h"
 #include "controller/runs/device_queries.h"
 #include "controller/runs/loop.h"
+#include "storage/store.h"
 
 namespace lockstep::controller {
 
@@ -28,8 +29,9 @@ class Enrolments {
     // Runs may be admitted again.
     std::function<void()> over;
   };
-  // `secret`: the store's. The pointers outlive this.
-  Enrolments(Loop* loop, const common::Clock* clock, const std::string& secret, Ports ports);
+  // `secret`: the store's. The pointers outlive this; `stamps` is kept as the store is.
+  Enrolments(Loop* loop, const common::Clock* clock, storage::Store* store, StampRegistry* stamps,
+             const std::string& secret, Ports ports);
   void Start(FleetLink* fleet);
 
   using Done = std::function<void(absl::StatusOr<v1::EnrollReply>)>;
@@ -47,24 +49,33 @@ class Enrolments {
 
  private:
   void List(const v1::EnrollRequest& request, const std::string& by, const Done& done,
-            const v1::DevicesReply& fleet);
+            v1::DevicesReply fleet);
   absl::Status CheckConfirmed(const v1::EnrollRequest& request, const EnrolListing& listing) const;
+  // Has the store record what is to be written, or removed, and then sends the orders.
   void Execute(EnrolListing listing, const std::string& by, Done done);
+  void SendOrders(const std::string& by, int64_t wall_ns);
   // The worker has not said what became of its part.
   void Miss(const std::string& worker_id, const std::string& why);
+  void MissAll(const std::string& why);
+  // The worker has said it: `refused`, or empty.
+  void Answer(size_t number, const std::string& refused);
   void Finish();
 
   Loop* const loop_;
   const common::Clock* const clock_;
+  storage::Store* const store_;
+  StampRegistry* const stamps_;
   const ConfirmTokens tokens_;
   const Ports ports_;
   FleetLink* fleet_ = nullptr;
   DeviceQueries devices_;
   // What is being carried out.
   bool writing_ = false;
+  bool sent_ = false;  // the orders; before that the store records what they are
   uint64_t id_ = 0;
   EnrolListing listing_;
   std::map<std::string, std::vector<size_t>> waiting_;  // worker → entries, in its orders' order
+  std::vector<std::string> unwritten_;                  // numbers of stamps that were refused
   Done done_;
 };
 

@@ -200,6 +200,9 @@ absl::StatusOr<RecoveredState> RecoverState(storage::Store* store, const common:
   auto held = store->Quarantines();
   if (!held.ok()) return held.status();
   recovered.held = *std::move(held);
+  auto stamps = store->Stamps();
+  if (!stamps.ok()) return stamps.status();
+  recovered.stamps = *std::move(stamps);
   return recovered;
 }
 

@@ -21,6 +21,7 @@ struct RecoveredState {
   // By run, of those whose last attempt is in progress: what is stored of it.
   std::map<std::string, std::shared_ptr<LivePhase>> live;
   std::vector<storage::Quarantine> held;
+  std::vector<measure::StampRecord> stamps;
 };
 
 // What this controller goes on with. A phase whose samples cannot be read fails its run alone.

@@ -449,15 +449,8 @@ void RunActor::Execute(const action::EndRun& a) {
     message.mutable_run_over()->set_run_id(run_.run_id);
     Send(worker, std::move(message));
   }
-  services_.loop->Persist([store = services_.store, id = run_.run_id,
-                           a] { return store->EndRun(id, a.state, a.outcome, a.degraded); },
-                          [self = shared_from_this()](const absl::Status& status) {
-                            if (!status.ok()) {
-                              spdlog::error("the end of run {} could not be stored: {}",
-                                            self->run_.run_id, std::string(status.message()));
-                            }
-                            self->ended_();
-                          });
+  services_.ends->Record({run_.run_id, a.state, a.outcome, a.degraded},
+                         [self = shared_from_this()] { self->ended_(); });
 }
 
 }  // namespace lockstep::controller

@@ -17,6 +17,7 @@
 #include "controller/plan/next_phase.h"
 #include "controller/plan/written_contents.h"
 #include "controller/runs/loop.h"
+#include "controller/runs/run_ends.h"
 #include "controller/runs/run_plan.h"
 #include "storage/store.h"
 
@@ -30,6 +31,7 @@ struct ActorServices {
   Watchers* watchers;
   const common::Clock* clock;
   Loop* loop;
+  RunEnds* ends;
   common::Safeguards safeguards;
   // The worker was given up in this run, and may still be doing I/O for `quarantine_ns`.
   std::function<void(const std::string& worker_id, int64_t quarantine_ns)> lost;

@@ -84,6 +84,45 @@ absl::Status MemoryStore::ForgetHost(const std::string& host) {
   });
 }
 
+absl::StatusOr<std::vector<measure::StampRecord>> MemoryStore::Stamps() {
+  if (absl::Status status = CheckFate(); !status.ok()) return status;
+  std::lock_guard<std::mutex> lock(db_->mutex);
+  return db_->stamps;
+}
+
+absl::Status MemoryStore::AddStamps(const std::vector<measure::StampRecord>& stamps) {
+  return Change([&] {
+    for (const measure::StampRecord& added : stamps) {
+      const bool is_there = std::any_of(db_->stamps.begin(), db_->stamps.end(),
+                                        [&](const auto& s) { return s.number == added.number; });
+      if (is_there) continue;
+      for (measure::StampRecord& stamp : db_->stamps) {
+        if (stamp.ended_ns != 0 || stamp.identity != added.identity || stamp.host != added.host) {
+          continue;
+        }
+        stamp.ended_by = added.enrolled_by;
+        stamp.ended_ns = added.enrolled_ns;
+      }
+      db_->stamps.push_back(added);
+    }
+    return absl::OkStatus();
+  });
+}
+
+absl::Status MemoryStore::EndStamps(const std::vector<std::string>& numbers, const std::string& by,
+                                    int64_t at_wall_ns) {
+  return Change([&] {
+    for (measure::StampRecord& stamp : db_->stamps) {
+      const bool is_meant =
+          std::find(numbers.begin(), numbers.end(), stamp.number) != numbers.end();
+      if (!is_meant || stamp.ended_ns != 0) continue;
+      stamp.ended_by = by;
+      stamp.ended_ns = at_wall_ns;
+    }
+    return absl::OkStatus();
+  });
+}
+
 absl::Status MemoryStore::Enqueue(const measure::RunRecord& run) {
   return Change([&] {
     if (!db_->runs.insert({run.run_id, Run()}).second) return absl::OkStatus();

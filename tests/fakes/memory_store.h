@@ -37,6 +37,7 @@ struct MemoryDatabase {
   uint64_t epoch = 0;
   std::vector<std::string> order;
   std::map<std::string, WorkerOwner> owners;  // by host
+  std::vector<measure::StampRecord> stamps;   // oldest first
   std::map<std::string, Run> runs;
   std::vector<v1::EventReport> events;
   // Cursors as they read until the next change of cursors comes: of a commit that is still under
@@ -71,6 +72,10 @@ class MemoryStore : public Store {
   absl::Status RegisterWorker(const v1::Hello&) override;
   absl::StatusOr<std::vector<WorkerOwner>> WorkerOwners() override;
   absl::Status ForgetHost(const std::string& host) override;
+  absl::StatusOr<std::vector<measure::StampRecord>> Stamps() override;
+  absl::Status AddStamps(const std::vector<measure::StampRecord>& stamps) override;
+  absl::Status EndStamps(const std::vector<std::string>& numbers, const std::string& by,
+                         int64_t at_wall_ns) override;
   absl::Status Enqueue(const measure::RunRecord& run) override;
   absl::StatusOr<std::vector<measure::RunRecord>> Queue() override;
   absl::StatusOr<std::vector<ActiveRun>> Active() override;

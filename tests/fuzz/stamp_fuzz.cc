@@ -18,7 +18,7 @@ constexpr char kIdentity[] = "naa.600";
 
 struct Enrolled {
   std::shared_ptr<MarkKeys> keys = MarkKeys::Temporary();
-  StampBytes bytes = *ComposeStamp({kIdentity, kSize, "alice", "2026-11-24"}, *keys);
+  StampBytes bytes = *ComposeStamp({kIdentity, kSize, "17", "alice", "2026-11-24"}, *keys);
 };
 
 DeviceStamp::State Read(const Enrolled& enrolled, const StampBytes& bytes) {

@@ -259,6 +259,26 @@ class Stores(unittest.TestCase):
                 done.stderr,
             )
 
+    def test_a_run_s_end_is_stored_as_soon_as_the_store_takes_it(self):
+        # A disturbance that is no absence: the server answers, with an error.
+        with Fleet(1) as fleet:
+            job = files_job(fleet.data, hosts=1, duration="10m")
+            client = fleet.start_lockstep("run", "-", stdin=job)
+            fleet.await_phase("mix")
+            fleet.owner_sql("ALTER TABLE lockstep.runs RENAME COLUMN outcome TO gone")
+            client.send_signal(signal.SIGINT)
+
+            def status():
+                return " ".join(fleet.lockstep("status").out.split())
+
+            wait_for("the end to be refused", lambda: "HAS ENDED" in status())
+            self.assertIn('column "outcome"', status())
+            self.assertNotIn("nothing is queued or running", status())
+            fleet.owner_sql("ALTER TABLE lockstep.runs RENAME COLUMN gone TO outcome")
+            wait_for("the end to be stored", lambda: "nothing is queued or running" in status())
+            self.assertIn("cancelled", fleet.lockstep("history").out)
+            client.communicate(timeout=300)
+
     def test_postgres_killed_in_the_middle_loses_nothing(self):
         with Fleet(1) as fleet:
             running = fleet.start_lockstep(

@@ -585,6 +585,39 @@ TEST_P(StoreContract, TheSecretIsMadeOnce) {
   EXPECT_EQ(second.ok() ? *second : std::string(second.status().message()), *first);
 }
 
+TEST_P(StoreContract, AStampCountsUntilItIsReleasedOrSucceeded) {
+  constexpr int64_t kNow = int64_t{1800000000} * 1000000000;
+  const std::string identity = "naa." + common::NewUuid();
+  const auto stamp = [&](const std::string& host, int64_t at) {
+    return measure::StampRecord{common::NewUuid(), identity, host, "/dev/sda", "anna", at, "", 0};
+  };
+  const auto stamps = [&] {
+    std::vector<measure::StampRecord> own;
+    const auto all = store_->Stamps();
+    EXPECT_TRUE(all.ok()) << all.status();
+    std::copy_if(all->begin(), all->end(), std::back_inserter(own),
+                 [&](const auto& s) { return s.identity == identity; });
+    return own;
+  };
+  measure::StampRecord first = stamp("node1", kNow);
+  const measure::StampRecord elsewhere = stamp("node2", kNow + 1000);
+  ASSERT_TRUE(store_->AddStamps({first, elsewhere}).ok());
+  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, elsewhere}));
+  measure::StampRecord second = stamp("node1", kNow + 2000);
+  second.enrolled_by = "bert \"b\"";
+  ASSERT_TRUE(store_->AddStamps({second}).ok());
+  ASSERT_TRUE(store_->AddStamps({second}).ok()) << "again, as after a lost answer";
+  first.ended_by = second.enrolled_by;
+  first.ended_ns = second.enrolled_ns;
+  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, elsewhere, second}));
+  ASSERT_TRUE(store_->EndStamps({second.number, first.number}, "carl", kNow + 3000).ok());
+  ASSERT_TRUE(store_->EndStamps({second.number}, "dora", kNow + 4000).ok());
+  ASSERT_TRUE(store_->EndStamps({}, "dora", kNow + 4000).ok());
+  second.ended_by = "carl";
+  second.ended_ns = kNow + 3000;
+  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, elsewhere, second}));
+}
+
 TEST_P(StoreContract, WhatIsNotThereIsSaidToBeNotThere) {
   EXPECT_EQ(store_->GetRun(common::NewUuid()).status().code(), absl::StatusCode::kNotFound);
   EXPECT_EQ(store_->ResolveRun(common::NewUuid()).status().code(), absl::StatusCode::kNotFound);

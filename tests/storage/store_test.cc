@@ -474,6 +474,43 @@ TEST(EmbeddedTest, AnotherMajorVersionIsRefusedWithTheCommandsToUpgrade) {
   EXPECT_NE(refused.status().message().find("pg_upgrade"), absl::string_view::npos);
 }
 
+// On an external server, whose administrator has given the store's owner no more than a database
+// and the right to make roles.
+TEST_F(StoreTest, AReadersSettingsAreResetByAnOwnerWhoIsNoSuperuser) {
+  ASSERT_TRUE(connection_->Execute("CREATE ROLE plain LOGIN CREATEROLE").ok());
+  ASSERT_TRUE(connection_->Execute("CREATE DATABASE plain OWNER plain").ok());
+  const std::string there =
+      cluster->server->conninfo() + " dbname=plain user=plain options='-csearch_path=lockstep'";
+  auto plain = PgStore::Open({there, cluster->server->reader_conninfo(), "plain"});
+  ASSERT_TRUE(plain.ok()) << plain.status();
+  ASSERT_TRUE((*plain)->AcquireEpoch("plain").ok());
+  const auto changed = [&] {
+    return connection_
+        ->Query(
+            "SELECT count(*) AS n FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole "
+            "WHERE r.rolname = 'lockstep_reader' AND 'statement_timeout=0' = ANY(s.setconfig)")
+        ->Int(0, "n");
+  };
+  auto reader = PgConnection::Open(cluster->server->reader_conninfo());
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  ASSERT_TRUE((*reader)->Execute("SET default_transaction_read_only = off").ok());
+  ASSERT_TRUE((*reader)->Execute("ALTER ROLE lockstep_reader SET statement_timeout = 0").ok());
+  ASSERT_EQ(changed(), 1);
+  (*plain)->GuardReader();
+  EXPECT_EQ(changed(), 0);
+  // It says what it cannot do.
+  auto owner = PgConnection::Open(there);
+  ASSERT_TRUE(owner.ok()) << owner.status();
+  const auto said = (*owner)->Query("SELECT lockstep.guard_reader(600) AS problem");
+  ASSERT_TRUE(said.ok()) << said.status();
+  EXPECT_TRUE(absl::StrContains(said->Text(0, "problem"), "pg_read_all_stats"))
+      << said->Text(0, "problem");
+  ASSERT_TRUE(connection_->Execute("GRANT pg_read_all_stats, pg_signal_backend TO plain").ok());
+  const auto granted = (*owner)->Query("SELECT lockstep.guard_reader(600) AS problem");
+  ASSERT_TRUE(granted.ok()) << granted.status();
+  EXPECT_EQ(granted->Text(0, "problem"), "");
+}
+
 TEST(ConninfoTest, TheReadersHasNoPassword) {
   EXPECT_EQ(*DeriveReaderConninfo("postgresql://anna:secret@db.example:5433/bench"),
             std::string("user=lockstep_reader dbname='bench' host='db.example' port='5433' ") +

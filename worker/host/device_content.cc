@@ -20,8 +20,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/side_by_side.h"
@@ -298,19 +296,6 @@ absl::StatusOr<std::string> ReadDevice(int fd, const std::string& path, uint64_t
   Buffer buffer(length);
   if (!ReadAt(fd, direct.get(), {offset, length}, &buffer)) return Unreadable(path, offset);
   return std::string(buffer.data, length);
-}
-
-std::string WritesSoFar(dev_t number, int fd) {
-  (void)fsync(fd);
-  const auto stat = common::ReadFile(
-      absl::StrFormat("/sys/dev/block/%u:%u/stat", gnu_dev_major(number), gnu_dev_minor(number)));
-  if (!stat.ok()) return "";
-  const std::vector<std::string> fields =
-      absl::StrSplit(*stat, absl::ByAnyChar(" \n"), absl::SkipEmpty());
-  constexpr size_t kSectorsWritten = 6, kSectorsDiscarded = 13;
-  if (fields.size() <= kSectorsWritten) return "";
-  return absl::StrCat(" written ", fields[kSectorsWritten], " discarded ",
-                      fields.size() > kSectorsDiscarded ? fields[kSectorsDiscarded] : "0");
 }
 
 std::vector<Spot> SpotsOf(uint64_t size_bytes) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -49,13 +47,6 @@ absl::StatusOr<std::string> SignatureOf(int fd, const std::string& path);
 // one's cache has. `length` is a multiple of 4096. UNAVAILABLE when they cannot be read.
 absl::StatusOr<std::string> ReadDevice(int fd, const std::string& path, uint64_t offset,
                                        uint32_t length);
-
-// How much this kernel has written to the device so far, or discarded on it, as a text to compare
-// (/sys/dev/block/…/stat, Documentation/block/stat.rst). What lies dirty in its page cache is
-// written first (errors of that are ignored). This node alone counts: what reaches a partition
-// through its disk, or a loop device through its file, and what other hosts write, is not in it.
-// Empty where the kernel does not say. `fd`: the device, open for reading. Thread-safe.
-std::string WritesSoFar(dev_t number, int fd);
 
 // Where samples are taken on so many bytes.
 struct Spot {

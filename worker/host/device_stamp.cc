@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "common/ids.h"
+#include "absl/strings/str_split.h"
+#include "common/files.h"
 #include "common/text.h"
 #include "worker/host/signed_text.h"
 
@@ -37,7 +39,21 @@ absl::StatusOr<std::string> ComposeEnd(const Lines& lines, const MarkKeys& keys)
   return bytes;
 }
 
-DeviceStamp Broken(const std::string& words) { return {DeviceStamp::State::kBroken, words, ""}; }
+DeviceStamp Broken(const std::string& words) {
+  return {DeviceStamp::State::kBroken, words, "", ""};
+}
+
+constexpr char kAttachment[] = " attachment ";
+
+// Why a stamp that names `stamped` is not of the device `present`.
+std::string OtherDevice(const std::string& stamped, const std::string& present) {
+  const auto [device, attachment] =
+      std::pair<std::string, std::string>(absl::StrSplit(stamped, absl::MaxSplits(kAttachment, 1)));
+  const bool is_again = absl::StartsWith(present, device + kAttachment);
+  return is_again ? "is of an earlier attachment of it (" + attachment +
+                        "): loop devices and zram are enrolled until they are detached"
+                  : "is of another device, " + stamped;
+}
 
 // Where the bytes differ from copies of their first block; their size when they do not.
 size_t FirstDifference(const std::string& bytes) {
@@ -81,7 +97,7 @@ DeviceStamp Judge(const std::string& first, const std::string& last, const std::
                   uint64_t size_bytes, const MarkKeys& keys) {
   const auto begin = ParseEnd(first, 0, keys);
   if (!begin.ok()) return Broken(std::string(begin.status().message()));
-  if (begin->identity != identity) return Broken("is of another device, " + begin->identity);
+  if (begin->identity != identity) return Broken(OtherDevice(begin->identity, identity));
   if (begin->size != absl::StrCat(size_bytes)) {
     return Broken(absl::StrCat("was made when the device had ", begin->size, " bytes"));
   }
@@ -91,15 +107,29 @@ DeviceStamp Judge(const std::string& first, const std::string& last, const std::
       end->size != begin->size || end->number != begin->number) {
     return Broken("has two ends that were not made together");
   }
-  return {DeviceStamp::State::kCounts, "", common::Printable(begin->at + " by " + begin->by, 128)};
+  return {DeviceStamp::State::kCounts, "", common::Printable(begin->at + " by " + begin->by, 128),
+          begin->number};
 }
 
 }  // namespace
+
+std::string StampIdentity(const v1::BlockDevice& device) {
+  const std::string& identity = device.identity();
+  if (!absl::StartsWith(identity, "loop-file:") && !absl::StartsWith(identity, "zram:")) {
+    return identity;
+  }
+  if (device.disk_sequence() == 0) return "";
+  return absl::StrCat(identity, kAttachment, common::ReadTrimmed("/proc/sys/kernel/random/boot_id"),
+                      "/", device.disk_sequence());
+}
 
 absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys& keys) {
   if (facts.identity.empty() || !common::IsPlainText(facts.identity, false)) {
     return absl::InvalidArgumentError(
         "it has no identity by which its stamp could be known to be its own");
+  }
+  if (facts.number.empty() || !common::IsPlainText(facts.number, false)) {
+    return absl::InvalidArgumentError("the controller gave its stamp no number");
   }
   if (facts.size_bytes < kMinStamped) {
     return absl::InvalidArgumentError(
@@ -108,7 +138,7 @@ absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys&
   Lines lines;
   lines.identity = facts.identity;
   lines.size = absl::StrCat(facts.size_bytes);
-  lines.number = common::NewUuid();
+  lines.number = facts.number;
   lines.by = common::Printable(facts.by, kMaxName);
   lines.at = common::Printable(facts.at, kMaxName);
   StampBytes bytes;
@@ -142,7 +172,7 @@ absl::StatusOr<DeviceStamp> StampOn(int fd, const std::string& path, const v1::B
   if (device.identity().empty()) return DeviceStamp();
   return ReadStamp(
       [&](uint64_t offset, uint32_t length) { return ReadDevice(fd, path, offset, length); },
-      device.identity(), device.size_bytes(), keys);
+      StampIdentity(device), device.size_bytes(), keys);
 }
 
 void AddStampText(const DeviceStamp& stamp, DeviceContent* content) {
@@ -162,9 +192,9 @@ absl::StatusOr<uint64_t> UsableBytes(const v1::BlockDevice& device, int64_t want
                    ", the job says ", bytes));
 }
 
-void SetContent(const DeviceContent& content, const std::string& enrolled,
-                v1::BlockDevice* device) {
-  device->set_enrolled(enrolled);
+void SetContent(const DeviceContent& content, const DeviceStamp& stamp, v1::BlockDevice* device) {
+  device->set_enrolled(stamp.enrolled);
+  device->set_stamp_number(stamp.number);
   device->set_content_fingerprint(content.fingerprint);
   if (content.what.empty()) return;
   device->set_in_use("carries " + content.what);

@@ -15,14 +15,16 @@ namespace lockstep::worker {
 // `expendable` and without a token. It fills kStampBytes at each end of the device with copies of
 // one block, so that whatever else begins to use the device destroys it: partition tables, md, LVM,
 // LUKS, ZFS and file systems all write within the first or the last MiB. It counts only whole, on
-// the device that it names, and signed as marks are (MarkKeys).
+// the device that it names, signed as marks are (MarkKeys), and while the store has its number as
+// live: the last is the controller's to check, and nothing here knows it.
 inline constexpr uint64_t kStampBytes = 1 << 20;
 // A device with less room than this is not enrolled.
 inline constexpr uint64_t kMinStamped = 16 << 20;
 
 struct StampFacts {
-  std::string identity;  // as BlockDevice
+  std::string identity;  // StampIdentity()
   uint64_t size_bytes = 0;
+  std::string number;  // that the store gave it
   // For whoever reads it: an admin's name, and a time (RFC 3339).
   std::string by, at;
 };
@@ -31,6 +33,11 @@ struct StampFacts {
 struct StampBytes {
   std::string first, last;
 };
+// What a stamp names its device by: its identity, and of one that this kernel alone has made, a
+// loop device or zram, also the attachment (boot id and disk sequence): their identities are used
+// again for other bytes. Empty where it has no identity, or the kernel numbers no attachments
+// (before Linux 5.15).
+std::string StampIdentity(const v1::BlockDevice& device);
 // INVALID_ARGUMENT for facts that cannot be written down; else as MarkKeys::Sign().
 absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys& keys);
 
@@ -44,6 +51,7 @@ struct DeviceStamp {
   State state = State::kNone;
   std::string words;
   std::string enrolled;  // of one that counts: "2026-11-24T08:00:00Z by alice"
+  std::string number;    // the same
 };
 
 // Reads `length` bytes, a multiple of 4096, at `offset`; past any cache, where that can be.
@@ -65,7 +73,7 @@ void AddStampText(const DeviceStamp& stamp, DeviceContent* content);
 // there are fewer.
 absl::StatusOr<uint64_t> UsableBytes(const v1::BlockDevice& device, int64_t wanted,
                                      uint64_t stamp_bytes);
-// Takes down, for a listing, what is on a device and when it was enrolled.
-void SetContent(const DeviceContent& content, const std::string& enrolled, v1::BlockDevice* device);
+// Takes down, for a listing, what is on a device, and the stamp on it.
+void SetContent(const DeviceContent& content, const DeviceStamp& stamp, v1::BlockDevice* device);
 
 }  // namespace lockstep::worker

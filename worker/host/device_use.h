@@ -26,8 +26,9 @@ struct DeviceUse {
   // The fingerprint of what the inspection found, empty where it found the device blank; unset at
   // the inspection.
   std::optional<std::string> inspected_content;
-  // Whether the inspection found a stamp that counts; unset at the inspection.
-  std::optional<bool> inspected_stamp;
+  // The number of the stamp that the inspection found and the store had as live, empty for none;
+  // unset at the inspection.
+  std::optional<std::string> inspected_stamp;
   // A device that seems blank is read until this (CLOCK_MONOTONIC) to see whether it is.
   int64_t read_until_ns = 0;
 };

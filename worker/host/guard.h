@@ -142,7 +142,7 @@ class Guard {
   struct Found {
     bool is_held = false;   // by another program, or by a load: nothing was read
     DeviceContent content;  // of samples
-    std::string enrolled;   // as BlockDevice
+    DeviceStamp stamp;
   };
   absl::StatusOr<Found> WhatIsOn(const v1::BlockDevice& device, int64_t limit_ns) const;
 

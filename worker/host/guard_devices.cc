@@ -22,6 +22,7 @@
 #include "common/mutex.h"
 #include "worker/host/block_devices.h"
 #include "worker/host/byte_ranges.h"
+#include "worker/host/change_mark.h"
 #include "worker/host/device_content.h"
 #include "worker/host/device_use.h"
 #include "worker/host/guard.h"
@@ -151,13 +152,15 @@ ContentDepth Guard::DepthOf(const DeviceUse& use) {
 absl::Status Guard::CheckStamp(const std::string& path, const DeviceStamp& stamp,
                                const DeviceUse& use, v1::BlockDevice* device) const {
   const bool counts = stamp.state == DeviceStamp::State::kCounts;
-  if (counts) device->set_enrolled(stamp.enrolled);
-  if (!use.inspected_stamp || *use.inspected_stamp == counts) return absl::OkStatus();
   if (counts) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        path,
-        ": was enrolled since the run was admitted; nothing was written. Submit the job "
-        "again"));
+    device->set_enrolled(stamp.enrolled);
+    device->set_stamp_number(stamp.number);
+  }
+  if (!use.inspected_stamp || *use.inspected_stamp == stamp.number) return absl::OkStatus();
+  if (counts) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, use.inspected_stamp->empty() ? ": was enrolled" : ": has another stamp",
+                     " since the run was admitted; nothing was written. Submit the job again"));
   }
   return absl::FailedPreconditionError(
       absl::StrCat(path, ": was enrolled when the run was admitted, and its stamp ",
@@ -347,13 +350,16 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
           if (!read.ok()) return read.status();
           stamp = *std::move(read);
         }
-        found->enrolled = stamp.enrolled;
-        if (stamp.state == DeviceStamp::State::kCounts) return absl::OkStatus();
+        found->stamp = stamp;
         auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
         if (!content.ok()) return content.status();
+        // A stamp is no data of anybody's.
+        if (stamp.state == DeviceStamp::State::kCounts) content->what.clear();
         AddStampText(stamp, &*content);
-        // Who confirms a listing means the device as nobody has written to it since.
-        content->fingerprint += WritesSoFar(probe->number, claim.get());
+        // Who confirms a listing means the device as nobody has written to it since. Without a mark
+        // it is only shown: Stamp() says why.
+        const auto mark = ChangeMark(probe->number, claim.get(), path);
+        content->fingerprint = mark.ok() ? content->samples + *mark : "";
         found->content = *std::move(content);
         return absl::OkStatus();
       });

@@ -12,6 +12,7 @@
 #include "common/iscsi_url.h"
 #include "common/limits.h"
 #include "worker/host/block_devices.h"
+#include "worker/host/change_mark.h"
 #include "worker/host/device_stamp.h"
 #include "worker/host/guard.h"
 #include "worker/host/guard_luns.h"
@@ -42,30 +43,34 @@ absl::Status CheckSize(const v1::StampOrder& order, uint64_t size_bytes) {
                                                     order.size_bytes()));
 }
 
-// Whether there is something to do, by the stamp that is there.
-absl::StatusOr<bool> IsDue(const v1::StampOrder& order, const DeviceStamp& stamp) {
+// That the stamp to release is the one that is there.
+absl::Status CheckStampToRelease(const v1::StampOrder& order, const DeviceStamp& stamp) {
+  if (!order.release()) return absl::OkStatus();
   const bool counts = stamp.state == DeviceStamp::State::kCounts;
-  if (!order.release()) return !counts;
-  if (counts) return true;
+  if (counts && stamp.number == order.stamp_number()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
-      order.path(), ": is not enrolled",
+      order.path(), counts ? ": has another stamp by now" : ": is not enrolled",
       stamp.words.empty() ? "" : absl::StrCat(" any more, since its stamp ", stamp.words),
       "; nothing was written"));
 }
 
-absl::Status CheckSameContent(const v1::StampOrder& order, const DeviceContent& content) {
-  if (content.fingerprint == order.content_fingerprint()) return absl::OkStatus();
+// `mark`: ChangeMark(), empty of a LUN.
+absl::Status CheckSameContent(const v1::StampOrder& order, const DeviceContent& content,
+                              const std::string& mark) {
+  if (content.samples + mark == order.content_fingerprint()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(order.path(), ": what it carries (",
                    content.what.empty() ? "nothing that samples find" : content.what,
                    ") has changed since the listing that was confirmed; nothing was written"));
 }
 
-absl::StatusOr<StampBytes> BytesFor(const v1::StampOrder& order, const std::string& by,
-                                    const std::string& at, const MarkKeys& keys) {
+absl::StatusOr<StampBytes> BytesFor(const v1::StampOrder& order, const v1::BlockDevice& device,
+                                    const std::string& by, const std::string& at,
+                                    const MarkKeys& keys) {
   if (order.release())
     return StampBytes{std::string(kStampBytes, '\0'), std::string(kStampBytes, '\0')};
-  auto bytes = ComposeStamp({order.identity(), order.size_bytes(), by, at}, keys);
+  auto bytes =
+      ComposeStamp({StampIdentity(device), order.size_bytes(), order.stamp_number(), by, at}, keys);
   if (bytes.ok()) return bytes;
   return absl::Status(bytes.status().code(),
                       absl::StrCat(order.path(), ": ", std::string(bytes.status().message())));
@@ -133,15 +138,15 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     }
     const auto stamp = StampOn(claim.get(), path, *device, *keys_);
     if (!stamp.ok()) return stamp.status();
-    const auto due = IsDue(order, *stamp);
-    if (!due.ok() || !*due) return due.status();
+    if (absl::Status is_it = CheckStampToRelease(order, *stamp); !is_it.ok()) return is_it;
     if (!order.release()) {
-      auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
+      const auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
       if (!content.ok()) return content.status();
-      content->fingerprint += WritesSoFar(probe->number, claim.get());
-      if (absl::Status same = CheckSameContent(order, *content); !same.ok()) return same;
+      const auto mark = ChangeMark(probe->number, claim.get(), path);
+      if (!mark.ok()) return mark.status();
+      if (absl::Status same = CheckSameContent(order, *content, *mark); !same.ok()) return same;
     }
-    const auto bytes = BytesFor(order, by, at, *keys_);
+    const auto bytes = BytesFor(order, *device, by, at, *keys_);
     if (!bytes.ok()) return bytes.status();
     const FileDescriptor writing = Reopen(probe->fd, O_RDWR | O_NONBLOCK);
     if (!writing.valid()) return common::ErrnoStatus(errno, path);
@@ -172,14 +177,13 @@ absl::Status Guard::StampLun(const common::IscsiUrl& url, const v1::StampOrder& 
   if (absl::Status used = CheckNotInKernel(path, device.identity()); !used.ok()) return used;
   const auto stamp = StampOnLun(*lun, *keys_, limit_ns);
   if (!stamp.ok()) return stamp.status();
-  const auto due = IsDue(order, *stamp);
-  if (!due.ok() || !*due) return due.status();
+  if (absl::Status is_it = CheckStampToRelease(order, *stamp); !is_it.ok()) return is_it;
   if (!order.release()) {
     const auto content = Luns::WhatIsOn(*lun, ContentDepth::kSamples, limit_ns, 0);
     if (!content.ok()) return content.status();
-    if (absl::Status same = CheckSameContent(order, *content); !same.ok()) return same;
+    if (absl::Status same = CheckSameContent(order, *content, ""); !same.ok()) return same;
   }
-  const auto bytes = BytesFor(order, by, at, *keys_);
+  const auto bytes = BytesFor(order, device, by, at, *keys_);
   if (!bytes.ok()) return bytes.status();
   const absl::Status written =
       Luns::InSession(*lun, limit_ns, [&](IscsiSession* session, int64_t deadline_ns) {

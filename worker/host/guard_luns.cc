@@ -77,6 +77,7 @@ struct Request {
   common::IscsiUrl url;
   std::optional<ContentDepth> depth;  // unset: only its stamp
   int64_t read_until_ns = 0;
+  bool is_listing = false;  // what is below a stamp is wanted, too
 };
 
 // A name server or a portal may not answer: `seen` is for whoever still waits, and is not to be
@@ -91,10 +92,13 @@ absl::Status ProbeWithin(int64_t limit_ns, const Request& question,
     if (!stamp.ok()) return stamp.status();
     seen->stamp = *std::move(stamp);
     const bool counts = seen->stamp.state == DeviceStamp::State::kCounts;
-    if (!question.depth || counts) return absl::OkStatus();
+    if (!question.depth || (counts && !question.is_listing)) return absl::OkStatus();
     auto content = Luns::WhatIsOn(seen->lun, *question.depth, limit_ns, question.read_until_ns);
     if (!content.ok()) return content.status();
     seen->content = *std::move(content);
+    // A stamp is no data of anybody's.
+    if (counts) seen->content.what.clear();
+    if (question.is_listing) seen->content.fingerprint = seen->content.samples;
     AddStampText(seen->stamp, &seen->content);
     return absl::OkStatus();
   });
@@ -152,7 +156,7 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
   common::SideBySide(urls.size(), limits::kMaxInspections, [&](size_t i) {
     const int64_t left = until - common::SystemClock().MonotonicNs();
     const auto seen = std::make_shared<SeenLun>();
-    const Request question{luns_, keys_, urls[i], ContentDepth::kSamples, 0};
+    const Request question{luns_, keys_, urls[i], ContentDepth::kSamples, 0, true};
     const absl::Status status =
         left > 0 ? ProbeWithin(left, question, seen)
                  : absl::DeadlineExceededError("was not asked: others did not answer");
@@ -166,7 +170,7 @@ std::vector<v1::BlockDevice> Guard::ListLuns(int64_t limit_ns) const {
     if (!status.ok()) {
       device.set_in_use(absl::StrCat("cannot be used: ", std::string(status.message())));
     } else {
-      SetContent(seen->content, seen->stamp.enrolled, &device);
+      SetContent(seen->content, seen->stamp, &device);
     }
   });
   return devices;

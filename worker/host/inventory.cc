@@ -39,7 +39,7 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
     } else if (found->is_held) {
       device.set_in_use("held by another program, or by a load that is running");
     } else {
-      SetContent(found->content, found->enrolled, &device);
+      SetContent(found->content, found->stamp, &device);
     }
   });
   asking.join();

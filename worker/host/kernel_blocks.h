@@ -59,6 +59,12 @@ class KernelBlocks {
   // loop devices over the same bytes. A loop device over another device has that one's name for
   // use. Empty when nothing uses it.
   std::string UseOf(const std::string& name) const;
+  // Other devices that show the same bytes, or some of them: the disk of a partition, the
+  // partitions of a disk, the paths of a multipath device.
+  std::vector<std::string> OtherNodesOf(const std::string& name) const;
+  // How many sectors have been written to the device and discarded on it, by its own name and by
+  // OtherNodesOf(), as a text to compare. Writes to a partition's neighbours do not count.
+  std::string WrittenSoFar(const std::string& name) const;
   // The loop devices that are attached, with what their paths lead to.
   std::vector<LoopEntry> Loops() const;
   // The use of a loop device over a file, or of another one that shows the same bytes: "loop0,
@@ -71,6 +77,14 @@ class KernelBlocks {
                                   uint64_t size_limit);
 
  private:
+  // In sectors of 512 bytes.
+  struct Writes {
+    uint64_t written = 0, discarded = 0;
+    bool operator==(const Writes&) const = default;
+  };
+  Writes WritesOf(const std::string& name) const;
+  // To a disk, beside what went to its partitions.
+  Writes WritesPastPartitions(const std::string& disk) const;
   std::string Folder(const std::string& name) const;
   // A file of the device's folder, without white space at its ends; empty where there is none.
   std::string Read(const std::string& name, const std::string& file) const;

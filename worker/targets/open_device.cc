@@ -27,7 +27,7 @@ DeviceUse UseOf(const v1::TargetAssignment& target, const OpenOptions& options) 
     use.left_contents.push_back(left.fingerprint());
   }
   use.inspected_content = target.content_fingerprint();
-  use.inspected_stamp = target.stamp_bytes() != 0;
+  use.inspected_stamp = target.stamp_number();
   use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
   return use;
 }

@@ -29,7 +29,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
     use.left_contents.push_back(left.fingerprint());
   }
   use.inspected_content = target.content_fingerprint();
-  use.inspected_stamp = target.stamp_bytes() != 0;
+  use.inspected_stamp = target.stamp_number();
   use.read_until_ns = common::SystemClock().MonotonicNs() + limits::kEmptinessArmedNs;
   v1::BlockDevice facts;
   auto checked = context.guard.CheckLun(*url, use, &facts);

@@ -2,6 +2,8 @@
 
 #include "controller/plan/enrolment.h"
 
+#include <set>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
@@ -37,7 +39,7 @@ class EnrolmentTest : public testing::Test {
     return device;
   }
   absl::StatusOr<EnrolListing> List() const {
-    return ListEnrolment(request_, fleet_, hellos_, used_);
+    return ListEnrolment(request_, fleet_, hellos_, used_, stamps_);
   }
   // "path: why it is left out", or the path alone.
   std::vector<std::string> Listed() const {
@@ -64,6 +66,7 @@ class EnrolmentTest : public testing::Test {
   v1::DevicesReply fleet_;
   std::vector<v1::Hello> hellos_;
   std::map<std::string, std::string> used_;
+  StampRegistry stamps_;
 };
 
 TEST_F(EnrolmentTest, ARequestMustSayWhich) {
@@ -225,6 +228,61 @@ TEST_F(EnrolmentTest, OnlyEnrolledDevicesAreReleased) {
   EXPECT_EQ(Listed(), std::vector<std::string>{"node1 /dev/sda"}) << "consent is taken back";
   request_.add_identities("naa.2");
   EXPECT_EQ(Why(), "is not enrolled");
+}
+
+measure::StampRecord Stamp(const std::string& number, const std::string& identity,
+                           const std::string& host) {
+  return {number, identity, host, "/dev/sda", "anna", 1000, "", 0};
+}
+
+TEST_F(EnrolmentTest, ATokenIsWorthNothingAfterItsDeviceWasEnrolledOrReleased) {
+  AddDevice(AddHost("node1"), "/dev/sda", "naa.1");
+  request_.add_hosts("node1");
+  std::set<std::string> texts;
+  const auto is_new = [&] { return texts.insert(List()->Text()).second; };
+  EXPECT_TRUE(is_new());
+  stamps_.Add({Stamp("a", "naa.1", "node1")});
+  EXPECT_TRUE(is_new());
+  stamps_.End({"a"}, "bert", 2000);
+  EXPECT_TRUE(is_new());
+  stamps_.Add({Stamp("b", "naa.2", "node1")});
+  EXPECT_FALSE(is_new()) << "another device's";
+}
+
+TEST_F(EnrolmentTest, AStampThatWasReleasedAndPutBackCountsForNothing) {
+  v1::BlockDevice* device = AddDevice(AddHost("node1"), "/dev/sda", "naa.1");
+  device->set_enrolled("2026-11-24T08:00:00Z by anna");
+  device->set_stamp_number("a");
+  v1::Inspection inspection;
+  inspection.add_targets()->set_stamp_number("a");
+  inspection.add_targets();
+  const auto judge = [&] {
+    v1::Inspection judged = inspection;
+    stamps_.Judge(&judged);
+    EXPECT_EQ(judged.targets(1).refused(), "");
+    return judged.targets(0).refused();
+  };
+  EXPECT_TRUE(absl::StrContains(judge(), "not known to this controller's store"));
+  stamps_.Add({Stamp("a", "naa.1", "node1")});
+  EXPECT_EQ(judge(), "");
+  // The same identity elsewhere is another device's, and here it is this one's again.
+  stamps_.Add({Stamp("b", "naa.1", "node2")});
+  EXPECT_EQ(judge(), "");
+  v1::DevicesReply live = fleet_;
+  stamps_.Judge(&live);
+  EXPECT_EQ(live.DebugString(), fleet_.DebugString());
+  stamps_.Add({Stamp("c", "naa.1", "node1")});
+  EXPECT_TRUE(absl::StrContains(judge(), "was released by anna at 1970-01-01T00:00:00Z"));
+  stamps_.Judge(&fleet_);
+  EXPECT_EQ(device->enrolled(), "");
+  EXPECT_TRUE(absl::StrContains(device->in_use(), "carries a stamp that was released by anna"));
+  // It can be taken off, and the device enrolled anew.
+  request_.add_hosts("node1");
+  device->set_content_fingerprint("f");
+  EXPECT_EQ(Listed(), std::vector<std::string>{"node1 /dev/sda"});
+  request_.set_release(true);
+  EXPECT_EQ(Listed(), std::vector<std::string>{"node1 /dev/sda"});
+  EXPECT_EQ(List()->entries[0].order.stamp_number(), "a");
 }
 
 TEST_F(EnrolmentTest, ATokenIsOfTheDevicesThatWouldBeStamped) {

@@ -46,7 +46,8 @@ class DeviceStampTest : public testing::Test {
     device_.replace(offset, bytes.size(), bytes);
   }
   void Enrol(const MarkKeys& keys, const std::string& identity = kIdentity) {
-    const auto bytes = ComposeStamp({identity, device_.size(), "alice", "2026-11-24"}, keys);
+    const auto bytes = ComposeStamp(
+        {identity, device_.size(), std::to_string(++number_), "alice", "2026-11-24"}, keys);
     ASSERT_TRUE(bytes.ok()) << bytes.status();
     Put(0, bytes->first);
     Put(device_.size() - kStampBytes, bytes->last);
@@ -73,6 +74,7 @@ class DeviceStampTest : public testing::Test {
   const SigningKey store_ = SigningKey::Make();
   const std::shared_ptr<MarkKeys> keys_;
   int reads_ = 0;
+  int number_ = 0;  // of the last stamp
 };
 
 TEST_F(DeviceStampTest, AWholeStampCountsForEveryWorkerOfTheStore) {
@@ -81,6 +83,7 @@ TEST_F(DeviceStampTest, AWholeStampCountsForEveryWorkerOfTheStore) {
   Enrol(*keys_);
   EXPECT_EQ(Read(*keys_).state, State::kCounts);
   EXPECT_EQ(Read(*keys_).enrolled, "2026-11-24 by alice");
+  EXPECT_EQ(Read(*keys_).number, "1") << "the store says whether it counts still";
   EXPECT_EQ(Read(*WorkerOf(store_, "other")).state, State::kCounts);
   // What lies between is nobody's concern.
   Put(kStampBytes, std::string(kSize - 2 * kStampBytes, 'x'));
@@ -151,6 +154,26 @@ TEST_F(DeviceStampTest, ACopyIsNoStampOfAnotherDeviceAndNoneOfAnotherSize) {
   EXPECT_EQ(Broken(*keys_), absl::StrCat("was made when the device had ", kSize, " bytes"));
 }
 
+// Their identities are used again: an inode, a number.
+TEST_F(DeviceStampTest, WhatThisKernelAloneHasMadeIsNamedByItsAttachmentToo) {
+  v1::BlockDevice device;
+  device.set_identity("naa.600");
+  EXPECT_EQ(StampIdentity(device), "naa.600");
+  device.set_identity("loop-file:8:1:131-part1");
+  EXPECT_EQ(StampIdentity(device), "") << "this kernel numbers no attachments";
+  device.set_disk_sequence(41);
+  const std::string before = StampIdentity(device);
+  EXPECT_TRUE(absl::StartsWith(before, "loop-file:8:1:131-part1 attachment ")) << before;
+  device.set_disk_sequence(42);
+  Enrol(*keys_, before);
+  EXPECT_EQ(Read(*keys_, before).state, State::kCounts);
+  const DeviceStamp again = Read(*keys_, StampIdentity(device));
+  EXPECT_EQ(again.state, State::kBroken);
+  EXPECT_TRUE(absl::StrContains(again.words, "is of an earlier attachment of it")) << again.words;
+  device.set_identity("loop-file:8:1:13");
+  EXPECT_TRUE(absl::StrContains(Read(*keys_, StampIdentity(device)).words, "is of another device"));
+}
+
 TEST_F(DeviceStampTest, BothEndsAreOfOneEnrolment) {
   Enrol(*keys_);
   const std::string first = device_.substr(0, kStampBytes);
@@ -185,14 +208,16 @@ TEST_F(DeviceStampTest, WhatCannotBeStampedIsSaid) {
   const auto code = [&](const StampFacts& facts) {
     return ComposeStamp(facts, *keys_).status().code();
   };
-  EXPECT_EQ(code({kIdentity, kSize, "alice", "now"}), absl::StatusCode::kOk);
-  EXPECT_EQ(code({"", kSize, "alice", "now"}), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code({"naa.6\nbytes 7", kSize, "a", "now"}), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code({std::string(5000, 'x'), kSize, "a", "n"}), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(code({kIdentity, 8 * kMiB, "alice", "now"}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({kIdentity, kSize, "17", "alice", "now"}), absl::StatusCode::kOk);
+  EXPECT_EQ(code({"", kSize, "17", "alice", "now"}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({"naa.6\nbytes 7", kSize, "17", "a", "now"}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({std::string(5000, 'x'), kSize, "17", "a", "n"}),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({kIdentity, kSize, "", "alice", "now"}), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(code({kIdentity, 8 * kMiB, "17", "alice", "now"}), absl::StatusCode::kInvalidArgument);
   // A name that would be lines of its own is words in one line.
   Enrol(*keys_);
-  const auto bytes = ComposeStamp({kIdentity, kSize, "a\nend last\n", "now"}, *keys_);
+  const auto bytes = ComposeStamp({kIdentity, kSize, "17", "a\nend last\n", "now"}, *keys_);
   ASSERT_TRUE(bytes.ok());
   Put(0, bytes->first);
   Put(kSize - kStampBytes, bytes->last);

@@ -159,6 +159,47 @@ TEST_F(KernelBlocksTest, AMultipathDeviceIsTheLunOfItsPaths) {
   EXPECT_EQ(blocks().Describe("sdm").in_use(), "held by dm-0 (LVM, md or multipath)");
 }
 
+TEST_F(KernelBlocksTest, CountsWhatIsWrittenUnderEveryNameOfTheBytes) {
+  const auto count = [&](const std::string& device, int written, int discarded = 0) {
+    Write("sys/devices/" + device + "/stat", "  1 0 8 0  9 0 " + std::to_string(written) +
+                                                 " 0 0 0 0  0 0 " + std::to_string(discarded) +
+                                                 " 0  0 0\n");
+  };
+  count("sda", 1000);
+  count("sda/sda1", 300);
+  count("sda/sda2", 500);
+  const std::string before = blocks().WrittenSoFar("sda1");
+  EXPECT_EQ(blocks().OtherNodesOf("sda1"), std::vector<std::string>{"sda"});
+  // A neighbour's writes count for the disk, and change nothing here.
+  count("sda", 1008);
+  count("sda/sda2", 508);
+  EXPECT_EQ(blocks().WrittenSoFar("sda1"), before);
+  count("sda", 1016);
+  EXPECT_NE(blocks().WrittenSoFar("sda1"), before) << "through the disk's own node";
+  count("sda", 1016, 8);
+  count("sda/sda2", 516);
+  EXPECT_NE(blocks().WrittenSoFar("sda1"), before) << "a discard";
+  count("sda", 1016);
+  EXPECT_EQ(blocks().WrittenSoFar("sda1"), before);
+  count("sda", 1024);
+  count("sda/sda1", 308);
+  EXPECT_NE(blocks().WrittenSoFar("sda1"), before) << "its own";
+  // A disk's count has those of its partitions.
+  const std::string disk = blocks().WrittenSoFar("sda");
+  count("sda", 1032);
+  EXPECT_NE(blocks().WrittenSoFar("sda"), disk);
+
+  AddDisk("sdm", 8, 192, 2000);
+  AddDisk("dm-0", 253, 0, 2000);
+  AddSlave("dm-0", "sdm");
+  Write("sys/devices/dm-0/dm/uuid", "mpath-36002\n");
+  count("sdm", 10);
+  count("dm-0", 10);
+  const std::string lun = blocks().WrittenSoFar("dm-0");
+  count("sdm", 18);
+  EXPECT_NE(blocks().WrittenSoFar("dm-0"), lun) << "through one of its paths";
+}
+
 // As Linux 6.1 lays a namespace of NVMe's own multipath out: its paths are hidden, and have no
 // number. Number 0 is that of mounts without a device, too.
 TEST_F(KernelBlocksTest, HiddenPathsOfANamespaceAreNoDevicesOfTheirOwn) {

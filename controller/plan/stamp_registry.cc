@@ -1,0 +1,86 @@
+#include "controller/plan/stamp_registry.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+
+namespace lockstep::controller {
+
+StampRegistry::StampRegistry(const std::vector<measure::StampRecord>& stamps) {
+  for (const measure::StampRecord& stamp : stamps) Insert(stamp);
+}
+
+void StampRegistry::Insert(const measure::StampRecord& stamp) {
+  stamps_[stamp.number] = stamp;
+  newest_[stamp.identity] = stamp.number;
+  if (stamp.ended_ns == 0) live_[stamp.identity].insert(stamp.number);
+}
+
+void StampRegistry::Add(const std::vector<measure::StampRecord>& stamps) {
+  for (const measure::StampRecord& stamp : stamps) {
+    std::vector<std::string> succeeded;
+    for (const std::string& number : live_[stamp.identity]) {
+      if (stamps_.at(number).host == stamp.host) succeeded.push_back(number);
+    }
+    End(succeeded, stamp.enrolled_by, stamp.enrolled_ns);
+    Insert(stamp);
+  }
+}
+
+void StampRegistry::End(const std::vector<std::string>& numbers, const std::string& by,
+                        int64_t at_wall_ns) {
+  for (const std::string& number : numbers) {
+    const auto stamp = stamps_.find(number);
+    if (stamp == stamps_.end() || stamp->second.ended_ns != 0) continue;
+    stamp->second.ended_by = by;
+    stamp->second.ended_ns = at_wall_ns;
+    live_[stamp->second.identity].erase(number);
+  }
+}
+
+std::string StampRegistry::WhyNot(const std::string& number) const {
+  const auto stamp = stamps_.find(number);
+  if (stamp == stamps_.end()) return "is not known to this controller's store";
+  if (stamp->second.ended_ns == 0) return "";
+  return absl::StrCat(
+      "was released by ", stamp->second.ended_by, " at ",
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::FromUnixNanos(stamp->second.ended_ns),
+                       absl::UTCTimeZone()),
+      " and written back since");
+}
+
+std::string StampRegistry::HistoryOf(const std::string& identity) const {
+  const auto newest = newest_.find(identity);
+  if (newest == newest_.end()) return "";
+  return absl::StrCat(newest->second, " ended ", stamps_.at(newest->second).ended_ns);
+}
+
+void StampRegistry::Judge(v1::DevicesReply* fleet) const {
+  for (v1::HostDevices& host : *fleet->mutable_hosts()) {
+    for (v1::BlockDevice& device : *host.mutable_devices()) {
+      if (device.stamp_number().empty()) continue;
+      const std::string why = WhyNot(device.stamp_number());
+      if (why.empty()) continue;
+      device.clear_enrolled();
+      if (device.in_use().empty()) device.set_in_use("carries a stamp that " + why);
+    }
+  }
+}
+
+void StampRegistry::Judge(v1::Inspection* inspection) const {
+  for (v1::TargetInspection& found : *inspection->mutable_targets()) {
+    if (found.stamp_number().empty() || !found.refused().empty()) continue;
+    const std::string why = WhyNot(found.stamp_number());
+    if (why.empty()) continue;
+    const std::string path = found.paths().empty() ? found.device_identity() : found.paths(0);
+    found.set_refused(
+        absl::StrCat(path, ": its stamp ", why,
+                     ", so that what lies on it may be somebody's; enrol it (lockstep "
+                     "devices enroll ",
+                     path,
+                     ") or take the stamp off (lockstep "
+                     "devices release ",
+                     path, ")"));
+  }
+}
+
+}  // namespace lockstep::controller

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "measure/stamp_record.h"
+#include "proto/devices.pb.h"
+#include "proto/inspection.pb.h"
+
+namespace lockstep::controller {
+
+// The stamps of the store: which count, and which were released. A worker knows that a stamp is
+// whole and signed; whether it counts is decided here, by its number. Who saves a device's stamps
+// before they are released and writes them back has a device that is not enrolled.
+class StampRegistry {
+ public:
+  // `stamps`: as Store::Stamps().
+  explicit StampRegistry(const std::vector<measure::StampRecord>& stamps = {});
+
+  // As the calls of Store.
+  void Add(const std::vector<measure::StampRecord>& stamps);
+  void End(const std::vector<std::string>& numbers, const std::string& by, int64_t at_wall_ns);
+
+  // Why a stamp does not count, in words that go on from "its stamp"; empty for one that does.
+  std::string WhyNot(const std::string& number) const;
+  // What has become of a device by enrolling and releasing it, as a text to compare: another one
+  // after each of these.
+  std::string HistoryOf(const std::string& identity) const;
+
+  // Devices whose stamps do not count are shown as not enrolled, with the reason.
+  void Judge(v1::DevicesReply* fleet) const;
+  // Targets on such devices are refused.
+  void Judge(v1::Inspection* inspection) const;
+
+ private:
+  void Insert(const measure::StampRecord& stamp);
+
+  std::map<std::string, measure::StampRecord> stamps_;  // by number
+  std::map<std::string, std::set<std::string>> live_;   // by identity: numbers
+  std::map<std::string, std::string> newest_;           // by identity: its last stamp
+};
+
+}  // namespace lockstep::controller

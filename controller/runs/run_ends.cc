@@ -1,0 +1,36 @@
+#include "controller/runs/run_ends.h"
+
+#include <cstdint>
+#include <utility>
+
+#include "common/timing.h"
+#include "spdlog/spdlog.h"
+
+namespace lockstep::controller {
+
+void RunEnds::Record(const RunEnd& end, std::function<void()> then) {
+  constexpr int64_t kAgainNs = 2 * timing::kSecond;
+  loop_->Persist([store = store_,
+                  end] { return store->EndRun(end.run_id, end.state, end.outcome, end.degraded); },
+                 [this, end, then = std::move(then)](const absl::Status& status) mutable {
+                   if (status.ok() || !is_trying_) {
+                     problems_.erase(end.run_id);
+                     return then();
+                   }
+                   std::string& problem = problems_[end.run_id];
+                   if (problem != status.message()) {
+                     problem = std::string(status.message());
+                     spdlog::error("the end of run {} cannot be stored, trying again: {}",
+                                   end.run_id, problem);
+                   }
+                   loop_->After(kAgainNs,
+                                [this, end, then = std::move(then)] { Record(end, then); });
+                 });
+}
+
+std::string RunEnds::ProblemOf(const std::string& run_id) const {
+  const auto problem = problems_.find(run_id);
+  return problem == problems_.end() ? "" : problem->second;
+}
+
+}  // namespace lockstep::controller

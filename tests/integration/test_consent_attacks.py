@@ -1,0 +1,207 @@
+"""Ways by which consent to overwrite a device outlived what it was given for: writes by another
+name, bytes that were put back, an identity that was used again, a token that was given twice. In
+each something precious lies between the samples, and is still there at the end."""
+
+import mmap
+import os
+import shutil
+import subprocess
+import unittest
+
+from fleet import needs_root, stop, wait_for
+from loops import MIB, attach, detach, losetup, numbers_kept
+from san import Tgt, identity
+from test_enrolment import SIZE, EnrolmentTest, ends, write_at
+from test_guard import call, device_job, digest
+
+# Samples of a device of this size read none of it.
+PLACE = 20 * MIB + 4096
+PRECIOUS = b"precious" * 512
+
+
+def read_at(path, offset, length):
+    with open(path, "rb") as data:
+        data.seek(offset)
+        return data.read(length)
+
+
+def put_back(path, saved):
+    write_at(path, 0, saved[0])
+    write_at(path, SIZE - MIB, saved[1])
+
+
+class ConsentTest(EnrolmentTest):
+    def listed(self, fleet, name):
+        return fleet.lockstep("devices", "enroll", name, "--format", "json").json()["token"]
+
+    def confirm_in_vain(self, fleet, name, token, path):
+        """With a token of before; at `path` nothing changes."""
+        before = digest(path)
+        done = self.ok(fleet.lockstep("devices", "enroll", name, "--confirm", token), 1)
+        self.assertIn("what was confirmed is not what is there now", done.err)
+        self.assertEqual(digest(path), before)
+        self.assertEqual(read_at(path, PLACE, len(PRECIOUS)), PRECIOUS)
+
+    def restart_worker(self, fleet):
+        stop(fleet.workers["node1"])
+        fleet.wait_attached(0)
+        fleet.start_worker("node1")
+        fleet.wait_attached(1)
+
+    def restart_controller(self, fleet):
+        """Where it was, so that its workers come back."""
+        stop(fleet.controller)
+        fleet.start_controller(fleet.address)
+        fleet.wait_attached(1)
+
+
+@needs_root
+class WritesByAnotherName(ConsentTest):
+    """Between a listing and its confirmation."""
+
+    def attack(self, device, name, write):
+        """`name`: what is listed."""
+        fleet = self.fleet(name)
+        token = self.listed(fleet, name)
+        write()
+        self.confirm_in_vain(fleet, name, token, device.file)
+        self.ok(fleet.lockstep("devices", "enroll", name, "--confirm", self.listed(fleet, name)))
+
+    def test_the_file_underneath(self):
+        device = self.device()
+        self.attack(device, device.path, lambda: write_at(device.file, PLACE, PRECIOUS))
+
+    def test_a_mapping_of_the_file_underneath(self):
+        device = self.device()
+        with open(device.file, "r+b") as file, mmap.mmap(file.fileno(), SIZE) as mapped:
+            # Dirty before it is listed, so that a later store needs no fault of its own.
+            mapped[PLACE : PLACE + 8] = b"harmless"
+
+            def write():
+                mapped[PLACE : PLACE + len(PRECIOUS)] = PRECIOUS
+
+            self.attack(device, device.path, write)
+
+    def test_another_loop_device_over_the_file(self):
+        device = self.device()
+        sibling = attach(device.file)
+        self.addCleanup(detach, sibling)
+        self.attack(device, device.path, lambda: write_at(sibling, PLACE, PRECIOUS))
+
+    def test_the_disk_of_a_partition(self):
+        device = self.device()
+        device.detach()
+        call("sfdisk", "-q", device.file, input="label: dos\nstart=2048\n")
+        device.path = attach(device.file, "-P")
+        device.attached = True
+        subprocess.run(["partx", "-a", device.path], check=False, capture_output=True)
+        partition = f"{device.path}p1"
+        wait_for("the partition", lambda: os.path.exists(partition))
+        self.attack(device, partition, lambda: write_at(device.path, PLACE, PRECIOUS))
+
+
+@needs_root
+class BytesPutBack(ConsentTest):
+    def test_stamps_that_were_saved_before_a_release(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        self.enrol(fleet, device.path)
+        saved = ends(device.file)
+        self.ok(fleet.lockstep("devices", "release", device.path))
+        write_at(device.path, PLACE, PRECIOUS)
+        put_back(device.path, saved)
+        call("blockdev", "--flushbufs", device.path)
+        for restart in (None, self.restart_controller, self.restart_worker):
+            with self.subTest(restart=restart):
+                if restart:
+                    restart(fleet)
+                for read in (0, 100):
+                    job = device_job(device.path, read)
+                    self.refused(fleet, job, "its stamp was released by", device.file)
+                shown = fleet.lockstep("devices").out
+                self.assertIn("carries a stamp that was released by", " ".join(shown.split()))
+                self.assertEqual(read_at(device.file, PLACE, len(PRECIOUS)), PRECIOUS)
+        # It can be taken off, and the device enrolled anew.
+        self.ok(fleet.lockstep("devices", "release", device.path))
+        self.assertEqual(ends(device.file), (bytes(MIB), bytes(MIB)))
+        put_back(device.path, saved)
+        self.enrol(fleet, device.path)
+        self.ok(fleet.run_job(device_job(device.path)))
+
+    def test_stamps_of_an_enrolment_that_another_succeeded(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        self.enrol(fleet, device.path)
+        saved = ends(device.file)
+        call("mkfs.ext4", "-q", "-F", device.path)
+        call("blockdev", "--flushbufs", device.path)
+        self.enrol(fleet, device.path)
+        write_at(device.path, PLACE, PRECIOUS)
+        put_back(device.path, saved)
+        call("blockdev", "--flushbufs", device.path)
+        self.refused(fleet, device_job(device.path), "its stamp was released by", device.file)
+
+
+@needs_root
+class IdentitiesUsedAgain(ConsentTest):
+    def test_a_copy_of_the_file_system_below_the_image(self):
+        """The same inode of the same device number, with both stamps."""
+        image = os.path.join(self.directory, "fs.img")
+        other = os.path.join(self.directory, "other.img")
+        mount = os.path.join(self.directory, "mount")
+        os.mkdir(mount)
+        self.addCleanup(os.rmdir, mount)
+        for path in (image, other):
+            self.addCleanup(lambda path=path: os.path.exists(path) and os.unlink(path))
+        with open(image, "wb") as out:
+            out.truncate(128 * MIB)
+        call("mkfs.ext4", "-q", "-F", "-m", "0", image)
+        disk = os.path.join(mount, "disk.img")
+        lower = attach(image)
+        self.addCleanup(detach, lower)
+        call("mount", lower, mount)
+        self.addCleanup(lambda: subprocess.run(["umount", mount], check=False))
+        with open(disk, "wb") as out:
+            out.truncate(SIZE)
+        upper = attach(disk)
+        self.addCleanup(detach, upper)
+        fleet = self.fleet(upper)
+        self.enrol(fleet, upper)
+        self.ok(fleet.run_job(device_job(upper)))
+        shown = self.state(fleet, upper)["identity"]
+        stop(fleet.workers["node1"])
+        fleet.wait_attached(0)
+        with numbers_kept():
+            detach(upper)
+            call("umount", mount)
+            detach(lower)
+            shutil.copyfile(image, other)
+            losetup(lower, other)
+            call("mount", lower, mount)
+            write_at(disk, PLACE, PRECIOUS)
+            losetup(upper, disk)
+        fleet.start_worker("node1")
+        fleet.wait_attached(1)
+        self.assertEqual(self.state(fleet, upper)["identity"], shown, "the identity is the same")
+        self.refused(fleet, device_job(upper), "is of an earlier attachment of it", disk)
+        self.assertEqual(read_at(disk, PLACE, len(PRECIOUS)), PRECIOUS)
+
+
+@needs_root
+class TokensGivenTwice(ConsentTest):
+    def test_for_a_lun(self):
+        with Tgt(luns=1) as tgt:
+            url, image = tgt.url(1), tgt.image(1)
+            fleet = self.fleet(url)
+            token = self.listed(fleet, identity(1))
+            words = ("devices", "enroll", identity(1), "--confirm", token)
+            self.ok(fleet.lockstep(*words))
+            self.ok(fleet.lockstep("devices", "release", url))
+            write_at(image, PLACE, PRECIOUS)
+            self.confirm_in_vain(fleet, identity(1), token, image)
+            self.restart_controller(fleet)
+            self.confirm_in_vain(fleet, identity(1), token, image)
+
+
+if __name__ == "__main__":
+    unittest.main()
