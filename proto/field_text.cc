@@ -65,7 +65,10 @@ std::string WrongNumber(const FieldDescriptor& field, double value) {
                         NumberText(field, options.GetExtension(min)));
   }
   if (options.HasExtension(max) && value > options.GetExtension(max)) {
-    return absl::StrCat("is too large; the most is ", NumberText(field, options.GetExtension(max)));
+    const bool is_percent = options.GetExtension(unit) == UNIT_RATIO && value >= 2 && value <= 100;
+    return absl::StrCat(
+        "is too large; the most is ", NumberText(field, options.GetExtension(max)),
+        is_percent ? absl::StrCat("; for ", value, " percent write ", value, "%") : "");
   }
   if (field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE) return "";
   if (value < 0 && field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32) return "is negative";

@@ -85,7 +85,9 @@ std::string StateOf(const ListedDevice& listed) {
   if (!listed.device->enrolled().empty()) {
     return absl::StrCat("enrolled ", listed.device->enrolled(), paths);
   }
-  return (listed.device->allowed() ? "blank" : "not used now; not looked at (outside --allow)") +
+  if (!listed.device->allowed()) return "not used now; not looked at (outside --allow)" + paths;
+  return (listed.device->blank() ? "blank"
+                                 : "samples find nothing; before a run all of it is read") +
          paths;
 }
 

@@ -3,6 +3,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <ctime>
 #include <iostream>
 #include <memory>
@@ -45,6 +47,12 @@ int Up(Context context, UpFlags flags) {
     }
     options.allow.push_back(data);
   }
+  for (const std::string& entry : options.allow) {
+    if (entry.starts_with("/") && access(entry.c_str(), F_OK) != 0) {
+      return Fail(absl::StrCat("--allow ", entry, ": ", std::strerror(errno),
+                               errno == ENOENT ? "; make it first: mkdir -p " + entry : ""));
+    }
+  }
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
   context.controller = (*fleet)->address();
@@ -59,8 +67,11 @@ int Up(Context context, UpFlags flags) {
   std::cout << "\n"
             << options.workers << (options.workers == 1 ? " worker" : " workers") << " may use:";
   for (const std::string& entry : options.allow) std::cout << " " << entry;
-  std::cout << "\nIn another terminal: lockstep run FILE. Ctrl-C here ends all of it; results stay "
-               "in the store.\n"
+  // Where commands look without being told.
+  const bool is_default = (*fleet)->address() == Context().controller;
+  std::cout << "\nIn another terminal: lockstep "
+            << (is_default ? "" : absl::StrCat("--controller ", (*fleet)->address(), " "))
+            << "run FILE. Ctrl-C here ends all of it; results stay in the store.\n"
             << std::flush;
   int number = 0;
   while (sigwait(&signals, &number) == 0) {

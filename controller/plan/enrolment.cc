@@ -151,9 +151,10 @@ const Sighting* WriterOf(const std::vector<Sighting>& sightings, const Workers& 
     }
   }
   if (writer != nullptr) return writer;
-  *why = unwilling.empty() ? "no worker's --allow names it"
-                           : absl::StrCat("its workers were started without --allow-enroll (",
-                                          absl::StrJoin(unwilling, ", "), ")");
+  *why = unwilling.empty()
+             ? "no worker's --allow names it"
+             : absl::StrCat("its workers were started without --allow-enroll (",
+                            absl::StrJoin(unwilling, ", "), "); start them again with it");
   return nullptr;
 }
 

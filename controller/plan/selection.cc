@@ -222,6 +222,13 @@ class FleetChecker {
                                              ", where Lockstep's own store writes too; for figures "
                                              "that count, use another device or --store"));
     }
+    if (found.page_cached() && warned_.insert("cached " + target.name()).second) {
+      check_.warnings.push_back(
+          absl::StrCat("target ", target.name(), " is a loop device without direct I/O (",
+                       found.device_name(), " on ", HostOf(w),
+                       "): its file goes through the page cache, and memory is measured with "
+                       "it; losetup --direct-io=on changes that"));
+    }
     if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() &&
         warned_.insert("memory " + target.name()).second) {
       check_.warnings.push_back(absl::StrCat(

@@ -30,6 +30,7 @@ class FirstScreen : private ReportWriter {
     Sweeps(false);
     Things();
     Events(kEvents);
+    if (report_.phases().empty()) return Take();
     Line("");
     Line(Dim(absl::StrCat("lockstep report ", report_.run().run_id().substr(0, 8),
                           " --detail has the workloads, hosts, threads, devices and kernels.")));

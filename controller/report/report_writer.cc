@@ -189,7 +189,10 @@ void ReportWriter::Curves() {
 void ReportWriter::Events(size_t most) {
   std::vector<const v1::EventReport*> events;
   for (const v1::EventReport& event : report_.events()) {
-    if (event.severity() != "info") events.push_back(&event);
+    // Why a run was refused stands at its head.
+    const bool is_said =
+        report_.phases().empty() && absl::StrContains(report_.run().outcome(), event.message());
+    if (event.severity() != "info" && !is_said) events.push_back(&event);
   }
   if (events.empty()) return;
   Rule("events");

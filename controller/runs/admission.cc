@@ -115,7 +115,7 @@ void Admission::Decide(measure::RunRecord run, Found found) {
                                  ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)")
                                  : "";
     return Refuse(run, workers, "failed",
-                  absl::StrCat("refused before anything was opened: ", check.refusals[0], more),
+                  absl::StrCat("refused before anything was written: ", check.refusals[0], more),
                   check.refusals);
   }
   if (const auto filled = locks_->FindFilled(run.run_id, check)) {

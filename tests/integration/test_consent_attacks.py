@@ -25,7 +25,7 @@ def read_at(path, offset, length):
         return data.read(length)
 
 
-def put_back(path, saved):
+def restore(path, saved):
     write_at(path, 0, saved[0])
     write_at(path, SIZE - MIB, saved[1])
 
@@ -109,7 +109,7 @@ class BytesPutBack(ConsentTest):
         saved = ends(device.file)
         self.ok(fleet.lockstep("devices", "release", device.path))
         write_at(device.path, PLACE, PRECIOUS)
-        put_back(device.path, saved)
+        restore(device.path, saved)
         call("blockdev", "--flushbufs", device.path)
         for restart in (None, self.restart_controller, self.restart_worker):
             with self.subTest(restart=restart):
@@ -124,7 +124,7 @@ class BytesPutBack(ConsentTest):
         # It can be taken off, and the device enrolled anew.
         self.ok(fleet.lockstep("devices", "release", device.path))
         self.assertEqual(ends(device.file), (bytes(MIB), bytes(MIB)))
-        put_back(device.path, saved)
+        restore(device.path, saved)
         self.enrol(fleet, device.path)
         self.ok(fleet.run_job(device_job(device.path)))
 
@@ -137,7 +137,7 @@ class BytesPutBack(ConsentTest):
         call("blockdev", "--flushbufs", device.path)
         self.enrol(fleet, device.path)
         write_at(device.path, PLACE, PRECIOUS)
-        put_back(device.path, saved)
+        restore(device.path, saved)
         call("blockdev", "--flushbufs", device.path)
         self.refused(fleet, device_job(device.path), "its stamp was released by", device.file)
 

@@ -149,7 +149,8 @@ class Readme(unittest.TestCase):
             with open(here + "/mixed.yaml", "w", encoding="utf-8") as job:
                 job.write(small(blocks("README.md", "yaml")[0], fleet.data))
                 job.write("store_filesystem: true\n")  # here store and targets share a disk
-            (line,) = commands(up)
+            make, line = commands(up)
+            self.assertEqual(make, "mkdir -p /mnt/test")
             words = shlex.split(line.replace("/mnt/test", fleet.data).replace("bin/", BIN + "/"))
             own = ["--listen", "127.0.0.1:0", "--no-web", "--state-dir", here + "/up"]
             process = fleet.spawn("up", [*words, *own, "--allow-store-filesystem"])

@@ -115,7 +115,7 @@ class DeviceGuard(unittest.TestCase):
             self.assertEqual(done.status, 3, str(done))
             self.assertIn(message, done.text)
             self.assertIn(path, done.text)
-            self.assertIn("refused before anything was opened", done.text)
+            self.assertIn("refused before anything was written", done.text)
             planned = fleet.lockstep(
                 "plan", "-", stdin=device_job(path, expendable=expendable, extra=extra)
             )

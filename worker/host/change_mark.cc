@@ -68,6 +68,9 @@ absl::StatusOr<std::string> ChangeMark(dev_t number, int fd, const std::string& 
     auto of_file = MarkOfFile(ThisKernel().WholeDiskOf(*name), *backing, path);
     if (!of_file.ok()) return of_file.status();
     mark = *std::move(of_file);
+  } else if (const std::string off = ThisKernel().NotCountedBy(*name); !off.empty()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(path, ": the kernel does not count what is written to it; echo 1 > ", off));
   }
   return ThisKernel().WrittenSoFar(*name) + mark;
 }

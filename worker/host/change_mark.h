@@ -18,7 +18,8 @@ namespace lockstep::worker {
 // written past a mapped device (LVM, md, dm-crypt) through the disks that it is made of.
 //
 // `fd`: the device, open for reading; `path` is for messages. FAILED_PRECONDITION for a loop device
-// whose file cannot be seen from here: nobody would know who else writes it. Thread-safe.
+// whose file cannot be seen from here, and for another device whose counters are switched off:
+// nobody would know who else writes it. Thread-safe.
 absl::StatusOr<std::string> ChangeMark(dev_t number, int fd, const std::string& path);
 
 }  // namespace lockstep::worker

@@ -19,6 +19,8 @@ struct DeviceContent {
   std::string fingerprint;
   // The same, also of a blank device; empty where only signatures were looked for.
   std::string samples;
+  // It is known to be blank: nothing was ever written to a loop device's file.
+  bool is_blank = false;
   // It is a signature: of a file system, a partition table, a member of a volume.
   bool has_signature = false;
 };
@@ -35,6 +37,11 @@ enum class ContentDepth {
 // UNAVAILABLE when the device cannot be read.
 absl::StatusOr<DeviceContent> ContentOf(int fd, const std::string& path, ContentDepth depth,
                                         int64_t until_ns);
+
+// Whether the file underneath a loop device is nothing but a hole from the device's start on: all
+// of the device then reads as zero (lseek(2), SEEK_DATA; blocks that are reserved and were never
+// written count as holes). False where it cannot be known.
+bool IsHole(int fd);
 
 // DeviceContent::samples of a device, or of a file. UNAVAILABLE when it cannot be read.
 absl::StatusOr<std::string> SamplesOf(int fd, const std::string& path);

@@ -196,6 +196,7 @@ void SetContent(const DeviceContent& content, const DeviceStamp& stamp, v1::Bloc
   device->set_enrolled(stamp.enrolled);
   device->set_stamp_number(stamp.number);
   device->set_content_fingerprint(content.fingerprint);
+  device->set_blank(content.is_blank);
   if (content.what.empty()) return;
   device->set_in_use("carries " + content.what);
   device->set_has_signature(content.has_signature);

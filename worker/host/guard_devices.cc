@@ -222,7 +222,9 @@ absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& f
       path, ": carries ", content, "; to overwrite it, name '", id,
       "' under the job's `expendable`", Contains(use.expendable, id) ? " (done)" : "",
       " and in the worker's --allow-expendable", Contains(allow_expendable_, id) ? " (done)" : "",
-      "; or, if it is there to be overwritten, enrol it: lockstep devices enroll ", path));
+      "; or, if it is there to be overwritten, enrol it, with a worker that was started with "
+      "--allow-enroll: lockstep devices enroll ",
+      path));
 }
 
 absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, const DeviceUse& use,
@@ -253,9 +255,10 @@ absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, cons
         found->ranges = DeviceRanges(probe->number, fd.get());
         if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
         if (!use.write) return guard.CheckContentOf(path, fd.get(), use, &found->device);
-        const FileDescriptor claim = ClaimDevice(probe->fd);
-        if (!claim.valid()) return NotClaimed(path);
-        return guard.CheckContentOf(path, claim.get(), use, &found->device);
+        // That nobody holds it is seen in a moment. What reads may take seconds is not claimed:
+        // other workers of this kernel look, too, and what is found is read again once it is held.
+        if (!ClaimDevice(probe->fd).valid()) return NotClaimed(path);
+        return guard.CheckContentOf(path, fd.get(), use, &found->device);
       });
   if (absl::IsDeadlineExceeded(status)) return status;
   if (ranges != nullptr) *ranges = found->ranges;
@@ -355,6 +358,7 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
         if (!content.ok()) return content.status();
         // A stamp is no data of anybody's.
         if (stamp.state == DeviceStamp::State::kCounts) content->what.clear();
+        content->is_blank = content->what.empty() && IsHole(claim.get());
         AddStampText(stamp, &*content);
         // Who confirms a listing means the device as nobody has written to it since. Without a mark
         // it is only shown: Stamp() says why.

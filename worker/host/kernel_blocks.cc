@@ -175,6 +175,7 @@ v1::BlockDevice KernelBlocks::Describe(const std::string& name, const KernelUses
   device.set_minor_number(minor(number));
   device.set_size_bytes(NumberIn(Read(name, "size")) * kSector);
   device.set_read_only(Read(name, "ro") == "1");
+  device.set_page_cached(Read(WholeDiskOf(name), "loop/dio") == "0");
   device.set_identity(IdentityOf(name));
   DescribeQueue(WholeDiskOf(name), &device);
   if (IsPartition(name)) {

@@ -62,6 +62,9 @@ class KernelBlocks {
   // Other devices that show the same bytes, or some of them: the disk of a partition, the
   // partitions of a disk, the paths of a multipath device.
   std::vector<std::string> OtherNodesOf(const std::string& name) const;
+  // Where the counters of the device, or of one of OtherNodesOf(), are switched off
+  // (Documentation/ABI/stable/sysfs-block, iostats): the file to write 1 to. Empty where all count.
+  std::string NotCountedBy(const std::string& name) const;
   // How many sectors have been written to the device and discarded on it, by its own name and by
   // OtherNodesOf(), as a text to compare. Writes to a partition's neighbours do not count.
   std::string WrittenSoFar(const std::string& name) const;

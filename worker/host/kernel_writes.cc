@@ -51,6 +51,16 @@ std::vector<std::string> KernelBlocks::OtherNodesOf(const std::string& name) con
   return nodes;
 }
 
+std::string KernelBlocks::NotCountedBy(const std::string& name) const {
+  std::vector<std::string> nodes = OtherNodesOf(name);
+  nodes.push_back(name);
+  for (const std::string& node : nodes) {
+    const std::string disk = WholeDiskOf(node);
+    if (Read(disk, "queue/iostats") == "0") return Folder(disk) + "/queue/iostats";
+  }
+  return "";
+}
+
 std::string KernelBlocks::WrittenSoFar(const std::string& name) const {
   const auto text = [](const std::string& of, const Writes& writes) {
     return absl::StrCat(" ", of, " written ", writes.written, " discarded ", writes.discarded);

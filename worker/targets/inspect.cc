@@ -255,6 +255,7 @@ absl::Status DescribeUse(const HostPolicy& policy, const v1::Inspect& request,
   const uint64_t stamp = device.enrolled().empty() ? 0 : kStampBytes;
   found->set_stamp_bytes(stamp);
   found->set_stamp_number(device.stamp_number());
+  found->set_page_cached(device.page_cached());
   found->set_size_bytes(device.size_bytes() - 2 * stamp);
   const auto bytes = UsableBytes(device, wanted, stamp);
   if (!bytes.ok()) return bytes.status();

@@ -123,11 +123,13 @@ TEST_F(EnrolmentTest, OnlyAWorkerWhoseOperatorAllowsItStamps) {
   v1::HostDevices* host = AddHost("node1", false);
   AddDevice(host, "/dev/sda", "naa.1");
   request_.add_identities("naa.1");
-  EXPECT_EQ(Why(), "its workers were started without --allow-enroll (node1)");
+  EXPECT_EQ(Why(),
+            "its workers were started without --allow-enroll (node1); start them again with it");
   v1::BlockDevice* elsewhere = AddDevice(AddHost("node2"), "/dev/sdb", "naa.1");
   EXPECT_EQ(Listed(), std::vector<std::string>{"node2 /dev/sdb"});
   elsewhere->set_allowed(false);
-  EXPECT_EQ(Why(), "its workers were started without --allow-enroll (node1)");
+  EXPECT_EQ(Why(),
+            "its workers were started without --allow-enroll (node1); start them again with it");
   host->mutable_devices(0)->set_allowed(false);
   EXPECT_EQ(Why(), "no worker's --allow names it");
   request_.clear_identities();

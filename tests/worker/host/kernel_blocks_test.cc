@@ -7,6 +7,7 @@
 #include <fstream>
 #include <string>
 
+#include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/worker/host/fake_sysfs.h"
 #include "worker/host/device_use.h"
@@ -188,6 +189,9 @@ TEST_F(KernelBlocksTest, CountsWhatIsWrittenUnderEveryNameOfTheBytes) {
   const std::string disk = blocks().WrittenSoFar("sda");
   count("sda", 1032);
   EXPECT_NE(blocks().WrittenSoFar("sda"), disk);
+  EXPECT_EQ(blocks().NotCountedBy("sda1"), "");
+  Write("sys/devices/sda/queue/iostats", "0\n");
+  EXPECT_TRUE(absl::StrContains(blocks().NotCountedBy("sda1"), "/sda/queue/iostats"));
 
   AddDisk("sdm", 8, 192, 2000);
   AddDisk("dm-0", 253, 0, 2000);
@@ -198,6 +202,9 @@ TEST_F(KernelBlocksTest, CountsWhatIsWrittenUnderEveryNameOfTheBytes) {
   const std::string lun = blocks().WrittenSoFar("dm-0");
   count("sdm", 18);
   EXPECT_NE(blocks().WrittenSoFar("dm-0"), lun) << "through one of its paths";
+  EXPECT_EQ(blocks().NotCountedBy("dm-0"), "");
+  Write("sys/devices/sdm/queue/iostats", "0\n");
+  EXPECT_TRUE(absl::StrContains(blocks().NotCountedBy("dm-0"), "/sdm/queue/iostats"));
 }
 
 // As Linux 6.1 lays a namespace of NVMe's own multipath out: its paths are hidden, and have no
