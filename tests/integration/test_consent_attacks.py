@@ -1,5 +1,5 @@
 """Ways by which consent to overwrite a device outlived what it was given for: writes by another
-name, bytes that were put back, an identity that was used again, a token that was given twice. In
+name, stamps that were restored, an identity that was used again, a token that was given twice. In
 each something precious lies between the samples, and is still there at the end."""
 
 import mmap
@@ -101,7 +101,7 @@ class WritesByAnotherName(ConsentTest):
 
 
 @needs_root
-class BytesPutBack(ConsentTest):
+class StampsRestored(ConsentTest):
     def test_stamps_that_were_saved_before_a_release(self):
         device = self.device()
         fleet = self.fleet(device.path)
