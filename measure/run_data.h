@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "measure/states.h"
 #include "proto/controller.pb.h"
 #include "proto/job.pb.h"
 #include "proto/report.pb.h"
@@ -20,7 +21,7 @@ struct RunRecord {
   v1::JobSpec job;
   std::string source;
   std::string owner;
-  std::string state;
+  RunState state = RunState::kQueued;
   std::string outcome;
   bool degraded = false;
   uint64_t seed = 0;
@@ -40,7 +41,8 @@ struct RunWorker {
 struct PhaseRecord {
   uint32_t phase = 0;  // number in the run
   uint32_t attempt = 1;
-  std::string name, kind, state, reason;
+  std::string name, kind, reason;
+  PhaseState state = PhaseState::kNone;
   int64_t interval_ns = 0;
   int64_t ramp_ns = 0;
   int64_t go_ns = 0;                         // controller's monotonic clock; 0 until go

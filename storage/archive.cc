@@ -376,7 +376,7 @@ absl::Status ExportTables(PgConnection* connection, const std::string& run_id,
   auto run = connection->Query("SELECT state FROM runs WHERE run_id = $1", {run_id});
   if (!run.ok()) return run.status();
   if (run->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
-  if (run->Text(0, 0) == "queued" || run->Text(0, 0) == "running") {
+  if (const auto state = measure::ParseRunState(run->Text(0, 0)); state && !IsOver(*state)) {
     return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is ", run->Text(0, 0),
                                                       "; it is exported when it has ended"));
   }

@@ -87,14 +87,14 @@ absl::Status PgStore::CommitGo(const std::string& run_id, uint32_t phase, uint32
 }
 
 absl::Status PgStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
-                               const std::string& state, const std::string& reason,
+                               measure::PhaseState state, const std::string& reason,
                                const measure::Recording& recording,
                                const v1::PhaseFigures& figures) {
   return Transaction(kWholeRunLimit, [&](PgConnection* connection) -> absl::Status {
     auto ended = connection->Query(
         "UPDATE phases SET state = $4, reason = $5, figures = $6, ended_at = now() "
         "WHERE run_id = $1 AND phase = $2 AND attempt = $3 AND ended_at IS NULL",
-        {run_id, absl::StrCat(phase), absl::StrCat(attempt), state, reason, Json(figures)});
+        {run_id, absl::StrCat(phase), absl::StrCat(attempt), Text(state), reason, Json(figures)});
     if (!ended.ok()) return ended.status();
     // done already, by a call whose answer was lost
     if (ended->affected() == 0) return absl::OkStatus();

@@ -401,11 +401,11 @@ absl::Status PgStore::ReleaseQuarantine(const std::string& worker_id) {
       {worker_id});
 }
 
-absl::Status PgStore::SetEnding(const std::string& run_id, const std::string& state,
+absl::Status PgStore::SetEnding(const std::string& run_id, measure::RunState state,
                                 const std::string& reason, bool skip_cleanup) {
   return Run(
       "UPDATE runs SET ending_state = $2, ending_reason = $3, skip_cleanup = $4 WHERE run_id = $1",
-      {run_id, state, reason, skip_cleanup ? "true" : "false"});
+      {run_id, Text(state), reason, skip_cleanup ? "true" : "false"});
 }
 
 absl::Status PgStore::ReadIntervals(const v1::PhaseId& phase, IntervalDetail detail,
@@ -417,19 +417,19 @@ absl::Status PgStore::ReadIntervals(const v1::PhaseId& phase, IntervalDetail det
                                            : status;
 }
 
-absl::Status PgStore::EndRun(const std::string& run_id, const std::string& state,
+absl::Status PgStore::EndRun(const std::string& run_id, measure::RunState state,
                              const std::string& outcome, bool degraded) {
   return Run(
       "UPDATE runs SET state = $2, outcome = $3, degraded = $4, ended_at = now() WHERE run_id = $1",
-      {run_id, state, outcome, degraded ? "true" : "false"});
+      {run_id, Text(state), outcome, degraded ? "true" : "false"});
 }
 
-absl::Status PgStore::AddEvent(const std::string& run_id, const std::string& severity,
+absl::Status PgStore::AddEvent(const std::string& run_id, measure::Severity severity,
                                const std::string& host, const std::string& message,
                                int64_t at_wall_ns) {
-  return Run(
-      "INSERT INTO events (run_id, severity, host, message, at) VALUES ($1, $2, $3, $4, $5)",
-      {run_id.empty() ? PgParam() : PgParam(run_id), severity, host, message, Utc(at_wall_ns)});
+  return Run("INSERT INTO events (run_id, severity, host, message, at) VALUES ($1, $2, $3, $4, $5)",
+             {run_id.empty() ? PgParam() : PgParam(run_id), Text(severity), host, message,
+              Utc(at_wall_ns)});
 }
 
 absl::StatusOr<uint64_t> PgStore::Cursor(const v1::PhaseId& phase, uint32_t worker_index) {

@@ -61,11 +61,11 @@ class PgStore final : public Store {
                        int64_t quarantine_ns) override;
   absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
   absl::Status ReleaseQuarantine(const std::string& worker_id) override;
-  absl::Status SetEnding(const std::string& run_id, const std::string& state,
+  absl::Status SetEnding(const std::string& run_id, measure::RunState state,
                          const std::string& reason, bool skip_cleanup) override;
   absl::Status StartRun(const std::string& run_id,
                         const std::vector<measure::RunWorker>& workers) override;
-  absl::Status EndRun(const std::string& run_id, const std::string& state,
+  absl::Status EndRun(const std::string& run_id, measure::RunState state,
                       const std::string& outcome, bool degraded) override;
   absl::Status SaveReport(const std::string& run_id, const v1::Report& report) override;
   absl::StatusOr<std::optional<v1::Report>> SavedReport(const std::string& run_id) override;
@@ -75,7 +75,7 @@ class PgStore final : public Store {
   absl::StatusOr<std::vector<measure::FleetPoint>> FleetTimeline(const v1::PhaseId& phase) override;
   absl::StatusOr<measure::HostTable> HostTimeline(const v1::PhaseId& phase) override;
   absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) override;
-  absl::Status AddEvent(const std::string& run_id, const std::string& severity,
+  absl::Status AddEvent(const std::string& run_id, measure::Severity severity,
                         const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
   absl::Status BeginPhase(const std::string& run_id, const measure::PhaseRecord& phase,
@@ -85,7 +85,7 @@ class PgStore final : public Store {
                         int64_t go_wall_ns,
                         const std::vector<measure::WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
-                        const std::string& state, const std::string& reason,
+                        measure::PhaseState state, const std::string& reason,
                         const measure::Recording& recording,
                         const v1::PhaseFigures& figures) override;
   absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,

@@ -35,7 +35,8 @@ struct ActiveRun {
   measure::RunRecord run;
   std::vector<measure::RunWorker> workers;
   // how it was going to end already; empty while all was well
-  std::string ending_state, ending_reason;
+  std::optional<measure::RunState> ending_state;
+  std::string ending_reason;
   bool skip_cleanup = false;
   // The last attempt that was recorded; phase.state is empty when there is none.
   measure::PhaseRecord phase;
@@ -158,11 +159,11 @@ class Store {
   // The worker is idle: ends its holds on targets of all runs in which it was lost.
   virtual absl::Status ReleaseQuarantine(const std::string& worker_id) = 0;
   // Records how the run will end, before it does.
-  virtual absl::Status SetEnding(const std::string& run_id, const std::string& state,
+  virtual absl::Status SetEnding(const std::string& run_id, measure::RunState state,
                                  const std::string& reason, bool skip_cleanup) = 0;
   virtual absl::Status StartRun(const std::string& run_id,
                                 const std::vector<measure::RunWorker>& workers) = 0;
-  virtual absl::Status EndRun(const std::string& run_id, const std::string& state,
+  virtual absl::Status EndRun(const std::string& run_id, measure::RunState state,
                               const std::string& outcome, bool degraded) = 0;
   // Keeps what the report of a run that has ended says, for questions that are answered without its
   // samples. What was kept before is replaced.
@@ -185,7 +186,7 @@ class Store {
   // Runs that have ended and of which that is not kept, or by an older version; newest first.
   virtual absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t most) = 0;
   // `at_wall_ns`: when it happened.
-  virtual absl::Status AddEvent(const std::string& run_id, const std::string& severity,
+  virtual absl::Status AddEvent(const std::string& run_id, measure::Severity severity,
                                 const std::string& host, const std::string& message,
                                 int64_t at_wall_ns) = 0;
 
@@ -199,7 +200,7 @@ class Store {
                                 int64_t go_ns, int64_t go_wall_ns,
                                 const std::vector<measure::WorkerClock>& clocks) = 0;
   virtual absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
-                                const std::string& state, const std::string& reason,
+                                measure::PhaseState state, const std::string& reason,
                                 const measure::Recording& recording,
                                 const v1::PhaseFigures& figures) = 0;
   // Commits the interval at whose end the attempt's load ends on all hosts, before it is sent to

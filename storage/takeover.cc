@@ -73,8 +73,8 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
     auto record = ReadPhaseRecord(*rows, i, active->run.job);
     if (!record.ok()) return record.status();
     active->phase = *std::move(record);
-    const std::string& state = active->phase.state;
-    if (state != "arming" && state != "running") active->ended.push_back(active->phase);
+    const measure::PhaseState state = active->phase.state;
+    if (IsOver(state)) active->ended.push_back(active->phase);
   }
   const measure::PhaseRecord& phase = active->phase;
   active->go_wall_ns = phase.go_wall_ns;
@@ -117,7 +117,7 @@ absl::StatusOr<ActiveRun> ReadActive(PgConnection* connection, const PgResult& r
   if (!run.ok()) return run.status();
   active.run = *std::move(run);
   v1::FillDefaults(&active.run.job);  // of a job that an older version took
-  active.ending_state = rows.Text(row, kRunColumnCount);
+  active.ending_state = measure::ParseRunState(rows.Text(row, kRunColumnCount));
   active.ending_reason = rows.Text(row, kRunColumnCount + 1);
   active.skip_cleanup = rows.Bool(row, kRunColumnCount + 2);
   if (absl::Status status = LoadWorkers(connection, &active); !status.ok()) return status;

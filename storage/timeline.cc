@@ -208,7 +208,8 @@ absl::StatusOr<StoredPhase> PgStore::PhaseOf(const std::string& run_id, uint32_t
   stored.phase.attempt = static_cast<uint32_t>(rows->Int(0, 0));
   stored.phase.name = rows->Text(0, 1);
   stored.phase.kind = rows->Text(0, 2);
-  stored.phase.state = rows->Text(0, 3);
+  stored.phase.state =
+      measure::ParsePhaseState(rows->Text(0, 3)).value_or(measure::PhaseState::kNone);
   stored.phase.interval_ns = rows->Int(0, 4);
   auto hosts =
       (*lease)->Query("SELECT worker_index, host FROM run_workers WHERE run_id = $1", {run_id});

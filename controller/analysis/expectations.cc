@@ -90,7 +90,8 @@ google::protobuf::RepeatedPtrField<v1::FigureLimit> LimitsOf(const v1::RunPhase&
 namespace {
 
 void AddExpectations(const PhaseView& view, v1::PhaseReport* report) {
-  const bool complete = view.phase().phase.state == "done" && report->workers_lost() == 0;
+  const bool complete =
+      view.phase().phase.state == measure::PhaseState::kDone && report->workers_lost() == 0;
   CheckExpectations(view.load().expect(), complete, report);
   *report->mutable_limits() = LimitsOf(view.load());
 }

@@ -166,7 +166,7 @@ v1::PhaseReport BuildFilePhase(const measure::RunData& data, const measure::Phas
     }
   }
   report.set_workers_lost(static_cast<uint32_t>(without.size()));
-  const bool over = phase.phase.state != "arming" && phase.phase.state != "running";
+  const bool over = IsOver(phase.phase.state);
   if (over && !without.empty()) {
     report.add_remarks(absl::StrCat(
         "not done, or not known, on ", absl::StrJoin(without, ", "), ", lost, stopped or failed",
@@ -193,7 +193,7 @@ void FillSummary(const measure::RunData& data, v1::Report* report) {
   summary->set_job_name(data.run.job.name());
   summary->set_owner(data.run.owner);
   *summary->mutable_labels() = data.run.job.labels();
-  summary->set_state(data.run.state);
+  summary->set_state(Text(data.run.state));
   summary->set_outcome(data.run.outcome);
   summary->set_submitted_at(data.run.submitted_at);
   summary->set_started_at(data.run.started_at);
@@ -248,7 +248,7 @@ absl::StatusOr<v1::Report> BuildReport(const measure::RunData& data, const ReadI
     built->set_name(phase.phase.name);
     built->set_kind(phase.phase.kind);
     built->set_index(phase.phase.phase);
-    built->set_state(phase.phase.state);
+    built->set_state(Text(phase.phase.state));
     if (phase.phase.go_wall_ns > 0) {
       built->set_started_at(common::FormatInstant(phase.phase.go_wall_ns));
     }

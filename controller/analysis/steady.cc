@@ -49,7 +49,7 @@ void AddSteady(const PhaseView& view, v1::PhaseReport* report) {
     out->set_worst_slope(verdict.worst.slope);
   }
   for (const double value : verdict.values) out->add_values(value);
-  if (!verdict.steady && view.phase().phase.state != "running") {
+  if (!verdict.steady && view.phase().phase.state != measure::PhaseState::kRunning) {
     report->add_remarks(
         verdict.rounds < rule.window()
             ? absl::StrFormat("NOT KNOWN TO BE STEADY: %d whole rounds, %d are needed",

@@ -171,8 +171,8 @@ std::string EndOfRepetitions(const measure::RunData& data, uint32_t job_phase,
   std::vector<StepResult> results;
   for (const measure::PhaseData& phase : data.phases) {
     if (phase.phase.job_phase != job_phase) continue;
-    results.push_back({job_phase, phase.phase.step, phase.phase.name, phase.phase.state == "done",
-                       phase.phase.figures});
+    results.push_back({job_phase, phase.phase.step, phase.phase.name,
+                       phase.phase.state == measure::PhaseState::kDone, phase.phase.figures});
   }
   const RepetitionState state = StateOfRepetitions(sweep, results);
   if (state.repetitions < 2 || !std::isfinite(state.margin_ratio))

@@ -70,7 +70,7 @@ void AddEndOfLoad(const PhaseView& view, v1::PhaseReport* report) {
       late.push_back(absl::StrFormat("%s after %.1f s", view.HostOf(worker.worker_index), last));
     }
   }
-  if (!known || view.phase().phase.state == "running") return;
+  if (!known || view.phase().phase.state == measure::PhaseState::kRunning) return;
   if (!any) {
     report->add_remarks(
         "the load was to end early by command, which came too late: it ran to its own end");
@@ -103,8 +103,7 @@ void AddValidity(const PhaseView& view, v1::PhaseReport* report) {
   }
   if (view.phase().phase.end_of_load) AddEndOfLoad(view, report);
   // While it runs nobody's result can be there.
-  const std::string& state = view.phase().phase.state;
-  const bool over = state != "arming" && state != "running";
+  const bool over = IsOver(view.phase().phase.state);
   if (report->workers_lost() != 0 && over) {
     FindValid(view, report);
     AddDegraded(report);

@@ -174,7 +174,7 @@ grpc::ServerUnaryReactor* ControllerService::Submit(grpc::CallbackServerContext*
     if (const grpc::Status known = ResolveRuns(&run.job); !known.ok()) return known;
     run.confirm = request->confirm();
     run.seed = run.job.seed() != 0 ? run.job.seed() : common::RandomSeed() >> 1;
-    run.state = "queued";
+    run.state = measure::RunState::kQueued;
     const auto until = std::chrono::steady_clock::now() + kSubmitWait;
     absl::Status queued = parts_.store->Enqueue(run);
     while (absl::IsUnavailable(queued) && std::chrono::steady_clock::now() < until) {
@@ -282,7 +282,7 @@ grpc::ServerWriteReactor<v1::WatchEvent>* ControllerService::Watch(
     summary.set_run_id(run->run_id);
     summary.set_job_name(run->job.name());
     summary.set_owner(run->owner);
-    summary.set_state(run->state);
+    summary.set_state(Text(run->state));
     summary.set_outcome(run->outcome);
     parts_.coordinator->Watch(run_id, stream, summary);
   });

@@ -164,7 +164,7 @@ grpc::ServerReadReactor<v1::ArchivePart>* ControllerService::ImportRun(
     if (run.ok()) {
       reply->mutable_run()->set_job_name(run->job.name());
       reply->mutable_run()->set_owner(run->owner);
-      reply->mutable_run()->set_state(run->state);
+      reply->mutable_run()->set_state(Text(run->state));
       reply->mutable_run()->set_submitted_at(run->submitted_at);
     }
     reader->End(grpc::Status::OK);

@@ -61,8 +61,8 @@ std::string RunMachine::NamesOf(const std::set<uint32_t>& workers) const {
 
 void RunMachine::On(const event::Begin&) {
   if (stage_ != Stage::kIdle) return;
-  if (from_.reached == ResumePoint::Reached::kNothing && !end_state_.empty()) {
-    return EndAs(end_state_, end_reason_);
+  if (from_.reached == ResumePoint::Reached::kNothing && end_state_.has_value()) {
+    return EndAs(*end_state_, end_reason_);
   }
   if (from_.reached == ResumePoint::Reached::kNothing) return PlanNext();
   Resume();
@@ -70,28 +70,28 @@ void RunMachine::On(const event::Begin&) {
 
 void RunMachine::PlanNext() {
   stage_ = Stage::kPlanning;
-  Do(action::PlanNext{!end_state_.empty()});
+  Do(action::PlanNext{end_state_.has_value()});
 }
 
 void RunMachine::On(const event::Planned& e) {
   if (stage_ != Stage::kPlanning) return;
   if (!e.error.empty()) {
-    Do(action::Note{"error", "", e.error});
-    Remember("failed", e.error);
+    Do(action::Note{Severity::kError, "", e.error});
+    Remember(RunState::kFailed, e.error);
     return skip_cleanup_ ? EndRun() : PlanNext();
   }
   const bool may_return =
-      plan_.on_worker_loss == LossPolicy::kRetry && !lost_.empty() && end_state_.empty();
+      plan_.on_worker_loss == LossPolicy::kRetry && !lost_.empty() && !end_state_.has_value();
   if (!e.next.has_value() || (members_.empty() && !may_return)) return EndRun();
   // The run was told to end while this was being planned.
-  if (!end_state_.empty() && e.next->kind != PhaseKind::kCleanup) return AfterPhase();
+  if (end_state_.has_value() && e.next->kind != PhaseKind::kCleanup) return AfterPhase();
   current_ = *e.next;
   StartOrRejoin(next_phase_, 1);
 }
 
 void RunMachine::EndRun() {
   stage_ = Stage::kOver;
-  Do(action::EndRun{end_state_.empty() ? "done" : end_state_, end_reason_, degraded_});
+  Do(action::EndRun{end_state_.value_or(RunState::kDone), end_reason_, degraded_});
 }
 
 void RunMachine::StartPhase(uint32_t phase, uint32_t attempt) {
@@ -115,7 +115,7 @@ void RunMachine::StartPhase(uint32_t phase, uint32_t attempt) {
 
 // With the policy `retry`, lost workers are waited for first.
 void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
-  if (plan_.on_worker_loss == LossPolicy::kRetry && end_state_.empty()) {
+  if (plan_.on_worker_loss == LossPolicy::kRetry && !end_state_.has_value()) {
     for (uint32_t worker : returned_) TakeBack(worker);
   }
   returned_.clear();
@@ -123,7 +123,7 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
   const bool missing = std::any_of(lost_.begin(), lost_.end(), [this](uint32_t worker) {
     return !written_off_.contains(worker);
   });
-  if (plan_.on_worker_loss != LossPolicy::kRetry || !missing || !end_state_.empty()) {
+  if (plan_.on_worker_loss != LossPolicy::kRetry || !missing || end_state_.has_value()) {
     return StartPhase(phase, attempt);
   }
   phase_ = phase;
@@ -131,7 +131,7 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
   gone_ = false;
   stage_ = Stage::kRejoining;
   Do(action::Note{
-      "warning", "",
+      Severity::kWarning, "",
       absl::StrCat("waiting for lost workers before phase ", current_.name,
                    attempt_ > 1 ? " is begun again: " : " is begun: ", NamesOf(lost_))});
   SetDeadline(plan_.rejoin_ns);
@@ -139,11 +139,11 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
 
 void RunMachine::On(const event::PhaseRecorded&) {
   if (stage_ != Stage::kRecording) return;
-  if (!end_state_.empty() && current_.kind != PhaseKind::kCleanup) {
+  if (end_state_.has_value() && current_.kind != PhaseKind::kCleanup) {
     outstanding_.clear();
     return Close();
   }
-  if (end_state_.empty() && plan_.on_worker_loss == LossPolicy::kRetry && lost_since_start_) {
+  if (!end_state_.has_value() && plan_.on_worker_loss == LossPolicy::kRetry && lost_since_start_) {
     repeat_reason_ = "a worker was lost before the phase was assigned";
     outstanding_.clear();
     return Close();
@@ -180,14 +180,14 @@ void RunMachine::On(const event::GoCommitted&) {
 
 // A worker's part of the phase failed.
 void RunMachine::WorkerFailed(uint32_t worker, const std::string& how, const std::string& error) {
-  Do(action::Note{"error", plan_.hosts[worker],
+  Do(action::Note{Severity::kError, plan_.hosts[worker],
                   absl::StrCat("phase ", current_.name, how, ": ", error)});
   const std::string reason =
       absl::StrCat("phase ", current_.name, how, " on ", plan_.hosts[worker], ": ", error);
   if (CleansAlone()) {
-    Remember("failed", reason);
+    Remember(RunState::kFailed, reason);
   } else {
-    EndAs("failed", reason);
+    EndAs(RunState::kFailed, reason);
   }
 }
 
@@ -225,7 +225,7 @@ void RunMachine::On(const event::Lost& e) {
   lost_since_start_ = true;
   std::string reason = absl::StrCat("worker on ", plan_.hosts[e.worker], " was lost in phase ",
                                     current_.name, ": ", e.reason);
-  Do(action::Note{"error", plan_.hosts[e.worker], reason});
+  Do(action::Note{Severity::kError, plan_.hosts[e.worker], reason});
   Do(action::RecordLost{e.worker, e.reason});
   const bool retry = plan_.on_worker_loss == LossPolicy::kRetry;
   degraded_ = degraded_ || !retry;
@@ -234,7 +234,7 @@ void RunMachine::On(const event::Lost& e) {
   const bool all_delivered =
       stage_ == Stage::kClosing || (stage_ == Stage::kRunning && outstanding_.empty());
   const bool owes_nothing = !owed && repeat_reason_.empty() && all_delivered && current_.last;
-  if (retry && end_state_.empty()) {
+  if (retry && !end_state_.has_value()) {
     if (AtWork() && owed) RepeatAttempt(reason);
   } else if (!(plan_.on_worker_loss == LossPolicy::kContinue && enough) && !owes_nothing) {
     if (plan_.on_worker_loss == LossPolicy::kContinue) {
@@ -243,9 +243,9 @@ void RunMachine::On(const event::Lost& e) {
     }
     // The others still clean up what they can.
     if (Cleans()) {
-      Remember("aborted", reason);
+      Remember(RunState::kAborted, reason);
     } else {
-      EndAs("aborted", reason);
+      EndAs(RunState::kAborted, reason);
     }
   }
   CheckArmed();
@@ -254,7 +254,7 @@ void RunMachine::On(const event::Lost& e) {
 
 void RunMachine::On(const event::Rejoined& e) {
   if (plan_.on_worker_loss != LossPolicy::kRetry || !lost_.contains(e.worker) ||
-      !end_state_.empty()) {
+      end_state_.has_value()) {
     return;
   }
   if (stage_ != Stage::kRejoining) return void(returned_.insert(e.worker));
@@ -267,7 +267,7 @@ void RunMachine::TakeBack(uint32_t worker) {
   written_off_.erase(worker);
   members_.insert(worker);
   Do(action::RecordBack{worker});
-  Do(action::Note{"info", plan_.hosts[worker], "the worker is back"});
+  Do(action::Note{Severity::kInfo, plan_.hosts[worker], "the worker is back"});
 }
 
 void RunMachine::On(const event::Attached& e) {
@@ -355,7 +355,7 @@ void RunMachine::On(const event::Deadline& e) {
     if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) {
       return StartPhase(phase_, attempt_);
     }
-    return EndAs("aborted", absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
+    return EndAs(RunState::kAborted, absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
   }
   // By now the workers have ended by themselves, whether they could say so or not.
   const bool awaits = AwaitsIdle();
@@ -367,12 +367,12 @@ void RunMachine::On(const event::Deadline& e) {
     const std::string reason = absl::StrCat("phase ", current_.name,
                                             ": not armed before the deadline: ", NamesOf(missing));
     if (!Cleans() || armed_.empty()) {
-      EndAs("failed", reason);
+      EndAs(RunState::kFailed, reason);
     } else {
       // The others clean up.
-      Do(action::Note{"error", "", reason});
+      Do(action::Note{Severity::kError, "", reason});
       Do(action::StopNow{{missing.begin(), missing.end()}, reason});
-      Remember("failed", reason);
+      Remember(RunState::kFailed, reason);
       for (uint32_t worker : missing) {
         members_.erase(worker);
         outstanding_.erase(worker);
@@ -384,10 +384,12 @@ void RunMachine::On(const event::Deadline& e) {
       CheckArmed();
     }
   } else if (stage_ == Stage::kRunning) {
-    EndAs("failed", absl::StrCat("phase ", current_.name, ": no result before the deadline from ",
-                                 NamesOf(missing)));
+    EndAs(RunState::kFailed,
+          absl::StrCat("phase ", current_.name, ": no result before the deadline from ",
+                       NamesOf(missing)));
   } else if (stage_ == Stage::kStopping) {
-    Do(action::Note{"error", "", absl::StrCat("no answer to the stop from ", NamesOf(missing))});
+    Do(action::Note{Severity::kError, "",
+                    absl::StrCat("no answer to the stop from ", NamesOf(missing))});
     for (uint32_t worker : missing) {
       members_.erase(worker);
       lost_.insert(worker);
@@ -398,7 +400,7 @@ void RunMachine::On(const event::Deadline& e) {
     const bool enough = plan_.on_worker_loss == LossPolicy::kContinue &&
                         members_.size() >= std::max<size_t>(1, plan_.min_hosts);
     if (!enough && plan_.on_worker_loss != LossPolicy::kRetry) {
-      Remember("aborted", absl::StrCat("no answer to the stop from ", NamesOf(missing)));
+      Remember(RunState::kAborted, absl::StrCat("no answer to the stop from ", NamesOf(missing)));
     }
   }
   CheckComplete();
@@ -424,13 +426,13 @@ bool RunMachine::AwaitsIdle() const {
 }
 
 void RunMachine::Close() {
-  std::string state = "done";
+  PhaseState state = PhaseState::kDone;
   std::string reason;
-  if (!end_state_.empty() && (stage_ == Stage::kStopping || stage_ == Stage::kRecording)) {
-    state = end_state_;
+  if (end_state_.has_value() && (stage_ == Stage::kStopping || stage_ == Stage::kRecording)) {
+    state = measure::EndedBy(*end_state_);
     reason = end_reason_;
   } else if (!repeat_reason_.empty()) {
-    state = "void";
+    state = PhaseState::kVoid;
     reason = repeat_reason_;
   }
   stage_ = Stage::kClosing;
@@ -444,9 +446,10 @@ void RunMachine::On(const event::PhaseClosed&) {
 
 void RunMachine::AfterPhase() {
   ++token_;
-  if (end_state_.empty() && !repeat_reason_.empty()) return StartOrRejoin(phase_, attempt_ + 1);
+  if (!end_state_.has_value() && !repeat_reason_.empty())
+    return StartOrRejoin(phase_, attempt_ + 1);
   // Cleanup runs also when the run has failed, unless everything was to stop at once.
-  if (!end_state_.empty() && skip_cleanup_) return EndRun();
+  if (end_state_.has_value() && skip_cleanup_) return EndRun();
   PlanNext();
 }
 

@@ -9,8 +9,13 @@
 #include <vector>
 
 #include "common/safeguards.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
+
+using measure::PhaseState;
+using measure::RunState;
+using measure::Severity;
 
 // One run as a pure state machine: events in, actions out. It has no thread, socket, clock or
 // database: the run actor carries the actions out, in order, and reports their outcome as events.
@@ -52,7 +57,7 @@ inline constexpr uint32_t kMaxAttempts = 4;
 struct StopOrder {
   enum class Kind { kRepeat, kEndRun };
   Kind kind = Kind::kRepeat;
-  std::string state;  // kEndRun: what the run becomes
+  RunState state = RunState::kDone;  // kEndRun: what the run becomes
   std::string reason;
   bool skip_cleanup = false;
 };
@@ -73,8 +78,9 @@ struct ResumePoint {
   std::set<uint32_t> members;     // kStartCommitted: who took part in the attempt
   std::set<uint32_t> lost;
   bool degraded = false;
-  // The end that was already decided for the run; empty when none was.
-  std::string end_state, end_reason;
+  // The end that was already decided for the run, if one was.
+  std::optional<RunState> end_state;
+  std::string end_reason;
   bool skip_cleanup = false;
 };
 
@@ -144,7 +150,7 @@ struct Doing {
 // A person or an abort condition ends the run. `state` is what the run becomes: cancelled or
 // aborted. With `now`, phases that clean up are not run either.
 struct Stop {
-  std::string state;
+  RunState state;
   std::string reason;
   bool now;
 };
@@ -213,15 +219,15 @@ struct SetDeadline {
   uint64_t token;
   int64_t after_ns;
 };
-// `state`: done, void (another attempt follows), or the state in which the run ends.
+// `state`: kDone, kVoid (another attempt follows), or that in which the run ends.
 struct ClosePhase {
   uint32_t phase;
   uint32_t attempt;
-  std::string state;
+  PhaseState state;
   std::string reason;
 };
 struct Note {
-  std::string severity;
+  Severity severity;
   std::string host;
   std::string message;
 };
@@ -234,12 +240,12 @@ struct RecordBack {
   uint32_t worker;
 };
 struct RecordEnding {
-  std::string state;
+  RunState state;
   std::string reason;
   bool skip_cleanup;
 };
 struct EndRun {
-  std::string state;
+  RunState state;
   std::string outcome;
   bool degraded;
 };
@@ -271,7 +277,7 @@ class RunMachine {
   // T is in the store, and nobody was told to stop.
   bool running() const { return stage_ == Stage::kRunning; }
   // Whether the run is ending already, and with it, if so asked, its cleanup.
-  bool ending(bool now) const { return !end_state_.empty() && (skip_cleanup_ || !now); }
+  bool ending(bool now) const { return end_state_.has_value() && (skip_cleanup_ || !now); }
   // The workers were told to stop.
   bool stopping() const { return stage_ == Stage::kStopping; }
   // The interval after which the load of the phase in progress ends, as the store has it.
@@ -339,9 +345,9 @@ class RunMachine {
   bool Cleans() const { return AtWork() && current_.kind == PhaseKind::kCleanup; }
   void WorkerFailed(uint32_t worker, const std::string& how, const std::string& error);
   // Decides how the run will end, and why. Later calls change nothing.
-  void Remember(const std::string& state, const std::string& reason);
+  void Remember(RunState state, const std::string& reason);
   // Decides that the run ends as `state`, and stops what runs.
-  void EndAs(const std::string& state, const std::string& reason);
+  void EndAs(RunState state, const std::string& reason);
   // Gives this attempt up, stops it, and begins another one.
   void RepeatAttempt(const std::string& reason);
   void StopAll(const std::string& reason);
@@ -389,8 +395,8 @@ class RunMachine {
   uint64_t token_ = 0;
   bool degraded_ = false;
   bool skip_cleanup_ = false;
-  std::string repeat_reason_;  // empty unless this attempt is to be repeated
-  std::string end_state_;      // empty while all is well
+  std::string repeat_reason_;          // empty unless this attempt is to be repeated
+  std::optional<RunState> end_state_;  // nothing while all is well
   std::string end_reason_;
   std::vector<Action> actions_;
 };

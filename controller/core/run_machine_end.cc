@@ -8,18 +8,18 @@ namespace lockstep::controller {
 void RunMachine::On(const event::Stop& e) {
   if (e.now && !skip_cleanup_) {
     skip_cleanup_ = true;
-    if (!end_state_.empty()) Do(action::RecordEnding{end_state_, end_reason_, skip_cleanup_});
+    if (end_state_.has_value()) Do(action::RecordEnding{*end_state_, end_reason_, skip_cleanup_});
   }
-  Do(action::Note{"warning", "", e.reason});
+  Do(action::Note{Severity::kWarning, "", e.reason});
   EndAs(e.state, e.reason);
   CheckComplete();
 }
 
-void RunMachine::Remember(const std::string& state, const std::string& reason) {
-  if (!end_state_.empty()) return;
+void RunMachine::Remember(RunState state, const std::string& reason) {
+  if (end_state_.has_value()) return;
   end_state_ = state;
   end_reason_ = reason;
-  Do(action::RecordEnding{end_state_, end_reason_, skip_cleanup_});
+  Do(action::RecordEnding{*end_state_, end_reason_, skip_cleanup_});
 }
 
 void RunMachine::StopAll(const std::string& reason) {
@@ -31,15 +31,15 @@ void RunMachine::StopAll(const std::string& reason) {
 }
 
 StopOrder RunMachine::Order() const {
-  if (!end_state_.empty()) {
-    return {StopOrder::Kind::kEndRun, end_state_, end_reason_, skip_cleanup_};
+  if (end_state_.has_value()) {
+    return {StopOrder::Kind::kEndRun, *end_state_, end_reason_, skip_cleanup_};
   }
-  return {StopOrder::Kind::kRepeat, "", repeat_reason_, false};
+  return {StopOrder::Kind::kRepeat, RunState::kDone, repeat_reason_, false};
 }
 
 // Without this, what a stop cut short would pass for a phase that ran to its end.
 void RunMachine::Adopt(const StopOrder& order, bool this_phase) {
-  if (!end_state_.empty() || stage_ == Stage::kIdle ||
+  if (end_state_.has_value() || stage_ == Stage::kIdle ||
       safeguards_.Pass(common::Safeguard::kOrdersRepeated, false)) {
     return;
   }
@@ -50,7 +50,7 @@ void RunMachine::Adopt(const StopOrder& order, bool this_phase) {
   }
 }
 
-void RunMachine::EndAs(const std::string& state, const std::string& reason) {
+void RunMachine::EndAs(RunState state, const std::string& reason) {
   Remember(state, reason);
   if (stage_ == Stage::kStopping || stage_ == Stage::kClosing || stage_ == Stage::kRecording ||
       stage_ == Stage::kPlanning) {
@@ -63,11 +63,11 @@ void RunMachine::EndAs(const std::string& state, const std::string& reason) {
 
 void RunMachine::RepeatAttempt(const std::string& reason) {
   if (attempt_ >= kMaxAttempts) {
-    return EndAs("aborted",
+    return EndAs(RunState::kAborted,
                  absl::StrCat(reason, " (attempt ", attempt_, " of ", kMaxAttempts, ")"));
   }
   repeat_reason_ = reason;
-  Do(action::Note{"warning", "",
+  Do(action::Note{Severity::kWarning, "",
                   absl::StrCat("phase ", current_.name, " is begun again",
                                ends_load_ ? ", to its own end: " : ": ", reason)});
   StopAll(reason);

@@ -16,7 +16,7 @@ void RunMachine::Resume() {
   const bool goes_on = plan_.on_worker_loss == LossPolicy::kRetry ||
                        (plan_.on_worker_loss == LossPolicy::kContinue && enough);
   if (!lost_.empty() && !goes_on && !nothing_missing) {
-    Remember("aborted", absl::StrCat("lost: ", NamesOf(lost_)));
+    Remember(RunState::kAborted, absl::StrCat("lost: ", NamesOf(lost_)));
   }
   switch (from_.reached) {
     case ResumePoint::Reached::kNothing:
@@ -43,7 +43,7 @@ void RunMachine::Resume() {
         if (!error.empty()) WorkerFailed(worker, "", error);
       }
       for (const StopOrder& order : from_.orders) Adopt(order, true);
-      if (stage_ == Stage::kRunning && !end_state_.empty()) StopAll(end_reason_);
+      if (stage_ == Stage::kRunning && end_state_.has_value()) StopAll(end_reason_);
       for (uint32_t worker : from_.members) {
         const bool missing = lost_.contains(worker) && !from_.stored.contains(worker);
         if (missing && stage_ == Stage::kRunning && plan_.on_worker_loss == LossPolicy::kRetry) {

@@ -93,8 +93,9 @@ void Admission::Decide(measure::RunRecord run, Found found) {
   const std::string& missing = found.missing;
   const std::shared_ptr<void> working = options_.working(run.run_id);
   const Starting& starting = starting_[run.run_id];
-  if (starting.cancelled) return Refuse(run, workers, "cancelled", starting.cancel_reason, {});
-  if (!missing.empty()) return Refuse(run, workers, "failed", missing, {missing});
+  if (starting.cancelled)
+    return Refuse(run, workers, RunState::kCancelled, starting.cancel_reason, {});
+  if (!missing.empty()) return Refuse(run, workers, RunState::kFailed, missing, {missing});
   // While another run writes to the targets, the inspection of them (a hold on a device, files)
   // means nothing yet.
   if (const auto taken = locks_->FindWritten(run.run_id, run.job, workers)) {
@@ -114,7 +115,7 @@ void Admission::Decide(measure::RunRecord run, Found found) {
     const std::string more = check.refusals.size() > 1
                                  ? absl::StrCat(" (and ", check.refusals.size() - 1, " more)")
                                  : "";
-    return Refuse(run, workers, "failed",
+    return Refuse(run, workers, RunState::kFailed,
                   absl::StrCat("refused before anything was written: ", check.refusals[0], more),
                   check.refusals);
   }
@@ -136,7 +137,7 @@ void Admission::Wait(measure::RunRecord run, const TargetLocks::Conflict& confli
   const std::string other = conflict.run_id.substr(0, 8);
   spdlog::info("run {} waits until {} {}", run.run_id, conflict.run_id, conflict.until);
   v1::WatchEvent waits;
-  waits.mutable_event()->set_severity("warning");
+  waits.mutable_event()->set_severity(Text(Severity::kWarning));
   waits.mutable_event()->set_message(
       absl::StrCat("waiting until run ", other, " ", conflict.until));
   options_.watchers->Publish(run.run_id, waits);
@@ -158,7 +159,7 @@ void Admission::Start(const measure::RunRecord& run, std::vector<PlanWorker> wor
           spdlog::error("run {} could not be started: {}", id, std::string(status.message()));
           measure::RunRecord refused;
           refused.run_id = id;
-          return Refuse(refused, admitted.run.workers, "failed",
+          return Refuse(refused, admitted.run.workers, RunState::kFailed,
                         absl::StrCat("the store: ", std::string(status.message())), {});
         }
         admitted.cancelled = current.cancelled;
@@ -169,7 +170,7 @@ void Admission::Start(const measure::RunRecord& run, std::vector<PlanWorker> wor
 }
 
 void Admission::Refuse(const measure::RunRecord& run, const std::vector<PlanWorker>& workers,
-                       const std::string& state, const std::string& reason,
+                       RunState state, const std::string& reason,
                        const std::vector<std::string>& notes) {
   const std::vector<measure::RunWorker> members = MembersOf(workers);
   options_.loop->Persist(
@@ -182,7 +183,8 @@ void Admission::Refuse(const measure::RunRecord& run, const std::vector<PlanWork
         if (absl::Status status = store->StartRun(id, members); absl::IsUnavailable(status)) {
           return status;
         }
-        for (const std::string& note : notes) (void)store->AddEvent(id, "error", "", note, at);
+        for (const std::string& note : notes)
+          (void)store->AddEvent(id, Severity::kError, "", note, at);
         return absl::OkStatus();
       },
       [this, end = RunEnd{run.run_id, state, reason}](const absl::Status&) {

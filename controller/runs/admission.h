@@ -21,6 +21,9 @@
 
 namespace lockstep::controller {
 
+using measure::RunState;
+using measure::Severity;
+
 // Decides whether a run may start on its workers: asks each of them what it would open, and checks
 // that all of it is allowed, free, and fits. A run that may start gets its targets, and its start
 // is stored. A run that may not is ended in the store. A run whose targets another run holds goes
@@ -94,9 +97,8 @@ class Admission {
   void Wait(measure::RunRecord run, const TargetLocks::Conflict& conflict);
   void Start(const measure::RunRecord& run, std::vector<PlanWorker> workers,
              const std::vector<std::string>& warnings);
-  void Refuse(const measure::RunRecord& run, const std::vector<PlanWorker>& workers,
-              const std::string& state, const std::string& reason,
-              const std::vector<std::string>& notes);
+  void Refuse(const measure::RunRecord& run, const std::vector<PlanWorker>& workers, RunState state,
+              const std::string& reason, const std::vector<std::string>& notes);
 
   const Options options_;
   const Callbacks callbacks_;

@@ -52,7 +52,8 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState
       continue;
     }
     // It was stopped while the controller before this one was about to start it.
-    ends_.Record({run.run_id, "cancelled", run.outcome}, [this, id = run.run_id] { Finish(id); });
+    ends_.Record({run.run_id, RunState::kCancelled, run.outcome},
+                 [this, id = run.run_id] { Finish(id); });
   }
   for (const storage::Quarantine& held : recovered.held) {
     locks_.Restore(
@@ -95,9 +96,9 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
   from.step.job_phase = active.phase.job_phase;
   from.step.step = active.phase.step;
   for (const measure::PhaseRecord& ended : active.ended) {
-    if (ended.state == "void") continue;
+    if (ended.state == PhaseState::kVoid) continue;
     from.results.push_back(
-        {ended.job_phase, ended.step, ended.name, ended.state == "done", ended.figures});
+        {ended.job_phase, ended.step, ended.name, ended.state == PhaseState::kDone, ended.figures});
   }
   from.go_ns = active.phase.go_ns;
   for (const measure::WorkerClock& clock : active.clocks) {
@@ -112,9 +113,9 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
                                         [this, id] { Finish(id); });
   active_[id] = actor;
   spdlog::info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name,
-               active.phase.attempt, active.phase.state);
+               active.phase.attempt, Text(active.phase.state));
   Post([this, id, actor] {
-    AddEvent(id, "warning", "the controller was replaced; this one goes on with the run");
+    AddEvent(id, Severity::kWarning, "the controller was replaced; this one goes on with the run");
     actor->Begin();
   });
 }
@@ -126,7 +127,7 @@ void Coordinator::Shutdown(std::function<void()> done) {
     ends_.StopTrying();
     const auto active = active_;
     for (const auto& [id, actor] : active) {
-      actor->Stop("aborted", "the controller was shut down", true);
+      actor->Stop(RunState::kAborted, "the controller was shut down", true);
     }
     CheckDrained();
   });
@@ -137,10 +138,9 @@ void Coordinator::CheckDrained() {
 }
 
 // To those who watch, and for the record.
-void Coordinator::AddEvent(const std::string& run_id, const std::string& severity,
-                           const std::string& text) {
+void Coordinator::AddEvent(const std::string& run_id, Severity severity, const std::string& text) {
   v1::WatchEvent event;
-  event.mutable_event()->set_severity(severity);
+  event.mutable_event()->set_severity(Text(severity));
   event.mutable_event()->set_message(text);
   options_.watchers->Publish(run_id, event);
   Persist(
@@ -153,7 +153,7 @@ void Coordinator::AddEvent(const std::string& run_id, const std::string& severit
 void Coordinator::OnStoreState(bool away, const std::string& reason) {
   Post([this, away, reason] {
     for (const auto& [id, actor] : active_) {
-      AddEvent(id, "warning",
+      AddEvent(id, Severity::kWarning,
                away ? absl::StrCat("the store is away: samples go to the spool, and no new phase "
                                    "starts until it is back (",
                                    reason, ")")
@@ -166,7 +166,7 @@ void Coordinator::OnSpoolFull(const std::string& reason) {
   Post([this, reason] {
     const auto active = active_;
     for (const auto& [id, actor] : active) {
-      actor->Stop("aborted",
+      actor->Stop(RunState::kAborted,
                   absl::StrCat("the store was away and ", reason,
                                "; the workers keep their samples until it is back"),
                   false);
@@ -251,7 +251,7 @@ void Coordinator::LockOpened(const std::string& worker_id, const v1::Armed& arme
   const std::string other = locks_.TakeOpened(worker_id, armed);
   if (other.empty()) return;
   const auto actor = active->second;
-  actor->Stop("aborted",
+  actor->Stop(RunState::kAborted,
               absl::StrCat("a target has the same bytes as one of run ", other.substr(0, 8),
                            ", under another name"),
               false);
@@ -288,7 +288,7 @@ void Coordinator::OnFleetEvent(const std::string& text) {
     std::vector<std::string> runs;
     for (const auto& [id, actor] : active_) runs.push_back(id);
     if (runs.empty()) runs.emplace_back();
-    for (const std::string& run_id : runs) AddEvent(run_id, "warning", text);
+    for (const std::string& run_id : runs) AddEvent(run_id, Severity::kWarning, text);
   });
 }
 
@@ -353,7 +353,8 @@ void Coordinator::Abandon(const measure::RunRecord& run) {
       },
       [this, id = run.run_id](const absl::Status& status) {
         if (!status.ok()) return;
-        ends_.Record({id, "cancelled", "the store did not answer when it was submitted"}, [] {});
+        ends_.Record({id, RunState::kCancelled, "the store did not answer when it was submitted"},
+                     [] {});
       });
 }
 
@@ -386,7 +387,7 @@ void Coordinator::Launch(Admission::Admitted admitted) {
   started.mutable_run()->set_run_id(id);
   started.mutable_run()->set_job_name(actor->run().job.name());
   started.mutable_run()->set_owner(known_[id].owner());
-  started.mutable_run()->set_state("running");
+  started.mutable_run()->set_state(Text(RunState::kRunning));
   started.mutable_run()->set_hosts(static_cast<uint32_t>(actor->run().workers.size()));
   const auto& workers = actor->run().workers;
   const bool synthetic = std::any_of(workers.begin(), workers.end(), [](const auto& worker) {
@@ -394,9 +395,9 @@ void Coordinator::Launch(Admission::Admitted admitted) {
   });
   started.mutable_run()->set_synthetic(synthetic);
   options_.watchers->Publish(id, started);
-  for (const std::string& warning : admitted.warnings) AddEvent(id, "warning", warning);
-  if (shutting_down_) return actor->Stop("aborted", "the controller was shut down", true);
-  if (admitted.cancelled) return actor->Stop("cancelled", admitted.cancel_reason, true);
+  for (const std::string& warning : admitted.warnings) AddEvent(id, Severity::kWarning, warning);
+  if (shutting_down_) return actor->Stop(RunState::kAborted, "the controller was shut down", true);
+  if (admitted.cancelled) return actor->Stop(RunState::kCancelled, admitted.cancel_reason, true);
   actor->Begin();
   for (const auto& [worker, reason] : admitted.lost) actor->OnLost(worker, reason);
 }
@@ -423,7 +424,7 @@ void Coordinator::Finish(const std::string& run_id) {
         for (const v1::PhaseReport& phase : report->phases()) {
           if (phase.invalid()) {
             (void)store->AddEvent(
-                run_id, "error", "",
+                run_id, Severity::kError, "",
                 absl::StrCat("phase ", phase.name(),
                              " is invalid: the start skew was beyond the job's limit"),
                 at);

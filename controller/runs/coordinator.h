@@ -124,7 +124,7 @@ class Coordinator {
   void Launch(Admission::Admitted admitted);
   void Finish(const std::string& run_id);
   void Confirm(const std::string& worker_id);
-  void AddEvent(const std::string& run_id, const std::string& severity, const std::string& text);
+  void AddEvent(const std::string& run_id, Severity severity, const std::string& text);
   ActorServices Services(const std::string& run_id);
 
   const Options options_;

@@ -11,12 +11,12 @@ void Coordinator::StopRun(const std::string& run_id, bool now, const std::string
                           StopDone done) {
   Post([this, run_id, now, reason, done = std::move(done)] {
     if (queue_.Remove(run_id)) {
-      ends_.Record({run_id, "cancelled", reason}, [this, run_id] { Finish(run_id); });
-      return AnswerStop(run_id, "cancelled", false, done);
+      ends_.Record({run_id, RunState::kCancelled, reason}, [this, run_id] { Finish(run_id); });
+      return AnswerStop(run_id, Text(RunState::kCancelled), false, done);
     }
     if (admission_.Cancel(run_id, reason)) {
       Persist([store = options_.store, run_id,
-               reason] { return store->SetEnding(run_id, "cancelled", reason, false); },
+               reason] { return store->SetEnding(run_id, RunState::kCancelled, reason, false); },
               [](const absl::Status&) {});
       return AnswerStop(run_id, "stopping", false, done);
     }
@@ -25,7 +25,7 @@ void Coordinator::StopRun(const std::string& run_id, bool now, const std::string
       return done(
           absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
     }
-    active->second->Stop("cancelled", reason, now);
+    active->second->Stop(RunState::kCancelled, reason, now);
     AnswerStop(run_id, "stopping", active->second->stopping(), done);
   });
 }
@@ -67,7 +67,7 @@ void Coordinator::EndLoad(const std::string& run_id, const std::string& reason,
       return done(absl::FailedPreconditionError(
           absl::StrCat("run ", run_id, waits ? " has not started yet" : " has ended already")));
     }
-    active->second->EndLoad("warning", reason, done);
+    active->second->EndLoad(Severity::kWarning, reason, done);
   });
 }
 
@@ -122,7 +122,7 @@ void Coordinator::Watch(const std::string& run_id, const std::shared_ptr<WatchSt
     *first.mutable_run() = summary;
     const auto active = active_.find(run_id);
     const bool queued = queue_.Has(run_id);
-    if (active != active_.end()) first.mutable_run()->set_state("running");
+    if (active != active_.end()) first.mutable_run()->set_state(Text(RunState::kRunning));
     stream->Send(std::make_shared<const v1::WatchEvent>(first));
     if (active != active_.end() && active->second->last_change().has_phase()) {
       stream->Send(std::make_shared<const v1::WatchEvent>(active->second->last_change()));
@@ -140,7 +140,7 @@ void Coordinator::Runs(std::function<void(std::vector<v1::RunSummary>)> done) {
     for (const auto& [id, known] : known_) {
       runs.push_back(known);
       const auto active = active_.find(id);
-      runs.back().set_state(active == active_.end() ? "queued" : "running");
+      runs.back().set_state(Text(active == active_.end() ? RunState::kQueued : RunState::kRunning));
       runs.back().set_end_problem(ends_.ProblemOf(id));
       if (active != active_.end()) {
         runs.back().set_hosts(static_cast<uint32_t>(active->second->run().workers.size()));

@@ -27,10 +27,11 @@ std::string ReasonOf(int crashes) {
 absl::Status EndOne(storage::Store* store, const std::string& run_id, const std::string& reason,
                     const common::Clock* clock) {
   spdlog::error("run {} is {}", run_id, reason);
-  if (absl::Status status = store->EndRun(run_id, "failed", reason, false); !status.ok()) {
+  if (absl::Status status = store->EndRun(run_id, measure::RunState::kFailed, reason, false);
+      !status.ok()) {
     return status;
   }
-  (void)store->AddEvent(run_id, "error", "", reason, clock->WallNs());
+  (void)store->AddEvent(run_id, measure::Severity::kError, "", reason, clock->WallNs());
   return absl::OkStatus();
 }
 

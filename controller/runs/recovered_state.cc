@@ -112,12 +112,12 @@ ResumePoint PointOf(const storage::ActiveRun& active) {
   ResumePoint point;
   point.phase = active.phase.phase;
   point.attempt = active.phase.attempt;
-  const std::string& state = active.phase.state;
-  point.reached = state.empty()        ? ResumePoint::Reached::kNothing
-                  : state == "arming"  ? ResumePoint::Reached::kRecorded
-                  : state == "running" ? ResumePoint::Reached::kStartCommitted
-                                       : ResumePoint::Reached::kClosed;
-  point.must_be_repeated = state == "void";
+  const PhaseState state = active.phase.state;
+  point.reached = state == PhaseState::kNone      ? ResumePoint::Reached::kNothing
+                  : state == PhaseState::kArming  ? ResumePoint::Reached::kRecorded
+                  : state == PhaseState::kRunning ? ResumePoint::Reached::kStartCommitted
+                                                  : ResumePoint::Reached::kClosed;
+  point.must_be_repeated = state == PhaseState::kVoid;
   const v1::JobSpec& job = active.run.job;
   point.plan = PlanOf(job, {active.phase.spec,
                             active.phase.job_phase,
@@ -182,7 +182,7 @@ absl::StatusOr<RecoveredState> RecoverState(storage::Store* store, const common:
   auto active = store->Active();
   if (!active.ok()) return active.status();
   for (storage::ActiveRun& run : *active) {
-    if (run.phase.state == "running") {
+    if (run.phase.state == PhaseState::kRunning) {
       auto live = ReadLive(store, run);
       if (storage::IsBroken(live.status())) {
         const std::string reason =

@@ -63,7 +63,7 @@ std::shared_ptr<RunActor> RunActor::TakeOver(SettledRun run, TakenOver from, Act
     actor->OpenFeeds({actor->machine_.members().begin(), actor->machine_.members().end()},
                      from.earlier);
     const bool gone = from.point.reached == ResumePoint::Reached::kStartCommitted;
-    actor->PublishPhase(gone ? "running" : "arming");
+    actor->PublishPhase(gone ? PhaseState::kRunning : PhaseState::kArming);
     for (const v1::FleetInterval& interval :
          actor->services_.ingest->DrainHistory(actor->Phase())) {
       v1::WatchEvent event;
@@ -84,7 +84,7 @@ v1::PhaseId RunActor::Phase() const {
 
 void RunActor::Begin() { Handle(event::Begin{}); }
 
-void RunActor::Stop(const std::string& state, const std::string& reason, bool now) {
+void RunActor::Stop(RunState state, const std::string& reason, bool now) {
   if (machine_.ending(now)) return;
   Handle(event::Stop{state, reason, now});
 }
@@ -135,7 +135,7 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
   const uint32_t worker = found->second;
   if (message.has_armed() && IsCurrent(message.armed().phase())) {
     for (const std::string& note : message.armed().notes()) {
-      Execute(action::Note{"info", run_.workers[worker].hello.host().name(),
+      Execute(action::Note{Severity::kInfo, run_.workers[worker].hello.host().name(),
                            common::Printable(note, kMessageColumns)});
     }
     Handle(event::Armed{worker});
@@ -166,12 +166,13 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
   } else if (message.has_event()) {
     if (++events_ > limits::kEventsOfAPhase) return;
     if (events_ == limits::kEventsOfAPhase) {
-      return Execute(action::Note{"warning", run_.workers[worker].hello.host().name(),
+      return Execute(action::Note{Severity::kWarning, run_.workers[worker].hello.host().name(),
                                   "more events in this phase are not kept"});
     }
-    Execute(action::Note{message.event().severity() == "error" ? "error" : "warning",
-                         run_.workers[worker].hello.host().name(),
-                         common::Printable(message.event().message(), kMessageColumns)});
+    Execute(
+        action::Note{message.event().severity() == "error" ? Severity::kError : Severity::kWarning,
+                     run_.workers[worker].hello.host().name(),
+                     common::Printable(message.event().message(), kMessageColumns)});
   }
 }
 
@@ -190,18 +191,18 @@ void RunActor::Persist(std::function<absl::Status()> work, std::function<void()>
   services_.loop->Persist(std::move(work), [self = shared_from_this(),
                                             then = std::move(then)](const absl::Status& status) {
     if (!status.ok()) {
-      self->Handle(
-          event::Stop{"failed", absl::StrCat("the store: ", std::string(status.message())), true});
+      self->Handle(event::Stop{RunState::kFailed,
+                               absl::StrCat("the store: ", std::string(status.message())), true});
     }
     then();
   });
 }
 
-void RunActor::PublishPhase(const std::string& state) {
+void RunActor::PublishPhase(PhaseState state) {
   state_ = state;
   waiting_for_.clear();
   PublishPhase();
-  if (state == "arming" || state == "running" || state == "draining") CheckProgress(++look_);
+  if (!IsOver(state)) CheckProgress(++look_);
 }
 
 // Who is waited for is told when it changes.
@@ -210,7 +211,7 @@ void RunActor::CheckProgress(uint64_t look) {
     const auto self = weak.lock();
     if (!self || self->look_ != look) return;
     std::vector<std::string> behind;
-    if (self->state_ == "running") {
+    if (self->state_ == PhaseState::kRunning) {
       behind = self->services_.ingest->Behind(self->Phase());
     } else {
       for (const uint32_t worker : self->machine_.Awaited()) {
@@ -233,13 +234,13 @@ void RunActor::PublishPhase() {
   change->set_count(std::max(phases_, machine_.phase() + 1));
   change->set_name(Spec().name());
   change->set_kind(KindName(Spec()));
-  change->set_state(state_);
+  change->set_state(Text(state_));
   for (const std::string& host : waiting_for_) change->add_waiting_for(host);
   const v1::RunPhase load = LoadOf(run_.job, Spec());
   change->set_expected_seconds(static_cast<double>(load.ramp_ns() + load.duration_ns()) / 1e9);
   if (IsLoad(Spec())) {
     *change->mutable_limits() = LimitsOf(load);
-    if (state_ != "arming") {
+    if (state_ != PhaseState::kArming) {
       for (const std::string& host : services_.ingest->Hosts(Phase())) change->add_hosts(host);
     }
   }
@@ -268,11 +269,12 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
     watchers->Publish(run_id, event);
   };
   callbacks.abort = [post](const std::string& reason) {
-    post([reason](RunActor* self) { self->Stop("aborted", reason, false); });
+    post([reason](RunActor* self) { self->Stop(RunState::kAborted, reason, false); });
   };
   callbacks.steady = [post, phase = Phase()](const std::string& reason) {
     post([reason, phase](RunActor* self) {
-      if (self->IsCurrent(phase)) self->EndLoad("info", reason, [](const absl::Status&) {});
+      if (self->IsCurrent(phase))
+        self->EndLoad(Severity::kInfo, reason, [](const absl::Status&) {});
     });
   };
   callbacks.result = [post, phase = Phase()](uint32_t worker, const v1::PhaseResult& result,
@@ -292,7 +294,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
   };
   callbacks.contradicted = [post](uint32_t worker, const std::string& reason) {
     post([worker, reason](RunActor* self) {
-      self->Execute(action::Note{"error", self->run_.workers[worker].hello.host().name(),
+      self->Execute(action::Note{Severity::kError, self->run_.workers[worker].hello.host().name(),
                                  reason + ": nothing of that is taken"});
     });
   };
@@ -308,7 +310,7 @@ void RunActor::Execute(const action::PlanNext& a) {
   }
   if (!next->has_value()) return Handle(event::Planned{});
   step_ = **std::move(next);
-  for (const std::string& note : step_.notes) Execute(action::Note{"info", "", note});
+  for (const std::string& note : step_.notes) Execute(action::Note{Severity::kInfo, "", note});
   Handle(event::Planned{PlanOf(run_.job, step_), ""});
 }
 
@@ -334,7 +336,7 @@ void RunActor::Execute(const action::RecordPhase& a) {
   record.ramp_ns = load.ramp_ns();
   std::vector<v1::Workload> workloads(load.workloads().begin(), load.workloads().end());
   OpenFeeds(a.workers, {});
-  PublishPhase("arming");
+  PublishPhase(PhaseState::kArming);
   Persist([store = services_.store, id = run_.run_id, record, workloads,
            workers = a.workers] { return store->BeginPhase(id, record, workloads, workers); },
           [self = shared_from_this()] { self->Handle(event::PhaseRecorded{}); });
@@ -348,7 +350,7 @@ void RunActor::Execute(const action::SendGo& a) {
     message.mutable_go()->set_at_ns(go_at_[worker]);
     Send(worker, std::move(message));
   }
-  PublishPhase("running");
+  PublishPhase(PhaseState::kRunning);
 }
 
 void RunActor::Execute(const action::StopNow& a) {
@@ -361,7 +363,7 @@ void RunActor::Execute(const action::StopNow& a) {
     Send(worker, std::move(message));
   }
   // One that was given up is told too, while the others go on.
-  if (machine_.stopping()) PublishPhase("draining");
+  if (machine_.stopping()) PublishPhase(PhaseState::kDraining);
 }
 
 void RunActor::Execute(const action::SetDeadline& a) {
@@ -383,8 +385,9 @@ void RunActor::OnDeadline(uint64_t token, bool was_unavailable) {
 
 void RunActor::Execute(const action::ClosePhase& a) {
   const v1::PhaseFigures figures = services_.ingest->Figures(Phase());
-  if (a.state != "void") {
-    results_.push_back({step_.job_phase, step_.step, Spec().name(), a.state == "done", figures});
+  if (a.state != PhaseState::kVoid) {
+    results_.push_back(
+        {step_.job_phase, step_.step, Spec().name(), a.state == PhaseState::kDone, figures});
   }
   const auto recording =
       std::make_shared<const measure::Recording>(services_.ingest->Close(Phase()));
@@ -434,7 +437,7 @@ void RunActor::Execute(const action::Note& a) {
   const int64_t at = services_.clock->WallNs();
   v1::WatchEvent event;
   event.mutable_event()->set_at(common::FormatInstant(at));
-  event.mutable_event()->set_severity(a.severity);
+  event.mutable_event()->set_severity(Text(a.severity));
   event.mutable_event()->set_host(a.host);
   event.mutable_event()->set_message(a.message);
   services_.watchers->Publish(run_.run_id, event);

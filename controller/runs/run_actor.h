@@ -70,13 +70,13 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   void OnMessage(const std::string& worker_id, const v1::WorkerMessage& message);
   void OnLost(const std::string& worker_id, const std::string& reason);
   // `state`: cancelled or aborted.
-  void Stop(const std::string& state, const std::string& reason, bool now);
+  void Stop(RunState state, const std::string& reason, bool now);
   // Ends the running load at the end of the same interval on all hosts; the run goes on with its
   // next phase. Answers once the interval is in the store, so that a controller that takes the run
   // over ends the load there, too. FAILED_PRECONDITION when no load runs, or it ends before all
   // could be told, UNAVAILABLE when it is not in the store after kEndLoadAnswerNs.
   // `severity` is of the event that says so.
-  void EndLoad(const std::string& severity, const std::string& reason,
+  void EndLoad(Severity severity, const std::string& reason,
                std::function<void(const absl::Status&)> done);
 
   const SettledRun& run() const { return run_; }
@@ -140,7 +140,7 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   const v1::PhaseSpec& Spec() const { return step_.spec; }
   void Send(uint32_t worker, v1::ControllerMessage message);
   // The phase is in this state from now on.
-  void PublishPhase(const std::string& state);
+  void PublishPhase(PhaseState state);
   void PublishPhase();
   void CheckProgress(uint64_t look);
   // A failed write ends the run, unless it is the write of its end.
@@ -166,9 +166,10 @@ class RunActor : public std::enable_shared_from_this<RunActor> {
   int64_t go_ns_ = 0;                  // T on this controller's clock; 0 when another one chose it
   // Who asked for the load's end and waits for its answer. Each answers once.
   std::vector<std::shared_ptr<std::function<void(const absl::Status&)>>> end_load_callers_;
-  std::string end_load_severity_, end_load_reason_;  // of the first of them
+  Severity end_load_severity_ = Severity::kInfo;  // of the first of them, as the next
+  std::string end_load_reason_;
   v1::WatchEvent last_change_;
-  std::string state_;                     // of the phase, as it was told
+  PhaseState state_ = PhaseState::kNone;  // of the phase, as it was told
   std::vector<std::string> waiting_for_;  // as it was told
   uint64_t look_ = 0;                     // the last that counts
   int64_t events_ = 0;                    // that workers reported in this phase

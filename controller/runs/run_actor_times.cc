@@ -93,7 +93,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   if (services_.safeguards.Pass(common::Safeguard::kGoOnDisk, false)) Handle(event::GoCommitted{});
 }
 
-void RunActor::EndLoad(const std::string& severity, const std::string& reason,
+void RunActor::EndLoad(Severity severity, const std::string& reason,
                        std::function<void(const absl::Status&)> done) {
   if (!machine_.running() || !IsLoad(Spec())) {
     return done(absl::FailedPreconditionError(

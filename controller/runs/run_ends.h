@@ -11,7 +11,9 @@ namespace lockstep::controller {
 
 // How a run has ended.
 struct RunEnd {
-  std::string run_id, state, outcome;
+  std::string run_id;
+  measure::RunState state;
+  std::string outcome;
   bool degraded = false;
 };
 

@@ -12,8 +12,8 @@ constexpr size_t kReasonColumns = 2000;
 v1::StopOrder EncodeStopOrder(const StopOrder& order) {
   v1::StopOrder encoded;
   encoded.set_kind(order.kind == StopOrder::Kind::kRepeat ? v1::StopOrder::REPEAT
-                   : order.state == "cancelled"           ? v1::StopOrder::CANCEL
-                   : order.state == "aborted"             ? v1::StopOrder::ABORT
+                   : order.state == RunState::kCancelled  ? v1::StopOrder::CANCEL
+                   : order.state == RunState::kAborted    ? v1::StopOrder::ABORT
                                                           : v1::StopOrder::FAIL);
   encoded.set_reason(common::Printable(order.reason, kReasonColumns));
   encoded.set_skip_cleanup(order.skip_cleanup);
@@ -30,13 +30,13 @@ std::optional<StopOrder> DecodeStopOrder(const v1::StopOrder& order) {
       decoded.kind = StopOrder::Kind::kRepeat;
       return decoded;
     case v1::StopOrder::CANCEL:
-      decoded.state = "cancelled";
+      decoded.state = RunState::kCancelled;
       return decoded;
     case v1::StopOrder::ABORT:
-      decoded.state = "aborted";
+      decoded.state = RunState::kAborted;
       return decoded;
     case v1::StopOrder::FAIL:
-      decoded.state = "failed";
+      decoded.state = RunState::kFailed;
       return decoded;
     default:
       return std::nullopt;

@@ -149,9 +149,9 @@ class Filler {
     Check(store_->Ingest(batches));
     totals.ingest_seconds += SecondsSince(began);
     for (int p = 0; p < kPhases; ++p) {
-      Check(store_->EndPhase(run.run_id, p, 1, "done", "", {}, {}));
+      Check(store_->EndPhase(run.run_id, p, 1, measure::PhaseState::kDone, "", {}, {}));
     }
-    Check(store_->EndRun(run.run_id, "done", "", false));
+    Check(store_->EndRun(run.run_id, measure::RunState::kDone, "", false));
     const auto report = controller::ReportOf(store_, run.run_id);
     Check(report.status());
     Check(store_->SaveReport(run.run_id, *report));

@@ -127,7 +127,7 @@ absl::Status MemoryStore::Enqueue(const measure::RunRecord& run) {
   return Change([&] {
     if (!db_->runs.insert({run.run_id, Run()}).second) return absl::OkStatus();
     db_->runs[run.run_id].record = run;
-    db_->runs[run.run_id].record.state = "queued";
+    db_->runs[run.run_id].record.state = measure::RunState::kQueued;
     db_->order.push_back(run.run_id);
     return absl::OkStatus();
   });
@@ -138,7 +138,7 @@ absl::StatusOr<std::vector<measure::RunRecord>> MemoryStore::Queue() {
   std::lock_guard<std::mutex> lock(db_->mutex);
   std::vector<measure::RunRecord> queue;
   for (const std::string& id : db_->order) {
-    if (db_->runs[id].record.state != "queued") continue;
+    if (db_->runs[id].record.state != measure::RunState::kQueued) continue;
     queue.push_back(db_->runs[id].record);
     queue.back().outcome = db_->runs[id].ending_reason;
   }
@@ -151,7 +151,7 @@ absl::StatusOr<std::vector<ActiveRun>> MemoryStore::Active() {
   std::vector<ActiveRun> list;
   for (const std::string& id : db_->order) {
     const Run& run = db_->runs[id];
-    if (run.record.state != "running") continue;
+    if (run.record.state != measure::RunState::kRunning) continue;
     ActiveRun active;
     active.run = run.record;
     active.workers = run.workers;
@@ -239,7 +239,7 @@ absl::Status MemoryStore::ReleaseQuarantine(const std::string& worker_id) {
   });
 }
 
-absl::Status MemoryStore::SetEnding(const std::string& run_id, const std::string& state,
+absl::Status MemoryStore::SetEnding(const std::string& run_id, measure::RunState state,
                                     const std::string& reason, bool skip_cleanup) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
@@ -256,18 +256,19 @@ absl::Status MemoryStore::StartRun(const std::string& run_id,
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
     if (!run.ok()) return run.status();
-    if ((*run)->record.state == "running" && !(*run)->workers.empty()) return absl::OkStatus();
-    if ((*run)->record.state != "queued") {
+    if ((*run)->record.state == measure::RunState::kRunning && !(*run)->workers.empty())
+      return absl::OkStatus();
+    if ((*run)->record.state != measure::RunState::kQueued) {
       return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is not queued any more"));
     }
-    (*run)->record.state = "running";
+    (*run)->record.state = measure::RunState::kRunning;
     (*run)->workers = workers;
     for (measure::RunWorker& worker : (*run)->workers) worker.inspection.clear_facts();
     return absl::OkStatus();
   });
 }
 
-absl::Status MemoryStore::EndRun(const std::string& run_id, const std::string& state,
+absl::Status MemoryStore::EndRun(const std::string& run_id, measure::RunState state,
                                  const std::string& outcome, bool degraded) {
   return Change([&]() -> absl::Status {
     auto run = Find(run_id);
@@ -279,11 +280,11 @@ absl::Status MemoryStore::EndRun(const std::string& run_id, const std::string& s
   });
 }
 
-absl::Status MemoryStore::AddEvent(const std::string& run_id, const std::string& severity,
+absl::Status MemoryStore::AddEvent(const std::string& run_id, measure::Severity severity,
                                    const std::string& host, const std::string& message, int64_t) {
   return Change([&] {
     v1::EventReport event;
-    event.set_severity(severity);
+    event.set_severity(Text(severity));
     event.set_host(host);
     event.set_message(absl::StrCat(run_id.substr(0, 4), " ", message));
     db_->events.push_back(std::move(event));
@@ -300,7 +301,7 @@ absl::Status MemoryStore::BeginPhase(const std::string& run_id, const measure::P
     const auto [added, fresh] = (*run)->phases.insert({{record.phase, record.attempt}, Phase()});
     if (!fresh) return absl::OkStatus();
     added->second.record = record;
-    added->second.record.state = "arming";
+    added->second.record.state = measure::PhaseState::kArming;
     for (uint32_t worker : workers) added->second.cursors[worker] = 0;
     return absl::OkStatus();
   });
@@ -316,7 +317,7 @@ absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, ui
     id.set_attempt(attempt);
     auto found = FindPhase(id);
     if (!found.ok()) return found.status();
-    (*found)->record.state = "running";
+    (*found)->record.state = measure::PhaseState::kRunning;
     (*found)->record.go_ns = go_ns;
     (*found)->go_wall_ns = go_wall_ns;
     (*found)->clocks = clocks;
@@ -325,7 +326,7 @@ absl::Status MemoryStore::CommitGo(const std::string& run_id, uint32_t phase, ui
 }
 
 absl::Status MemoryStore::EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
-                                   const std::string& state, const std::string& reason,
+                                   measure::PhaseState state, const std::string& reason,
                                    const measure::Recording&, const v1::PhaseFigures& figures) {
   return Change([&]() -> absl::Status {
     v1::PhaseId id;

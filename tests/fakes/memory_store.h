@@ -27,7 +27,8 @@ struct MemoryDatabase {
     measure::RunRecord record;
     std::vector<measure::RunWorker> workers;
     std::map<uint32_t, int64_t> holds;
-    std::string ending_state, ending_reason;
+    std::optional<measure::RunState> ending_state;
+    std::string ending_reason;
     bool skip_cleanup = false;
     bool degraded = false;
     std::map<std::pair<uint32_t, uint32_t>, Phase> phases;  // phase and attempt
@@ -84,11 +85,11 @@ class MemoryStore : public Store {
                        int64_t quarantine_ns) override;
   absl::Status SetBack(const std::string& run_id, uint32_t worker_index) override;
   absl::Status ReleaseQuarantine(const std::string& worker_id) override;
-  absl::Status SetEnding(const std::string& run_id, const std::string& state,
+  absl::Status SetEnding(const std::string& run_id, measure::RunState state,
                          const std::string& reason, bool skip_cleanup) override;
   absl::Status StartRun(const std::string& run_id,
                         const std::vector<measure::RunWorker>& workers) override;
-  absl::Status EndRun(const std::string& run_id, const std::string& state,
+  absl::Status EndRun(const std::string& run_id, measure::RunState state,
                       const std::string& outcome, bool degraded) override;
   absl::StatusOr<std::vector<std::string>> WithoutFigures(uint32_t) override {
     return std::vector<std::string>();
@@ -114,7 +115,7 @@ class MemoryStore : public Store {
   absl::StatusOr<std::set<uint32_t>> WithoutTimelines(const std::string&) override {
     return std::set<uint32_t>();
   }
-  absl::Status AddEvent(const std::string& run_id, const std::string& severity,
+  absl::Status AddEvent(const std::string& run_id, measure::Severity severity,
                         const std::string& host, const std::string& message,
                         int64_t at_wall_ns) override;
   absl::Status BeginPhase(const std::string& run_id, const measure::PhaseRecord& record,
@@ -124,7 +125,7 @@ class MemoryStore : public Store {
                         int64_t go_wall_ns,
                         const std::vector<measure::WorkerClock>& clocks) override;
   absl::Status EndPhase(const std::string& run_id, uint32_t phase, uint32_t attempt,
-                        const std::string& state, const std::string& reason,
+                        measure::PhaseState state, const std::string& reason,
                         const measure::Recording& recording,
                         const v1::PhaseFigures& figures) override;
   absl::Status CommitEndOfLoad(const std::string& run_id, uint32_t phase, uint32_t attempt,

@@ -113,7 +113,9 @@ Outcome World::Run() {
   const auto over = [&] {
     if (static_cast<int>(database_.runs.size()) != runs) return false;
     for (const auto& [id, run] : database_.runs) {
-      if (run.record.state == "queued" || run.record.state == "running") return false;
+      if (run.record.state == measure::RunState::kQueued ||
+          run.record.state == measure::RunState::kRunning)
+        return false;
     }
     return at_work_.empty();
   };

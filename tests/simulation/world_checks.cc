@@ -177,7 +177,8 @@ void World::CheckPolicy(const std::string& id, const storage::MemoryDatabase::Ru
   const std::string what =
       absl::StrCat("run ", id.substr(0, 4), " (", v1::LossPolicy_Name(policy), ", ", lost, " of ",
                    run.workers.size(), " lost, ", least, " needed): ", run.record.outcome);
-  if (run.record.state == "aborted" && run.record.outcome.find("(attempt ") == std::string::npos) {
+  if (run.record.state == measure::RunState::kAborted &&
+      run.record.outcome.find("(attempt ") == std::string::npos) {
     const bool too_few = run.workers.size() - lost < least;
     const bool by_policy =
         policy == v1::LOSS_POLICY_ABORT ? lost > 0
@@ -186,9 +187,9 @@ void World::CheckPolicy(const std::string& id, const storage::MemoryDatabase::Ru
             : too_few && run.record.outcome.find("did not return") != std::string::npos;
     if (!by_policy) Violation(absl::StrCat("aborted against its policy: ", what));
   }
-  if (run.record.state != "done") return;
+  if (run.record.state != measure::RunState::kDone) return;
   for (const auto& [key, phase] : run.phases) {
-    if (phase.record.state != "done") continue;
+    if (phase.record.state != measure::PhaseState::kDone) continue;
     const size_t needed = policy == v1::LOSS_POLICY_ABORT ? run.workers.size() : least;
     if (phase.results.size() < needed) {
       Violation(absl::StrCat("done with ", phase.results.size(), " results of phase ", key.first,
@@ -232,11 +233,11 @@ void World::CheckPlan(const std::string& id, const storage::MemoryDatabase::Run&
     }
     // It came to nothing, and the run ended before it was begun again: a cleanup is tried once
     // more.
-    if (record->state == "void") continue;
-    results.push_back(
-        {record->job_phase, record->step, record->name, record->state == "done", record->figures});
+    if (record->state == measure::PhaseState::kVoid) continue;
+    results.push_back({record->job_phase, record->step, record->name,
+                       record->state == measure::PhaseState::kDone, record->figures});
   }
-  if (run.record.state != "done") return;
+  if (run.record.state != measure::RunState::kDone) return;
   const auto more = controller::NextPhase(run.record.job, results, false);
   if (ending || !more.ok() || more->has_value()) {
     Violation(absl::StrCat("run ", id.substr(0, 4), " is done before its job is"));
@@ -262,35 +263,35 @@ bool World::IsExcused(const std::string& id, const storage::MemoryDatabase::Run&
 }
 
 void World::CheckEnd(const std::string& id, const storage::MemoryDatabase::Run& run) {
-  const std::string& state = run.record.state;
-  ++outcome_.ended[state];
-  Note(absl::StrCat("run ", id.substr(0, 4), " is ", state,
+  const measure::RunState state = run.record.state;
+  ++outcome_.ended[Text(state)];
+  Note(absl::StrCat("run ", id.substr(0, 4), " is ", Text(state),
                     run.record.degraded ? " (degraded)" : "", ": ", run.record.outcome));
-  if (state == "queued" || state == "running") {
-    Violation(absl::StrCat("run ", id.substr(0, 4), " does not end: it is ", state));
+  if (!IsOver(state)) {
+    Violation(absl::StrCat("run ", id.substr(0, 4), " does not end: it is ", Text(state)));
   }
-  if (state == "failed" && !blamed_.contains(id) && !IsExcused(id, run)) {
+  if (state == measure::RunState::kFailed && !blamed_.contains(id) && !IsExcused(id, run)) {
     Violation(absl::StrCat("run ", id.substr(0, 4),
                            " failed though no device did: ", run.record.outcome));
   }
-  if (state == "cancelled" && !stopped_.contains(id)) {
+  if (state == measure::RunState::kCancelled && !stopped_.contains(id)) {
     Violation(absl::StrCat("run ", id.substr(0, 4), " was cancelled by nobody"));
   }
   CheckPolicy(id, run);
   CheckPlan(id, run);
-  if (state == "done" && stop_answered_.contains(id)) {
+  if (state == measure::RunState::kDone && stop_answered_.contains(id)) {
     Violation(absl::StrCat("run ", id.substr(0, 4),
                            " is done although a person was told that it is being stopped"));
   }
   for (const auto& [key, phase] : run.phases) {
-    if (phase.record.state != "done") continue;
+    if (phase.record.state != measure::PhaseState::kDone) continue;
     const auto cut = cut_short_.find({id, key.first, key.second});
     for (const auto& [index, result] : phase.results) {
       if (cut == cut_short_.end() || !cut->second.contains(WorkerOf(id, index))) continue;
       Violation(absl::StrCat("phase ", key.first, ".", key.second,
                              " is done although an order cut worker index ", index, " short"));
     }
-    if (state != "done") continue;
+    if (state != measure::RunState::kDone) continue;
     for (const auto& [index, cursor] : phase.cursors) {
       if (!phase.results.contains(index) && !run.record.degraded) {
         Violation(absl::StrCat("phase ", key.first, ".", key.second,

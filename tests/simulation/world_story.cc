@@ -60,7 +60,7 @@ void World::Submit(int number) {
     job.set_min_hosts(static_cast<uint32_t>(Between(1, job.hosts().count())));
   }
   controller::FillJob(&job);
-  run.state = "queued";
+  run.state = measure::RunState::kQueued;
   Note(absl::StrCat("submit ", run.run_id.substr(0, 4), " on ", job.hosts().count(),
                     " workers, on loss ", job.on_worker_loss()));
   active->Submit(run);

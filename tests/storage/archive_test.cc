@@ -71,14 +71,14 @@ class ArchiveTest : public testing::Test {
     sample->add_workloads();
     batch.items.emplace_back().mutable_result()->add_workloads()->set_engine("strange");
     EXPECT_TRUE(store_->Ingest({batch}).ok());
-    EXPECT_TRUE(store_->EndPhase(run.run_id, 0, 1, "done", "", {}, {}).ok());
-    EXPECT_TRUE(store_->AddEvent(run.run_id, "info", "node0", "x\ny", at).ok());
+    EXPECT_TRUE(store_->EndPhase(run.run_id, 0, 1, measure::PhaseState::kDone, "", {}, {}).ok());
+    EXPECT_TRUE(store_->AddEvent(run.run_id, measure::Severity::kInfo, "node0", "x\ny", at).ok());
     EXPECT_TRUE(store_->SetLost(run.run_id, 0, "gone", 60000000000).ok());
     return run.run_id;
   }
   std::string MakeEndedRun() {
     const std::string run = MakeRun();
-    EXPECT_TRUE(store_->EndRun(run, "done", "", false).ok());
+    EXPECT_TRUE(store_->EndRun(run, measure::RunState::kDone, "", false).ok());
     return run;
   }
 
@@ -248,7 +248,7 @@ TEST_F(ArchiveTest, ARunInProgressIsNotExported) {
   const absl::Status status =
       store_->ExportRun(run, [](const v1::ArchivePart&) { return absl::OkStatus(); });
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_TRUE(store_->EndRun(run, "failed", "", false).ok());
+  EXPECT_TRUE(store_->EndRun(run, measure::RunState::kFailed, "", false).ok());
 }
 
 TEST_F(ArchiveTest, AReceiverThatGoesAwayCostsNothingElse) {

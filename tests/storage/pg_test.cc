@@ -221,8 +221,8 @@ TEST_F(ImpatientStore, ARunThatIsJustBeingEnqueuedIsEnqueuedOnce) {
   const absl::Status status = store_->Enqueue(run);
   later.join();
   EXPECT_TRUE(status.ok()) << status;
-  EXPECT_TRUE(store_->EndRun(id, "cancelled", "", false).ok());
-  EXPECT_EQ(store_->GetRun(id)->state, "cancelled");
+  EXPECT_TRUE(store_->EndRun(id, measure::RunState::kCancelled, "", false).ok());
+  EXPECT_EQ(store_->GetRun(id)->state, measure::RunState::kCancelled);
 }
 
 // One call finds out whether the server is back; the others do not queue up behind it.

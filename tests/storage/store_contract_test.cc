@@ -45,7 +45,7 @@ class StoreContract : public testing::TestWithParam<Kind> {
   void TearDown() override {
     store_->AcquireEpoch("last").IgnoreError();
     for (const std::string& id : begun_) {
-      EXPECT_TRUE(store_->EndRun(id, "done", "", false).ok());
+      EXPECT_TRUE(store_->EndRun(id, measure::RunState::kDone, "", false).ok());
       for (uint32_t i = 0; i < 3; ++i)
         EXPECT_TRUE(store_->ReleaseQuarantine(workers_[i].worker_id).ok());
     }
@@ -183,17 +183,17 @@ TEST_P(StoreContract, EpochsOnlyGrowAndAnOlderOneChangesNothing) {
   EXPECT_EQ(store_->StartRun(run, workers_).code(), aborted);
   EXPECT_EQ(Begin(run, 0, 2).code(), aborted);
   EXPECT_EQ(Go(run, 0, 1).code(), aborted);
-  EXPECT_EQ(store_->EndPhase(run, 0, 1, "done", "", {}, {}).code(), aborted);
+  EXPECT_EQ(store_->EndPhase(run, 0, 1, measure::PhaseState::kDone, "", {}, {}).code(), aborted);
   EXPECT_EQ(store_->SetLost(run, 0, "gone", 1).code(), aborted);
   EXPECT_EQ(store_->SetBack(run, 0).code(), aborted);
   EXPECT_EQ(store_->ReleaseQuarantine(workers_[0].worker_id).code(), aborted);
-  EXPECT_EQ(store_->SetEnding(run, "aborted", "", false).code(), aborted);
-  EXPECT_EQ(store_->EndRun(run, "failed", "", false).code(), aborted);
-  EXPECT_EQ(store_->AddEvent(run, "info", "", "x", 0).code(), aborted);
+  EXPECT_EQ(store_->SetEnding(run, measure::RunState::kAborted, "", false).code(), aborted);
+  EXPECT_EQ(store_->EndRun(run, measure::RunState::kFailed, "", false).code(), aborted);
+  EXPECT_EQ(store_->AddEvent(run, measure::Severity::kInfo, "", "x", 0).code(), aborted);
   EXPECT_EQ(store_->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1})})}).code(), aborted);
   // Nothing of it was done, and the newer one goes on.
   EXPECT_EQ(*newer->Cursor(Id(run, 0, 1), 0), 0u);
-  EXPECT_EQ(newer->GetRun(run)->state, "running");
+  EXPECT_EQ(newer->GetRun(run)->state, measure::RunState::kRunning);
   EXPECT_TRUE(newer->Ingest({Batch(Id(run, 0, 1), 0, 0, {Interval(0, {1})})}).ok());
 }
 
@@ -202,12 +202,12 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   {
     auto active = Active(run);
     ASSERT_TRUE(active.ok()) << active.status();
-    EXPECT_EQ(active->phase.state, "");
+    EXPECT_EQ(active->phase.state, measure::PhaseState::kNone);
     EXPECT_EQ(active->run.job.name(), "contract");
     EXPECT_EQ(active->run.seed, 7u);
   }
   ASSERT_TRUE(Begin(run, 0, 1).ok());
-  EXPECT_EQ(Active(run)->phase.state, "arming");
+  EXPECT_EQ(Active(run)->phase.state, measure::PhaseState::kArming);
   EXPECT_EQ(Active(run)->cursors, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 0}, {2, 0}}));
   ASSERT_TRUE(Go(run, 0, 1).ok());
   v1::DeliveryItem result = Result(2, "a disk is full");
@@ -231,7 +231,7 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(active->phase.attempt, 1u);
   EXPECT_EQ(active->phase.name, "mix0");
   EXPECT_EQ(active->phase.kind, "run");
-  EXPECT_EQ(active->phase.state, "running");
+  EXPECT_EQ(active->phase.state, measure::PhaseState::kRunning);
   EXPECT_EQ(active->phase.interval_ns, 1000000000);
   EXPECT_EQ(active->phase.ramp_ns, 2000000000);
   EXPECT_EQ(active->phase.go_ns, 123);
@@ -264,18 +264,21 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
     EXPECT_EQ(active->workers[i].inspection.targets(0).paths(0), "/dev/sd" + std::to_string(i));
     EXPECT_EQ(active->workers[i].lost, i == 2);
   }
-  EXPECT_EQ(active->ending_state, "");
+  EXPECT_EQ(active->ending_state, std::nullopt);
 }
 
 TEST_P(StoreContract, TheLastAttemptOfTheLastPhaseIsTheOneToGoOnWith) {
   const std::string run = Start();
   ASSERT_TRUE(Begin(run, 0, 1).ok());
   ASSERT_TRUE(Go(run, 0, 1).ok());
-  ASSERT_TRUE(store_->EndPhase(run, 0, 1, "done", "", {}, Figures(1234.5)).ok());
+  ASSERT_TRUE(
+      store_->EndPhase(run, 0, 1, measure::PhaseState::kDone, "", {}, Figures(1234.5)).ok());
   ASSERT_TRUE(Begin(run, 1, 1).ok());
   ASSERT_TRUE(Go(run, 1, 1).ok());
-  ASSERT_TRUE(store_->EndPhase(run, 1, 1, "void", "node2 was lost", {}, Figures(99)).ok());
-  EXPECT_EQ(Active(run)->phase.state, "void");
+  ASSERT_TRUE(
+      store_->EndPhase(run, 1, 1, measure::PhaseState::kVoid, "node2 was lost", {}, Figures(99))
+          .ok());
+  EXPECT_EQ(Active(run)->phase.state, measure::PhaseState::kVoid);
   EXPECT_EQ(Active(run)->phase.reason, "node2 was lost");
   ASSERT_TRUE(Begin(run, 1, 2, {0, 1}).ok());
   const auto active = Active(run);
@@ -285,7 +288,7 @@ TEST_P(StoreContract, TheLastAttemptOfTheLastPhaseIsTheOneToGoOnWith) {
   // What has ended, as it was planned and with what it measured: the next phase may depend on it.
   ASSERT_EQ(active->ended.size(), 1u);
   EXPECT_EQ(active->ended[0].name, "mix0");
-  EXPECT_EQ(active->ended[0].state, "done");
+  EXPECT_EQ(active->ended[0].state, measure::PhaseState::kDone);
   EXPECT_DOUBLE_EQ(active->ended[0].figures.iops(), 1234.5);
   EXPECT_EQ(active->ended[0].job_phase, 3u);
   EXPECT_EQ(active->phase.spec.name(), "mix1");
@@ -325,15 +328,18 @@ TEST_P(StoreContract, DoneTwiceIsAsDoneOnce) {
   // The first answer was lost: the phase goes on where it is.
   EXPECT_TRUE(Begin(started, 0, 1).ok());
   EXPECT_EQ(*store_->Cursor(Id(started, 0, 1), 0), 1u);
-  EXPECT_EQ(Active(started)->phase.state, "running");
+  EXPECT_EQ(Active(started)->phase.state, measure::PhaseState::kRunning);
   EXPECT_TRUE(Go(started, 0, 1).ok());
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->EndPhase(started, 0, 1, "done", "", {}, {}).ok());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(store_->EndPhase(started, 0, 1, measure::PhaseState::kDone, "", {}, {}).ok());
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetLost(started, 0, "silent", 5).ok());
   for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetBack(started, 0).ok());
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->SetEnding(started, "aborted", "why", true).ok());
-  for (int i = 0; i < 2; ++i) EXPECT_TRUE(store_->EndRun(started, "aborted", "why", true).ok());
-  EXPECT_EQ(store_->GetRun(started)->state, "aborted");
-  EXPECT_TRUE(store_->EndRun(run, "cancelled", "", false).ok());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(store_->SetEnding(started, measure::RunState::kAborted, "why", true).ok());
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(store_->EndRun(started, measure::RunState::kAborted, "why", true).ok());
+  EXPECT_EQ(store_->GetRun(started)->state, measure::RunState::kAborted);
+  EXPECT_TRUE(store_->EndRun(run, measure::RunState::kCancelled, "", false).ok());
 }
 
 TEST_P(StoreContract, BatchesContinueAtTheCursorOrNothingOfThemIsStored) {
@@ -443,7 +449,7 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
                  Batch(phase, 1, 0, {writes(kHere + 1, 4096, "elsewhere"), Result(0, "")})})
             .ok());
     if (attempt == 1) {
-      ASSERT_TRUE(store_->EndPhase(run, 0, attempt, "void", "", {}, {}).ok());
+      ASSERT_TRUE(store_->EndPhase(run, 0, attempt, measure::PhaseState::kVoid, "", {}, {}).ok());
     }
   }
   std::vector<std::string> seen;
@@ -496,7 +502,7 @@ TEST_P(StoreContract, WhatTheFleetKnowsOfBlocksComesByAttemptWithWhoWasLostInIt)
       store_->ReadBlockWrites(what, [](const auto&) { return absl::CancelledError("enough"); })
           .code(),
       absl::StatusCode::kCancelled);
-  EXPECT_TRUE(store_->EndRun(run, "aborted", "", true).ok());
+  EXPECT_TRUE(store_->EndRun(run, measure::RunState::kAborted, "", true).ok());
 }
 
 TEST_P(StoreContract, WhatALostWorkerMayStillWriteToIsHeldUntilItIsReleased) {
@@ -509,7 +515,7 @@ TEST_P(StoreContract, WhatALostWorkerMayStillWriteToIsHeldUntilItIsReleased) {
   EXPECT_EQ(Quarantines(run)[0].job.name(), "contract");
   EXPECT_EQ(Quarantines(run)[0].inspection.targets(0).paths(0), "/dev/sd1");
   // The end of the run changes nothing about it: the worker may be writing all the same.
-  ASSERT_TRUE(store_->EndRun(run, "aborted", "", false).ok());
+  ASSERT_TRUE(store_->EndRun(run, measure::RunState::kAborted, "", false).ok());
   EXPECT_EQ(Quarantines(run).size(), 1u);
   EXPECT_EQ(Active(run).status().code(), absl::StatusCode::kNotFound);
   ASSERT_TRUE(store_->ReleaseQuarantine(workers_[1].worker_id).ok());
@@ -527,8 +533,8 @@ TEST_P(StoreContract, AWorkerThatIsBackHoldsNothing) {
 
 TEST_P(StoreContract, HowARunWillEndIsKnownToASuccessor) {
   const std::string run = Start();
-  ASSERT_TRUE(store_->SetEnding(run, "cancelled", "stopped by anna", true).ok());
-  EXPECT_EQ(Active(run)->ending_state, "cancelled");
+  ASSERT_TRUE(store_->SetEnding(run, measure::RunState::kCancelled, "stopped by anna", true).ok());
+  EXPECT_EQ(Active(run)->ending_state, measure::RunState::kCancelled);
   EXPECT_EQ(Active(run)->ending_reason, "stopped by anna");
   EXPECT_TRUE(Active(run)->skip_cleanup);
 }
@@ -623,7 +629,7 @@ TEST_P(StoreContract, WhatIsNotThereIsSaidToBeNotThere) {
   EXPECT_EQ(store_->ResolveRun(common::NewUuid()).status().code(), absl::StatusCode::kNotFound);
   const std::string run = Start();
   EXPECT_EQ(*store_->ResolveRun(run), run);
-  ASSERT_TRUE(store_->EndRun(run, "done", "", true).ok());
+  ASSERT_TRUE(store_->EndRun(run, measure::RunState::kDone, "", true).ok());
   EXPECT_FALSE(store_->StartRun(run, workers_).ok());  // it has ended
   EXPECT_TRUE(store_->GetRun(run)->degraded);
 }

@@ -183,9 +183,12 @@ TEST_F(StoreTest, AReplacedControllerStoresNothingMore) {
             absl::StatusCode::kAborted);
   EXPECT_EQ(Count("interval_operations", phase), 0);
   // Nor does it change anything else.
-  EXPECT_EQ(old->EndRun(phase.run_id(), "failed", "", false).code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(old->AddEvent(phase.run_id(), "info", "", "", 0).code(), absl::StatusCode::kAborted);
-  EXPECT_EQ(store_->GetRun(phase.run_id())->state, "running");  // the newer one goes on with it
+  EXPECT_EQ(old->EndRun(phase.run_id(), measure::RunState::kFailed, "", false).code(),
+            absl::StatusCode::kAborted);
+  EXPECT_EQ(old->AddEvent(phase.run_id(), measure::Severity::kInfo, "", "", 0).code(),
+            absl::StatusCode::kAborted);
+  EXPECT_EQ(store_->GetRun(phase.run_id())->state,
+            measure::RunState::kRunning);  // the newer one goes on with it
 }
 
 TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
@@ -355,7 +358,7 @@ TEST_F(StoreTest, ARunWithARowThatNoControllerWroteIsQuarantined) {
     EXPECT_EQ(hosts, (std::set<std::string>{"node0", "node1"}));
     EXPECT_TRUE(store_->LoadRun(good_id).ok());
     EXPECT_TRUE(store_->Figures({good_id, odd_id}).ok());
-    EXPECT_TRUE(store_->EndRun(good_id, "done", "", false).ok());
+    EXPECT_TRUE(store_->EndRun(good_id, measure::RunState::kDone, "", false).ok());
   }
 }
 

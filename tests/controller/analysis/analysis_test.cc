@@ -151,7 +151,7 @@ TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {
   cleanup.phase.phase = 1;
   cleanup.phase.spec.mutable_cleanup();
   cleanup.phase.kind = "cleanup";
-  cleanup.phase.state = "done";
+  cleanup.phase.state = measure::PhaseState::kDone;
   cleanup.workers.emplace_back();
   cleanup.workers[0].has_result = true;
   data.phases.push_back(cleanup);
@@ -181,7 +181,7 @@ TEST(ReportTest, WhoHeardOfAnEarlyEndTooLateIsNamed) {
   data.phases[0].phase.end_of_load = 2;
   EXPECT_TRUE(absl::StrContains(RemarksOf(data), "by command after interval 2, on all hosts"));
   // While it runs nobody knows.
-  data.phases[0].phase.state = "running";
+  data.phases[0].phase.state = measure::PhaseState::kRunning;
   EXPECT_FALSE(absl::StrContains(RemarksOf(data), "by command"));
 }
 

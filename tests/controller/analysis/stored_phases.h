@@ -72,7 +72,7 @@ inline void SetSkewLimit(Stored* data, int64_t limit_ns) {
 // Two workers on one kernel: three measured seconds, 100 and 300 reads a second.
 inline Stored TwoWorkers() {
   Stored data;
-  data.run.state = "done";
+  data.run.state = measure::RunState::kDone;
   v1::JobSpec& job = data.run.job;
   v1::Target* target = job.add_targets();
   target->set_name("t");
@@ -89,7 +89,7 @@ inline Stored TwoWorkers() {
   measure::PhaseData phase;
   phase.phase.spec = job.phases(0);
   phase.phase.kind = "run";
-  phase.phase.state = "done";
+  phase.phase.state = measure::PhaseState::kDone;
   phase.phase.interval_ns = 1000000000;
   for (uint32_t i = 0; i < 2; ++i) {
     measure::RunWorker worker;

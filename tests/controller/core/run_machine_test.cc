@@ -114,7 +114,7 @@ TEST(RunMachineTest, AllPhasesInOrderThenDone) {
   driver.Complete();
   const auto* end = Find<action::EndRun>(driver.last());
   ASSERT_NE(end, nullptr);
-  EXPECT_EQ(end->state, "done");
+  EXPECT_EQ(end->state, RunState::kDone);
   EXPECT_FALSE(end->degraded);
   EXPECT_TRUE(driver.machine().over());
 }
@@ -163,7 +163,7 @@ TEST(RunMachineTest, AWorkerThatCannotArmStopsTheOthersAndTheirAnswersAreAwaited
   EXPECT_EQ(Find<action::ClosePhase>(actions), nullptr);
   const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
   ASSERT_NE(close, nullptr);
-  EXPECT_EQ(close->state, "failed");
+  EXPECT_EQ(close->state, PhaseState::kFailed);
   EXPECT_EQ(close->reason, "phase prepare failed on node0: /x: no such file");
 }
 
@@ -178,7 +178,7 @@ TEST(RunMachineTest, AfterAFailureOnlyCleanupIsRunAndTheFirstReasonStays) {
   driver.Complete();
   const auto* end = Find<action::EndRun>(driver.last());
   ASSERT_NE(end, nullptr);
-  EXPECT_EQ(end->state, "failed");
+  EXPECT_EQ(end->state, RunState::kFailed);
   EXPECT_EQ(end->outcome, "phase mix on node0: disk gone");
 }
 
@@ -186,11 +186,12 @@ TEST(RunMachineTest, StopNowSkipsCleanup) {
   Driver driver(Plan(1));
   driver.Complete();
   driver.ToRunning();
-  EXPECT_NE(Find<action::StopNow>(driver.Do(event::Stop{"cancelled", "enough", true})), nullptr);
+  EXPECT_NE(Find<action::StopNow>(driver.Do(event::Stop{RunState::kCancelled, "enough", true})),
+            nullptr);
   driver.Deliver(0, "");
   const auto* end = Find<action::EndRun>(driver.Do(event::PhaseClosed{}));
   ASSERT_NE(end, nullptr);
-  EXPECT_EQ(end->state, "cancelled");
+  EXPECT_EQ(end->state, RunState::kCancelled);
 }
 
 TEST(RunMachineTest, ALostWorkerAbortsOrDegradesByPolicy) {
@@ -253,7 +254,7 @@ TEST(RunMachineTest, RetryBeginsThePhaseAgainWithTheWorkerThatCameBack) {
   EXPECT_EQ(Find<action::StopNow>(lost)->workers, (std::vector<uint32_t>{0, 2}));
   const auto* close = Find<action::ClosePhase>(driver.Deliver(2, ""));
   ASSERT_NE(close, nullptr);
-  EXPECT_EQ(close->state, "void");
+  EXPECT_EQ(close->state, PhaseState::kVoid);
   const auto rejoining = driver.Do(event::PhaseClosed{});
   EXPECT_STREQ(driver.machine().stage(), "rejoining");
   ASSERT_NE(Find<action::SetDeadline>(rejoining), nullptr);
@@ -267,7 +268,7 @@ TEST(RunMachineTest, RetryBeginsThePhaseAgainWithTheWorkerThatCameBack) {
   driver.Complete();
   const auto* end = Find<action::EndRun>(driver.last());
   ASSERT_NE(end, nullptr);
-  EXPECT_EQ(end->state, "done");
+  EXPECT_EQ(end->state, RunState::kDone);
   EXPECT_FALSE(end->degraded);
 }
 
@@ -288,14 +289,14 @@ TEST(RunMachineTest, RetryGoesOnWithoutAWorkerThatStaysAwayWhileEnoughAreLeft) {
         EXPECT_STRNE(driver.machine().stage(), "rejoining");  // once is enough
       }
       ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);
-      EXPECT_EQ(Find<action::EndRun>(driver.last())->state, "done");
+      EXPECT_EQ(Find<action::EndRun>(driver.last())->state, RunState::kDone);
       EXPECT_TRUE(Find<action::EndRun>(driver.last())->degraded);
     } else {
       // What prepare made stays with cleanup, which needs no quorum.
       EXPECT_EQ(driver.machine().phase(), 1u);
       driver.Complete();
       ASSERT_NE(Find<action::EndRun>(driver.last()), nullptr);
-      EXPECT_EQ(Find<action::EndRun>(driver.last())->state, "aborted");
+      EXPECT_EQ(Find<action::EndRun>(driver.last())->state, RunState::kAborted);
       EXPECT_NE(Find<action::EndRun>(driver.last())->outcome.find("did not return: node1"),
                 std::string::npos);
     }
@@ -310,7 +311,7 @@ TEST(RunMachineTest, APhaseIsBegunAgainThreeTimesAtMost) {
     driver.Do(event::NotStarted{0, "the go came 3 ms after T"});
     const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
     ASSERT_NE(close, nullptr);
-    EXPECT_EQ(close->state, attempt < kMaxAttempts ? "void" : "aborted");
+    EXPECT_EQ(close->state, attempt < kMaxAttempts ? PhaseState::kVoid : PhaseState::kAborted);
     driver.Do(event::PhaseClosed{});
   }
   driver.Complete();  // cleanup
@@ -329,7 +330,7 @@ TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatHadNoT) {
   driver.Do(event::Idle{0, false, true});
   const auto* close = Find<action::ClosePhase>(driver.Do(event::Idle{1, false, true}));
   ASSERT_NE(close, nullptr);
-  EXPECT_EQ(close->state, "void");
+  EXPECT_EQ(close->state, PhaseState::kVoid);
   const auto next = driver.Do(event::PhaseClosed{});
   ASSERT_NE(Find<action::RecordPhase>(next), nullptr);
   EXPECT_EQ(Find<action::RecordPhase>(next)->phase, 1u);
@@ -350,27 +351,28 @@ ResumePoint Begun() {
 TEST(RunMachineTest, ASuccessorEndsTheRunAsTheWorkersWereTold) {
   Driver driver(Plan(2), Begun());
   event::Attached done{0, event::Attached::State::kIdle, true, "", false, false};
-  done.last_order = StopOrder{StopOrder::Kind::kEndRun, "cancelled", "stopped by anna", true};
+  done.last_order =
+      StopOrder{StopOrder::Kind::kEndRun, RunState::kCancelled, "stopped by anna", true};
   const auto* ending = Find<action::RecordEnding>(driver.Do(done));
   ASSERT_NE(ending, nullptr);
-  EXPECT_EQ(ending->state, "cancelled");
+  EXPECT_EQ(ending->state, RunState::kCancelled);
   EXPECT_EQ(ending->reason, "stopped by anna");
   EXPECT_TRUE(ending->skip_cleanup);
   // The other one, which did not hear of it, is told so.
   const auto* stop = Find<action::StopNow>(driver.last());
   ASSERT_NE(stop, nullptr);
   ASSERT_TRUE(stop->order.has_value());
-  EXPECT_EQ(stop->order->state, "cancelled");
+  EXPECT_EQ(stop->order->state, RunState::kCancelled);
   EXPECT_TRUE(stop->order->skip_cleanup);
   const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
   ASSERT_NE(close, nullptr);
-  EXPECT_EQ(close->state, "cancelled");
+  EXPECT_EQ(close->state, PhaseState::kCancelled);
 }
 
 TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatWasBeingGivenUp) {
   Driver driver(Plan(2), Begun());
   event::Attached done{0, event::Attached::State::kIdle, true, "", false, false};
-  done.last_order = StopOrder{StopOrder::Kind::kRepeat, "", "worker on node1 was lost", false};
+  done.last_order = StopOrder{StopOrder::Kind::kRepeat, RunState::kDone, "worker on node1 was lost", false};
   event::Attached another = done;
   another.this_phase = false;
   EXPECT_EQ(Find<action::StopNow>(driver.Do(another)), nullptr);
@@ -379,7 +381,7 @@ TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatWasBeingGivenUp) {
   EXPECT_EQ(Find<action::RecordEnding>(driver.last()), nullptr);
   const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
   ASSERT_NE(close, nullptr);
-  EXPECT_EQ(close->state, "void");
+  EXPECT_EQ(close->state, PhaseState::kVoid);
 }
 
 TEST(RunMachineTest, ASuccessorGoesOnWithAPhaseThatHasBegun) {
@@ -405,14 +407,14 @@ TEST(RunMachineTest, ASuccessorEndsARunThatWasToEnd) {
   from.reached = ResumePoint::Reached::kStartCommitted;
   from.phase = 1;
   from.members = {0, 1};
-  from.end_state = "cancelled";
+  from.end_state = RunState::kCancelled;
   from.end_reason = "stopped by anna";
   Driver driver(Plan(2), from);
   EXPECT_NE(Find<action::StopNow>(driver.last()), nullptr);
   driver.Deliver(0, "");
   const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
   ASSERT_NE(close, nullptr);
-  EXPECT_EQ(close->state, "cancelled");
+  EXPECT_EQ(close->state, PhaseState::kCancelled);
 }
 
 // A worker that is busy with another phase is stopped first; the assignment follows its answer.
@@ -438,7 +440,7 @@ TEST(RunMachineTest, ARunWhoseNextPhaseCannotBePlannedFailsAndCleansUp) {
   ASSERT_NE(asked, nullptr);
   EXPECT_TRUE(asked->cleanup_only);
   ASSERT_NE(Find<action::RecordEnding>(actions), nullptr);
-  EXPECT_EQ(Find<action::RecordEnding>(actions)->state, "failed");
+  EXPECT_EQ(Find<action::RecordEnding>(actions)->state, RunState::kFailed);
   const auto begun = machine.Handle(event::Planned{Planner::Phase(2), ""});
   EXPECT_NE(Find<action::RecordPhase>(begun), nullptr);
 }
@@ -446,7 +448,7 @@ TEST(RunMachineTest, ARunWhoseNextPhaseCannotBePlannedFailsAndCleansUp) {
 TEST(RunMachineTest, AStopWhileAPhaseIsPlannedLeavesOnlyCleanup) {
   RunMachine machine(Plan(1));
   machine.Handle(event::Begin{});
-  machine.Handle(event::Stop{"cancelled", "stop", false});
+  machine.Handle(event::Stop{RunState::kCancelled, "stop", false});
   const auto again = machine.Handle(event::Planned{Planner::Phase(1), ""});
   ASSERT_NE(Find<action::PlanNext>(again), nullptr);
   EXPECT_TRUE(Find<action::PlanNext>(again)->cleanup_only);
@@ -476,7 +478,7 @@ TEST(RunMachineTest, ALoadEndsAtOneIntervalOnAllHostsOnceItIsInTheStore) {
   driver.Deliver(0, "");
   const auto* close = Find<action::ClosePhase>(driver.Deliver(1, ""));
   ASSERT_NE(close, nullptr);
-  EXPECT_EQ(close->state, "done");
+  EXPECT_EQ(close->state, PhaseState::kDone);
   EXPECT_NE(Find<action::RecordPhase>(driver.Do(event::PhaseClosed{})), nullptr);
 }
 
@@ -581,7 +583,7 @@ class RandomHistory {
     } else if (what == 9 && Draw(10) == 0) {
       Handle(event::Failed{worker, "failed"});
     } else if (what == 10 && Draw(30) == 0) {
-      Handle(event::Stop{"cancelled", "stop", Draw(2) == 0});
+      Handle(event::Stop{RunState::kCancelled, "stop", Draw(2) == 0});
     } else if (what == 11 && Draw(10) == 0) {
       Handle(event::Deadline{Draw(token_ + 2)});
     }

@@ -69,7 +69,7 @@ TEST_F(CrashLoopTest, ARunWhoseSamplesCannotBeReadFailsAlone) {
   EXPECT_EQ(inherited->active[0].run.run_id, "good");
   EXPECT_EQ(inherited->live.count("odd"), 0u);
   const auto run = store_.GetRun("odd");
-  EXPECT_EQ(run->state, "failed");
+  EXPECT_EQ(run->state, measure::RunState::kFailed);
   EXPECT_EQ(run->outcome, "quarantined: no histogram");
   ASSERT_EQ(inherited->held.size(), 1u);
   EXPECT_EQ(inherited->held[0].worker_id, "worker of odd");

@@ -38,7 +38,7 @@ class ManualLoop final : public Loop {
 class RefusingStore final : public storage::MemoryStore {
  public:
   using MemoryStore::MemoryStore;
-  absl::Status EndRun(const std::string& run_id, const std::string& state,
+  absl::Status EndRun(const std::string& run_id, measure::RunState state,
                       const std::string& outcome, bool degraded) override {
     if (refuses) return absl::InternalError("relation \"runs\" does not exist");
     return MemoryStore::EndRun(run_id, state, outcome, degraded);
@@ -65,28 +65,28 @@ class RunEndsTest : public testing::Test {
 
 TEST_F(RunEndsTest, TheStoreIsAskedAgainWhateverItSays) {
   store_.refuses = true;
-  ends_.Record({kRun, "done", ""}, [this] { recorded_ = true; });
+  ends_.Record({kRun, measure::RunState::kDone, ""}, [this] { recorded_ = true; });
   for (int i = 0; i < 20; ++i) ASSERT_TRUE(loop_.Step());
   EXPECT_FALSE(recorded_);
-  EXPECT_EQ(store_.GetRun(kRun)->state, "running");
+  EXPECT_EQ(store_.GetRun(kRun)->state, measure::RunState::kRunning);
   EXPECT_EQ(ends_.ProblemOf(kRun), "relation \"runs\" does not exist");
   store_.refuses = false;
   while (loop_.Step()) {
   }
   EXPECT_TRUE(recorded_);
-  EXPECT_EQ(store_.GetRun(kRun)->state, "done");
+  EXPECT_EQ(store_.GetRun(kRun)->state, measure::RunState::kDone);
   EXPECT_EQ(ends_.ProblemOf(kRun), "");
 }
 
 TEST_F(RunEndsTest, AControllerThatEndsLeavesItToTheNext) {
   store_.refuses = true;
-  ends_.Record({kRun, "done", ""}, [this] { recorded_ = true; });
+  ends_.Record({kRun, measure::RunState::kDone, ""}, [this] { recorded_ = true; });
   ASSERT_TRUE(loop_.Step());
   ends_.StopTrying();
   while (loop_.Step()) {
   }
   EXPECT_TRUE(recorded_);
-  EXPECT_EQ(store_.GetRun(kRun)->state, "running");
+  EXPECT_EQ(store_.GetRun(kRun)->state, measure::RunState::kRunning);
 }
 
 }  // namespace

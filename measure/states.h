@@ -1,0 +1,45 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace lockstep::measure {
+
+// Of a run. The last four are its ends.
+enum class RunState { kQueued, kRunning, kDone, kFailed, kAborted, kCancelled };
+// Of an attempt of a phase.
+enum class PhaseState {
+  kNone,  // no attempt was recorded
+  kArming,
+  kRunning,
+  kDraining,  // its load has ended or was stopped, and results are to come; never stored
+  kDone,
+  kFailed,
+  kAborted,
+  kCancelled,
+  kVoid,  // the attempt came to nothing through no fault of the job; another one follows
+};
+// Of an event.
+enum class Severity { kInfo, kWarning, kError };
+
+// As SQL, JSON and people have them: "queued", "arming", "warning"; "" for PhaseState::kNone.
+std::string Text(RunState state);
+std::string Text(PhaseState state);
+std::string Text(Severity severity);
+// Nothing where the text is none of these.
+std::optional<RunState> ParseRunState(std::string_view text);
+std::optional<PhaseState> ParsePhaseState(std::string_view text);
+
+// It has ended, one way or another.
+inline bool IsOver(RunState state) {
+  return state != RunState::kQueued && state != RunState::kRunning;
+}
+inline bool IsOver(PhaseState state) {
+  return state != PhaseState::kArming && state != PhaseState::kRunning &&
+         state != PhaseState::kDraining && state != PhaseState::kNone;
+}
+// The state of a phase that the end of its run has ended.
+PhaseState EndedBy(RunState end);
+
+}  // namespace lockstep::measure
