@@ -8,7 +8,9 @@ namespace lockstep::measure {
 // A stamp that was written to a device, or was to be: it counts from then until `ended_ns`. Only
 // what the store has as live is enrolled, whatever lies on the device.
 struct StampRecord {
-  std::string number;    // UUID
+  std::string number;  // UUID
+  // Of the device (controller/plan/fleet_uses.h, DeviceKey()): the same on all hosts that see it.
+  std::string device_key;
   std::string identity;  // as BlockDevice
   std::string host, path;
   std::string enrolled_by;

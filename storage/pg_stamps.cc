@@ -13,11 +13,11 @@ absl::Status AddStamp(PgConnection* connection, const measure::StampRecord& stam
   auto added = connection->Query(
       "WITH known AS (SELECT FROM device_stamps WHERE number = $1), "
       "succeeded AS (UPDATE device_stamps SET ended_by = $5, ended_at = $6 "
-      "WHERE ended_at IS NULL AND identity = $2 AND host = $3 AND NOT EXISTS (SELECT FROM known)) "
-      "INSERT INTO device_stamps (number, identity, host, path, enrolled_by, enrolled_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING",
+      "WHERE ended_at IS NULL AND device_key = $7 AND NOT EXISTS (SELECT FROM known)) "
+      "INSERT INTO device_stamps (number, identity, host, path, enrolled_by, enrolled_at, "
+      "device_key) VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
       {stamp.number, stamp.identity, stamp.host, stamp.path, stamp.enrolled_by,
-       Utc(stamp.enrolled_ns)});
+       Utc(stamp.enrolled_ns), stamp.device_key});
   return added.status();
 }
 
@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<measure::StampRecord>> PgStore::Stamps() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
-      "SELECT number, identity, host, path, enrolled_by, "
+      "SELECT number, device_key, identity, host, path, enrolled_by, "
       "(extract(epoch FROM enrolled_at) * 1000000)::bigint AS enrolled_us, "
       "coalesce(ended_by, '') AS ended_by, "
       "coalesce((extract(epoch FROM ended_at) * 1000000)::bigint, 0) AS ended_us "
@@ -38,6 +38,7 @@ absl::StatusOr<std::vector<measure::StampRecord>> PgStore::Stamps() {
   for (int row = 0; row < rows->rows(); ++row) {
     measure::StampRecord& stamp = stamps.emplace_back();
     stamp.number = rows->Text(row, "number");
+    stamp.device_key = rows->Text(row, "device_key");
     stamp.identity = rows->Text(row, "identity");
     stamp.host = rows->Text(row, "host");
     stamp.path = rows->Text(row, "path");

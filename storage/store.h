@@ -133,8 +133,8 @@ class Store {
   // --- Devices' stamps. ---
   // All, ended ones too, oldest first.
   virtual absl::StatusOr<std::vector<measure::StampRecord>> Stamps() = 0;
-  // Before they are written. Live ones of the same identities and hosts are ended by them, and
-  // those that ended long ago are removed.
+  // Before they are written. Live ones of the same devices are ended by them, and those that ended
+  // long ago are removed.
   virtual absl::Status AddStamps(const std::vector<measure::StampRecord>& stamps) = 0;
   // Those of these numbers count no more; nothing is said of numbers that are not there or have
   // ended.

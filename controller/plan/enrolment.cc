@@ -288,14 +288,14 @@ absl::StatusOr<EnrolListing> ListEnrolment(const v1::EnrollRequest& request,
       why = "its hosts see it with different sizes; rescan it on those that are behind";
     }
     if (why.empty()) {
-      why = request.release() ? is_enrolled ? "" : "is not enrolled"
-                              : WhyNot(*shown.device, is_named);
+      why = request.release() ? is_enrolled ? "" : kNotEnrolled : WhyNot(*shown.device, is_named);
     }
     EnrolListing::Entry entry = Describe(sightings, shown);
+    if (!shown.device->identity().empty()) entry.device_key = key;
     if (why.empty()) {
       entry.worker_id = shown.host->worker_id();
       entry.order = OrderFor(*shown.device, request.release());
-      entry.history = stamps.HistoryOf(shown.device->identity());
+      entry.history = stamps.HistoryOf(key);
     }
     entry.device.set_left_out(why);
     if (listing.entries.size() == static_cast<size_t>(limits::kEnrollDevices)) {

@@ -11,6 +11,9 @@
 
 namespace lockstep::controller {
 
+// EnrollDevice.left_out of a device that was to be released and has no stamp.
+inline constexpr char kNotEnrolled[] = "is not enrolled";
+
 // What enrolling, or releasing, would do.
 struct EnrolListing {
   // One for each device that the request means.
@@ -19,7 +22,8 @@ struct EnrolListing {
     // The worker that writes to it, and what it is told; nothing where device.left_out says why.
     std::string worker_id;
     v1::StampOrder order;
-    std::string history;  // StampRegistry::HistoryOf() the device
+    std::string device_key;  // DeviceKey(); empty of a device without identity
+    std::string history;     // StampRegistry::HistoryOf() it
   };
   std::vector<Entry> entries;
 

@@ -11,17 +11,13 @@ StampRegistry::StampRegistry(const std::vector<measure::StampRecord>& stamps) {
 
 void StampRegistry::Insert(const measure::StampRecord& stamp) {
   stamps_[stamp.number] = stamp;
-  newest_[stamp.identity] = stamp.number;
-  if (stamp.ended_ns == 0) live_[stamp.identity].insert(stamp.number);
+  newest_[stamp.device_key] = stamp.number;
+  if (stamp.ended_ns == 0) live_[stamp.device_key].insert(stamp.number);
 }
 
 void StampRegistry::Add(const std::vector<measure::StampRecord>& stamps) {
   for (const measure::StampRecord& stamp : stamps) {
-    std::vector<std::string> succeeded;
-    for (const std::string& number : live_[stamp.identity]) {
-      if (stamps_.at(number).host == stamp.host) succeeded.push_back(number);
-    }
-    End(succeeded, stamp.enrolled_by, stamp.enrolled_ns);
+    End(LiveOf(stamp.device_key), stamp.enrolled_by, stamp.enrolled_ns);
     Insert(stamp);
   }
 }
@@ -33,7 +29,7 @@ void StampRegistry::End(const std::vector<std::string>& numbers, const std::stri
     if (stamp == stamps_.end() || stamp->second.ended_ns != 0) continue;
     stamp->second.ended_by = by;
     stamp->second.ended_ns = at_wall_ns;
-    live_[stamp->second.identity].erase(number);
+    live_[stamp->second.device_key].erase(number);
   }
 }
 
@@ -48,8 +44,14 @@ std::string StampRegistry::WhyNot(const std::string& number) const {
       " and written back since");
 }
 
-std::string StampRegistry::HistoryOf(const std::string& identity) const {
-  const auto newest = newest_.find(identity);
+std::vector<std::string> StampRegistry::LiveOf(const std::string& device_key) const {
+  const auto live = live_.find(device_key);
+  if (live == live_.end()) return {};
+  return {live->second.begin(), live->second.end()};
+}
+
+std::string StampRegistry::HistoryOf(const std::string& device_key) const {
+  const auto newest = newest_.find(device_key);
   if (newest == newest_.end()) return "";
   return absl::StrCat(newest->second, " ended ", stamps_.at(newest->second).ended_ns);
 }

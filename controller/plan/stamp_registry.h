@@ -12,8 +12,9 @@
 namespace lockstep::controller {
 
 // The stamps of the store: which count, and which were released. A worker knows that a stamp is
-// whole and signed; whether it counts is decided here, by its number. Who saves a device's stamps
-// before they are released and writes them back has a device that is not enrolled.
+// whole and signed; whether it counts is decided here, by its number. Each device has one that
+// counts at most: enrolling it anew, from whatever host, and releasing it end the others, so that
+// whoever saved these and writes them back has a device that is not enrolled.
 class StampRegistry {
  public:
   // `stamps`: as Store::Stamps().
@@ -27,7 +28,9 @@ class StampRegistry {
   std::string WhyNot(const std::string& number) const;
   // What has become of a device by enrolling and releasing it, as a text to compare: another one
   // after each of these.
-  std::string HistoryOf(const std::string& identity) const;
+  std::string HistoryOf(const std::string& device_key) const;
+  // The numbers of the device's stamps that count.
+  std::vector<std::string> LiveOf(const std::string& device_key) const;
 
   // Devices whose stamps do not count are shown as not enrolled, with the reason.
   void Judge(v1::DevicesReply* fleet) const;
@@ -38,8 +41,8 @@ class StampRegistry {
   void Insert(const measure::StampRecord& stamp);
 
   std::map<std::string, measure::StampRecord> stamps_;  // by number
-  std::map<std::string, std::set<std::string>> live_;   // by identity: numbers
-  std::map<std::string, std::string> newest_;           // by identity: its last stamp
+  std::map<std::string, std::set<std::string>> live_;   // by device key: numbers
+  std::map<std::string, std::string> newest_;           // by device key: its last stamp
 };
 
 }  // namespace lockstep::controller

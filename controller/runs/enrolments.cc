@@ -55,7 +55,8 @@ void Enrolments::List(const v1::EnrollRequest& request, const std::string& by, c
     return done(std::move(reply));
   }
   if (absl::Status status = CheckConfirmed(request, *listing); !status.ok()) return done(status);
-  if (!listing->HasOrders()) return done(ReplyOf(*listing));
+  // Released devices whose stamps are gone have no order, and may have an enrolment to end.
+  if (!listing->HasOrders() && ToEnd(*listing).empty()) return done(ReplyOf(*listing));
   Execute(*std::move(listing), by, done);
 }
 
@@ -81,6 +82,18 @@ absl::Status Enrolments::CheckConfirmed(const v1::EnrollRequest& request,
                    kAgain));
 }
 
+std::vector<std::string> Enrolments::ToEnd(const EnrolListing& listing) const {
+  std::vector<std::string> numbers;
+  for (const EnrolListing::Entry& entry : listing.entries) {
+    if (entry.order.release()) numbers.push_back(entry.order.stamp_number());
+    if (!entry.order.release() && entry.device.left_out() != kNotEnrolled) continue;
+    for (std::string& number : stamps_->LiveOf(entry.device_key)) {
+      numbers.push_back(std::move(number));
+    }
+  }
+  return numbers;
+}
+
 void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done) {
   writing_ = true;
   sent_ = false;
@@ -89,19 +102,16 @@ void Enrolments::Execute(EnrolListing listing, const std::string& by, Done done)
   done_ = std::move(done);
   const int64_t now = clock_->WallNs();
   std::vector<measure::StampRecord> added;
-  std::vector<std::string> ended;
+  const std::vector<std::string> ended = ToEnd(listing_);
   for (size_t i = 0; i < listing_.entries.size(); ++i) {
     EnrolListing::Entry& entry = listing_.entries[i];
     const v1::EnrollDevice& device = entry.device;
     if (!device.left_out().empty()) continue;
     waiting_[entry.worker_id].push_back(i);
-    if (entry.order.release()) {
-      ended.push_back(entry.order.stamp_number());
-    } else {
-      entry.order.set_stamp_number(common::NewUuid());
-      added.push_back({entry.order.stamp_number(), device.identity(), device.host(), device.path(),
-                       by, now, "", 0});
-    }
+    if (entry.order.release()) continue;
+    entry.order.set_stamp_number(common::NewUuid());
+    added.push_back({entry.order.stamp_number(), entry.device_key, device.identity(), device.host(),
+                     device.path(), by, now, "", 0});
   }
   // First: a stamp that a device carries and the store does not know counts for nothing, and one
   // that is being removed counts no more, whatever becomes of the order.

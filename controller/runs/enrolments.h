@@ -53,6 +53,8 @@ class Enrolments {
   absl::Status CheckConfirmed(const v1::EnrollRequest& request, const EnrolListing& listing) const;
   // Has the store record what is to be written, or removed, and then sends the orders.
   void Execute(EnrolListing listing, const std::string& by, Done done);
+  // The numbers of stamps that count no more once the listing is carried out.
+  std::vector<std::string> ToEnd(const EnrolListing& listing) const;
   void SendOrders(const std::string& by, int64_t wall_ns);
   // The worker has not said what became of its part.
   void Miss(const std::string& worker_id, const std::string& why);

@@ -3,6 +3,7 @@
 
 CREATE TABLE device_stamps (
   number uuid PRIMARY KEY,
+  device_key text NOT NULL,
   identity text NOT NULL,
   host text NOT NULL,
   path text NOT NULL,
@@ -12,11 +13,13 @@ CREATE TABLE device_stamps (
   ended_at timestamptz,
   CHECK ((ended_by IS NULL) = (ended_at IS NULL))
 );
-CREATE INDEX device_stamps_live ON device_stamps (identity, host) WHERE ended_at IS NULL;
+CREATE INDEX device_stamps_live ON device_stamps (device_key) WHERE ended_at IS NULL;
 
 COMMENT ON TABLE device_stamps IS
     'Devices that were enrolled; ended ones are kept for 400 days';
 COMMENT ON COLUMN device_stamps.number IS 'as the stamp on the device has it';
+COMMENT ON COLUMN device_stamps.device_key IS
+    'the same for all hosts that see the device; has the boot id of one that a host alone has';
 COMMENT ON COLUMN device_stamps.identity IS 'the device''s identity';
 COMMENT ON COLUMN device_stamps.host IS 'the host whose worker wrote the stamp';
 COMMENT ON COLUMN device_stamps.path IS 'the device''s path there';

@@ -97,9 +97,7 @@ absl::Status MemoryStore::AddStamps(const std::vector<measure::StampRecord>& sta
                                         [&](const auto& s) { return s.number == added.number; });
       if (is_there) continue;
       for (measure::StampRecord& stamp : db_->stamps) {
-        if (stamp.ended_ns != 0 || stamp.identity != added.identity || stamp.host != added.host) {
-          continue;
-        }
+        if (stamp.ended_ns != 0 || stamp.device_key != added.device_key) continue;
         stamp.ended_by = added.enrolled_by;
         stamp.ended_ns = added.enrolled_ns;
       }

@@ -2,14 +2,16 @@
 name, stamps that were restored, an identity that was used again, a token that was given twice. In
 each something precious lies between the samples, and is still there at the end."""
 
+import fcntl
 import mmap
 import os
 import shutil
+import struct
 import subprocess
 import unittest
 
 from fleet import needs_root, stop, wait_for
-from loops import MIB, attach, detach, losetup, numbers_kept
+from loops import MIB, LoopDevice, attach, detach, losetup, numbers_kept
 from san import Tgt, identity
 from test_enrolment import SIZE, EnrolmentTest, ends, write_at
 from test_guard import call, device_job, digest
@@ -25,6 +27,16 @@ def read_at(path, offset, length):
         return data.read(length)
 
 
+def set_offset(path, offset, size_limit):
+    """LOOP_SET_STATUS64 (loop(4)): of loop_info64 the fields up to lo_sizelimit."""
+    get_status, set_status = 0x4C05, 0x4C04
+    with open(path, "rb") as disk:
+        info = bytearray(232)
+        fcntl.ioctl(disk, get_status, info)
+        struct.pack_into("=QQ", info, 24, offset, size_limit)
+        fcntl.ioctl(disk, set_status, bytes(info))
+
+
 def restore(path, saved):
     write_at(path, 0, saved[0])
     write_at(path, SIZE - MIB, saved[1])
@@ -34,13 +46,24 @@ class ConsentTest(EnrolmentTest):
     def listed(self, fleet, name):
         return fleet.lockstep("devices", "enroll", name, "--format", "json").json()["token"]
 
-    def confirm_in_vain(self, fleet, name, token, path):
-        """With a token of before; at `path` nothing changes."""
-        before = digest(path)
+    def confirm_in_vain(self, fleet, name, token, path, dirty=False):
+        """With a token of before; at `path` nothing changes but by what is `dirty` elsewhere."""
+        before = ends(path) if dirty else digest(path)
         done = self.ok(fleet.lockstep("devices", "enroll", name, "--confirm", token), 1)
         self.assertIn("what was confirmed is not what is there now", done.err)
-        self.assertEqual(digest(path), before)
+        self.assertEqual(ends(path) if dirty else digest(path), before)
         self.assertEqual(read_at(path, PLACE, len(PRECIOUS)), PRECIOUS)
+
+    def partitioned(self, device):
+        """The path of its only partition, from 1 MiB on."""
+        device.detach()
+        call("sfdisk", "-q", device.file, input="label: dos\nstart=2048\n")
+        device.path = attach(device.file, "-P")
+        device.attached = True
+        subprocess.run(["partx", "-a", device.path], check=False, capture_output=True)
+        partition = f"{device.path}p1"
+        wait_for("the partition", lambda: os.path.exists(partition))
+        return partition
 
     def restart_worker(self, fleet):
         stop(fleet.workers["node1"])
@@ -59,12 +82,12 @@ class ConsentTest(EnrolmentTest):
 class WritesByAnotherName(ConsentTest):
     """Between a listing and its confirmation."""
 
-    def attack(self, device, name, write):
+    def attack(self, device, name, write, dirty=False):
         """`name`: what is listed."""
         fleet = self.fleet(name)
         token = self.listed(fleet, name)
         write()
-        self.confirm_in_vain(fleet, name, token, device.file)
+        self.confirm_in_vain(fleet, name, token, device.file, dirty)
         self.ok(fleet.lockstep("devices", "enroll", name, "--confirm", self.listed(fleet, name)))
 
     def test_the_file_underneath(self):
@@ -90,14 +113,130 @@ class WritesByAnotherName(ConsentTest):
 
     def test_the_disk_of_a_partition(self):
         device = self.device()
-        device.detach()
-        call("sfdisk", "-q", device.file, input="label: dos\nstart=2048\n")
-        device.path = attach(device.file, "-P")
-        device.attached = True
-        subprocess.run(["partx", "-a", device.path], check=False, capture_output=True)
-        partition = f"{device.path}p1"
-        wait_for("the partition", lambda: os.path.exists(partition))
+        partition = self.partitioned(device)
         self.attack(device, partition, lambda: write_at(device.path, PLACE, PRECIOUS))
+
+    def test_a_loop_device_over_the_listed_one(self):
+        device = self.device()
+        upper = attach(device.path)
+        self.addCleanup(detach, upper)
+        with open(upper, "r+b", buffering=0) as disk:
+            # What lies dirty in its page cache counts as written.
+            self.attack(
+                device, device.path, lambda: os.pwrite(disk.fileno(), PRECIOUS, PLACE), True
+            )
+
+    def test_where_a_file_system_keeps_whole_seconds(self):
+        lower = os.path.join(self.directory, "fs.img")
+        mount = os.path.join(self.directory, "mount")
+        os.mkdir(mount)
+        self.addCleanup(os.rmdir, mount)
+        with open(lower, "wb") as out:
+            out.truncate(128 * MIB)
+        self.addCleanup(os.unlink, lower)
+        call("mkfs.ext4", "-q", "-F", "-m", "0", "-I", "128", lower)
+        call("mount", "-o", "loop", lower, mount)
+        self.addCleanup(call, "umount", mount)
+        file = os.path.join(mount, "disk.img")
+        with open(file, "wb") as out:
+            out.truncate(SIZE)
+        path = attach(file)
+        self.addCleanup(detach, path)
+        fleet = self.fleet(path)
+        # The listing waits until a later change has another time.
+        write_at(file, PLACE, b"harmless")
+        token = self.listed(fleet, path)
+        write_at(file, PLACE, PRECIOUS)
+        self.confirm_in_vain(fleet, path, token, file)
+
+
+@needs_root
+class WritesWithoutATrace(ConsentTest):
+    """Devices that cannot be enrolled, since nobody would know what was written to them."""
+
+    def refused_to_enrol(self, path, words):
+        fleet = self.fleet(path)
+        token = self.listed(fleet, path)
+        done = self.ok(fleet.lockstep("devices", "enroll", path, "--confirm", token), 1)
+        self.assertIn(words, " ".join(done.text.split()))
+
+    def test_a_file_in_memory(self):
+        directory = call("mktemp", "-d", "/dev/shm/lsmemXXXXXX")
+        self.addCleanup(os.rmdir, directory)
+        with LoopDevice(directory, SIZE) as device:
+            before = digest(device.file)
+            self.refused_to_enrol(device.path, "in memory (tmpfs)")
+            self.assertEqual(digest(device.file), before)
+
+    def test_counters_that_are_switched_off(self):
+        device = self.device()
+        switch = f"/sys/block/{os.path.basename(device.path)}/queue/iostats"
+        self.addCleanup(call, "sh", "-c", f"echo 1 > {switch}")
+        call("sh", "-c", f"echo 0 > {switch}")
+        self.refused_to_enrol(device.path, "the kernel does not count what is written")
+        self.assertEqual(ends(device.file), (bytes(MIB), bytes(MIB)))
+
+
+@needs_root
+class DirtyUnderAnotherName(ConsentTest):
+    """A device that reads as zero, while another name's page cache holds what is not yet on it."""
+
+    def attack(self, device, path, other):
+        fleet = self.fleet(path, flags=())
+        with open(other, "r+b", buffering=0) as disk:
+            os.pwrite(disk.fileno(), PRECIOUS, PLACE)
+            done = self.ok(fleet.run_job(device_job(path)), 3)
+            self.assertIn("carries data", done.text)
+        self.assertEqual(read_at(device.file, PLACE, len(PRECIOUS)), PRECIOUS)
+
+    def test_another_loop_device(self):
+        device = self.device()
+        other = attach(device.file)
+        self.addCleanup(detach, other)
+        self.attack(device, device.path, other)
+
+    def test_the_disk_of_a_partition(self):
+        device = self.device()
+        partition = self.partitioned(device)
+        self.attack(device, partition, device.path)
+
+    def test_a_partition_whose_node_this_worker_does_not_have(self):
+        device = self.device()
+        partition = self.partitioned(device)
+        hidden = partition + ".hidden"
+        os.rename(partition, hidden)
+        self.addCleanup(os.rename, hidden, partition)
+        fleet = self.fleet(device.path)
+        token = self.listed(fleet, device.path)
+        with open(hidden, "r+b", buffering=0) as disk:
+            os.pwrite(disk.fileno(), PRECIOUS, PLACE - MIB)
+            self.confirm_in_vain(fleet, device.path, token, device.file, dirty=True)
+
+
+@needs_root
+class BytesExchanged(ConsentTest):
+    def test_an_offset_that_moves_while_a_load_writes(self):
+        file = os.path.join(self.directory, "two.img")
+        with open(file, "wb") as out:
+            out.truncate(2 * SIZE)
+        self.addCleanup(os.unlink, file)
+        path = attach(file, "--sizelimit", str(SIZE))
+        self.addCleanup(detach, path)
+        fleet = self.fleet(path)
+        self.enrol(fleet, path)
+        job = (
+            device_job(path)
+            .replace("duration: 1s", "duration: 10m")
+            .replace("queue_depth: 4", "queue_depth: 1, max_iops: 2")
+        )
+        client = fleet.start_lockstep("run", "-", stdin=f"store_filesystem: true\n{job}")
+        fleet.await_phase("run")
+        set_offset(path, SIZE, SIZE)
+        out, err = client.communicate(timeout=300)
+        self.assertEqual(client.returncode, 3, out + err)
+        self.assertIn(
+            "shows other bytes than when the phase was armed", " ".join((out + err).split())
+        )
 
 
 @needs_root
@@ -136,6 +275,42 @@ class StampsRestored(ConsentTest):
         call("mkfs.ext4", "-q", "-F", device.path)
         call("blockdev", "--flushbufs", device.path)
         self.enrol(fleet, device.path)
+        write_at(device.path, PLACE, PRECIOUS)
+        restore(device.path, saved)
+        call("blockdev", "--flushbufs", device.path)
+        self.refused(fleet, device_job(device.path), "its stamp was released by", device.file)
+
+    def test_stamps_of_an_enrolment_that_another_host_succeeded(self):
+        with Tgt(luns=1) as tgt:
+            url, image = tgt.url(1), tgt.image(1)
+            fleet = self.fleet(url, workers=2)
+            listed = self.listed(fleet, identity(1))
+            self.ok(fleet.lockstep("devices", "enroll", identity(1), "--confirm", listed))
+            saved = ends(image)
+            call("mkfs.ext4", "-q", "-F", image)
+            # node1, which wrote the stamp, has gone: node2 writes the next.
+            stop(fleet.workers["node1"])
+            fleet.wait_attached(1)
+            self.ok(fleet.lockstep("devices", "enroll", url, "--confirm", self.listed(fleet, url)))
+            self.ok(fleet.lockstep("devices", "release", url))
+            write_at(image, PLACE, PRECIOUS)
+            restore(image, saved)
+            job = (
+                "name: lun\nhosts: {count: 1}\n"
+                f"targets: [{{name: lun, iscsi: {{url: '{url}'}}}}]\n"
+                "phases:\n  - run: {duration: 1s, workloads: [{block_size: 64KiB, read: 0%}]}\n"
+            )
+            self.refused(fleet, job, "its stamp was released by", image)
+
+    def test_stamps_of_a_release_after_mkfs(self):
+        device = self.device()
+        fleet = self.fleet(device.path)
+        self.enrol(fleet, device.path)
+        saved = ends(device.file)
+        call("mkfs.ext4", "-q", "-F", device.path)
+        call("blockdev", "--flushbufs", device.path)
+        # There is no stamp to take off, and an enrolment to end.
+        fleet.lockstep("devices", "release", device.path)
         write_at(device.path, PLACE, PRECIOUS)
         restore(device.path, saved)
         call("blockdev", "--flushbufs", device.path)

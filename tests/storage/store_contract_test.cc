@@ -595,7 +595,8 @@ TEST_P(StoreContract, AStampCountsUntilItIsReleasedOrSucceeded) {
   constexpr int64_t kNow = int64_t{1800000000} * 1000000000;
   const std::string identity = "naa." + common::NewUuid();
   const auto stamp = [&](const std::string& host, int64_t at) {
-    return measure::StampRecord{common::NewUuid(), identity, host, "/dev/sda", "anna", at, "", 0};
+    return measure::StampRecord{
+        common::NewUuid(), identity, identity, host, "/dev/sda", "anna", at, "", 0};
   };
   const auto stamps = [&] {
     std::vector<measure::StampRecord> own;
@@ -606,22 +607,24 @@ TEST_P(StoreContract, AStampCountsUntilItIsReleasedOrSucceeded) {
     return own;
   };
   measure::StampRecord first = stamp("node1", kNow);
-  const measure::StampRecord elsewhere = stamp("node2", kNow + 1000);
-  ASSERT_TRUE(store_->AddStamps({first, elsewhere}).ok());
-  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, elsewhere}));
-  measure::StampRecord second = stamp("node1", kNow + 2000);
+  measure::StampRecord other = stamp("node1", kNow + 1000);
+  other.device_key += "-part1";
+  ASSERT_TRUE(store_->AddStamps({first, other}).ok());
+  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, other}));
+  // Whatever host enrolled it anew.
+  measure::StampRecord second = stamp("node2", kNow + 2000);
   second.enrolled_by = "bert \"b\"";
   ASSERT_TRUE(store_->AddStamps({second}).ok());
   ASSERT_TRUE(store_->AddStamps({second}).ok()) << "again, as after a lost answer";
   first.ended_by = second.enrolled_by;
   first.ended_ns = second.enrolled_ns;
-  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, elsewhere, second}));
+  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, other, second}));
   ASSERT_TRUE(store_->EndStamps({second.number, first.number}, "carl", kNow + 3000).ok());
   ASSERT_TRUE(store_->EndStamps({second.number}, "dora", kNow + 4000).ok());
   ASSERT_TRUE(store_->EndStamps({}, "dora", kNow + 4000).ok());
   second.ended_by = "carl";
   second.ended_ns = kNow + 3000;
-  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, elsewhere, second}));
+  EXPECT_EQ(stamps(), (std::vector<measure::StampRecord>{first, other, second}));
 }
 
 TEST_P(StoreContract, WhatIsNotThereIsSaidToBeNotThere) {

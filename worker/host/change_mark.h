@@ -8,18 +8,25 @@
 
 namespace lockstep::worker {
 
+// Writes what lies dirty in the page cache of a device, or of any other name of its bytes
+// (KernelBlocks::AliasesOf()), so that reads find it. `fd`: the device, open for reading. Errors
+// are ignored: what cannot be written is in no read, and in no write of ours. Thread-safe.
+void FlushAllNames(dev_t number, int fd);
+
 // A text that becomes another one when this kernel writes to the bytes of a device, or discards
 // them, under whichever of their names: the device itself, the disk of a partition, the paths of a
-// multipath device, the file of a loop device, or other loop devices over that file. What lies
-// dirty in the page cache of these names is written first (errors of that are ignored).
+// multipath device, the file of a loop device, or other loop devices over any of these. It flushes
+// all of them first.
 //
-// It is made of the kernel's counters (/sys/dev/block/…/stat, Documentation/block/stat.rst) and, of
-// a loop device's file, of size, mtime and ctime. Not in it: what other hosts write, and what is
-// written past a mapped device (LVM, md, dm-crypt) through the disks that it is made of.
+// It is made of the kernel's counters since its start (/sys/dev/block/…/stat,
+// Documentation/block/stat.rst) and, of a loop device's file, of size, mtime and ctime. A file that
+// was changed a moment ago is waited for, up to 2 s where its file system keeps whole seconds. Not
+// in it: what other hosts write, what is written past a mapped device (LVM, md, dm-crypt) through
+// the disks that it is made of, and what root exchanges below a file's times (XFS_IOC_SWAPEXT).
 //
-// `fd`: the device, open for reading; `path` is for messages. FAILED_PRECONDITION for a loop device
-// whose file cannot be seen from here, and for another device whose counters are switched off:
-// nobody would know who else writes it. Thread-safe.
+// `fd`: the device, open for reading; `path` is for messages. FAILED_PRECONDITION where a write
+// would leave no trace: counters that are switched off, a loop device's file that cannot be seen
+// from here, is in memory, or is changed all the time. Thread-safe.
 absl::StatusOr<std::string> ChangeMark(dev_t number, int fd, const std::string& path);
 
 }  // namespace lockstep::worker

@@ -51,7 +51,7 @@ std::string OtherDevice(const std::string& stamped, const std::string& present) 
       std::pair<std::string, std::string>(absl::StrSplit(stamped, absl::MaxSplits(kAttachment, 1)));
   const bool is_again = absl::StartsWith(present, device + kAttachment);
   return is_again ? "is of an earlier attachment of it (" + attachment +
-                        "): loop devices and zram are enrolled until they are detached"
+                        "): a loop device is enrolled until it is detached"
                   : "is of another device, " + stamped;
 }
 
@@ -115,9 +115,9 @@ DeviceStamp Judge(const std::string& first, const std::string& last, const std::
 
 std::string StampIdentity(const v1::BlockDevice& device) {
   const std::string& identity = device.identity();
-  if (!absl::StartsWith(identity, "loop-file:") && !absl::StartsWith(identity, "zram:")) {
-    return identity;
-  }
+  // A zram that is reset keeps its name and its disk sequence.
+  if (absl::StartsWith(identity, "zram:")) return "";
+  if (!absl::StartsWith(identity, "loop-file:")) return identity;
   if (device.disk_sequence() == 0) return "";
   return absl::StrCat(identity, kAttachment, common::ReadTrimmed("/proc/sys/kernel/random/boot_id"),
                       "/", device.disk_sequence());
@@ -126,7 +126,8 @@ std::string StampIdentity(const v1::BlockDevice& device) {
 absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys& keys) {
   if (facts.identity.empty() || !common::IsPlainText(facts.identity, false)) {
     return absl::InvalidArgumentError(
-        "it has no identity by which its stamp could be known to be its own");
+        "it has no identity by which its stamp could be known to be its own (zram has none, nor "
+        "has a loop device before Linux 5.15)");
   }
   if (facts.number.empty() || !common::IsPlainText(facts.number, false)) {
     return absl::InvalidArgumentError("the controller gave its stamp no number");

@@ -33,10 +33,10 @@ struct StampFacts {
 struct StampBytes {
   std::string first, last;
 };
-// What a stamp names its device by: its identity, and of one that this kernel alone has made, a
-// loop device or zram, also the attachment (boot id and disk sequence): their identities are used
-// again for other bytes. Empty where it has no identity, or the kernel numbers no attachments
-// (before Linux 5.15).
+// What a stamp names its device by: its identity, and of a loop device also the attachment (boot id
+// and disk sequence), since inodes are used again for other bytes. Empty where it has no identity,
+// where the kernel numbers no attachments (before Linux 5.15), and of zram, which may be reset
+// within one.
 std::string StampIdentity(const v1::BlockDevice& device);
 // INVALID_ARGUMENT for facts that cannot be written down; else as MarkKeys::Sign().
 absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys& keys);

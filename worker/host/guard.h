@@ -32,7 +32,7 @@ class DeviceClaims {
   // Another worker of this kernel holds the device; ClaimReleased() checks it from now on.
   void Watch(const common::FileDescriptor& probe, dev_t number, const std::string& path);
   // Holds those watched devices that the other worker has released. FAILED_PRECONDITION when
-  // somebody else uses one by then.
+  // somebody else uses one by then, or when a loop device shows other bytes than before.
   absl::Status ClaimReleased();
 
  private:
@@ -40,6 +40,7 @@ class DeviceClaims {
     std::string path;
     common::FileDescriptor probe;  // O_PATH
     common::FileDescriptor hold;   // invalid while a peer holds it
+    std::string shown;             // KernelBlocks::ShownBy() it then
   };
   common::Mutex mutex_;
   std::map<dev_t, Held> held_ ABSL_GUARDED_BY(mutex_);

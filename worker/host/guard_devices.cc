@@ -35,6 +35,11 @@ using common::FileDescriptor;
 
 namespace {
 
+std::string ShownAt(dev_t number) {
+  const auto name = ThisKernel().NameOf(number);
+  return name.ok() ? ThisKernel().ShownBy(*name) : "";
+}
+
 bool Contains(const std::vector<std::string>& list, const std::string& item) {
   return !item.empty() && std::find(list.begin(), list.end(), item) != list.end();
 }
@@ -52,6 +57,7 @@ absl::Status DeviceClaims::Claim(const FileDescriptor& probe, dev_t number,
   held.path = path;
   held.probe = Reopen(probe, O_PATH);
   held.hold = std::move(hold);
+  held.shown = ShownAt(number);
   return absl::OkStatus();
 }
 
@@ -61,11 +67,19 @@ void DeviceClaims::Watch(const FileDescriptor& probe, dev_t number, const std::s
   if (held.probe.valid()) return;
   held.path = path;
   held.probe = Reopen(probe, O_PATH);
+  held.shown = ShownAt(number);
 }
 
 absl::Status DeviceClaims::ClaimReleased() {
   common::MutexLock lock(&mutex_);
   for (auto& [number, held] : held_) {
+    // An exclusive hold keeps nobody from moving a loop device's offset (LOOP_SET_STATUS64).
+    if (ShownAt(number) != held.shown) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(held.path,
+                       ": shows other bytes than when the phase was armed (its file, "
+                       "offset or size limit has changed); nothing more is written to it"));
+    }
     if (held.hold.valid()) continue;
     FileDescriptor hold = Reopen(held.probe, O_RDONLY | O_EXCL | O_NONBLOCK);
     if (hold.valid()) held.hold = std::move(hold);
@@ -180,6 +194,9 @@ absl::Status Guard::CheckContentOf(const std::string& path, int fd, const Device
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": also ", beside, "; a device in use is never written"));
   }
+  // What somebody has written by another name of these bytes is data on them, too.
+  struct stat facts;
+  if (use.write && fstat(fd, &facts) == 0) FlushAllNames(facts.st_rdev, fd);
   const auto stamp = StampOn(fd, path, *device, *keys_);
   if (!stamp.ok()) return stamp.status();
   if (absl::Status status = CheckStamp(path, *stamp, use, device); !status.ok()) return status;

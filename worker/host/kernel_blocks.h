@@ -62,6 +62,12 @@ class KernelBlocks {
   // Other devices that show the same bytes, or some of them: the disk of a partition, the
   // partitions of a disk, the paths of a multipath device.
   std::vector<std::string> OtherNodesOf(const std::string& name) const;
+  // Every other device that shows some of its bytes: OtherNodesOf(), and loop devices over the same
+  // file or over any of these, with their partitions.
+  std::vector<std::string> AliasesOf(const std::string& name) const;
+  // What a loop device shows, or the disk of a partition: its attachment, file, offset and length,
+  // as a text to compare. Asks no file system.
+  std::string ShownBy(const std::string& name) const;
   // Where the counters of the device, or of one of OtherNodesOf(), are switched off
   // (Documentation/ABI/stable/sysfs-block, iostats): the file to write 1 to. Empty where all count.
   std::string NotCountedBy(const std::string& name) const;

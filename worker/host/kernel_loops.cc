@@ -56,6 +56,28 @@ std::string KernelBlocks::UseOfLoop(const std::string& loop, const KernelUses& u
   return errno == EBUSY ? "held by somebody" : "perhaps held: this worker may not open it to see";
 }
 
+std::vector<std::string> KernelBlocks::AliasesOf(const std::string& name) const {
+  const KernelUses uses(root_);
+  std::vector<std::string> aliases = OtherNodesOf(name);
+  std::set<dev_t> numbers = {NumberOf(name)};
+  for (const std::string& alias : aliases) numbers.insert(NumberOf(alias));
+  std::vector<const LoopEntry*> self;
+  for (const LoopEntry& loop : uses.loops()) {
+    if (loop.name == WholeDiskOf(name)) self.push_back(&loop);
+  }
+  for (const LoopEntry* loop : LoopsOver(self, numbers, uses)) {
+    aliases.push_back(loop->name);
+    for (const std::string& part : PartitionsOf(loop->name)) aliases.push_back(part);
+  }
+  return aliases;
+}
+
+std::string KernelBlocks::ShownBy(const std::string& name) const {
+  const std::string disk = WholeDiskOf(name);
+  return absl::StrCat(Read(disk, "diskseq"), " ", Read(disk, "loop/offset"), " ",
+                      Read(disk, "loop/sizelimit"), " ", Read(disk, "loop/backing_file"));
+}
+
 std::string KernelBlocks::UseThroughLoops(const std::string& name, const KernelUses& uses) const {
   const std::string disk = WholeDiskOf(name);
   std::set<dev_t> numbers = {NumberOf(name), NumberOf(disk)};

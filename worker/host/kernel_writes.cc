@@ -56,7 +56,9 @@ std::string KernelBlocks::NotCountedBy(const std::string& name) const {
   nodes.push_back(name);
   for (const std::string& node : nodes) {
     const std::string disk = WholeDiskOf(node);
-    if (Read(disk, "queue/iostats") == "0") return Folder(disk) + "/queue/iostats";
+    if (Read(disk, "queue/iostats") == "0" || Read(node, "stat").empty()) {
+      return Folder(disk) + "/queue/iostats";
+    }
   }
   return "";
 }

@@ -372,7 +372,8 @@ TEST(RunMachineTest, ASuccessorEndsTheRunAsTheWorkersWereTold) {
 TEST(RunMachineTest, ASuccessorRepeatsAnAttemptThatWasBeingGivenUp) {
   Driver driver(Plan(2), Begun());
   event::Attached done{0, event::Attached::State::kIdle, true, "", false, false};
-  done.last_order = StopOrder{StopOrder::Kind::kRepeat, RunState::kDone, "worker on node1 was lost", false};
+  done.last_order =
+      StopOrder{StopOrder::Kind::kRepeat, RunState::kDone, "worker on node1 was lost", false};
   event::Attached another = done;
   another.this_phase = false;
   EXPECT_EQ(Find<action::StopNow>(driver.Do(another)), nullptr);

@@ -234,7 +234,7 @@ TEST_F(EnrolmentTest, OnlyEnrolledDevicesAreReleased) {
 
 measure::StampRecord Stamp(const std::string& number, const std::string& identity,
                            const std::string& host) {
-  return {number, identity, host, "/dev/sda", "anna", 1000, "", 0};
+  return {number, identity, identity, host, "/dev/sda", "anna", 1000, "", 0};
 }
 
 TEST_F(EnrolmentTest, ATokenIsWorthNothingAfterItsDeviceWasEnrolledOrReleased) {
@@ -267,13 +267,11 @@ TEST_F(EnrolmentTest, AStampThatWasReleasedAndPutBackCountsForNothing) {
   EXPECT_TRUE(absl::StrContains(judge(), "not known to this controller's store"));
   stamps_.Add({Stamp("a", "naa.1", "node1")});
   EXPECT_EQ(judge(), "");
-  // The same identity elsewhere is another device's, and here it is this one's again.
-  stamps_.Add({Stamp("b", "naa.1", "node2")});
-  EXPECT_EQ(judge(), "");
   v1::DevicesReply live = fleet_;
   stamps_.Judge(&live);
   EXPECT_EQ(live.DebugString(), fleet_.DebugString());
-  stamps_.Add({Stamp("c", "naa.1", "node1")});
+  // Another host of the same device enrols it anew.
+  stamps_.Add({Stamp("c", "naa.1", "node2")});
   EXPECT_TRUE(absl::StrContains(judge(), "was released by anna at 1970-01-01T00:00:00Z"));
   stamps_.Judge(&fleet_);
   EXPECT_EQ(device->enrolled(), "");
