@@ -44,6 +44,8 @@ namespace lockstep::limits {
         "Submit refuses the token; plan again")                                                    \
   LIMIT(kEnrollDevices, 4096, "devices", "in one listing of `lockstep devices enroll`",            \
         "the listing is refused; choose fewer")                                                    \
+  LIMIT(kMinEnrolledBytes, 16 << 20, "bytes", "of a device that is enrolled, at least",            \
+        "it is left out; name it in each job")                                                     \
   LIMIT(kReportBytes, 256 << 20, "bytes", "a report, as a message", "gRPC refuses it")             \
   LIMIT(kPoisonedStarts, 2, "crashes", "of a controller while it works on the same run",           \
         "the run is quarantined: failed, with an event")                                           \

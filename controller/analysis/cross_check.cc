@@ -35,10 +35,16 @@ std::string Bytes(double bytes) { return common::FormatSize(std::round(bytes)); 
 std::string LessText(const CrossCheckInput& in, const char* verb, double device, double engine,
                      const char* how) {
   if (!Less(device, engine)) return "";
+  if (!in.buffered && device == 0) {
+    return absl::StrFormat(
+        "the device %s nothing by its counters, and the engines %s: the kernel may not count "
+        "(queue/iostats), or another device or layer served it",
+        verb, Bytes(engine));
+  }
   if (!in.buffered) {
     return absl::StrFormat(
         "the device %s %s less than the engines although no page cache is in the way: another "
-        "device or layer served it",
+        "device or layer served it, or the kernel did not count for a time (queue/iostats)",
         verb, Bytes(engine - device));
   }
   return absl::StrFormat(

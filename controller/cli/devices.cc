@@ -87,7 +87,7 @@ std::string StateOf(const ListedDevice& listed) {
   }
   if (!listed.device->allowed()) return "not used now; not looked at (outside --allow)" + paths;
   return (listed.device->blank() ? "blank"
-                                 : "samples find nothing; before a run all of it is read") +
+                                 : "samples find nothing; blank if a run can read it whole") +
          paths;
 }
 

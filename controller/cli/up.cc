@@ -50,7 +50,10 @@ int Up(Context context, UpFlags flags) {
   for (const std::string& entry : options.allow) {
     if (entry.starts_with("/") && access(entry.c_str(), F_OK) != 0) {
       return Fail(absl::StrCat("--allow ", entry, ": ", std::strerror(errno),
-                               errno == ENOENT ? "; make it first: mkdir -p " + entry : ""));
+                               errno != ENOENT ? ""
+                               : entry.starts_with("/dev/")
+                                   ? "; see lsblk for the devices that are there"
+                                   : "; make it first: mkdir -p " + entry));
     }
   }
   auto fleet = LocalFleet::Start(options);

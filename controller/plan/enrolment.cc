@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/limits.h"
+#include "common/units.h"
 #include "controller/plan/fleet_uses.h"
 #include "controller/plan/selection.h"
 
@@ -152,7 +153,7 @@ const Sighting* WriterOf(const std::vector<Sighting>& sightings, const Workers& 
   }
   if (writer != nullptr) return writer;
   *why = unwilling.empty()
-             ? "no worker's --allow names it"
+             ? "no worker's --allow names it; start one that does"
              : absl::StrCat("its workers were started without --allow-enroll (",
                             absl::StrJoin(unwilling, ", "), "); start them again with it");
   return nullptr;
@@ -188,6 +189,11 @@ std::string WhyNot(const v1::BlockDevice& device, bool is_named) {
     return "it has no identity by which its stamp could be known to be its own";
   }
   if (device.read_only()) return "it is read-only";
+  if (device.size_bytes() < static_cast<uint64_t>(limits::kMinEnrolledBytes)) {
+    return absl::StrCat("it has less than ",
+                        common::FormatSize(static_cast<double>(limits::kMinEnrolledBytes)),
+                        ", too little for stamps; name it in each job");
+  }
   // What was not looked at has nothing that a confirmation could be of.
   if (!device.in_use().empty() && device.content_fingerprint().empty()) return device.in_use();
   if (device.has_signature() && !is_named) {

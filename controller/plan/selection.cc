@@ -227,7 +227,8 @@ class FleetChecker {
           absl::StrCat("target ", target.name(), " is a loop device without direct I/O (",
                        found.device_name(), " on ", HostOf(w),
                        "): its file goes through the page cache, and memory is measured with "
-                       "it; losetup --direct-io=on changes that"));
+                       "it; losetup --direct-io=on /dev/",
+                       found.device_name(), " changes that"));
     }
     if (found.device_name().empty() && !target.has_null() && !worker.inspection.synthetic() &&
         warned_.insert("memory " + target.name()).second) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "common/limits.h"
 #include "proto/host.pb.h"
 #include "worker/host/device_content.h"
 #include "worker/host/mark_keys.h"
@@ -19,7 +20,7 @@ namespace lockstep::worker {
 // live: the last is the controller's to check, and nothing here knows it.
 inline constexpr uint64_t kStampBytes = 1 << 20;
 // A device with less room than this is not enrolled.
-inline constexpr uint64_t kMinStamped = 16 << 20;
+inline constexpr uint64_t kMinStamped = limits::kMinEnrolledBytes;
 
 struct StampFacts {
   std::string identity;  // StampIdentity()

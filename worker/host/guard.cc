@@ -163,7 +163,8 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
 absl::Status Guard::NotAllowed(const std::string& path) const {
   return absl::PermissionDeniedError(
       absl::StrCat(path, ": outside of what this worker's --allow permits (",
-                   allow_.empty() ? "nothing" : absl::StrJoin(allow_, ", "), ")"));
+                   allow_.empty() ? "nothing" : absl::StrJoin(allow_, ", "),
+                   "); if jobs may use it, start the worker with --allow for it, too"));
 }
 
 absl::StatusOr<Guard::AllowedPath> Guard::Locate(const std::string& path) const {

@@ -131,7 +131,7 @@ TEST_F(EnrolmentTest, OnlyAWorkerWhoseOperatorAllowsItStamps) {
   EXPECT_EQ(Why(),
             "its workers were started without --allow-enroll (node1); start them again with it");
   host->mutable_devices(0)->set_allowed(false);
-  EXPECT_EQ(Why(), "no worker's --allow names it");
+  EXPECT_EQ(Why(), "no worker's --allow names it; start one that does");
   request_.clear_identities();
   request_.add_hosts("node1");
   EXPECT_TRUE(Listed().empty()) << "the system's disks are nobody's business";
