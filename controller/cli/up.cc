@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <iostream>
 #include <memory>
@@ -32,6 +31,20 @@ std::vector<std::string> WorkerNames(int count) {
   return names;
 }
 
+// Before anything is started: a worker would refuse them after all else is up.
+absl::Status CheckAllowed(const std::vector<std::string>& allow) {
+  for (const std::string& entry : allow) {
+    if (!entry.starts_with("/") || access(entry.c_str(), F_OK) == 0) continue;
+    const absl::Status status = common::ErrnoStatus(errno, "--allow " + entry);
+    if (errno != ENOENT) return status;
+    return absl::NotFoundError(absl::StrCat(std::string(status.message()),
+                                            entry.starts_with("/dev/")
+                                                ? "; see lsblk for the devices that are there"
+                                                : "; make it first: mkdir -p " + entry));
+  }
+  return absl::OkStatus();
+}
+
 int Up(Context context, UpFlags flags) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -47,15 +60,7 @@ int Up(Context context, UpFlags flags) {
     }
     options.allow.push_back(data);
   }
-  for (const std::string& entry : options.allow) {
-    if (entry.starts_with("/") && access(entry.c_str(), F_OK) != 0) {
-      return Fail(absl::StrCat("--allow ", entry, ": ", std::strerror(errno),
-                               errno != ENOENT ? ""
-                               : entry.starts_with("/dev/")
-                                   ? "; see lsblk for the devices that are there"
-                                   : "; make it first: mkdir -p " + entry));
-    }
-  }
+  if (absl::Status status = CheckAllowed(options.allow); !status.ok()) return Fail(status);
   auto fleet = LocalFleet::Start(options);
   if (!fleet.ok()) return Fail(fleet.status());
   context.controller = (*fleet)->address();
