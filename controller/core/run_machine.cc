@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "common/check.h"
 
 namespace lockstep::controller {
 
@@ -74,7 +75,7 @@ void RunMachine::PlanNext() {
 }
 
 void RunMachine::On(const event::Planned& e) {
-  if (stage_ != Stage::kPlanning) return;
+  LOCKSTEP_CHECK(stage_ == Stage::kPlanning, "a plan came that nobody had asked for");
   if (!e.error.empty()) {
     Do(action::Note{Severity::kError, "", e.error});
     Remember(RunState::kFailed, e.error);
@@ -90,6 +91,7 @@ void RunMachine::On(const event::Planned& e) {
 }
 
 void RunMachine::EndRun() {
+  LOCKSTEP_CHECK(stage_ != Stage::kOver, "a run ends twice");
   stage_ = Stage::kOver;
   Do(action::EndRun{end_state_.value_or(RunState::kDone), end_reason_, degraded_});
 }
@@ -138,7 +140,7 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
 }
 
 void RunMachine::On(const event::PhaseRecorded&) {
-  if (stage_ != Stage::kRecording) return;
+  LOCKSTEP_CHECK(stage_ == Stage::kRecording, "another phase was recorded than was to be");
   if (end_state_.has_value() && current_.kind != PhaseKind::kCleanup) {
     outstanding_.clear();
     return Close();
@@ -170,6 +172,10 @@ void RunMachine::CheckArmed() {
 }
 
 void RunMachine::On(const event::GoCommitted&) {
+  // A stop may have come while T was being committed: then nobody is told to go.
+  LOCKSTEP_CHECK(
+      stage_ == Stage::kCommitting || stage_ == Stage::kStopping || stage_ == Stage::kClosing,
+      "a go was committed of a phase that was not to begin");
   if (stage_ != Stage::kCommitting) return;
   stage_ = Stage::kRunning;
   gone_ = true;
@@ -441,7 +447,8 @@ void RunMachine::Close() {
 }
 
 void RunMachine::On(const event::PhaseClosed&) {
-  if (stage_ == Stage::kClosing) AfterPhase();
+  LOCKSTEP_CHECK(stage_ == Stage::kClosing, "a phase was closed that is in progress");
+  AfterPhase();
 }
 
 void RunMachine::AfterPhase() {

@@ -256,6 +256,9 @@ using Action =
                  action::SetDeadline, action::ClosePhase, action::Note, action::RecordLost,
                  action::RecordBack, action::RecordEnding, action::EndRun>;
 
+// Answers to its own actions (Planned, PhaseRecorded, GoCommitted, PhaseClosed) that come in a
+// stage in which they cannot are bugs, and end the program; what workers and people say is taken in
+// every stage.
 class RunMachine {
  public:
   explicit RunMachine(RunPlan plan, common::Safeguards safeguards = {});
