@@ -6,11 +6,11 @@
 #include "absl/strings/str_cat.h"
 #include "common/histogram.h"
 #include "common/limits.h"
-#include "common/text.h"
 #include "google/protobuf/util/json_util.h"
 #include "measure/result_stats.h"
 #include "storage/pg_store.h"
 #include "storage/sql_histogram.h"
+#include "storage/sql_values.h"
 
 namespace lockstep::storage {
 namespace {
@@ -237,19 +237,14 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
                                                         std::string(status.message())));
 }
 
-absl::Status UnknownState(const std::string& of, const std::string& state) {
-  return absl::DataLossError(absl::StrCat("the ", of, "'s state '", common::Printable(state, 40),
-                                          "' is none that this version knows"));
-}
-
 absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row) {
   measure::RunRecord run;
   run.run_id = rows.Text(row, 0);
   if (absl::Status status = FromJson(rows.Text(row, 1), &run.job); !status.ok()) return status;
   run.source = rows.Text(row, 2);
   run.owner = rows.Text(row, 3);
-  const auto state = measure::ParseRunState(rows.Text(row, 4));
-  if (!state) return UnknownState("run", rows.Text(row, 4));
+  const auto state = RunStateOf(rows.Text(row, 4));
+  if (!state.ok()) return state.status();
   run.state = *state;
   run.outcome = rows.Text(row, 5);
   run.degraded = rows.Bool(row, 6);
@@ -268,8 +263,8 @@ absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int r
   phase.attempt = static_cast<uint32_t>(rows.Int(row, 1));
   phase.name = rows.Text(row, 2);
   phase.kind = rows.Text(row, 3);
-  const auto state = measure::ParsePhaseState(rows.Text(row, 4));
-  if (!state) return UnknownState("phase", rows.Text(row, 4));
+  const auto state = PhaseStateOf(rows.Text(row, 4));
+  if (!state.ok()) return state.status();
   phase.state = *state;
   phase.reason = rows.Text(row, 5);
   phase.interval_ns = rows.Int(row, 6);

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "common/text.h"
 #include "google/protobuf/util/json_util.h"
 #include "proto/report.pb.h"
 
@@ -26,6 +27,20 @@ std::string TextArray(const google::protobuf::RepeatedPtrField<std::string>& tex
                     absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}}), "\"");
   }
   return array + "}";
+}
+
+absl::StatusOr<measure::RunState> RunStateOf(const std::string& text) {
+  const auto state = measure::ParseRunState(text);
+  if (state) return *state;
+  return absl::DataLossError(absl::StrCat("the run's state '", common::Printable(text, 40),
+                                          "' is none that this version knows"));
+}
+
+absl::StatusOr<measure::PhaseState> PhaseStateOf(const std::string& text) {
+  const auto state = measure::ParsePhaseState(text);
+  if (state) return *state;
+  return absl::DataLossError(absl::StrCat("the phase's state '", common::Printable(text, 40),
+                                          "' is none that this version knows"));
 }
 
 std::string Utc(int64_t wall_ns) {

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/limits.h"
 #include "google/protobuf/map.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/repeated_ptr_field.h"
+#include "measure/states.h"
 
 namespace lockstep::storage {
 
@@ -22,6 +24,9 @@ std::string Json(const google::protobuf::Message& message);
 std::string JsonObject(const google::protobuf::Map<std::string, std::string>& map);
 // Texts as a text[] column takes them.
 std::string TextArray(const google::protobuf::RepeatedPtrField<std::string>& texts);
+// A state as its column has it. DATA_LOSS where it is none that this version knows.
+absl::StatusOr<measure::RunState> RunStateOf(const std::string& text);
+absl::StatusOr<measure::PhaseState> PhaseStateOf(const std::string& text);
 // An instant, nanoseconds since 1970, as a timestamptz column takes it.
 std::string Utc(int64_t wall_ns);
 

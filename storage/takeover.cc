@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/defaults.h"
 #include "storage/pg_store.h"
+#include "storage/sql_values.h"
 
 namespace lockstep::storage {
 namespace {
@@ -117,7 +118,12 @@ absl::StatusOr<ActiveRun> ReadActive(PgConnection* connection, const PgResult& r
   if (!run.ok()) return run.status();
   active.run = *std::move(run);
   v1::FillDefaults(&active.run.job);  // of a job that an older version took
-  active.ending_state = measure::ParseRunState(rows.Text(row, kRunColumnCount));
+  // How the run is to end, if that was decided: what cannot be read is no "not decided".
+  if (const std::string ending = rows.Text(row, kRunColumnCount); !ending.empty()) {
+    const auto state = RunStateOf(ending);
+    if (!state.ok()) return state.status();
+    active.ending_state = *state;
+  }
   active.ending_reason = rows.Text(row, kRunColumnCount + 1);
   active.skip_cleanup = rows.Bool(row, kRunColumnCount + 2);
   if (absl::Status status = LoadWorkers(connection, &active); !status.ok()) return status;

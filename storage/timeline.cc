@@ -208,8 +208,9 @@ absl::StatusOr<StoredPhase> PgStore::PhaseOf(const std::string& run_id, uint32_t
   stored.phase.attempt = static_cast<uint32_t>(rows->Int(0, 0));
   stored.phase.name = rows->Text(0, 1);
   stored.phase.kind = rows->Text(0, 2);
-  stored.phase.state =
-      measure::ParsePhaseState(rows->Text(0, 3)).value_or(measure::PhaseState::kNone);
+  const auto state = PhaseStateOf(rows->Text(0, 3));
+  if (!state.ok()) return state.status();
+  stored.phase.state = *state;
   stored.phase.interval_ns = rows->Int(0, 4);
   auto hosts =
       (*lease)->Query("SELECT worker_index, host FROM run_workers WHERE run_id = $1", {run_id});

@@ -1,6 +1,7 @@
 """Ways by which consent to overwrite a device outlived what it was given for: writes by another
-name, stamps that were restored, an identity that was used again, a token that was given twice. In
-each something precious lies between the samples, and is still there at the end."""
+name or without a trace, stamps that were restored, an identity that was used again, a token that
+was given twice, an offset that moved. What is precious lies between the samples, and is still there
+at the end."""
 
 import fcntl
 import mmap

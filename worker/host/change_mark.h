@@ -10,7 +10,7 @@ namespace lockstep::worker {
 
 // Writes what lies dirty in the page cache of a device, or of any other name of its bytes
 // (KernelBlocks::AliasesOf()), so that reads find it. `fd`: the device, open for reading. Errors
-// are ignored: what cannot be written is in no read, and in no write of ours. Thread-safe.
+// are ignored: a read then finds what is on the device. Thread-safe.
 void FlushAllNames(dev_t number, int fd);
 
 // A text that becomes another one when this kernel writes to the bytes of a device, or discards

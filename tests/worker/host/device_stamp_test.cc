@@ -162,6 +162,9 @@ TEST_F(DeviceStampTest, WhatThisKernelAloneHasMadeIsNamedByItsAttachmentToo) {
   device.set_identity("loop-file:8:1:131-part1");
   EXPECT_EQ(StampIdentity(device), "") << "this kernel numbers no attachments";
   device.set_disk_sequence(41);
+  device.set_identity("zram:b007:zram0");
+  EXPECT_EQ(StampIdentity(device), "") << "a reset keeps its name and its sequence";
+  device.set_identity("loop-file:8:1:131-part1");
   const std::string before = StampIdentity(device);
   EXPECT_TRUE(absl::StartsWith(before, "loop-file:8:1:131-part1 attachment ")) << before;
   device.set_disk_sequence(42);
