@@ -27,19 +27,6 @@ bool FlushNode(const std::string& name) {
   return node.valid() && fsync(node.get()) == 0;
 }
 
-// The file underneath, opened by its path, if that still leads to it.
-FileDescriptor OpenBacking(const std::string& disk, const LoopBacking& backing) {
-  FileDescriptor file(open(
-      common::ReadTrimmed(absl::StrCat("/sys/class/block/", disk, "/loop/backing_file")).c_str(),
-      O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat facts;
-  if (!file.valid() || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
-      facts.st_ino != backing.inode || facts.st_dev != backing.device) {
-    return {};
-  }
-  return file;
-}
-
 int64_t NanosecondsOf(const timespec& time) { return time.tv_sec * timing::kSecond + time.tv_nsec; }
 
 // How far apart two changes must be so that the file's times differ. Times are those of the
@@ -75,9 +62,9 @@ bool KeepsTimes(int fd) {
          filesystem.f_type != RAMFS_MAGIC && filesystem.f_type != HUGETLBFS_MAGIC;
 }
 
-absl::StatusOr<std::string> MarkOfFile(const std::string& disk, const LoopBacking& backing,
-                                       const std::string& path) {
-  const FileDescriptor file = OpenBacking(disk, backing);
+// `fd`: the loop device.
+absl::StatusOr<std::string> MarkOfFile(int fd, const std::string& path) {
+  const FileDescriptor file = OpenBackingFile(fd);
   struct stat facts;
   if (!file.valid() || fsync(file.get()) != 0) {
     return absl::FailedPreconditionError(
@@ -125,7 +112,7 @@ absl::StatusOr<std::string> ChangeMark(dev_t number, int fd, const std::string& 
   std::string mark = " since " + common::ReadTrimmed("/proc/sys/kernel/random/boot_id");
   if (const auto backing = LoopBackingOf(fd); backing && backing->disk == 0) {
     // Before the counters: what it flushes is counted.
-    auto of_file = MarkOfFile(ThisKernel().WholeDiskOf(*name), *backing, path);
+    auto of_file = MarkOfFile(fd, path);
     if (!of_file.ok()) return of_file.status();
     mark += *of_file;
   }

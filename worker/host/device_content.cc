@@ -216,18 +216,8 @@ DeviceContent ContentOfZones(int fd, const std::vector<blk_zone>& zones, int64_t
 
 bool IsHole(int fd) {
   const auto loop = LoopBackingOf(fd);
-  if (!loop) return false;
-  struct stat device;
-  if (fstat(fd, &device) != 0) return false;
-  const FileDescriptor file(
-      open(common::ReadTrimmed(absl::StrCat("/sys/dev/block/", major(device.st_rdev), ":",
-                                            minor(device.st_rdev), "/loop/backing_file"))
-               .c_str(),
-           O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  struct stat facts;
-  if (!file.valid() || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
-  // Another file may have the name by now.
-  if (facts.st_ino != loop->inode || facts.st_dev != loop->device) return false;
+  const FileDescriptor file = OpenBackingFile(fd);
+  if (!loop || !file.valid()) return false;
   // What was written through the device and is not in the file yet.
   if (fsync(fd) != 0) return false;
   return lseek(file.get(), static_cast<off_t>(loop->offset), SEEK_DATA) < 0 && errno == ENXIO;

@@ -1,8 +1,14 @@
 #include "worker/host/loop_backing.h"
 
+#include <fcntl.h>
 #include <linux/loop.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
 
 namespace lockstep::worker {
 namespace {
@@ -25,6 +31,25 @@ std::optional<LoopBacking> LoopBackingOf(int fd) {
   backing.offset = info.lo_offset;
   backing.size_limit = info.lo_sizelimit;
   return backing;
+}
+
+common::FileDescriptor OpenBackingFile(int fd) {
+  const auto backing = LoopBackingOf(fd);
+  struct stat device;
+  if (!backing || fstat(fd, &device) != 0) return {};
+  // Of a partition the file is its disk's.
+  const std::string node =
+      absl::StrCat("/sys/dev/block/", major(device.st_rdev), ":", minor(device.st_rdev));
+  std::string path = common::ReadTrimmed(node + "/loop/backing_file");
+  if (path.empty()) path = common::ReadTrimmed(node + "/../loop/backing_file");
+  common::FileDescriptor file(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+  struct stat facts;
+  // Another file may have the name by now.
+  if (!file.valid() || fstat(file.get(), &facts) != 0 || !S_ISREG(facts.st_mode) ||
+      facts.st_ino != backing->inode || facts.st_dev != backing->device) {
+    return {};
+  }
+  return file;
 }
 
 }  // namespace lockstep::worker

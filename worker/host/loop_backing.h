@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "common/files.h"
+
 namespace lockstep::worker {
 
 // What a loop device shows, as the kernel has it (loop(4), LOOP_GET_STATUS64): a path may lead to
@@ -20,5 +22,8 @@ struct LoopBacking {
 // `fd`: the loop device or one of its partitions. Nothing where it is neither, or not attached. The
 // kernel asks the file system of the file, which may not answer.
 std::optional<LoopBacking> LoopBackingOf(int fd);
+// The file underneath, opened for reading by its path; invalid where that leads to another one by
+// now, or to none, or where the device is over no regular file.
+common::FileDescriptor OpenBackingFile(int fd);
 
 }  // namespace lockstep::worker
