@@ -1,4 +1,4 @@
-"""Adds up the test cases of Bazel's test.xml files and of the integration tests; prints what failed
+"""Adds up the test cases of Bazel's test.xml files and of pytest's; prints what failed
 and why, then `N passed, N failed`.
 
 What failed stands at the end, where it is found also when the beginning of the output is lost.
@@ -46,7 +46,7 @@ def count_xml(label: str, path: str):
         if failures:
             failed += 1
             name = f"{label} {case.get('classname')}.{case.get('name')}"
-            show(name, "\n".join(failure.get("message") or "" for failure in failures))
+            show(name, "\n".join(f.text or f.get("message") or "" for f in failures))
         elif case.find("skipped") is not None or case.get("result") == "skipped":
             skipped += 1
         else:
@@ -76,14 +76,9 @@ def main() -> int:
             a + b for a, b in zip((passed, failed, skipped), counts, strict=False)
         )
     if os.path.exists(options.integration):
-        with open(options.integration, encoding="utf-8") as text:
-            results = json.load(text)
-        for name, why in results["failures"]:
-            show(name, why)
+        counts = count_xml("integration", options.integration)
         passed, failed, skipped = (
-            passed + results["passed"],
-            failed + results["failed"],
-            skipped + results["skipped"],
+            a + b for a, b in zip((passed, failed, skipped), counts, strict=False)
         )
     print(f"{passed} passed, {failed} failed" + (f", {skipped} skipped" if skipped else ""))
     return 0 if failed == 0 and passed > 0 else 1

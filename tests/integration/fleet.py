@@ -169,7 +169,9 @@ class Fleet:
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def log(self, name):
-        with open(os.path.join(self.directory, name + ".log"), encoding="utf-8") as text:
+        # What is being written may end within a character.
+        path = os.path.join(self.directory, name + ".log")
+        with open(path, encoding="utf-8", errors="replace") as text:
             return text.read()
 
     def spawn(self, name, words):

@@ -609,7 +609,3 @@ class StateDirectory(unittest.TestCase):
                 self.assertEqual(os.stat(precious).st_mode & 0o777, 0o755)
                 self.assertEqual(os.stat(os.path.join(precious, "key")).st_mode & 0o777, 0o600)
                 self.assertEqual(os.listdir(precious), ["key"])
-
-
-if __name__ == "__main__":
-    unittest.main()

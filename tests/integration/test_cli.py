@@ -6,7 +6,6 @@ import pty
 import re
 import subprocess
 import tempfile
-import unittest
 
 from fleet import BIN, ROOT, FleetTest, files_job
 
@@ -332,7 +331,3 @@ phases:
                 made,
                 "docs/job-reference.md is stale; run tools/job-reference > docs/job-reference.md",
             )
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -328,7 +328,3 @@ class Content(unittest.TestCase):
         ):
             planned = fleet.lockstep("plan", "-", stdin=device_job(device.path))
             self.assertEqual(planned.status, 0, str(planned))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -9,7 +9,6 @@ import os
 import shutil
 import struct
 import subprocess
-import unittest
 
 from fleet import needs_root, stop, wait_for
 from loops import MIB, LoopDevice, attach, detach, losetup, numbers_kept
@@ -377,7 +376,3 @@ class TokensGivenTwice(ConsentTest):
             self.confirm_in_vain(fleet, identity(1), token, image)
             self.restart_controller(fleet)
             self.confirm_in_vain(fleet, identity(1), token, image)
-
-
-if __name__ == "__main__":
-    unittest.main()

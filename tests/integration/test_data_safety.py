@@ -12,6 +12,7 @@ import subprocess
 import threading
 import unittest
 
+import pytest
 from fleet import BIN, Fleet, needs_root, wait_for
 from loops import MIB, LoopDevice, attach, detach
 from test_guard import call, device_job, digest
@@ -68,11 +69,10 @@ def end_load(fleet, running):
     return running.returncode, " ".join(out.split())
 
 
+# Workers of other tests ask every loop device for its file before they write one.
 @needs_root
+@pytest.mark.alone
 class NeverOpened(unittest.TestCase):
-    # Workers of other tests ask every loop device for its file before they write one.
-    alone = True
-
     def setUp(self):
         self.directory = call("mktemp", "-d", "/tmp/lssafeXXXXXX")
         self.addCleanup(lambda: os.rmdir(self.directory))
@@ -763,7 +763,3 @@ class Files(unittest.TestCase):
                 "phases: [prepare: , cleanup: ]\n"
             )
             self.assertEqual(fleet.run_job(good).status, 0)
-
-
-if __name__ == "__main__":
-    unittest.main()

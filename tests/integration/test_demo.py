@@ -7,12 +7,12 @@ import subprocess
 import tempfile
 import unittest
 
+import pytest
 from fleet import BIN, needs_root
 
 
+@pytest.mark.alone  # what others do on the device is held against it
 class Demo(unittest.TestCase):
-    alone = True  # what others do on the device is held against it
-
     def setUp(self):
         self.directory = tempfile.mkdtemp(prefix="lsdemo", dir="/tmp")
         os.chmod(self.directory, 0o755)
@@ -73,7 +73,3 @@ class Demo(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("as plain processes", done.stderr)
         self.assertEqual(len(json.loads(done.stdout)["phases"][1]["hosts"]), 4)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -110,7 +110,3 @@ class Dependencies(unittest.TestCase):
 
     def test_the_query_finds_what_is_there(self):
         self.assertIn("@system//:pq", self.query("deps(//storage/...) intersect @system//:pq"))
-
-
-if __name__ == "__main__":
-    unittest.main()

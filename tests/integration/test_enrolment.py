@@ -467,7 +467,3 @@ class Luns(EnrolmentTest):
                 "1 device released", self.ok(fleet.lockstep("devices", "release", url)).out
             )
             self.assertEqual(ends(image), (bytes(MIB), bytes(MIB)))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -273,7 +273,3 @@ class Mounts(unittest.TestCase):
                 fleet.workers["node1"].wait()
                 fleet.start_worker("node1")
                 wait_for("the options to be back", lambda: options_of(mount) == before)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -7,7 +7,6 @@ import glob
 import os
 import re
 import tempfile
-import unittest
 
 from fleet import ROOT, FleetTest, needs_root
 from loops import LoopDevice
@@ -91,7 +90,3 @@ class ArrayExample(FleetTest):
             self.fleet.run_job(job.replace(LUN, self.lun.path), *words, "--format", "json")
         )
         self.assertEqual(done.json()["run"]["state"], "done")
-
-
-if __name__ == "__main__":
-    unittest.main()

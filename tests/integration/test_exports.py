@@ -10,7 +10,6 @@ import json
 import os
 import re
 import subprocess
-import unittest
 
 from fleet import BIN, ROOT, Fleet, FleetTest, files_job
 
@@ -414,7 +413,3 @@ print(json.dumps({{tag: [h.get_total_count(), *(h.get_value_at_percentile(p) for
         missing = self.fleet.lockstep("report", "last", "--output", "/nowhere/x")
         self.ok(missing, 1)
         self.assertIn("cannot be written", missing.err)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -349,7 +349,3 @@ class Processes(unittest.TestCase):
                 check=False,
             ).stdout
             self.assertEqual(left, "")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -66,7 +66,3 @@ class Throttled(unittest.TestCase):
             self.assertGreaterEqual(straggler["slowSeconds"], 4)
             self.assertIn(f"{slow['host']} is a straggler", text)
             self.assertIn("likely cause: I/O throttle", text)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -13,14 +13,18 @@ from fleet import ROOT, FleetTest, needs_root, stop, wait_for
 FAULTFS = os.path.join(ROOT, "bazel-bin/tests/faults/faultfs")
 
 
-def job(point, workload, duration="1s", extra="", drain="5s", tail=""):
+# Longer than any test takes: a load ends when its test ends it, or by its fault.
+UNTIL_ENDED = "600s"
+
+
+def job(point, workload, extra="", drain="5s", tail=""):
     return f"""name: faults
 deadlines: {{drain: {drain}}}
 targets: [{{name: data, file: {{path: "{point}/file", size: 4MiB}}}}]
 phases:
   - prepare:
   - name: load
-    run: {{duration: {duration}, workloads: [{{{workload}}}]{extra}}}
+    run: {{duration: {UNTIL_ENDED}, workloads: [{{{workload}}}]{extra}}}
 {tail}"""
 
 
@@ -57,11 +61,15 @@ class Faults(FleetTest):
         with open(self.point + "/.fault", "w", encoding="ascii") as out:
             out.write(text + "\n")
 
-    def run_faulty(self, text, fault, status):
-        """Runs the job; the fault begins with the load."""
+    def run_faulty(self, text, fault, status, ends_itself=False):
+        """Runs the job; the fault begins during the load, which is ended an interval later unless
+        the fault ends it.
+        """
         running = self.fleet.start_lockstep("run", "-", "--format", "json", stdin=text)
         self.fleet.await_phase("load")
         self.fault(fault)
+        if not ends_itself:
+            self.ok(self.fleet.lockstep("stop", "--phase"))
         out, err = running.communicate(timeout=300)
         self.assertEqual(running.returncode, status, out + err)
         return self.fleet.lockstep("report", "--format", "json").json()
@@ -81,14 +89,14 @@ class Faults(FleetTest):
 
     def test_beyond_the_error_limit_the_phase_stops(self):
         report = self.run_faulty(
-            job(self.point, "block_size: 4KiB, error_limit: 10", "30s"), "read EIO", 3
+            job(self.point, "block_size: 4KiB, error_limit: 10"), "read EIO", 3, True
         )
         self.assertIn("10 failed I/Os, the workload's error_limit", report["run"]["outcome"])
         self.assertEqual(self.load_of(report)["total"]["errors"], 10)
 
     def test_no_space_stops_the_phase_and_says_where(self):
         report = self.run_faulty(
-            job(self.point, "block_size: 4KiB, read: 0%", "30s"), "write ENOSPC 100", 3
+            job(self.point, "block_size: 4KiB, read: 0%"), "write ENOSPC 100", 3, True
         )
         self.assertIn("No space left on device", report["run"]["outcome"])
         self.assertIn("write of 4096 bytes at offset", report["run"]["outcome"])
@@ -128,7 +136,7 @@ class Faults(FleetTest):
             "run",
             "-",
             "--detail",
-            stdin=job(self.point, f"block_size: 4KiB, engine: {engine}, stuck_after: 300ms", "20s"),
+            stdin=job(self.point, f"block_size: 4KiB, engine: {engine}, stuck_after: 300ms"),
         )
         self.fleet.await_phase("load")
         self.fault("read hang")
@@ -158,7 +166,6 @@ class Faults(FleetTest):
                         self.point,
                         f"block_size: 4KiB, engine: {engine}, queue_depth: "
                         f"{1 if engine == 'sync' else 4}",
-                        "1s",
                         drain="1s",
                     ),
                     "read hang",
@@ -175,9 +182,7 @@ class Faults(FleetTest):
                 )
 
     def test_a_target_that_goes_away_stops_the_phase(self):
-        running = self.fleet.start_lockstep(
-            "run", "-", stdin=job(self.point, "block_size: 4KiB", "30s")
-        )
+        running = self.fleet.start_lockstep("run", "-", stdin=job(self.point, "block_size: 4KiB"))
         self.fleet.await_phase("load")
         connection = os.stat(self.point).st_dev
         control = f"/sys/fs/fuse/connections/{os.minor(connection)}/abort"

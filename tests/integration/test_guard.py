@@ -580,7 +580,3 @@ phases: [{{run: {{duration: 1s, workloads: [{{read: 0%}}]}}}}]
 
     def test_a_device_given_as_a_file(self):
         self.refuse("/dev/null", "outside of what this worker's --allow permits")
-
-
-if __name__ == "__main__":
-    unittest.main()

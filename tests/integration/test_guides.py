@@ -144,7 +144,3 @@ class Guides(unittest.TestCase):
 
     def test_the_guide_history(self):
         self.follow("docs/guide/history.md")
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import unittest
 import xml.etree.ElementTree as ET
 
 from fleet import BIN, ROOT, Fleet, FleetTest
@@ -293,7 +292,3 @@ class TwoStores(FleetTest):
         }
         self.assertTrue(figures["iops"]["regression"], figures["iops"])
         self.assertAlmostEqual(figures["iops"]["change"], -0.08, delta=0.03)
-
-
-if __name__ == "__main__":
-    unittest.main()

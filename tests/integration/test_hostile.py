@@ -449,7 +449,3 @@ class Page(FleetTest):
         for path, status in ((f"/api/runs/{run[:8]}/events", 400), ("/api/runs/last/events", 400)):
             self.assertEqual(self.request(path)[0], status, path)
         self.ok(self.fleet.lockstep("stop", run, "--now"))
-
-
-if __name__ == "__main__":
-    unittest.main()

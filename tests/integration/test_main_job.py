@@ -2,7 +2,6 @@
 
 import json
 import os
-import unittest
 
 from fleet import FleetTest, files_job
 
@@ -240,7 +239,3 @@ class MainJob(FleetTest):
             "b.started_at < a.ended_at"
         )
         self.assertEqual(overlapping, [["0"]], second.err)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -107,7 +107,3 @@ class PageOfFleets(unittest.TestCase):
 
     def test_a_thousand(self):
         self.look(1000)
-
-
-if __name__ == "__main__":
-    unittest.main()

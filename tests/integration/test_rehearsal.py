@@ -46,7 +46,3 @@ phases:
                 any("SYNTHETIC" in remark for remark in done.json()["phases"][1]["remarks"])
             )
             self.assertTrue(any("synthetic" in key for key in done.json()["environment"]))
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -542,7 +542,3 @@ class Fences(unittest.TestCase):
             self.assertIn("the device has no persistent reservations", done.text)
             done = fleet.run_job(job.replace(f"device: {{path: {device.path}}}", "null: {}"))
             self.assertEqual(done.status, 2, str(done))
-
-
-if __name__ == "__main__":
-    unittest.main()

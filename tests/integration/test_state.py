@@ -103,7 +103,3 @@ class Passwords(unittest.TestCase):
 def arguments_of(pid):
     with open(f"/proc/{pid}/cmdline", "rb") as text:
         return text.read().replace(b"\0", b" ").decode()
-
-
-if __name__ == "__main__":
-    unittest.main()

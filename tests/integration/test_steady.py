@@ -1,7 +1,5 @@
 """Loads that end when they are steady."""
 
-import unittest
-
 from fleet import FleetTest
 
 
@@ -80,7 +78,3 @@ class Steady(FleetTest):
             done = self.fleet.run_job(job(load))
             self.assertEqual(done.status, 2, str(done))
             self.assertIn(said, done.err)
-
-
-if __name__ == "__main__":
-    unittest.main()

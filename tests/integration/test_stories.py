@@ -191,7 +191,3 @@ class Generator(unittest.TestCase):
                 report["phases"][0]["remarks"],
             )
             self.assertEqual([k["of"] for k in report["sweeps"][0]["knees"]], ["threads"])
-
-
-if __name__ == "__main__":
-    unittest.main()

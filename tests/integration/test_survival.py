@@ -533,7 +533,3 @@ class Workers(unittest.TestCase):
             out, err = running.communicate(timeout=300)
             self.assertEqual(running.returncode, 0, err)
             whole(self, fleet, json.loads(out), 5)
-
-
-if __name__ == "__main__":
-    unittest.main()

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import unittest
 
 from fleet import FleetTest, stop, wait_for
 
@@ -141,7 +140,3 @@ class Repetitions(FleetTest):
         # Beside busy neighbours 20 ms are more.
         self.assertIn(knee["value"], ("2", "4"), done.out)
         self.assertIn(f"knee: queue_depth={knee['value']} gives", done.out)
-
-
-if __name__ == "__main__":
-    unittest.main()

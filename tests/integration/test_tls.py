@@ -255,7 +255,3 @@ class Plaintext(unittest.TestCase):
             "is not on this machine; give --tls-cert",
             self.refused("lockstep", "--controller", "198.51.100.1:9640", "status"),
         )
-
-
-if __name__ == "__main__":
-    unittest.main()

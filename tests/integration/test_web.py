@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-import unittest
 import urllib.error
 import urllib.request
 
@@ -243,7 +242,3 @@ interval: 100ms
         running.communicate(timeout=300)
         self.assertEqual(page.returncode, 0, said)
         self.assertEqual(said, "page: live\npage: ok\n", said)
-
-
-if __name__ == "__main__":
-    unittest.main()

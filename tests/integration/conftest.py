@@ -1,0 +1,58 @@
+"""How pytest runs these tests side by side: `pytest -n 6 tests/integration`.
+
+Most of a test's time is waiting, so that several run at once, each with its own directories, ports
+and namespaces. Tests of a class that share a fleet stay in one process. A test with the marker
+`alone` starts when all that run at that time have ended; these tests come last.
+"""
+
+import collections
+import contextlib
+import fcntl
+import os
+import signal
+import unittest
+
+import pytest
+
+
+def shares_a_fleet(cls):
+    return cls is not None and cls.setUpClass.__func__ is not unittest.TestCase.setUpClass.__func__
+
+
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
+def pytest_collection_modifyitems(items):
+    sizes = collections.Counter()
+    groups = {}
+    for item in items:
+        name = item.cls.__name__ if shares_a_fleet(item.cls) else item.name
+        groups[item] = f"{item.module.__name__}.{name}"
+        sizes[groups[item]] += 1
+        item.add_marker(pytest.mark.xdist_group(groups[item]))
+    # xdist hands the groups out in this order: the largest first, as they take longest.
+    items.sort(key=lambda item: (is_alone(item), -sizes[groups[item]]))
+
+
+def is_alone(item):
+    return item.get_closest_marker("alone") is not None
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_protocol(item):
+    """A test that is alone takes an exclusive lock, every other test a shared one."""
+    with open(__file__, encoding="utf-8") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH)
+        yield
+
+
+def end_the_workers(*_):
+    """xdist's processes clean up on SIGTERM (fleet.py), but nobody else passes it on to them."""
+    with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:
+        for pid in children.read().split():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(int(pid), signal.SIGTERM)
+    raise KeyboardInterrupt
+
+
+def pytest_sessionstart(session):
+    if not hasattr(session.config, "workerinput"):
+        signal.signal(signal.SIGTERM, end_the_workers)
