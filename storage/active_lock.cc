@@ -53,10 +53,11 @@ absl::StatusOr<bool> ActiveLock::Hold() {
 std::string ActiveLock::Holder() {
   if (!Connect().ok()) return "";
   const auto rows = connection_->Query(
-      "SELECT a.application_name || ', PostgreSQL process ' || a.pid FROM pg_locks l JOIN "
+      "SELECT a.application_name || ', PostgreSQL process ' || a.pid AS holder FROM pg_locks l "
+      "JOIN "
       "pg_stat_activity a USING (pid) "
       "WHERE l.relation = 'controller_lock'::regclass AND l.mode = 'ExclusiveLock' AND l.granted");
-  return rows.ok() && rows->rows() == 1 ? rows->Text(0, 0) : "";
+  return rows.ok() && rows->rows() == 1 ? rows->Text(0, "holder") : "";
 }
 
 }  // namespace lockstep::storage

@@ -56,7 +56,7 @@ struct Table {
 // The tables whose rows belong to runs; `runs` first, to which the others refer.
 absl::StatusOr<std::vector<Table>> TablesOfRuns(PgConnection* connection) {
   auto rows = connection->Query(
-      "SELECT c.relname, a.attname, a.atttypid = 'timestamptz'::regtype FROM pg_class c "
+      "SELECT c.relname, a.attname, a.atttypid = 'timestamptz'::regtype AS is_time FROM pg_class c "
       "JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped "
       "WHERE c.relnamespace = 'lockstep'::regnamespace AND c.relkind IN ('r', 'p') "
       "AND NOT c.relispartition AND EXISTS (SELECT FROM pg_attribute k WHERE k.attrelid = c.oid "
@@ -65,19 +65,19 @@ absl::StatusOr<std::vector<Table>> TablesOfRuns(PgConnection* connection) {
   if (!rows.ok()) return rows.status();
   std::vector<Table> tables;
   for (int i = 0; i < rows->rows(); ++i) {
-    if (tables.empty() || tables.back().name != rows->Text(i, 0)) {
-      tables.push_back({rows->Text(i, 0), {}, {}});
+    if (tables.empty() || tables.back().name != rows->Text(i, "relname")) {
+      tables.push_back({rows->Text(i, "relname"), {}, {}});
     }
-    tables.back().columns.push_back(rows->Text(i, 1));
-    if (rows->Bool(i, 2)) tables.back().times.push_back(rows->Text(i, 1));
+    tables.back().columns.push_back(rows->Text(i, "attname"));
+    if (rows->Bool(i, "is_time")) tables.back().times.push_back(rows->Text(i, "attname"));
   }
   return tables;
 }
 
 absl::StatusOr<uint32_t> SchemaVersion(PgConnection* connection) {
-  auto rows = connection->Query("SELECT max(version) FROM schema_migrations");
+  auto rows = connection->Query("SELECT max(version) AS version FROM schema_migrations");
   if (!rows.ok()) return rows.status();
-  return static_cast<uint32_t>(rows->Int(0, 0));
+  return static_cast<uint32_t>(rows->Int(0, "version"));
 }
 
 // Takes away what the schema did not have yet.
@@ -283,40 +283,44 @@ class Importer {
                         " < timestamptz '2000-01-01 UTC' OR ", time, " > now() + interval '1 day'");
       }
       auto found = connection_->Query(
-          absl::StrCat("SELECT count(*) FROM ", Waiting(table.name), " WHERE ", wrong),
+          absl::StrCat("SELECT count(*) AS rows FROM ", Waiting(table.name), " WHERE ", wrong),
           {head_.run_id()});
       if (!found.ok()) return found.status();
-      if (found->Int(0, 0) != 0) {
+      if (found->Int(0, "rows") != 0) {
         return Wrong(absl::StrCat("table ", table.name,
                                   " has rows of other runs, or of a time before 2000 or after "
                                   "tomorrow"));
       }
     }
     auto run = connection_->Query(
-        "SELECT count(*), count(*) FILTER (WHERE state IN ('queued', 'running')) FROM import_runs");
+        "SELECT count(*) AS runs, count(*) FILTER (WHERE state IN ('queued', 'running')) "
+        "AS unfinished FROM import_runs");
     if (!run.ok()) return run.status();
-    if (run->Int(0, 0) != 1 || run->Int(0, 1) != 0) return Wrong("it is not of one run that ended");
+    if (run->Int(0, "runs") != 1 || run->Int(0, "unfinished") != 0)
+      return Wrong("it is not of one run that ended");
     return CheckDocuments();
   }
 
   // What is read as a message later must be one.
   absl::Status CheckDocuments() {
     auto run = connection_->Query(
-        "SELECT coalesce(encode(report, 'hex'), ''), labels, spec, job, owner, coalesce(confirm, "
-        "'') FROM import_runs");
+        "SELECT coalesce(encode(report, 'hex'), '') AS report, labels, spec, job, owner, "
+        "coalesce(confirm, "
+        "'') AS confirm FROM import_runs");
     if (!run.ok()) return run.status();
     v1::Report report;
-    if (!report.ParseFromString(absl::HexStringToBytes(run->Text(0, 0)))) {
+    if (!report.ParseFromString(absl::HexStringToBytes(run->Text(0, "report")))) {
       return Wrong("its report cannot be read");
     }
     v1::RunSummary labelled;
     v1::JobSpec job;
-    absl::Status status = FromJson(absl::StrCat("{\"labels\":", run->Text(0, 1), "}"), &labelled);
-    if (status.ok()) status = FromJson(run->Text(0, 2), &job);
+    absl::Status status =
+        FromJson(absl::StrCat("{\"labels\":", run->Text(0, "labels"), "}"), &labelled);
+    if (status.ok()) status = FromJson(run->Text(0, "spec"), &job);
     if (!status.ok()) return Wrong(std::string(status.message()));
     // A history of one job finds it by the column, a comparison by the document.
-    if (run->Text(0, 3) != job.name()) return Wrong("its job has two names");
-    if (std::max(run->Text(0, 4).size(), run->Text(0, 5).size()) > kOwnerBytes) {
+    if (run->Text(0, "job") != job.name()) return Wrong("its job has two names");
+    if (std::max(run->Text(0, "owner").size(), run->Text(0, "confirm").size()) > kOwnerBytes) {
       return Wrong(absl::StrCat("its owner or its consent has more than ", kOwnerBytes, " bytes"));
     }
     return absl::OkStatus();
@@ -376,8 +380,8 @@ absl::Status ExportTables(PgConnection* connection, const std::string& run_id,
   auto run = connection->Query("SELECT state FROM runs WHERE run_id = $1", {run_id});
   if (!run.ok()) return run.status();
   if (run->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
-  if (const auto state = measure::ParseRunState(run->Text(0, 0)); state && !IsOver(*state)) {
-    return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is ", run->Text(0, 0),
+  if (const auto state = measure::ParseRunState(run->Text(0, "state")); state && !IsOver(*state)) {
+    return absl::FailedPreconditionError(absl::StrCat("run ", run_id, " is ", run->Text(0, "state"),
                                                       "; it is exported when it has ended"));
   }
   v1::ArchivePart part;

@@ -37,7 +37,8 @@ absl::StatusOr<v1::AuditReply> PgStore::Audit(const v1::AuditRequest& request) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
-      "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), principal, "
+      "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') AS at, "
+      "principal, "
       "role, peer, action, subject, answer, details FROM audit_log "
       "WHERE ($1 = '' OR principal = $1) AND ($2 = '' OR action = $2) ORDER BY id DESC LIMIT $3",
       {request.principal(), request.action(),
@@ -46,14 +47,14 @@ absl::StatusOr<v1::AuditReply> PgStore::Audit(const v1::AuditRequest& request) {
   v1::AuditReply reply;
   for (int row = 0; row < rows->rows(); ++row) {
     v1::AuditEntry* entry = reply.add_entries();
-    entry->set_at(rows->Text(row, 0));
-    entry->set_principal(rows->Text(row, 1));
-    entry->set_role(rows->Text(row, 2));
-    entry->set_peer(rows->Text(row, 3));
-    entry->set_action(rows->Text(row, 4));
-    entry->set_subject(rows->Text(row, 5));
-    entry->set_answer(rows->Text(row, 6));
-    entry->set_details(rows->Text(row, 7));
+    entry->set_at(rows->Text(row, "at"));
+    entry->set_principal(rows->Text(row, "principal"));
+    entry->set_role(rows->Text(row, "role"));
+    entry->set_peer(rows->Text(row, "peer"));
+    entry->set_action(rows->Text(row, "action"));
+    entry->set_subject(rows->Text(row, "subject"));
+    entry->set_answer(rows->Text(row, "answer"));
+    entry->set_details(rows->Text(row, "details"));
   }
   return reply;
 }

@@ -31,8 +31,8 @@ absl::StatusOr<std::multimap<Attempt, uint32_t>> Unfinished(PgConnection* connec
   if (!rows.ok()) return rows.status();
   std::multimap<Attempt, uint32_t> unfinished;
   for (int i = 0; i < rows->rows(); ++i) {
-    unfinished.emplace(Attempt(rows->Int(i, 0), rows->Int(i, 1)),
-                       static_cast<uint32_t>(rows->Int(i, 2)));
+    unfinished.emplace(Attempt(rows->Int(i, "phase"), rows->Int(i, "attempt")),
+                       static_cast<uint32_t>(rows->Int(i, "worker_index")));
   }
   return unfinished;
 }
@@ -63,9 +63,10 @@ std::string NumberArray(const Numbers& numbers, Get get) {
 // A row without runs says that blocks of another size than its own are known no more; it comes
 // before what its attempt wrote.
 constexpr char kRows[] =
-    "SELECT phase, attempt, target_key, block_size_bytes, encode(runs, 'base64'), worker_index, "
-    "sequence, coalesce((extract(epoch FROM written_from) * 1000000)::bigint, 0), "
-    "coalesce((extract(epoch FROM written_until) * 1000000)::bigint, 0) FROM "
+    "SELECT phase, attempt, target_key, block_size_bytes, encode(runs, 'base64') AS runs, "
+    "worker_index, "
+    "sequence, coalesce((extract(epoch FROM written_from) * 1000000)::bigint, 0) AS from_us, "
+    "coalesce((extract(epoch FROM written_until) * 1000000)::bigint, 0) AS until_us FROM "
     "(SELECT b.* FROM block_writes b ";
 constexpr char kAll[] =
     "WHERE b.run_id = $1 AND b.target_key = ANY ($2::bigint[]) AND "
@@ -115,18 +116,18 @@ absl::Status StreamBlockWrites(PgConnection* connection, const v1::WriteLogReque
     if (!rows.ok()) return rows.status();
     if (rows->rows() == 0) break;
     for (int i = 0; i < rows->rows(); ++i) {
-      status = ReportBefore({rows->Int(i, 0), rows->Int(i, 1)}, &unfinished, put);
+      status = ReportBefore({rows->Int(i, "phase"), rows->Int(i, "attempt")}, &unfinished, put);
       if (!status.ok()) return status;
       v1::WriteLogPart part;
-      part.set_phase(static_cast<uint32_t>(rows->Int(i, 0)));
-      part.set_worker_index(static_cast<uint32_t>(rows->Int(i, 5)));
-      part.set_sequence(rows->UInt(i, 6));
+      part.set_phase(static_cast<uint32_t>(rows->Int(i, "phase")));
+      part.set_worker_index(static_cast<uint32_t>(rows->Int(i, "worker_index")));
+      part.set_sequence(rows->UInt(i, "sequence"));
       v1::BlockWrites* writes = part.mutable_writes();
-      writes->set_target_key(static_cast<uint64_t>(rows->Int(i, 2)));
-      writes->set_block_size_bytes(static_cast<uint32_t>(rows->Int(i, 3)));
-      writes->set_from_wall_ns(rows->Int(i, 7) * kMicrosecondNs);
-      writes->set_until_wall_ns(rows->Int(i, 8) * kMicrosecondNs);
-      if (!absl::Base64Unescape(rows->Text(i, 4), writes->mutable_runs())) {
+      writes->set_target_key(static_cast<uint64_t>(rows->Int(i, "target_key")));
+      writes->set_block_size_bytes(static_cast<uint32_t>(rows->Int(i, "block_size_bytes")));
+      writes->set_from_wall_ns(rows->Int(i, "from_us") * kMicrosecondNs);
+      writes->set_until_wall_ns(rows->Int(i, "until_us") * kMicrosecondNs);
+      if (!absl::Base64Unescape(rows->Text(i, "runs"), writes->mutable_runs())) {
         return absl::DataLossError("the store holds what is no encoding of blocks");
       }
       if (status = put(std::move(part)); !status.ok()) return status;

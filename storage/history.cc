@@ -160,10 +160,10 @@ absl::StatusOr<v1::HistoryReply> ListRuns(PgConnection* connection,
   if (!rows.ok()) return rows.status();
   v1::HistoryReply reply;
   for (int i = 0; i < rows->rows(); ++i) *reply.add_runs() = SummaryOf(*rows, i);
-  auto total = connection->Query(absl::StrCat("SELECT count(*) FROM runs r WHERE ", where.sql),
-                                 where.parameters);
+  auto total = connection->Query(
+      absl::StrCat("SELECT count(*) AS total FROM runs r WHERE ", where.sql), where.parameters);
   if (!total.ok()) return total.status();
-  reply.set_total(static_cast<double>(total->Int(0, 0)));
+  reply.set_total(static_cast<double>(total->Int(0, "total")));
   return reply;
 }
 
@@ -215,9 +215,9 @@ absl::StatusOr<ToPrune> ListToPrune(PgConnection* connection, const v1::PruneReq
   if (!rows.ok()) return rows.status();
   ToPrune list;
   for (int i = 0; i < rows->rows(); ++i) list.runs.push_back(SummaryOf(*rows, i));
-  auto total = connection->Query(absl::StrCat("SELECT count(*)", of), where.parameters);
+  auto total = connection->Query(absl::StrCat("SELECT count(*) AS total", of), where.parameters);
   if (!total.ok()) return total.status();
-  list.total = static_cast<double>(total->Int(0, 0));
+  list.total = static_cast<double>(total->Int(0, "total"));
   return list;
 }
 

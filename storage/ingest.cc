@@ -52,8 +52,8 @@ absl::StatusOr<Lengths> MoveCursors(PgConnection* connection,
   }
   Lengths lengths;
   for (int i = 0; i < moved->rows(); ++i) {
-    lengths[{moved->Text(i, 0), static_cast<uint32_t>(moved->Int(i, 1)),
-             static_cast<uint32_t>(moved->Int(i, 2))}] = moved->Int(i, 3);
+    lengths[{moved->Text(i, "run_id"), static_cast<uint32_t>(moved->Int(i, "phase")),
+             static_cast<uint32_t>(moved->Int(i, "attempt"))}] = moved->Int(i, "interval_ns");
   }
   return lengths;
 }

@@ -19,9 +19,8 @@ constexpr int kRowsAtOnce = 1000;
 // The columns that every statement begins with.
 constexpr char kSampled[] = "worker_index, interval, interval_class, begin_ns, end_ns, ";
 constexpr char kOperations[] =
-    "worker_index, interval, interval_class, coalesce(begin_ns, interval_ns * interval), "
-    "coalesce(end_ns, interval_ns * (interval + 1)), ";
-constexpr int kOwnColumns = 5;
+    "worker_index, interval, interval_class, coalesce(begin_ns, interval_ns * interval) AS "
+    "begin_ns, coalesce(end_ns, interval_ns * (interval + 1)) AS end_ns, ";
 
 using Position = std::pair<uint32_t, uint32_t>;  // interval, worker
 
@@ -38,15 +37,15 @@ class RowStream {
   }
   bool over() const { return row_ >= rows_.rows(); }
   Position position() const {
-    return {static_cast<uint32_t>(Int(1)), static_cast<uint32_t>(Int(0))};
+    return {static_cast<uint32_t>(Int("interval")), static_cast<uint32_t>(Int("worker_index"))};
   }
   absl::Status Next() { return ++row_ < rows_.rows() ? absl::OkStatus() : Fetch(); }
 
-  int64_t Int(int column) const { return rows_.Int(row_, column); }
-  uint64_t UInt(int column) const { return rows_.UInt(row_, column); }
-  double Real(int column) const { return rows_.Real(row_, column); }
-  std::string Text(int column) const { return rows_.Text(row_, column); }
-  bool Null(int column) const { return rows_.Null(row_, column); }
+  int64_t Int(const char* column) const { return rows_.Int(row_, column); }
+  uint64_t UInt(const char* column) const { return rows_.UInt(row_, column); }
+  double Real(const char* column) const { return rows_.Real(row_, column); }
+  std::string Text(const char* column) const { return rows_.Text(row_, column); }
+  bool Null(const char* column) const { return rows_.Null(row_, column); }
 
  private:
   absl::Status Fetch() {
@@ -65,24 +64,23 @@ class RowStream {
 
 v1::WorkloadSample* WorkloadOf(const RowStream& row, v1::IntervalSample* sample) {
   auto* workloads = sample->mutable_workloads();
-  const auto workload = static_cast<uint32_t>(row.Int(kOwnColumns));
+  const auto workload = static_cast<uint32_t>(row.Int("workload"));
   if (workloads->empty() || workloads->rbegin()->workload() != workload) {
     workloads->Add()->set_workload(workload);
   }
   return &*workloads->rbegin();
 }
 
-// Columns after a row's position: workload, kind, operations, bytes, errors, latency_sum_ns.
 v1::OperationCounters* CountersOf(const RowStream& row, v1::WorkloadSample* workload) {
   auto* operations = workload->mutable_operations();
-  const auto kind = static_cast<v1::OperationKind>(row.Int(6));
+  const auto kind = static_cast<v1::OperationKind>(row.Int("kind"));
   if (!operations->empty() && operations->rbegin()->kind() == kind) return &*operations->rbegin();
   v1::OperationCounters* counters = operations->Add();
   counters->set_kind(kind);
-  counters->set_operations(row.UInt(7));
-  counters->set_bytes(row.UInt(8));
-  counters->set_errors(row.UInt(9));
-  counters->set_latency_sum_ns(row.UInt(10));
+  counters->set_operations(row.UInt("operations"));
+  counters->set_bytes(row.UInt("bytes"));
+  counters->set_errors(row.UInt("errors"));
+  counters->set_latency_sum_ns(row.UInt("latency_sum_ns"));
   return counters;
 }
 
@@ -93,9 +91,7 @@ void AddCounters(const RowStream& row, v1::IntervalSample* sample) {
 // The same columns, then a histogram for each metric.
 void AddLatencies(const RowStream& row, v1::IntervalSample* sample) {
   v1::OperationCounters* counters = CountersOf(row, WorkloadOf(row, sample));
-  for (const v1::Metric metric :
-       {v1::METRIC_SERVICE_TIME, v1::METRIC_RESPONSE_TIME, v1::METRIC_SUBMISSION_LATENCY}) {
-    const int column = 10 + metric;
+  for (const auto& [metric, column] : kHistogramColumns) {
     if (row.Null(column)) continue;
     v1::Histogram* histogram = counters->add_histograms();
     histogram->set_metric(metric);
@@ -106,39 +102,39 @@ void AddLatencies(const RowStream& row, v1::IntervalSample* sample) {
 
 void AddDevice(const RowStream& row, v1::IntervalSample* sample) {
   v1::DeviceSample* d = sample->add_devices();
-  d->set_name(row.Text(5));
-  d->set_reads(row.UInt(6));
-  d->set_read_merges(row.UInt(7));
-  d->set_read_bytes(row.UInt(8));
-  d->set_read_time_ms(row.UInt(9));
-  d->set_writes(row.UInt(10));
-  d->set_write_merges(row.UInt(11));
-  d->set_write_bytes(row.UInt(12));
-  d->set_write_time_ms(row.UInt(13));
-  d->set_discards(row.UInt(14));
-  d->set_discard_merges(row.UInt(15));
-  d->set_discard_bytes(row.UInt(16));
-  d->set_discard_time_ms(row.UInt(17));
-  d->set_flushes(row.UInt(18));
-  d->set_flush_time_ms(row.UInt(19));
-  d->set_busy_time_ms(row.UInt(20));
-  d->set_queue_time_ms(row.UInt(21));
-  d->set_paths(static_cast<uint32_t>(row.UInt(22)));
-  d->set_paths_running(static_cast<uint32_t>(row.UInt(23)));
+  d->set_name(row.Text("device"));
+  d->set_reads(row.UInt("reads"));
+  d->set_read_merges(row.UInt("read_merges"));
+  d->set_read_bytes(row.UInt("read_bytes"));
+  d->set_read_time_ms(row.UInt("read_time_ms"));
+  d->set_writes(row.UInt("writes"));
+  d->set_write_merges(row.UInt("write_merges"));
+  d->set_write_bytes(row.UInt("write_bytes"));
+  d->set_write_time_ms(row.UInt("write_time_ms"));
+  d->set_discards(row.UInt("discards"));
+  d->set_discard_merges(row.UInt("discard_merges"));
+  d->set_discard_bytes(row.UInt("discard_bytes"));
+  d->set_discard_time_ms(row.UInt("discard_time_ms"));
+  d->set_flushes(row.UInt("flushes"));
+  d->set_flush_time_ms(row.UInt("flush_time_ms"));
+  d->set_busy_time_ms(row.UInt("busy_time_ms"));
+  d->set_queue_time_ms(row.UInt("queue_time_ms"));
+  d->set_paths(static_cast<uint32_t>(row.UInt("paths")));
+  d->set_paths_running(static_cast<uint32_t>(row.UInt("paths_running")));
 }
 
 void AddHost(const RowStream& row, v1::IntervalSample* sample) {
   v1::HostSample* h = sample->mutable_host();
-  h->set_context_switches(row.UInt(5));
-  h->set_interrupts(row.UInt(6));
-  h->set_run_queue(static_cast<uint32_t>(row.Int(7)));
-  h->set_blocked(static_cast<uint32_t>(row.Int(8)));
-  h->set_user_ratio(row.Real(9));
-  h->set_system_ratio(row.Real(10));
-  h->set_idle_ratio(row.Real(11));
-  h->set_iowait_ratio(row.Real(12));
-  h->set_steal_ratio(row.Real(13));
-  h->set_cpu_busy_ns(row.UInt(14));
+  h->set_context_switches(row.UInt("context_switches"));
+  h->set_interrupts(row.UInt("interrupts"));
+  h->set_run_queue(static_cast<uint32_t>(row.Int("run_queue")));
+  h->set_blocked(static_cast<uint32_t>(row.Int("blocked")));
+  h->set_user_ratio(row.Real("user_ratio"));
+  h->set_system_ratio(row.Real("system_ratio"));
+  h->set_idle_ratio(row.Real("idle_ratio"));
+  h->set_iowait_ratio(row.Real("iowait_ratio"));
+  h->set_steal_ratio(row.Real("steal_ratio"));
+  h->set_cpu_busy_ns(row.UInt("cpu_busy_ns"));
 }
 
 // A table, and what its rows add to a sample.
@@ -161,16 +157,17 @@ const Source kSources[] = {
     {"counters",
      {IntervalDetail::kHosts},
      kOperations,
-     "workload, kind, operations, bytes, coalesce(errors, 0), latency_sum_ns",
+     "workload, kind, operations, bytes, coalesce(errors, 0) AS errors, latency_sum_ns",
      kIntervals,
      ", workload, kind",
      AddCounters},
     {"latencies",
      {IntervalDetail::kLatencies, IntervalDetail::kTimeline},
      kOperations,
-     "workload, kind, operations, bytes, coalesce(errors, 0), latency_sum_ns, encode(service_time, "
-     "'hex'), "
-     "encode(response_time, 'hex'), encode(submission_latency, 'hex')",
+     "workload, kind, operations, bytes, coalesce(errors, 0) AS errors, latency_sum_ns, "
+     "encode(service_time, "
+     "'hex') AS service_time, encode(response_time, 'hex') AS response_time, "
+     "encode(submission_latency, 'hex') AS submission_latency",
      kIntervals,
      ", workload, kind",
      AddLatencies},
@@ -179,7 +176,8 @@ const Source kSources[] = {
      kSampled,
      "device, reads, read_merges, read_bytes, read_time_ms, writes, write_merges, write_bytes, "
      "write_time_ms, discards, discard_merges, discard_bytes, discard_time_ms, flushes, "
-     "flush_time_ms, busy_time_ms, queue_time_ms, coalesce(paths, 0), coalesce(paths_running, 0)",
+     "flush_time_ms, busy_time_ms, queue_time_ms, coalesce(paths, 0) AS paths, "
+     "coalesce(paths_running, 0) AS paths_running",
      "device_samples",
      ", device",
      AddDevice},
@@ -220,9 +218,9 @@ absl::Status ReadSample(const Position& position, std::vector<OpenSource>* open,
   sample->set_interval(position.first);
   for (OpenSource& from : *open) {
     while (!from.rows.over() && from.rows.position() == position) {
-      sample->set_interval_class(static_cast<v1::IntervalClass>(from.rows.Int(2)));
-      sample->set_begin_ns(from.rows.Int(3));
-      sample->set_end_ns(from.rows.Int(4));
+      sample->set_interval_class(static_cast<v1::IntervalClass>(from.rows.Int("interval_class")));
+      sample->set_begin_ns(from.rows.Int("begin_ns"));
+      sample->set_end_ns(from.rows.Int("end_ns"));
       from.source->add(from.rows, sample);
       if (absl::Status status = from.rows.Next(); !status.ok()) return status;
     }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
@@ -35,12 +36,16 @@ void Close(PGconn* connection) {
 }  // namespace
 
 int PgResult::Column(const char* name) const {
-  const int column = PQfnumber(result_.get(), name);
-  if (column < 0) {
-    spdlog::critical("a statement gives no column '{}'", name);
-    std::abort();
+  const int columns = PQnfields(result_.get());
+  // Not PQfnumber(), which copies the name and folds its case at each call.
+  for (int tried = 0; tried < columns; ++tried) {
+    const int column = (next_column_ + tried) % columns;
+    if (strcmp(PQfname(result_.get(), column), name) != 0) continue;
+    next_column_ = (column + 1) % columns;
+    return column;
   }
-  return column;
+  spdlog::critical("a statement gives no column '{}'", name);
+  std::abort();
 }
 
 PgConnection::PgConnection(PGconn* connection) : connection_(connection, Close) {}

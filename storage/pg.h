@@ -15,7 +15,7 @@
 
 namespace lockstep::storage {
 
-// A query's rows. Cells are read as text; a NULL reads as empty. Move-only, immutable.
+// A query's rows. Cells are read as text; a NULL reads as empty. Move-only; not thread-safe.
 class PgResult {
  public:
   explicit PgResult(PGresult* result) : result_(result, PQclear) {}
@@ -23,33 +23,31 @@ class PgResult {
   int rows() const { return PQntuples(result_.get()); }
   // Rows changed by a command.
   int64_t affected() const { return strtoll(PQcmdTuples(result_.get()), nullptr, 10); }
-  std::string Text(int row, int column) const {
-    return {PQgetvalue(result_.get(), row, column),
-            static_cast<size_t>(PQgetlength(result_.get(), row, column))};
+  // Cells by row and by the column's name. A name that the statement does not give is a bug of the
+  // caller, and ends the program.
+  std::string Text(int row, const char* column) const {
+    const int c = Column(column);
+    return {PQgetvalue(result_.get(), row, c),
+            static_cast<size_t>(PQgetlength(result_.get(), row, c))};
   }
-  int64_t Int(int row, int column) const {
-    return strtoll(PQgetvalue(result_.get(), row, column), nullptr, 10);
+  int64_t Int(int row, const char* column) const { return strtoll(Cell(row, column), nullptr, 10); }
+  uint64_t UInt(int row, const char* column) const {
+    return strtoull(Cell(row, column), nullptr, 10);
   }
-  uint64_t UInt(int row, int column) const {
-    return strtoull(PQgetvalue(result_.get(), row, column), nullptr, 10);
+  double Real(int row, const char* column) const { return strtod(Cell(row, column), nullptr); }
+  bool Bool(int row, const char* column) const { return Cell(row, column)[0] == 't'; }
+  bool Null(int row, const char* column) const {
+    return PQgetisnull(result_.get(), row, Column(column)) != 0;
   }
-  double Real(int row, int column) const {
-    return strtod(PQgetvalue(result_.get(), row, column), nullptr);
-  }
-  bool Bool(int row, int column) const { return PQgetvalue(result_.get(), row, column)[0] == 't'; }
-  bool Null(int row, int column) const { return PQgetisnull(result_.get(), row, column) != 0; }
-
-  // The number of the column with this name. A name that the statement does not give is a bug of
-  // the caller, and ends the program.
-  int Column(const char* name) const;
-  std::string Text(int row, const char* column) const { return Text(row, Column(column)); }
-  int64_t Int(int row, const char* column) const { return Int(row, Column(column)); }
-  double Real(int row, const char* column) const { return Real(row, Column(column)); }
-  bool Bool(int row, const char* column) const { return Bool(row, Column(column)); }
-  bool Null(int row, const char* column) const { return Null(row, Column(column)); }
 
  private:
+  int Column(const char* name) const;
+  const char* Cell(int row, const char* column) const {
+    return PQgetvalue(result_.get(), row, Column(column));
+  }
   std::unique_ptr<PGresult, decltype(&PQclear)> result_;
+  // Statements' columns are mostly read in their order: the next one is tried first.
+  mutable int next_column_ = 0;
 };
 
 // The settings with which sessions of the reading role begin, whatever it has set for itself: part

@@ -85,7 +85,8 @@ absl::StatusOr<std::vector<WorkerOwner>> PgStore::WorkerOwners() {
   if (!rows.ok()) return rows.status();
   std::vector<WorkerOwner> owners;
   for (int i = 0; i < rows->rows(); ++i) {
-    owners.push_back({rows->Text(i, 0), rows->Text(i, 1), rows->Text(i, 2), rows->Text(i, 3)});
+    owners.push_back({rows->Text(i, "worker_id"), rows->Text(i, "host_id"), rows->Text(i, "host"),
+                      rows->Text(i, "certificate")});
   }
   return owners;
 }

@@ -19,7 +19,7 @@ absl::StatusOr<std::vector<std::string>> PgStore::WithoutFigures(uint32_t most) 
       {absl::StrCat(kFiguresVersion), absl::StrCat(most)});
   if (!rows.ok()) return rows.status();
   std::vector<std::string> runs;
-  for (int i = 0; i < rows->rows(); ++i) runs.push_back(rows->Text(i, 0));
+  for (int i = 0; i < rows->rows(); ++i) runs.push_back(rows->Text(i, "run_id"));
   return runs;
 }
 
@@ -46,7 +46,7 @@ absl::StatusOr<v1::LabelsReply> PgStore::SetLabels(const std::string& run_id,
         {run_id, TextArray(change.remove()), JsonObject(change.set())});
     if (!changed.ok()) return changed.status();
     if (changed->rows() == 0) return absl::NotFoundError(absl::StrCat("no run ", run_id));
-    return FromJson(absl::StrCat("{\"labels\":", changed->Text(0, 0), "}"), &reply);
+    return FromJson(absl::StrCat("{\"labels\":", changed->Text(0, "labels"), "}"), &reply);
   });
   if (!status.ok()) return status;
   reply.set_run_id(run_id);
@@ -91,11 +91,12 @@ absl::StatusOr<v1::PruneReply> PgStore::Prune(const v1::PruneRequest& request,
 absl::StatusOr<std::optional<v1::Report>> PgStore::KeptReport(const std::string& run_id) {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query("SELECT encode(report, 'hex') FROM runs WHERE run_id = $1", {run_id});
+  auto rows = (*lease)->Query("SELECT encode(report, 'hex') AS report FROM runs WHERE run_id = $1",
+                              {run_id});
   if (!rows.ok()) return rows.status();
-  if (rows->rows() == 0 || rows->Null(0, 0)) return std::nullopt;
+  if (rows->rows() == 0 || rows->Null(0, "report")) return std::nullopt;
   v1::Report report;
-  if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, 0)))) {
+  if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, "report")))) {
     return absl::DataLossError(absl::StrCat("the kept report of run ", run_id, " is broken"));
   }
   return report;
@@ -105,23 +106,24 @@ absl::StatusOr<std::optional<v1::Report>> PgStore::SavedReport(const std::string
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
-      "SELECT encode(saved_report, 'hex'), labels, samples_pruned_at IS NOT NULL FROM runs WHERE "
+      "SELECT encode(saved_report, 'hex') AS report, labels, samples_pruned_at IS NOT NULL AS "
+      "pruned FROM runs WHERE "
       "run_id = $1 AND figures_version = $2 AND saved_report IS NOT NULL",
       {run_id, absl::StrCat(kFiguresVersion)});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return std::nullopt;
   v1::Report report;
-  if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, 0)))) {
+  if (!report.ParseFromString(absl::HexStringToBytes(rows->Text(0, "report")))) {
     return absl::DataLossError(absl::StrCat("the saved report of run ", run_id, " is broken"));
   }
   v1::RunSummary labelled;
   if (absl::Status status =
-          FromJson(absl::StrCat("{\"labels\":", rows->Text(0, 1), "}"), &labelled);
+          FromJson(absl::StrCat("{\"labels\":", rows->Text(0, "labels"), "}"), &labelled);
       !status.ok()) {
     return status;
   }
   *report.mutable_run()->mutable_labels() = labelled.labels();
-  report.set_samples_pruned(rows->Bool(0, 2));
+  report.set_samples_pruned(rows->Bool(0, "pruned"));
   return report;
 }
 

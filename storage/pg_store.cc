@@ -25,10 +25,10 @@ namespace {
 absl::Status CheckEpoch(PgConnection* connection, uint64_t epoch) {
   auto current = connection->Query("SELECT epoch, holder FROM controller_epoch FOR SHARE");
   if (!current.ok()) return current.status();
-  if (current->UInt(0, 0) == epoch) return absl::OkStatus();
-  return absl::AbortedError(absl::StrCat("this controller (epoch ", epoch,
-                                         ") was replaced by the one at ", current->Text(0, 1),
-                                         " (epoch ", current->UInt(0, 0), ")"));
+  if (current->UInt(0, "epoch") == epoch) return absl::OkStatus();
+  return absl::AbortedError(
+      absl::StrCat("this controller (epoch ", epoch, ") was replaced by the one at ",
+                   current->Text(0, "holder"), " (epoch ", current->UInt(0, "epoch"), ")"));
 }
 
 }  // namespace
@@ -81,14 +81,15 @@ absl::StatusOr<std::unique_ptr<PgStore>> PgStore::Open(Options options) {
   }
   auto version = (*lease)->Query("SHOW server_version_num");
   if (!version.ok()) return version.status();
-  if (version->Int(0, 0) < 150000) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "the store is PostgreSQL ", version->Int(0, 0) / 10000, "; Lockstep needs 15 or newer"));
+  if (version->Int(0, "server_version_num") < 150000) {
+    return absl::FailedPreconditionError(absl::StrCat("the store is PostgreSQL ",
+                                                      version->Int(0, "server_version_num") / 10000,
+                                                      "; Lockstep needs 15 or newer"));
   }
   // Without the lock that elects nobody is active.
-  auto lock = (*lease)->Query("SELECT to_regclass('lockstep.controller_lock') IS NULL");
+  auto lock = (*lease)->Query("SELECT to_regclass('lockstep.controller_lock') IS NULL AS missing");
   if (!lock.ok()) return lock.status();
-  if (store->options_.migrates || lock->Bool(0, 0)) {
+  if (store->options_.migrates || lock->Bool(0, "missing")) {
     if (absl::Status status = Migrate(lease->get()); !status.ok()) return status;
   }
   return store;
@@ -153,7 +154,7 @@ absl::StatusOr<uint64_t> PgStore::AcquireEpoch(const std::string& holder) {
         "UPDATE controller_epoch SET epoch = epoch + 1, holder = $1, since = now() RETURNING epoch",
         {holder});
     if (!raised.ok()) return raised.status();
-    epoch = raised->UInt(0, 0);
+    epoch = raised->UInt(0, "epoch");
     return connection->Execute("SELECT ensure_partitions(now(), now() + interval '1 month')");
   });
   if (!status.ok()) return status;
@@ -170,7 +171,7 @@ absl::StatusOr<std::string> PgStore::StoreId() {
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query("SELECT store_id FROM controller_epoch");
   if (!rows.ok()) return rows.status();
-  return rows->Text(0, 0);
+  return rows->Text(0, "store_id");
 }
 
 absl::StatusOr<std::string> PgStore::Secret(const std::string& fresh) {
@@ -182,7 +183,7 @@ absl::StatusOr<std::string> PgStore::Secret(const std::string& fresh) {
     if (!made.ok()) return made.status();
     auto rows = connection->Query("SELECT secret FROM store_secret");
     if (!rows.ok()) return rows.status();
-    secret = absl::HexStringToBytes(rows->Text(0, 0));
+    secret = absl::HexStringToBytes(rows->Text(0, "secret"));
     return absl::OkStatus();
   });
   if (!status.ok()) return status;
@@ -199,7 +200,7 @@ void PgStore::GuardReader() {
   const absl::Status status = Transaction([&](PgConnection* connection) -> absl::Status {
     auto rows = connection->Query("SELECT guard_reader($1) AS problem",
                                   {absl::StrCat(limits::kReaderSeconds + 60)});
-    if (rows.ok()) problem = rows->Text(0, 0);
+    if (rows.ok()) problem = rows->Text(0, "problem");
     return rows.status();
   });
   // The store is away: it says so elsewhere.
@@ -249,20 +250,21 @@ absl::Status PgStore::Enqueue(const measure::RunRecord& run) {
 absl::StatusOr<std::vector<measure::RunRecord>> PgStore::Queue() {
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
-  auto rows = (*lease)->Query(absl::StrCat("SELECT ", kRunColumns,
-                                           ", coalesce(r.ending_reason, '') FROM runs r WHERE "
-                                           "r.state = 'queued' ORDER BY r.submitted_at, r.run_id"));
+  auto rows = (*lease)->Query(
+      absl::StrCat("SELECT ", kRunColumns,
+                   ", coalesce(r.ending_reason, '') AS ending_reason FROM runs r WHERE "
+                   "r.state = 'queued' ORDER BY r.submitted_at, r.run_id"));
   if (!rows.ok()) return rows.status();
   std::vector<measure::RunRecord> queue;
   UnreadableRuns unreadable;
   for (int i = 0; i < rows->rows(); ++i) {
     auto run = ReadRunRecord(*rows, i);
     if (!run.ok()) {
-      unreadable[rows->Text(i, 0)] = std::string(run.status().message());
+      unreadable[rows->Text(i, "run_id")] = std::string(run.status().message());
       continue;
     }
     v1::FillDefaults(&run->job);  // of a job that an older version took
-    run->outcome = rows->Text(i, kRunColumnCount);
+    run->outcome = rows->Text(i, "ending_reason");
     queue.push_back(*std::move(run));
   }
   if (absl::Status status = EndUnreadable(unreadable); !status.ok()) return status;
@@ -442,7 +444,7 @@ absl::StatusOr<uint64_t> PgStore::Cursor(const v1::PhaseId& phase, uint32_t work
        absl::StrCat(worker_index)});
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return absl::NotFoundError("no such phase of this worker");
-  return rows->UInt(0, 0);
+  return rows->UInt(0, "sequence");
 }
 
 absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
@@ -451,11 +453,11 @@ absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
   if (!lease.ok()) return lease.status();
   auto rows =
       text == "last"
-          ? (*lease)->Query("SELECT last_run()")
+          ? (*lease)->Query("SELECT last_run() AS run_id")
           : (*lease)->Query("SELECT run_id FROM runs WHERE starts_with(run_id::text, $1) LIMIT 2",
                             {text});
   if (!rows.ok()) return rows.status();
-  if (rows->rows() == 0 || rows->Null(0, 0)) {
+  if (rows->rows() == 0 || rows->Null(0, "run_id")) {
     return absl::NotFoundError(text == "last"
                                    ? "there is no run yet"
                                    : absl::StrCat("no run's id begins with '", text, "'"));
@@ -464,7 +466,7 @@ absl::StatusOr<std::string> PgStore::ResolveRun(const std::string& text) {
     return absl::InvalidArgumentError(
         absl::StrCat("several runs' ids begin with '", text, "'; write more of it"));
   }
-  return rows->Text(0, 0);
+  return rows->Text(0, "run_id");
 }
 
 absl::StatusOr<measure::RunRecord> PgStore::GetRun(const std::string& run_id) {

@@ -192,18 +192,19 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
 // Columns: run_id, spec, source, owner, state, outcome, degraded, seed, submitted_at, started_at,
 // ended_at.
 inline constexpr char kRunColumns[] =
-    "r.run_id, r.spec || jsonb_build_object('labels', r.labels), r.source, r.owner, r.state, "
+    "r.run_id, r.spec || jsonb_build_object('labels', r.labels) AS spec, r.source, r.owner, "
+    "r.state, "
     "r.outcome, r.degraded, r.seed, "
-    "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
-    "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
-    "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), "
-    "coalesce(r.confirm, '')";
-inline constexpr int kRunColumnCount = 12;
+    "to_char(r.submitted_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS submitted_at, "
+    "to_char(r.started_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS started_at, "
+    "to_char(r.ended_at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"') AS ended_at, "
+    "coalesce(r.confirm, '') AS confirm";
 absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row);
 inline constexpr char kPhaseColumns[] =
-    "phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0), spec, "
+    "phase, attempt, name, kind, state, reason, interval_ns, ramp_ns, coalesce(go_ns, 0) AS go_ns, "
+    "spec, "
     "job_phase, step, figures, end_of_load, coalesce((extract(epoch FROM go_at) * "
-    "1000000)::bigint * 1000, 0)";
+    "1000000)::bigint * 1000, 0) AS go_wall_ns";
 // `job`: what a phase did that an older version has recorded.
 absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int row,
                                                      const v1::JobSpec& job);

@@ -65,22 +65,24 @@ class Loader {
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
       measure::RunWorker worker;
-      worker.worker_index = static_cast<uint32_t>(rows->Int(i, 0));
-      worker.worker_id = rows->Text(i, 1);
-      worker.host_id = rows->Text(i, 2);
-      worker.host = rows->Text(i, 3);
-      worker.boot_id = rows->Text(i, 4);
-      if (absl::Status status = FromJson(rows->Text(i, 5), &worker.inspection); !status.ok()) {
+      worker.worker_index = static_cast<uint32_t>(rows->Int(i, "worker_index"));
+      worker.worker_id = rows->Text(i, "worker_id");
+      worker.host_id = rows->Text(i, "host_id");
+      worker.host = rows->Text(i, "host");
+      worker.boot_id = rows->Text(i, "boot_id");
+      if (absl::Status status = FromJson(rows->Text(i, "inspection"), &worker.inspection);
+          !status.ok()) {
         return status;
       }
       data_.workers.push_back(std::move(worker));
     }
     auto facts = Query(
-        "SELECT w.host || ' ' || f.name, f.value FROM environment_facts f JOIN run_workers w USING "
+        "SELECT w.host || ' ' || f.name AS name, f.value FROM environment_facts f JOIN run_workers "
+        "w USING "
         "(run_id, worker_index) WHERE f.run_id = $1");
     if (!facts.ok()) return facts.status();
     for (int i = 0; i < facts->rows(); ++i) {
-      data_.environment[facts->Text(i, 0)] = facts->Text(i, 1);
+      data_.environment[facts->Text(i, "name")] = facts->Text(i, "value");
     }
     return absl::OkStatus();
   }
@@ -98,9 +100,11 @@ class Loader {
         Query(Last("phase, worker_index, clock_offset_ns, clock_bound_ns", "cursors", "1, 2"));
     if (!cursors.ok()) return cursors.status();
     for (int i = 0; i < cursors->rows(); ++i) {
-      measure::WorkerPhaseData& worker = phases_[cursors->Int(i, 0)][cursors->Int(i, 1)];
-      worker.worker_index = static_cast<uint32_t>(cursors->Int(i, 1));
-      worker.clock = {worker.worker_index, cursors->Int(i, 2), cursors->Int(i, 3)};
+      measure::WorkerPhaseData& worker =
+          phases_[cursors->Int(i, "phase")][cursors->Int(i, "worker_index")];
+      worker.worker_index = static_cast<uint32_t>(cursors->Int(i, "worker_index"));
+      worker.clock = {worker.worker_index, cursors->Int(i, "clock_offset_ns"),
+                      cursors->Int(i, "clock_bound_ns")};
     }
     return absl::OkStatus();
   }
@@ -109,9 +113,10 @@ class Loader {
     auto rows = Query(Last("phase, worker_index, result", "worker_results", "1, 2"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      measure::WorkerPhaseData& worker = phases_[rows->Int(i, 0)][rows->Int(i, 1)];
+      measure::WorkerPhaseData& worker =
+          phases_[rows->Int(i, "phase")][rows->Int(i, "worker_index")];
       worker.has_result = true;
-      if (absl::Status status = FromJson(rows->Text(i, 2), &worker.result); !status.ok()) {
+      if (absl::Status status = FromJson(rows->Text(i, "result"), &worker.result); !status.ok()) {
         return status;
       }
     }
@@ -126,26 +131,25 @@ class Loader {
              "phase_operations", "1, 2, 3, 4, 5"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      v1::PhaseResult& result = phases_[rows->Int(i, 0)][rows->Int(i, 1)].result;
+      v1::PhaseResult& result = phases_[rows->Int(i, "phase")][rows->Int(i, "worker_index")].result;
       v1::WorkloadResult* workload = nullptr;
       for (v1::WorkloadResult& w : *result.mutable_workloads()) {
-        if (w.workload() == rows->Int(i, 2)) workload = &w;
+        if (w.workload() == rows->Int(i, "workload")) workload = &w;
       }
       if (workload == nullptr) continue;
       v1::OperationCounters* c =
-          measure::MutableCountersOf(workload, static_cast<v1::IntervalClass>(rows->Int(i, 3)))
+          measure::MutableCountersOf(workload,
+                                     static_cast<v1::IntervalClass>(rows->Int(i, "interval_class")))
               ->Add();
-      c->set_kind(static_cast<v1::OperationKind>(rows->Int(i, 4)));
-      c->set_operations(rows->UInt(i, 5));
-      c->set_bytes(rows->UInt(i, 6));
-      c->set_errors(rows->UInt(i, 7));
-      c->set_short_transfers(rows->UInt(i, 8));
-      c->set_latency_sum_ns(rows->UInt(i, 9));
-      c->set_latency_min_ns(rows->UInt(i, 10));
-      c->set_latency_max_ns(rows->UInt(i, 11));
-      for (const v1::Metric metric :
-           {v1::METRIC_SERVICE_TIME, v1::METRIC_RESPONSE_TIME, v1::METRIC_SUBMISSION_LATENCY}) {
-        const int column = 11 + metric;
+      c->set_kind(static_cast<v1::OperationKind>(rows->Int(i, "kind")));
+      c->set_operations(rows->UInt(i, "operations"));
+      c->set_bytes(rows->UInt(i, "bytes"));
+      c->set_errors(rows->UInt(i, "errors"));
+      c->set_short_transfers(rows->UInt(i, "short_transfers"));
+      c->set_latency_sum_ns(rows->UInt(i, "latency_sum_ns"));
+      c->set_latency_min_ns(rows->UInt(i, "latency_min_ns"));
+      c->set_latency_max_ns(rows->UInt(i, "latency_max_ns"));
+      for (const auto& [metric, column] : kHistogramColumns) {
         if (rows->Null(i, column)) continue;
         auto encoded = EncodeNumber(rows->Text(i, column));
         if (!encoded.ok()) return encoded.status();
@@ -167,20 +171,21 @@ class Loader {
                    "thread_results", "1, 2, 3, 4"));
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      v1::ThreadResult* thread = phases_[rows->Int(i, 0)][rows->Int(i, 1)].result.add_threads();
-      thread->set_workload(static_cast<uint32_t>(rows->Int(i, 2)));
-      thread->set_thread(static_cast<uint32_t>(rows->Int(i, 3)));
-      thread->set_operations(rows->UInt(i, 4));
-      thread->set_bytes(rows->UInt(i, 5));
-      thread->set_errors(rows->UInt(i, 6));
-      thread->set_execution_time_ns(rows->Int(i, 7));
-      thread->set_wait_time_ns(rows->Int(i, 8));
-      thread->set_fsync_time_ns(rows->Int(i, 9));
-      thread->set_rate_time_ns(rows->Int(i, 10));
-      thread->set_cpu_time_ns(rows->Int(i, 11));
-      thread->set_voluntary_context_switches(rows->UInt(i, 12));
-      thread->set_involuntary_context_switches(rows->UInt(i, 13));
-      thread->set_think_time_ns(rows->Int(i, 14));
+      v1::ThreadResult* thread =
+          phases_[rows->Int(i, "phase")][rows->Int(i, "worker_index")].result.add_threads();
+      thread->set_workload(static_cast<uint32_t>(rows->Int(i, "workload")));
+      thread->set_thread(static_cast<uint32_t>(rows->Int(i, "thread")));
+      thread->set_operations(rows->UInt(i, "operations"));
+      thread->set_bytes(rows->UInt(i, "bytes"));
+      thread->set_errors(rows->UInt(i, "errors"));
+      thread->set_execution_time_ns(rows->Int(i, "execution_time_ns"));
+      thread->set_wait_time_ns(rows->Int(i, "wait_time_ns"));
+      thread->set_fsync_time_ns(rows->Int(i, "fsync_time_ns"));
+      thread->set_rate_time_ns(rows->Int(i, "rate_time_ns"));
+      thread->set_cpu_time_ns(rows->Int(i, "cpu_time_ns"));
+      thread->set_voluntary_context_switches(rows->UInt(i, "voluntary_context_switches"));
+      thread->set_involuntary_context_switches(rows->UInt(i, "involuntary_context_switches"));
+      thread->set_think_time_ns(rows->Int(i, "think_time_ns"));
     }
     return absl::OkStatus();
   }
@@ -189,7 +194,8 @@ class Loader {
   // one was in progress.
   absl::Status LoadConcurrent() {
     auto rows = Query(
-        "SELECT DISTINCT w.boot_id || '/' || (t ->> 'deviceName'), w.run_id FROM runs mine "
+        "SELECT DISTINCT w.boot_id || '/' || (t ->> 'deviceName') AS device, w.run_id FROM runs "
+        "mine "
         "JOIN runs r ON r.run_id <> mine.run_id AND r.started_at < coalesce(mine.ended_at, now()) "
         "AND coalesce(r.ended_at, now()) > mine.started_at "
         "JOIN run_workers w ON w.run_id = r.run_id AND w.boot_id IN (SELECT boot_id FROM "
@@ -199,22 +205,23 @@ class Loader {
         "WHERE mine.run_id = $1 AND coalesce(t ->> 'deviceName', '') <> '' LIMIT 1000");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
-      data_.concurrent[rows->Text(i, 0)].push_back(rows->Text(i, 1));
+      data_.concurrent[rows->Text(i, "device")].push_back(rows->Text(i, "run_id"));
     }
     return absl::OkStatus();
   }
 
   absl::Status LoadEvents() {
     auto rows = Query(
-        "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"'), severity, "
+        "SELECT to_char(at AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"') AS at, "
+        "severity, "
         "host, message FROM events WHERE run_id = $1 ORDER BY stored_at");
     if (!rows.ok()) return rows.status();
     for (int i = 0; i < rows->rows(); ++i) {
       v1::EventReport event;
-      event.set_at(rows->Text(i, 0));
-      event.set_severity(rows->Text(i, 1));
-      event.set_host(rows->Text(i, 2));
-      event.set_message(rows->Text(i, 3));
+      event.set_at(rows->Text(i, "at"));
+      event.set_severity(rows->Text(i, "severity"));
+      event.set_host(rows->Text(i, "host"));
+      event.set_message(rows->Text(i, "message"));
       data_.events.push_back(std::move(event));
     }
     return absl::OkStatus();
@@ -239,46 +246,48 @@ absl::Status FromJson(const std::string& json, google::protobuf::Message* messag
 
 absl::StatusOr<measure::RunRecord> ReadRunRecord(const PgResult& rows, int row) {
   measure::RunRecord run;
-  run.run_id = rows.Text(row, 0);
-  if (absl::Status status = FromJson(rows.Text(row, 1), &run.job); !status.ok()) return status;
-  run.source = rows.Text(row, 2);
-  run.owner = rows.Text(row, 3);
-  const auto state = RunStateOf(rows.Text(row, 4));
+  run.run_id = rows.Text(row, "run_id");
+  if (absl::Status status = FromJson(rows.Text(row, "spec"), &run.job); !status.ok()) return status;
+  run.source = rows.Text(row, "source");
+  run.owner = rows.Text(row, "owner");
+  const auto state = RunStateOf(rows.Text(row, "state"));
   if (!state.ok()) return state.status();
   run.state = *state;
-  run.outcome = rows.Text(row, 5);
-  run.degraded = rows.Bool(row, 6);
-  run.seed = rows.UInt(row, 7);
-  run.submitted_at = rows.Text(row, 8);
-  run.started_at = rows.Text(row, 9);
-  run.ended_at = rows.Text(row, 10);
-  run.confirm = rows.Text(row, 11);
+  run.outcome = rows.Text(row, "outcome");
+  run.degraded = rows.Bool(row, "degraded");
+  run.seed = rows.UInt(row, "seed");
+  run.submitted_at = rows.Text(row, "submitted_at");
+  run.started_at = rows.Text(row, "started_at");
+  run.ended_at = rows.Text(row, "ended_at");
+  run.confirm = rows.Text(row, "confirm");
   return run;
 }
 
 absl::StatusOr<measure::PhaseRecord> ReadPhaseRecord(const PgResult& rows, int row,
                                                      const v1::JobSpec& job) {
   measure::PhaseRecord phase;
-  phase.phase = static_cast<uint32_t>(rows.Int(row, 0));
-  phase.attempt = static_cast<uint32_t>(rows.Int(row, 1));
-  phase.name = rows.Text(row, 2);
-  phase.kind = rows.Text(row, 3);
-  const auto state = PhaseStateOf(rows.Text(row, 4));
+  phase.phase = static_cast<uint32_t>(rows.Int(row, "phase"));
+  phase.attempt = static_cast<uint32_t>(rows.Int(row, "attempt"));
+  phase.name = rows.Text(row, "name");
+  phase.kind = rows.Text(row, "kind");
+  const auto state = PhaseStateOf(rows.Text(row, "state"));
   if (!state.ok()) return state.status();
   phase.state = *state;
-  phase.reason = rows.Text(row, 5);
-  phase.interval_ns = rows.Int(row, 6);
-  phase.ramp_ns = rows.Int(row, 7);
-  phase.go_ns = rows.Int(row, 8);
-  phase.job_phase = static_cast<uint32_t>(rows.Int(row, 10));
-  phase.step = static_cast<uint32_t>(rows.Int(row, 11));
-  phase.go_wall_ns = rows.Int(row, 14);
-  if (!rows.Null(row, 13)) phase.end_of_load = static_cast<uint32_t>(rows.Int(row, 13));
-  if (absl::Status status = FromJson(rows.Text(row, 12), &phase.figures); !status.ok()) {
+  phase.reason = rows.Text(row, "reason");
+  phase.interval_ns = rows.Int(row, "interval_ns");
+  phase.ramp_ns = rows.Int(row, "ramp_ns");
+  phase.go_ns = rows.Int(row, "go_ns");
+  phase.job_phase = static_cast<uint32_t>(rows.Int(row, "job_phase"));
+  phase.step = static_cast<uint32_t>(rows.Int(row, "step"));
+  phase.go_wall_ns = rows.Int(row, "go_wall_ns");
+  if (!rows.Null(row, "end_of_load"))
+    phase.end_of_load = static_cast<uint32_t>(rows.Int(row, "end_of_load"));
+  if (absl::Status status = FromJson(rows.Text(row, "figures"), &phase.figures); !status.ok()) {
     return status;
   }
-  if (!rows.Null(row, 9)) {
-    if (absl::Status status = FromJson(rows.Text(row, 9), &phase.spec); !status.ok()) return status;
+  if (!rows.Null(row, "spec")) {
+    if (absl::Status status = FromJson(rows.Text(row, "spec"), &phase.spec); !status.ok())
+      return status;
   } else if (static_cast<int>(phase.phase) < job.phases_size()) {
     phase.spec = job.phases(static_cast<int>(phase.phase));
   }

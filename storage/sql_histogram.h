@@ -8,7 +8,7 @@
 namespace lockstep::storage {
 
 // A histogram as SQL adds it up: the decimal digits of the sum over its buckets of
-// count * 10^(16 * bucket) (storage/schema/0007_results.sql).
+// count * 10^(16 * bucket) (storage/schema/interface/1_functions.sql).
 inline constexpr int kDigitsOfABucket = 16;
 
 // Of an encoded histogram (common/histogram.h). INVALID_ARGUMENT when it is none, or a bucket holds

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -10,6 +11,7 @@
 #include "google/protobuf/message.h"
 #include "google/protobuf/repeated_ptr_field.h"
 #include "measure/states.h"
+#include "proto/result.pb.h"
 
 namespace lockstep::storage {
 
@@ -17,6 +19,13 @@ namespace lockstep::storage {
 inline constexpr absl::Duration kWholeRunLimit = absl::Minutes(30);
 // Of what lasts as long as its caller reads or writes: longer than the caller may take.
 inline constexpr absl::Duration kTransferLimit = absl::Nanoseconds(2 * limits::kTransferNs);
+
+// The columns with the histogram of each metric.
+inline constexpr std::pair<v1::Metric, const char*> kHistogramColumns[] = {
+    {v1::METRIC_SERVICE_TIME, "service_time"},
+    {v1::METRIC_RESPONSE_TIME, "response_time"},
+    {v1::METRIC_SUBMISSION_LATENCY, "submission_latency"},
+};
 
 // A message as a jsonb column takes it; {} for one that is not valid UTF-8.
 std::string Json(const google::protobuf::Message& message);

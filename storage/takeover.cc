@@ -17,23 +17,25 @@ std::vector<PgParam> Key(const std::string& run_id, const measure::PhaseRecord& 
 absl::Status LoadWorkers(PgConnection* connection, ActiveRun* active) {
   auto rows = connection->Query(
       "SELECT worker_index, worker_id, host_id, host, boot_id, inspection, hello, lost IS NOT NULL "
+      "AS lost "
       "FROM run_workers WHERE run_id = $1 ORDER BY 1",
       {active->run.run_id});
   if (!rows.ok()) return rows.status();
   for (int i = 0; i < rows->rows(); ++i) {
     measure::RunWorker worker;
-    worker.worker_index = static_cast<uint32_t>(rows->Int(i, 0));
-    worker.worker_id = rows->Text(i, 1);
-    worker.host_id = rows->Text(i, 2);
-    worker.host = rows->Text(i, 3);
-    worker.boot_id = rows->Text(i, 4);
-    if (absl::Status status = FromJson(rows->Text(i, 5), &worker.inspection); !status.ok()) {
+    worker.worker_index = static_cast<uint32_t>(rows->Int(i, "worker_index"));
+    worker.worker_id = rows->Text(i, "worker_id");
+    worker.host_id = rows->Text(i, "host_id");
+    worker.host = rows->Text(i, "host");
+    worker.boot_id = rows->Text(i, "boot_id");
+    if (absl::Status status = FromJson(rows->Text(i, "inspection"), &worker.inspection);
+        !status.ok()) {
       return status;
     }
-    if (absl::Status status = FromJson(rows->Text(i, 6), &worker.hello); !status.ok()) {
+    if (absl::Status status = FromJson(rows->Text(i, "hello"), &worker.hello); !status.ok()) {
       return status;
     }
-    worker.lost = rows->Bool(i, 7);
+    worker.lost = rows->Bool(i, "lost");
     active->workers.push_back(std::move(worker));
   }
   return absl::OkStatus();
@@ -45,20 +47,21 @@ absl::Status LoadLeftContents(PgConnection* connection, ActiveRun* active) {
                         {active->run.run_id});
   if (!started.ok()) return started.status();
   for (int i = 0; i < started->rows(); ++i) {
-    active->started.emplace(static_cast<uint32_t>(started->Int(i, 0)),
-                            static_cast<uint32_t>(started->Int(i, 1)));
+    active->started.emplace(static_cast<uint32_t>(started->Int(i, "phase")),
+                            static_cast<uint32_t>(started->Int(i, "attempt")));
   }
   auto rows = connection->Query(
       "SELECT phase, attempt, worker_index, jsonb_build_object('leftContents', result -> "
-      "'leftContents') FROM worker_results WHERE run_id = $1 AND result ? 'leftContents'",
+      "'leftContents') AS result FROM worker_results WHERE run_id = $1 AND result ? 'leftContents'",
       {active->run.run_id});
   if (!rows.ok()) return rows.status();
   for (int i = 0; i < rows->rows(); ++i) {
-    const std::pair attempt(static_cast<uint32_t>(rows->Int(i, 0)),
-                            static_cast<uint32_t>(rows->Int(i, 1)));
+    const std::pair attempt(static_cast<uint32_t>(rows->Int(i, "phase")),
+                            static_cast<uint32_t>(rows->Int(i, "attempt")));
     v1::PhaseResult& result =
-        active->left_contents[attempt][static_cast<uint32_t>(rows->Int(i, 2))];
-    if (absl::Status status = FromJson(rows->Text(i, 3), &result); !status.ok()) return status;
+        active->left_contents[attempt][static_cast<uint32_t>(rows->Int(i, "worker_index"))];
+    if (absl::Status status = FromJson(rows->Text(i, "result"), &result); !status.ok())
+      return status;
   }
   return absl::OkStatus();
 }
@@ -85,27 +88,32 @@ absl::Status LoadPhases(PgConnection* connection, ActiveRun* active) {
       Key(active->run.run_id, phase));
   if (!cursors.ok()) return cursors.status();
   for (int i = 0; i < cursors->rows(); ++i) {
-    const auto worker = static_cast<uint32_t>(cursors->Int(i, 0));
-    active->clocks.push_back({worker, cursors->Int(i, 1), cursors->Int(i, 2)});
-    active->cursors[worker] = cursors->UInt(i, 3);
+    const auto worker = static_cast<uint32_t>(cursors->Int(i, "worker_index"));
+    active->clocks.push_back(
+        {worker, cursors->Int(i, "clock_offset_ns"), cursors->Int(i, "clock_bound_ns")});
+    active->cursors[worker] = cursors->UInt(i, "sequence");
   }
   auto blocks = connection->Query(
-      "SELECT worker_index, count(*) FROM block_writes WHERE run_id = $1 AND phase = $2 AND "
+      "SELECT worker_index, count(*) AS items FROM block_writes WHERE run_id = $1 AND phase = $2 "
+      "AND "
       "attempt = $3 GROUP BY worker_index",
       Key(active->run.run_id, phase));
   if (!blocks.ok()) return blocks.status();
   for (int i = 0; i < blocks->rows(); ++i) {
-    active->block_items[static_cast<uint32_t>(blocks->Int(i, 0))] = blocks->UInt(i, 1);
+    active->block_items[static_cast<uint32_t>(blocks->Int(i, "worker_index"))] =
+        blocks->UInt(i, "items");
   }
   auto results = connection->Query(
-      "SELECT worker_index, error, result ->> 'order' FROM worker_results WHERE run_id = $1 AND "
+      "SELECT worker_index, error, result ->> 'order' AS stop_order FROM worker_results WHERE "
+      "run_id = $1 AND "
       "phase = $2 AND attempt = $3",
       Key(active->run.run_id, phase));
   if (!results.ok()) return results.status();
   for (int i = 0; i < results->rows(); ++i) {
-    active->results[static_cast<uint32_t>(results->Int(i, 0))] = results->Text(i, 1);
-    if (results->Null(i, 2)) continue;
-    absl::Status status = FromJson(results->Text(i, 2), &active->orders.emplace_back());
+    active->results[static_cast<uint32_t>(results->Int(i, "worker_index"))] =
+        results->Text(i, "error");
+    if (results->Null(i, "stop_order")) continue;
+    absl::Status status = FromJson(results->Text(i, "stop_order"), &active->orders.emplace_back());
     if (!status.ok()) return status;
   }
   return LoadLeftContents(connection, active);
@@ -119,13 +127,13 @@ absl::StatusOr<ActiveRun> ReadActive(PgConnection* connection, const PgResult& r
   active.run = *std::move(run);
   v1::FillDefaults(&active.run.job);  // of a job that an older version took
   // How the run is to end, if that was decided: what cannot be read is no "not decided".
-  if (const std::string ending = rows.Text(row, kRunColumnCount); !ending.empty()) {
+  if (const std::string ending = rows.Text(row, "ending_state"); !ending.empty()) {
     const auto state = RunStateOf(ending);
     if (!state.ok()) return state.status();
     active.ending_state = *state;
   }
-  active.ending_reason = rows.Text(row, kRunColumnCount + 1);
-  active.skip_cleanup = rows.Bool(row, kRunColumnCount + 2);
+  active.ending_reason = rows.Text(row, "ending_reason");
+  active.skip_cleanup = rows.Bool(row, "skip_cleanup");
   if (absl::Status status = LoadWorkers(connection, &active); !status.ok()) return status;
   if (absl::Status status = LoadPhases(connection, &active); !status.ok()) return status;
   return active;
@@ -144,7 +152,7 @@ absl::StatusOr<std::vector<ActiveRun>> LoadActive(PgConnection* connection,
   for (int i = 0; i < rows->rows(); ++i) {
     auto active = ReadActive(connection, *rows, i);
     if (IsBroken(active.status())) {
-      (*unreadable)[rows->Text(i, 0)] = std::string(active.status().message());
+      (*unreadable)[rows->Text(i, "run_id")] = std::string(active.status().message());
       continue;
     }
     if (!active.ok()) return active.status();
@@ -162,17 +170,17 @@ absl::StatusOr<std::vector<Quarantine>> LoadHeld(PgConnection* connection) {
   std::vector<Quarantine> list;
   for (int i = 0; i < rows->rows(); ++i) {
     Quarantine held;
-    held.run_id = rows->Text(i, 0);
-    held.worker_id = rows->Text(i, 1);
-    held.host = rows->Text(i, 2);
-    absl::Status status = FromJson(rows->Text(i, 3), &held.job);
-    if (status.ok()) status = FromJson(rows->Text(i, 4), &held.inspection);
+    held.run_id = rows->Text(i, "run_id");
+    held.worker_id = rows->Text(i, "worker_id");
+    held.host = rows->Text(i, "host");
+    absl::Status status = FromJson(rows->Text(i, "spec"), &held.job);
+    if (status.ok()) status = FromJson(rows->Text(i, "inspection"), &held.inspection);
     if (!status.ok()) {
       held.is_unknown = true;
       held.job.Clear();
       held.inspection.Clear();
     }
-    held.quarantine_ns = rows->Int(i, 5);
+    held.quarantine_ns = rows->Int(i, "quarantine_ns");
     list.push_back(std::move(held));
   }
   return list;

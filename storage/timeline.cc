@@ -110,27 +110,28 @@ void AddPoint(const measure::FleetPoint& point, Encoder* encoder, CopyRows* rows
 }
 
 absl::Status Read(const PgResult& rows, int row, measure::FleetPoint* point) {
-  point->interval = static_cast<uint32_t>(rows.Int(row, 0));
-  point->intervals = static_cast<uint32_t>(rows.Int(row, 1));
-  point->interval_class = static_cast<v1::IntervalClass>(rows.Int(row, 2));
-  point->begin_ns = rows.Int(row, 3);
-  point->end_ns = rows.Int(row, 4);
-  point->hosts = static_cast<uint32_t>(rows.Int(row, 5));
-  point->latency_sum_ns = rows.UInt(row, 6);
-  point->latency_max_ns = rows.UInt(row, 7);
-  auto buckets = common::DecodeBuckets(absl::HexStringToBytes(rows.Text(row, 8)));
+  point->interval = static_cast<uint32_t>(rows.Int(row, "interval"));
+  point->intervals = static_cast<uint32_t>(rows.Int(row, "intervals"));
+  point->interval_class = static_cast<v1::IntervalClass>(rows.Int(row, "interval_class"));
+  point->begin_ns = rows.Int(row, "begin_ns");
+  point->end_ns = rows.Int(row, "end_ns");
+  point->hosts = static_cast<uint32_t>(rows.Int(row, "hosts"));
+  point->latency_sum_ns = rows.UInt(row, "latency_sum_ns");
+  point->latency_max_ns = rows.UInt(row, "latency_max_ns");
+  auto buckets = common::DecodeBuckets(absl::HexStringToBytes(rows.Text(row, "latencies")));
   if (!buckets.ok()) {
     return absl::DataLossError(absl::StrCat("latencies of interval ", point->interval,
                                             " are broken: ", buckets.status().message()));
   }
   point->latencies = *std::move(buckets);
-  const std::vector<double> quantiles = NumbersOf(rows.Text(row, 9));
+  const std::vector<double> quantiles = NumbersOf(rows.Text(row, "host_iops"));
   for (size_t i = 0; i < std::min(quantiles.size(), point->host_iops.size()); ++i) {
     point->host_iops[i] = quantiles[i];
   }
-  point->jain = rows.Real(row, 10);
-  point->devices = {rows.Real(row, 12), rows.Real(row, 13), rows.Real(row, 14),
-                    rows.Real(row, 15), rows.Real(row, 16), rows.Real(row, 11)};
+  point->jain = rows.Real(row, "jain");
+  point->devices = {rows.Real(row, "device_requests"), rows.Real(row, "device_bytes"),
+                    rows.Real(row, "device_time_ms"),  rows.Real(row, "device_queue_time_ms"),
+                    rows.Real(row, "device_busy_ms"),  rows.Real(row, "device_seconds")};
   return absl::OkStatus();
 }
 
@@ -205,18 +206,18 @@ absl::StatusOr<StoredPhase> PgStore::PhaseOf(const std::string& run_id, uint32_t
   if (rows->rows() == 0) return absl::NotFoundError(absl::StrCat("the run has no phase ", phase));
   StoredPhase stored;
   stored.phase.phase = phase;
-  stored.phase.attempt = static_cast<uint32_t>(rows->Int(0, 0));
-  stored.phase.name = rows->Text(0, 1);
-  stored.phase.kind = rows->Text(0, 2);
-  const auto state = PhaseStateOf(rows->Text(0, 3));
+  stored.phase.attempt = static_cast<uint32_t>(rows->Int(0, "attempt"));
+  stored.phase.name = rows->Text(0, "name");
+  stored.phase.kind = rows->Text(0, "kind");
+  const auto state = PhaseStateOf(rows->Text(0, "state"));
   if (!state.ok()) return state.status();
   stored.phase.state = *state;
-  stored.phase.interval_ns = rows->Int(0, 4);
+  stored.phase.interval_ns = rows->Int(0, "interval_ns");
   auto hosts =
       (*lease)->Query("SELECT worker_index, host FROM run_workers WHERE run_id = $1", {run_id});
   if (!hosts.ok()) return hosts.status();
   for (int i = 0; i < hosts->rows(); ++i) {
-    stored.hosts[static_cast<uint32_t>(hosts->Int(i, 0))] = hosts->Text(i, 1);
+    stored.hosts[static_cast<uint32_t>(hosts->Int(i, "worker_index"))] = hosts->Text(i, "host");
   }
   return stored;
 }
@@ -231,7 +232,8 @@ absl::StatusOr<std::set<uint32_t>> PgStore::WithoutTimelines(const std::string& 
       {run_id});
   if (!rows.ok()) return rows.status();
   std::set<uint32_t> without;
-  for (int i = 0; i < rows->rows(); ++i) without.insert(static_cast<uint32_t>(rows->Int(i, 0)));
+  for (int i = 0; i < rows->rows(); ++i)
+    without.insert(static_cast<uint32_t>(rows->Int(i, "phase")));
   return without;
 }
 
@@ -239,11 +241,12 @@ absl::StatusOr<std::vector<measure::FleetPoint>> PgStore::FleetTimeline(const v1
   auto lease = Connect();
   if (!lease.ok()) return lease.status();
   auto rows = (*lease)->Query(
-      absl::StrCat("SELECT interval, intervals, interval_class, begin_ns, end_ns, hosts, "
-                   "latency_sum_ns, latency_max_ns, encode(latencies, 'hex'), host_iops, jain, "
-                   "device_seconds, device_requests, device_bytes, device_time_ms, "
-                   "device_queue_time_ms, device_busy_ms FROM fleet_intervals",
-                   kOfPhase, " ORDER BY interval"),
+      absl::StrCat(
+          "SELECT interval, intervals, interval_class, begin_ns, end_ns, hosts, "
+          "latency_sum_ns, latency_max_ns, encode(latencies, 'hex') AS latencies, host_iops, jain, "
+          "device_seconds, device_requests, device_bytes, device_time_ms, "
+          "device_queue_time_ms, device_busy_ms FROM fleet_intervals",
+          kOfPhase, " ORDER BY interval"),
       KeyOf(phase));
   if (!rows.ok()) return rows.status();
   if (rows->rows() == 0) return Missing(phase);
@@ -260,10 +263,10 @@ absl::StatusOr<std::vector<measure::FleetPoint>> PgStore::FleetTimeline(const v1
       KeyOf(phase));
   if (!kinds.ok()) return kinds.status();
   for (int i = 0; i < kinds->rows(); ++i) {
-    const auto place = places.find(static_cast<uint32_t>(kinds->Int(i, 0)));
+    const auto place = places.find(static_cast<uint32_t>(kinds->Int(i, "interval")));
     if (place == places.end()) continue;
-    points[place->second].kinds[static_cast<v1::OperationKind>(kinds->Int(i, 1))] = {
-        kinds->UInt(i, 2), kinds->UInt(i, 3), kinds->UInt(i, 4)};
+    points[place->second].kinds[static_cast<v1::OperationKind>(kinds->Int(i, "kind"))] = {
+        kinds->UInt(i, "operations"), kinds->UInt(i, "bytes"), kinds->UInt(i, "errors")};
   }
   return points;
 }
@@ -276,9 +279,9 @@ absl::StatusOr<measure::HostTable> PgStore::HostTimeline(const v1::PhaseId& phas
       KeyOf(phase));
   if (!spans.ok()) return spans.status();
   if (spans->rows() == 0) return Missing(phase);
-  const std::vector<double> classes = NumbersOf(spans->Text(0, 0));
-  const std::vector<double> begins = NumbersOf(spans->Text(0, 1));
-  const std::vector<double> ends = NumbersOf(spans->Text(0, 2));
+  const std::vector<double> classes = NumbersOf(spans->Text(0, "interval_class"));
+  const std::vector<double> begins = NumbersOf(spans->Text(0, "begin_ns"));
+  const std::vector<double> ends = NumbersOf(spans->Text(0, "end_ns"));
   if (begins.size() != classes.size() || ends.size() != classes.size()) {
     return absl::DataLossError("the spans of hosts are broken");
   }
@@ -291,9 +294,10 @@ absl::StatusOr<measure::HostTable> PgStore::HostTimeline(const v1::PhaseId& phas
       absl::StrCat("SELECT worker_index, iops, p99_ns FROM host_lines", kOfPhase), KeyOf(phase));
   if (!lines.ok()) return lines.status();
   for (int i = 0; i < lines->rows(); ++i) {
-    measure::HostTable::Line& line = table.lines[static_cast<uint32_t>(lines->Int(i, 0))];
-    line.iops = FloatsOf(lines->Text(i, 1), table.spans.size());
-    line.p99_ns = FloatsOf(lines->Text(i, 2), table.spans.size());
+    measure::HostTable::Line& line =
+        table.lines[static_cast<uint32_t>(lines->Int(i, "worker_index"))];
+    line.iops = FloatsOf(lines->Text(i, "iops"), table.spans.size());
+    line.p99_ns = FloatsOf(lines->Text(i, "p99_ns"), table.spans.size());
   }
   return table;
 }

@@ -56,7 +56,7 @@ absl::Status CheckJob(v1::JobSpec job) {
 }  // namespace
 
 absl::Status CheckArchivedRun(const measure::RunData& data,
-                              const storage::Store::ReadStored& read) {
+                              const storage::HistoryStore::ReadStored& read) {
   if (absl::Status status = CheckJob(data.run.job); !status.ok()) return status;
   for (const measure::RunWorker& worker : data.workers) {
     for (const v1::TargetInspection& target : worker.inspection.targets()) {

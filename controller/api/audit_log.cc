@@ -51,7 +51,7 @@ const char* CodeName(grpc::StatusCode code) {
 
 }  // namespace
 
-AuditLog::AuditLog(storage::Store* store, const common::Clock* clock)
+AuditLog::AuditLog(storage::FleetStore* store, const common::Clock* clock)
     : store_(store), clock_(clock), thread_([this] { Main(); }) {}
 
 AuditLog::~AuditLog() {

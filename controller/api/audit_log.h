@@ -23,7 +23,7 @@ namespace lockstep::controller {
 class AuditLog {
  public:
   // Both outlive this.
-  AuditLog(storage::Store* store, const common::Clock* clock);
+  AuditLog(storage::FleetStore* store, const common::Clock* clock);
   // Writes what still waits, unless the store is away.
   ~AuditLog();
 
@@ -48,7 +48,7 @@ class AuditLog {
   bool IsLeftOut(v1::AuditEntry* entry);
   void Main();
 
-  storage::Store* const store_;
+  storage::FleetStore* const store_;
   const common::Clock* const clock_;
   common::Mutex mutex_;
   common::Condition changed_;

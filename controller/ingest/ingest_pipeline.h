@@ -46,7 +46,7 @@ class IngestPipeline {
         [](uint32_t, const std::string&) {};
   };
   struct Options {
-    storage::Store* store = nullptr;  // outlives this, as do the next two
+    storage::SampleStore* store = nullptr;  // outlives this, as do the next two
     storage::Spool* spool = nullptr;
     const common::Clock* clock = nullptr;
     common::Safeguards safeguards = {};

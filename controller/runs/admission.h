@@ -31,7 +31,7 @@ using measure::Severity;
 class Admission {
  public:
   struct Options {
-    storage::Store* store = nullptr;  // outlives this, as do the next three
+    storage::RunStore* store = nullptr;  // outlives this, as do the next three
     Watchers* watchers = nullptr;
     const common::Clock* clock = nullptr;
     Loop* loop = nullptr;

@@ -24,7 +24,7 @@ std::string ReasonOf(int crashes) {
   return absl::StrCat("quarantined: ", crashes, " controllers ended while they worked on it");
 }
 
-absl::Status EndOne(storage::Store* store, const std::string& run_id, const std::string& reason,
+absl::Status EndOne(storage::RunStore* store, const std::string& run_id, const std::string& reason,
                     const common::Clock* clock) {
   spdlog::error("run {} is {}", run_id, reason);
   if (absl::Status status = store->EndRun(run_id, measure::RunState::kFailed, reason, false);
@@ -37,7 +37,7 @@ absl::Status EndOne(storage::Store* store, const std::string& run_id, const std:
 
 }  // namespace
 
-absl::Status QuarantineRun(storage::Store* store, const storage::ActiveRun& run,
+absl::Status QuarantineRun(storage::RunStore* store, const storage::ActiveRun& run,
                            const std::string& reason, const common::Clock* clock) {
   for (const measure::RunWorker& worker : run.workers) {
     if (worker.lost) continue;
@@ -50,7 +50,7 @@ absl::Status QuarantineRun(storage::Store* store, const storage::ActiveRun& run,
   return EndOne(store, run.run.run_id, reason, clock);
 }
 
-absl::Status QuarantineCrashing(storage::Store* store, const std::map<std::string, int>& crashes,
+absl::Status QuarantineCrashing(storage::RunStore* store, const std::map<std::string, int>& crashes,
                                 const common::Clock* clock) {
   const auto crashed = [&](const std::string& run_id) {
     const auto found = crashes.find(run_id);

@@ -21,7 +21,7 @@ v1::EnrollReply ReplyOf(const EnrolListing& listing) {
 
 }  // namespace
 
-Enrolments::Enrolments(Loop* loop, const common::Clock* clock, storage::Store* store,
+Enrolments::Enrolments(Loop* loop, const common::Clock* clock, storage::FleetStore* store,
                        StampRegistry* stamps, const std::string& secret, Ports ports)
     : loop_(loop),
       clock_(clock),

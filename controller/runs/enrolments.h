@@ -30,8 +30,8 @@ class Enrolments {
     std::function<void()> over;
   };
   // `secret`: the store's. The pointers outlive this; `stamps` is kept as the store is.
-  Enrolments(Loop* loop, const common::Clock* clock, storage::Store* store, StampRegistry* stamps,
-             const std::string& secret, Ports ports);
+  Enrolments(Loop* loop, const common::Clock* clock, storage::FleetStore* store,
+             StampRegistry* stamps, const std::string& secret, Ports ports);
   void Start(FleetLink* fleet);
 
   using Done = std::function<void(absl::StatusOr<v1::EnrollReply>)>;
@@ -65,7 +65,7 @@ class Enrolments {
 
   Loop* const loop_;
   const common::Clock* const clock_;
-  storage::Store* const store_;
+  storage::FleetStore* const store_;
   StampRegistry* const stamps_;
   const ConfirmTokens tokens_;
   const Ports ports_;

@@ -25,7 +25,7 @@ namespace lockstep::controller {
 
 // What an actor needs from its surroundings. All outlive it.
 struct ActorServices {
-  storage::Store* store;
+  storage::RunStore* store;
   FleetLink* fleet;
   IngestPipeline* ingest;
   Watchers* watchers;

@@ -22,7 +22,7 @@ struct RunEnd {
 // the loop's deciding thread.
 class RunEnds {
  public:
-  RunEnds(Loop* loop, storage::Store* store) : loop_(loop), store_(store) {}
+  RunEnds(Loop* loop, storage::RunStore* store) : loop_(loop), store_(store) {}
 
   // `then` is called once the store has it; after StopTrying() also when it refuses.
   void Record(const RunEnd& end, std::function<void()> then);
@@ -33,7 +33,7 @@ class RunEnds {
 
  private:
   Loop* const loop_;
-  storage::Store* const store_;
+  storage::RunStore* const store_;
   bool is_trying_ = true;
   std::map<std::string, std::string> problems_;  // by run
 };

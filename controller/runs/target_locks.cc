@@ -30,7 +30,7 @@ Written WrittenRanges(const std::vector<TargetUse>& use, const v1::Inspection& i
 
 }  // namespace
 
-TargetLocks::TargetLocks(storage::Store* store, const common::Clock* clock, Loop* loop,
+TargetLocks::TargetLocks(storage::RunStore* store, const common::Clock* clock, Loop* loop,
                          common::Safeguards safeguards, std::function<void()> freed)
     : store_(store), clock_(clock), loop_(loop), freed_(std::move(freed)), locks_(safeguards) {}
 

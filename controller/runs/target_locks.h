@@ -23,7 +23,7 @@ namespace lockstep::controller {
 class TargetLocks {
  public:
   // `freed` is called when something has become free. The pointers outlive this.
-  TargetLocks(storage::Store* store, const common::Clock* clock, Loop* loop,
+  TargetLocks(storage::RunStore* store, const common::Clock* clock, Loop* loop,
               common::Safeguards safeguards, std::function<void()> freed);
 
   // Why a job cannot start on these workers now.
@@ -67,7 +67,7 @@ class TargetLocks {
   void Release(const std::string& worker_id);
   void LetGoAt(int64_t free_ns);
 
-  storage::Store* const store_;
+  storage::RunStore* const store_;
   const common::Clock* const clock_;
   Loop* const loop_;
   const std::function<void()> freed_;

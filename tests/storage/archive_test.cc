@@ -116,11 +116,12 @@ class ArchiveTest : public testing::Test {
         "SELECT string_agg(t || ' ' || (xpath('/row/n/text()', query_to_xml(format('SELECT "
         "count(*) AS n FROM lockstep.%I WHERE run_id = %L', t, $1::text), false, true, "
         "'')))[1]::text, "
-        "E'\n' ORDER BY t) FROM (SELECT table_name AS t FROM information_schema.columns WHERE "
+        "E'\n' ORDER BY t) AS counts FROM (SELECT table_name AS t FROM information_schema.columns "
+        "WHERE "
         "table_schema = 'lockstep' AND column_name = 'run_id') s",
         {run});
     EXPECT_TRUE(rows.ok()) << rows.status();
-    return rows.ok() ? rows->Text(0, 0) : "";
+    return rows.ok() ? rows->Text(0, "counts") : "";
   }
 
   std::unique_ptr<PgStore> store_;
@@ -225,9 +226,9 @@ TEST_F(ArchiveTest, AnOlderSchemasRunIsTakenAndItsFiguresAreMadeAnew) {
   ASSERT_TRUE(without.ok());
   EXPECT_NE(std::find(without->begin(), without->end(), run), without->end());
   auto verdicts = connection_->Query(
-      "SELECT p99_spread_median IS NULL FROM phase_verdicts WHERE run_id = $1", {run});
+      "SELECT p99_spread_median IS NULL AS none FROM phase_verdicts WHERE run_id = $1", {run});
   ASSERT_TRUE(verdicts.ok() && verdicts->rows() == 1);
-  EXPECT_TRUE(verdicts->Bool(0, 0));
+  EXPECT_TRUE(verdicts->Bool(0, "none"));
   // What such a schema had is missed, though, and what it had not is not taken.
   Remove(run);
   Parts broken = older;

@@ -1,5 +1,5 @@
 // Reports of stored runs stay the same, figure by figure, whatever version of the programs makes
-// them. golden/store_0005.sql holds ten short runs as a store of schema version 5 has them: a mix
+// them. golden/store_0022.sql holds ten short runs as a store of schema version 22 has them: a mix
 // with expectations, a curve, several workloads, verification (clean, and after a change), a rate
 // limit, buffered writes, a backlog, a lost host, a repeated attempt, and one that was stopped.
 //
@@ -52,7 +52,7 @@ TEST(GoldenReportTest, ReportsOfAnOlderStoreAreTheSame) {
   ASSERT_TRUE((*storage::PgConnection::Open(here))->Execute("CREATE DATABASE golden").ok());
   {
     auto restored = *storage::PgConnection::Open(there);
-    const absl::Status status = restored->Execute(Read("store_0005.sql"));
+    const absl::Status status = restored->Execute(Read("store_0022.sql"));
     ASSERT_TRUE(status.ok()) << status;
   }
   auto store = storage::PgStore::Open({there, cluster->server->reader_conninfo(), "golden"});

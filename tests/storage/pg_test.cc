@@ -33,7 +33,7 @@ class PgTest : public testing::Test {
  protected:
   PgTest() : connection_(Open()) {}
   static pid_t ServerOf(PgConnection* connection) {
-    return static_cast<pid_t>(connection->Query("SELECT pg_backend_pid()")->Int(0, 0));
+    return static_cast<pid_t>(connection->Query("SELECT pg_backend_pid() AS pid")->Int(0, "pid"));
   }
 
   std::unique_ptr<PgConnection> connection_;
@@ -53,10 +53,10 @@ bool AwaitServer(PgConnection* observer, pid_t server, const std::string& condit
 
 TEST_F(PgTest, AnswersLargerThanAnyBufferComeWhole) {
   const auto rows = connection_->Query(
-      "SELECT i, repeat('x', 1000000) FROM generate_series(1, $1::int) i", {"16"});
+      "SELECT i, repeat('x', 1000000) AS text FROM generate_series(1, $1::int) i", {"16"});
   ASSERT_TRUE(rows.ok()) << rows.status();
   ASSERT_EQ(rows->rows(), 16);
-  for (int i = 0; i < 16; ++i) EXPECT_EQ(rows->Text(i, 1).size(), 1000000u);
+  for (int i = 0; i < 16; ++i) EXPECT_EQ(rows->Text(i, "text").size(), 1000000u);
 }
 
 TEST_F(PgTest, RowsLargerThanAnyBufferAreCopied) {
@@ -69,8 +69,8 @@ TEST_F(PgTest, RowsLargerThanAnyBufferAreCopied) {
   const auto sums = connection_->Query(
       "SELECT count(*), sum(length(t)) FROM large WHERE t = repeat(chr(97 + i % 26), 500000)");
   ASSERT_TRUE(sums.ok()) << sums.status();
-  EXPECT_EQ(sums->Int(0, 0), 64);
-  EXPECT_EQ(sums->Int(0, 1), 64 * 500000);
+  EXPECT_EQ(sums->Int(0, "count"), 64);
+  EXPECT_EQ(sums->Int(0, "sum"), 64 * 500000);
 }
 
 TEST_F(PgTest, ARefusedCopyIsSaidAndTheConnectionGoesOn) {
@@ -82,7 +82,7 @@ TEST_F(PgTest, ARefusedCopyIsSaidAndTheConnectionGoesOn) {
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_TRUE(absl::StrContains(status.message(), "not a number")) << status;
   EXPECT_TRUE(connection_->healthy());
-  EXPECT_EQ(connection_->Query("SELECT count(*) FROM numbers")->Int(0, 0), 0);
+  EXPECT_EQ(connection_->Query("SELECT count(*) FROM numbers")->Int(0, "count"), 0);
   EXPECT_FALSE(connection_->Copy("COPY nowhere FROM STDIN", rows).ok());
   EXPECT_TRUE(connection_->Execute("SELECT 1").ok());
 }
@@ -185,7 +185,7 @@ TEST_F(ImpatientStore, IsAwayWhileItsServerIsStoppedAndBackAfterwards) {
   ASSERT_GT(servers->rows(), 0);
   std::vector<pid_t> stopped;
   for (int i = 0; i < servers->rows(); ++i) {
-    stopped.push_back(static_cast<pid_t>(servers->Int(i, 0)));
+    stopped.push_back(static_cast<pid_t>(servers->Int(i, "pid")));
   }
   const auto go_on = [&] {
     for (pid_t pid : stopped) kill(pid, SIGCONT);

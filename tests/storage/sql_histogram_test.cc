@@ -3,6 +3,7 @@
 #include "storage/sql_histogram.h"
 
 #include <random>
+#include <utility>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
@@ -55,50 +56,53 @@ TEST_F(SqlHistogramTest, PercentilesCountsAndBucketsAreThoseOfTheProgram) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     const common::Histogram h = Random(seed, static_cast<int>(seed * seed));
     const PgResult rows = Query(
-        "SELECT hist_count(h), hist_percentile(h, 0), p[1], p[2], p[3], p[4], hist_mean(h), h FROM "
+        "SELECT hist_count(h) AS count, hist_percentile(h, 0) AS p0, p[1] AS p50, p[2] AS p99, "
+        "p[3] AS p999, p[4] AS p100, hist_mean(h) AS mean, h FROM "
         "(SELECT h, hist_percentiles(h, '{50,99,99.9,100}') AS p FROM (SELECT "
         "hist_decode($1::bytea) AS h) d) x",
         {Hex(h)});
     ASSERT_EQ(rows.rows(), 1);
-    EXPECT_EQ(rows.UInt(0, 0), h.count()) << seed;
-    int column = 1;
-    for (const double percent : {0.0, 50.0, 99.0, 99.9, 100.0}) {
-      EXPECT_DOUBLE_EQ(rows.Real(0, column++), h.Percentile(percent)) << seed << " " << percent;
+    EXPECT_EQ(rows.UInt(0, "count"), h.count()) << seed;
+    for (const auto& [percent, column] :
+         {std::pair(0.0, "p0"), std::pair(50.0, "p50"), std::pair(99.0, "p99"),
+          std::pair(99.9, "p999"), std::pair(100.0, "p100")}) {
+      EXPECT_DOUBLE_EQ(rows.Real(0, column), h.Percentile(percent)) << seed << " " << percent;
     }
     double sum = 0;
     for (const auto& [bucket, n] : h.Occupied()) {
       sum += common::BucketMidpoint(bucket) * static_cast<double>(n);
     }
-    EXPECT_NEAR(rows.Real(0, 6), sum / static_cast<double>(h.count()), sum * 1e-12);
-    EXPECT_EQ(*HistogramNumber(h.Encode()), rows.Text(0, 7));
-    EXPECT_EQ(*EncodeNumber(rows.Text(0, 7)), h.Encode());
+    EXPECT_NEAR(rows.Real(0, "mean"), sum / static_cast<double>(h.count()), sum * 1e-12);
+    EXPECT_EQ(*HistogramNumber(h.Encode()), rows.Text(0, "h"));
+    EXPECT_EQ(*EncodeNumber(rows.Text(0, "h")), h.Encode());
     const PgResult buckets = Query(
         "SELECT bucket, low_ns, high_ns, midpoint_ns, count FROM hist_buckets(hist_decode($1))",
         {Hex(h)});
     const common::Buckets occupied = h.Occupied();
     ASSERT_EQ(buckets.rows(), static_cast<int>(occupied.size()));
     for (int i = 0; i < buckets.rows(); ++i) {
-      EXPECT_EQ(buckets.UInt(i, 0), occupied[i].first);
-      EXPECT_EQ(buckets.UInt(i, 1), common::BucketLow(occupied[i].first));
-      if (!buckets.Null(i, 2)) {
-        EXPECT_EQ(buckets.UInt(i, 2), common::BucketHigh(occupied[i].first));
+      EXPECT_EQ(buckets.UInt(i, "bucket"), occupied[i].first);
+      EXPECT_EQ(buckets.UInt(i, "low_ns"), common::BucketLow(occupied[i].first));
+      if (!buckets.Null(i, "high_ns")) {
+        EXPECT_EQ(buckets.UInt(i, "high_ns"), common::BucketHigh(occupied[i].first));
       }
-      EXPECT_DOUBLE_EQ(buckets.Real(i, 3), common::BucketMidpoint(occupied[i].first));
-      EXPECT_EQ(buckets.UInt(i, 4), occupied[i].second);
+      EXPECT_DOUBLE_EQ(buckets.Real(i, "midpoint_ns"), common::BucketMidpoint(occupied[i].first));
+      EXPECT_EQ(buckets.UInt(i, "count"), occupied[i].second);
     }
   }
 }
 
 TEST_F(SqlHistogramTest, EveryBucketHasTheProgramsBounds) {
   const PgResult rows = Query(
-      "SELECT b, hist_low(b), hist_midpoint(b), hist_bucket(hist_low(b)), "
-      "hist_bucket(hist_midpoint(b)) FROM generate_series(0, 2496) b");
+      "SELECT hist_low(b) AS low, hist_midpoint(b) AS midpoint, hist_bucket(hist_low(b)) AS "
+      "of_low, "
+      "hist_bucket(hist_midpoint(b)) AS of_midpoint FROM generate_series(0, 2496) b");
   ASSERT_EQ(rows.rows(), static_cast<int>(common::kBucketCount));
   for (int b = 0; b < rows.rows(); ++b) {
-    EXPECT_EQ(rows.UInt(b, 1), common::BucketLow(b)) << b;
-    EXPECT_DOUBLE_EQ(rows.Real(b, 2), common::BucketMidpoint(b)) << b;
-    EXPECT_EQ(rows.Int(b, 3), b);
-    EXPECT_EQ(rows.Int(b, 4), b);
+    EXPECT_EQ(rows.UInt(b, "low"), common::BucketLow(b)) << b;
+    EXPECT_DOUBLE_EQ(rows.Real(b, "midpoint"), common::BucketMidpoint(b)) << b;
+    EXPECT_EQ(rows.Int(b, "of_low"), b);
+    EXPECT_EQ(rows.Int(b, "of_midpoint"), b);
   }
 }
 
@@ -111,24 +115,27 @@ TEST_F(SqlHistogramTest, MergingIsExactInAnyOrderAndOverGroups) {
     Query("INSERT INTO h VALUES ($1, hist_decode($2))", {absl::StrCat(seed % 4), Hex(h)});
   }
   Query("INSERT INTO h VALUES (9, NULL), (9, 0)");  // neither adds anything
-  EXPECT_EQ(*EncodeNumber(Query("SELECT hist_merge(h) FROM h").Text(0, 0)), all.Encode());
-  EXPECT_EQ(*EncodeNumber(Query("SELECT hist_merge(m) FROM (SELECT hist_merge(h) AS m FROM h GROUP "
-                                "BY g) x")
-                              .Text(0, 0)),
-            all.Encode());
+  EXPECT_EQ(*EncodeNumber(Query("SELECT hist_merge(h) AS h FROM h").Text(0, "h")), all.Encode());
+  EXPECT_EQ(
+      *EncodeNumber(Query("SELECT hist_merge(m) AS h FROM (SELECT hist_merge(h) AS m FROM h GROUP "
+                          "BY g) x")
+                        .Text(0, "h")),
+      all.Encode());
   ASSERT_TRUE(connection_->Execute("DROP TABLE h").ok());
 }
 
 TEST_F(SqlHistogramTest, NothingIsNullAndNonsenseIsRefused) {
   const PgResult none = Query(
-      "SELECT hist_count(0), hist_percentile(0, 99), hist_mean(0), hist_decode('\\x'), "
-      "hist_share_above(0, 5), (SELECT count(*) FROM hist_buckets(0)), hist_percentile(NULL, 5), "
-      "hist_from_buckets('{}', '{}')");
-  EXPECT_EQ(none.Int(0, 0), 0);
-  for (const int column : {1, 2, 4, 6}) EXPECT_TRUE(none.Null(0, column)) << column;
-  EXPECT_EQ(none.Int(0, 3), 0);
-  EXPECT_EQ(none.Int(0, 5), 0);
-  EXPECT_EQ(none.Int(0, 7), 0);
+      "SELECT hist_count(0) AS count, hist_percentile(0, 99) AS p99, hist_mean(0) AS mean, "
+      "hist_decode('\\x') AS decoded, hist_share_above(0, 5) AS share, "
+      "(SELECT count(*) FROM hist_buckets(0)) AS buckets, hist_percentile(NULL, 5) AS p5, "
+      "hist_from_buckets('{}', '{}') AS made");
+  for (const char* column : {"p99", "mean", "share", "p5"}) {
+    EXPECT_TRUE(none.Null(0, column)) << column;
+  }
+  for (const char* column : {"count", "decoded", "buckets", "made"}) {
+    EXPECT_EQ(none.Int(0, column), 0) << column;
+  }
   EXPECT_NE(Error("SELECT hist_percentile(1, 101)").find("percentile 101"), std::string::npos);
   EXPECT_NE(Error("SELECT hist_percentile(1, 'NaN')").find("percentile NaN"), std::string::npos);
   EXPECT_NE(Error("SELECT hist_mean(-1)").find("not a histogram"), std::string::npos);
@@ -138,15 +145,16 @@ TEST_F(SqlHistogramTest, NothingIsNullAndNonsenseIsRefused) {
 
 TEST_F(SqlHistogramTest, SharesAreOfTheBucketsAbove) {
   const PgResult rows = Query(
-      "SELECT hist_share_above(h, 4), hist_share_above(h, 5), hist_share_above(h, 6), "
-      "hist_share_above(h, 1e15) FROM (SELECT hist_from_buckets('{5,900}', '{1,3}') AS h) x");
-  EXPECT_EQ(rows.Real(0, 0), 1);
-  EXPECT_EQ(rows.Real(0, 1), 0.75);
-  EXPECT_EQ(rows.Real(0, 2), 0.75);
-  EXPECT_EQ(rows.Real(0, 3), 0);
+      "SELECT hist_share_above(h, 4) AS a, hist_share_above(h, 5) AS b, hist_share_above(h, 6) AS "
+      "c, "
+      "hist_share_above(h, 1e15) AS d FROM (SELECT hist_from_buckets('{5,900}', '{1,3}') AS h) x");
+  EXPECT_EQ(rows.Real(0, "a"), 1);
+  EXPECT_EQ(rows.Real(0, "b"), 0.75);
+  EXPECT_EQ(rows.Real(0, "c"), 0.75);
+  EXPECT_EQ(rows.Real(0, "d"), 0);
   const PgResult cdf = Query("SELECT share FROM hist_cdf(hist_from_buckets('{5,900}', '{1,3}'))");
-  EXPECT_EQ(cdf.Real(0, 0), 0.25);
-  EXPECT_EQ(cdf.Real(1, 0), 1);
+  EXPECT_EQ(cdf.Real(0, "share"), 0.25);
+  EXPECT_EQ(cdf.Real(1, "share"), 1);
 }
 
 TEST_F(SqlHistogramTest, ABucketThatCannotBeAddedUpIsRefused) {
@@ -161,13 +169,15 @@ TEST_F(SqlHistogramTest, ABucketThatCannotBeAddedUpIsRefused) {
 
 TEST_F(SqlHistogramTest, JainIsTheIndex) {
   EXPECT_DOUBLE_EQ(
-      Query("SELECT jain(x) FROM (VALUES (1.0::float8), (2.0), (3.0), (NULL)) v(x)").Real(0, 0),
+      Query("SELECT jain(x) AS jain FROM (VALUES (1.0::float8), (2.0), (3.0), (NULL)) v(x)")
+          .Real(0, "jain"),
       36.0 / 42);
 }
 
 TEST_F(SqlHistogramTest, EverythingHasAComment) {
   const PgResult silent = Query(
-      "SELECT 'column ' || c.relname || '.' || a.attname FROM pg_class c JOIN pg_attribute a ON "
+      "SELECT 'column ' || c.relname || '.' || a.attname AS what FROM pg_class c JOIN pg_attribute "
+      "a ON "
       "a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped WHERE c.relnamespace = "
       "'lockstep'::regnamespace AND c.relkind IN ('r', 'p', 'v') AND col_description(c.oid, "
       "a.attnum) IS NULL "
@@ -177,7 +187,7 @@ TEST_F(SqlHistogramTest, EverythingHasAComment) {
       "UNION ALL SELECT 'function ' || oid::regprocedure FROM pg_proc WHERE pronamespace = "
       "'lockstep'::regnamespace AND obj_description(oid, 'pg_proc') IS NULL");
   std::string list;
-  for (int i = 0; i < silent.rows(); ++i) absl::StrAppend(&list, silent.Text(i, 0), " ");
+  for (int i = 0; i < silent.rows(); ++i) absl::StrAppend(&list, silent.Text(i, "what"), " ");
   EXPECT_EQ(list, "");
 }
 

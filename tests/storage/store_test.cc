@@ -99,7 +99,7 @@ class StoreTest : public testing::Test {
   int64_t Count(const std::string& table, const v1::PhaseId& phase) {
     return connection_
         ->Query("SELECT count(*) FROM " + table + " WHERE run_id = $1", {phase.run_id()})
-        ->Int(0, 0);
+        ->Int(0, "count");
   }
 
   std::unique_ptr<PgStore> store_;
@@ -237,13 +237,18 @@ TEST_F(StoreTest, ATimelineComesBackAsItWasMerged) {
   EXPECT_FLOAT_EQ(hosts->lines.at(0).p99_ns[0], 5e6);
   // SQL says the same.
   const auto rows = connection_->Query(
-      "SELECT iops, round(p99_ms::numeric, 4), max_ms, min_host_iops, busy_ratio, request_bytes, "
-      "abs(hist_percentile(latencies, 99) - p99_ms * 1e6) < 1 FROM fleet_timeline WHERE run_id = "
+      "SELECT iops, round(p99_ms::numeric, 4) AS p99_ms, max_ms, min_host_iops, busy_ratio, "
+      "request_bytes, "
+      "abs(hist_percentile(latencies, 99) - p99_ms * 1e6) < 1 AS near FROM fleet_timeline WHERE "
+      "run_id = "
       "$1 AND interval = 2",
       {id.run_id()});
   ASSERT_TRUE(rows.ok()) << rows.status();
   std::string row;
-  for (int column = 0; column < 7; ++column) row += rows->Text(0, column) + "|";
+  for (const char* column :
+       {"iops", "p99_ms", "max_ms", "min_host_iops", "busy_ratio", "request_bytes", "near"}) {
+    row += rows->Text(0, column) + "|";
+  }
   EXPECT_EQ(row, "100|0.0010|2|100|0.5|4096|t|");
 }
 
@@ -279,11 +284,12 @@ TEST_F(StoreTest, WhatAReportConcludesIsInRows) {
   ASSERT_TRUE(store_->SaveReport(id.run_id(), report).ok());
   auto rows = connection_->Query(
       "SELECT string_agg(concat_ws('|', kind, array_to_string(hosts, '+'), device, begin_seconds, "
-      "end_seconds, seconds, share, cause, sentence), E'\n' ORDER BY finding) FROM findings "
+      "end_seconds, seconds, share, cause, sentence), E'\n' ORDER BY finding) AS list FROM "
+      "findings "
       "WHERE run_id = $1",
       {id.run_id()});
   ASSERT_TRUE(rows.ok()) << rows.status();
-  EXPECT_EQ(rows->Text(0, 0),
+  EXPECT_EQ(rows->Text(0, "list"),
             "straggler|node1||2|8|5|0.5|device|its requests\ttook \"longer\"\n"
             "starvation|node0||0|3|3|0.01||4 IOPS where the others' median was 400\n"
             // Engines that moved nothing have no factor.
@@ -293,7 +299,7 @@ TEST_F(StoreTest, WhatAReportConcludesIsInRows) {
       "SELECT p99_spread_median, p99_spread_worst FROM phase_verdicts WHERE run_id = $1",
       {id.run_id()});
   ASSERT_TRUE(rows.ok()) << rows.status();
-  EXPECT_EQ(rows->Text(0, 0) + "|" + rows->Text(0, 1), "1.5|3");
+  EXPECT_EQ(rows->Text(0, "p99_spread_median") + "|" + rows->Text(0, "p99_spread_worst"), "1.5|3");
 }
 
 TEST_F(StoreTest, RunsAreFoundByTheStartOfTheirIdAndUnknownOnesAreNot) {
@@ -340,12 +346,13 @@ TEST_F(StoreTest, ARunWithARowThatNoControllerWroteIsQuarantined) {
     }
     auto ended = connection_->Query(
         "SELECT state, outcome, (SELECT count(*) FROM events e WHERE e.run_id = r.run_id AND "
-        "severity = 'error') FROM runs r WHERE run_id = $1",
+        "severity = 'error') AS errors FROM runs r WHERE run_id = $1",
         {odd_id});
     ASSERT_TRUE(ended.ok()) << ended.status();
-    EXPECT_EQ(ended->Text(0, 0), "failed");
-    EXPECT_TRUE(absl::StartsWith(ended->Text(0, 1), "quarantined: ")) << ended->Text(0, 1);
-    EXPECT_EQ(ended->Int(0, 2), 1);
+    EXPECT_EQ(ended->Text(0, "state"), "failed");
+    EXPECT_TRUE(absl::StartsWith(ended->Text(0, "outcome"), "quarantined: "))
+        << ended->Text(0, "outcome");
+    EXPECT_EQ(ended->Int(0, "errors"), 1);
     auto held = store_->Quarantines();
     ASSERT_TRUE(held.ok()) << held.status();
     std::set<std::string> hosts;
@@ -393,7 +400,7 @@ TEST_F(StoreTest, AQueuedRunWithAnOddJobIsQuarantined) {
   ASSERT_TRUE(queue.ok()) << queue.status();
   for (const measure::RunRecord& other : *queue) EXPECT_NE(other.run_id, run.run_id);
   auto ended = connection_->Query("SELECT state FROM runs WHERE run_id = $1", {run.run_id});
-  EXPECT_EQ(ended->Text(0, 0), "failed");
+  EXPECT_EQ(ended->Text(0, "state"), "failed");
 }
 
 TEST_F(StoreTest, SettingsThatAreNoListTakeNoOthersAway) {
@@ -408,7 +415,7 @@ TEST_F(StoreTest, SettingsThatAreNoListTakeNoOthersAway) {
       connection_->Query("SELECT setting FROM phase_settings WHERE run_id = $1", {phase.run_id()});
   ASSERT_TRUE(rows.ok()) << rows.status();
   ASSERT_EQ(rows->rows(), 1);
-  EXPECT_EQ(rows->Text(0, 0), "x");
+  EXPECT_EQ(rows->Text(0, "setting"), "x");
 }
 
 TEST_F(StoreTest, OpeningAgainChangesNothingAndANewerSchemaIsRefused) {
@@ -422,6 +429,41 @@ TEST_F(StoreTest, OpeningAgainChangesNothingAndANewerSchemaIsRefused) {
   EXPECT_NE(refused.status().message().find("use a newer Lockstep"), absl::string_view::npos)
       << refused.status();
   ASSERT_TRUE(connection_->Execute("DELETE FROM schema_migrations WHERE version = 9999").ok());
+}
+
+// What a store of the version before the baseline says of its last migration.
+constexpr char kOldChain[] =
+    "UPDATE schema_migrations SET name = '0022_stamps.sql', digest = "
+    "'64d028b4e9f13da386833bf8771657ca' WHERE version = 22; "
+    "INSERT INTO schema_migrations (version, name, digest) VALUES (21, '0021_names.sql', ''); "
+    "DELETE FROM schema_migrations WHERE version = 0";
+
+TEST_F(StoreTest, AStoreOfTheLastSchemaBeforeTheBaselineIsReadOlderOnesAreRefused) {
+  const auto digest = [&](const std::string& version) {
+    auto rows =
+        connection_->Query("SELECT digest FROM schema_migrations WHERE version = $1", {version});
+    return rows.ok() && rows->rows() == 1 ? rows->Text(0, "digest") : "none";
+  };
+  const std::string baseline = digest("22");
+  ASSERT_TRUE(connection_->Execute(kOldChain).ok());
+  ASSERT_TRUE(connection_->Execute("DROP VIEW lockstep.run_environment").ok());
+  const absl::Status opened = PgStore::Open({cluster->server->conninfo(), "x", "old"}).status();
+  EXPECT_TRUE(opened.ok()) << opened;
+  // The interface was applied anew.
+  EXPECT_TRUE(connection_->Query("SELECT * FROM lockstep.run_environment").ok());
+  EXPECT_NE(digest("0"), "none");
+
+  ASSERT_TRUE(connection_->Execute("DELETE FROM schema_migrations WHERE version = 22").ok());
+  const auto refused = PgStore::Open({cluster->server->conninfo(), "x", "older"});
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused.status())) << refused.status();
+  EXPECT_NE(refused.status().message().find("version 21, this program reads 22 and newer"),
+            absl::string_view::npos)
+      << refused.status();
+  ASSERT_TRUE(connection_
+                  ->Query("UPDATE schema_migrations SET version = 22, name = '0022_baseline.sql', "
+                          "digest = $1 WHERE version = 21",
+                          {baseline})
+                  .ok());
 }
 
 TEST_F(StoreTest, TheReadingRoleReadsAndWritesNothing) {

@@ -1,0 +1,331 @@
+-- The functions of the interface (docs/sql.md), and those that the controller calls.
+
+CREATE OR REPLACE FUNCTION interface_version()
+RETURNS integer
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT 3
+$$;
+COMMENT ON FUNCTION interface_version() IS 'Version of the views and functions';
+
+CREATE OR REPLACE FUNCTION kind_name(kind integer)
+RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce((ARRAY['read', 'write', 'trim', 'fsync'])[kind], 'kind ' || kind)
+$$;
+COMMENT ON FUNCTION kind_name(integer) IS 'read, write, trim or fsync';
+
+CREATE OR REPLACE FUNCTION metric_name(metric integer)
+RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce((ARRAY['service time', 'response time', 'submission latency'])[metric],
+                  'metric ' || metric)
+$$;
+COMMENT ON FUNCTION metric_name(integer) IS 'service time, response time or submission latency';
+
+CREATE OR REPLACE FUNCTION class_name(class integer)
+RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT coalesce((ARRAY['ramp', 'measured', 'drain'])[class], 'class ' || class)
+$$;
+COMMENT ON FUNCTION class_name(integer) IS 'ramp, measured or drain';
+
+CREATE OR REPLACE FUNCTION hist_bucket(latency_ns double precision)
+RETURNS integer
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  value bigint;
+  shift integer := 0;
+BEGIN
+  IF latency_ns < 0 OR latency_ns = 'NaN' THEN
+    RAISE EXCEPTION 'a latency of % ns has no bucket; it is 0 or more', latency_ns;
+  END IF;
+  IF latency_ns >= 17592186044416 THEN RETURN 2496; END IF;
+  value := floor(latency_ns)::bigint;
+  WHILE value >> shift >= 128 LOOP shift := shift + 1; END LOOP;
+  RETURN (shift << 6) + (value >> shift)::integer;
+END $$;
+COMMENT ON FUNCTION hist_bucket(double precision) IS 'The bucket of a latency in nanoseconds';
+
+CREATE OR REPLACE FUNCTION hist_low(bucket integer)
+RETURNS bigint
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT CASE WHEN bucket < 0 THEN NULL WHEN bucket > 2496 THEN NULL WHEN bucket < 128 THEN
+      bucket::bigint WHEN bucket >= 2496 THEN 17592186044416 ELSE
+      (64 + (bucket & 63))::bigint << ((bucket >> 6) - 1) END
+$$;
+COMMENT ON FUNCTION hist_low(integer) IS 'The smallest latency of a bucket, nanoseconds';
+
+CREATE OR REPLACE FUNCTION hist_midpoint(bucket integer)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT CASE
+    WHEN bucket < 0 OR bucket > 2496 THEN NULL
+    WHEN bucket < 128 THEN bucket::double precision
+    WHEN bucket = 2496 THEN 17592186044416.0
+    ELSE ((64 + (bucket & 63))::bigint << ((bucket >> 6) - 1)) + ((1::bigint << ((bucket >> 6) -
+        1)) - 1) / 2.0
+  END
+$$;
+COMMENT ON FUNCTION hist_midpoint(integer) IS
+'What a bucket stands for: its midpoint, nanoseconds; within 0.8 % of every latency in it';
+
+CREATE OR REPLACE FUNCTION jain_step(state double precision[], x double precision)
+RETURNS double precision[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN x IS NULL THEN state ELSE ARRAY[state[1] + 1, state[2] + x, state[3] + x * x] END
+$$;
+COMMENT ON FUNCTION jain_step(double precision[], double precision) IS 'Part of jain()';
+
+CREATE OR REPLACE FUNCTION jain_final(state double precision[])
+RETURNS double precision
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT CASE WHEN state[3] > 0 THEN state[2] * state[2] / (state[1] * state[3]) END
+$$;
+COMMENT ON FUNCTION jain_final(double precision[]) IS 'Part of jain()';
+
+CREATE OR REPLACE FUNCTION hist_from_buckets(buckets integer[], counts bigint[])
+RETURNS numeric
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  IF coalesce(array_length(buckets, 1), 0) <> coalesce(array_length(counts, 1), 0) THEN
+    RAISE EXCEPTION '% buckets and % counts; each bucket has one count',
+      coalesce(array_length(buckets, 1), 0), coalesce(array_length(counts, 1), 0);
+  END IF;
+  IF EXISTS (SELECT FROM unnest(buckets) b WHERE b IS NULL OR b < 0 OR b > 2496) THEN
+    RAISE EXCEPTION 'a bucket is none of 0 to 2496';
+  END IF;
+  IF EXISTS (SELECT FROM unnest(counts) c WHERE c IS NULL OR c < 0 OR c >= 10000000000000000) THEN
+    RAISE EXCEPTION 'a count is none of 0 to 10^16 - 1';
+  END IF;
+  RETURN (SELECT coalesce(string_agg(lpad(coalesce(b.count, 0)::text, 16, '0'), ''
+                                     ORDER BY place DESC)::numeric, 0)
+          FROM generate_series(0, (SELECT max(bucket) FROM unnest(buckets) bucket)) place
+          LEFT JOIN (SELECT bucket, sum(count) AS count FROM unnest(buckets, counts) u(bucket,
+              count)
+                     GROUP BY bucket) b ON b.bucket = place);
+END $$;
+COMMENT ON FUNCTION hist_from_buckets(integer[], bigint[]) IS
+'The histogram of these buckets and their counts';
+
+-- Reads the varints from the last to the first: buckets in descending order, as the digits of the
+-- number come.
+CREATE OR REPLACE FUNCTION hist_decode(encoded bytea)
+RETURNS numeric
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  fields text[] := '{}';
+  field integer := 0;
+  token bigint;
+  byte integer;
+  places bigint := 0;
+  at integer := length(encoded) - 1;
+BEGIN
+  IF at < 0 THEN RETURN 0; END IF;
+  WHILE at >= 0 LOOP
+    token := get_byte(encoded, at);
+    IF token >= 128 THEN RAISE EXCEPTION 'not an encoded histogram: it breaks off'; END IF;
+    at := at - 1;
+    WHILE at >= 0 LOOP
+      byte := get_byte(encoded, at);
+      EXIT WHEN byte < 128;
+      token := (token << 7) | (byte & 127);
+      at := at - 1;
+    END LOOP;
+    places := places + CASE WHEN token & 1 = 0 THEN 1 ELSE token >> 1 END;
+    IF token < 2 OR places > 2497 OR (token & 1 = 0 AND token >> 1 >= 10000000000000000) THEN
+      RAISE EXCEPTION 'not an encoded histogram: byte % is beyond its buckets or counts', at + 1;
+    END IF;
+    field := field + 1;
+    fields[field] := CASE WHEN token & 1 = 0 THEN lpad((token >> 1)::text, 16, '0')
+                          ELSE repeat('0', 16 * (token >> 1)::integer) END;
+  END LOOP;
+  RETURN array_to_string(fields, '')::numeric;
+END $$;
+COMMENT ON FUNCTION hist_decode(bytea) IS 'The histogram of an interval''s bytes';
+
+CREATE OR REPLACE AGGREGATE hist_merge(numeric) (  -- noqa: LT01
+  SFUNC = numeric_add, STYPE = numeric, COMBINEFUNC = numeric_add, INITCOND = '0', PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE hist_merge(numeric) IS -- noqa: LT01
+'Adds histograms up, exactly, bucket by bucket';
+
+-- The digit sum in base 10^16: a number is congruent to it modulo 10^16 - 1, and equal to it below
+-- that. A histogram of 10^16 values or more is beyond what the store is made for.
+CREATE OR REPLACE FUNCTION hist_count(h numeric)
+RETURNS bigint
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+BEGIN
+  IF h < 0 OR h = 'NaN' OR h = 'Infinity' OR scale(h) > 0 THEN
+    RAISE EXCEPTION 'not a histogram: %', left(h::text, 40);
+  END IF;
+  RETURN mod(h, 9999999999999999)::bigint;
+END $$;
+COMMENT ON FUNCTION hist_count(numeric) IS 'How many values are in the histogram';
+
+-- Places of bytes are found at once, places of characters are not: the digits are taken apart as
+-- bytes.
+CREATE OR REPLACE FUNCTION hist_fields(h numeric)
+RETURNS TABLE (bucket integer, count bigint)
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE ROWS 300 AS $$
+DECLARE
+  digits text;
+  packed bytea;
+  low integer;
+  fields integer;
+BEGIN
+  IF h < 0 OR h = 'NaN' OR h = 'Infinity' OR scale(h) > 0 THEN RAISE EXCEPTION
+      'not a histogram: %', left(h::text, 40); END IF;
+  IF h = 0 THEN RETURN; END IF;
+  digits := h::text;
+  low := (length(digits) - length(rtrim(digits, '0'))) / 16;
+  fields := (length(digits) + 15) / 16 - low;
+  packed := convert_to(lpad(left(digits, length(digits) - low * 16), fields * 16, '0'), 'UTF8');
+  RETURN QUERY SELECT low + fields - place, convert_from(substring(packed FROM (place - 1) * 16 + 1
+      FOR 16), 'UTF8')::bigint
+    FROM generate_series(fields, 1, -1) place WHERE substring(packed FROM (place - 1) * 16 + 1 FOR
+        16) <> '\x30303030303030303030303030303030';
+END $$;
+COMMENT ON FUNCTION hist_fields(numeric) IS 'Occupied buckets and their counts';
+
+CREATE OR REPLACE FUNCTION hist_buckets(h numeric)
+RETURNS TABLE (
+  bucket integer, low_ns bigint, high_ns bigint, midpoint_ns double precision, count bigint
+)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 300 AS $$
+  SELECT f.bucket, lockstep.hist_low(f.bucket), CASE WHEN f.bucket < 2496 THEN
+      lockstep.hist_low(f.bucket + 1) END,
+         lockstep.hist_midpoint(f.bucket), f.count
+  FROM lockstep.hist_fields(h) f
+$$;
+COMMENT ON FUNCTION hist_buckets(numeric) IS
+'Occupied buckets in order: from low_ns up to, not including, high_ns';
+
+CREATE OR REPLACE FUNCTION hist_percentiles(h numeric, percents double precision[])
+RETURNS double precision[]
+LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  wrong double precision := (SELECT p FROM unnest(percents) p WHERE NOT (p >= 0 AND p <= 100) LIMIT
+      1);
+BEGIN
+  IF wrong IS NOT NULL THEN RAISE EXCEPTION 'percentile %; write one from 0 to 100', wrong; END IF;
+  RETURN (WITH cumulative AS MATERIALIZED (SELECT f.bucket, sum(f.count) OVER (ORDER BY f.bucket)
+      AS seen FROM lockstep.hist_fields(h) f)
+          SELECT array_agg((SELECT lockstep.hist_midpoint(min(c.bucket)) FROM cumulative c
+                            WHERE c.seen >= greatest(1, ceil(p.percent / 100 * total - 1e-9 *
+                                (p.percent / 100 * total)))) ORDER BY p.place)
+          FROM unnest(percents) WITH ORDINALITY AS p(percent, place), (SELECT
+              lockstep.hist_count(h)::double precision AS total) t);
+END $$;
+COMMENT ON FUNCTION hist_percentiles(numeric, double precision[]) IS
+'The latencies at these percentiles, nanoseconds, in one pass';
+
+CREATE OR REPLACE FUNCTION hist_percentile(h numeric, percent double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT (lockstep.hist_percentiles(h, ARRAY[percent]))[1]
+$$;
+COMMENT ON FUNCTION hist_percentile(numeric, double precision) IS
+'The latency at a percentile (0 to 100), nanoseconds: midpoint of the bucket with the value of '
+'that rank';
+
+CREATE OR REPLACE FUNCTION hist_mean(h numeric)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT sum(lockstep.hist_midpoint(f.bucket) * f.count) / sum(f.count)
+  FROM lockstep.hist_fields(h) f
+$$;
+COMMENT ON FUNCTION hist_mean(numeric) IS 'Mean latency, nanoseconds, by midpoints';
+
+CREATE OR REPLACE FUNCTION hist_cdf(h numeric)
+RETURNS TABLE (latency_ns double precision, share double precision)
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE ROWS 300 AS $$
+  SELECT lockstep.hist_midpoint(f.bucket), (sum(f.count) OVER (ORDER BY f.bucket))::double
+      precision / lockstep.hist_count(h)
+  FROM lockstep.hist_fields(h) f
+$$;
+COMMENT ON FUNCTION hist_cdf(numeric) IS 'Share of the values in each bucket and below it';
+
+CREATE OR REPLACE FUNCTION hist_share_above(h numeric, latency_ns double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
+  SELECT coalesce(sum(f.count) FILTER (WHERE f.bucket > lockstep.hist_bucket(latency_ns)),
+      0)::double precision / sum(f.count) FROM lockstep.hist_fields(h) f
+$$;
+COMMENT ON FUNCTION hist_share_above(numeric, double precision) IS
+'Share of the values in buckets above the one of latency_ns';
+
+CREATE OR REPLACE FUNCTION jain_combine(a double precision[], b double precision[])
+RETURNS double precision[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+  SELECT ARRAY[a[1] + b[1], a[2] + b[2], a[3] + b[3]]
+$$;
+COMMENT ON FUNCTION jain_combine(double precision[], double precision[]) IS 'Part of jain()';
+
+CREATE OR REPLACE AGGREGATE jain(double precision) (  -- noqa: PRS
+  SFUNC = jain_step, STYPE = float8[], INITCOND = '{0,0,0}', FINALFUNC = jain_final,
+  COMBINEFUNC = jain_combine, PARALLEL = SAFE
+);
+COMMENT ON AGGREGATE jain(double precision) IS
+'Jain''s index, (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n when one takes all';
+
+-- The run that was submitted last.
+CREATE OR REPLACE FUNCTION last_run()
+RETURNS uuid
+LANGUAGE sql STABLE PARALLEL SAFE AS $$
+  SELECT run_id FROM lockstep.runs ORDER BY submitted_at DESC, run_id DESC LIMIT 1
+$$;
+COMMENT ON FUNCTION last_run() IS 'The run that was submitted last';
+
+CREATE OR REPLACE FUNCTION ensure_partitions(first timestamptz, last timestamptz)
+RETURNS void
+LANGUAGE plpgsql AS $$
+DECLARE
+  parent text;
+  part text;
+  month timestamp;
+BEGIN
+  IF last > first + interval '20 years' THEN
+    RAISE EXCEPTION 'partitions from % to % are more than samples can need', first, last;
+  END IF;
+  FOREACH parent IN ARRAY ARRAY['device_samples', 'host_samples', 'interval_operations'] LOOP
+    FOR month IN SELECT generate_series(date_trunc('month', first AT TIME ZONE 'UTC'),
+        date_trunc('month', last AT TIME ZONE 'UTC'), interval '1 month') LOOP
+      part := parent || to_char(month, '_YYYY_MM');
+      CONTINUE WHEN EXISTS (SELECT FROM pg_inherits WHERE inhrelid =
+          to_regclass(format('lockstep.%I', part)));
+      EXECUTE format('LOCK TABLE ONLY lockstep.%I IN SHARE UPDATE EXCLUSIVE MODE', parent);
+      CONTINUE WHEN EXISTS (SELECT FROM pg_inherits WHERE inhrelid =
+          to_regclass(format('lockstep.%I', part)));
+      EXECUTE format('CREATE TABLE IF NOT EXISTS lockstep.%I (LIKE lockstep.%I INCLUDING DEFAULTS '
+          'INCLUDING STORAGE INCLUDING COMPRESSION INCLUDING COMMENTS)', part, parent);
+      EXECUTE format('ALTER TABLE lockstep.%I ATTACH PARTITION lockstep.%I FOR VALUES FROM (%L) '
+          'TO (%L)', parent, part,
+                     month::text || '+00', (month + interval '1 month')::text || '+00');
+    END LOOP;
+  END LOOP;
+END $$;
+COMMENT ON FUNCTION ensure_partitions(timestamp with time zone, timestamp with time zone) IS
+'Makes the partitions of the months between two instants';
+
+REVOKE EXECUTE ON FUNCTION ensure_partitions(timestamptz, timestamptz) FROM PUBLIC;
+
+CREATE OR REPLACE FUNCTION keep_audit_log()
+RETURNS trigger
+LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' AND OLD.at < now() - interval '400 days' THEN
+    RETURN OLD;
+  END IF;
+  RAISE EXCEPTION 'the audit log is appended to, and nothing else';
+END
+$$;
+COMMENT ON FUNCTION keep_audit_log() IS
+'Refuses every change of the log but new entries and the removal of expired ones';
+
+REVOKE EXECUTE ON FUNCTION keep_audit_log() FROM PUBLIC;
+
+CREATE OR REPLACE TRIGGER keep_audit_log BEFORE UPDATE OR DELETE ON audit_log
+  FOR EACH ROW EXECUTE FUNCTION keep_audit_log();
+
+CREATE OR REPLACE TRIGGER keep_audit_log_whole BEFORE TRUNCATE ON audit_log
+  FOR EACH STATEMENT EXECUTE FUNCTION keep_audit_log();

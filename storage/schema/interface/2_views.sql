@@ -1,0 +1,717 @@
+-- The views of the interface: docs/sql.md.
+
+CREATE OR REPLACE VIEW run_overview AS
+SELECT
+  r.run_id,
+  r.job,
+  r.owner,
+  r.labels,
+  r.state,
+  r.outcome,
+  r.degraded,
+  EXISTS(
+    SELECT FROM phase_verdicts v
+    WHERE v.run_id = r.run_id AND v.invalid
+  ) AS invalid,
+  coalesce((
+    SELECT string_agg(p.name || ': ' || v.invalid_reason, '; ' ORDER BY v.phase)
+    FROM phase_verdicts v JOIN phases p USING (run_id, phase)
+    WHERE
+      v.run_id = r.run_id AND v.invalid
+      AND NOT EXISTS (
+        SELECT FROM
+          phases n
+        WHERE
+          n.run_id = p.run_id AND n.phase
+          = p.phase AND n.attempt > p.attempt
+      )
+  ), '') AS invalid_reason,
+  r.submitted_at,
+  r.started_at,
+  r.ended_at,
+  (
+    SELECT count(*) FROM run_workers w
+    WHERE w.run_id = r.run_id
+  ) AS hosts
+FROM runs r;
+COMMENT ON VIEW run_overview IS 'Runs';
+
+-- The last attempt of each phase.
+CREATE OR REPLACE VIEW phase_overview AS
+SELECT
+  p.run_id,
+  p.phase,
+  p.attempt,
+  p.name,
+  p.kind,
+  p.state,
+  p.reason,
+  coalesce(
+    v.invalid,
+    false
+  ) AS invalid,
+  coalesce(v.invalid_reason, '') AS invalid_reason,
+  p.go_at,
+  p.ended_at,
+  v.window_begin,
+  v.window_end,
+  v.workers,
+  v.workers_lost,
+  v.start_skew_ns,
+  v.start_skew_bound_ns,
+  v.limited_by,
+  v.remarks,
+  p.point
+FROM phases p LEFT JOIN phase_verdicts v USING (run_id, phase)
+WHERE NOT EXISTS (
+  SELECT FROM
+    phases n
+  WHERE
+    n.run_id = p.run_id AND n.phase = p.phase
+    AND n.attempt > p.attempt
+);
+COMMENT ON VIEW phase_overview IS 'Phases (the last attempt of each), and the verdicts on them';
+
+-- What a phase came to over the whole fleet, one row for each run and phase with load.
+CREATE OR REPLACE VIEW phase_summary AS
+SELECT
+  r.run_id,
+  r.job,
+  r.labels,
+  r.owner,
+  r.submitted_at,
+  f.phase,
+  p.name AS phase_name,
+  r.state,
+  r.degraded,
+  v.invalid,
+  f.operations,
+  f.errors,
+  f.iops,
+  f.bytes_per_second / 1048576 AS mib_per_second,
+  f.metric,
+  f.mean_ns / 1e6 AS mean_ms,
+  f.p50_ns / 1e6 AS p50_ms,
+  f.p95_ns / 1e6 AS p95_ms,
+  f.p99_ns / 1e6 AS p99_ms,
+  f.p999_ns / 1e6 AS p999_ms,
+  f.max_ns / 1e6 AS max_ms,
+  v.jain_iops,
+  v.max_over_min_iops,
+  v.limited_by,
+  p.point
+FROM runs r
+JOIN phase_figures f
+  ON
+    f.run_id = r.run_id AND f.worker_index IS null AND f.workload = ''
+    AND f.kind = 'total' AND f.is_reported
+JOIN phase_verdicts v ON v.run_id = r.run_id AND v.phase = f.phase
+JOIN phases p ON p.run_id = r.run_id AND p.phase = f.phase
+WHERE NOT EXISTS (
+  SELECT FROM
+    phases n
+  WHERE
+    n.run_id = p.run_id AND n.phase = p.phase
+    AND n.attempt > p.attempt
+);
+COMMENT ON VIEW phase_summary IS
+'What each phase with load came to over the whole fleet: for trends';
+
+-- How long each worker's measured intervals lasted, seconds.
+CREATE OR REPLACE VIEW measured_seconds AS
+SELECT
+  c.run_id,
+  c.phase::integer AS phase,
+  c.attempt::integer AS attempt,
+  c.worker_index,
+  (
+    max(coalesce(c.end_ns, p.interval_ns * (c.interval + 1)))
+    - min(coalesce(c.begin_ns, p.interval_ns * c.interval))
+  ) / 1e9 AS seconds
+FROM interval_operations c
+JOIN phases p USING (run_id, phase, attempt)
+JOIN (SELECT
+  run_id,
+  phase,
+  attempt
+FROM phase_overview) last USING (run_id, phase, attempt)
+WHERE c.interval_class = 2
+GROUP BY c.run_id, c.phase, c.attempt, c.worker_index;
+COMMENT ON VIEW measured_seconds IS 'How long each worker measured';
+
+-- What every host did, by workload and kind of operation; syncs too (is_io is false: they are no
+-- I/Os).
+CREATE OR REPLACE VIEW host_operations AS
+SELECT
+  f.run_id,
+  f.phase,
+  p.name AS phase_name,
+  f.host,
+  f.worker_index,
+  f.workload,
+  f.kind,
+  f.kind <> 'fsync' AS is_io,
+  f.operations,
+  f.bytes,
+  f.errors,
+  f.iops AS per_second,
+  f.bytes_per_second / 1048576 AS mib_per_second,
+  f.metric,
+  f.mean_ns
+  / 1e6 AS mean_ms,
+  f.p50_ns / 1e6 AS p50_ms,
+  f.p95_ns / 1e6 AS p95_ms,
+  f.p99_ns / 1e6 AS p99_ms,
+  f.p999_ns / 1e6 AS p999_ms,
+  f.max_ns
+  / 1e6 AS max_ms
+FROM phase_figures f JOIN phase_overview p USING (run_id, phase)
+WHERE f.worker_index IS NOT null AND f.workload <> '' AND f.kind <> 'total' AND f.is_reported;
+COMMENT ON VIEW host_operations IS
+'What every host did, by workload and kind of operation, syncs too';
+
+-- Throughput per run, phase, host, workload and kind of I/O.
+CREATE OR REPLACE VIEW host_throughput AS
+SELECT
+  run_id,
+  phase,
+  phase_name,
+  host,
+  worker_index,
+  workload,
+  kind,
+  operations,
+  bytes,
+  errors,
+  per_second AS iops,
+  mib_per_second
+FROM host_operations
+WHERE is_io;
+COMMENT ON VIEW host_throughput IS 'Throughput of every host, by workload and kind of I/O';
+
+-- Every latency of the measured time, merged over all hosts; is_io is false for syncs; is_reported
+-- is true for the metric that the report
+-- gives: response time where the workload is an open loop, else service time.
+CREATE OR REPLACE VIEW phase_latency_all AS
+SELECT
+  s.run_id,
+  s.phase,
+  s.phase_name,
+  s.workload,
+  kind_name(s.kind) AS kind,
+  s.kind <> 4
+    AS
+    is_io,
+  m.metric,
+  m.is_reported,
+  s.operations,
+  q.p[
+    1
+  ] / 1e6 AS p50_ms,
+  q.p[2] / 1e6 AS p95_ms,
+  q.p[3] / 1e6 AS p99_ms,
+  q.p[
+    4] / 1e6 AS
+  p999_ms,
+  s.max_ns / 1e6 AS max_ms,
+  m.h::histogram AS latencies
+FROM (
+  SELECT
+    r.run_id,
+    r.phase,
+    p.name AS phase_name,
+    l.name AS workload,
+    r.kind::integer
+      AS
+      kind,
+    sum(r.operations)::bigint AS operations,
+    min(r.latency_min_ns) FILTER (WHERE r.operations > 0) AS min_ns,
+    max(r.latency_max_ns) AS max_ns,
+    hist_merge(r.service_time) AS service,
+    hist_merge(r.response_time) AS response,
+    hist_merge(r.submission_latency) AS submission
+  FROM phase_operations r
+  JOIN phase_overview p USING (run_id, phase, attempt)
+  JOIN workloads l USING (run_id, phase, workload)
+  WHERE r.interval_class = 2
+  GROUP BY r.run_id, r.phase, p.name, l.name, r.kind
+) s
+CROSS JOIN
+  LATERAL (VALUES (
+    'service time', s.service, s.response = 0), (
+    'response time',
+    s.response, true
+  ), ('submission latency', s.submission, false
+  ))
+    AS m (metric, h, is_reported)
+CROSS JOIN
+  LATERAL (SELECT
+    CASE
+      WHEN m.is_reported
+        THEN
+          ARRAY(SELECT least(
+            greatest(x, s.min_ns),
+            s.max_ns
+          ) FROM
+            unnest(c.p
+            ) WITH ORDINALITY AS u (x, n)
+          ORDER BY n)
+      ELSE c.p
+    END AS p
+  FROM (SELECT hist_percentiles(m.h, '{50,95,99,99.9}') AS p) c) q
+WHERE m.h > 0;
+COMMENT ON VIEW phase_latency_all IS 'Latency of every kind and metric, merged over hosts';
+
+-- Latency per run, phase, workload and kind of I/O, as the report gives it.
+CREATE OR REPLACE VIEW phase_latency AS
+SELECT
+  run_id,
+  phase,
+  phase_name,
+  workload,
+  kind,
+  metric,
+  operations,
+  p50_ms,
+  p95_ms,
+  p99_ms,
+  p999_ms,
+  max_ms,
+  latencies
+FROM phase_latency_all
+WHERE is_io AND is_reported;
+COMMENT ON VIEW phase_latency IS 'Latency of I/Os, merged over hosts, as the report gives it';
+
+-- Throughput of every interval and host, ramp and drain included: `class` says which it is. A drain
+-- interval is as long as the last I/O
+-- took, so that its rate means little.
+CREATE OR REPLACE VIEW host_timeline_all AS
+SELECT
+  c.run_id,
+  c.phase::integer AS phase,
+  p.name AS phase_name,
+  c.interval,
+  class_name(
+    c.interval_class
+  ) AS class,
+  w.host,
+  c.worker_index,
+  min(
+    c.started_at) AS
+  started_at,
+  max(c.length_ns) / 1e9 AS seconds,
+  coalesce(sum(c.operations) FILTER (WHERE c.kind <> 4), 0)::double precision * 1e9
+  / nullif(max(c.length_ns), 0) AS iops,
+  sum(
+    c.bytes)::double precision * 1e9 / nullif(max(c.length_ns), 0) / 1048576 AS
+  mib_per_second,
+  coalesce(sum(c.errors), 0)::bigint AS errors
+FROM (
+  SELECT
+    o.*,
+    o.phase::integer AS phase_number,
+    coalesce(
+      o.end_ns - o.begin_ns,
+      i.interval_ns
+    ) AS length_ns
+  FROM interval_operations o JOIN phases i USING (run_id, phase, attempt)
+) c
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index)
+GROUP BY c.run_id, c.phase, p.name, c.interval, c.interval_class, w.host, c.worker_index;
+COMMENT ON VIEW host_timeline_all IS
+'Throughput of every interval and host, ramp and drain included';
+
+-- Throughput of every measured interval and host.
+CREATE OR REPLACE VIEW host_timeline AS
+SELECT
+  run_id,
+  phase,
+  phase_name,
+  interval,
+  host,
+  worker_index,
+  started_at,
+  iops,
+  mib_per_second,
+  errors
+FROM host_timeline_all
+WHERE class = 'measured';
+COMMENT ON VIEW host_timeline IS 'Throughput of every measured interval and host';
+
+-- Latencies of every measured interval, of I/Os, in the report's metric.
+CREATE OR REPLACE VIEW interval_latency AS
+SELECT
+  h.run_id,
+  h.phase::integer AS phase,
+  p.name AS phase_name,
+  h.interval,
+  w.host,
+  h.worker_index,
+  l.name AS workload,
+  kind_name(h.kind) AS kind,
+  h.operations,
+  hist_decode(CASE
+    WHEN l.spec ? 'openLoop' THEN h.response_time ELSE
+      h.service_time
+  END)::histogram AS latencies
+FROM interval_operations h
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index)
+JOIN workloads l USING (run_id, phase, workload)
+WHERE h.interval_class = 2 AND h.kind <> 4 AND h.service_time IS NOT null;
+COMMENT ON VIEW interval_latency IS 'Latencies of every measured interval and host';
+
+-- Latencies of ten measured seconds of the whole fleet, of I/Os, in the report's metric.
+CREATE OR REPLACE VIEW rollup_latency AS
+SELECT
+  u.run_id,
+  u.phase,
+  p.name AS phase_name,
+  u.begin_ns / 1e9 AS begin_seconds,
+  l.name
+    AS
+    workload,
+  kind_name(u.kind) AS kind,
+  u.operations,
+  u.bytes,
+  u.latencies
+FROM latency_rollups u
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN workloads l USING (run_id, phase, workload)
+WHERE u.kind <> 4 AND u.metric = CASE WHEN l.spec ? 'openLoop' THEN 2 ELSE 1 END;
+COMMENT ON VIEW rollup_latency IS 'Latencies of ten seconds of the whole fleet';
+
+-- The fleet over time, in steps of so many seconds; an interval is in the step in which it begins.
+CREATE OR REPLACE FUNCTION phase_series(
+  run uuid, number integer, step_seconds double precision DEFAULT 1
+)
+RETURNS TABLE (
+  begin_seconds double precision,
+  operations bigint,
+  bytes bigint,
+  errors bigint,
+  iops double precision,
+  mib_per_second double precision,
+  p50_ms double precision,
+  p99_ms double precision
+)
+LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE AS $$
+DECLARE
+  step_ns bigint;
+BEGIN
+  IF NOT (step_seconds >= 0.001 AND step_seconds <= 1e9) THEN
+    RAISE EXCEPTION 'steps of % s; write 0.001 or more', step_seconds;
+  END IF;
+  step_ns := (step_seconds * 1e9)::bigint;
+  RETURN QUERY
+    WITH sampled AS MATERIALIZED (
+      SELECT coalesce(o.begin_ns, i.interval_ns * o.interval) / step_ns AS step, o.interval,
+             coalesce(o.end_ns - o.begin_ns, i.interval_ns) AS length_ns, o.kind, o.operations,
+             o.bytes, o.errors,
+             CASE WHEN l.spec ? 'openLoop' THEN o.response_time ELSE o.service_time END AS encoded
+      FROM interval_operations o
+      JOIN (SELECT p.run_id, p.phase, p.attempt, p.interval_ns FROM phases p) i
+        USING (run_id, phase, attempt)
+      JOIN workloads l USING (run_id, phase, workload)
+      WHERE o.run_id = run AND o.phase = number AND o.interval_class = 2
+        AND o.attempt = (SELECT max(n.attempt) FROM phases n
+                         WHERE n.run_id = run AND n.phase = number)),
+    timed AS (SELECT step, sum(length_ns) / 1e9::double precision AS seconds
+              FROM (SELECT step, interval, max(length_ns) AS length_ns FROM sampled
+                    GROUP BY step, interval) lengths GROUP BY step),
+    added AS (SELECT s.step, coalesce(sum(s.operations) FILTER (WHERE s.kind <> 4), 0)::bigint AS
+        ops,
+                     sum(s.bytes)::bigint AS moved, coalesce(sum(s.errors), 0)::bigint AS failed,
+                     hist_percentiles(hist_merge(hist_decode(s.encoded)) FILTER (WHERE s.kind <> 4),
+                                      '{50,99}') AS p
+              FROM sampled s GROUP BY s.step)
+    SELECT a.step * step_ns / 1e9::double precision, a.ops, a.moved, a.failed,
+           a.ops / nullif(t.seconds, 0), a.moved / nullif(t.seconds, 0) / 1048576,
+           a.p[1] / 1e6, a.p[2] / 1e6
+    FROM added a JOIN timed t USING (step) ORDER BY a.step;
+END $$;
+COMMENT ON FUNCTION phase_series(uuid, integer, double precision) IS
+'The fleet over time: the measured intervals of a phase in steps of step_seconds';
+
+ALTER FUNCTION phase_series(uuid, integer, double precision) SET search_path = lockstep;
+
+-- With the spread of p99 over the hosts in time.
+CREATE OR REPLACE VIEW phase_fairness AS
+SELECT
+  f.run_id,
+  f.phase,
+  p.name AS phase_name,
+  count(*) AS hosts,
+  v.jain_iops,
+  v.max_over_min_iops AS max_over_min,
+  stddev_pop(f.iops) / nullif(avg(f.iops), 0) AS variation,
+  max(f.p99_ns) / nullif(min(f.p99_ns), 0) AS p99_max_over_min,
+  v.p99_spread_median,
+  v.p99_spread_worst
+FROM phase_figures f
+JOIN phase_overview p USING (run_id, phase)
+JOIN phase_verdicts v USING (run_id, phase)
+WHERE
+  f.worker_index IS NOT null AND f.workload = '' AND f.kind = 'total' AND f.is_reported
+  AND f.operations > 0
+GROUP BY
+  f.run_id, f.phase, p.name, v.jain_iops, v.max_over_min_iops, v.p99_spread_median,
+  v.p99_spread_worst;
+COMMENT ON VIEW phase_fairness IS 'Fairness over the hosts of each phase';
+
+-- iostat -x over the measured time of a phase.
+CREATE OR REPLACE VIEW device_statistics AS
+SELECT
+  d.run_id,
+  d.phase::integer AS phase,
+  p.name AS phase_name,
+  w.host,
+  d.device,
+  sum(
+    d.reads
+  ) / s AS reads_per_second,
+  sum(
+    d.read_bytes) / s / 1048576 AS
+  read_mib_per_second,
+  sum(d.read_time_ms)::double precision / nullif(sum(d.reads), 0) AS read_await_ms,
+  sum(
+    d.writes
+  ) / s AS writes_per_second,
+  sum(
+    d.write_bytes) / s / 1048576 AS
+  write_mib_per_second,
+  sum(d.write_time_ms)::double precision / nullif(sum(d.writes), 0) AS write_await_ms,
+  sum(d.flushes) / s AS flushes_per_second,
+  sum(d.queue_time_ms) / s / 1000 AS queue_size,
+  least(1, sum(d.busy_time_ms) / s / 1000) AS busy_ratio
+FROM (SELECT
+  *,
+  sum(end_ns - begin_ns) OVER (
+    PARTITION BY
+      run_id, phase, attempt, worker_index,
+      device
+  ) / 1e9::double precision AS s
+FROM device_samples
+WHERE interval_class = 2) d
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index)
+GROUP BY d.run_id, d.phase, p.name, w.host, d.device, s;
+COMMENT ON VIEW device_statistics IS 'iostat -x over the measured time of a phase';
+
+-- Where the time of each phase's threads went, as shares of their time; what is left is the
+-- threads' own work.
+CREATE OR REPLACE VIEW thread_time AS
+SELECT
+  t.run_id,
+  t.phase,
+  p.name AS phase_name,
+  w.host,
+  l.name AS workload,
+  t.thread,
+  t.operations,
+  t.execution_time_ns / 1e9 AS execution_seconds,
+  t.wait_time_ns::double precision / nullif(total, 0) AS in_io,
+  t.fsync_time_ns::double
+  precision / nullif(total, 0) AS in_fsync,
+  t.think_time_ns::double precision / nullif(total, 0) AS thinking,
+  t.rate_time_ns::double
+  precision / nullif(total, 0) AS waiting_for_rate,
+  t.cpu_time_ns::double precision / nullif(total, 0) AS processor
+FROM (SELECT
+  *,
+  greatest(
+    execution_time_ns, wait_time_ns + fsync_time_ns + think_time_ns
+    + rate_time_ns
+  ) AS total
+FROM thread_results) t
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index)
+JOIN workloads l USING (run_id, phase, workload);
+COMMENT ON VIEW thread_time IS 'Where the threads'' time went';
+
+-- What verification found, per phase, host and workload.
+CREATE OR REPLACE VIEW verification AS
+SELECT
+  r.run_id,
+  r.phase,
+  p.name AS phase_name,
+  w.host,
+  l.name AS workload,
+  coalesce((
+    v.found ->> 'checked'
+  )::bigint, 0) AS checked,
+  coalesce((
+    v.found
+    ->> 'notCheckable'
+  )::bigint, 0) AS not_checkable,
+  coalesce((
+    v.found ->> 'corrupt'
+  )::bigint, 0) AS corrupt,
+  coalesce((
+    v.found
+    ->> 'stale'
+  )::bigint, 0) AS stale,
+  coalesce((
+    v.found ->> 'misplaced'
+  )::bigint, 0) AS misplaced,
+  coalesce((
+    v.found
+    ->> 'torn'
+  )::bigint, 0) AS torn,
+  coalesce(
+    (v.found ->> 'neverWritten')::bigint, 0
+  ) AS never_written,
+  coalesce(
+    v.found
+    -> 'mismatches', '[]'
+  ) AS mismatches
+FROM worker_results r
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index)
+CROSS JOIN
+  LATERAL (SELECT
+    coalesce((e ->> 'workload')::integer, 0) AS workload,
+    e
+    -> 'verification' AS found
+  FROM jsonb_array_elements(coalesce(r.result -> 'workloads', '[]')) e) v
+JOIN workloads l ON l.run_id = r.run_id AND l.phase = r.phase AND l.workload = v.workload
+WHERE v.found IS NOT null;
+COMMENT ON VIEW verification IS 'What verification found';
+
+-- Every attempt of every phase; phase_overview has the last ones. State `void`: begun again under
+-- the next number.
+CREATE OR REPLACE VIEW phase_attempts AS
+SELECT
+  run_id,
+  phase,
+  attempt,
+  name,
+  kind,
+  state,
+  reason,
+  go_at,
+  ended_at
+FROM phases;
+COMMENT ON VIEW phase_attempts IS 'Every attempt of every phase';
+
+-- Workers that were given up, and why.
+CREATE OR REPLACE VIEW lost_workers AS
+SELECT
+  run_id,
+  worker_index,
+  host,
+  lost AS reason
+FROM run_workers
+WHERE lost IS NOT null;
+COMMENT ON VIEW lost_workers IS 'Workers that were given up, and why';
+
+-- What the hosts of each run were: kernel, processor, queue settings of the devices.
+CREATE OR REPLACE VIEW run_environment AS
+SELECT
+  f.run_id,
+  w.host,
+  f.worker_index,
+  f.name,
+  f.value
+FROM environment_facts f JOIN
+  run_workers w
+  USING (run_id, worker_index);
+COMMENT ON VIEW run_environment IS 'Facts about the hosts of a run';
+
+CREATE OR REPLACE VIEW phase_findings AS
+SELECT
+  f.run_id,
+  f.phase,
+  p.name AS phase_name,
+  f.kind,
+  f.hosts,
+  f.device,
+  f.begin_seconds,
+  f.end_seconds,
+  f.seconds,
+  f.share,
+  f.cause,
+  f.sentence
+FROM findings f JOIN phase_overview p USING (run_id, phase);
+COMMENT ON VIEW phase_findings IS
+'What the report concludes: stragglers, starvation, cross-checks, splits, queues, flushes, '
+'interference, lost paths';
+
+CREATE OR REPLACE VIEW phase_settings AS
+SELECT
+  r.run_id,
+  r.phase,
+  p.name AS phase_name,
+  w.host,
+  s.change ->> 'thing' AS thing,
+  s.change ->> 'name' AS setting,
+  coalesce(s.change ->> 'before', '') AS before,
+  coalesce(s.change ->> 'value', '') AS value,
+  coalesce(s.change ->> 'notRestored', '') AS not_restored
+FROM worker_results r
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index)
+CROSS JOIN LATERAL (
+  SELECT jsonb_array_elements(CASE jsonb_typeof(r.result -> 'settings')
+    WHEN 'array' THEN r.result -> 'settings' ELSE '[]'
+  END) AS change
+) s;
+COMMENT ON VIEW phase_settings IS
+'Settings that hosts had during a phase and no longer: schedulers, queues, mount options';
+
+CREATE OR REPLACE VIEW device_paths AS
+SELECT
+  d.run_id,
+  d.phase::integer AS phase,
+  p.name AS phase_name,
+  w.host,
+  d.device,
+  d.interval,
+  d.begin_ns / 1e9 AS begin_seconds,
+  d.end_ns / 1e9 AS end_seconds,
+  d.paths,
+  d.paths_running
+FROM device_samples d
+JOIN phase_overview p USING (run_id, phase, attempt)
+JOIN run_workers w USING (run_id, worker_index)
+WHERE d.paths IS NOT null;
+COMMENT ON VIEW device_paths IS
+'Paths to each device of several paths, and how many of them ran, per interval';
+
+CREATE OR REPLACE VIEW fleet_timeline AS
+SELECT
+  f.run_id,
+  f.phase,
+  p.name AS phase_name,
+  f.interval,
+  f.intervals,
+  class_name(f.interval_class) AS class,
+  f.begin_ns / 1e9 AS begin_seconds,
+  f.end_ns / 1e9 AS end_seconds,
+  f.hosts,
+  f.operations,
+  f.bytes,
+  f.errors,
+  f.operations::double precision * 1e9 / nullif(f.end_ns - f.begin_ns, 0) AS iops,
+  f.bytes::double precision * 1e9 / nullif(
+    f.end_ns - f.begin_ns, 0) / 1048576 AS
+  mib_per_second,
+  f.p50_ns / 1e6 AS p50_ms,
+  f.p90_ns / 1e6 AS p90_ms,
+  f.p99_ns / 1e6 AS p99_ms,
+  f.p999_ns / 1e6 AS p999_ms,
+  f.latency_max_ns::double precision / 1e6 AS max_ms,
+  f.host_iops[1] AS min_host_iops,
+  f.host_iops[3] AS median_host_iops,
+  f.host_iops[5] AS max_host_iops,
+  f.jain,
+  f.device_time_ms / nullif(f.device_requests, 0) AS await_ms,
+  f.device_queue_time_ms / 1e3 / nullif(f.device_seconds, 0) AS queue_size,
+  f.device_bytes / nullif(f.device_requests, 0) AS request_bytes,
+  f.device_busy_ms / 1e3 / nullif(f.device_seconds, 0) AS busy_ratio,
+  hist_decode(f.latencies)::histogram AS latencies
+FROM fleet_intervals f
+JOIN phase_overview p USING (run_id, phase, attempt);
+COMMENT ON VIEW fleet_timeline IS
+'The whole fleet, interval by interval, ramp and drain included, as when the phase ended';
