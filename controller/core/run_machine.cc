@@ -38,10 +38,62 @@ const char* RunMachine::stage() const {
   return kNames[static_cast<int>(stage_)];
 }
 
+bool RunMachine::MayFollow(Stage from, Stage to) {
+  switch (from) {
+    case Stage::kIdle:  // a resumed run begins in the stage that its controller had left it in
+      return to == Stage::kPlanning || to == Stage::kRecording || to == Stage::kRejoining ||
+             to == Stage::kRunning || to == Stage::kStopping || to == Stage::kOver;
+    case Stage::kPlanning:
+      return to == Stage::kPlanning || to == Stage::kRecording || to == Stage::kRejoining ||
+             to == Stage::kOver;
+    case Stage::kRecording:
+      return to == Stage::kArming || to == Stage::kClosing;
+    case Stage::kArming:
+      return to == Stage::kCommitting || to == Stage::kStopping || to == Stage::kClosing;
+    case Stage::kCommitting:
+      return to == Stage::kRunning || to == Stage::kStopping || to == Stage::kClosing;
+    case Stage::kRunning:
+      return to == Stage::kStopping || to == Stage::kClosing;
+    case Stage::kStopping:
+      return to == Stage::kClosing;
+    case Stage::kClosing:
+      return to == Stage::kPlanning || to == Stage::kRecording || to == Stage::kRejoining ||
+             to == Stage::kOver;
+    case Stage::kRejoining:
+      return to == Stage::kPlanning || to == Stage::kRecording || to == Stage::kOver;
+    case Stage::kOver:
+      return false;
+  }
+  return false;
+}
+
+void RunMachine::Enter(Stage stage) {
+  LOCKSTEP_CHECK(MayFollow(stage_, stage), "a run enters a stage that cannot follow its own");
+  stage_ = stage;
+}
+
 std::vector<Action> RunMachine::Handle(const Event& event) {
   actions_.clear();
-  if (stage_ != Stage::kOver) std::visit([this](const auto& e) { On(e); }, event);
+  if (stage_ == Stage::kOver) return {};
+  std::visit([this](const auto& e) { On(e); }, event);
+  CheckSets();
   return std::move(actions_);
+}
+
+// A worker is in the run or lost, and only a worker in the run is armed or waited for. Whoever
+// breaks this waits for an answer that cannot come, or takes a lost worker's silence for consent.
+void RunMachine::CheckSets() const {
+  const auto within = [](const std::set<uint32_t>& some, const std::set<uint32_t>& all) {
+    return std::includes(all.begin(), all.end(), some.begin(), some.end());
+  };
+  LOCKSTEP_CHECK(members_.size() + lost_.size() == plan_.hosts.size(), "a worker is counted twice");
+  LOCKSTEP_CHECK(std::none_of(lost_.begin(), lost_.end(),
+                              [this](uint32_t worker) { return members_.contains(worker); }),
+                 "a lost worker takes part");
+  LOCKSTEP_CHECK(within(armed_, members_), "a lost worker is armed");
+  LOCKSTEP_CHECK(within(outstanding_, members_), "a lost worker is waited for");
+  LOCKSTEP_CHECK(within(delivered_, members_), "a lost worker is to say that it is idle");
+  LOCKSTEP_CHECK(within(written_off_, lost_), "a worker that takes part is written off");
 }
 
 void RunMachine::SetDeadline(int64_t after_ns) { Do(action::SetDeadline{++token_, after_ns}); }
@@ -70,7 +122,7 @@ void RunMachine::On(const event::Begin&) {
 }
 
 void RunMachine::PlanNext() {
-  stage_ = Stage::kPlanning;
+  Enter(Stage::kPlanning);
   Do(action::PlanNext{end_state_.has_value()});
 }
 
@@ -92,7 +144,7 @@ void RunMachine::On(const event::Planned& e) {
 
 void RunMachine::EndRun() {
   LOCKSTEP_CHECK(stage_ != Stage::kOver, "a run ends twice");
-  stage_ = Stage::kOver;
+  Enter(Stage::kOver);
   Do(action::EndRun{end_state_.value_or(RunState::kDone), end_reason_, degraded_});
 }
 
@@ -111,7 +163,7 @@ void RunMachine::StartPhase(uint32_t phase, uint32_t attempt) {
   said_idle_.clear();
   outstanding_ = members_;
   degraded_ = degraded_ || members_.size() < plan_.hosts.size();
-  stage_ = Stage::kRecording;
+  Enter(Stage::kRecording);
   Do(action::RecordPhase{phase_, attempt_, Members()});
 }
 
@@ -131,7 +183,7 @@ void RunMachine::StartOrRejoin(uint32_t phase, uint32_t attempt) {
   phase_ = phase;
   attempt_ = attempt;
   gone_ = false;
-  stage_ = Stage::kRejoining;
+  Enter(Stage::kRejoining);
   Do(action::Note{
       Severity::kWarning, "",
       absl::StrCat("waiting for lost workers before phase ", current_.name,
@@ -150,7 +202,7 @@ void RunMachine::On(const event::PhaseRecorded&) {
     outstanding_.clear();
     return Close();
   }
-  stage_ = Stage::kArming;
+  Enter(Stage::kArming);
   Do(action::Assign{phase_, attempt_, Members()});
   SetDeadline(plan_.arm_deadline_ns);
   if (members_.empty()) CheckComplete();
@@ -167,7 +219,7 @@ void RunMachine::CheckArmed() {
       !safeguards_.Pass(Safeguard::kAllArmed, armed_ == members_)) {
     return;
   }
-  stage_ = Stage::kCommitting;
+  Enter(Stage::kCommitting);
   Do(action::CommitGo{phase_, attempt_, Members()});
 }
 
@@ -177,7 +229,7 @@ void RunMachine::On(const event::GoCommitted&) {
       stage_ == Stage::kCommitting || stage_ == Stage::kStopping || stage_ == Stage::kClosing,
       "a go was committed of a phase that was not to begin");
   if (stage_ != Stage::kCommitting) return;
-  stage_ = Stage::kRunning;
+  Enter(Stage::kRunning);
   gone_ = true;
   Do(action::SendGo{Members()});
   SetDeadline(current_.run_deadline_ns);
@@ -276,54 +328,6 @@ void RunMachine::TakeBack(uint32_t worker) {
   Do(action::Note{Severity::kInfo, plan_.hosts[worker], "the worker is back"});
 }
 
-void RunMachine::On(const event::Attached& e) {
-  using State = event::Attached::State;
-  if (!members_.contains(e.worker)) return;
-  if (e.last_order) Adopt(*e.last_order, e.this_phase);
-  const bool busy = e.state != State::kIdle;
-  // An idle worker that has delivered its result is done with the phase, even if it was restarted
-  // and no longer knows the phase.
-  if (!busy && (e.this_phase || delivered_.contains(e.worker))) {
-    said_idle_.insert(e.worker);
-    if (delivered_.contains(e.worker)) return CheckComplete();
-  }
-  if (stage_ == Stage::kIdle || stage_ == Stage::kPlanning || stage_ == Stage::kRejoining ||
-      stage_ == Stage::kRecording || stage_ == Stage::kClosing) {
-    if (busy && !e.this_phase) Do(action::StopNow{{e.worker}, "this phase is not in progress"});
-    return;
-  }
-  if (busy && !e.this_phase) {
-    if (stage_ == Stage::kArming) unassigned_.insert(e.worker);
-    return Do(action::StopNow{{e.worker}, "this phase is not in progress"});
-  }
-  if (!busy && e.this_phase && e.not_started) return On(event::NotStarted{e.worker, e.failed});
-  if (!busy && e.this_phase && !e.failed.empty()) return On(event::Failed{e.worker, e.failed});
-  if (stage_ == Stage::kArming || stage_ == Stage::kCommitting) {
-    if (e.state == State::kArmed) return On(event::Armed{e.worker});
-    if (e.state == State::kIdle && !e.this_phase) Do(action::Assign{phase_, attempt_, {e.worker}});
-  } else if (stage_ == Stage::kRunning) {
-    if (e.state == State::kArmed && e.go_is_late) {
-      return RepeatAttempt(absl::StrCat("worker on ", plan_.hosts[e.worker],
-                                        " did not start: the go was lost with its connection"));
-    }
-    if (e.state == State::kArmed) {
-      Do(action::SendGo{{e.worker}});
-      if (end_of_load_) Do(action::SendEndOfLoad{{e.worker}, *end_of_load_});
-      return;
-    }
-    if (!busy && !e.this_phase) {
-      return On(event::NotStarted{e.worker, "it no longer has the assignment"});
-    }
-    if (end_of_load_) Do(action::SendEndOfLoad{{e.worker}, *end_of_load_});
-  } else if (stage_ == Stage::kStopping) {
-    if (busy) {
-      const StopOrder order = Order();
-      return Do(action::StopNow{{e.worker}, order.reason, order});
-    }
-    if (!e.this_phase) return On(event::Idle{e.worker, false, true});
-  }
-}
-
 void RunMachine::On(const event::Idle& e) {
   if (unassigned_.erase(e.worker) != 0 && stage_ == Stage::kArming) {
     return Do(action::Assign{phase_, attempt_, {e.worker}});
@@ -356,60 +360,68 @@ bool RunMachine::CleansAlone() const {
 
 void RunMachine::On(const event::Deadline& e) {
   if (!safeguards_.Pass(Safeguard::kCurrentDeadline, e.token == token_)) return;
-  if (stage_ == Stage::kRejoining) {
-    written_off_ = lost_;
-    if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) {
-      return StartPhase(phase_, attempt_);
-    }
-    return EndAs(RunState::kAborted, absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
-  }
+  if (stage_ == Stage::kRejoining) return RejoinedInVain();
   // By now the workers have ended by themselves, whether they could say so or not.
   const bool awaits = AwaitsIdle();
   delivered_.clear();
   if (outstanding_.empty()) return awaits ? CheckComplete() : void();
-  std::set<uint32_t> missing = outstanding_;
   if (stage_ == Stage::kArming) {
-    for (uint32_t worker : armed_) missing.erase(worker);
-    const std::string reason = absl::StrCat("phase ", current_.name,
-                                            ": not armed before the deadline: ", NamesOf(missing));
-    if (!Cleans() || armed_.empty()) {
-      EndAs(RunState::kFailed, reason);
-    } else {
-      // The others clean up.
-      Do(action::Note{Severity::kError, "", reason});
-      Do(action::StopNow{{missing.begin(), missing.end()}, reason});
-      Remember(RunState::kFailed, reason);
-      for (uint32_t worker : missing) {
-        members_.erase(worker);
-        outstanding_.erase(worker);
-        unassigned_.erase(worker);
-        lost_.insert(worker);
-        Do(action::RecordLost{worker, "not armed before the deadline"});
-      }
-      degraded_ = true;
-      CheckArmed();
-    }
+    NotArmedInTime();
   } else if (stage_ == Stage::kRunning) {
     EndAs(RunState::kFailed,
           absl::StrCat("phase ", current_.name, ": no result before the deadline from ",
-                       NamesOf(missing)));
+                       NamesOf(outstanding_)));
   } else if (stage_ == Stage::kStopping) {
-    Do(action::Note{Severity::kError, "",
-                    absl::StrCat("no answer to the stop from ", NamesOf(missing))});
-    for (uint32_t worker : missing) {
-      members_.erase(worker);
-      lost_.insert(worker);
-      Do(action::RecordLost{worker, "no answer to the stop"});
-    }
-    degraded_ = true;
-    outstanding_.clear();
-    const bool enough = plan_.on_worker_loss == LossPolicy::kContinue &&
-                        members_.size() >= std::max<size_t>(1, plan_.min_hosts);
-    if (!enough && plan_.on_worker_loss != LossPolicy::kRetry) {
-      Remember(RunState::kAborted, absl::StrCat("no answer to the stop from ", NamesOf(missing)));
-    }
+    NotStoppedInTime();
   }
   CheckComplete();
+}
+
+void RunMachine::RejoinedInVain() {
+  written_off_ = lost_;
+  if (members_.size() >= std::max<size_t>(1, plan_.min_hosts)) {
+    return StartPhase(phase_, attempt_);
+  }
+  EndAs(RunState::kAborted, absl::StrCat("lost workers did not return: ", NamesOf(lost_)));
+}
+
+void RunMachine::NotArmedInTime() {
+  std::set<uint32_t> missing = outstanding_;
+  for (const uint32_t worker : armed_) missing.erase(worker);
+  const std::string reason =
+      absl::StrCat("phase ", current_.name, ": not armed before the deadline: ", NamesOf(missing));
+  if (!Cleans() || armed_.empty()) return EndAs(RunState::kFailed, reason);
+  // The others clean up.
+  Do(action::Note{Severity::kError, "", reason});
+  Do(action::StopNow{{missing.begin(), missing.end()}, reason});
+  Remember(RunState::kFailed, reason);
+  for (const uint32_t worker : missing) {
+    unassigned_.erase(worker);
+    GiveUp(worker, "not armed before the deadline");
+  }
+  CheckArmed();
+}
+
+void RunMachine::NotStoppedInTime() {
+  const std::set<uint32_t> missing = outstanding_;
+  const std::string reason = absl::StrCat("no answer to the stop from ", NamesOf(missing));
+  Do(action::Note{Severity::kError, "", reason});
+  for (const uint32_t worker : missing) GiveUp(worker, "no answer to the stop");
+  const bool enough = plan_.on_worker_loss == LossPolicy::kContinue &&
+                      members_.size() >= std::max<size_t>(1, plan_.min_hosts);
+  if (!enough && plan_.on_worker_loss != LossPolicy::kRetry) {
+    Remember(RunState::kAborted, reason);
+  }
+}
+
+void RunMachine::GiveUp(uint32_t worker, const std::string& reason) {
+  members_.erase(worker);
+  armed_.erase(worker);
+  outstanding_.erase(worker);
+  delivered_.erase(worker);
+  lost_.insert(worker);
+  degraded_ = true;
+  Do(action::RecordLost{worker, reason});
 }
 
 void RunMachine::CheckComplete() {
@@ -441,7 +453,7 @@ void RunMachine::Close() {
     state = PhaseState::kVoid;
     reason = repeat_reason_;
   }
-  stage_ = Stage::kClosing;
+  Enter(Stage::kClosing);
   ++token_;  // deadlines set so far mean nothing any more
   Do(action::ClosePhase{phase_, attempt_, state, reason});
 }

@@ -257,8 +257,9 @@ using Action =
                  action::RecordBack, action::RecordEnding, action::EndRun>;
 
 // Answers to its own actions (Planned, PhaseRecorded, GoCommitted, PhaseClosed) that come in a
-// stage in which they cannot are bugs, and end the program; what workers and people say is taken in
-// every stage.
+// stage in which they cannot are bugs, and end the program, as do a stage that cannot follow the
+// one before and a worker that is both lost and waited for. Events of workers and people are taken
+// in every stage: their messages cross the run's own decisions on the way.
 class RunMachine {
  public:
   explicit RunMachine(RunPlan plan, common::Safeguards safeguards = {});
@@ -315,6 +316,11 @@ class RunMachine {
     kOver
   };
 
+  // Which stage may come after which: everything else is a bug of ours.
+  static bool MayFollow(Stage from, Stage to);
+  void Enter(Stage stage);
+  void CheckSets() const;
+
   void On(const event::Begin&);
   void On(const event::Planned& e);
   void On(const event::PhaseRecorded&);
@@ -333,6 +339,16 @@ class RunMachine {
   void On(const event::EndOfLoadCommitted& e);
   void On(const event::Deadline& e);
   void On(const event::PhaseClosed&);
+
+  // Attached and Deadline, by stage.
+  void AttachedBeforeStart(const event::Attached& e);
+  void AttachedWhileRunning(const event::Attached& e);
+  void AttachedWhileStopping(const event::Attached& e);
+  void RejoinedInVain();
+  void NotArmedInTime();
+  void NotStoppedInTime();
+  // The worker takes part no longer, after a deadline in vain.
+  void GiveUp(uint32_t worker, const std::string& reason);
 
   void PlanNext();
   void StartPhase(uint32_t phase, uint32_t attempt);

@@ -25,7 +25,7 @@ void RunMachine::Remember(RunState state, const std::string& reason) {
 void RunMachine::StopAll(const std::string& reason) {
   // Members that have not been told to start may still be arming: all are told to stop, and all
   // answer.
-  stage_ = Stage::kStopping;
+  Enter(Stage::kStopping);
   Do(action::StopNow{Members(), reason, Order()});
   SetDeadline(plan_.stop_deadline_ns);
 }

@@ -38,7 +38,7 @@ void RunMachine::Resume() {
         outstanding_.erase(worker);
         if (members_.contains(worker)) delivered_.insert(worker);
       }
-      stage_ = Stage::kRunning;
+      Enter(Stage::kRunning);
       for (const auto& [worker, error] : from_.stored) {
         if (!error.empty()) WorkerFailed(worker, "", error);
       }
