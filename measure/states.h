@@ -39,6 +39,26 @@ inline bool IsOver(PhaseState state) {
   return state != PhaseState::kArming && state != PhaseState::kRunning &&
          state != PhaseState::kDraining && state != PhaseState::kNone;
 }
+// A message's state or severity, which is text where JSON has it: RunSummary, RunFigures' run,
+// PhaseReport, PhaseChange, EventReport. A text that is none of ours, as of a newer controller, is
+// no state.
+template <typename Message>
+bool Is(const Message& message, RunState state) {
+  return message.state() == Text(state);
+}
+template <typename Message>
+bool Is(const Message& message, PhaseState state) {
+  return message.state() == Text(state);
+}
+template <typename Message>
+bool Is(const Message& message, Severity severity) {
+  return message.severity() == Text(severity);
+}
+template <typename Summary>
+bool IsInProgress(const Summary& run) {
+  return Is(run, RunState::kQueued) || Is(run, RunState::kRunning);
+}
+
 // The state of a phase that the end of its run has ended.
 PhaseState EndedBy(RunState end);
 

@@ -3,6 +3,7 @@
 #include <set>
 
 #include "absl/strings/str_cat.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -77,7 +78,8 @@ std::map<FigureKey, double> FiguresOf(const v1::RunFigures& run) {
 }
 
 std::string WhyLeftOut(const v1::RunFigures& run) {
-  if (run.run().state() != "done") return absl::StrCat("it is ", run.run().state());
+  if (!measure::Is(run.run(), measure::RunState::kDone))
+    return absl::StrCat("it is ", run.run().state());
   if (run.run().degraded()) return "it lost hosts";
   for (const v1::PhaseOfRun& phase : run.phases()) {
     if (phase.invalid()) return absl::StrCat("its phase ", phase.name(), " is invalid");

@@ -20,6 +20,7 @@
 #include "controller/analysis/statistics.h"
 #include "controller/plan/repetition.h"
 #include "controller/plan/sweep.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -33,7 +34,9 @@ struct Runs {
 void Add(const v1::PhaseReport& phase, bool warms_up, Runs* runs) {
   runs->phases.push_back(phase.index());
   // One that only warms up, was cut, or lost hosts, is no run of the point.
-  if (warms_up || phase.state() != "done" || phase.invalid() || phase.workers_lost() != 0) return;
+  if (warms_up || !measure::Is(phase, measure::PhaseState::kDone) || phase.invalid() ||
+      phase.workers_lost() != 0)
+    return;
   runs->iops.push_back(phase.total().iops());
   runs->bytes.push_back(phase.total().bytes_per_second());
   runs->mean.push_back(phase.total().latency_avg_ns());

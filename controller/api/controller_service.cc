@@ -328,7 +328,7 @@ grpc::ServerUnaryReactor* ControllerService::Stop(grpc::CallbackServerContext* c
     }
     parts_.coordinator->EndLoad(run.run_id(), reason, [done](const absl::Status& ended) {
       v1::StopReply ending;
-      ending.set_state("ending phase");
+      ending.set_outcome(v1::StopReply::OUTCOME_ENDING_PHASE);
       ended.ok() ? done(ending) : done(ended);
     });
   };

@@ -19,6 +19,7 @@
 #include "google/protobuf/io/gzip_stream.h"
 #include "google/protobuf/io/zero_copy_stream_impl.h"
 #include "google/protobuf/util/delimited_message_util.h"
+#include "measure/states.h"
 
 namespace lockstep::cli {
 namespace {
@@ -56,7 +57,7 @@ int FindRuns(v1::Controller::Stub* stub, const ArchiveFlags& flags, std::vector<
     const grpc::Status status = stub->History(&call, request, &reply);
     if (!status.ok()) return Fail(status);
     for (const v1::RunSummary& run : reply.runs()) {
-      const bool ended = run.state() != "queued" && run.state() != "running";
+      const bool ended = !measure::IsInProgress(run);
       // Runs that are submitted during that time push others to the next page.
       if (ended && seen.insert(run.run_id()).second) ids->push_back(run.run_id());
     }

@@ -18,6 +18,7 @@
 #include "common/mutex.h"
 #include "common/text.h"
 #include "common/units.h"
+#include "measure/states.h"
 #include "proto/fields.h"
 
 namespace lockstep::cli {
@@ -70,9 +71,10 @@ class Printer {
     shown_state_ = phase.state();
     shown_phase_ = phase.index();
     EndLineNow();
-    const std::string expected = phase.expected_seconds() > 0 && phase.state() == "running"
-                                     ? absl::StrFormat(" for %.0f s", phase.expected_seconds())
-                                     : "";
+    const std::string expected =
+        phase.expected_seconds() > 0 && measure::Is(phase, measure::PhaseState::kRunning)
+            ? absl::StrFormat(" for %.0f s", phase.expected_seconds())
+            : "";
     std::cerr << Paint(
                      absl::StrFormat("[%d/%d] %s", phase.index() + 1, phase.count(), phase.name()),
                      "1")
@@ -100,11 +102,11 @@ class Printer {
   }
 
   void PrintEvent(const v1::EventReport& event) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
-    if (event.severity() == "info") return;
+    if (measure::Is(event, measure::Severity::kInfo)) return;
     EndLineNow();
     std::cerr << Paint(absl::StrCat("  ", event.severity(), event.host().empty() ? "" : " on ",
                                     event.host(), ": ", event.message()),
-                       event.severity() == "error" ? "31" : "33")
+                       measure::Is(event, measure::Severity::kError) ? "31" : "33")
               << "\n";
   }
 

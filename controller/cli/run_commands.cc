@@ -174,6 +174,17 @@ int Rerun(const Context& context, const RunFlags& flags) {
   return SubmitAndFollow(context, file, {flags.owner, flags.confirm}, flags.report);
 }
 
+std::string Said(v1::StopReply::Outcome outcome) {
+  switch (outcome) {
+    case v1::StopReply::OUTCOME_CANCELLED:
+      return "cancelled";
+    case v1::StopReply::OUTCOME_ENDING_PHASE:
+      return "ending phase";
+    default:
+      return "stopping";
+  }
+}
+
 int Stop(const Context& context, const RunFlags& flags) {
   auto stub = context.Connect();
   if (!stub.ok()) return Fail(stub.status());
@@ -186,7 +197,7 @@ int Stop(const Context& context, const RunFlags& flags) {
   v1::StopReply reply;
   const grpc::Status status = (*stub)->Stop(&call, request, &reply);
   if (!status.ok()) return Fail(status);
-  std::cout << common::Printable(absl::StrCat(reply.state(), " run ", reply.run_id(), " (",
+  std::cout << common::Printable(absl::StrCat(Said(reply.outcome()), " run ", reply.run_id(), " (",
                                               reply.job_name(), ")"))
             << "\n";
   if (!reply.warning().empty()) {

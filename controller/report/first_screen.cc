@@ -8,6 +8,7 @@
 #include "controller/report/report_writer.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -59,7 +60,7 @@ class FirstScreen : private ReportWriter {
   }
 
   void Phase(const v1::PhaseReport& phase, TextTable* table) {
-    const std::string state = phase.state() == "done" ? "" : phase.state();
+    const std::string state = measure::Is(phase, measure::PhaseState::kDone) ? "" : phase.state();
     const bool nothing = phase.workloads().empty() || phase.workers_lost() >= phase.workers();
     if (nothing) {
       std::string what = state.empty() ? "done" : state;

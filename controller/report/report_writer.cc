@@ -11,6 +11,7 @@
 #include "controller/report/sweep_text.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 
@@ -138,7 +139,8 @@ void ReportWriter::SweepRemarks(const v1::SweepReport& sweep) {
   for (const v1::PhaseReport& phase : report_.phases()) {
     if (!swept.contains(phase.index())) continue;
     for (const std::string& remark : phase.remarks()) ++remarks[remark];
-    if (phase.state() != "done") ++remarks[absl::StrCat(phase.name(), " is ", phase.state())];
+    if (!measure::Is(phase, measure::PhaseState::kDone))
+      ++remarks[absl::StrCat(phase.name(), " is ", phase.state())];
     for (const v1::Expectation& e : phase.expectations()) {
       ++expected;
       met += e.met();
@@ -192,7 +194,7 @@ void ReportWriter::Events(size_t most) {
     // Why a run was refused stands at its head.
     const bool is_said =
         report_.phases().empty() && absl::StrContains(report_.run().outcome(), event.message());
-    if (event.severity() != "info" && !is_said) events.push_back(&event);
+    if (!measure::Is(event, measure::Severity::kInfo) && !is_said) events.push_back(&event);
   }
   if (events.empty()) return;
   Rule("events");
@@ -204,7 +206,7 @@ void ReportWriter::Events(size_t most) {
                                           event.host(), ": ", event.message());
     // The time of an RFC 3339 instant.
     const std::string at = event.at().size() > 11 ? event.at().substr(11, 12) : event.at();
-    out_ += Wrapped(event.severity() == "error" ? Bad(line) : line, "      ",
+    out_ += Wrapped(measure::Is(event, measure::Severity::kError) ? Bad(line) : line, "      ",
                     absl::StrCat("  ", at, " "));
   }
 }

@@ -14,6 +14,7 @@
 #include "controller/report/safe_report.h"
 #include "controller/report/text_table.h"
 #include "controller/report/verdict.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -46,7 +47,7 @@ class Renderer : private ReportWriter {
     Rule(absl::StrCat(
         phase.name(), phase.name() == phase.kind() ? "" : absl::StrCat(" (", phase.kind(), ")"),
         phase.duration_seconds() > 0 ? absl::StrFormat(", %.1f s", phase.duration_seconds()) : "",
-        phase.state() == "done" ? "" : absl::StrCat(", ", phase.state())));
+        measure::Is(phase, measure::PhaseState::kDone) ? "" : absl::StrCat(", ", phase.state())));
     if (phase.workloads().empty()) {
       Files(phase);
     } else {
@@ -87,7 +88,7 @@ class Renderer : private ReportWriter {
     if (phase.files_removed() > 0) {
       parts.push_back(absl::StrCat(Plural(phase.files_removed(), "file"), " removed"));
     }
-    const bool done = phase.state() == "done";
+    const bool done = measure::Is(phase, measure::PhaseState::kDone);
     // A worker that failed or was stopped says why, not what it had done until then.
     const std::string none =
         done ? "there was nothing to do"

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 namespace {
@@ -128,9 +129,9 @@ Verdict VerdictOf(const v1::Report& report) {
       verdict.reasons.push_back(absl::StrCat(phase.name(), ": ", phase.invalid_reason()));
     }
   }
-  if (run.state() != "done") {
+  if (!measure::Is(run, measure::RunState::kDone)) {
     verdict.word = run.state();
-    verdict.over = run.state() != "queued" && run.state() != "running";
+    verdict.over = !measure::IsInProgress(run);
   } else if (invalid) {
     verdict.word = "invalid";
   } else if (!report.expectations_met()) {

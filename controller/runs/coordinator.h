@@ -107,7 +107,8 @@ class Coordinator {
   }
   // Answers a stop of the run when all that was to be stored by now is. `told`: the workers have
   // the order.
-  void AnswerStop(const std::string& run_id, const std::string& state, bool told, StopDone done);
+  void AnswerStop(const std::string& run_id, v1::StopReply::Outcome outcome, bool told,
+                  StopDone done);
   void TakeOver(const storage::ActiveRun& active, std::shared_ptr<LivePhase> live);
   void StopStaleWorker(const std::string& worker_id, const std::string& run_id);
   void CheckDrained();

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "controller/runs/coordinator.h"
+#include "measure/states.h"
 
 namespace lockstep::controller {
 
@@ -12,13 +13,13 @@ void Coordinator::StopRun(const std::string& run_id, bool now, const std::string
   Post([this, run_id, now, reason, done = std::move(done)] {
     if (queue_.Remove(run_id)) {
       ends_.Record({run_id, RunState::kCancelled, reason}, [this, run_id] { Finish(run_id); });
-      return AnswerStop(run_id, Text(RunState::kCancelled), false, done);
+      return AnswerStop(run_id, v1::StopReply::OUTCOME_CANCELLED, false, done);
     }
     if (admission_.Cancel(run_id, reason)) {
       Persist([store = options_.store, run_id,
                reason] { return store->SetEnding(run_id, RunState::kCancelled, reason, false); },
               [](const absl::Status&) {});
-      return AnswerStop(run_id, "stopping", false, done);
+      return AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING, false, done);
     }
     const auto active = active_.find(run_id);
     if (active == active_.end() || active->second->over()) {
@@ -26,14 +27,14 @@ void Coordinator::StopRun(const std::string& run_id, bool now, const std::string
           absl::FailedPreconditionError(absl::StrCat("run ", run_id, " has ended already")));
     }
     active->second->Stop(RunState::kCancelled, reason, now);
-    AnswerStop(run_id, "stopping", active->second->stopping(), done);
+    AnswerStop(run_id, v1::StopReply::OUTCOME_STOPPING, active->second->stopping(), done);
   });
 }
 
-void Coordinator::AnswerStop(const std::string& run_id, const std::string& state, bool told,
+void Coordinator::AnswerStop(const std::string& run_id, v1::StopReply::Outcome outcome, bool told,
                              StopDone done) {
   v1::StopReply stored;
-  stored.set_state(state);
+  stored.set_outcome(outcome);
   absl::StatusOr<v1::StopReply> late = absl::UnavailableError(absl::StrCat(
       "the store is unavailable and does not have the stop of run ", run_id,
       " yet; if the controller ends before the store is back, the stop is lost: then stop the run "
@@ -128,7 +129,7 @@ void Coordinator::Watch(const std::string& run_id, const std::shared_ptr<WatchSt
       stream->Send(std::make_shared<const v1::WatchEvent>(active->second->last_change()));
     }
     if (active == active_.end() && !queued && !admission_.Has(run_id) &&
-        summary.state() != "queued" && summary.state() != "running") {
+        !measure::IsInProgress(summary)) {
       return stream->End(grpc::Status::OK);
     }
   });

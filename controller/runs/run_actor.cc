@@ -169,10 +169,10 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
       return Execute(action::Note{Severity::kWarning, run_.workers[worker].hello.host().name(),
                                   "more events in this phase are not kept"});
     }
-    Execute(
-        action::Note{message.event().severity() == "error" ? Severity::kError : Severity::kWarning,
-                     run_.workers[worker].hello.host().name(),
-                     common::Printable(message.event().message(), kMessageColumns)});
+    Execute(action::Note{
+        message.event().severity() == v1::SEVERITY_ERROR ? Severity::kError : Severity::kWarning,
+        run_.workers[worker].hello.host().name(),
+        common::Printable(message.event().message(), kMessageColumns)});
   }
 }
 

@@ -163,7 +163,7 @@ class IscsiEngine final : public IoEngine {
       Lun& lun = engine->luns_[engine->file_of_[command->slot]];
       lun.useless_ns = 0;
       if (command->result == -EBADE && lun.spec->reservation_key != 0 && lun.given_up == 0) {
-        engine->report_("error", Fenced(lun));
+        engine->report_(measure::Severity::kError, Fenced(lun));
         engine->GiveUp(&lun, EBADE);
       }
       engine->done_.push_back({command->slot, command->result});
@@ -190,15 +190,17 @@ class IscsiEngine final : public IoEngine {
       if (state != IscsiSession::State::kLost) return;
       lun->lost_ns = now;
       if (lun->useless_ns == 0) lun->useless_ns = now;
-      report_("warning", absl::StrFormat("%s; %d I/Os wait, and it is tried again for %d s",
-                                         std::string(lun->session->why().message()),
-                                         lun->waiting.size(), lun->spec->reconnect_ns / kSecond));
+      report_(measure::Severity::kWarning,
+              absl::StrFormat("%s; %d I/Os wait, and it is tried again for %d s",
+                              std::string(lun->session->why().message()), lun->waiting.size(),
+                              lun->spec->reconnect_ns / kSecond));
     }
     if (state == IscsiSession::State::kReady) return Resume(lun, now);
     if (now - lun->useless_ns > lun->spec->reconnect_ns) {
-      report_("error", absl::StrFormat("%s: was not back after %d s: %s", lun->spec->url.text(),
-                                       lun->spec->reconnect_ns / kSecond,
-                                       std::string(lun->session->why().message())));
+      report_(measure::Severity::kError,
+              absl::StrFormat("%s: was not back after %d s: %s", lun->spec->url.text(),
+                              lun->spec->reconnect_ns / kSecond,
+                              std::string(lun->session->why().message())));
       return GiveUp(lun, ENOTCONN);
     }
     const bool hangs =
@@ -211,7 +213,7 @@ class IscsiEngine final : public IoEngine {
 
   void Resume(Lun* lun, int64_t now) {
     if (!IsTheSame(*lun)) {
-      report_("error", Other(*lun));
+      report_(measure::Severity::kError, Other(*lun));
       return GiveUp(lun, ESTALE);
     }
     const uint64_t key = lun->spec->reservation_key;
@@ -220,11 +222,12 @@ class IscsiEngine final : public IoEngine {
     if (!joined.ok()) {
       // It was lost again; or it is not to come back.
       if (!absl::IsFailedPrecondition(joined)) return;
-      report_("error", std::string(joined.message()));
+      report_(measure::Severity::kError, std::string(joined.message()));
       return GiveUp(lun, EBADE);
     }
-    report_("info", absl::StrFormat(
-                        "%s: is back after %.1f s; %d I/Os are sent again", lun->spec->url.text(),
+    report_(
+        measure::Severity::kInfo,
+        absl::StrFormat("%s: is back after %.1f s; %d I/Os are sent again", lun->spec->url.text(),
                         static_cast<double>(now - lun->lost_ns) / kSecond, lun->waiting.size()));
     lun->lost_ns = 0;
     for (const uint32_t slot : lun->waiting) lun->session->Start(&commands_[slot]);
@@ -239,7 +242,7 @@ class IscsiEngine final : public IoEngine {
   }
 
   const common::Clock* clock_;
-  const std::function<void(const std::string&, const std::string&)> report_;
+  const ReportEvent report_;
   EngineSetup setup_;
   std::vector<LunCommand> commands_;  // by slot
   std::vector<uint16_t> file_of_;     // by slot

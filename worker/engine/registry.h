@@ -9,6 +9,7 @@
 
 #include "common/clock.h"
 #include "worker/engine/io_engine.h"
+#include "worker/engine/report_event.h"
 
 namespace lockstep::worker {
 
@@ -25,10 +26,8 @@ struct NullScript {
 struct EngineContext {
   const common::Clock* clock = nullptr;  // outlives the engine
   NullScript script;                     // of a target without storage
-  // Called with severity and text when something happens that users want to know of: a session
-  // that is lost, or back. From the engine's thread.
-  std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
-                                                                          const std::string&) {};
+  // From the engine's thread.
+  ReportEvent report = kReportNothing;
 };
 
 struct EngineEntry {

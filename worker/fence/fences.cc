@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "measure/states.h"
 
 namespace lockstep::worker {
 namespace {
@@ -148,16 +149,17 @@ void Fences::PreemptAt(const std::string& name, const Held& held, const v1::Pree
   if (status.ok()) status = (*reserver)->Rejoin(held.key);
   if (status.ok()) status = (*reserver)->Preempt(held.key, preempt.key());
   if (status.ok()) {
-    return report_("warning", absl::StrCat(name, ": ", who,
-                                           " was fenced off: the storage refuses "
-                                           "what it still writes"));
+    return report_(measure::Severity::kWarning, absl::StrCat(name, ": ", who,
+                                                             " was fenced off: the storage refuses "
+                                                             "what it still writes"));
   }
   const auto facts = reserver.ok() ? (*reserver)->Read() : reserver.status();
   const bool is_gone = facts.ok() && std::find(facts->keys.begin(), facts->keys.end(),
                                                preempt.key()) == facts->keys.end();
   if (is_gone) return;  // by another worker, or it had none
-  report_("error", absl::StrCat(name, ": ", who,
-                                " could not be fenced off: ", std::string(status.message())));
+  report_(
+      measure::Severity::kError,
+      absl::StrCat(name, ": ", who, " could not be fenced off: ", std::string(status.message())));
 }
 
 void Fences::ReportForeignKeys(const std::string& run_id) {
@@ -170,17 +172,19 @@ void Fences::ReportForeignKeys(const std::string& run_id) {
   for (const auto& [name, fence] : held) {
     if (fence.run_id != run_id || !fence.holds) continue;
     if (std::chrono::steady_clock::now() >= give_up_at) {
-      return report_("warning", absl::StrCat("the keys registered at ", name,
-                                             " and further targets were not read: that took more "
-                                             "than ",
-                                             kForeignKeysWait.count(), " s"));
+      return report_(measure::Severity::kWarning,
+                     absl::StrCat("the keys registered at ", name,
+                                  " and further targets were not read: that took more "
+                                  "than ",
+                                  kForeignKeysWait.count(), " s"));
     }
     auto reserver = fence.open();
     const auto facts = reserver.ok() ? (*reserver)->Read() : reserver.status();
     if (absl::IsUnimplemented(facts.status())) continue;
     if (!facts.ok()) {
-      report_("warning", absl::StrCat(name, ": the registered keys cannot be read: ",
-                                      std::string(facts.status().message())));
+      report_(measure::Severity::kWarning,
+              absl::StrCat(name, ": the registered keys cannot be read: ",
+                           std::string(facts.status().message())));
       continue;
     }
     std::set<std::string> strangers;
@@ -190,7 +194,7 @@ void Fences::ReportForeignKeys(const std::string& run_id) {
     if (strangers.empty()) continue;
     const size_t more = strangers.size() - std::min(strangers.size(), kShownKeys);
     strangers.erase(std::next(strangers.begin(), strangers.size() - more), strangers.end());
-    report_("warning",
+    report_(measure::Severity::kWarning,
             absl::StrCat(name, ": key ", absl::StrJoin(strangers, ", "),
                          more > 0 ? absl::StrCat(" and ", more, " more") : "",
                          " was registered during the phase by an initiator that is not part of "
@@ -222,8 +226,9 @@ void Fences::ReleaseAt(const std::string& name, const Held& held) {
   if (status.ok() && (*reserver)->Read().ok()) status = (*reserver)->Preempt(held.key, held.key);
   if (status.ok()) status = (*reserver)->Register(0);
   if (status.ok()) return;
-  report_("warning", absl::StrCat(name, ": its reservation could not be given up: ",
-                                  std::string(status.message()), "; key ", Hex(held.key)));
+  report_(measure::Severity::kWarning,
+          absl::StrCat(name, ": its reservation could not be given up: ",
+                       std::string(status.message()), "; key ", Hex(held.key)));
 }
 
 }  // namespace lockstep::worker

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
+#include "worker/engine/report_event.h"
 #include "worker/fence/reserver.h"
 
 namespace lockstep::worker {
@@ -27,9 +28,8 @@ class Fences {
   // How a device or LUN is reached; each call opens it anew.
   using Open = std::function<absl::StatusOr<std::unique_ptr<Reserver>>()>;
   // What could not be done, or was done for a lost worker: severity and text.
-  using Report = std::function<void(const std::string&, const std::string&)>;
 
-  explicit Fences(Report report) : report_(std::move(report)) {}
+  explicit Fences(ReportEvent report) : report_(std::move(report)) {}
   // Gives everything up that is held.
   ~Fences();
 
@@ -59,7 +59,7 @@ class Fences {
   void PreemptAt(const std::string& name, const Held& held, const v1::Preempt& preempt);
   void ReleaseAt(const std::string& name, const Held& held);
 
-  const Report report_;
+  const ReportEvent report_;
   common::Mutex mutex_;
   common::Condition changed_;
   std::map<std::string, Held> held_ ABSL_GUARDED_BY(mutex_);  // by name

@@ -64,7 +64,7 @@ Agent::Agent(Options options, Parts parts, const common::Clock* clock)
   callbacks.result = [this](const v1::PhaseId& phase, v1::PhaseResult result) {
     protocol_->OnResult(phase, std::move(result));
   };
-  callbacks.report = [this](const std::string& severity, const std::string& text) {
+  callbacks.report = [this](measure::Severity severity, const std::string& text) {
     spdlog::warn("{}", text);
     protocol_->OnReport(severity, text);
   };

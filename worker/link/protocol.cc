@@ -12,6 +12,18 @@ using Status = v1::WorkerStatus;
 
 namespace {
 
+v1::Severity OnWire(measure::Severity severity) {
+  switch (severity) {
+    case measure::Severity::kInfo:
+      return v1::SEVERITY_INFO;
+    case measure::Severity::kWarning:
+      return v1::SEVERITY_WARNING;
+    case measure::Severity::kError:
+      return v1::SEVERITY_ERROR;
+  }
+  return v1::SEVERITY_UNSPECIFIED;
+}
+
 using timing::kSecond;
 // A phase is arming for longer than this, or draining: worth a word in the heartbeat.
 constexpr int64_t kLongNs = kSecond;
@@ -60,8 +72,9 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
     common::MutexLock lock(&mutex_);
     if (!ports_.safeguards.Pass(Safeguard::kEpochRefused, message.epoch() >= epoch_)) {
       lock.Unlock();
-      return Event("warning", absl::StrCat("refused a command of the replaced controller of epoch ",
-                                           message.epoch()));
+      return Event(
+          measure::Severity::kWarning,
+          absl::StrCat("refused a command of the replaced controller of epoch ", message.epoch()));
     }
     epoch_ = message.epoch();
   }
@@ -166,7 +179,7 @@ void Protocol::Go(const v1::Go& go) {
   }
   if (late > 0) return GiveUp(absl::StrCat("the go came ", late / 1000, " us after T"));
   const absl::Status status = ports_.executor->Go(go);
-  if (!status.ok()) Event("error", std::string(status.message()));
+  if (!status.ok()) Event(measure::Severity::kError, std::string(status.message()));
 }
 
 void Protocol::GiveUp(const std::string& reason) {
@@ -232,7 +245,7 @@ void Protocol::Tick() {
   if (unstarted) return GiveUp(said);
   if (run_id.empty()) return;
   ports_.executor->StopNow(run_id);
-  if (!said.empty()) Event("warning", said);
+  if (!said.empty()) Event(measure::Severity::kWarning, said);
 }
 
 v1::WorkerMessage Protocol::EndPhaseLocked(const std::string& failed, bool not_started) {
@@ -301,7 +314,7 @@ void Protocol::Keep(const v1::PhaseId& phase, v1::DeliveryItem item) {
     overfull_ = true;
   }
   ports_.executor->StopNow(phase.run_id());
-  Event("error",
+  Event(measure::Severity::kError,
         "this worker can keep no more samples until the controller has committed some: the phase "
         "is stopped");
 }
@@ -336,14 +349,14 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
   ports_.send(over);
 }
 
-void Protocol::Event(const std::string& severity, const std::string& text) {
+void Protocol::Event(measure::Severity severity, const std::string& text) {
   spdlog::warn("{}", text);
   OnReport(severity, text);
 }
 
-void Protocol::OnReport(const std::string& severity, const std::string& text) {
+void Protocol::OnReport(measure::Severity severity, const std::string& text) {
   v1::WorkerMessage message;
-  message.mutable_event()->set_severity(severity);
+  message.mutable_event()->set_severity(OnWire(severity));
   message.mutable_event()->set_message(text);
   ports_.send(message);
 }

@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "common/mutex.h"
 #include "common/safeguards.h"
+#include "measure/states.h"
 #include "proto/worker.pb.h"
 #include "worker/link/outbox.h"
 #include "worker/load/phase_executor.h"
@@ -54,7 +55,7 @@ class Protocol {
   void OnSample(const v1::PhaseId& phase, v1::IntervalSample sample);
   void OnBlockWrites(const v1::PhaseId& phase, const v1::BlockWrites& writes);
   void OnResult(const v1::PhaseId& phase, v1::PhaseResult result);
-  void OnReport(const std::string& severity, const std::string& text);
+  void OnReport(measure::Severity severity, const std::string& text);
 
   v1::WorkerStatus status() const;
   // For heartbeats: what this worker is busy with; empty while it is idle, or runs as it should.
@@ -72,7 +73,7 @@ class Protocol {
   // The phase is over; `answers` is what was asked while it ran.
   v1::WorkerMessage EndPhaseLocked(const std::string& failed, bool not_started)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_);
-  void Event(const std::string& severity, const std::string& text);
+  void Event(measure::Severity severity, const std::string& text);
 
   const Ports ports_;
   mutable common::Mutex mutex_;

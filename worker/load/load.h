@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "proto/worker.pb.h"
+#include "worker/engine/report_event.h"
 #include "worker/host/guard.h"
 #include "worker/host/path_watch.h"
 #include "worker/load/io_thread.h"
@@ -41,9 +42,8 @@ class Load : public std::enable_shared_from_this<Load> {
     FetchWriteLog write_log;
     // What this worker has written to blocks with headers, periodically and at the end.
     std::function<void(const v1::BlockWrites&)> block_writes = [](const v1::BlockWrites&) {};
-    // Called with severity and text while the load runs: an I/O that is stuck, or has come back.
-    std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
-                                                                            const std::string&) {};
+    // While the load runs.
+    ReportEvent report = kReportNothing;
   };
   // Opens the targets. Errors name path and remedy. What `environment` points to outlives the load.
   static absl::StatusOr<std::shared_ptr<Load>> Make(const v1::Assignment& assignment,

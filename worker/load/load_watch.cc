@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/units.h"
+#include "measure/states.h"
 #include "worker/load/load.h"
 
 namespace lockstep::worker {
@@ -32,7 +33,7 @@ bool Load::HasStuckIo() const { return OldestInFlightNs() != 0; }
 void Load::ReportPaths() {
   for (const PathWatch::Event& event : paths_.TakeEvents()) {
     const auto since = static_cast<double>(event.at_ns - timeline_.go_ns());
-    environment_.report(event.is_loss ? "warning" : "info",
+    environment_.report(event.is_loss ? measure::Severity::kWarning : measure::Severity::kInfo,
                         absl::StrCat(common::FormatDuration(std::max(0.0, since)),
                                      " after the start: ", event.text));
   }
@@ -59,15 +60,16 @@ void Load::ReportStuck() {
       const auto oldest = part->threads[i]->OldestInFlight(now, part->stuck_after_ns);
       if (!oldest) {
         if (reported != 0) {
-          environment_.report("warning",
+          environment_.report(measure::Severity::kWarning,
                               absl::StrCat("thread ", i, ": the I/O that was stuck has come back"));
         }
         reported = 0;
       } else if (reported == 0 || oldest->age_ns >= 2 * reported) {
         reported = oldest->age_ns;
         environment_.report(
-            "warning", absl::StrCat("STUCK: thread ", i, ": ", oldest->what, " is in flight for ",
-                                    common::FormatDuration(static_cast<double>(oldest->age_ns))));
+            measure::Severity::kWarning,
+            absl::StrCat("STUCK: thread ", i, ": ", oldest->what, " is in flight for ",
+                         common::FormatDuration(static_cast<double>(oldest->age_ns))));
       }
     }
   }

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "proto/worker.pb.h"
+#include "worker/engine/report_event.h"
 
 namespace lockstep::worker {
 
@@ -26,9 +27,8 @@ struct PhaseCallbacks {
   std::function<void(const v1::PhaseId&, const v1::BlockWrites&)> block_writes =
       [](const v1::PhaseId&, const v1::BlockWrites&) {};
   FetchWriteLog write_log;  // null where there is no controller
-  // Severity and text, while a phase runs.
-  std::function<void(const std::string&, const std::string&)> report = [](const std::string&,
-                                                                          const std::string&) {};
+  // While a phase runs.
+  ReportEvent report = kReportNothing;
 };
 
 inline bool SamePhase(const v1::PhaseId& a, const v1::PhaseId& b) {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/mutex.h"
+#include "measure/states.h"
 #include "proto/fields.h"
 #include "worker/host/block_devices.h"
 #include "worker/targets/prepare.h"
@@ -92,7 +93,8 @@ void PhaseRunner::Fail(const v1::PhaseId& phase, const absl::Status& status) {
   *failed.mutable_phase() = phase;
   failed.set_reason(std::string(status.message()));
   for (const v1::SettingChange& change : parts_.environment->Restore()) {
-    if (!change.not_restored().empty()) callbacks_.report("error", change.not_restored());
+    if (!change.not_restored().empty())
+      callbacks_.report(measure::Severity::kError, change.not_restored());
   }
   busy_ = false;
   callbacks_.failed(failed);
@@ -209,7 +211,8 @@ void PhaseRunner::RunLoadAsItIs(const v1::Assignment& assignment, const RunIdent
                                                    "next phase, or the next start of this worker, "
                                                    "puts it back")
                        : parts_.environment->Restore()) {
-      if (!change.not_restored().empty()) callbacks_.report("error", change.not_restored());
+      if (!change.not_restored().empty())
+        callbacks_.report(measure::Severity::kError, change.not_restored());
       *result.add_settings() = std::move(change);
     }
   }

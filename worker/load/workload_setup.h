@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "proto/worker.pb.h"
+#include "worker/engine/report_event.h"
 #include "worker/load/io_thread.h"
 #include "worker/targets/targets.h"
 #include "worker/verify/block_ledger.h"
@@ -23,7 +24,7 @@ struct WorkloadContext {
   std::atomic<uint64_t>* shared_position = nullptr;
   const Timeline* timeline = nullptr;
   const common::Clock* clock = nullptr;
-  std::function<void(const std::string&, const std::string&)> report;  // as Load::Environment's
+  ReportEvent report;  // as Load::Environment's
 };
 
 // Where the book has what is known of a file's blocks: of this run, or of the one that is expected.

@@ -127,7 +127,7 @@ TEST(TakeReservationTest, WhoeverElseIsRegisteredIsLeftAlone) {
 TEST(FencesTest, AKeyThatSomebodyElseRegistersMeanwhileIsReported) {
   Device device;
   std::vector<std::string> said;
-  Fences fences([&](const std::string&, const std::string& text) { said.push_back(text); });
+  Fences fences([&](measure::Severity, const std::string& text) { said.push_back(text); });
   const auto open = [&]() -> absl::StatusOr<std::unique_ptr<Reserver>> {
     return std::make_unique<FakeReserver>(&device, 1);
   };
@@ -168,7 +168,7 @@ TEST(FencesTest, WhoWasFencedOffItselfRegistersNoMore) {
   Device device;
   std::vector<std::string> said;
   {
-    Fences fenced([&](const std::string&, const std::string& text) { said.push_back(text); });
+    Fences fenced([&](measure::Severity, const std::string& text) { said.push_back(text); });
     const auto open = [&]() -> absl::StatusOr<std::unique_ptr<Reserver>> {
       return std::make_unique<FakeReserver>(&device, 1);
     };
@@ -235,7 +235,7 @@ class FencesOnTgtTest : public testing::Test {
 };
 
 TEST_F(FencesOnTgtTest, WhoIsNotRegisteredWritesNothingAndALostWorkerNothingMore) {
-  Fences a([](const std::string&, const std::string& text) { ADD_FAILURE() << text; });
+  Fences a([](measure::Severity, const std::string& text) { ADD_FAILURE() << text; });
   ASSERT_EQ(Write(0), 512);
   ASSERT_TRUE(a.Take("run", "lun", Use(kA, true), Open()).ok());
   EXPECT_EQ(Write(0), -EBADE);
@@ -244,12 +244,12 @@ TEST_F(FencesOnTgtTest, WhoIsNotRegisteredWritesNothingAndALostWorkerNothingMore
   ASSERT_TRUE(a.Take("run", "lun", Use(kA, true, {kB}), Open()).ok());
   for (const uint64_t key : Keys()) EXPECT_EQ(key, kA);
   EXPECT_EQ(Write(0), -EBADE);
-  Fences stranger([](const std::string&, const std::string&) {});
+  Fences stranger([](measure::Severity, const std::string&) {});
   EXPECT_FALSE(stranger.Take("other", "lun", Use(kForeign, true), Open()).ok());
 }
 
 TEST_F(FencesOnTgtTest, TheRunsEndLeavesNothingBehind) {
-  const auto fail = [](const std::string&, const std::string& text) { ADD_FAILURE() << text; };
+  const auto fail = [](measure::Severity, const std::string& text) { ADD_FAILURE() << text; };
   {
     Fences a(fail), b(fail);
     ASSERT_TRUE(a.Take("run", "lun", Use(kA, true), Open()).ok());
@@ -266,7 +266,7 @@ TEST_F(FencesOnTgtTest, TheRunsEndLeavesNothingBehind) {
 TEST_F(FencesOnTgtTest, AMemberEndsALostOnesRegistrationsWhileTheLoadRuns) {
   std::vector<std::string> said;
   {
-    Fences a([&](const std::string&, const std::string& text) { said.push_back(text); });
+    Fences a([&](measure::Severity, const std::string& text) { said.push_back(text); });
     ASSERT_TRUE(a.Take("run", "lun", Use(kA, false), Open()).ok());
     {
       // The lost one had reserved: that passes to the one who ends it.

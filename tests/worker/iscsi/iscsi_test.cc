@@ -193,8 +193,8 @@ class LostTargetTest : public testing::Test {
     buffers_ = *IoBuffers::Make(4, 4096);
     EngineContext context;
     context.clock = &common::SystemClock();
-    context.report = [this](const std::string& severity, const std::string& text) {
-      said_ += severity + ": " + text + "\n";
+    context.report = [this](measure::Severity severity, const std::string& text) {
+      said_ += Text(severity) + ": " + text + "\n";
     };
     engine_ = NewIscsiEngine(context);
     EngineSetup setup;
