@@ -5,8 +5,9 @@
 namespace lockstep::limits {
 
 // Every limit on what others can make a program of ours hold, wait for or do: name, value, unit,
-// what is limited, and what happens beyond it. `tools/limits` makes docs/limits.md from this table.
-// Fields of a job have their limits as options in proto/job.proto, and in docs/job-reference.md.
+// what is limited, and what happens beyond it. `tools/limits` makes docs/reference/limits.md from
+// this table. Fields of a job have their limits as options in proto/job.proto, and in
+// docs/reference/job.md.
 #define LOCKSTEP_LIMITS(LIMIT)                                                                     \
   /* Calls to the controller. */                                                                   \
   LIMIT(kJobBytes, 1 << 20, "bytes", "a job, as a message", "Submit and Plan refuse it")           \

@@ -3,8 +3,8 @@
 namespace lockstep::common {
 
 // The checks that keep a run sound, by name, so that the simulation can leave one out and show that
-// it is needed (docs/protocol.md says what each protects). Programs use a complete set, and have no
-// way to ask for another.
+// it is needed (docs/design/protocol.md says what each protects). Programs use a complete set, and
+// have no way to ask for another.
 enum class Safeguard {
   kNone,
   // Controller, state machine.

@@ -212,7 +212,8 @@ void PgStore::GuardReader() {
   if (problem.empty()) {
     spdlog::info("the role lockstep_reader is guarded again");
   } else {
-    spdlog::warn("the role lockstep_reader is not guarded: {}; see docs/security.md", problem);
+    spdlog::warn("the role lockstep_reader is not guarded: {}; see docs/reference/security.md",
+                 problem);
   }
 }
 

@@ -223,7 +223,7 @@ void AddArchiveCommands(CLI::App* app, const Context* context, int* status) {
                  "With --tables: also the histograms of every interval and host");
   into->footer(
       "Examples:\n  lockstep export last --output run.lockstep\n  lockstep export --label "
-      "array=a9 --tables /srv/history\ndocs/reports.md says how tables are read.");
+      "array=a9 --tables /srv/history\ndocs/reference/reports.md says how tables are read.");
   into->callback([=] { *status = Export(*context, *flags); });
 
   CLI::App* from =

@@ -186,7 +186,7 @@ JobFile ParseJobFile(const std::string& name, const std::string& source,
   if (!root.IsMap()) {
     file.errors.push_back(absl::StrCat(name,
                                        ":1: not a job: fields like `name:` and `phases:` are "
-                                       "expected; docs/job-reference.md lists them"));
+                                       "expected; docs/reference/job.md lists them"));
     return file;
   }
   for (const std::string& set : sets) {

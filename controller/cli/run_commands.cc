@@ -282,7 +282,8 @@ int Plan(const Context& context, const RunFlags& flags) {
 }  // namespace
 
 void AddReportFormat(CLI::App* command, ReportFormat* format) {
-  command->add_option("--format", format->name, "How to print the report (docs/reports.md)")
+  command
+      ->add_option("--format", format->name, "How to print the report (docs/reference/reports.md)")
       ->check(CLI::IsMember(ReportFormats()))
       ->capture_default_str();
   command->add_flag("--detail", format->detail,

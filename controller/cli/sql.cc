@@ -66,7 +66,7 @@ void AddSqlCommand(CLI::App* app, const Context* context, int* status) {
       "Examples:\n  lockstep sql -c 'SELECT phase_name, host, kind, iops FROM host_throughput "
       "WHERE run_id = last_run()'\n"
       "  lockstep sql -c 'SELECT phase_name, kind, p99_ms FROM phase_latency WHERE run_id = "
-      "last_run()'\ndocs/sql.md documents the views and functions.");
+      "last_run()'\ndocs/reference/sql.md documents the views and functions.");
   sql->callback([=] { *status = Sql(*context, *flags); });
 }
 

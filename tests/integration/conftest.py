@@ -9,6 +9,7 @@ import collections
 import contextlib
 import fcntl
 import os
+import resource
 import signal
 import unittest
 
@@ -41,7 +42,27 @@ def pytest_runtest_protocol(item):
     """A test that is alone takes an exclusive lock, every other test a shared one."""
     with open(__file__, encoding="utf-8") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX if is_alone(item) else fcntl.LOCK_SH)
+        item.cpu_before = seconds_of_processor()
         yield
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    """Leaves each test's seconds of processor time in the JUnit file: the suite has as few of them
+    to spare as the machine has processors.
+    """
+    outcome = yield
+    if call.when == "teardown":
+        cpu = round(seconds_of_processor() - item.cpu_before, 2)
+        outcome.get_result().user_properties.append(("cpu", cpu))
+
+
+def seconds_of_processor():
+    """Of this process and of its children that have ended."""
+    return sum(
+        used.ru_utime + used.ru_stime
+        for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 def end_the_workers(*_):

@@ -14,7 +14,7 @@ from attacker import ATTACKER, attack
 from fleet import BIN, ROOT, Fleet, FleetTest, files_job, needs_root, wait_for
 from test_tls import Authority
 
-SECURITY = os.path.join(ROOT, "docs/security.md")
+SECURITY = os.path.join(ROOT, "docs/reference/security.md")
 BEGIN, END = (
     "<!-- access: written by the test; see tests/integration/test_access.py -->",
     "<!-- end of access -->",
@@ -64,7 +64,7 @@ class Principals(unittest.TestCase):
         return attack(kind, "--controller", self.fleet.address, *self.flags[principal], *words)
 
     def routes(self):
-        with open(os.path.join(ROOT, "docs/http-api.md"), encoding="utf-8") as text:
+        with open(os.path.join(ROOT, "docs/reference/http.md"), encoding="utf-8") as text:
             found = re.findall(r"(?m)^\| `(/api/[^`?]*)", text.read())
         names = ["GET / and its assets"]
         names += [f"GET {path.replace('RUN', 'ID')}" for path in found]
@@ -98,8 +98,8 @@ class Principals(unittest.TestCase):
                 return error.code
 
     def test_the_table_of_access_is_true(self):
-        """Calls every RPC as everybody; docs/security.md must say the same. LOCKSTEP_WRITE=1 writes
-        it there.
+        """Calls every RPC as everybody; docs/reference/security.md must say the same.
+        LOCKSTEP_WRITE=1 writes it there.
         """
         cells = self.served()
         self.assertEqual(len(cells), 24)  # all of both services
@@ -122,7 +122,7 @@ class Principals(unittest.TestCase):
         self.assertEqual(
             BEGIN + now + END,
             table,
-            "docs/security.md is not current: LOCKSTEP_WRITE=1 tools/test access",
+            "docs/reference/security.md is not current: LOCKSTEP_WRITE=1 tools/test access",
         )
         # What nobody but these may do, whatever the table says.
         for method in ("Prune", "ImportRun", "Enroll", "Forget", "Audit"):

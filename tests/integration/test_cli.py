@@ -183,7 +183,7 @@ phases:
 
     def test_the_queries_of_the_cookbook_run(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, hosts=1, duration="1s")))
-        with open(f"{ROOT}/docs/sql.md", encoding="utf-8") as text:
+        with open(f"{ROOT}/docs/reference/sql.md", encoding="utf-8") as text:
             queries = re.findall(r"```sql\n(.*?)```", text.read(), re.DOTALL)
         self.assertGreater(len(queries), 4)
         for query in queries:
@@ -196,7 +196,7 @@ phases:
         ).replace("name: small", "name: mixed")
         report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
         mix = next(phase for phase in report["phases"] if phase["name"] == "mix")
-        with open(f"{ROOT}/docs/sql.md", encoding="utf-8") as text:
+        with open(f"{ROOT}/docs/reference/sql.md", encoding="utf-8") as text:
             queries = {
                 title.strip().split("\n")[-1]: query
                 for title, query in re.findall(
@@ -318,16 +318,25 @@ phases:
         made = subprocess.run(
             [f"{ROOT}/tools/limits"], capture_output=True, text=True, check=True
         ).stdout
-        with open(f"{ROOT}/docs/limits.md", encoding="utf-8") as text:
-            self.assertEqual(text.read(), made, "tools/limits > docs/limits.md")
+        with open(f"{ROOT}/docs/reference/limits.md", encoding="utf-8") as text:
+            self.assertEqual(text.read(), made, "tools/limits > docs/reference/limits.md")
+
+    def test_the_reference_of_the_commands_is_current(self):
+        made = subprocess.run(
+            ["python3", f"{ROOT}/tools/cli-reference"], capture_output=True, text=True, check=True
+        ).stdout
+        with open(f"{ROOT}/docs/reference/cli.md", encoding="utf-8") as text:
+            self.assertEqual(
+                text.read(), made, "stale: tools/cli-reference > docs/reference/cli.md"
+            )
 
     def test_the_job_reference_is_current(self):
         made = subprocess.run(
             ["python3", f"{ROOT}/tools/job-reference"], capture_output=True, text=True, check=True
         ).stdout
-        with open(f"{ROOT}/docs/job-reference.md", encoding="utf-8") as kept:
+        with open(f"{ROOT}/docs/reference/job.md", encoding="utf-8") as kept:
             self.assertEqual(
                 kept.read(),
                 made,
-                "docs/job-reference.md is stale; run tools/job-reference > docs/job-reference.md",
+                "docs/reference/job.md is stale; run tools/job-reference > docs/reference/job.md",
             )

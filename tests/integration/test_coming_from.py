@@ -9,7 +9,7 @@ from fleet import ROOT, FleetTest, needs_root
 def rows(name):
     """(line number, fragment, where) of each row with something to write."""
     found = []
-    with open(os.path.join(ROOT, "docs", name), encoding="utf-8") as text:
+    with open(os.path.join(ROOT, "docs/guide", name), encoding="utf-8") as text:
         for number, line in enumerate(text, 1):
             cells = [cell.strip() for cell in line.strip().strip("|").split(" | ")]
             if len(cells) != 3 or cells[2] not in ("workload", "file", "run", "job"):

@@ -1,5 +1,5 @@
-"""The directories depend on each other in one direction (docs/architecture.md): checked by bazel
-query.
+"""The directories depend on each other in one direction (docs/design/architecture.md): checked by
+bazel query.
 """
 
 import subprocess

@@ -24,21 +24,21 @@ from fleet import BIN, ROOT, Fleet, FleetTest, needs_root, stop, wait_for
 RUN_BY = {
     ("README.md", "sh"): "Readme, Flags",
     ("README.md", "yaml"): "Readme",
-    ("docs/coming-from-sysbench.md", "yaml"): "Jobs",
+    ("docs/guide/coming-from-sysbench.md", "yaml"): "Jobs",
     ("docs/contributing.md", "sh"): "Contributing",
     ("docs/contributing.md", "cpp"): "Contributing",
-    ("docs/engine.md", "yaml"): "Jobs",
+    ("docs/reference/engine.md", "yaml"): "Jobs",
     ("docs/guide/array.md", "sh"): "test_guides.py",
     ("docs/guide/compare.md", "sh"): "test_guides.py",
     ("docs/guide/first-test.md", "sh"): "test_guides.py",
     ("docs/guide/fleet.md", "sh"): "test_guides.py",
     ("docs/guide/history.md", "sh"): "test_guides.py",
-    ("docs/operations.md", "sh"): "Certificates, Flags",
-    ("docs/operations.md", "ini"): "Flags",
-    ("docs/operations.md", "yaml"): "test_environment.py",
-    ("docs/sql.md", "sql"): "test_cli.py",
-    ("docs/sql-cookbook.md", "sql"): "test_history.py",
-    ("docs/reports.md", "sql"): "test_exports.py",
+    ("docs/reference/operations.md", "sh"): "Certificates, Flags",
+    ("docs/reference/operations.md", "ini"): "Flags",
+    ("docs/reference/operations.md", "yaml"): "test_environment.py",
+    ("docs/reference/sql.md", "sql"): "test_cli.py",
+    ("docs/reference/sql-cookbook.md", "sql"): "test_history.py",
+    ("docs/reference/reports.md", "sql"): "test_exports.py",
 }
 DOCUMENTS = ["README.md", *sorted(glob.glob("docs/**/*.md", root_dir=ROOT, recursive=True))]
 
@@ -95,7 +95,7 @@ class NamesTests(unittest.TestCase):
 class WaysToLoseData(NamesTests):
     def test_each_is_tried_by_a_test_that_is_there(self):
         rows = re.findall(
-            r"^\| (\d+) \|.*\| `(\S+)` \|$", text_of("docs/ways-to-lose-data.md"), re.M
+            r"^\| (\d+) \|.*\| `(\S+)` \|$", text_of("docs/reference/ways-to-lose-data.md"), re.M
         )
         self.assertGreaterEqual(len(rows), 40)
         self.assertEqual([int(number) for number, _ in rows], list(range(1, len(rows) + 1)))
@@ -122,7 +122,7 @@ class SecurityPromises(NamesTests):
     )
 
     def test_each_sentence_says_what_holds_it(self):
-        text = text_of("docs/security.md")
+        text = text_of("docs/reference/security.md")
         said = [sentence for title in self.SECTIONS for sentence in sentences(text, title)]
         table = text.split("## What holds these sentences", 1)[1]
         rows = re.findall(r"^\| (.+) … \| (.+) \|$", table, re.M)
@@ -184,8 +184,8 @@ class Jobs(FleetTest):
     def test_the_jobs_that_documents_show_run(self):
         target = f'targets: [{{name: t, file: {{path: "{self.fleet.data}/f", size: 4MiB}}}}]\n'
         jobs = [
-            *blocks("docs/coming-from-sysbench.md", "yaml"),
-            *(f"name: part\n{target}{part}" for part in blocks("docs/engine.md", "yaml")),
+            *blocks("docs/guide/coming-from-sysbench.md", "yaml"),
+            *(f"name: part\n{target}{part}" for part in blocks("docs/reference/engine.md", "yaml")),
         ]
         self.assertEqual(len(jobs), 6)
         for job in jobs:
@@ -205,7 +205,9 @@ class Jobs(FleetTest):
 
 class Certificates(unittest.TestCase):
     def test_the_commands_make_certificates_of_one_authority(self):
-        block, for_browsers = (b for b in blocks("docs/operations.md", "sh") if "openssl" in b)
+        block, for_browsers = (
+            b for b in blocks("docs/reference/operations.md", "sh") if "openssl" in b
+        )
         with tempfile.TemporaryDirectory() as here:
             subprocess.run(
                 ["bash", "-euo", "pipefail", "-c", block],
@@ -269,7 +271,7 @@ class Flags(unittest.TestCase):
         self.assertGreaterEqual(found, 6)
 
     def test_programs_have_the_options_of_the_commands(self):
-        for document in ("README.md", "docs/operations.md"):
+        for document in ("README.md", "docs/reference/operations.md"):
             text = "\n".join(blocks(document, "sh") + blocks(document, "ini"))
             for command in re.findall(
                 r"^(?:ExecStart=)?(?:bin/|/usr/local/bin/)?(lockstep\S*)(.*)$",
@@ -302,7 +304,7 @@ class Flags(unittest.TestCase):
                 # A command line of another program, or a row of the tables for its users.
                 if re.match(r"(fio|sysbench|bazel|openssl|psql)\b", quoted):
                     continue
-                if document.startswith("docs/coming-from"):
+                if document.startswith("docs/guide/coming-from"):
                     continue
                 for flag in re.findall(r"(?:^|\s)(--[a-z][a-z_-]*)", quoted):
                     with self.subTest(document=document, quoted=quoted):

@@ -199,8 +199,8 @@ class Settings(unittest.TestCase):
 class Mounts(unittest.TestCase):
     @staticmethod
     def documented(device, mount):
-        """The job of docs/operations.md, shorter, on these."""
-        with open(os.path.join(ROOT, "docs/operations.md"), encoding="utf-8") as text:
+        """The job of docs/reference/operations.md, shorter, on these."""
+        with open(os.path.join(ROOT, "docs/reference/operations.md"), encoding="utf-8") as text:
             job = text.read().split("```yaml\n")[1].split("```")[0]
         for old, new in (
             ("/dev/disk/by-id/nvme-lab-7", device),

@@ -212,7 +212,7 @@ print(json.dumps([dict(iops), dict(p99.fetchall()), dict(merged), str(labels)], 
             self.assertAlmostEqual(p99[kind] * 1e6, self.percentile(kind, 99), places=2)
             self.assertAlmostEqual(merged[kind], self.percentile(kind, 99), delta=1)
         self.assertIn("DROP TABLE", labels)
-        with open(os.path.join(ROOT, "docs/reports.md"), encoding="utf-8") as text:
+        with open(os.path.join(ROOT, "docs/reference/reports.md"), encoding="utf-8") as text:
             documented = re.search(r"```sql\n(.*?)```", text.read(), re.S)[1]
         p99_of_all = python(
             f"""

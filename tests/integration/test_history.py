@@ -201,7 +201,7 @@ class Pruning(FleetTest):
 
 
 class Cookbook(FleetTest):
-    """Every query of docs/sql-cookbook.md, against real runs."""
+    """Every query of docs/reference/sql-cookbook.md, against real runs."""
 
     workers = 2
 
@@ -213,7 +213,7 @@ class Cookbook(FleetTest):
         )
         for build in ("1", "1", "2", "2"):
             self.ok(self.fleet.run_job(job.replace("'1'", f"'{build}'")))
-        with open(f"{ROOT}/docs/sql-cookbook.md", encoding="utf-8") as text:
+        with open(f"{ROOT}/docs/reference/sql-cookbook.md", encoding="utf-8") as text:
             blocks = re.findall(r"\n\*\*(.*?)\*\*\n\n```sql\n(.*?)```", text.read(), re.DOTALL)
         self.assertGreaterEqual(len(blocks), 30)
         for question, query in blocks:

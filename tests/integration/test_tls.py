@@ -13,8 +13,8 @@ from fleet import BIN, Fleet, files_job
 
 
 class Authority:
-    """Certificates of a throw-away authority, made by openssl; docs/operations.md has the same
-    commands.
+    """Certificates of a throw-away authority, made by openssl; docs/reference/operations.md has the
+    same commands.
     """
 
     def __init__(self, directory):

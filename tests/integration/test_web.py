@@ -146,6 +146,7 @@ class WebPage(FleetTest):
         self.fleet.controller.terminate()
         self.fleet.controller.wait(60)
         self.fleet.start_controller(listen=self.fleet.address)
+        self.fleet.wait_attached(2)
         wait_for(
             "the figures",
             lambda: not self.fleet.sql("SELECT 1 FROM runs WHERE saved_report IS NULL"),
@@ -190,6 +191,7 @@ class WebPage(FleetTest):
         self.assertEqual(said, "page: ok\n", said)
         self.ok(self.fleet.lockstep("stop", run, "--now"))
         running.communicate(timeout=300)
+        self.fleet.wait_attached(2)  # for the tests that follow
 
     def test_sweeps_and_curves_in_chromium(self):
         job = """name: points

@@ -1,4 +1,4 @@
--- The functions of the interface (docs/sql.md), and those that the controller calls.
+-- The functions of the interface (docs/reference/sql.md), and those that the controller calls.
 
 CREATE OR REPLACE FUNCTION interface_version()
 RETURNS integer

@@ -1,4 +1,4 @@
--- The views of the interface: docs/sql.md.
+-- The views of the interface: docs/reference/sql.md.
 
 CREATE OR REPLACE VIEW run_overview AS
 SELECT

@@ -2,7 +2,7 @@
 -- thing wherever it is, but for those of the second list.
 
 COMMENT ON SCHEMA lockstep IS
-'Lockstep''s results; docs/sql.md and docs/sql-cookbook.md say how to ask';
+'Lockstep''s results; docs/reference/sql.md and docs/reference/sql-cookbook.md say how to ask';
 COMMENT ON TYPE histogram IS
 'Counts by bucket as one number, the sum of count * 10^(16 * bucket): numbers add up bucket by '
 'bucket';

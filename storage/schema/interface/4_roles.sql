@@ -1,5 +1,5 @@
 -- The reading role, what it may read, and its limits. A controller whose own role may not create
--- roles uses the role that an administrator has made (docs/operations.md).
+-- roles uses the role that an administrator has made (docs/reference/operations.md).
 
 DO $$
 BEGIN
@@ -43,8 +43,8 @@ END $$;
 
 -- Only the owner makes temporary tables or large objects, fills the lock table with advisory locks,
 -- writes into the log of changes, signals others or holds snapshots. Where the owner may not forbid
--- it, an administrator does (docs/operations.md). In a cluster of Lockstep's own only the owner
--- enters another database.
+-- it, an administrator does (docs/reference/operations.md). In a cluster of Lockstep's own only the
+-- owner enters another database.
 DO $$
 DECLARE
   maker regprocedure;
