@@ -10,7 +10,7 @@
 
 namespace lockstep::web {
 
-// The read-only web page and its JSON, over HTTP: docs/http-api.md has the paths. JSON is
+// The read-only web page and its JSON, over HTTP: docs/reference/http.md has the paths. JSON is
 // protobuf's own of the same messages that the CLI gets. Errors are {"error": "…"} with a fitting
 // status.
 //

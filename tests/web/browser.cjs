@@ -1,5 +1,6 @@
 // Headless Chromium for tests of the page.
 const assert = require("node:assert");
+const fs = require("node:fs");
 const path = require("node:path");
 const axe = require("axe-core");
 const { chromium } = require("playwright-core");
@@ -42,6 +43,9 @@ async function launch(directory) {
 // in the console are what is tried.
 async function drive(directory, script, { bears = false } = {}) {
   const { context, page, errors } = await launch(directory);
+  // tools/coverage names a directory for what the page's script has run.
+  const coverage = process.env.LOCKSTEP_PAGE_COVERAGE;
+  if (coverage) await page.coverage.startJSCoverage({ resetOnNavigation: false });
   try {
     await script(page);
     if (!bears) assert.deepStrictEqual(errors, []);
@@ -50,6 +54,10 @@ async function drive(directory, script, { bears = false } = {}) {
     console.error(error);
     process.exitCode = 1;
   } finally {
+    if (coverage) {
+      const ran = await page.coverage.stopJSCoverage();
+      fs.writeFileSync(path.join(coverage, `${process.pid}.json`), JSON.stringify(ran));
+    }
     await context.close();
   }
 }

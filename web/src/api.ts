@@ -43,11 +43,18 @@ export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
     return inside as T;
   }
   const answer = await fetch(path, { signal });
-  const body = await answer.json();
-  if (answer.status === 404) throw new NotThere(body.error ?? answer.statusText);
-  if (answer.status === 400) throw new Refused(body.error ?? answer.statusText);
-  if (!answer.ok) throw new Error(body.error ?? answer.statusText);
+  const body = (await answer.json()) as unknown;
+  const { error } = body as { error?: string };
+  const why = error ?? answer.statusText;
+  if (answer.status === 404) throw new NotThere(why);
+  if (answer.status === 400) throw new Refused(why);
+  if (!answer.ok) throw new Error(why);
   return body as T;
+}
+
+// What is said of a failure. Whoever throws something else than an Error has no message.
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : "it failed, for a reason that is not known";
 }
 
 // Half floats (bfloat16, little-endian) as base64.

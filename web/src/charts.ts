@@ -325,7 +325,11 @@ export class TimeChart implements Member {
       this.box,
     );
     this.plot.over.addEventListener("dblclick", () => this.group?.zoom(undefined));
-    // Its legend shows and hides lines; so do keys.
+    this.listenToKeys();
+  }
+
+  // The legend shows and hides lines; so do keys.
+  private listenToKeys(): void {
     this.box.querySelectorAll<HTMLElement>(".u-series:not(:first-child) th").forEach((head) => {
       head.tabIndex = 0;
       head.addEventListener("keydown", (event) => {
@@ -457,7 +461,7 @@ export class TimeChart implements Member {
     const names = this.lines.map((line, i) => {
       const stroke = this.plot?.series[i + 1]?.stroke;
       const ink = typeof stroke === "function" ? stroke(this.plot as uPlot, i + 1) : stroke;
-      return { label: line.label, ink: String(ink ?? "") };
+      return { label: line.label, ink: typeof ink === "string" ? ink : "" };
     });
     return canvas ? pictureOf(canvas, this.options.title, names) : "";
   }

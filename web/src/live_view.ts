@@ -130,7 +130,7 @@ export class LiveView implements View {
     const hosts = this.allHosts ? "?hosts=all" : "";
     const source = new EventSource(`/api/runs/${this.run.runId}/events${hosts}`);
     this.source = source;
-    source.onmessage = (message) => {
+    source.onmessage = (message: MessageEvent<string>) => {
       // The upper half of an event's number is the epoch of its controller: another one tells all
       // that it has.
       const epoch = Math.floor(Number(message.lastEventId) / 2 ** 32);
@@ -142,7 +142,7 @@ export class LiveView implements View {
     };
     // Not the run's end: the browser asks again by itself, unless that is in vain.
     source.addEventListener("failed", (message) => {
-      const failed = JSON.parse((message as MessageEvent).data) as {
+      const failed = JSON.parse((message as MessageEvent<string>).data) as {
         retry: boolean;
         error: string;
       };

@@ -1,7 +1,7 @@
 // The page: runs, one run live, one run's report, some compared, the fleet. The part after # in the
 // address says which, and what is chosen there: it is the link to send.
 
-import { get, NotThere, type Report, type StatusReply } from "./api";
+import { get, messageOf, NotThere, type Report, type StatusReply } from "./api";
 import { CompareView } from "./compare_view";
 import { element } from "./dom";
 import { exportedRun } from "./file";
@@ -56,7 +56,7 @@ async function route(): Promise<void> {
     main.replaceChildren(element("p", { class: "error" }, words));
   } catch (error) {
     if (mine.isOver) return;
-    const words = error instanceof NotThere ? String(error) : `${String(error)} (retrying)`;
+    const words = error instanceof NotThere ? messageOf(error) : `${messageOf(error)} (retrying)`;
     main.replaceChildren(element("p", { class: "error" }, words));
     if (!(error instanceof NotThere)) mine.again(againMs, () => void route());
   }

@@ -6,17 +6,33 @@ import {
   halves,
   NotThere,
   type EventReport,
+  type FleetSeries,
   type HostSeries,
   type LatencySeries,
   type PhaseReport,
   type SeriesReply,
 } from "./api";
-import { ChartGroup, linesOf, TimeChart, withGaps, type Line, type Mark } from "./charts";
+import {
+  ChartGroup,
+  linesOf,
+  TimeChart,
+  withGaps,
+  type Line,
+  type Mark,
+  type Options,
+} from "./charts";
 import { element } from "./dom";
 import { marksFrom } from "./events";
 import { count, latency, percent } from "./format";
 import { HeatMap } from "./heat_map";
 import type { Requests } from "./view";
+
+type Draw = (
+  title: string,
+  show: (v: number) => string,
+  lines: Line[],
+  more?: Partial<Options>,
+) => TimeChart;
 
 const maxPoints = 1000;
 const bins = 240;
@@ -182,7 +198,7 @@ export class PhaseCharts {
       ...this.happened,
     ];
     const step = x.length > 1 && x[1] - x[0] > 1.5 ? `, ${(x[1] - x[0]).toFixed(0)} s a point` : "";
-    const draw = (title: string, show: (v: number) => string, lines: Line[], more = {}) => {
+    const draw: Draw = (title, show, lines, more = {}) => {
       const chart = this.group.chart({
         title: `${title}, ${name}${step}`,
         show,
@@ -196,6 +212,20 @@ export class PhaseCharts {
       );
       return chart;
     };
+    this.drawRates(fleet, draw);
+    const bands = linesOf({
+      least: fleet.hostMin,
+      p10: fleet.hostP10,
+      middle: fleet.hostMedian,
+      p90: fleet.hostP90,
+      most: fleet.hostMax,
+    });
+    this.hostChart = draw("IOPS of hosts", count, bands, { isBands: true });
+    this.bands = bands.map((line) => ({ ...line, values: places.map((i) => line.values[i]) }));
+    this.drawDevices(fleet, draw);
+  }
+
+  private drawRates(fleet: FleetSeries, draw: Draw): void {
     const kinds = fleet.kinds.length > 1 ? fleet.kinds : [];
     draw(
       "IOPS of the fleet",
@@ -232,15 +262,9 @@ export class PhaseCharts {
       ],
       { log: true, limits: this.limits("p50_ns", "p99_ns", "p999_ns") },
     );
-    const bands = linesOf({
-      least: fleet.hostMin,
-      p10: fleet.hostP10,
-      middle: fleet.hostMedian,
-      p90: fleet.hostP90,
-      most: fleet.hostMax,
-    });
-    this.hostChart = draw("IOPS of hosts", count, bands, { isBands: true });
-    this.bands = bands.map((line) => ({ ...line, values: places.map((i) => line.values[i]) }));
+  }
+
+  private drawDevices(fleet: FleetSeries, draw: Draw): void {
     if (fleet.awaitNs.length === 0) return;
     draw("await of a request (iostat)", latency, [{ label: "await", values: fleet.awaitNs }], {
       log: true,

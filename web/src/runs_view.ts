@@ -1,7 +1,7 @@
 // Runs, the newest first; refreshes itself. What is chosen is asked of the controller.
 
 import { choices, choose, keptSorting } from "./address";
-import { get, Refused, type HistoryReply, type RunSummary } from "./api";
+import { get, messageOf, Refused, type HistoryReply, type RunSummary } from "./api";
 import { element, figure, labelsOf, sparkline, table, text } from "./dom";
 import { count, instant, throughput } from "./format";
 import { pill, syntheticMark, verdictOf } from "./verdict";
@@ -140,10 +140,10 @@ export class RunsView implements View {
         this.runs = [];
         this.newer.hidden = this.older.hidden = true;
         this.draw();
-        this.note.textContent = String(error);
+        this.note.textContent = messageOf(error);
         return;
       }
-      this.note.textContent = `${String(error)} (retrying)`;
+      this.note.textContent = `${messageOf(error)} (retrying)`;
     }
     this.requests.again(refreshMs, () => void this.load());
   }
