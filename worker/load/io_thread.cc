@@ -8,16 +8,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/ids.h"
+#include "common/timing.h"
 
 namespace lockstep::worker {
 namespace {
 
 // While draining, or with nothing else to wake it, a thread looks around this often.
-constexpr int64_t kPollNs = 100000000;
+constexpr int64_t kPollNs = 100 * timing::kMs;
 // Completions are waited for so long at the least, also where an interval is about to end.
-constexpr int64_t kMinWaitNs = 1000000;
+constexpr int64_t kMinWaitNs = timing::kMs;
 // How long a thread with nothing in flight waits for a block that another thread is writing.
-constexpr int64_t kBlockNs = 20000;
+constexpr int64_t kBlockNs = 20 * timing::kUs;
 
 int64_t ThreadCpuNs() {
   timespec time;

@@ -21,16 +21,17 @@
 #include "worker/host/control_groups.h"
 #include "worker/host/neighbours.h"
 #include "worker/load/workload_setup.h"
-#include "worker/targets/left_contents.h"
-#include "worker/verify/mismatch_files.h"
 
 namespace lockstep::worker {
 namespace {
 
 // The host's counters are first read so long before T.
-constexpr int64_t kReadAheadNs = 4000000;
+constexpr int64_t kReadAheadNs = 4 * timing::kMs;
 // And nothing else is looked at from so long before that.
-constexpr int64_t kQuietNs = 30000000;
+constexpr int64_t kQuietNs = 30 * timing::kMs;
+// How often the load is monitored, and how often the claims on its devices.
+constexpr int64_t kMonitorNs = 200 * timing::kMs;
+constexpr int64_t kClaimPollNs = 500 * timing::kMs;
 
 v1::Assignment Filled(v1::Assignment assignment) {
   v1::FillDefaults(&assignment);
@@ -48,9 +49,11 @@ Load::Load(const v1::Assignment& assignment, Environment environment)
       environment_(std::move(environment)),
       clock_(environment_.clock),
       timeline_(assignment.interval_ns(), assignment.run().ramp_ns()),
-      follower_(environment_.write_log, clock_),
+      verification_(&assignment_, &environment_),
+      hang_monitor_(&parts_, clock_, environment_.report),
       paths_({assignment.sample_devices().begin(), assignment.sample_devices().end()},
-             {.oldest_in_flight_ns = [this] { return OldestInFlightNs(); }, .clock = clock_}) {}
+             {.oldest_in_flight_ns = [this] { return hang_monitor_.OldestInFlightNs(); },
+              .clock = clock_}) {}
 
 absl::StatusOr<std::shared_ptr<Load>> Load::Make(const v1::Assignment& assignment,
                                                  const RunIdentity& who, Environment environment) {
@@ -105,7 +108,7 @@ absl::Status Load::CheckCapacity() const {
 
 absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const RunIdentity& who) {
   const v1::Workload& workload = assignment.workload();
-  auto part = std::make_unique<WorkloadPart>();
+  auto part = std::make_unique<LoadPart>();
   part->index = assignment.index();
   part->stuck_after_ns = workload.stuck_after_ns();
   std::vector<v1::TargetAssignment> targets;
@@ -140,8 +143,7 @@ absl::Status Load::AddWorkload(const v1::WorkloadAssignment& assignment, const R
     }
   }
   if (workload.verify()) {
-    absl::Status status = LoadExpected(assignment, targets, part->targets);
-    if (status.ok()) status = FollowWrites(assignment, part->targets);
+    absl::Status status = verification_.Prepare(assignment, targets, part->targets);
     if (!status.ok()) return status;
   }
   WorkloadContext context;
@@ -210,7 +212,7 @@ absl::Status Load::Arm() {
   absl::Status status = unstarted.ok() ? arm_status_ : unstarted;
   lock.Unlock();
   if (status.ok()) status = paths_.Begin();
-  if (status.ok()) status = follower_.Begin();
+  if (status.ok()) status = verification_.Begin();
   lock.Lock();
   if (!status.ok()) {
     state_ = State::kCancelled;
@@ -267,6 +269,42 @@ void Load::EndAfterLocked(uint32_t interval) {
   timeline_.EndAt(end);
 }
 
+void Load::Monitor() {
+  const int64_t now = clock_->MonotonicNs();
+  if (now - monitored_ns_ < kMonitorNs) return;
+  monitored_ns_ = now;
+  // One that gave up ends the load for all: the phase has failed, and the others' I/O serves
+  // nothing any more.
+  const bool failed = std::any_of(parts_.begin(), parts_.end(), [](const auto& part) {
+    return std::any_of(part->threads.begin(), part->threads.end(),
+                       [](const auto& thread) { return thread->failed(); });
+  });
+  if (failed) timeline_.EndAt(std::max(now, timeline_.go_ns()));
+  MonitorClaims(now);
+  ReportPaths();
+  hang_monitor_.Poll();
+}
+
+// When the worker that claims a device for all workers of this kernel is gone, this one takes the
+// claim over. When somebody else was faster, the load ends: its device is another program's now.
+void Load::MonitorClaims(int64_t now_ns) {
+  if (now_ns - claims_polled_ns_ < kClaimPollNs || !claim_error_.empty()) return;
+  claims_polled_ns_ = now_ns;
+  const absl::Status status = claims_.ClaimReleased();
+  if (status.ok()) return;
+  claim_error_ = std::string(status.message());
+  timeline_.EndAt(std::max(now_ns, timeline_.go_ns()));
+}
+
+void Load::ReportPaths() {
+  for (const PathWatch::Event& event : paths_.TakeEvents()) {
+    const auto since = static_cast<double>(event.at_ns - timeline_.go_ns());
+    environment_.report(event.is_loss ? measure::Severity::kWarning : measure::Severity::kInfo,
+                        absl::StrCat(common::FormatDuration(std::max(0.0, since)),
+                                     " after the start: ", event.text));
+  }
+}
+
 void Load::JoinThreads(bool complete) {
   for (std::thread& thread : threads_) {
     if (complete) {
@@ -294,8 +332,8 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
     return std::pair(count.paths, count.running);
   };
   options.tick = [this] {
-    ReportStuck();
-    ReportWrites(false, false);
+    Monitor();
+    verification_.ReportWrites(timeline_.go_ns());
   };
   Collector collector(&timeline_, clock_, std::move(sources), std::move(options), sink);
 
@@ -312,7 +350,7 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
       return result;
     }
   }
-  ReportOverwritten();
+  verification_.ReportOverwritten(parts_);
   Neighbours neighbours;
   neighbours.Begin(assignment_.sample_host(), [this] {
     return clock_->MonotonicNs() > timeline_.go_ns() - kReadAheadNs - kQuietNs;
@@ -326,12 +364,12 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   const bool complete = collector.Run(
       [this] { return timeline_.load_end_ns() + assignment_.drain_ns() + timing::kHangGraceNs; });
   JoinThreads(complete);
-  follower_.End();
+  verification_.End();
   paths_.End();
   ReportPaths();
-  hangs_ = !complete || HasStuckIo();
-  ReportWrites(true, true);
-  if (!hangs_) ExplainMissing();
+  hangs_ = !complete || hang_monitor_.OldestInFlightNs() != 0;
+  verification_.ReportLastWrites(timeline_.go_ns());
+  if (!hangs_) verification_.ExplainMissing(parts_);
   v1::PhaseResult result = MakeResult(&collector, complete);
   rusage after = {};
   getrusage(RUSAGE_SELF, &after);
@@ -340,108 +378,6 @@ v1::PhaseResult Load::Wait(const Collector::Sink& sink) {
   neighbours.End(&result);
   if (!hangs_) AddLeftContents(&result);
   return result;
-}
-
-void Load::AddLeftContents(v1::PhaseResult* result) const {
-  std::set<uint32_t> targets;
-  for (const auto& part : parts_) {
-    if (!part->writes) continue;
-    for (v1::LeftContent& left : LeftContentsOf(part->targets.files)) {
-      if (targets.insert(left.target()).second) *result->add_left_contents() = std::move(left);
-    }
-  }
-}
-
-v1::PhaseResult Load::MakeResult(Collector* collector, bool complete) const {
-  v1::PhaseResult result;
-  result.set_go_ns(timeline_.go_ns());
-  result.set_end_ns(clock_->MonotonicNs());
-  result.set_intervals(collector->intervals());
-  result.set_stopped_early(stopped_early_);
-  if (!hold_error_.empty()) result.set_error(hold_error_);
-  if (!complete) result.set_error(absl::StrCat("a thread hangs in an I/O: ", DescribeHang()));
-  std::vector<v1::WorkloadResult> workloads = collector->TakeResults();
-  size_t source = 0;
-  for (size_t p = 0; p < parts_.size(); ++p) {
-    const WorkloadPart& part = *parts_[p];
-    auto found = std::find_if(workloads.begin(), workloads.end(), [&](const v1::WorkloadResult& w) {
-      return w.workload() == part.index;
-    });
-    v1::WorkloadResult* workload = result.add_workloads();
-    if (found != workloads.end()) *workload = std::move(*found);
-    double batches = 0;
-    double full = 0;
-    int counted = 0;
-    for (size_t i = 0; i < part.threads.size(); ++i, ++source) {
-      if (!complete && !part.threads[i]->recorder().finished()) continue;
-      const IoThreadOutcome& outcome = part.threads[i]->outcome();
-      AddThread(part, i, collector->thread_sums()[source], &result, workload);
-      if (outcome.exchanges != 0) {
-        batches += static_cast<double>(outcome.submitted) / static_cast<double>(outcome.exchanges);
-      }
-      const int64_t alive = outcome.last_io_ns - outcome.first_io_ns;
-      if (alive > 0) {
-        full += static_cast<double>(outcome.queue_full_ns) / static_cast<double>(alive);
-      }
-      ++counted;
-    }
-    if (counted != 0) {
-      workload->set_average_batch(batches / counted);
-      workload->set_queue_full_ratio(std::min(1.0, full / counted));
-    }
-  }
-  return result;
-}
-
-void Load::AddThread(const WorkloadPart& part, size_t index, const measure::OperationCounts& sums,
-                     v1::PhaseResult* result, v1::WorkloadResult* workload) const {
-  IoThread& io = *part.threads[index];
-  const IoThreadOutcome& outcome = io.outcome();
-  if (result->error().empty()) result->set_error(outcome.fatal);
-  if (workload->first_error().empty()) workload->set_first_error(outcome.first_error);
-  workload->set_engine(outcome.engine);
-  for (const std::string& note : outcome.notes) {
-    if (std::find(workload->notes().begin(), workload->notes().end(), note) ==
-        workload->notes().end()) {
-      workload->add_notes(note);
-    }
-  }
-  workload->set_due(workload->due() + outcome.due);
-  workload->set_unstarted(workload->unstarted() + outcome.unstarted);
-  workload->set_longest_backlog_ns(
-      std::max(workload->longest_backlog_ns(), outcome.longest_backlog_ns));
-  workload->set_retries(workload->retries() + outcome.retries);
-  if (io.checks().reads() || io.checks().writes()) {
-    const v1::PhaseId& phase = assignment_.phase();
-    const MismatchFiles files(environment_.mismatch_directory);
-    const auto save = [&](const std::string& name, const std::string& bytes) {
-      const auto path = files.Save(phase.run_id(), phase.phase(), phase.attempt(), name, bytes);
-      return path.ok() ? *path : "";
-    };
-    io.checks().AddCounts(workload->mutable_verification());
-    io.checks().Describe(part.targets.paths(), save, workload->mutable_verification());
-  }
-  if (outcome.first_io_ns != 0 &&
-      (result->first_io_ns() == 0 || outcome.first_io_ns < result->first_io_ns())) {
-    result->set_first_io_ns(outcome.first_io_ns);
-  }
-  result->set_last_io_ns(std::max(result->last_io_ns(), outcome.last_io_ns));
-  v1::ThreadResult* thread = result->add_threads();
-  thread->set_workload(part.index);
-  thread->set_thread(static_cast<uint32_t>(index));
-  thread->set_operations(sums.operations);
-  thread->set_bytes(sums.bytes);
-  thread->set_errors(sums.errors);
-  const int64_t begin = std::max(outcome.first_io_ns, timeline_.ramp_end_ns());
-  const int64_t end = std::min(outcome.last_io_ns, timeline_.load_end_ns());
-  thread->set_execution_time_ns(std::max<int64_t>(0, end - begin));
-  thread->set_cpu_time_ns(outcome.cpu_ns);
-  thread->set_wait_time_ns(outcome.io_ns);
-  thread->set_fsync_time_ns(outcome.sync_ns);
-  thread->set_think_time_ns(outcome.think_ns);
-  thread->set_rate_time_ns(outcome.rate_ns);
-  thread->set_voluntary_context_switches(outcome.voluntary_switches);
-  thread->set_involuntary_context_switches(outcome.involuntary_switches);
 }
 
 void Load::AddRanges(v1::Armed* armed) const {

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/files.h"
 #include "common/mutex.h"
+#include "common/timing.h"
 #include "measure/states.h"
 #include "proto/fields.h"
 #include "worker/host/block_devices.h"
@@ -18,7 +19,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kProgressNs = 200000000;
+constexpr int64_t kProgressNs = 200 * timing::kMs;
 
 }  // namespace
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/ids.h"
+#include "common/timing.h"
 #include "common/units.h"
 #include "proto/workload.h"
 #include "worker/engine/registry.h"
@@ -16,7 +17,7 @@
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kSpinNs = 100000;
+constexpr int64_t kSpinNs = 100 * timing::kUs;
 // I/Os handed over per system call at most. A device begins with the first of a batch only when the
 // last has been queued, and the block layer merges neighbours within one: small batches keep it
 // busy. The page cache, and targets without storage, answer inside the call, where only the call's

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/timing.h"
+
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kPauseNs = 1000000000;
+constexpr int64_t kPauseNs = timing::kSecond;
 // Asking for all ends then: a load that ends waits for it.
-constexpr int64_t kQueryNs = 1000000000;
+constexpr int64_t kQueryNs = timing::kSecond;
 // What may not be told yet is not asked for beyond this.
 constexpr size_t kWaitingBytes = 64 << 20;
 

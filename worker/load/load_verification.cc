@@ -1,4 +1,4 @@
-// What a load learns of blocks that others have written, and tells of those that it writes.
+#include "worker/load/load_verification.h"
 
 #include <algorithm>
 #include <map>
@@ -7,20 +7,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/check.h"
 #include "common/limits.h"
+#include "common/timing.h"
 #include "measure/block_runs.h"
 #include "proto/workload.h"
-#include "worker/load/load.h"
 #include "worker/load/workload_setup.h"
 
 namespace lockstep::worker {
 namespace {
 
 // How often it is told what was written.
-constexpr int64_t kReportWritesNs = 1000000000;
+constexpr int64_t kReportWritesNs = timing::kSecond;
 constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
 // For so long what is missing is looked up, over all workloads.
-constexpr int64_t kExplainNs = 5000000000;
+constexpr int64_t kExplainNs = 5 * timing::kSecond;
 
 std::string UtcText(int64_t wall_ns) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E3SZ", absl::FromUnixNanos(wall_ns),
@@ -29,9 +30,25 @@ std::string UtcText(int64_t wall_ns) {
 
 }  // namespace
 
-absl::Status Load::LoadExpected(const v1::WorkloadAssignment& assignment,
-                                const std::vector<v1::TargetAssignment>& targets,
-                                const OpenTargets& opened) {
+absl::Status LoadVerification::Prepare(const v1::WorkloadAssignment& workload,
+                                       const std::vector<v1::TargetAssignment>& targets,
+                                       const OpenTargets& opened) {
+  const absl::Status status = LoadExpected(workload, targets, opened);
+  return status.ok() ? FollowWrites(workload, opened) : status;
+}
+
+const v1::WorkloadAssignment* LoadVerification::AssignmentOf(const LoadPart& part) const {
+  const auto& workloads = assignment_.run().workloads();
+  const auto found = std::find_if(
+      workloads.begin(), workloads.end(),
+      [&](const v1::WorkloadAssignment& workload) { return workload.index() == part.index; });
+  LOCKSTEP_CHECK(found != workloads.end(), "a part of a load has no workload");
+  return &*found;
+}
+
+absl::Status LoadVerification::LoadExpected(const v1::WorkloadAssignment& assignment,
+                                            const std::vector<v1::TargetAssignment>& targets,
+                                            const OpenTargets& opened) {
   const auto block = static_cast<uint64_t>(assignment.workload().block_size_bytes());
   const bool of_this_run = assignment.check_run_id().empty();
   const auto find = [&](const OpenedFile& file, bool make) {
@@ -89,8 +106,8 @@ absl::Status Load::LoadExpected(const v1::WorkloadAssignment& assignment,
       });
 }
 
-absl::Status Load::FollowWrites(const v1::WorkloadAssignment& assignment,
-                                const OpenTargets& opened) {
+absl::Status LoadVerification::FollowWrites(const v1::WorkloadAssignment& assignment,
+                                            const OpenTargets& opened) {
   WriteFollower::Followed followed;
   followed.staleness_ns = assignment.workload().verify_staleness_ns();
   followed.request.set_run_id(assignment_.phase().run_id());
@@ -111,14 +128,11 @@ absl::Status Load::FollowWrites(const v1::WorkloadAssignment& assignment,
   return absl::OkStatus();
 }
 
-void Load::ExplainMissing() {
+void LoadVerification::ExplainMissing(const LoadParts& parts) {
   const int64_t until = clock_->MonotonicNs() + kExplainNs;
-  for (const auto& part : parts_) {
-    const auto workload =
-        std::find_if(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
-                     [&](const v1::WorkloadAssignment& w) { return w.index() == part->index; });
-    std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>
-        missing;  // by target_key, block
+  for (const auto& part : parts) {
+    const v1::WorkloadAssignment* workload = AssignmentOf(*part);
+    Missing missing;  // by target_key, block
     v1::WriteLogRequest request;
     std::set<uint64_t> target_keys;
     for (const auto& thread : part->threads) {
@@ -144,7 +158,7 @@ void Load::ExplainMissing() {
   }
 }
 
-std::string Load::WriterOf(const WorkloadPart& part, const v1::WriteLogPart& told) const {
+std::string LoadVerification::WriterOf(const LoadPart& part, const v1::WriteLogPart& told) const {
   for (const OpenedFile& file : part.targets.files) {
     if (TargetKey(file.thing) != told.writes().target_key()) continue;
     for (const v1::TargetAssignment& target : assignment_.targets()) {
@@ -157,9 +171,8 @@ std::string Load::WriterOf(const WorkloadPart& part, const v1::WriteLogPart& tol
   return "";
 }
 
-void Load::ExplainFrom(
-    const v1::WriteLogPart& told, const std::string& writer_name,
-    std::multimap<std::pair<uint64_t, uint64_t>, BlockChecks::Missing>* missing) {
+void LoadVerification::ExplainFrom(const v1::WriteLogPart& told, const std::string& writer_name,
+                                   Missing* missing) {
   const std::string writer =
       absl::StrCat("worker ", told.worker_index(),
                    writer_name.empty() ? "" : absl::StrCat(" (", writer_name, ")"));
@@ -184,12 +197,10 @@ void Load::ExplainFrom(
 }
 
 // What is written without headers, or in blocks of one size, is known in no other way any more.
-void Load::ReportOverwritten() {
-  for (const auto& part : parts_) {
-    const auto workload =
-        std::find_if(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
-                     [&](const v1::WorkloadAssignment& w) { return w.index() == part->index; });
-    if (workload == assignment_.run().workloads().end() || !Writes(workload->workload())) continue;
+void LoadVerification::ReportOverwritten(const LoadParts& parts) {
+  for (const auto& part : parts) {
+    const v1::WorkloadAssignment* workload = AssignmentOf(*part);
+    if (!Writes(workload->workload())) continue;
     for (const OpenedFile& file : part->targets.files) {
       if (!file.engine_file.has_storage()) continue;
       v1::BlockWrites told;
@@ -203,19 +214,24 @@ void Load::ReportOverwritten() {
   }
 }
 
-void Load::ReportWrites(bool at_end, bool in_flight) {
+void LoadVerification::ReportWrites(int64_t go_ns) {
+  if (clock_->MonotonicNs() - reported_ns_ >= kReportWritesNs) Report(go_ns, /*in_flight=*/false);
+}
+
+void LoadVerification::ReportLastWrites(int64_t go_ns) { Report(go_ns, /*in_flight=*/true); }
+
+void LoadVerification::Report(int64_t go_ns, bool in_flight) {
   const int64_t now = clock_->MonotonicNs();
-  if (!at_end && now - told_ns_ < kReportWritesNs) return;
-  const int64_t from = clock_->WallNs() - (now - std::max(told_ns_, timeline_.go_ns()));
-  told_ns_ = now;
+  const int64_t from = clock_->WallNs() - (now - std::max(reported_ns_, go_ns));
+  reported_ns_ = now;
   const bool writes =
       std::any_of(assignment_.run().workloads().begin(), assignment_.run().workloads().end(),
                   [](const auto& w) { return w.workload().verify() && !w.check_reads_only(); });
   if (!writes) return;
-  environment_.ledgers->TakeWrites(in_flight, [&](const v1::BlockWrites& writes) {
-    v1::BlockWrites told = writes;
+  environment_.ledgers->TakeWrites(in_flight, [&](const v1::BlockWrites& taken) {
+    v1::BlockWrites told = taken;
     told.set_from_wall_ns(from);
-    told.set_until_wall_ns(clock_->WallNs());  // others may write while they are looked at
+    told.set_until_wall_ns(clock_->WallNs());  // threads write while these are collected
     environment_.block_writes(told);
   });
 }
