@@ -3,6 +3,8 @@
 #include <cerrno>
 #include <ctime>
 
+#include "common/timing.h"
+
 namespace lockstep::common {
 namespace {
 
@@ -34,7 +36,7 @@ const Clock& SystemClock() {
 void SleepThenSpinUntil(const Clock& clock, int64_t at_ns, int64_t spin_ns) {
   // Awake once a little earlier: the processor has left its idle state, and what the thread needs
   // is in the caches.
-  constexpr int64_t kAwakeNs = 150000;
+  constexpr int64_t kAwakeNs = 150 * timing::kUs;
   if (clock.MonotonicNs() < at_ns - kAwakeNs) clock.SleepUntil(at_ns - kAwakeNs);
   if (clock.MonotonicNs() < at_ns - spin_ns) clock.SleepUntil(at_ns - spin_ns);
   while (clock.MonotonicNs() < at_ns) {

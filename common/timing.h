@@ -8,8 +8,10 @@
 // Nanoseconds.
 namespace lockstep::timing {
 
-inline constexpr int64_t kMs = 1000000;
+inline constexpr int64_t kUs = 1000;
+inline constexpr int64_t kMs = 1000 * kUs;
 inline constexpr int64_t kSecond = 1000 * kMs;
+inline constexpr int64_t kMinute = 60 * kSecond;
 
 // --- A worker and its controller. ---
 // Either side gives the other one up after the lease; until Welcome has said what it is, a worker

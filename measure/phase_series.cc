@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "measure/result_stats.h"
 
 namespace lockstep::measure {
@@ -14,7 +15,7 @@ namespace {
 constexpr uint32_t kMaxGap = 1000000;
 constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * 1000000000;
 // Two workers' ends of an interval that differ by less are the same.
-constexpr int64_t kSameNs = 2000000;
+constexpr int64_t kSameNs = 2 * timing::kMs;
 // Of one worker; where there are more, the last one reaches to the newest.
 constexpr size_t kMaxGaps = 1000;
 // Of one worker: the devices under its targets are few.

@@ -7,12 +7,13 @@
 #include <tuple>
 #include <vector>
 
+#include "common/timing.h"
 #include "measure/operation_stats.h"
 #include "proto/result.pb.h"
 
 namespace lockstep::measure {
 
-inline constexpr int64_t kRollupNs = 10000000000;
+inline constexpr int64_t kRollupNs = 10 * timing::kSecond;
 
 // Ten seconds of one workload, operation kind and metric, over all workers.
 struct Rollup {

@@ -6,6 +6,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/timing.h"
 #include "storage/pg_lease.h"
 #include "storage/pg_store.h"
 #include "storage/sql_values.h"
@@ -14,7 +15,6 @@ namespace lockstep::storage {
 namespace {
 
 constexpr int kBlockRowsAtOnce = 100;
-constexpr int64_t kMicrosecondNs = 1000;
 
 using Attempt = std::pair<int64_t, int64_t>;  // phase, attempt
 
@@ -125,8 +125,8 @@ absl::Status StreamBlockWrites(PgConnection* connection, const v1::WriteLogReque
       v1::BlockWrites* writes = part.mutable_writes();
       writes->set_target_key(static_cast<uint64_t>(rows->Int(i, "target_key")));
       writes->set_block_size_bytes(static_cast<uint32_t>(rows->Int(i, "block_size_bytes")));
-      writes->set_from_wall_ns(rows->Int(i, "from_us") * kMicrosecondNs);
-      writes->set_until_wall_ns(rows->Int(i, "until_us") * kMicrosecondNs);
+      writes->set_from_wall_ns(rows->Int(i, "from_us") * timing::kUs);
+      writes->set_until_wall_ns(rows->Int(i, "until_us") * timing::kUs);
       if (!absl::Base64Unescape(rows->Text(i, "runs"), writes->mutable_runs())) {
         return absl::DataLossError("the store holds what is no encoding of blocks");
       }

@@ -7,6 +7,7 @@
 #include "absl/time/time.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "spdlog/spdlog.h"
 
 namespace lockstep::controller {
@@ -16,7 +17,6 @@ constexpr size_t kEntriesAtOnce = 200;
 constexpr size_t kDetailBytes = 1000;
 constexpr size_t kCallersCounted = 1000;
 constexpr auto kRetryPause = std::chrono::seconds(1);
-constexpr int64_t kMinuteNs = 60000000000;
 
 const char* CodeName(grpc::StatusCode code) {
   switch (code) {
@@ -114,7 +114,7 @@ grpc::Status AuditLog::Require(const grpc::ServerContextBase& context, Role role
 
 bool AuditLog::IsLeftOut(v1::AuditEntry* entry) {
   common::MutexLock lock(&mutex_);
-  const int64_t minute = clock_->MonotonicNs() / kMinuteNs;
+  const int64_t minute = clock_->MonotonicNs() / timing::kMinute;
   if (refusals_.size() >= kCallersCounted && !refusals_.contains(entry->principal())) {
     refusals_.clear();
   }

@@ -9,12 +9,13 @@
 
 #include "absl/status/statusor.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "grpcpp/grpcpp.h"
 
 namespace lockstep::controller {
 
 // What a caller's thread waits for an answer; whoever answers later says so before.
-inline constexpr int64_t kAnswerWaitNs = 10000000000;
+inline constexpr int64_t kAnswerWaitNs = 10 * timing::kSecond;
 
 inline grpc::Status ToGrpc(const absl::Status& status) {
   return status.ok() ? grpc::Status::OK

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <deque>
 
+#include "common/timing.h"
+
 namespace lockstep::controller {
 
 // Estimates what a worker's monotonic clock shows, from exchanges as NTP makes them (D. Mills, RFC
@@ -24,7 +26,7 @@ class ClockEstimator {
   static constexpr double kDriftBound = 200e-6;
   // How far the rates' difference may move while exchanges are kept.
   static constexpr double kWander = 2e-6;
-  static constexpr int64_t kGranularityNs = 1000;
+  static constexpr int64_t kGranularityNs = timing::kUs;
 
   struct Estimate {
     bool known = false;
@@ -57,7 +59,7 @@ class ClockEstimator {
   void Range(int64_t at_ns, double* low, double* high) const;
 
   static constexpr size_t kKept = 32;
-  static constexpr int64_t kSlotNs = 2000000000;
+  static constexpr int64_t kSlotNs = 2 * timing::kSecond;
   std::deque<Slot> slots_;
   double drift_ = 0;
   double drift_bound_ = kDriftBound;

@@ -15,17 +15,17 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kStoodStillNs = 1000000000;
-constexpr int64_t kPollNs = 50000000;
+constexpr int64_t kStoodStillNs = timing::kSecond;
+constexpr int64_t kPollNs = 50 * timing::kMs;
 constexpr int kBurst = 12;
 constexpr size_t kBurstTotal = 3000;
-constexpr int64_t kBurstNs = 4000000;
+constexpr int64_t kBurstNs = 4 * timing::kMs;
 constexpr size_t kPingsKept = 128;
 // A worker sends a few messages a second; one that sends more than this for longer is not one of
 // ours.
 constexpr double kMessagesPerSecond = limits::kWorkerMessages;
 constexpr double kMessageBurst = limits::kWorkerBurst;
-constexpr int64_t kWallWarningNs = 1000000000;
+constexpr int64_t kWallWarningNs = timing::kSecond;
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/mutex.h"
+#include "common/timing.h"
 #include "controller/ingest/ingest_pipeline.h"
 #include "spdlog/spdlog.h"
 
@@ -17,7 +18,7 @@ constexpr size_t kGroupBytes = 16 << 20;
 constexpr size_t kReplayBytes = 4 << 20;
 // Of one worker in a transaction, or in a record of the spool.
 constexpr size_t kMaxPart = 16 << 20;
-constexpr int64_t kRetryNs = 500000000;
+constexpr int64_t kRetryNs = 500 * timing::kMs;
 
 std::string ToRecord(const storage::IngestBatch& batch) {
   v1::SpooledBatch record;

@@ -8,11 +8,11 @@
 #include "absl/strings/str_format.h"
 #include "common/limits.h"
 #include "common/signing.h"
+#include "common/timing.h"
 
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kSecondNs = 1000000000;
 constexpr size_t kHashBytes = 12;
 constexpr size_t kTimeDigits = 8;
 // Two controllers' wall clocks may differ.
@@ -38,14 +38,14 @@ std::string ConfirmTokens::Hash(uint64_t seconds, const std::string& text) const
 }
 
 std::string ConfirmTokens::Make(const std::string& text, int64_t wall_ns) const {
-  const auto seconds = static_cast<uint64_t>(wall_ns / kSecondNs);
+  const auto seconds = static_cast<uint64_t>(wall_ns / timing::kSecond);
   return absl::StrFormat("%08x-%s", seconds, Hash(seconds, text));
 }
 
 absl::Status ConfirmTokens::CheckAge(const std::string& token, int64_t wall_ns) const {
   const auto seconds = TimeOf(token);
   if (!seconds) return absl::InvalidArgumentError("is no token");
-  const int64_t age = wall_ns / kSecondNs - static_cast<int64_t>(*seconds);
+  const int64_t age = wall_ns / timing::kSecond - static_cast<int64_t>(*seconds);
   if (age <= limits::kPlanTokenSeconds && age >= -kClockStepSeconds) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat("was made ", age / 3600, " h ago; at most ",
                                                     limits::kPlanTokenSeconds / 3600,

@@ -374,7 +374,7 @@ void Coordinator::Schedule() {
 // Another run has what this one needs: it waits for that run's end, at its old place in the queue.
 void Coordinator::Requeue(measure::RunRecord run) {
   queue_.AddFirst(std::move(run));
-  After(1000000000, [this] { Schedule(); });
+  After(timing::kSecond, [this] { Schedule(); });
 }
 
 void Coordinator::Launch(Admission::Admitted admitted) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "common/timing.h"
 #include "controller/plan/plan_token.h"
 #include "controller/runs/admission.h"
 #include "controller/runs/device_queries.h"
@@ -71,7 +72,7 @@ class Coordinator {
   // takes over goes on with the run. After kStopAnswerNs it answers without: with a warning where
   // the workers have the order, which they repeat to a successor, else UNAVAILABLE. The answer has
   // state and warning.
-  static constexpr int64_t kStopAnswerNs = 3000000000;
+  static constexpr int64_t kStopAnswerNs = 3 * timing::kSecond;
   using StopDone = std::function<void(const absl::StatusOr<v1::StopReply>&)>;
   void StopRun(const std::string& run_id, bool now, const std::string& reason, StopDone done);
   // Ends the load of the run's phase in progress, as RunActor::EndLoad().

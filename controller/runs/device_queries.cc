@@ -6,7 +6,7 @@
 namespace lockstep::controller {
 namespace {
 
-constexpr int64_t kFreshNs = 1000000000;
+constexpr int64_t kFreshNs = timing::kSecond;
 
 }  // namespace
 

@@ -19,13 +19,13 @@ namespace lockstep::controller {
 namespace {
 
 // A go sent to a load less than this before T may come too late.
-constexpr int64_t kLateNs = 20000000;
+constexpr int64_t kLateNs = 20 * timing::kMs;
 // How often it is looked whether the store is back, and how long what was kept during that time has
 // to arrive.
-constexpr int64_t kUnavailablePollNs = 1000000000;
-constexpr int64_t kBackNs = 20000000000;
+constexpr int64_t kUnavailablePollNs = timing::kSecond;
+constexpr int64_t kBackNs = 20 * timing::kSecond;
 // Who is waited for is looked up so often, and so many are named.
-constexpr int64_t kProgressPollNs = 2000000000;
+constexpr int64_t kProgressPollNs = 2 * timing::kSecond;
 constexpr size_t kMaxBehind = 5;
 // What a worker says in words is cut behind so many.
 constexpr size_t kMessageColumns = 2000;

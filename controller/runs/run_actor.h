@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/clock.h"
+#include "common/timing.h"
 #include "controller/core/run_machine.h"
 #include "controller/fleet/fleet_link.h"
 #include "controller/ingest/ingest_pipeline.h"
@@ -56,7 +57,7 @@ struct TakenOver {
 // coordinator's thread.
 class RunActor : public std::enable_shared_from_this<RunActor> {
  public:
-  static constexpr int64_t kEndLoadAnswerNs = 8000000000;
+  static constexpr int64_t kEndLoadAnswerNs = 8 * timing::kSecond;
 
   // `ended` is called once, when the run's end is in the store.
   RunActor(SettledRun run, ActorServices services, std::function<void()> ended);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/timing.h"
 #include "controller/plan/loads.h"
 #include "controller/runs/run_actor.h"
 
@@ -13,24 +14,24 @@ namespace {
 
 // T lies so far ahead that the message reaches the slowest worker: this, several of the longest
 // recent round trips, and what sending to so many takes.
-constexpr int64_t kMinLeadNs = 250000000;
+constexpr int64_t kMinLeadNs = 250 * timing::kMs;
 constexpr int64_t kRoundTripsAhead = 4;
 constexpr uint32_t kMaxLeadDoublings = 5;
-constexpr int64_t kMaxLeadNs = 10000000000;
-constexpr int64_t kPerWorkerNs = 200000;
+constexpr int64_t kMaxLeadNs = 10 * timing::kSecond;
+constexpr int64_t kPerWorkerNs = 200 * timing::kUs;
 // The share of the lead that must be left when T is on disk; else another T is chosen.
 constexpr int64_t kLatestShare = 2;
 // A store that was away for long, or a program that stood still while a reply came, does not make
 // the next T lie far ahead.
-constexpr int64_t kMaxCommitNs = 1000000000;
-constexpr int64_t kMaxRoundTripNs = 2000000000;
-constexpr int64_t kClockRetryNs = 50000000;
+constexpr int64_t kMaxCommitNs = timing::kSecond;
+constexpr int64_t kMaxRoundTripNs = 2 * timing::kSecond;
+constexpr int64_t kClockRetryNs = 50 * timing::kMs;
 // So many may wait at once for the end of a load to be stored.
 constexpr size_t kMaxEndLoadCallers = 100;
 // So often another interval is chosen because the store took too long.
 constexpr int kMaxEndTries = 3;
 // A burst of pings goes before each go; its replies are waited for.
-constexpr int64_t kBurstNs = 60000000;
+constexpr int64_t kBurstNs = 60 * timing::kMs;
 
 }  // namespace
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
+#include "common/timing.h"
 #include "proto/worker.pb.h"
 #include "worker/host/kernel_blocks.h"
 
@@ -36,7 +37,7 @@ std::string UsedLoopBeside(int fd);
 // the last answers are older than kRefreshNs. Thread-safe.
 class FilesUnderDevices {
  public:
-  static constexpr int64_t kRefreshNs = 200000000;
+  static constexpr int64_t kRefreshNs = 200 * timing::kMs;
 
   FilesUnderDevices();
   // FAILED_PRECONDITION for such a file, open as `fd`; `path` is for the message.

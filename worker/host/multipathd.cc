@@ -16,12 +16,13 @@
 #include "common/clock.h"
 #include "common/files.h"
 #include "common/text.h"
+#include "common/timing.h"
 
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kLimitNs = 200000000;  // of the whole exchange
-constexpr size_t kMaxState = 64;         // columns of a state
+constexpr int64_t kLimitNs = 200 * timing::kMs;  // of the whole exchange
+constexpr size_t kMaxState = 64;                 // columns of a state
 // Some 40 bytes a path.
 constexpr size_t kMaxBytes = 4 << 20;
 constexpr char kQuestion[] = "show paths raw format \"%d %t %T\"";

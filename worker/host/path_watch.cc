@@ -5,16 +5,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "common/units.h"
 
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kPauseNs = 200000000;
+constexpr int64_t kPauseNs = 200 * timing::kMs;
 // Where no multipathd answers, one is looked for so much later again.
-constexpr int64_t kRefreshNs = 1000000000;
+constexpr int64_t kRefreshNs = timing::kSecond;
 // And what it said is forgotten.
-constexpr int64_t kForgetNs = 30000000000;
+constexpr int64_t kForgetNs = 30 * timing::kSecond;
 // Of devices made of devices.
 constexpr int kDeepest = 8;
 // Kept until they are taken; a path that flaps must not fill the memory.

@@ -20,13 +20,14 @@
 #include "absl/strings/strip.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "worker/iscsi/identity.h"
 #include "worker/iscsi/scsi_errno.h"
 
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kKeepNs = 5000000000;
+constexpr int64_t kKeepNs = 5 * timing::kSecond;
 constexpr int kUnanswered = 3;
 constexpr int kAttentions = 10;
 

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/text.h"
+#include "common/timing.h"
 #include "worker/iscsi/identity.h"
 #include "worker/iscsi/scsi_errno.h"
 #include "worker/iscsi/session.h"
@@ -20,7 +21,7 @@ namespace {
 constexpr int kAttempts = 10;
 // How often a session tries to be registered while others are, too, and how long it waits between.
 constexpr int kJoins = 20;
-constexpr int64_t kJoinPauseNs = 10000000;
+constexpr int64_t kJoinPauseNs = 10 * timing::kMs;
 
 }  // namespace
 

@@ -8,6 +8,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/mutex.h"
+#include "common/timing.h"
 #include "common/version.h"
 #include "proto/fields.h"
 #include "spdlog/spdlog.h"
@@ -18,9 +19,9 @@ namespace {
 constexpr size_t kMaxListings = 16;
 // For the record; `lockstep devices` asks for all.
 constexpr int kDevicesInHello = 1000;
-constexpr int64_t kTickNs = 200000000;
+constexpr int64_t kTickNs = 200 * timing::kMs;
 // So long it is tried to learn what others have written, where the connection is lost.
-constexpr int64_t kWriteLogNs = 30000000000;
+constexpr int64_t kWriteLogNs = 30 * timing::kSecond;
 
 ConnectionKeeper::Options KeeperOptions(size_t controllers) {
   ConnectionKeeper::Options options;

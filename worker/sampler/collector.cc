@@ -3,15 +3,16 @@
 #include <algorithm>
 
 #include "common/files.h"
+#include "common/timing.h"
 #include "measure/result_stats.h"
 
 namespace lockstep::worker {
 namespace {
 
-constexpr int64_t kPollNs = 5000000;
+constexpr int64_t kPollNs = 5 * timing::kMs;
 
 // How long a thread that has not handed an interval over is waited for beyond the interval's end.
-constexpr int64_t kHungNs = 1000000000;
+constexpr int64_t kHungNs = timing::kSecond;
 
 v1::OperationKind KindOf(int index) { return static_cast<v1::OperationKind>(index + 1); }
 static_assert(static_cast<int>(v1::OPERATION_KIND_READ) == static_cast<int>(IoKind::kRead) + 1 &&

@@ -32,7 +32,7 @@ using timing::kSecond;
 // wait to be written.
 constexpr size_t kMemoryBytes = size_t{1} << 30;
 constexpr size_t kBatchesAhead = 4;
-constexpr int64_t kTickNs = 500000000;
+constexpr int64_t kTickNs = 500 * timing::kMs;
 using ControlCall = QueuedCall<v1::WorkerMessage, v1::ControllerMessage>;
 using DeliverCall = QueuedCall<v1::Delivery, v1::DeliveryAck>;
 
