@@ -7,8 +7,8 @@ time. Names in anonymous namespaces must differ between the files of a library.
 `bazel build --config=single` compiles each file by itself, which is faster after a change to one.
 """
 
-# Files per group. One compiler then needs at most some 1.5 GiB.
-_GROUP = 10
+# Files per group. One compiler then needs at most some 2 GiB.
+_GROUP = 20
 
 def _joined(name, srcs):
     """What to compile instead of `srcs`, and what that includes."""

@@ -2,17 +2,18 @@
 
 load("//bazel:cc.bzl", "cc_library")
 
-def cc_grpc_library(name, src, deps = [], visibility = None):
-    """Compiles `src` (messages and services).
+def cc_grpc_library(name, src, deps = [], has_services = False, visibility = None):
+    """Compiles `src`.
 
     Args:
       name: the library's name.
       src: one .proto file of this package.
       deps: other cc_grpc_library targets that it imports, as `:name` or `//package:name`.
+      has_services: services, too. The others need no gRPC headers, which cost a second each.
       visibility: of the library.
     """
     base = native.package_name() + "/" + src[:-len(".proto")]
-    endings = [".pb.h", ".pb.cc", ".grpc.pb.h", ".grpc.pb.cc"]
+    endings = [".pb.h", ".pb.cc"] + ([".grpc.pb.h", ".grpc.pb.cc"] if has_services else [])
     outs = [src[:-len(".proto")] + ending for ending in endings]
     protos = name + "_protos"
     native.filegroup(
@@ -28,7 +29,8 @@ def cc_grpc_library(name, src, deps = [], visibility = None):
         cmd = " ".join([
             "$(execpath @system//:tools/protoc)",
             "--plugin=protoc-gen-grpc=$(execpath @system//:tools/grpc_cpp_plugin)",
-            "--proto_path=. --cpp_out=$(BINDIR) --grpc_out=$(BINDIR)",
+            "--proto_path=. --cpp_out=$(BINDIR)",
+            "--grpc_out=$(BINDIR)" if has_services else "",
             base + ".proto",
         ]),
     )
@@ -37,6 +39,6 @@ def cc_grpc_library(name, src, deps = [], visibility = None):
         srcs = [out for out in outs if out.endswith(".cc")],
         hdrs = [out for out in outs if out.endswith(".h")],
         copts = ["-w"],
-        deps = deps + ["@system//:grpc"],
+        deps = deps + ["@system//:grpc" if has_services else "@system//:protobuf"],
         visibility = visibility,
     )

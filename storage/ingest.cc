@@ -19,7 +19,7 @@ namespace {
 using PhaseKey = std::tuple<std::string, uint32_t, uint32_t>;  // run, phase, attempt
 using Lengths = std::map<PhaseKey, int64_t>;                   // of an interval, nanoseconds
 
-PhaseKey KeyOf(const v1::PhaseId& id) { return {id.run_id(), id.phase(), id.attempt()}; }
+PhaseKey PhaseKeyOf(const v1::PhaseId& id) { return {id.run_id(), id.phase(), id.attempt()}; }
 
 // Moves every cursor, and finds out whether all were where they had to be. Returns how long the
 // phases' intervals are.
@@ -354,7 +354,7 @@ absl::Status WriteIntervals(PgConnection* connection, const std::vector<IngestBa
   absl::Status status =
       write(kIntervalOperations, [&](const IngestBatch& batch, const v1::IntervalSample& sample,
                                      const std::string& at, CopyRows* rows) {
-        AddInterval(batch, lengths.at(KeyOf(batch.phase)), sample, at, rows);
+        AddInterval(batch, lengths.at(PhaseKeyOf(batch.phase)), sample, at, rows);
       });
   if (status.ok()) status = write(kDeviceSamples, AddDevices);
   return status.ok() ? write(kHostSamples, AddHost) : status;

@@ -11,7 +11,7 @@ struct Named {
   const char* unit;
 };
 
-Named NameOf(const v1::SteadyState& rule) {
+Named NamedBy(const v1::SteadyState& rule) {
   switch (rule.figure()) {
     case v1::STEADY_FIGURE_THROUGHPUT:
       return {"throughput", "B/s"};
@@ -28,7 +28,7 @@ void AddSteady(const PhaseView& view, v1::PhaseReport* report) {
   if (view.steady() == nullptr) return;
   const v1::SteadyState& rule = view.load().until_steady();
   const measure::SteadyState::Verdict& verdict = *view.steady();
-  const Named named = NameOf(rule);
+  const Named named = NamedBy(rule);
   v1::SteadyReport* out = report->mutable_steady();
   out->set_steady(verdict.steady);
   out->set_figure(named.figure);

@@ -37,7 +37,7 @@ void ParseStat(const std::string& text, HostCounters* counters) {
 }
 
 // The number behind `key` at the start of a line; 0 where there is none.
-uint64_t NumberOf(const std::string& text, const std::string& key) {
+uint64_t NumberAfter(const std::string& text, const std::string& key) {
   size_t at = text.rfind(key, 0) == 0 ? 0 : text.find("\n" + key);
   if (at == std::string::npos) return 0;
   at = text.find(key, at) + key.size();
@@ -50,11 +50,11 @@ HostCounters ParseHostCounters(const std::string& stat, const std::string& vmsta
                                const std::string& meminfo) {
   HostCounters counters;
   ParseStat(stat, &counters);
-  counters.swap_in_pages = NumberOf(vmstat, "pswpin ");
-  counters.swap_out_pages = NumberOf(vmstat, "pswpout ");
-  counters.free_bytes = NumberOf(meminfo, "MemFree:") * 1024;
-  counters.cached_bytes = NumberOf(meminfo, "Cached:") * 1024;
-  counters.dirty_bytes = NumberOf(meminfo, "Dirty:") * 1024;
+  counters.swap_in_pages = NumberAfter(vmstat, "pswpin ");
+  counters.swap_out_pages = NumberAfter(vmstat, "pswpout ");
+  counters.free_bytes = NumberAfter(meminfo, "MemFree:") * 1024;
+  counters.cached_bytes = NumberAfter(meminfo, "Cached:") * 1024;
+  counters.dirty_bytes = NumberAfter(meminfo, "Dirty:") * 1024;
   return counters;
 }
 
