@@ -21,6 +21,7 @@ absl::Status ActiveLock::Connect() {
   connection_ = *std::move(opened);
   auto named = connection_->Query(
       "SELECT set_config('application_name', $1, false), "
+      // The lock lives as long as its transaction, which does nothing else.
       "set_config('idle_in_transaction_session_timeout', '0', false)",
       {who_.substr(0, 63)});
   if (named.ok()) return absl::OkStatus();
@@ -31,6 +32,8 @@ absl::Status ActiveLock::Connect() {
 absl::StatusOr<bool> ActiveLock::Hold() {
   if (absl::Status status = Connect(); !status.ok()) return status;
   if (held_) {
+    // Holding it is a fact of the server's: a session that it has ended has lost the lock, and this
+    // side learns of it only by asking.
     auto answer = connection_->Query("SELECT true");
     if (answer.ok()) return true;
     held_ = false;
@@ -39,6 +42,9 @@ absl::StatusOr<bool> ActiveLock::Hold() {
   }
   absl::Status status = connection_->Execute("BEGIN");
   if (status.ok()) {
+    // A table's lock, not an advisory one: any role may take advisory locks and keep controllers
+    // from ever becoming active. NOWAIT, since a lock that is waited for blocks everybody behind
+    // it.
     status = connection_->Execute("LOCK TABLE controller_lock IN EXCLUSIVE MODE NOWAIT");
   }
   if (status.ok()) return held_ = true;

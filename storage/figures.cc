@@ -21,13 +21,13 @@ struct Of {
 // The word of a cross-check's verdict; empty where engines and device agree.
 std::string Disagreement(v1::CrossCheck::Verdict verdict) {
   switch (verdict) {
-    case v1::CrossCheck::PAGE_CACHE:
+    case v1::CrossCheck::VERDICT_PAGE_CACHE:
       return "page cache";
-    case v1::CrossCheck::COALESCED:
+    case v1::CrossCheck::VERDICT_COALESCED:
       return "coalesced";
-    case v1::CrossCheck::AMPLIFIED:
+    case v1::CrossCheck::VERDICT_AMPLIFIED:
       return "amplified";
-    case v1::CrossCheck::NOT_ATTRIBUTABLE:
+    case v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE:
       return "not attributable";
     default:
       return "";

@@ -61,6 +61,8 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
                             "keepalives_count",
                             "dbname",
                             nullptr};
+  // A server whose host lost its power sends no FIN: without keepalives and tcp_user_timeout a
+  // write to it waits for the kernel's retransmissions, a quarter of an hour.
   const char* values[] = {"5", "10000", "5", "5", "3", conninfo.c_str(), nullptr};
   const Time begun = std::chrono::steady_clock::now();
   std::unique_ptr<PgConnection> connection(
@@ -70,8 +72,11 @@ absl::StatusOr<std::unique_ptr<PgConnection>> PgConnection::Open(const std::stri
     return absl::UnavailableError(
         absl::StrCat("PostgreSQL: ", OnOneLine(PQerrorMessage(connection->connection_.get()))));
   }
+  // libpq prints notices to stderr otherwise, and a session can be made to raise any number of
+  // them.
   PQsetNoticeProcessor(
       connection->connection_.get(), [](void*, const char*) {}, nullptr);
+  // A blocking send to a server that has stopped reading never returns; Flush() waits with a limit.
   PQsetnonblocking(connection->connection_.get(), 1);
   if (absl::Status status = connection->Execute(
           "SET client_min_messages = warning; SET search_path = lockstep; SET TIME ZONE 'UTC'; "
@@ -126,9 +131,11 @@ absl::Status PgConnection::Wait(short events, const std::string& what) {
   const bool given_up = patience_.given_up != nullptr && *patience_.given_up;
   pollfd ready = {PQsocket(connection), events, 0};
   const int found = poll(&ready, 1, given_up ? 0 : static_cast<int>(left.count()));
+  // EINTR is no answer and no failure: the caller asks again, and the time limit goes on.
   if (found < 0 && errno != EINTR) return LastError(nullptr, what);
   if (PQconsumeInput(connection) != 1) return LastError(nullptr, what);
   if (found != 0 || (left.count() > 0 && !given_up)) return absl::OkStatus();
+  // The answer may still come, and would be taken for that of the next statement.
   broken_ = true;
   return absl::UnavailableError(absl::StrCat(
       "PostgreSQL: ", what,
@@ -138,6 +145,8 @@ absl::Status PgConnection::Wait(short events, const std::string& what) {
 
 absl::Status PgConnection::Flush(const std::string& what) {
   while (true) {
+    // While this side sends, the server may send, too (notices, errors of a COPY). Whoever only
+    // waits for POLLOUT deadlocks with it once both buffers are full (libpq, PQsetnonblocking).
     const int left = PQflush(connection_.get());
     if (left < 0) return LastError(nullptr, what);
     if (left == 0) return absl::OkStatus();
@@ -155,6 +164,7 @@ absl::StatusOr<PgResult> PgConnection::Finish(bool sent, const std::string& what
     while (PQisBusy(connection) != 0) {
       if (absl::Status status = Wait(POLLIN, what); !status.ok()) return status;
     }
+    // All results are read, also after an error: the connection takes no further statement before.
     PGresult* result = PQgetResult(connection);
     if (result == nullptr) break;
     PgResult owned(result);
@@ -222,6 +232,8 @@ absl::Status PgConnection::EndCopy() {
 void PgConnection::GiveUpCopy() {
   if (!healthy()) return;
   int ended;
+  // Ending it with an error makes the server drop the rows. Closing the connection would do so,
+  // too, but costs the next statement a new one.
   while ((ended = PQputCopyEnd(connection_.get(), "given up")) == 0) {
     if (!Flush("COPY").ok()) return;
   }

@@ -28,6 +28,8 @@ struct Header {
 constexpr uint32_t kMagic = 0x31735453;  // "STs1"
 static_assert(sizeof(Header) == 16);
 
+// The checksum tells a record that was being written when the power went from one that was written:
+// file systems may show the new size of a file before its data.
 Header HeaderOf(const std::string& record) {
   return {static_cast<uint32_t>(record.size()), kMagic, XXH3_64bits(record.data(), record.size())};
 }
@@ -61,7 +63,9 @@ Read ReadRecord(int fd, uint64_t offset, uint64_t file_size, std::string* record
                                                                         : Read::kBroken;
 }
 
-// Whether a whole record follows the broken one at `offset`, by the length that its header has.
+// A torn last record is what a crash leaves, and is cut off. A broken record with whole ones behind
+// it is damage: cutting there would lose samples that were promised to be kept. Whether a whole
+// record follows the broken one at `offset`, by the length that its header has.
 bool HasRecordBehind(int fd, uint64_t offset, uint64_t file_size) {
   Header header;
   std::string record;
@@ -72,6 +76,7 @@ bool HasRecordBehind(int fd, uint64_t offset, uint64_t file_size) {
          ReadRecord(fd, next, file_size, &record) == Read::kRecord;
 }
 
+// A new file survives a crash only when its directory's entry is on the disk, too (fsync(2)).
 absl::Status SyncDirectory(const std::string& directory) {
   common::FileDescriptor fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd.valid() || fsync(fd.get()) != 0) return common::ErrnoStatus(errno, directory);
@@ -89,6 +94,8 @@ absl::StatusOr<std::unique_ptr<FileSpool>> FileSpool::Open(const std::string& di
   spool->lock_ =
       common::FileDescriptor(open(lock.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!spool->lock_.valid()) return common::ErrnoStatus(errno, lock);
+  // flock(2) and not fcntl(2): its lock belongs to this open file, so that closing another
+  // descriptor of the same file does not release it.
   if (flock(spool->lock_.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         directory, ": another controller uses this spool; give this one another --state-dir"));

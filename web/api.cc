@@ -209,11 +209,12 @@ Api::Result Api::Serve(const Request& request, const Respond& respond) {
 Api::Result Api::ServeApi(const Request& request, const Respond& respond) {
   if (request.path == "/api/status") {
     return Later<v1::StatusRequest, v1::StatusReply>(
-        {}, [](auto* stub, auto... a) { stub->Status(a...); }, AsJson<v1::StatusReply>, respond);
+        {}, [](auto* stub, auto... a) { stub->GetStatus(a...); }, AsJson<v1::StatusReply>, respond);
   }
   if (request.path == "/api/devices") {
     return Later<v1::DevicesRequest, v1::DevicesReply>(
-        {}, [](auto* stub, auto... a) { stub->Devices(a...); }, AsJson<v1::DevicesReply>, respond);
+        {}, [](auto* stub, auto... a) { stub->GetDevices(a...); }, AsJson<v1::DevicesReply>,
+        respond);
   }
   if (request.path == "/api/runs") return ServeHistory(request, respond);
   if (request.path == "/api/compare") return ServeComparison(request, respond);
@@ -230,22 +231,22 @@ Api::Result Api::ServeApi(const Request& request, const Respond& respond) {
 
 Api::Result Api::ServeRun(const Request& request, const std::string& run_id,
                           const std::string& part, const Respond& respond) {
-  if (part.empty()) return ServeReport(run_id, v1::ReportRequest::HEAD, 0, respond);
-  if (part == "report") return ServeReport(run_id, v1::ReportRequest::WHOLE, 0, respond);
+  if (part.empty()) return ServeReport(run_id, v1::ReportRequest::PART_HEAD, 0, respond);
+  if (part == "report") return ServeReport(run_id, v1::ReportRequest::PART_WHOLE, 0, respond);
   if (part == "environment") {
-    return ServeReport(run_id, v1::ReportRequest::ENVIRONMENT, 0, respond);
+    return ServeReport(run_id, v1::ReportRequest::PART_ENVIRONMENT, 0, respond);
   }
   uint32_t phase = 0;
   absl::string_view number = part;
   if (absl::ConsumePrefix(&number, "phases/") && absl::SimpleAtoi(number, &phase)) {
-    return ServeReport(run_id, v1::ReportRequest::PHASE, phase, respond);
+    return ServeReport(run_id, v1::ReportRequest::PART_PHASE, phase, respond);
   }
   if (part == "series" || part == "export.csv") {
-    return ServeSeries(request, run_id, v1::SeriesRequest::FLEET, respond);
+    return ServeSeries(request, run_id, v1::SeriesRequest::WHAT_FLEET, respond);
   }
-  if (part == "hosts") return ServeSeries(request, run_id, v1::SeriesRequest::HOSTS, respond);
+  if (part == "hosts") return ServeSeries(request, run_id, v1::SeriesRequest::WHAT_HOSTS, respond);
   if (part == "latency") {
-    return ServeSeries(request, run_id, v1::SeriesRequest::LATENCIES, respond);
+    return ServeSeries(request, run_id, v1::SeriesRequest::WHAT_LATENCIES, respond);
   }
   const bool is_head = request.method == "HEAD";
   if (is_head && (part == "export.html" || part == "events")) {
@@ -285,7 +286,8 @@ Api::Result Api::ServeHistory(const Request& request, const Respond& respond) {
   ask.set_limit(limit);
   ask.set_offset(offset);
   return Later<v1::HistoryRequest, v1::HistoryReply>(
-      ask, [](auto* stub, auto... a) { stub->History(a...); }, AsJson<v1::HistoryReply>, respond);
+      ask, [](auto* stub, auto... a) { stub->GetHistory(a...); }, AsJson<v1::HistoryReply>,
+      respond);
 }
 
 Api::Result Api::ServeComparison(const Request& request, const Respond& respond) {

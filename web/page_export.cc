@@ -46,7 +46,7 @@ class Exporter {
 
   absl::StatusOr<ExportedPage> Export() {
     v1::Report head;
-    absl::Status status = GetReport(v1::ReportRequest::HEAD, 0, "", &head);
+    absl::Status status = GetReport(v1::ReportRequest::PART_HEAD, 0, "", &head);
     if (!status.ok()) return status;
     if (!head.verdict().over()) {
       return absl::FailedPreconditionError(
@@ -60,7 +60,7 @@ class Exporter {
       documents_.erase(absl::StrCat(kRuns, asked));
     }
     v1::Report environment;
-    status = GetReport(v1::ReportRequest::ENVIRONMENT, 0, "/environment", &environment);
+    status = GetReport(v1::ReportRequest::PART_ENVIRONMENT, 0, "/environment", &environment);
     if (status.ok()) status = GetJob();
     const auto loads = std::count_if(head.phases().begin(), head.phases().end(),
                                      [](const auto& phase) { return phase.workloads_size() > 0; });
@@ -69,12 +69,12 @@ class Exporter {
     for (const v1::PhaseReport& phase : head.phases()) {
       if (!status.ok()) return status;
       v1::Report part;
-      status = GetReport(v1::ReportRequest::PHASE, phase.index(),
+      status = GetReport(v1::ReportRequest::PART_PHASE, phase.index(),
                          absl::StrCat("/phases/", phase.index()), &part);
       if (!status.ok() || phase.workloads().empty()) continue;
-      for (const auto& [name, what] : {std::pair("series", v1::SeriesRequest::FLEET),
-                                       std::pair("hosts", v1::SeriesRequest::HOSTS),
-                                       std::pair("latency", v1::SeriesRequest::LATENCIES)}) {
+      for (const auto& [name, what] : {std::pair("series", v1::SeriesRequest::WHAT_FLEET),
+                                       std::pair("hosts", v1::SeriesRequest::WHAT_HOSTS),
+                                       std::pair("latency", v1::SeriesRequest::WHAT_LATENCIES)}) {
         const absl::Status got = GetSeries(phase.index(), name, what, points);
         // A phase without I/Os has none.
         if (!got.ok() && !absl::IsNotFound(got)) status = got;
@@ -142,7 +142,7 @@ class Exporter {
     request.set_run_id(run_id_);
     request.set_phase(phase);
     request.set_what(what);
-    request.set_max_points(what == v1::SeriesRequest::FLEET ? points : points * 2 / 3);
+    request.set_max_points(what == v1::SeriesRequest::WHAT_FLEET ? points : points * 2 / 3);
     v1::SeriesReply series;
     const auto call = [this](auto* context, const auto& ask, auto* reply) {
       return stub_->GetSeries(context, ask, reply);

@@ -74,11 +74,11 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
   const double factor = engine > 0 ? device / engine : 0;
   if (in.lost) {
     return Make(
-        v1::CrossCheck::NOT_ATTRIBUTABLE, factor,
+        v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,
         "a host was lost: what it did is among the device's bytes, and not among the engines'");
   }
   if (!in.attributable || engine <= 0) {
-    return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor,
+    return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor,
                 "a workload spreads over several devices, so its bytes cannot be told apart here");
   }
   const std::string less_read =
@@ -98,23 +98,23 @@ v1::CrossCheck CrossCheckOf(const CrossCheckInput& in) {
       if (!finding.empty()) findings.push_back(finding);
     }
     const std::string reason = absl::StrJoin(findings, "; ");
-    if (less && !in.buffered) return Make(v1::CrossCheck::NOT_ATTRIBUTABLE, factor, reason);
-    if (less) return Make(v1::CrossCheck::PAGE_CACHE, factor, reason);
-    return Make(
-        in.concurrent.empty() ? v1::CrossCheck::AMPLIFIED : v1::CrossCheck::NOT_ATTRIBUTABLE,
-        factor, reason);
+    if (less && !in.buffered) return Make(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE, factor, reason);
+    if (less) return Make(v1::CrossCheck::VERDICT_PAGE_CACHE, factor, reason);
+    return Make(in.concurrent.empty() ? v1::CrossCheck::VERDICT_AMPLIFIED
+                                      : v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE,
+                factor, reason);
   }
   const double requests = in.device_reads + in.device_writes;
   const double request_bytes = requests > 0 ? device / requests : 0;
   if (in.block_bytes > 0 && request_bytes > kCoalesced * in.block_bytes) {
     return Make(
-        v1::CrossCheck::COALESCED, factor,
+        v1::CrossCheck::VERDICT_COALESCED, factor,
         absl::StrFormat("agrees in bytes, but in requests of %s instead of %s (merged ×%.1f): this "
                         "is the device's rate for large requests, not for blocks of %s",
                         Bytes(request_bytes), Bytes(in.block_bytes), request_bytes / in.block_bytes,
                         Bytes(in.block_bytes)));
   }
-  return Make(v1::CrossCheck::AGREE, factor,
+  return Make(v1::CrossCheck::VERDICT_AGREE, factor,
               absl::StrFormat("the device moved %s, the engines %s", Bytes(device), Bytes(engine)));
 }
 

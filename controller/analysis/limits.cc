@@ -138,7 +138,7 @@ bool ServedFromPageCache(const LimitEvidence& e, v1::WorkloadReport* out) {
   for (const v1::DeviceReport* device : e.under.devices) {
     const double engine = device->engine_read_bytes() + device->engine_write_bytes();
     const double moved = device->device_read_bytes() + device->device_write_bytes();
-    if (device->cross_check().verdict() != v1::CrossCheck::PAGE_CACHE ||
+    if (device->cross_check().verdict() != v1::CrossCheck::VERDICT_PAGE_CACHE ||
         moved >= kMajority * engine) {
       continue;
     }

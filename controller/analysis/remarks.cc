@@ -44,7 +44,7 @@ void AddStorage(const PhaseView& view, v1::PhaseReport* report) {
                                      "measured, and nothing could be cross-checked");
   }
   for (const v1::DeviceReport& device : report->devices()) {
-    if (device.cross_check().verdict() == v1::CrossCheck::PAGE_CACHE) {
+    if (device.cross_check().verdict() == v1::CrossCheck::VERDICT_PAGE_CACHE) {
       report->add_remarks(absl::StrCat(device.name(), ": ", device.cross_check().reason()));
     }
   }

@@ -370,7 +370,7 @@ grpc::ServerUnaryReactor* ControllerService::GetJob(grpc::CallbackServerContext*
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Status(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* ControllerService::GetStatus(grpc::CallbackServerContext* context,
                                                     const v1::StatusRequest* request,
                                                     v1::StatusReply* reply) {
   const Principal principal = PrincipalOf(*context);
@@ -419,7 +419,7 @@ grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServe
   return call;
 }
 
-grpc::ServerUnaryReactor* ControllerService::Audit(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* ControllerService::GetAuditLog(grpc::CallbackServerContext* context,
                                                    const v1::AuditRequest* request,
                                                    v1::AuditReply* reply) {
   bool admitted = false;

@@ -55,7 +55,7 @@ class ControllerService final : public v1::Controller::CallbackService {
                                       v1::SeriesReply*) override;
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext*, const v1::JobRequest*,
                                    v1::JobReply*) override;
-  grpc::ServerUnaryReactor* History(grpc::CallbackServerContext*, const v1::HistoryRequest*,
+  grpc::ServerUnaryReactor* GetHistory(grpc::CallbackServerContext*, const v1::HistoryRequest*,
                                     v1::HistoryReply*) override;
   grpc::ServerUnaryReactor* Compare(grpc::CallbackServerContext*, const v1::CompareRequest*,
                                     v1::Comparison*) override;
@@ -71,9 +71,9 @@ class ControllerService final : public v1::Controller::CallbackService {
                                                        const v1::ExportRequest*) override;
   grpc::ServerReadReactor<v1::ArchivePart>* ImportRun(grpc::CallbackServerContext*,
                                                       v1::ImportReply*) override;
-  grpc::ServerUnaryReactor* Status(grpc::CallbackServerContext*, const v1::StatusRequest*,
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const v1::StatusRequest*,
                                    v1::StatusReply*) override;
-  grpc::ServerUnaryReactor* Devices(grpc::CallbackServerContext*, const v1::DevicesRequest*,
+  grpc::ServerUnaryReactor* GetDevices(grpc::CallbackServerContext*, const v1::DevicesRequest*,
                                     v1::DevicesReply*) override;
   grpc::ServerUnaryReactor* Enroll(grpc::CallbackServerContext*, const v1::EnrollRequest*,
                                    v1::EnrollReply*) override;
@@ -82,7 +82,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::ServerUnaryReactor* GetStoreAddress(grpc::CallbackServerContext*,
                                             const v1::StoreAddressRequest*,
                                             v1::StoreAddressReply*) override;
-  grpc::ServerUnaryReactor* Audit(grpc::CallbackServerContext*, const v1::AuditRequest*,
+  grpc::ServerUnaryReactor* GetAuditLog(grpc::CallbackServerContext*, const v1::AuditRequest*,
                                   v1::AuditReply*) override;
 
  private:

@@ -13,7 +13,7 @@
 
 namespace lockstep::controller {
 
-grpc::ServerUnaryReactor* ControllerService::Devices(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* ControllerService::GetDevices(grpc::CallbackServerContext* context,
                                                      const v1::DevicesRequest* request,
                                                      v1::DevicesReply* reply) {
   bool admitted = false;

@@ -50,10 +50,10 @@ void CutPhase(v1::PhaseReport* phase) {
 
 std::string CutTo(const v1::ReportRequest& request, v1::Report* report) {
   switch (request.part()) {
-    case v1::ReportRequest::HEAD:
+    case v1::ReportRequest::PART_HEAD:
       CutHead(report);
       return "";
-    case v1::ReportRequest::PHASE: {
+    case v1::ReportRequest::PART_PHASE: {
       v1::Report part;
       for (v1::PhaseReport& phase : *report->mutable_phases()) {
         if (phase.index() != request.phase()) continue;
@@ -63,7 +63,7 @@ std::string CutTo(const v1::ReportRequest& request, v1::Report* report) {
       *report = std::move(part);
       return report->phases().empty() ? absl::StrCat("the run has no phase ", request.phase()) : "";
     }
-    case v1::ReportRequest::ENVIRONMENT:
+    case v1::ReportRequest::PART_ENVIRONMENT:
       report->clear_phases();
       report->clear_sweeps();
       report->clear_curves();

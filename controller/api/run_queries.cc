@@ -31,7 +31,7 @@ bool IsEmpty(const v1::RunFilter& filter) { return filter.ByteSizeLong() == 0; }
 
 }  // namespace
 
-grpc::ServerUnaryReactor* ControllerService::History(grpc::CallbackServerContext* context,
+grpc::ServerUnaryReactor* ControllerService::GetHistory(grpc::CallbackServerContext* context,
                                                      const v1::HistoryRequest* request,
                                                      v1::HistoryReply* reply) {
   bool admitted = false;

@@ -38,12 +38,12 @@ grpc::ServerUnaryReactor* ControllerService::GetReport(grpc::CallbackServerConte
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;
-  const bool whole = request->part() == v1::ReportRequest::WHOLE;
+  const bool whole = request->part() == v1::ReportRequest::PART_WHOLE;
   (whole ? report_ : page_).Serve(call, [this, whole, request, reply] {
     std::string run_id;
     if (const grpc::Status found = Resolve(request->run_id(), &run_id); !found.ok()) return found;
     v1::RunSummary known;
-    if (request->part() == v1::ReportRequest::HEAD) {
+    if (request->part() == v1::ReportRequest::PART_HEAD) {
       if (const grpc::Status found = FindKnown(run_id, &known); !found.ok()) return found;
     }
     if (!known.run_id().empty()) {
@@ -82,7 +82,7 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
     const v1::PhaseId id = IdOf(run_id, stored->phase);
     const size_t most = request->max_points() == 0 ? kPoints : request->max_points();
     const auto step_ns = static_cast<int64_t>(step * 1e9);
-    if (request->what() == v1::SeriesRequest::HOSTS) {
+    if (request->what() == v1::SeriesRequest::WHAT_HOSTS) {
       auto table = parts_.store->HostTimeline(id);
       if (!table.ok()) return ToGrpc(table.status());
       table->Thin(most, step_ns);
@@ -92,8 +92,8 @@ grpc::ServerUnaryReactor* ControllerService::GetSeries(grpc::CallbackServerConte
     const auto points = parts_.store->FleetTimeline(id);
     if (!points.ok()) return ToGrpc(points.status());
     const std::vector<measure::FleetPoint> thin = measure::Thinned(*points, step_ns, most);
-    request->what() == v1::SeriesRequest::LATENCIES ? AddLatencySeries(thin, reply)
-                                                    : AddFleetSeries(thin, reply);
+    request->what() == v1::SeriesRequest::WHAT_LATENCIES ? AddLatencySeries(thin, reply)
+                                                         : AddFleetSeries(thin, reply);
     return grpc::Status::OK;
   });
   return call;

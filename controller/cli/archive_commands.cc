@@ -54,7 +54,7 @@ int FindRuns(v1::Controller::Stub* stub, const ArchiveFlags& flags, std::vector<
     request.set_limit(limits::kHistoryLimit);
     request.set_offset(offset);
     v1::HistoryReply reply;
-    const grpc::Status status = stub->History(&call, request, &reply);
+    const grpc::Status status = stub->GetHistory(&call, request, &reply);
     if (!status.ok()) return Fail(status);
     for (const v1::RunSummary& run : reply.runs()) {
       const bool ended = !measure::IsInProgress(run);

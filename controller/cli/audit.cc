@@ -25,7 +25,7 @@ int ShowAudit(const Context& context, AuditFlags flags) {
   flags.request.set_limit(flags.limit);
   grpc::ClientContext call;
   v1::AuditReply reply;
-  const grpc::Status status = (*stub)->Audit(&call, flags.request, &reply);
+  const grpc::Status status = (*stub)->GetAuditLog(&call, flags.request, &reply);
   if (!status.ok()) return Fail(status);
   if (flags.format == "json") {
     std::cout << controller::ToJson(reply);

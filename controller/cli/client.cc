@@ -127,7 +127,7 @@ bool AwaitWorkers(v1::Controller::Stub* stub, int count, const std::function<boo
   for (int i = 0; i < kTries && !over(); ++i) {
     grpc::ClientContext call;
     v1::StatusReply reply;
-    if (stub->Status(&call, {}, &reply).ok() && reply.workers_size() >= count) return true;
+    if (stub->GetStatus(&call, {}, &reply).ok() && reply.workers_size() >= count) return true;
     usleep(kPauseMicroseconds);
   }
   return false;

@@ -141,7 +141,7 @@ int ShowDevices(const Context& context, const std::string& format) {
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
   v1::DevicesReply reply;
-  const grpc::Status status = (*stub)->Devices(&call, {}, &reply);
+  const grpc::Status status = (*stub)->GetDevices(&call, {}, &reply);
   if (!status.ok()) return Fail(status);
   if (format == "json") {
     std::cout << controller::ToJson(reply);

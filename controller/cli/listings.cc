@@ -111,7 +111,7 @@ int ShowStatus(const Context& context, const std::string& format,
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
   v1::StatusReply reply;
-  const grpc::Status status = (*stub)->Status(&call, {}, &reply);
+  const grpc::Status status = (*stub)->GetStatus(&call, {}, &reply);
   if (!status.ok()) return Fail(status);
   if (format == "json") {
     std::cout << controller::ToJson(reply);
@@ -128,7 +128,7 @@ int ShowHistory(const Context& context, const v1::HistoryRequest& request,
   if (!stub.ok()) return Fail(stub.status());
   grpc::ClientContext call;
   v1::HistoryReply reply;
-  const grpc::Status status = (*stub)->History(&call, request, &reply);
+  const grpc::Status status = (*stub)->GetHistory(&call, request, &reply);
   if (!status.ok()) return Fail(status);
   if (format == "json") {
     std::cout << controller::ToJson(reply);

@@ -311,7 +311,7 @@ class Renderer : private ReportWriter {
     }
     out_ += table.Render("    ", width_);
     for (const v1::DeviceReport& d : phase.devices()) {
-      const bool fine = d.cross_check().verdict() == v1::CrossCheck::AGREE;
+      const bool fine = d.cross_check().verdict() == v1::CrossCheck::VERDICT_AGREE;
       const std::string verdict = CrossCheckText(d.cross_check());
       out_ += Wrapped(
           absl::StrCat(d.name(), " against the engines of ", d.hosts_size(),

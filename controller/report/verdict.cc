@@ -66,7 +66,8 @@ void AddPhase(const v1::PhaseReport& phase, Collected* found) {
   for (const v1::Starvation& s : phase.starvations()) add(3, StarvationText(s));
   for (const v1::DeviceReport& d : phase.devices()) {
     const auto verdict = d.cross_check().verdict();
-    if (verdict == v1::CrossCheck::COALESCED || verdict == v1::CrossCheck::AMPLIFIED) {
+    if (verdict == v1::CrossCheck::VERDICT_COALESCED ||
+        verdict == v1::CrossCheck::VERDICT_AMPLIFIED) {
       add(4, absl::StrCat(d.name(), ": ", d.cross_check().reason()));
     }
     for (const v1::Finding& finding : d.findings()) {
@@ -101,13 +102,13 @@ std::string StarvationText(const v1::Starvation& s) {
 
 std::string CrossCheckText(const v1::CrossCheck& check) {
   switch (check.verdict()) {
-    case v1::CrossCheck::AGREE:
+    case v1::CrossCheck::VERDICT_AGREE:
       return "agree";
-    case v1::CrossCheck::PAGE_CACHE:
+    case v1::CrossCheck::VERDICT_PAGE_CACHE:
       return "page cache";
-    case v1::CrossCheck::COALESCED:
+    case v1::CrossCheck::VERDICT_COALESCED:
       return "coalesced";
-    case v1::CrossCheck::AMPLIFIED:
+    case v1::CrossCheck::VERDICT_AMPLIFIED:
       return absl::StrFormat("amplified ×%.2f", check.factor());
     default:
       return "not attributable";

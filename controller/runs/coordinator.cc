@@ -190,7 +190,7 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
     spdlog::info("worker on {} attached ({} devices)", hello.host().name(), hello.devices_size());
     awaited_.erase(id);
     strangers_.erase(id);
-    if (hello.status().state() == v1::WorkerStatus::IDLE) Confirm(id);
+    if (hello.status().state() == v1::WorkerStatus::STATE_IDLE) Confirm(id);
     const auto active = active_;
     bool known = false;
     for (const auto& [run_id, actor] : active) {
@@ -198,7 +198,7 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
       known = known || (hello.status().phase().run_id() == run_id && !actor->IsLost(id));
       actor->OnAttached(id, hello.status());
     }
-    if (!known && hello.status().state() != v1::WorkerStatus::IDLE) {
+    if (!known && hello.status().state() != v1::WorkerStatus::STATE_IDLE) {
       StopStaleWorker(id, hello.status().phase().run_id());
     }
     inspections_.OnAttached(id);
@@ -232,7 +232,8 @@ void Coordinator::OnMessage(const std::string& worker_id, const v1::WorkerMessag
     }
     if (message.has_stamps()) return enrolments_.OnStamps(worker_id, message.stamps());
     if (message.has_armed()) LockOpened(worker_id, message.armed());
-    const bool idle = message.has_status() && message.status().state() == v1::WorkerStatus::IDLE;
+    const bool idle =
+        message.has_status() && message.status().state() == v1::WorkerStatus::STATE_IDLE;
     if (idle) Confirm(worker_id);
     const auto active = active_;
     for (const auto& [id, actor] : active) {

@@ -106,21 +106,22 @@ void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& 
   if (found == index_.end()) return;
   const uint32_t worker = found->second;
   if (machine_.lost().contains(worker)) {
-    if (status.state() == v1::WorkerStatus::IDLE) return Handle(event::Rejoined{worker});
+    if (status.state() == v1::WorkerStatus::STATE_IDLE) return Handle(event::Rejoined{worker});
     return Execute(action::StopNow{{worker}, "this worker was given up"});
   }
   event::Attached attached{};
   attached.worker = worker;
-  attached.state = status.state() == v1::WorkerStatus::ARMING    ? event::Attached::State::kArming
-                   : status.state() == v1::WorkerStatus::ARMED   ? event::Attached::State::kArmed
-                   : status.state() == v1::WorkerStatus::RUNNING ? event::Attached::State::kRunning
-                                                                 : event::Attached::State::kIdle;
+  attached.state =
+      status.state() == v1::WorkerStatus::STATE_ARMING    ? event::Attached::State::kArming
+      : status.state() == v1::WorkerStatus::STATE_ARMED   ? event::Attached::State::kArmed
+      : status.state() == v1::WorkerStatus::STATE_RUNNING ? event::Attached::State::kRunning
+                                                          : event::Attached::State::kIdle;
   attached.this_phase = IsCurrent(status.phase());
   attached.failed = status.failed();
   attached.not_started = status.not_started();
   const auto clock = services_.fleet->ClockAt(worker_id, services_.clock->MonotonicNs());
   const int64_t left = go_at_[worker] - clock.offset_ns - services_.clock->MonotonicNs();
-  const bool repeats = status.last_order().kind() == v1::StopOrder::REPEAT;
+  const bool repeats = status.last_order().kind() == v1::StopOrder::KIND_REPEAT;
   if (status.ordered_phase().run_id() == run_.run_id &&
       (!repeats || IsCurrent(status.ordered_phase()))) {
     attached.last_order = DecodeStopOrder(status.last_order());
@@ -145,7 +146,7 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
       return Handle(event::NotStarted{worker, reason});
     }
     Handle(event::Failed{worker, reason});
-  } else if (message.has_status() && message.status().state() == v1::WorkerStatus::IDLE) {
+  } else if (message.has_status() && message.status().state() == v1::WorkerStatus::STATE_IDLE) {
     if (machine_.lost().contains(worker)) return Handle(event::Rejoined{worker});
     Handle(event::Idle{worker, IsCurrent(message.status().phase()),
                        IsCurrent(message.status().answers())});

@@ -11,10 +11,10 @@ constexpr size_t kReasonColumns = 2000;
 
 v1::StopOrder EncodeStopOrder(const StopOrder& order) {
   v1::StopOrder encoded;
-  encoded.set_kind(order.kind == StopOrder::Kind::kRepeat ? v1::StopOrder::REPEAT
-                   : order.state == RunState::kCancelled  ? v1::StopOrder::CANCEL
-                   : order.state == RunState::kAborted    ? v1::StopOrder::ABORT
-                                                          : v1::StopOrder::FAIL);
+  encoded.set_kind(order.kind == StopOrder::Kind::kRepeat ? v1::StopOrder::KIND_REPEAT
+                   : order.state == RunState::kCancelled  ? v1::StopOrder::KIND_CANCEL
+                   : order.state == RunState::kAborted    ? v1::StopOrder::KIND_ABORT
+                                                          : v1::StopOrder::KIND_FAIL);
   encoded.set_reason(common::Printable(order.reason, kReasonColumns));
   encoded.set_skip_cleanup(order.skip_cleanup);
   return encoded;
@@ -26,16 +26,16 @@ std::optional<StopOrder> DecodeStopOrder(const v1::StopOrder& order) {
   decoded.skip_cleanup = order.skip_cleanup();
   decoded.kind = StopOrder::Kind::kEndRun;
   switch (order.kind()) {
-    case v1::StopOrder::REPEAT:
+    case v1::StopOrder::KIND_REPEAT:
       decoded.kind = StopOrder::Kind::kRepeat;
       return decoded;
-    case v1::StopOrder::CANCEL:
+    case v1::StopOrder::KIND_CANCEL:
       decoded.state = RunState::kCancelled;
       return decoded;
-    case v1::StopOrder::ABORT:
+    case v1::StopOrder::KIND_ABORT:
       decoded.state = RunState::kAborted;
       return decoded;
-    case v1::StopOrder::FAIL:
+    case v1::StopOrder::KIND_FAIL:
       decoded.state = RunState::kFailed;
       return decoded;
     default:

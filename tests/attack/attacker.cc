@@ -368,7 +368,7 @@ int Impostor(const std::shared_ptr<grpc::Channel>& channel, const std::string& w
     hello->mutable_host()->set_name(name);
     hello->mutable_host()->set_boot_id("00000000-0000-4000-8000-00000000beef");
     hello->mutable_host()->set_clock_id("stranger");
-    hello->mutable_status()->set_state(v1::WorkerStatus::IDLE);
+    hello->mutable_status()->set_state(v1::WorkerStatus::STATE_IDLE);
     call->Write(message);
     v1::ControllerMessage answer;
     if (call->Read(&answer)) {

@@ -125,7 +125,7 @@ class Principals(unittest.TestCase):
             "docs/reference/security.md is not current: LOCKSTEP_WRITE=1 tools/test access",
         )
         # What nobody but these may do, whatever the table says.
-        for method in ("Prune", "ImportRun", "Enroll", "Forget", "Audit"):
+        for method in ("Prune", "ImportRun", "Enroll", "Forget", "GetAuditLog"):
             served = [who for who in PRINCIPALS if cells[method][who] == "served"]
             self.assertEqual(served, ["admin"], method)
         for method in ("Submit", "Plan", "Stop", "SetLabels"):

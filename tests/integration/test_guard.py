@@ -480,7 +480,9 @@ class DeviceGuard(unittest.TestCase):
                         1,
                         delta=0.01,
                     )
-                    self.assertIn(report["crossCheck"]["verdict"], ("AGREE", "COALESCED"))
+                    self.assertIn(
+                        report["crossCheck"]["verdict"], ("VERDICT_AGREE", "VERDICT_COALESCED")
+                    )
 
     def test_a_device_outside_the_allow_list(self):
         with LoopDevice(self.directory) as device:

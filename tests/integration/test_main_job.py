@@ -172,7 +172,9 @@ class MainJob(FleetTest):
         # The first pass fills the page cache.
         report = self.ok(self.fleet.run_job(job, "--format", "json")).json()
         verdicts = {d["crossCheck"]["verdict"] for d in report["phases"][1]["devices"]}
-        self.assertIn("PAGE_CACHE", verdicts, json.dumps(report["phases"][1]["devices"], indent=1))
+        self.assertIn(
+            "VERDICT_PAGE_CACHE", verdicts, json.dumps(report["phases"][1]["devices"], indent=1)
+        )
 
     def test_the_sync_engine_does_the_same_job(self):
         job = files_job(self.fleet.data, workload=", engine: sync").replace(

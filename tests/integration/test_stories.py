@@ -94,7 +94,7 @@ class Stories(unittest.TestCase):
 
     def test_which_figure_is_real(self):
         phase = self.phase("which figure")
-        self.assertEqual(self.verdict("which figure"), "PAGE_CACHE")
+        self.assertEqual(self.verdict("which figure"), "VERDICT_PAGE_CACHE")
         # Beside busy neighbours copying takes most of the time.
         self.assertIn(phase["workloads"][0]["limitedBy"], ("fsync", "page cache"))
         self.assertGreater(phase["kernels"][0]["contextSwitchesPerSecond"], 0)
@@ -106,7 +106,7 @@ class Stories(unittest.TestCase):
 
     def test_an_honest_test_says_nothing(self):
         phase = self.phase("honest")
-        self.assertEqual(self.verdict("honest"), "AGREE")
+        self.assertEqual(self.verdict("honest"), "VERDICT_AGREE")
         self.assertEqual(self.findings("honest"), {})
         # Beside busy neighbours the processors may be named.
         self.assertEqual([r for r in phase["remarks"] if "processors" not in r], [])
@@ -123,12 +123,12 @@ class Stories(unittest.TestCase):
             self.assertGreater(thread["fsyncRatio"], 0.5)
 
     def test_dd_through_the_page_cache_is_not_the_device_s_rate_for_its_blocks(self):
-        self.assertEqual(self.verdict("dd"), "COALESCED")
+        self.assertEqual(self.verdict("dd"), "VERDICT_COALESCED")
         self.assertIn("not for blocks of 64 KiB", self.device("dd")["crossCheck"]["reason"])
-        self.assertEqual(self.verdict("dd direct"), "AGREE")
+        self.assertEqual(self.verdict("dd direct"), "VERDICT_AGREE")
 
     def test_a_device_that_is_busy_writes_more_than_it_was_asked_for(self):
-        self.assertEqual(self.verdict("busy"), "AMPLIFIED")
+        self.assertEqual(self.verdict("busy"), "VERDICT_AMPLIFIED")
         self.assertGreater(self.device("busy")["crossCheck"]["factor"], 2)
         self.assertIn("the load's syncs", self.findings("busy")["flushes"])
 
@@ -153,10 +153,10 @@ class Stories(unittest.TestCase):
         )
         wanted = {}
         words = {
-            "PAGE_CACHE": "page cache",
-            "COALESCED": "coalesced",
-            "AMPLIFIED": "amplified",
-            "NOT_ATTRIBUTABLE": "not attributable",
+            "VERDICT_PAGE_CACHE": "page cache",
+            "VERDICT_COALESCED": "coalesced",
+            "VERDICT_AMPLIFIED": "amplified",
+            "VERDICT_NOT_ATTRIBUTABLE": "not attributable",
         }
         for phase in self.report["phases"]:
             for device in phase["devices"]:

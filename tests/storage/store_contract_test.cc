@@ -211,7 +211,7 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(Active(run)->cursors, (std::map<uint32_t, uint64_t>{{0, 0}, {1, 0}, {2, 0}}));
   ASSERT_TRUE(Go(run, 0, 1).ok());
   v1::DeliveryItem result = Result(2, "a disk is full");
-  result.mutable_result()->mutable_order()->set_kind(v1::StopOrder::CANCEL);
+  result.mutable_result()->mutable_order()->set_kind(v1::StopOrder::KIND_CANCEL);
   result.mutable_result()->mutable_order()->set_reason("stopped by anna");
   v1::LeftContent* left_content = result.mutable_result()->add_left_contents();
   left_content->set_target(5);
@@ -239,7 +239,7 @@ TEST_P(StoreContract, ASuccessorFindsARunAsItWasLeft) {
   EXPECT_EQ(active->cursors, (std::map<uint32_t, uint64_t>{{0, 3}, {1, 1}, {2, 0}}));
   EXPECT_EQ(active->results, (std::map<uint32_t, std::string>{{0, "a disk is full"}}));
   ASSERT_EQ(active->orders.size(), 1u);
-  EXPECT_EQ(active->orders[0].kind(), v1::StopOrder::CANCEL);
+  EXPECT_EQ(active->orders[0].kind(), v1::StopOrder::KIND_CANCEL);
   EXPECT_EQ(active->orders[0].reason(), "stopped by anna");
   EXPECT_EQ(active->started, (std::set<std::pair<uint32_t, uint32_t>>{{0, 1}}));
   ASSERT_EQ(active->left_contents.size(), 1u);

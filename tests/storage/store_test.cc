@@ -275,7 +275,7 @@ TEST_F(StoreTest, WhatAReportConcludesIsInRows) {
   device->add_hosts("node0");
   device->add_hosts("node1");
   device->set_name("sda");
-  device->mutable_cross_check()->set_verdict(v1::CrossCheck::NOT_ATTRIBUTABLE);
+  device->mutable_cross_check()->set_verdict(v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
   v1::Finding* finding = device->add_findings();
   finding->set_kind("split");
   finding->set_sentence("in halves");

@@ -126,11 +126,11 @@ void Protocol::Assign(const v1::Assignment& assignment) {
     common::MutexLock lock(&mutex_);
     // said twice, because a connection was lost in between
     if (SamePhase(assignment.phase(), status_.phase())) return;
-    if (status_.state() != Status::IDLE) {
+    if (status_.state() != Status::STATE_IDLE) {
       refused = absl::StrCat("still busy with phase ", status_.phase().phase(), " (attempt ",
                              status_.phase().attempt(), ") of run ", status_.phase().run_id());
     } else {
-      status_.set_state(Status::ARMING);
+      status_.set_state(Status::STATE_ARMING);
       *status_.mutable_phase() = assignment.phase();
       status_.clear_failed();
       status_.clear_not_started();
@@ -165,14 +165,14 @@ void Protocol::Go(const v1::Go& go) {
   {
     common::MutexLock lock(&mutex_);
     // Said twice, meant for another attempt, or given up during that time.
-    if (status_.state() != Status::ARMED || !SamePhase(go.phase(), status_.phase()) ||
+    if (status_.state() != Status::STATE_ARMED || !SamePhase(go.phase(), status_.phase()) ||
         !not_started_.empty()) {
       return;
     }
     late = load_ ? ports_.now() - go.at_ns() : 0;
     if (ports_.safeguards.Pass(Safeguard::kGoInTime, late <= 0)) {
       late = 0;
-      status_.set_state(Status::RUNNING);
+      status_.set_state(Status::STATE_RUNNING);
       since_ns_ = ports_.now();
       go_at_ns_ = go.at_ns();
     }
@@ -186,7 +186,7 @@ void Protocol::GiveUp(const std::string& reason) {
   std::string run_id;
   {
     common::MutexLock lock(&mutex_);
-    if (status_.state() == Status::IDLE || status_.state() == Status::RUNNING ||
+    if (status_.state() == Status::STATE_IDLE || status_.state() == Status::STATE_RUNNING ||
         !not_started_.empty()) {
       return;
     }
@@ -204,13 +204,13 @@ void Protocol::StopNow(const v1::StopNow& stop) {
     common::MutexLock lock(&mutex_);
     // An end of the run stands, whatever comes after it.
     const bool ends = status_.ordered_phase().run_id() == stop.run_id() &&
-                      status_.last_order().kind() != v1::StopOrder::REPEAT &&
+                      status_.last_order().kind() != v1::StopOrder::KIND_REPEAT &&
                       !stop.order().skip_cleanup();
     if (stop.has_order() && !ends) {
       *status_.mutable_last_order() = stop.order();
       *status_.mutable_ordered_phase() = stop.phase();
     }
-    idle = status_.state() == Status::IDLE;
+    idle = status_.state() == Status::STATE_IDLE;
     if (idle) {
       *answer.mutable_status() = status_;
       *answer.mutable_status()->mutable_answers() = stop.phase();
@@ -231,10 +231,11 @@ void Protocol::Tick() {
   std::string said;
   {
     common::MutexLock lock(&mutex_);
-    const bool waiting = status_.state() == Status::ARMING || status_.state() == Status::ARMED;
+    const bool waiting =
+        status_.state() == Status::STATE_ARMING || status_.state() == Status::STATE_ARMED;
     unstarted = waiting && go_within_ns_ > 0 &&
                 !ports_.safeguards.Pass(Safeguard::kGoWithin, now - since_ns_ <= go_within_ns_);
-    if (status_.state() == Status::RUNNING && hard_stop_ns_ > 0 && !hard_stopped_ &&
+    if (status_.state() == Status::STATE_RUNNING && hard_stop_ns_ > 0 && !hard_stopped_ &&
         !ports_.safeguards.Pass(Safeguard::kHardStop, now < go_at_ns_ + hard_stop_ns_)) {
       hard_stopped_ = true;
       run_id = status_.phase().run_id();
@@ -249,7 +250,7 @@ void Protocol::Tick() {
 }
 
 v1::WorkerMessage Protocol::EndPhaseLocked(const std::string& failed, bool not_started) {
-  status_.set_state(Status::IDLE);
+  status_.set_state(Status::STATE_IDLE);
   status_.set_failed(failed);
   status_.set_not_started(not_started);
   v1::WorkerMessage message;
@@ -262,8 +263,9 @@ v1::WorkerMessage Protocol::EndPhaseLocked(const std::string& failed, bool not_s
 void Protocol::OnArmed(const v1::Armed& armed) {
   {
     common::MutexLock lock(&mutex_);
-    if (status_.state() != Status::ARMING || !SamePhase(armed.phase(), status_.phase())) return;
-    status_.set_state(Status::ARMED);
+    if (status_.state() != Status::STATE_ARMING || !SamePhase(armed.phase(), status_.phase()))
+      return;
+    status_.set_state(Status::STATE_ARMED);
   }
   v1::WorkerMessage message;
   *message.mutable_armed() = armed;
@@ -372,10 +374,11 @@ std::string Protocol::Activity() const {
   {
     common::MutexLock lock(&mutex_);
     const int64_t now = ports_.now();
-    if (status_.state() == Status::ARMING) {
+    if (status_.state() == Status::STATE_ARMING) {
       text = "arming";
       since = now - since_ns_;
-    } else if (status_.state() == Status::RUNNING && now > go_at_ns_ + hard_stop_ns_ + kLongNs) {
+    } else if (status_.state() == Status::STATE_RUNNING &&
+               now > go_at_ns_ + hard_stop_ns_ + kLongNs) {
       text = "draining";
       since = now - go_at_ns_ - hard_stop_ns_;
     }

@@ -81,7 +81,7 @@ class Protocol {
   std::string store_id_ ABSL_GUARDED_BY(mutex_);  // this store
   v1::WorkerStatus status_ ABSL_GUARDED_BY(mutex_) = [] {
     v1::WorkerStatus status;
-    status.set_state(v1::WorkerStatus::IDLE);
+    status.set_state(v1::WorkerStatus::STATE_IDLE);
     return status;
   }();
   std::string introduced_ ABSL_GUARDED_BY(mutex_);  // the status that Hello had, encoded

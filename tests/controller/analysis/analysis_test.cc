@@ -33,19 +33,19 @@ CrossCheckInput Input(double engine_read, double device_read, double engine_writ
 }
 
 TEST(CrossCheckTest, Verdicts) {
-  EXPECT_EQ(CrossCheckOf(Input(kGiB, kGiB * 1.001)).verdict(), v1::CrossCheck::AGREE);
+  EXPECT_EQ(CrossCheckOf(Input(kGiB, kGiB * 1.001)).verdict(), v1::CrossCheck::VERDICT_AGREE);
   CrossCheckInput cached = Input(kGiB, kGiB / 10);
   cached.buffered = true;
-  EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::PAGE_CACHE);
+  EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::VERDICT_PAGE_CACHE);
   EXPECT_NE(CrossCheckOf(cached).reason().find("the page cache served the rest"),
             std::string::npos);
   cached.buffered = false;
-  EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
-  EXPECT_EQ(CrossCheckOf(Input(0, 0, kGiB, 3 * kGiB)).verdict(), v1::CrossCheck::AMPLIFIED);
+  EXPECT_EQ(CrossCheckOf(cached).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
+  EXPECT_EQ(CrossCheckOf(Input(0, 0, kGiB, 3 * kGiB)).verdict(), v1::CrossCheck::VERDICT_AMPLIFIED);
   EXPECT_DOUBLE_EQ(CrossCheckOf(Input(0, 0, kGiB, 3 * kGiB)).factor(), 3);
   CrossCheckInput merged = Input(0, 0, kGiB, kGiB);
   merged.device_writes = kGiB / (504 * 1024);
-  EXPECT_EQ(CrossCheckOf(merged).verdict(), v1::CrossCheck::COALESCED);
+  EXPECT_EQ(CrossCheckOf(merged).verdict(), v1::CrossCheck::VERDICT_COALESCED);
   // Both directions are looked at, and other runs on the device are named before causes are guessed
   // at.
   const std::string reads =
@@ -59,7 +59,7 @@ TEST(CrossCheckTest, Verdicts) {
       << CrossCheckOf(two).reason();
   CrossCheckInput spread = Input(kGiB, kGiB);
   spread.attributable = false;
-  EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
+  EXPECT_EQ(CrossCheckOf(spread).verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
 }
 
 TEST(ReportTest, FiguresByHand) {
@@ -78,7 +78,7 @@ TEST(ReportTest, FiguresByHand) {
   EXPECT_DOUBLE_EQ(phase.start_skew_bound_ns(), 20000);
   // One kernel's device against the sum of both engines.
   ASSERT_EQ(phase.devices_size(), 1);
-  EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::AGREE);
+  EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::VERDICT_AGREE);
   EXPECT_EQ(phase.devices(0).hosts_size(), 2);
   EXPECT_DOUBLE_EQ(phase.kernels(0).context_switches_per_io(), 2);
   EXPECT_TRUE(report.expectations_met());
@@ -141,7 +141,7 @@ TEST(ReportTest, ALostHostsRatesAreOverItsOwnTime) {
   EXPECT_DOUBLE_EQ(phase.hosts(1).iops(), 300);
   EXPECT_DOUBLE_EQ(phase.total().iops(), 100);
   EXPECT_EQ(phase.start_skew_hosts(), 1u);
-  EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::NOT_ATTRIBUTABLE);
+  EXPECT_EQ(phase.devices(0).cross_check().verdict(), v1::CrossCheck::VERDICT_NOT_ATTRIBUTABLE);
 }
 
 TEST(ReportTest, FilesOfALostHostAreNamedAsLeftBehind) {

@@ -194,7 +194,7 @@ TEST_F(AgentProtocolTest, AStopIsAnsweredWhenNothingIsDoneAnyMore) {
   EXPECT_EQ(executor_.stopped, std::vector<std::string>{"run"});
   protocol_.OnResult(Phase(), v1::PhaseResult());
   ASSERT_EQ(sent_.size(), 1u);
-  EXPECT_EQ(sent_[0].status().state(), v1::WorkerStatus::IDLE);
+  EXPECT_EQ(sent_[0].status().state(), v1::WorkerStatus::STATE_IDLE);
   EXPECT_EQ(sent_[0].status().answers().run_id(), "run");
 }
 
