@@ -158,6 +158,8 @@ class Importer {
                                                         ", this program reads ", kFormat,
                                                         "; use a newer Lockstep"));
     }
+    // Rows are copied by column: a schema that this store does not know could mean something else
+    // by them.
     const auto schema = SchemaVersion(connection_);
     if (!schema.ok()) return schema.status();
     if (head_.schema() < kFirstSchema || head_.schema() > *schema) {
@@ -198,6 +200,8 @@ class Importer {
     }
     table_ = table->name;
     table_bytes_ = row_bytes_ = 0;
+    // Into tables of the session first: what is checked must be what is stored, and an archive is
+    // checked as a whole. ON COMMIT DROP leaves nothing behind whatever happens.
     absl::Status status =
         connection_->Execute(absl::StrCat("CREATE TEMP TABLE ", Waiting(table->name), " (LIKE ",
                                           table->name, " INCLUDING DEFAULTS) ON COMMIT DROP"));
@@ -206,8 +210,10 @@ class Importer {
         "COPY ", Waiting(table->name), " (", absl::StrJoin(table->columns, ", "), ") FROM STDIN"));
   }
 
-  // What is loaded whole later, or shown, is bounded before the server has it. In COPY's text
-  // format a row ends with the only newlines that there are.
+  // An archive comes from somebody else. A compressed gigabyte of one row would be memory of the
+  // server before any constraint could refuse it. What is loaded whole later, or shown, is bounded
+  // before the server has it. In COPY's text format a row ends with the only newlines that there
+  // are.
   absl::Status CheckRows(const std::string& rows) {
     const bool is_run = tables_[0].name == table_;
     const bool is_event = table_ == "events";

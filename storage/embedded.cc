@@ -100,6 +100,8 @@ class Program {
   pid_t Start() {
     const pid_t pid = fork();
     if (pid != 0) return pid;
+    // A session of its own: Ctrl-C at the controller's terminal ends the controller, which then
+    // ends the server in its order. A signal to the whole group would end the server first.
     setsid();
     // Gives up root for good. By system calls: the C library's functions would speak to threads
     // that are not there.
@@ -115,9 +117,13 @@ class Program {
       dup2(log, 1);
       dup2(log, 2);
     }
+    // The server must not inherit the controller's sockets: a listening one would stay bound after
+    // the controller's death, and its successor could not listen.
     syscall(SYS_close_range, 3, ~0U, 0);
     sigset_t none;
     sigemptyset(&none);
+    // A signal mask survives execve(2). The controller blocks the signals by which a postmaster is
+    // stopped.
     pthread_sigmask(SIG_SETMASK, &none, nullptr);
     if (chdir("/") != 0) _exit(126);
     // Each process of the server inherits it. What a session may set for itself (work_mem, and what

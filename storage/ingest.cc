@@ -37,6 +37,8 @@ absl::StatusOr<Lengths> MoveCursors(PgConnection* connection,
   const auto list = [](const std::vector<std::string>& items) {
     return absl::StrCat("{", absl::StrJoin(items, ","), "}");
   };
+  // One statement for all batches: the condition on the old sequence makes a repeated or reordered
+  // batch move nothing, and the row locks order two transactions on one worker.
   auto moved = connection->Query(
       "UPDATE cursors c SET sequence = v.next FROM unnest($1::uuid[], $2::int[], $3::int[], "
       "$4::int[], $5::bigint[], $6::bigint[]) "
@@ -255,6 +257,7 @@ absl::Status AddRest(const IngestBatch& batch, const v1::PhaseResult& result, Co
       measure::MutableCountersOf(&workload, interval_class)->Clear();
     }
   }
+  // JSON, so that SQL can reach into it; a column for each field would be a migration for each.
   std::string json;
   if (!google::protobuf::util::MessageToJsonString(rest, &json).ok()) {
     return absl::InvalidArgumentError("a result that is not valid UTF-8");
@@ -382,6 +385,7 @@ absl::Status WriteResults(PgConnection* connection, const std::vector<IngestBatc
 }  // namespace
 
 absl::Status IngestBatches(PgConnection* connection, const std::vector<IngestBatch>& batches) {
+  // First: a batch that is refused has cost no COPY.
   const auto lengths = MoveCursors(connection, batches);
   if (!lengths.ok()) return lengths.status();
   const absl::Status status = WriteIntervals(connection, batches, *lengths);

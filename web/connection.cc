@@ -181,6 +181,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
       asio::post(self->stream_.get_executor(),
                  [self, answer = std::move(answer)] { self->Send(answer); });
     };
+    // The store may take longer than a reader's patience; the answer's own time begins with its
+    // sending.
     Lowest().expires_never();
     auto result = site_->api->Serve(request, respond);
     if (std::holds_alternative<Answer>(result)) return Send(std::get<Answer>(std::move(result)));
@@ -190,6 +192,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   void Send(const Answer& answer) {
     using Body = http::span_body<const char>;
     body_ = answer.body;
+    // Counted over all connections: readers that are slow hold whole reports in memory.
     site_->answer_bytes += answered_ = static_cast<int64_t>(body_->size());
     const int64_t most =
         body_->size() > kLarge ? limits::kPageAnswerBytes : 2 * limits::kPageAnswerBytes;
@@ -217,6 +220,7 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   // all too little.
   template <typename Response, typename Serializer>
   void SendSome(const Response& response, const Serializer& serializer) {
+    // A time for each piece catches a reader that stops, the total one that takes a byte at a time.
     Lowest().expires_at(std::min(Now() + kPatience, give_up_at_));
     const auto done = Mine([this, response, serializer](Error error, size_t) {
       if (!error && !is_head_ && !serializer->is_done()) return SendSome(response, serializer);
@@ -306,6 +310,8 @@ class Connection final : public Watcher, public std::enable_shared_from_this<Con
   void Close() {
     StopWatching();
     Error ignored;
+    // Not close(): bytes of the peer that were not read would make it a reset, which may overtake
+    // the answer (RFC 9112, section 9.6).
     Lowest().socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
   }
 

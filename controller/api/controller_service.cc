@@ -371,8 +371,8 @@ grpc::ServerUnaryReactor* ControllerService::GetJob(grpc::CallbackServerContext*
 }
 
 grpc::ServerUnaryReactor* ControllerService::GetStatus(grpc::CallbackServerContext* context,
-                                                    const v1::StatusRequest* request,
-                                                    v1::StatusReply* reply) {
+                                                       const v1::StatusRequest* request,
+                                                       v1::StatusReply* reply) {
   const Principal principal = PrincipalOf(*context);
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
@@ -420,8 +420,8 @@ grpc::ServerUnaryReactor* ControllerService::GetStoreAddress(grpc::CallbackServe
 }
 
 grpc::ServerUnaryReactor* ControllerService::GetAuditLog(grpc::CallbackServerContext* context,
-                                                   const v1::AuditRequest* request,
-                                                   v1::AuditReply* reply) {
+                                                         const v1::AuditRequest* request,
+                                                         v1::AuditReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kAdmin, *request, &admitted);
   if (!admitted) return call;

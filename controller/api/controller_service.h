@@ -56,7 +56,7 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::ServerUnaryReactor* GetJob(grpc::CallbackServerContext*, const v1::JobRequest*,
                                    v1::JobReply*) override;
   grpc::ServerUnaryReactor* GetHistory(grpc::CallbackServerContext*, const v1::HistoryRequest*,
-                                    v1::HistoryReply*) override;
+                                       v1::HistoryReply*) override;
   grpc::ServerUnaryReactor* Compare(grpc::CallbackServerContext*, const v1::CompareRequest*,
                                     v1::Comparison*) override;
   grpc::ServerUnaryReactor* GetTrends(grpc::CallbackServerContext*, const v1::TrendsRequest*,
@@ -72,9 +72,9 @@ class ControllerService final : public v1::Controller::CallbackService {
   grpc::ServerReadReactor<v1::ArchivePart>* ImportRun(grpc::CallbackServerContext*,
                                                       v1::ImportReply*) override;
   grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext*, const v1::StatusRequest*,
-                                   v1::StatusReply*) override;
+                                      v1::StatusReply*) override;
   grpc::ServerUnaryReactor* GetDevices(grpc::CallbackServerContext*, const v1::DevicesRequest*,
-                                    v1::DevicesReply*) override;
+                                       v1::DevicesReply*) override;
   grpc::ServerUnaryReactor* Enroll(grpc::CallbackServerContext*, const v1::EnrollRequest*,
                                    v1::EnrollReply*) override;
   grpc::ServerUnaryReactor* Forget(grpc::CallbackServerContext*, const v1::ForgetRequest*,
@@ -83,7 +83,7 @@ class ControllerService final : public v1::Controller::CallbackService {
                                             const v1::StoreAddressRequest*,
                                             v1::StoreAddressReply*) override;
   grpc::ServerUnaryReactor* GetAuditLog(grpc::CallbackServerContext*, const v1::AuditRequest*,
-                                  v1::AuditReply*) override;
+                                        v1::AuditReply*) override;
 
  private:
   // Queued and in progress, without the store. UNAVAILABLE when the controller is ending.

@@ -14,8 +14,8 @@
 namespace lockstep::controller {
 
 grpc::ServerUnaryReactor* ControllerService::GetDevices(grpc::CallbackServerContext* context,
-                                                     const v1::DevicesRequest* request,
-                                                     v1::DevicesReply* reply) {
+                                                        const v1::DevicesRequest* request,
+                                                        v1::DevicesReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;

@@ -32,8 +32,8 @@ bool IsEmpty(const v1::RunFilter& filter) { return filter.ByteSizeLong() == 0; }
 }  // namespace
 
 grpc::ServerUnaryReactor* ControllerService::GetHistory(grpc::CallbackServerContext* context,
-                                                     const v1::HistoryRequest* request,
-                                                     v1::HistoryReply* reply) {
+                                                        const v1::HistoryRequest* request,
+                                                        v1::HistoryReply* reply) {
   bool admitted = false;
   Call* call = Admit(context, Role::kViewer, *request, &admitted);
   if (!admitted) return call;

@@ -24,9 +24,13 @@ void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
       std::abs(high) > kLongest || std::abs(low) > kLongest) {
     return;
   }
+  // The worker's own time between receiving and replying is no part of the way, and does not widen
+  // the bound.
   const int64_t round_trip = (t3 - t0) - replied_after;
   // The clock has jumped, or is another machine's: the middle between before and after would be
   // right for neither, and a go by it would come seconds too late or too early.
+  // Each exchange gives two facts that hold whatever the ways' asymmetry: the offset was at most
+  // `high` at t0 and at least `low` at t3.
   if (Contradicts(high, t0, low, t3)) {
     slots_.clear();
     drift_ = 0;
@@ -34,6 +38,8 @@ void ClockEstimator::Add(int64_t t0, int64_t t1, int64_t t2, int64_t t3) {
   }
   if (slots_.empty() || t3 - slots_.back().begin_ns >= kSlotNs) {
     slots_.push_back({t3, high, t0, low, t3, round_trip, round_trip});
+    // Old facts are worth little, since drift widens them, and their number bounds
+    // EstimateDrift()'s pairs.
     if (slots_.size() > kKept) slots_.pop_front();
     return EstimateDrift();
   }
@@ -87,6 +93,7 @@ void ClockEstimator::EstimateDrift() {
     drift_bound_ = kDriftBound;
     return;
   }
+  // The middle: neither end is likelier, and the bound is half of the width.
   drift_ = (least + most) / 2;
   drift_bound_ = std::min(kDriftBound + std::abs(drift_), (most - least) / 2 + kWander);
 }

@@ -52,6 +52,8 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
   if (options_.mark_authority && hello.mark_key().size() == common::SigningKey::kPublicBytes) {
     endorsement = options_.mark_authority->Sign(common::MarkEndorsementText(hello.mark_key()));
   }
+  // Callbacks are made without mutex_, in which they may call this object. Their order is that of
+  // the roster's decisions, which callback_mutex_ keeps.
   common::MutexLock one_at_a_time(&callback_mutex_);
   Roster::Admission admission;
   {
@@ -73,6 +75,8 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     welcome.mutable_welcome()->set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
     welcome.mutable_welcome()->set_lease_ns(options_.lease_ns);
     welcome.mutable_welcome()->set_store_id(options_.store_id);
+    // A secret for Deliver, which comes over another connection: without certificates nothing else
+    // says that both belong to one worker.
     const std::string session = absl::StrCat(common::NewUuid(), common::NewUuid());
     welcome.mutable_welcome()->set_session(session);
     if (!endorsement.empty()) {
@@ -83,10 +87,12 @@ absl::Status Fleet::Attach(const v1::Hello& hello, ControlStream* stream) {
     Member& member = members_[hello.worker_id()];
     // The same process came back before its old connection was missed.
     if (member.stream != nullptr) member.stream->End("it has attached again");
+    // The clock facts of another process, or of the time before a reboot, are not this one's.
     if (!admission.resumed) member = Member();
     member.hello = hello;
     member.stream = stream;
     member.session = session;
+    // Replies to pings of the old connection would be measured over two connections.
     member.pings.clear();
     member.next_ping_ns = now;
     member.burst = kBurst;
@@ -116,6 +122,7 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
     const auto found = members_.find(worker_id);
     if (found == members_.end() || found->second.stream != stream) return false;
     Member& member = found->second;
+    // Every message counts, not heartbeats alone: a busy connection must not end its own lease.
     roster_.Heard(worker_id, received_ns);
     member.budget =
         std::min(kMessageBurst,
@@ -149,6 +156,8 @@ bool Fleet::OnMessage(const std::string& worker_id, ControlStream* stream,
       member.pings.erase(sent);
       return true;
     }
+    // Most heartbeats say nothing that a run needs, and the deciding thread has one message fewer
+    // for each worker and second.
     if (message.has_heartbeat() && message.heartbeat().activity().empty()) return true;
   }
   common::MutexLock one_at_a_time(&callback_mutex_);
@@ -160,6 +169,7 @@ void Fleet::Detach(const std::string& worker_id, ControlStream* stream) {
   common::MutexLock lock(&mutex_);
   const auto found = members_.find(worker_id);
   if (found == members_.end() || found->second.stream != stream) return;
+  // The member stays until its lease ends: a worker that comes back before has lost nothing.
   found->second.stream = nullptr;
   found->second.burst = 0;
   roster_.Disconnected(worker_id);
@@ -262,6 +272,8 @@ std::vector<v1::Hello> Fleet::Hellos() const {
 void Fleet::PingLocked(Member* member, int64_t now_ns) {
   v1::ControllerMessage ping;
   ping.mutable_clock_ping()->set_id(next_ping_);
+  // Taken before the message is queued: time that it waits here widens the bound, which is safe.
+  // Taken after, the offset could lie outside its bound.
   member->pings[next_ping_++] = clock_->MonotonicNs();
   if (member->pings.size() > kPingsKept) member->pings.erase(member->pings.begin());
   member->next_ping_ns = now_ns + timing::kPingNs;

@@ -113,6 +113,8 @@ int64_t IngestPipeline::Pump() {
   absl::Status status = CommitSpooled();
   while (status.ok() && options_.spool->empty() && pending()) {
     std::vector<storage::IngestBatch> group = TakeGroup();
+    // The commit before this one may have come through without an answer, so that the cursor is
+    // asked.
     status = Commit(group, true);
     if (!status.ok()) {
       common::MutexLock lock(&mutex_);
@@ -170,6 +172,8 @@ absl::Status IngestPipeline::SpoolQueue() {
     if (group.empty()) return absl::OkStatus();
     std::vector<std::string> records;
     for (const storage::IngestBatch& batch : group) records.push_back(ToRecord(batch));
+    // One fdatasync for the group: a worker discards a sample only when it is committed, but is
+    // told at once that it is safe here.
     const absl::Status status = options_.spool->Append(records);
     common::MutexLock lock(&mutex_);
     if (!status.ok()) {
@@ -223,6 +227,8 @@ absl::Status IngestPipeline::CommitSpooled() {
       ++taken;
     }
     if (absl::Status status = Commit(std::move(group), true); !status.ok()) return status;
+    // In this order: a crash between the two leaves samples that the store has already, and the
+    // cursor says so. The other order would lose them.
     if (absl::Status status = options_.spool->Drop(taken); !status.ok()) return status;
     common::MutexLock lock(&mutex_);
     spooled_bytes_ = options_.spool->bytes();
@@ -276,6 +282,7 @@ absl::Status IngestPipeline::Commit(std::vector<storage::IngestBatch> group, boo
     if (ItemsOf(group) < asked) return Commit(std::move(group), true);
     if (group.empty()) return absl::OkStatus();
   }
+  // Another controller has the store. Nothing that this one still sends may be acknowledged.
   if (absl::IsAborted(status)) options_.fenced(std::string(status.message()));
   if (absl::IsAborted(status) || storage::IsTransient(status)) return status;
   // The store refuses the samples themselves; one at a time shows which, and the others are kept.

@@ -120,6 +120,7 @@ void WatchStream::Attach(const std::string& run_id, std::optional<uint64_t> afte
     common::MutexLock lock(&mutex_);
     done = done_;
   }
+  // OnDone() may run before Add() does, in gRPC's thread, and then finds nothing to remove.
   if (done) watchers_->Remove(run_id, this);  // the caller had gone already
 }
 
@@ -135,6 +136,7 @@ void WatchStream::Send(std::shared_ptr<const v1::WatchEvent> event) {
   common::MutexLock lock(&mutex_);
   if (ending_ || finished_) return;
   const size_t waiting = queue_.size() - repeated_;
+  // A slow watcher loses seconds of the chart, never a phase's end or a warning.
   if (waiting > kQueueLimit && (event->has_interval() || event->has_progress())) return;
   if (waiting > 2 * kQueueLimit) {
     status_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
@@ -184,6 +186,7 @@ void WatchStream::OnDone() {
   }
   if (!run_id.empty()) watchers_->Remove(run_id, this);
   watchers_->Count(-1);
+  // The last use: gRPC calls no reactor after OnDone(), and nothing else may touch this one.
   self_.reset();
 }
 

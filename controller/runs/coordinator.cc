@@ -41,6 +41,7 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState
   fleet_ = fleet;
   ingest_ = ingest;
   stamps_ = StampRegistry(recovered.stamps);
+  // Before any worker can attach: the answers to what is asked of it come here.
   inspections_.Start(fleet);
   devices_.Start(fleet);
   kernels_.Start(fleet);
@@ -66,6 +67,8 @@ void Coordinator::Start(FleetLink* fleet, IngestPipeline* ingest, RecoveredState
   MakeMissingFigures(options_.loop, options_.store);
   settling_ = !queue_.empty();
   if (active_.empty() && !settling_) return;
+  // Workers whose controller has ended notice it after the lease, and then need some time to find
+  // this one. Those that come later are lost.
   After(fleet_->lease_ns() + timing::kReturnNs, [this] {
     const std::set<std::string> missing = std::move(awaited_);
     awaited_.clear();
@@ -83,6 +86,8 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
   SettledRun settled{active.run.run_id, active.run.job, active.run.seed, {}};
   for (const measure::RunWorker& worker : active.workers) {
     settled.workers.push_back({worker.hello, worker.inspection});
+    // The roster knows nothing of workers that have never attached to this controller, and cannot
+    // say that they are lost.
     if (!worker.lost) awaited_.insert(worker.worker_id);
   }
   locks_.Take(settled.run_id, settled.job, settled.workers);
@@ -114,6 +119,7 @@ void Coordinator::TakeOver(const storage::ActiveRun& active, std::shared_ptr<Liv
   active_[id] = actor;
   spdlog::info("run {} is taken over in phase {} (attempt {}, {})", id, active.phase.name,
                active.phase.attempt, Text(active.phase.state));
+  // Not now: the feeds and watchers of all runs that are taken over come first.
   Post([this, id, actor] {
     AddEvent(id, Severity::kWarning, "the controller was replaced; this one goes on with the run");
     actor->Begin();
@@ -125,6 +131,7 @@ void Coordinator::Shutdown(std::function<void()> done) {
     shutting_down_ = true;
     drained_ = done;
     ends_.StopTrying();
+    // A copy: an actor that ends removes itself from the map.
     const auto active = active_;
     for (const auto& [id, actor] : active) {
       actor->Stop(RunState::kAborted, "the controller was shut down", true);
@@ -189,7 +196,9 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
     const std::string& id = hello.worker_id();
     spdlog::info("worker on {} attached ({} devices)", hello.host().name(), hello.devices_size());
     awaited_.erase(id);
-    strangers_.erase(id);
+    stale_workers_.erase(id);
+    // Its own word that nothing does I/O any more is what frees the targets, not the time that has
+    // passed.
     if (hello.status().state() == v1::WorkerStatus::STATE_IDLE) Confirm(id);
     const auto active = active_;
     bool known = false;
@@ -209,7 +218,7 @@ void Coordinator::OnAttached(const v1::Hello& hello) {
 // Stops a worker that is busy with a run that is over or goes on without it. The worker gets
 // nothing else to do until it says that it is idle.
 void Coordinator::StopStaleWorker(const std::string& worker_id, const std::string& run_id) {
-  strangers_.insert(worker_id);
+  stale_workers_.insert(worker_id);
   v1::ControllerMessage message;
   message.mutable_stop_now()->set_run_id(run_id);
   message.mutable_stop_now()->set_reason("the run is over, or goes on without this worker");
@@ -218,7 +227,7 @@ void Coordinator::StopStaleWorker(const std::string& worker_id, const std::strin
 
 // The worker is idle: frees what it held because it was lost.
 void Coordinator::Confirm(const std::string& worker_id) {
-  strangers_.erase(worker_id);
+  stale_workers_.erase(worker_id);
   locks_.Confirm(worker_id);
 }
 
@@ -261,7 +270,7 @@ void Coordinator::LockOpened(const std::string& worker_id, const v1::Armed& arme
 void Coordinator::OnLost(const std::string& worker_id, const std::string& reason) {
   Post([this, worker_id, reason] {
     spdlog::info("worker {} is gone: {}", worker_id, reason);
-    strangers_.erase(worker_id);
+    stale_workers_.erase(worker_id);
     const auto active = active_;
     for (const auto& [id, actor] : active) {
       if (actor->Uses(worker_id)) actor->OnLost(worker_id, reason);
@@ -288,6 +297,7 @@ void Coordinator::OnFleetEvent(const std::string& text) {
     // Of every run in progress: it may concern each.
     std::vector<std::string> runs;
     for (const auto& [id, actor] : active_) runs.push_back(id);
+    // Without a run it is an event of the fleet.
     if (runs.empty()) runs.emplace_back();
     for (const std::string& run_id : runs) AddEvent(run_id, Severity::kWarning, text);
   });
@@ -318,7 +328,7 @@ absl::Status Coordinator::CanEverRun(const v1::JobSpec& job) const {
 }
 
 bool Coordinator::IsBusy(const std::string& worker_id) const {
-  if (strangers_.contains(worker_id) || admission_.Uses(worker_id)) return true;
+  if (stale_workers_.contains(worker_id) || admission_.Uses(worker_id)) return true;
   return std::any_of(active_.begin(), active_.end(),
                      [&](const auto& active) { return active.second->Uses(worker_id); });
 }

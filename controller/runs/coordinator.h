@@ -149,7 +149,7 @@ class Coordinator {
   Admission admission_;
   Enrolments enrolments_;
   // Attached workers that are still busy with a phase that is over or was given to others.
-  std::set<std::string> strangers_;
+  std::set<std::string> stale_workers_;
   std::set<std::string> intruders_;  // what was said of them, once each
   std::set<std::string> awaited_;    // members of inherited runs that have not come back yet
   // Workers of the previous controller have not yet had the time to come back.

@@ -29,6 +29,8 @@ void ThreadLoop::Stop() {
   }
   changed_.NotifyAll();
   thread_.join();
+  // After the deciding thread: what it has asked to be stored is stored, unless the store is
+  // unavailable.
   store_stopping_ = true;
   store_queue_.Close();
   background_queue_.Close();
@@ -108,6 +110,7 @@ void ThreadLoop::Main() {
       changed_.WaitFor(&lock, std::chrono::nanoseconds(timers_.begin()->first - now));
       continue;
     }
+    // Destroyed before the lock is taken again: its captures may post.
     lock.Unlock();
     call();
     call = nullptr;

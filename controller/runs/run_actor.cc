@@ -106,6 +106,7 @@ void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& 
   if (found == index_.end()) return;
   const uint32_t worker = found->second;
   if (machine_.lost().contains(worker)) {
+    // Only when it is idle: the targets of a worker that still does I/O are not its own any more.
     if (status.state() == v1::WorkerStatus::STATE_IDLE) return Handle(event::Rejoined{worker});
     return Execute(action::StopNow{{worker}, "this worker was given up"});
   }
@@ -120,8 +121,11 @@ void RunActor::OnAttached(const std::string& worker_id, const v1::WorkerStatus& 
   attached.failed = status.failed();
   attached.not_started = status.not_started();
   const auto clock = services_.fleet->ClockAt(worker_id, services_.clock->MonotonicNs());
+  // By the clock as it is known now, not as it was when T was chosen.
   const int64_t left = go_at_[worker] - clock.offset_ns - services_.clock->MonotonicNs();
   const bool repeats = status.last_order().kind() == v1::StopOrder::KIND_REPEAT;
+  // The controller before this one may have given an order and not stored it. The worker remembers
+  // it.
   if (status.ordered_phase().run_id() == run_.run_id &&
       (!repeats || IsCurrent(status.ordered_phase()))) {
     attached.last_order = DecodeStopOrder(status.last_order());
@@ -165,6 +169,7 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
     }
     services_.watchers->Publish(run_.run_id, event);
   } else if (message.has_event()) {
+    // A worker that is broken may report without end, and each event is a row.
     if (++events_ > limits::kEventsOfAPhase) return;
     if (events_ == limits::kEventsOfAPhase) {
       return Execute(action::Note{Severity::kWarning, run_.workers[worker].hello.host().name(),
@@ -178,6 +183,8 @@ void RunActor::OnMessage(const std::string& worker_id, const v1::WorkerMessage& 
 }
 
 void RunActor::Handle(const Event& event) {
+  // Marks the run as what this process worked on, in case it ends here: a run that does so twice is
+  // quarantined (crash_loop.h).
   const std::shared_ptr<void> working = services_.working();
   for (const Action& action : machine_.Handle(event)) {
     std::visit([this](const auto& a) { Execute(a); }, action);
@@ -191,6 +198,8 @@ void RunActor::Send(uint32_t worker, v1::ControllerMessage message) {
 void RunActor::Persist(std::function<absl::Status()> work, std::function<void()> then) {
   services_.loop->Persist(std::move(work), [self = shared_from_this(),
                                             then = std::move(then)](const absl::Status& status) {
+    // A store that is unavailable does not come here: Persist() tries again. This is a refusal, and
+    // going on would decide what no successor could know.
     if (!status.ok()) {
       self->Handle(event::Stop{RunState::kFailed,
                                absl::StrCat("the store: ", std::string(status.message())), true});
@@ -258,6 +267,7 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
                                                      run_.workers[worker].hello.host().name()};
   }
   IngestPipeline::PhaseCallbacks callbacks;
+  // The pipeline's threads outlive a run: weak, so that they do not keep its actor alive.
   const auto post = [weak = weak_from_this(), loop = services_.loop](auto call) {
     loop->Post([weak, call] {
       if (const auto self = weak.lock()) call(self.get());
@@ -282,6 +292,8 @@ void RunActor::OpenFeeds(const std::vector<uint32_t>& workers,
                                              const std::string& integrity) {
     std::string error = result.error();
     if (error.empty() && !integrity.empty()) error = absl::StrCat("integrity: ", integrity);
+    // A result has a histogram for each interval class; only what the deciding thread needs is
+    // copied.
     v1::PhaseResult left;
     *left.mutable_left_contents() = result.left_contents();
     post([worker, error, phase, left = std::move(left),

@@ -38,6 +38,8 @@ constexpr int64_t kBurstNs = 60 * timing::kMs;
 void RunActor::Execute(const action::CommitGo& a) {
   std::vector<std::string> ids;
   for (uint32_t worker : a.workers) ids.push_back(run_.workers[worker].hello.worker_id());
+  // An offset is as good as the shortest round trip that it rests on, and clocks drift after it.
+  // Replies from just before T bound the start skew best.
   services_.fleet->PingBurst(ids);
   services_.loop->After(kBurstNs, [self = shared_from_this(), a] {
     if (self->IsCommitting(a)) self->ChooseGo(a);
@@ -68,6 +70,7 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
   const int64_t lead = std::max(
       needed, std::min(kMaxLeadNs,
                        needed << std::min<uint32_t>(machine_.attempt() - 1, kMaxLeadDoublings)));
+  // Twice the last commit's time: T must still lie ahead when the store has answered.
   const int64_t go = now + lead + 2 * commit_ns_;
   const int64_t wall = services_.clock->WallNs() + (go - now);
   std::vector<measure::WorkerClock> clocks;
@@ -78,6 +81,8 @@ void RunActor::ChooseGo(const action::CommitGo& a) {
     clocks.push_back({worker, clock.offset_ns, clock.bound_ns});
     go_at_[worker] = go + clock.offset_ns;
   }
+  // Before T is sent: samples may arrive before the store's answer does, and need the wall time of
+  // T.
   services_.ingest->SetGo(Phase(), wall);
   Persist([store = services_.store, id = run_.run_id, a, go, wall,
            clocks] { return store->CommitGo(id, a.phase, a.attempt, go, wall, clocks); },
@@ -149,6 +154,8 @@ RunActor::EndOfLoad RunActor::ChooseEnd(int64_t began) const {
   }
   const int64_t lead = kMinLeadNs + kRoundTripsAhead * std::min(slowest, kMaxRoundTripNs) +
                        kPerWorkerNs * static_cast<int64_t>(machine_.members().size());
+  // All hosts end with the same interval, so that they measured the same time. An end that some
+  // host hears of too late would end later there.
   const int64_t earliest = std::max<int64_t>(0, now + commit_ns_ + lead - began);
   return {static_cast<uint32_t>(earliest / run_.job.interval_ns()), lead};
 }

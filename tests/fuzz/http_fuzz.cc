@@ -17,7 +17,7 @@ namespace {
 
 class Silent final : public lockstep::v1::Controller::Service {
   grpc::Status GetStatus(grpc::ServerContext*, const lockstep::v1::StatusRequest*,
-                      lockstep::v1::StatusReply*) override {
+                         lockstep::v1::StatusReply*) override {
     return grpc::Status::OK;
   }
 };

@@ -41,14 +41,14 @@ PATIENCE = 240.0
 
 def wait_for(what, condition, seconds=PATIENCE):
     """Polls until `condition()` is true; fails with `what` after so long. An expensive condition
-    gets at most a quarter of the time: other tests need the processor.
+    gets at most half of the time: other tests need the processor.
     """
     end = time.monotonic() + seconds
     while (asked := time.monotonic()) < end:
         found = condition()
         if found:
             return found
-        time.sleep(max(0.05, 3 * (time.monotonic() - asked)))
+        time.sleep(max(0.05, time.monotonic() - asked))
     raise AssertionError(f"waited {seconds} s in vain for {what}")
 
 

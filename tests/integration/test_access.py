@@ -155,7 +155,7 @@ class Principals(unittest.TestCase):
         ids = ["--worker-id", worker_id, "--host-id", host_id]
         return self.attack("impostor", "worker", *ids, "--name", "node2", *words)
 
-    def test_a_worker_with_another_ones_certificate_takes_nobodys_place(self):
+    def test_a_worker_with_another_certificate_is_refused(self):
         victim, host = self.ids_of_node2()
         job = files_job(self.fleet.data, duration="8s")
         done = []
@@ -365,7 +365,7 @@ class Principals(unittest.TestCase):
 class Shown(FleetTest):
     workers = 1
 
-    def test_foreign_texts_do_not_reach_terminals_and_spreadsheets_raw(self):
+    def test_foreign_texts_reach_no_terminal_or_spreadsheet_raw(self):
         job = (
             "name: '=cmd|calc'\nlabels: {a: '@x'}\ntargets: [{name: n, null: {}}]\nphases: "
             "[{name: '+sum', run: {duration: 1s, workloads: [{engine: 'null', name: '-w'}]}}]\n"
@@ -505,7 +505,7 @@ class ReadingRole(FleetTest):
             "0",
         )
 
-    def test_a_statement_has_the_systems_memory_limit_and_its_own_settings_do_not_help(self):
+    def test_a_statement_cannot_lift_its_memory_limit(self):
         # 1.6 GB, each piece below what PostgreSQL itself refuses.
         hoard = (
             "DO $$ DECLARE a text; b text; c text; d text; BEGIN "
@@ -532,7 +532,7 @@ class ReadingRole(FleetTest):
         self.assertNotIn(b"flooded", said)
         self.assertNotIn(b"as wide as", said)
 
-    def test_temporary_files_are_limited_and_the_limit_is_not_the_roles(self):
+    def test_a_role_cannot_lift_its_limit_of_temporary_files(self):
         self.assertEqual(self.fleet.sql("SHOW temp_file_limit")[0][0], "1GB")
         self.refused("SET temp_file_limit = -1")
         self.refused("ALTER ROLE lockstep_reader SET temp_file_limit = -1")

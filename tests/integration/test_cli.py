@@ -266,7 +266,7 @@ phases:
         )
         self.assertIn("makes 1 file of 4 MiB", self.ok(planned).out)
 
-    def test_interrupt_on_a_terminal_asks_and_the_run_goes_on_when_only_the_watching_stops(self):
+    def test_interrupt_asks_and_may_end_only_the_watching(self):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml") as job:
             job.write(
                 files_job(self.fleet.data, hosts=1, duration="5s", extra="store_filesystem: true")

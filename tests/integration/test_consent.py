@@ -99,7 +99,7 @@ class Marks(unittest.TestCase):
             self.assertEqual(done.status, 0, str(done))
             self.assertFalse(os.path.exists(path))
 
-    def test_another_store_s_files_are_foreign_until_an_operator_adopts_them(self):
+    def test_another_stores_files_are_foreign_until_adopted(self):
         with Fleet(1) as other:
             made = f"{other.data}/made"
             self.assertEqual(other.run_job(self.file_job(made, "prepare: ")).status, 0)
@@ -137,7 +137,7 @@ class Content(unittest.TestCase):
         self.directory = call("mktemp", "-d", "/tmp/lsconsentXXXXXX")
         self.addCleanup(os.rmdir, self.directory)
 
-    def test_after_a_restart_a_device_that_was_only_read_is_nobodys_to_overwrite(self):
+    def test_a_device_that_was_only_read_needs_consent_later(self):
         load = "workloads: [{block_size: 4KiB, read: 100%, max_iops: 50}]"
         with LoopDevice(self.directory) as device, Fleet(1, allow=[device.path]) as fleet:
             job = (
@@ -293,7 +293,7 @@ class Content(unittest.TestCase):
                     self.assertIn(why, done.text + done.err)
                 self.assertEqual(digest(device.file), before)
 
-    def test_a_device_with_data_where_no_sample_is_taken_is_not_blank(self):
+    def test_a_device_with_data_between_samples_is_not_blank(self):
         with LoopDevice(self.directory) as device:
             # 600 KiB in the middle, between two samples.
             with open(device.file, "r+b") as disk:

@@ -164,7 +164,7 @@ class Devices(unittest.TestCase):
                 status, text = end_load(fleet, running)
                 return status, text, digest(device.file) == before
 
-    def test_what_comes_onto_a_device_between_two_phases_is_not_the_runs(self):
+    def test_data_that_comes_between_phases_is_not_the_runs(self):
         def raw_data(_, device):
             with open(device.path, "r+b") as disk:
                 disk.seek(64 * MIB - 8192)
@@ -245,7 +245,7 @@ class Devices(unittest.TestCase):
                 call("umount", mount)
                 detach(sibling)
 
-    def test_what_the_run_left_is_its_own_also_for_another_controller(self):
+    def test_another_controller_knows_what_the_run_left(self):
         def nothing(*_):
             pass
 
@@ -303,7 +303,7 @@ class Devices(unittest.TestCase):
             self.assertIn("when it was blank", text)
             self.assertEqual(digest(two.file), before)
 
-    def test_another_image_under_the_allowed_name_is_not_what_was_allowed(self):
+    def test_another_image_under_the_allowed_name_is_refused(self):
         with LoopDevice(self.directory) as device:
             stranger, before = self.stranger()
             link = "/dev/" + os.path.basename(self.directory)
@@ -519,7 +519,7 @@ class Files(unittest.TestCase):
             self.assertFalse(os.path.exists(f"{fleet.data}/moved/sub/f"))
             self.assertTrue(os.path.isdir(f"{theirs}/sub"))
 
-    def test_a_file_underneath_a_mounted_loop_device_that_the_worker_may_not_open(self):
+    def test_a_file_below_a_mounted_loop_device_without_access(self):
         """A worker that is not root can ask no loop device."""
         with Fleet(0) as fleet:
             state, mount = f"{fleet.directory}/worker-node1", f"{fleet.directory}/mount"
@@ -560,7 +560,7 @@ class Files(unittest.TestCase):
                 call("umount", mount)
                 detach(device)
 
-    def test_a_file_underneath_a_mounted_loop_device_whose_path_leads_elsewhere(self):
+    def test_a_file_below_a_mounted_loop_device_with_another_path(self):
         with Fleet(1) as fleet:
             real, name, mount = (f"{fleet.data}/{word}" for word in ("real", "name", "mount"))
             for path in (real, name, mount):
@@ -592,7 +592,7 @@ class Files(unittest.TestCase):
                 detach(device)  # it keeps the directory that it was attached by busy
                 call("umount", name)
 
-    def test_a_file_that_comes_between_the_look_and_the_opening_is_not_adopted(self):
+    def test_a_file_that_appears_before_the_opening_is_not_adopted(self):
         with Fleet(1) as fleet:
             last = 599
             keep = os.path.join(fleet.directory, "precious")
@@ -637,7 +637,7 @@ class Files(unittest.TestCase):
             cleaned = fleet.run_job(job.replace("prepare: , ", ""))
             self.assertEqual(digest(f"{fleet.data}/data.{last}"), before, str(cleaned))
 
-    def test_one_that_takes_a_made_files_name_is_neither_written_nor_removed(self):
+    def test_a_file_under_a_made_files_name_is_left_alone(self):
         with Fleet(1) as fleet:
             path = f"{fleet.data}/one"
             job = (
@@ -652,7 +652,7 @@ class Files(unittest.TestCase):
             os.rename(other, path)
             self.left_alone(fleet, job, path, before)
 
-    def test_where_no_birth_is_known_an_inode_number_that_is_used_again_is_not_ours(self):
+    def test_a_reused_inode_without_a_birth_time_is_not_ours(self):
         """ext4 with small inodes has no birth times, and gives the next file the number of the one
         that was removed.
         """

@@ -39,7 +39,7 @@ class Demo(unittest.TestCase):
         )
 
     @needs_root
-    def test_four_namespaces_on_one_kernel_are_summed_and_nothing_is_left(self):
+    def test_four_namespaces_on_one_kernel_are_summed(self):
         done = self.demo()
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("each a host of its own (network namespace)", done.stderr)

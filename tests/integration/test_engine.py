@@ -95,7 +95,7 @@ class Engine(FleetTest):
             (found["checked"], found["notCheckable"], found["mismatches"]), (2048, 0, 0)
         )
 
-    def test_more_ios_in_flight_than_blocks_are_verified_all_the_same(self):
+    def test_more_ios_in_flight_than_blocks_are_verified(self):
         target = f'{{name: data, file: {{path: "{self.fleet.data}/{{host}}/few", size: 64KiB}}}}'
         job = (
             f"name: few\ntargets: [{target}]\nphases:\n  - prepare:\n  - precondition: "
@@ -108,7 +108,7 @@ class Engine(FleetTest):
     def test_fewer_ios_than_threads_are_no_more_than_asked_for(self):
         self.assertEqual(self.load("operations: 3, threads: 8")["total"]["operations"], 3)
 
-    def test_an_earlier_runs_data_is_verified_and_what_was_changed_since_is_told_apart(self):
+    def test_an_earlier_runs_data_and_later_changes_are_told_apart(self):
         path = os.path.join(self.fleet.data, "node1", "kept")
         target = f'{{name: data, file: {{path: "{self.fleet.data}/{{host}}/kept", size: 1MiB}}}}'
         self.ok(
@@ -216,7 +216,7 @@ class Engine(FleetTest):
         self.assertLessEqual(load["total"]["iops"], 510)
         self.assertEqual(load["workloads"][0]["limitedBy"], "rate")
 
-    def test_several_workloads_side_by_side_have_shares_and_histograms_of_their_own(self):
+    def test_workloads_side_by_side_have_their_own_shares(self):
         job = f"""name: mixes
 targets:
   - {{name: a, file: {{path: "{self.fleet.data}/{{host}}/a", size: 4MiB}}}}
@@ -311,7 +311,7 @@ phases:
 class OnDevices(FleetTest):
     workers = 0
 
-    def test_trims_reach_a_block_device_and_cached_reads_are_told_from_the_devices(self):
+    def test_trims_reach_a_device_and_cached_reads_are_told(self):
         image = os.path.join(self.fleet.directory, "image")
         with open(image, "wb") as out:
             out.write(os.urandom(16 << 20))

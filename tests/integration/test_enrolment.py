@@ -82,7 +82,7 @@ class EnrolmentTest(unittest.TestCase):
 
 @needs_root
 class Devices(EnrolmentTest):
-    def test_what_is_enrolled_is_overwritten_without_a_word_and_keeps_its_stamps(self):
+    def test_an_enrolled_device_is_overwritten_and_keeps_stamps(self):
         device = self.device()
         fill(device.file)
         fleet = self.fleet(device.path, workers=2)
@@ -137,7 +137,7 @@ class Devices(EnrolmentTest):
         holes = [at for at in range(0, len(written), MIB) if not any(written[at : at + 4096])]
         self.assertEqual(holes, [])
 
-    def test_what_hosts_wrote_to_an_enrolled_device_is_verified_by_others(self):
+    def test_others_verify_what_hosts_wrote_to_enrolled_devices(self):
         device = self.device()
         fleet = self.fleet(device.path, workers=2)
         self.enrol(fleet, device.path)
@@ -158,7 +158,7 @@ class Devices(EnrolmentTest):
             (62 * MIB // 65536, 0, 0),
         )
 
-    def test_whatever_begins_to_use_the_device_takes_the_consent_away(self):
+    def test_any_use_of_the_device_takes_the_consent_away(self):
         def partitioned(kind):
             return lambda path: call("sfdisk", "-q", path, input=f"label: {kind}\n,\n")
 
@@ -213,7 +213,7 @@ class Devices(EnrolmentTest):
         self.assertIn("nothing was written", self.ok(done, 1).err)
         self.assertEqual(digest(device.file), before)
 
-    def test_a_write_that_samples_miss_is_noticed_until_the_confirmation(self):
+    def test_a_write_between_samples_and_confirmation_is_noticed(self):
         device = self.device()
         fleet = self.fleet(device.path)
         listed = fleet.lockstep("devices", "enroll", device.path, "--format", "json").json()
@@ -387,7 +387,7 @@ class Devices(EnrolmentTest):
         self.assertIn(("enroll", device.identity), done)
         self.assertIn(("release", device.identity), done)
 
-    def test_while_a_run_uses_the_device_it_is_neither_enrolled_nor_released(self):
+    def test_a_device_in_use_is_neither_enrolled_nor_released(self):
         device = self.device()
         fleet = self.fleet(device.path)
         self.enrol(fleet, device.path)

@@ -121,7 +121,7 @@ class Settings(unittest.TestCase):
         self.assertIn("with scheduler kyber, read-ahead 1 MiB, restored afterwards", text)
         self.assertEqual(self.all(), self.before)
 
-    def test_what_the_host_does_not_allow_or_have_is_refused_before_anything_is_opened(self):
+    def test_what_the_host_lacks_is_refused_before_opening(self):
         for environment, message in (
             ("scheduler: round-robin", "round-robin"),
             ("max_sectors: 512MiB", "is more than the device takes"),

@@ -26,7 +26,7 @@ class LostWorkers(unittest.TestCase):
             self.assertEqual(after.status, 0, str(after))
             return running.returncode, report, err
 
-    def test_abort_ends_the_run_with_a_clear_event_and_a_stored_labelled_result(self):
+    def test_abort_ends_the_run_with_an_event_and_a_result(self):
         status, report, err = self.lose_one("labels: {purpose: loss}")
         self.assertEqual(status, 3, err)
         self.assertEqual(report["run"]["state"], "aborted")
@@ -164,7 +164,7 @@ class Refusals(FleetTest):
 
 @needs_root
 class FullDisk(unittest.TestCase):
-    def test_what_all_workers_together_would_fill_is_refused_before_anything_is_made(self):
+    def test_what_would_fill_a_file_system_is_refused_first(self):
         with Fleet(4) as fleet:
             small = os.path.join(fleet.data, "small")
             os.mkdir(small)
@@ -194,7 +194,7 @@ class FullDisk(unittest.TestCase):
             finally:
                 subprocess.run(["umount", small], check=True)
 
-    def test_the_stores_own_file_system_is_filled_only_where_it_is_said_twice(self):
+    def test_the_stores_file_system_is_filled_only_if_said_twice(self):
         with Fleet(1) as fleet:
             job = files_job(fleet.data, hosts=1)
             refused = fleet.lockstep("plan", "/dev/stdin", stdin=job)

@@ -32,7 +32,7 @@ class Equal(FleetTest):
 @needs_root
 @unittest.skipUnless(os.path.isdir(BLKIO), "needs the blkio controller of cgroup v1")
 class Throttled(unittest.TestCase):
-    def test_the_host_that_is_throttled_to_half_is_named_with_its_share_and_cause(self):
+    def test_a_throttled_host_is_named_with_its_share_and_cause(self):
         with Fleet(4) as fleet:
             job = files_job(fleet.data, hosts=4, duration="6s")
             free = fleet.lockstep("run", "-", "--format", "json", stdin=job).json()

@@ -137,7 +137,7 @@ class DeviceGuard(unittest.TestCase):
                 call("umount", mount)
                 os.rmdir(mount)
 
-    def test_the_list_of_devices_is_of_now_and_fits_a_narrow_terminal(self):
+    def test_the_list_of_devices_is_current_and_narrow(self):
         with LoopDevice(self.directory) as device, Fleet(1, allow=[device.path]) as fleet:
 
             def state():
@@ -287,7 +287,7 @@ class DeviceGuard(unittest.TestCase):
                 call("umount", mount)
                 os.rmdir(mount)
 
-    def test_a_loop_device_over_one_that_only_a_container_has_mounted(self):
+    def test_a_loop_device_over_one_mounted_in_a_container(self):
         """The mount is another namespace's, and no list of mounts here has it."""
         with LoopDevice(self.directory) as device:
             call("mkfs.ext4", "-q", device.path)
@@ -322,7 +322,7 @@ class DeviceGuard(unittest.TestCase):
                 disk.write(b"x")
             self.refuse(device, "carries data without a known signature (not zero at offset")
 
-    def test_what_is_not_lockstep_s_is_overwritten_only_by_the_token_of_that_plan(self):
+    def test_foreign_data_needs_the_token_of_that_plan(self):
         with LoopDevice(self.directory) as device:
             call("mkfs.ext4", "-q", device.path)
             flags = ["--allow-expendable", device.identity, "--approve-label", "ci=nightly"]
@@ -461,7 +461,7 @@ class DeviceGuard(unittest.TestCase):
                 device, "the job requires 'loop-file:9:9:9'", extra=", identity: 'loop-file:9:9:9'"
             )
 
-    def test_a_blank_allowed_device_is_used_and_its_bytes_agree_within_one_percent(self):
+    def test_the_bytes_of_a_blank_device_agree_within_one_percent(self):
         with LoopDevice(self.directory) as device:
             call("losetup", "--direct-io=on", device.path)
             flags = ["--allow-expendable", device.identity]

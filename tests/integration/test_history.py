@@ -34,7 +34,7 @@ class History(FleetTest):
     def compared(self, *words, status=0):
         return self.ok(self.fleet.lockstep("compare", *words, "--format", "json"), status).json()
 
-    def test_compare_tells_what_is_slower_and_leaves_alone_what_is_not(self):
+    def test_compare_names_only_what_is_slower(self):
         slower = self.compared("build=1", "build=2", "--job", "nightly")
         figures = {f["figure"]: f for f in slower["figures"] if not f["workload"]}
         self.assertEqual(figures["iops"]["values"][1]["verdict"], "CHANGE_WORSE")
@@ -156,7 +156,7 @@ class Pruning(FleetTest):
             for table in ("interval_operations", "phase_operations", "phase_figures", "runs")
         ]
 
-    def test_samples_go_and_figures_stay_then_runs_go_and_others_stay(self):
+    def test_prune_removes_samples_then_runs_and_nothing_else(self):
         ids = []
         for build in ("old", "kept"):
             done = self.ok(self.fleet.run_job(null_job(build=build), "--format", "json"))

@@ -146,7 +146,7 @@ class Hostile(FleetTest):
         except OSError:
             return False
 
-    def test_stop_says_what_it_stopped_and_asks_where_several_could_be_meant(self):
+    def test_stop_names_the_run_and_asks_among_several(self):
         first = self.fleet.start_lockstep(
             "run", "-", stdin=files_job(self.fleet.data, hosts=4, duration="60s")
         )
@@ -193,7 +193,7 @@ class Hostile(FleetTest):
 
 
 class Poison(unittest.TestCase):
-    def test_a_run_that_brings_the_controller_down_twice_is_quarantined(self):
+    def test_a_run_that_kills_its_controller_twice_is_quarantined(self):
         """As two crashes leave it: the run's id stands in the file of what is being worked on when
         the controller is killed.
         """

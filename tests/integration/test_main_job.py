@@ -51,7 +51,7 @@ class MainJob(FleetTest):
         )
         self.assertAlmostEqual(jain, mix["fairness"][0]["jain"], places=3)
 
-    def test_interval_histograms_add_up_to_the_phase_bucket_by_bucket_for_each_worker(self):
+    def test_interval_histograms_add_up_to_the_phase(self):
         self.ok(self.fleet.run_job(files_job(self.fleet.data, duration="3s")))
         differing = self.fleet.sql("""
             WITH intervals AS (
@@ -115,7 +115,7 @@ class MainJob(FleetTest):
         )
         self.assertGreater(float(ramp[0]), 0)
 
-    def test_operations_limit_is_met_exactly_over_all_hosts_and_threads(self):
+    def test_an_operations_limit_is_met_exactly_over_all_hosts(self):
         job = files_job(self.fleet.data, workload=", operations: 1001").replace(
             "      duration: 2s\n", ""
         )
@@ -184,7 +184,7 @@ class MainJob(FleetTest):
         self.assertIn("sync", report["phases"][1]["workloads"][0]["engine"])
         self.assertGreater(report["phases"][1]["total"]["operations"], 0)
 
-    def test_prepared_files_are_kept_when_they_fit_and_cleanup_leaves_nothing(self):
+    def test_prepared_files_are_kept_and_cleanup_leaves_nothing(self):
         keep = files_job(self.fleet.data, duration="1s", tail="")
         first = self.ok(self.fleet.run_job(keep, "--format", "json")).json()
         second = self.ok(self.fleet.run_job(keep, "--format", "json")).json()

@@ -324,7 +324,7 @@ class Refusals(unittest.TestCase):
             self.assertIn("--allow permits", done.out + done.err)
             self.assertEqual(tgt.initiators(), set())
 
-    def test_a_lun_with_a_file_system_is_not_written_unless_both_sides_say_so(self):
+    def test_a_lun_with_a_file_system_needs_both_consents(self):
         with Tgt(luns=1) as tgt:
             os.system(f"mkfs.ext4 -q -F {tgt.image(1)}")
             with open(tgt.image(1), "rb") as image:
@@ -398,12 +398,18 @@ class Losses(unittest.TestCase):
                 tgt.url(1),
                 "block_size: 4KiB, read: 50%, queue_depth: 4",
                 hosts=2,
-                run="duration: 8s",
+                run="duration: 600s",
             )
             process = fleet.start_lockstep("run", "-", "--format", "json", stdin=job)
             fleet.await_seconds(2, "load")
             tgt.kill()
             tgt.start()
+            back = (
+                "SELECT count(DISTINCT host) FROM events WHERE run_id = last_run() AND message "
+                "LIKE '%is back after%'"
+            )
+            wait_for("both hosts to be back", lambda: fleet.sql(back) == [["2"]])
+            fleet.lockstep("stop", "--phase")
             out, err = process.communicate(timeout=300)
             self.assertEqual(process.returncode, 0, out + err)
             events = [
@@ -454,7 +460,7 @@ class Fences(unittest.TestCase):
             image.seek(which * 32 * MIB)
             return hashlib.sha256(image.read(32 * MIB)).hexdigest()
 
-    def test_a_paused_worker_s_late_writes_are_refused_by_the_storage(self):
+    def test_the_storage_refuses_a_paused_workers_late_writes(self):
         with (
             Tgt(luns=1) as tgt,
             Fleet(
@@ -513,7 +519,7 @@ class Fences(unittest.TestCase):
             running.communicate(timeout=300)
             wait_for("it to be free", lambda: strangers.run_job(plain).status == 0)
 
-    def test_a_fenced_load_outlives_lost_sessions_and_ends_where_the_target_forgot_it(self):
+    def test_a_fenced_load_outlives_lost_sessions(self):
         with (
             Tgt(luns=1) as tgt,
             Fleet(1, allow=[tgt.url(1)], worker_flags=EXPENDABLE_FLAGS) as fleet,

@@ -19,7 +19,7 @@ class Steady(FleetTest):
         done = self.ok(self.fleet.run_job(text, "--format", "json"), status)
         return done.json()
 
-    def test_it_ends_at_the_same_interval_on_all_hosts_long_before_its_limit(self):
+    def test_steady_ends_at_the_same_interval_on_all_hosts(self):
         report = self.report(
             job(
                 "ramp: 500ms, duration: 10m, "
@@ -43,7 +43,7 @@ class Steady(FleetTest):
         text = self.ok(self.fleet.lockstep("report", "last")).out
         self.assertIn("steady: yes", text)
 
-    def test_a_load_that_never_is_ends_at_its_limit_and_does_not_hold(self):
+    def test_a_load_that_never_is_steady_ends_at_its_limit(self):
         report = self.report(
             job(
                 "duration: 3s, until_steady: {figure: percentile, percent: 50, round: 250ms, "

@@ -122,7 +122,7 @@ class Stories(unittest.TestCase):
         for thread in self.phase("busy")["threads"]:
             self.assertGreater(thread["fsyncRatio"], 0.5)
 
-    def test_dd_through_the_page_cache_is_not_the_device_s_rate_for_its_blocks(self):
+    def test_dd_through_the_page_cache_is_told_from_the_device(self):
         self.assertEqual(self.verdict("dd"), "VERDICT_COALESCED")
         self.assertIn("not for blocks of 64 KiB", self.device("dd")["crossCheck"]["reason"])
         self.assertEqual(self.verdict("dd direct"), "VERDICT_AGREE")
@@ -171,7 +171,7 @@ class Stories(unittest.TestCase):
 class Generator(unittest.TestCase):
     """Without storage: the generator and the number of threads."""
 
-    def test_the_tool_as_the_bottleneck_and_the_knee_over_threads_are_told(self):
+    def test_the_tool_as_bottleneck_and_the_knee_are_told(self):
         with Fleet(1) as fleet:
             job = (
                 "name: generator\ntargets: [{name: n, null: {}}, "

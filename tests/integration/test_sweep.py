@@ -24,7 +24,7 @@ interval: 100ms
 class Sweeps(FleetTest):
     workers = 2
 
-    def test_it_survives_its_controllers_death_and_ends_in_one_matrix(self):
+    def test_a_sweep_survives_its_controllers_death(self):
         self.assertLess(len(JOB.splitlines()), 15)
         planned = self.ok(self.fleet.lockstep("plan", "-", stdin=JOB)).out
         self.assertEqual(planned.count("grid block_size="), 20)
@@ -106,7 +106,7 @@ class Sweeps(FleetTest):
 class Repetitions(FleetTest):
     workers = 2
 
-    def test_they_end_when_the_figure_is_known_and_warm_ups_are_in_no_figure(self):
+    def test_repetitions_end_when_the_figure_is_known(self):
         job = (
             "name: until\ntargets: [{name: n, null: {latency: 1ms}}]\nphases:\n"
             "  - {name: load, run: {duration: 1s, expect: {iops: 1}, workloads: "

@@ -165,7 +165,7 @@ class WebPage(FleetTest):
         for one, other in zip(before, after, strict=True):
             self.assertEqual(one, other)
 
-    def test_a_controller_that_is_away_and_back_leaves_a_mark_and_no_hole(self):
+    def test_a_restarted_controller_leaves_a_mark_and_no_hole(self):
         running = self.fleet.start_lockstep(
             "run", "-", stdin=files_job(self.fleet.data, duration="600s")
         )

@@ -438,7 +438,7 @@ constexpr char kOldChain[] =
     "INSERT INTO schema_migrations (version, name, digest) VALUES (21, '0021_names.sql', ''); "
     "DELETE FROM schema_migrations WHERE version = 0";
 
-TEST_F(StoreTest, AStoreOfTheLastSchemaBeforeTheBaselineIsReadOlderOnesAreRefused) {
+TEST_F(StoreTest, AStoreOfVersion22IsReadAndOlderOnesAreRefused) {
   const auto digest = [&](const std::string& version) {
     auto rows =
         connection_->Query("SELECT digest FROM schema_migrations WHERE version = $1", {version});

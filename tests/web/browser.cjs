@@ -54,6 +54,8 @@ async function drive(directory, script, { bears = false } = {}) {
     console.error(error);
     process.exitCode = 1;
   } finally {
+    // What a route is still fetching is in vain.
+    await page.unrouteAll({ behavior: "ignoreErrors" });
     if (coverage) {
       const ran = await page.coverage.stopJSCoverage();
       fs.writeFileSync(path.join(coverage, `${process.pid}.json`), JSON.stringify(ran));

@@ -90,7 +90,10 @@ function deviceRow(d: DeviceReport): Cell[] {
 function crossCheck(d: DeviceReport): HTMLElement[] {
   if (!d.crossCheck) return [];
   const { verdict, factor, reason } = d.crossCheck;
-  const name = verdict.replace(/^VERDICT_/, "").toLowerCase().replace(/_/g, " ");
+  const name = verdict
+    .replace(/^VERDICT_/, "")
+    .toLowerCase()
+    .replace(/_/g, " ");
   const words = name === "amplified" ? `amplified ×${fixed(factor, 2)}` : name;
   const of = d.hosts.length === 1 ? "1 host" : `${d.hosts.length} hosts`;
   return [

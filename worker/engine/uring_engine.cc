@@ -71,12 +71,16 @@ class UringEngine final : public IoEngine {
     if (setup_.timed_submission) {
       const int result = io_uring_submit(&ring_);
       if (result < 0 && !Passes(-result)) return RingError(-result);
+      // Between two system calls, since one that submits and waits would count the wait as
+      // submission.
       submitted_at_ns_ = MonotonicNowNs();
     }
     while (true) {
       const int error = Enter(done_.empty() ? min_complete : 0, deadline_ns);
       if (!Passes(error)) return RingError(error);
       // After EINTR and the like, what was not taken is still in the queue.
+      // EINTR, EAGAIN and EBUSY come before anything was submitted or after a part of it; the
+      // entries that are left in the queue are submitted by the next call (io_uring_enter(2)).
       const bool all_taken = setup_.submission_polling || io_uring_sq_ready(&ring_) == 0;
       const int reaped = Reap(completions);
       if (all_taken || reaped > 0) return reaped;
@@ -127,6 +131,8 @@ class UringEngine final : public IoEngine {
       if (setup_.submission_polling && attempt.flags != 0) continue;
       io_uring_params parameters = {};
       parameters.flags = attempt.flags | common;
+      // Milliseconds until the polling thread sleeps. Waking it costs a system call, which is what
+      // the job wanted to avoid.
       parameters.sq_thread_idle = 1000;
       // The kernel's thread gives an entry back only after its completion may have been seen.
       const unsigned entries =
@@ -138,6 +144,8 @@ class UringEngine final : public IoEngine {
         if (setup_.completion_polling) features_.push_back("completion polling");
         return 0;
       }
+      // EINVAL is an older kernel that does not know the flags. Everything else (EPERM of seccomp
+      // or of kernel.io_uring_disabled, ENOMEM) would fail again.
       if (error != EINVAL) return error;
       notes_.push_back(absl::StrCat("io_uring: the kernel has no ", attempt.name));
     }
@@ -176,6 +184,7 @@ class UringEngine final : public IoEngine {
     }
   }
 
+  // A ring with IOPOLL is made on any device; without polled queues its I/Os fail (EOPNOTSUPP).
   // One read, which the device answers or refuses: whether it polls shows in no other way.
   absl::Status ProbePolling() {
     const IoRequest read = {
@@ -297,6 +306,7 @@ class UringEngine final : public IoEngine {
                                                                ? static_cast<int32_t>(data >> 32)
                                                                : cqe->res};
     }
+    // One store for all: each advance is a release barrier that the kernel's side reads.
     io_uring_cq_advance(&ring_, seen);
     return count;
   }

@@ -45,6 +45,7 @@ absl::Status TakeReservation(Reserver* reserver, const std::string& name,
       return std::find(before->keys.begin(), before->keys.end(), key) == before->keys.end();
     });
   }
+  // Registering first: only a registered initiator may preempt.
   if (absl::Status status = reserver->Register(use.key()); !status.ok()) return status;
   for (const uint64_t key : lost) {
     const absl::Status status = reserver->Preempt(use.key(), key);
@@ -55,6 +56,7 @@ absl::Status TakeReservation(Reserver* reserver, const std::string& name,
   const absl::Status reserved = reserver->Reserve(use.key());
   if (!absl::IsFailedPrecondition(reserved)) return reserved;
   // By an earlier session of this worker, or by another worker of the run.
+  // A conflict has two causes, and the device says only that it is one: who holds it must be read.
   const auto facts = reserver->Read();
   if (!facts.ok()) {
     return absl::FailedPreconditionError(
@@ -138,6 +140,7 @@ void Fences::Preempt(const v1::Preempt& preempt) {
     work_.emplace_back(
         [this, name = entry.first, held, preempt] { PreemptAt(name, held, preempt); });
   }
+  // On a thread of its own: a target that does not answer must not hold up the worker's connection.
   if (!work_.empty() && !thread_.joinable()) thread_ = std::thread([this] { Main(); });
   changed_.NotifyAll();
 }
@@ -223,6 +226,7 @@ void Fences::ReleaseAt(const std::string& name, const Held& held) {
   if (absl::IsFailedPrecondition(status)) return;  // it is gone already
   // Earlier sessions of this worker have registered under the key, too: all of these go. The
   // kernel's are one.
+  // Unregistering ends only the registration of this session's path.
   if (status.ok() && (*reserver)->Read().ok()) status = (*reserver)->Preempt(held.key, held.key);
   if (status.ok()) status = (*reserver)->Register(0);
   if (status.ok()) return;

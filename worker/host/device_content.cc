@@ -33,6 +33,8 @@ namespace {
 using common::FileDescriptor;
 
 // Devices may take long for each read: so many are read at once.
+// Enough to fill the queue of a disk; a SAN that is asked for more by every worker of a fleet at
+// once would be loaded by the check itself.
 constexpr size_t kReadsAtOnce = 8;
 constexpr size_t kSamplesAtOnce = 64;
 constexpr uint64_t kPiece = 1 << 20;
@@ -69,6 +71,8 @@ bool ReadAt(int fd, int direct, const Spot& spot, Buffer* buffer) {
           static_cast<ssize_t>(spot.length)) {
     return true;
   }
+  // A device that refuses O_DIRECT is read through the cache, whose pages may be older than another
+  // host's writes.
   posix_fadvise(fd, static_cast<off_t>(spot.offset), static_cast<off_t>(spot.length),
                 POSIX_FADV_DONTNEED);
   return pread(fd, buffer->data, spot.length, static_cast<off_t>(spot.offset)) ==
@@ -121,12 +125,14 @@ absl::Status Unreadable(const std::string& path, uint64_t offset) {
 // What reading every byte finds, in words; empty for nothing but zeros.
 absl::StatusOr<std::string> ReadWhole(int fd, const std::string& path, uint64_t size,
                                       int64_t until_ns) {
+  // A sparse image of terabytes is answered by its file system, without reading it.
   if (IsHole(fd)) return std::string();
   Reading reading(fd);
   std::atomic<uint64_t> next{0};
   common::SideBySide(kReadsAtOnce, kReadsAtOnce, [&](size_t) {
     Buffer buffer(kPiece);
     for (uint64_t at = kPiece * next++; at < size; at = kPiece * next++) {
+      // The first byte that is not zero decides. The rest of the device need not be read.
       if (reading.HasData() || reading.Failed() || reading.late) return;
       if (common::SystemClock().MonotonicNs() >= until_ns) {
         reading.late = true;
@@ -150,6 +156,7 @@ absl::StatusOr<DeviceContent> ReadSamples(int fd, const std::string& path, uint6
     hashes[i] = reading.Read(spots[i], &buffer);
   });
   if (reading.Failed()) return Unreadable(path, reading.unreadable);
+  // A device that grew holds the same samples and is another one.
   hashes.back() = size;
   DeviceContent content;
   if (reading.HasData()) content.what = DataAt(reading.first_data);

@@ -50,6 +50,7 @@ absl::Status DeviceClaims::Claim(const FileDescriptor& probe, dev_t number,
                                  const std::string& path) {
   common::MutexLock lock(&mutex_);
   const auto found = held_.find(number);
+  // Several workloads may use one device; O_EXCL refuses a second claim, also by the same process.
   if (found != held_.end() && found->second.hold.valid()) return absl::OkStatus();
   FileDescriptor hold = ClaimDevice(probe);
   if (!hold.valid()) return NotClaimed(path);
@@ -96,6 +97,8 @@ absl::Status DeviceClaims::ClaimReleased() {
 
 absl::StatusOr<Guard::Probe> Guard::ProbePath(const std::string& path) {
   Probe probe;
+  // O_PATH opens nothing: opening some devices has effects (a tape is rewound when it is closed),
+  // and can block.
   probe.fd = FileDescriptor(open(path.c_str(), O_PATH | O_CLOEXEC));
   if (!probe.fd.valid()) return common::ErrnoStatus(errno, path);
   struct stat facts;
@@ -106,6 +109,7 @@ absl::StatusOr<Guard::Probe> Guard::ProbePath(const std::string& path) {
   }
   probe.number = facts.st_rdev;
   char real[PATH_MAX] = {};
+  // Of the descriptor: resolving the path once more could end at another device.
   if (readlink(absl::StrCat("/proc/self/fd/", probe.fd.get()).c_str(), real, sizeof real - 1) > 0) {
     probe.real_path = real;
   }
@@ -190,6 +194,8 @@ absl::Status Guard::CheckContentOf(const std::string& path, int fd, const Device
         ": a host-managed zoned device, which takes writes only at each zone's write pointer; "
         "Lockstep writes at any offset. Read it, or write it through dm-zoned"));
   }
+  // O_EXCL knows a device's own users. It does not know that the file under this loop device is
+  // also mounted through another loop device.
   if (const std::string beside = use.write ? UsedLoopBeside(fd) : ""; !beside.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": also ", beside, "; a device in use is never written"));

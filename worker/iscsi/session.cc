@@ -47,6 +47,7 @@ enum Step { kTestReady, kInquiry, kSerial, kPage83, kCapacity, kReady };
 struct IscsiCallbacks {
   static void Connected(iscsi_context*, int status, void*, void* self) {
     auto* session = static_cast<IscsiSession*>(self);
+    // iscsi_destroy_context() calls back for everything that is in flight.
     if (session->closing_ || session->failed_) return;
     if (status != SCSI_STATUS_GOOD) {
       return session->Fail(
@@ -64,6 +65,7 @@ struct IscsiCallbacks {
     if (session->closing_ || session->failed_) return;
     if (status == SCSI_STATUS_GOOD) return session->SendStep(kTestReady);
     const std::string error = session->Error();
+    // libiscsi 1.19 gives the target's status class as text only.
     if (absl::StrContains(error, "uthenticat") || absl::StrContains(error, "uthorization")) {
       return session->Fail(absl::UnauthenticatedError(
           absl::StrCat("the target refuses the login: ", error,
@@ -122,6 +124,8 @@ IscsiSession::IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login,
   iscsi_set_isid_random(context_, kProcess & 0xffffff, number & 0xffff);
   iscsi_set_targetname(context_, url.target.c_str());
   iscsi_set_session_type(context_, ISCSI_SESSION_NORMAL);
+  // libiscsi would reconnect by itself and send again what was in flight, also writes that the
+  // target has fenced off by then.
   iscsi_set_noautoreconnect(context_, 1);
   if (login.chap) {
     iscsi_set_initiator_username_pwd(context_, login.chap->user.c_str(),
@@ -225,6 +229,8 @@ void IscsiSession::SendStep(int step) {
 void IscsiSession::Answered(int step, int status, scsi_task* task) {
   const int error = ErrnoOf(status, task);
   // What was learned so far may be of another LUN.
+  // UNIT ATTENTION: each is reported once, and a target has several after a login or a reset (SPC,
+  // sense key 06h).
   if (error == EAGAIN && ++attentions_ <= kAttentions) return SendStep(kTestReady);
   if (error != 0 && (step == kTestReady || step == kInquiry || step == kCapacity)) {
     if (error == ENODEV) return Fail(absl::NotFoundError("the target has no such LUN"));

@@ -57,6 +57,7 @@ absl::Status Protocol::OnFirst(const v1::ControllerMessage& message) {
   }
   common::MutexLock lock(&mutex_);
   // Epochs of different stores do not compare.
+  // A new store begins with epoch 1: a worker that had served another one would refuse it for good.
   if (message.welcome().store_id() != store_id_) epoch_ = 0;
   store_id_ = message.welcome().store_id();
   if (!ports_.safeguards.Pass(Safeguard::kEpochRefused, message.epoch() >= epoch_)) {
@@ -82,6 +83,8 @@ void Protocol::OnCommand(const v1::ControllerMessage& message, int64_t received_
     case v1::ControllerMessage::kClockPing: {
       v1::WorkerMessage reply;
       reply.mutable_clock_reply()->set_id(message.clock_ping().id());
+      // Taken when the message came in, before any lock: time that this worker spends is not the
+      // network's.
       reply.mutable_clock_reply()->set_received_ns(received_ns);
       reply.mutable_clock_reply()->set_replied_ns(ports_.now());
       return ports_.send(reply);
@@ -125,6 +128,7 @@ void Protocol::Assign(const v1::Assignment& assignment) {
   {
     common::MutexLock lock(&mutex_);
     // said twice, because a connection was lost in between
+    // Also when the phase is over: an assignment that is late must not make it run again.
     if (SamePhase(assignment.phase(), status_.phase())) return;
     if (status_.state() != Status::STATE_IDLE) {
       refused = absl::StrCat("still busy with phase ", status_.phase().phase(), " (attempt ",
@@ -169,6 +173,7 @@ void Protocol::Go(const v1::Go& go) {
         !not_started_.empty()) {
       return;
     }
+    // Only a load has to begin at one instant. Laying out files may begin late.
     late = load_ ? ports_.now() - go.at_ns() : 0;
     if (ports_.safeguards.Pass(Safeguard::kGoInTime, late <= 0)) {
       late = 0;
@@ -193,6 +198,7 @@ void Protocol::GiveUp(const std::string& reason) {
     not_started_ = reason;
     run_id = status_.phase().run_id();
   }
+  // Outside the lock: the executor may answer at once, in this thread.
   ports_.executor->StopNow(run_id);
 }
 
@@ -203,6 +209,8 @@ void Protocol::StopNow(const v1::StopNow& stop) {
   {
     common::MutexLock lock(&mutex_);
     // An end of the run stands, whatever comes after it.
+    // Orders of a lost connection can come after newer ones. A run that was to end must not be
+    // repeated because of one of them.
     const bool ends = status_.ordered_phase().run_id() == stop.run_id() &&
                       status_.last_order().kind() != v1::StopOrder::KIND_REPEAT &&
                       !stop.order().skip_cleanup();
@@ -233,9 +241,13 @@ void Protocol::Tick() {
     common::MutexLock lock(&mutex_);
     const bool waiting =
         status_.state() == Status::STATE_ARMING || status_.state() == Status::STATE_ARMED;
+    // The controller may be gone, and the devices must not stay claimed for a run that will not
+    // begin.
     unstarted = waiting && go_within_ns_ > 0 &&
                 !ports_.safeguards.Pass(Safeguard::kGoWithin, now - since_ns_ <= go_within_ns_);
     if (status_.state() == Status::STATE_RUNNING && hard_stop_ns_ > 0 && !hard_stopped_ &&
+        // The controller counts on it: it gives the targets to others after this instant, without
+        // asking.
         !ports_.safeguards.Pass(Safeguard::kHardStop, now < go_at_ns_ + hard_stop_ns_)) {
       hard_stopped_ = true;
       run_id = status_.phase().run_id();
@@ -286,6 +298,7 @@ void Protocol::OnFailed(const v1::PhaseFailed& failed) {
   }
   spdlog::error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(),
                 message.phase_failed().reason());
+  // In this order: the failure belongs to the phase, which the status declares over.
   ports_.send(message);
   ports_.send(over);
 }
@@ -309,6 +322,8 @@ void Protocol::OnBlockWrites(const v1::PhaseId& phase, const v1::BlockWrites& wr
 }
 
 void Protocol::Keep(const v1::PhaseId& phase, v1::DeliveryItem item) {
+  // A sample that is dropped would make the result unequal to its intervals. Without room the load
+  // ends.
   if (ports_.outbox->Add(phase, std::move(item))) return;
   {
     common::MutexLock lock(&mutex_);

@@ -61,6 +61,7 @@ IoThread::IoThread(IoThreadSetup setup, Access access, const Timeline* timeline,
       left_bytes_(setup_.quota_bytes != 0 ? setup_.quota_bytes : ~uint64_t{0}),
       gate_(setup_.start),
       syncs_(setup_.sync, setup_.paths.size()) {
+  // After arming nothing is allocated: at most every slot waits to be sent again.
   retry_.reserve(slots_.size());
 }
 
@@ -91,10 +92,14 @@ absl::Status IoThread::MakeBuffers() {
 absl::Status IoThread::Arm() {
   if (absl::Status status = BindThisThread(setup_.placement); !status.ok()) return status;
   if (absl::Status status = MakeBuffers(); !status.ok()) return status;
+  // Backwards, so that slot 0 is on top: a thread that keeps few I/Os in flight touches few slots,
+  // and their buffers stay in the processor's cache.
   for (uint32_t slot = setup_.engine.queue_depth; slot-- > 0;) free_.Give(slot);
   engine_ = setup_.make_engine();
   EngineSetup engine = setup_.engine;
   engine.buffers = buffers_.get();
+  // In this thread and not where the load is made: a ring with a single issuer belongs to the
+  // thread that created it.
   const absl::Status opened = engine_->Open(engine);
   outcome_.notes = engine_->notes();
   if (opened.ok()) outcome_.engine = engine_->Describe();
@@ -115,11 +120,14 @@ int IoThread::FillBatch(int64_t now_ns, bool load_goes_on) {
   const int limit = static_cast<int>(setup_.max_batch);
   int count = 0;
   waiting_ = Waiting::kNothing;
+  // Before anything new: an I/O that is sent again keeps its start, and its latency grows while it
+  // waits.
   while (count < limit && !retry_.empty()) {
     batch_[count++] = slots_[retry_.back()].request;
     retry_.pop_back();
   }
   while (count < limit && !free_.empty()) {
+    // A sync goes before further writes, which it would otherwise have to wait for, too.
     if (!syncs_.empty()) {
       StartSync(now_ns, count++);
       continue;
@@ -158,6 +166,7 @@ int IoThread::FillPlain(int64_t now_ns) {
     if (content_.stamps() && next.kind == IoKind::kWrite) {
       StampContent(buffers_->at(request.buffer), next.length, next.offset, ++write_sequence_);
     }
+    // Release: the monitoring thread that sees this time sees the request, too.
     slot.submitted_ns.store(now_ns, std::memory_order_release);
     batch_[i] = request;
   }
@@ -180,6 +189,8 @@ uint32_t IoThread::TakeSlot(int64_t now_ns, int64_t intended_ns) {
 bool IoThread::StartIo(int64_t now_ns, int64_t intended_ns, int index) {
   const uint32_t number = TakeSlot(now_ns, intended_ns);
   Slot& slot = slots_[number];
+  // A write that had to wait is sent next, not drawn again: the sequence of offsets stays the
+  // seed's.
   const Access::Next next = held_ ? *held_ : access_.Take();
   held_.reset();
   if (checks_.writes() && next.kind == IoKind::kWrite &&
@@ -281,6 +292,8 @@ void IoThread::CompletePlain(int count, int64_t now_ns) {
 void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
   const IoRequest& request = slot->request;
   const int64_t service = now_ns - slot->submitted_ns.load(std::memory_order_relaxed);
+  // With a schedule an I/O waits for its slot from its intended start on. Leaving that out would be
+  // coordinated omission.
   const int64_t latency = gate_.has_schedule() ? now_ns - slot->intended_ns : service;
   const bool moves = request.kind == IoKind::kRead || request.kind == IoKind::kWrite;
   const bool is_short = moves && static_cast<uint32_t>(result) < request.length;
@@ -290,6 +303,8 @@ void IoThread::Succeed(Slot* slot, int32_t result, int64_t now_ns) {
     outcome_.first_error = absl::StrCat(Describe(request), ": short, ", result, " bytes");
   }
   if (request.kind == IoKind::kSync) {
+    // Writes that were acknowledged before this sync was submitted are durable from here on; later
+    // ones are not known to be.
     ++sync_epoch_;
     durable_sequence_ = std::max(durable_sequence_, slot->sequence);
   }

@@ -40,6 +40,7 @@ Collector::Collector(const Timeline* timeline, const common::Clock* clock,
 Collector::HostReading Collector::ReadHost() const {
   HostReading reading;
   if (!options_.sample_devices.empty()) {
+    // One read of the whole file, so that all devices are of one instant.
     auto all = ParseDiskStats(common::ReadTrimmed("/proc/diskstats"));
     for (const std::string& name : options_.sample_devices) {
       const auto found = all.find(name);
@@ -103,6 +104,8 @@ bool Collector::WaitFor(uint32_t interval, const std::function<int64_t()>& give_
   const bool drain = ClassOf(interval) == v1::INTERVAL_CLASS_DRAIN;
   const int64_t patience = std::min(kHungNs, 4 * timeline_->interval_ns());
   for (const Source& source : sources_) {
+    // A thread closes its interval when it next completes or waits, so that a slow I/O holds the
+    // interval back until then.
     while (!source.recorder->finished() && source.recorder->closed() <= interval) {
       const int64_t now = clock_->MonotonicNs();
       if (now > give_up_ns()) return false;
@@ -142,6 +145,7 @@ void Collector::Emit(uint32_t interval, int64_t end_ns, const HostReading& readi
   sample.set_interval(interval);
   sample.set_interval_class(ClassOf(interval));
   // The drain begins where the load ended, which need not be on the grid.
+  // Else a load that ends within an interval would leave a gap before its drain.
   const int64_t begin = std::min(timeline_->BeginOf(interval), timeline_->load_end_ns());
   sample.set_begin_ns(begin - timeline_->go_ns());
   sample.set_end_ns(std::max(end_ns, begin) - timeline_->go_ns());
@@ -186,6 +190,8 @@ bool Collector::Run(const std::function<int64_t()>& give_up_ns) {
     }
     const bool drain = ClassOf(interval) == v1::INTERVAL_CLASS_DRAIN;
     HostReading reading;
+    // Read at the interval's end and before waiting for the threads: the counters must be of the
+    // grid's instant, not of the slowest thread's.
     if (!drain) reading = ReadHost();
     const int64_t read_at = clock_->MonotonicNs();
     if (AllFinished() && AllTaken()) return true;

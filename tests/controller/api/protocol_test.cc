@@ -322,7 +322,7 @@ TEST_F(DeliverTest, OnlyWhomControlWelcomedDelivers) {
   EXPECT_EQ(Ack(Batch(0, 1)).committed(), 1u);
 }
 
-TEST_F(ProtocolTest, AWorkersIdAndItsHostsNameBelongToTheCertificateTheyWereFirstSeenWith) {
+TEST_F(ProtocolTest, AWorkersIdAndNameBelongToTheirFirstCertificate) {
   const std::string id = common::NewUuid();
   gateway_.certificate_ = "node2";
   EXPECT_TRUE(Say(Hello("node2", v1::PROTOCOL_VERSION_CURRENT, id)).has_welcome());

@@ -34,7 +34,7 @@ TEST(SpaceLedgerTest, ALostWorkerMayGoOnLayingOutAndKeepsTheGrantUntilItHasLeft)
   EXPECT_EQ(ledger.ended(), 1u);
 }
 
-TEST(SpaceLedgerTest, ALostWorkerThatIsBackDoesNotEndTheGrantOfARunThatStillLaysOut) {
+TEST(SpaceLedgerTest, AReturnedWorkerDoesNotEndTheGrantOfALayout) {
   SpaceLedger ledger;
   ledger.Grant("a", {{"fs", 100}});
   ledger.Lose("a", "w1");

@@ -46,7 +46,7 @@ TEST(SweepTest, AZipGoesAlongItsAxesAndNeedsEqualOnes) {
   EXPECT_EQ(NameOf(PointAt(sweep, 2)), "block_size=16KiB queue_depth=16");
 }
 
-TEST(SweepTest, ARandomOrderIsThatOfItsSeedAndHasEveryPointOnceInEachRepetition) {
+TEST(SweepTest, ARandomOrderHasEveryPointOnceInEachRepetition) {
   v1::Sweep sweep = TwoAxes();
   sweep.set_order(v1::SWEEP_ORDER_RANDOM);
   sweep.set_repeat(3);

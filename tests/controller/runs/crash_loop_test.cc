@@ -39,7 +39,7 @@ class CrashLoopTest : public testing::Test {
   OddStore store_{&database_, {}};
 };
 
-TEST_F(CrashLoopTest, ARunThatBroughtTwoControllersDownEndsAndItsTargetsStayHeldForItsWorkers) {
+TEST_F(CrashLoopTest, ARunThatKilledTwoControllersEndsAndKeepsItsTargets) {
   Add("bad", true);
   Add("good", true);
   EXPECT_TRUE(QuarantineCrashing(&store_, {{"bad", 2}, {"good", 1}, {"forgotten", 9}},

@@ -63,7 +63,7 @@ TEST_F(AllowedDirectoryTest, WhereNobodyElseCanTheNameIsFollowed) {
   EXPECT_EQ(directory_->RealPath(), folder_ / "elsewhere");
 }
 
-TEST_F(AllowedDirectoryTest, InAStickyDirectoryOthersCannotTakeOursAwayButTheyCanMakeLinks) {
+TEST_F(AllowedDirectoryTest, InAStickyDirectoryOthersCanOnlyMakeLinks) {
   SetMode(above_, 01777);
   Replace(false);
   EXPECT_TRUE(directory_->Open().ok());

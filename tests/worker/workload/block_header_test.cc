@@ -142,7 +142,7 @@ TEST(BlockHeaderTest, WritersAreNamedWithTheirTime) {
   EXPECT_NE(finding.expected.find(", by node1"), std::string::npos) << finding.expected;
 }
 
-TEST(BlockHeaderTest, WhatIsWrittenMeanwhileIsAFaultOnlyWhereNoWriteInProgressExplainsIt) {
+TEST(BlockHeaderTest, AFaultIsOneOnlyIfNoWriteInProgressExplainsIt) {
   BlockExpectation e = Expectation(5);
   e.at_least = true;
   e.written_since = true;
