@@ -73,21 +73,21 @@ def converse(words, question, answer, environment):
     ours, its = pty.openpty()
     process = subprocess.Popen(words, stdin=its, stdout=its, stderr=its, env=environment)
     os.close(its)
-    seen = ""
+    seen = b""  # a read may end within a character
     try:
         while True:
-            part = os.read(ours, 65536).decode()
+            part = os.read(ours, 65536)
             if not part:
                 break
             seen += part
-            if answer is not None and question in seen:
+            if answer is not None and question.encode() in seen:
                 os.write(ours, answer.encode() + b"\n")
                 answer = None
     except OSError:  # the other end is closed
         pass
     finally:
         os.close(ours)
-    return seen, process.wait()
+    return seen.decode(), process.wait()
 
 
 def job_file(fleet, job):
