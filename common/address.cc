@@ -39,6 +39,7 @@ absl::Status CheckAddress(const std::string& address) {
   if (address.rfind("unix:", 0) == 0) return absl::OkStatus();
   const size_t colon = address.rfind(':');
   const std::string host = address.substr(0, colon);
+  // Without brackets, the last part of an IPv6 address would be taken for a port.
   const bool bracketed = !host.empty() && host.front() == '[' && host.back() == ']';
   uint32_t port = 0;
   if (colon == std::string::npos || host.empty() ||
@@ -65,6 +66,7 @@ bool IsLoopback(const std::string& address) {
   in6_addr six;
   if (inet_pton(AF_INET, host.c_str(), &four) == 1) return IsLoopback4(four);
   if (inet_pton(AF_INET6, host.c_str(), &six) == 1) return IsLoopback6(six);
+  // /etc/hosts can give even this name another address.
   return host == "localhost" && ResolvesToLoopback(host);
 }
 

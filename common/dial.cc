@@ -43,6 +43,8 @@ std::string Probe(const std::string& address) {
     if (error == EINPROGRESS) {
       pollfd ready = {fd.get(), POLLOUT, 0};
       socklen_t size = sizeof error;
+      // A connect(2) that does not block tells its outcome by SO_ERROR once the socket can be
+      // written.
       if (poll(&ready, 1, kConnectMs) != 1 ||
           getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size) != 0) {
         error = ETIMEDOUT;
@@ -54,7 +56,7 @@ std::string Probe(const std::string& address) {
   return why;
 }
 
-// What gRPC says of a call there.
+// Returns what gRPC says of a call there. Any call does: a handshake that fails fails before it.
 std::string Words(const std::shared_ptr<grpc::Channel>& channel) {
   grpc::GenericStub stub(channel);
   grpc::ClientContext context;
@@ -70,6 +72,7 @@ std::string Words(const std::shared_ptr<grpc::Channel>& channel) {
   bool ok = false;
   queue.Next(&tag, &ok);
   queue.Shutdown();
+  // gRPC wants a queue to be drained before it is destroyed.
   while (queue.Next(&tag, &ok)) {
   }
   return status.ok() ? "" : status.error_message();
@@ -86,6 +89,8 @@ std::string WhyNotConnected(const std::shared_ptr<grpc::Channel>& channel,
     return absl::StrCat("something listens there, but does not accept a connection without TLS",
                         said, "; give --tls-cert, --tls-key and --tls-ca, or check the address");
   }
+  // gRPC has one code for all failures of a handshake: the words of the TLS library are all that
+  // tells them apart.
   if (absl::StrContains(words, "CERTIFICATE_VERIFY_FAILED") ||
       absl::StrContains(words, "certificate verify failed")) {
     return absl::StrCat(

@@ -57,6 +57,8 @@ FileDescriptor::~FileDescriptor() {
 absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) {
   FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoStatus(errno, path);
+  // fstat(2) says 0 bytes of a file in /proc, and a page of one in /sys: the file is read to its
+  // end.
   std::string content;
   char chunk[16384];
   while (true) {
@@ -73,6 +75,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path, size_t max_bytes) 
 }
 
 absl::Status WriteFileAtomically(const std::string& path, const std::string& content) {
+  // Two processes that write one file at once must not write into each other's.
   const std::string temporary = absl::StrCat(path, ".", getpid(), ".new");
   FileDescriptor fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!fd.valid()) return ErrnoStatus(errno, temporary);
@@ -87,6 +90,8 @@ absl::Status WriteFileAtomically(const std::string& path, const std::string& con
     }
     written += put;
   }
+  // The content is on disk before the name leads to it. Otherwise a power loss could leave an empty
+  // file under the name.
   if (fsync(fd.get()) != 0 || rename(temporary.c_str(), path.c_str()) != 0) {
     return ErrnoStatus(errno, path);
   }
@@ -107,6 +112,7 @@ absl::Status MakeDirectories(const std::string& path, int mode) {
     if (mkdir(part.c_str(), mode) != 0 && errno != EEXIST) return ErrnoStatus(errno, part);
     if (slash == std::string::npos) break;
   }
+  // mkdir(2) also says EEXIST of something that is no directory.
   struct stat facts;
   if (stat(path.c_str(), &facts) != 0) return ErrnoStatus(errno, path);
   if (!S_ISDIR(facts.st_mode)) {
@@ -120,6 +126,7 @@ absl::Status CheckNobodyElses(const std::string& path) {
   if (stat(path.c_str(), &facts) != 0) {
     return errno == ENOENT ? absl::OkStatus() : ErrnoStatus(errno, path);
   }
+  // In a sticky directory others can add names, and not replace ours (unlink(2)).
   const bool is_open = (facts.st_mode & S_IWOTH) != 0 && (facts.st_mode & S_ISVTX) == 0;
   if ((facts.st_uid == 0 || facts.st_uid == geteuid()) && !is_open) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(

@@ -23,6 +23,7 @@ bool ReadVarint(const std::string& bytes, size_t* position, uint64_t* value) {
   for (int shift = 0; shift < 64; shift += 7) {
     if (*position >= bytes.size()) return false;
     const uint8_t byte = static_cast<uint8_t>(bytes[(*position)++]);
+    // The tenth group has only one bit of 64 left.
     if (shift == 63 && byte > 1) return false;
     *value |= static_cast<uint64_t>(byte & 0x7f) << shift;
     if ((byte & 0x80) == 0) return true;
@@ -48,6 +49,7 @@ uint64_t BucketHigh(uint32_t bucket) {
 double BucketMidpoint(uint32_t bucket) {
   if (bucket >= kOverflowBucket) return static_cast<double>(BucketLow(bucket));
   const uint64_t low = BucketLow(bucket);
+  // The values are whole numbers: the midpoint of a bucket with one value is that value.
   return (static_cast<double>(low) + static_cast<double>(BucketHigh(bucket) - 1)) / 2;
 }
 
@@ -90,6 +92,7 @@ std::string Histogram::Encode() const {
   std::string bytes;
   uint32_t next = 0;
   for (const auto& [bucket, count] : Occupied()) {
+    // Neighbours need no skip: where buckets are dense, a bucket costs only its count.
     if (bucket != next) AppendVarint(uint64_t{bucket - next} << 1 | 1, &bytes);
     AppendVarint(count << 1, &bytes);
     next = bucket + 1;
@@ -108,6 +111,7 @@ absl::StatusOr<Buckets> DecodeBuckets(const std::string& bytes) {
       return absl::InvalidArgumentError(absl::StrCat("histogram: broken varint at byte ", at));
     }
     if ((token & 1) != 0) {
+      // This cannot overflow: next is checked after each token, and a token has 63 bits for it.
       next += token >> 1;
     } else if (token == 0) {
       return absl::InvalidArgumentError(absl::StrCat("histogram: empty bucket at byte ", at));

@@ -12,8 +12,9 @@ namespace lockstep::common {
 namespace {
 
 constexpr int kDefaultPort = 3260;
-// SAM-5's flat addressing.
+// SAM-5's flat addressing has 14 bits.
 constexpr int kMaxLuns = 16384;
+// RFC 7143 allows iSCSI names of at most 223 bytes.
 constexpr size_t kMaxName = 223;
 constexpr size_t kMaxHost = 253;
 
@@ -80,6 +81,7 @@ absl::StatusOr<IscsiUrl> ParseIscsiUrl(const std::string& text) {
   if (!named || url.target.size() > kMaxName || !IsOf(url.target, ".-:")) {
     return Wrong(text, "names no target (iqn.…, eui.… or naa.…)");
   }
+  // SimpleAtoi() would also take blanks and a sign.
   const bool digits = IsOf(parts[2], "") && parts[2].size() < 6;
   if (!digits || !absl::SimpleAtoi(parts[2], &url.lun) || url.lun < 0 || url.lun >= kMaxLuns) {
     return Wrong(text, "names no LUN from 0 to 16383");

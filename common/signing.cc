@@ -33,7 +33,7 @@ SigningKey::SigningKey(std::string secret, std::string public_key)
 
 SigningKey SigningKey::Make() {
   std::string secret(kSecretBytes, '\0');
-  // Without random numbers nothing that a program signs means anything: it does not go on.
+  // A signature means nothing without random numbers: the program ends.
   if (RAND_priv_bytes(reinterpret_cast<unsigned char*>(secret.data()), kSecretBytes) != 1) abort();
   auto made = FromSecret(secret);
   if (!made.ok()) abort();
@@ -59,6 +59,7 @@ absl::StatusOr<SigningKey> SigningKey::FromSecret(std::string_view secret) {
 std::string SigningKey::Sign(std::string_view message) const {
   const Key key = PrivateKey(secret_);
   const Context context(EVP_MD_CTX_new(), EVP_MD_CTX_free);
+  // Ed25519 reads the message twice (RFC 8032): OpenSSL signs with it in one call only.
   std::string signature(kSignatureBytes, '\0');
   size_t length = signature.size();
   if (key == nullptr || context == nullptr ||

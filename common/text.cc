@@ -26,6 +26,7 @@ uint32_t Decode(std::string_view text, size_t at, size_t* bytes) {
     if ((byte(at + i) & 0xc0) != 0x80) return kInvalid;
     code = code << 6 | (byte(at + i) & 0x3f);
   }
+  // Longer forms than needed would hide a control character from checks of single bytes (RFC 3629).
   constexpr uint32_t kMinCode[] = {0, 0, 0x80, 0x800, 0x10000};
   if (code < kMinCode[length] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) {
     return kInvalid;

@@ -28,7 +28,7 @@ Certificate ReadCertificate(const std::string& pem) {
   return {PEM_read_bio_X509(memory.get(), nullptr, nullptr, nullptr), X509_free};
 }
 
-// Nobody is asked on a terminal.
+// Without this, OpenSSL asks for a password on the terminal.
 int NoPassword(char*, int, int, void*) { return 0; }
 
 absl::StatusOr<Loaded> Load(const TlsFiles& files) {
@@ -43,6 +43,7 @@ absl::StatusOr<Loaded> Load(const TlsFiles& files) {
     if (!read.ok()) return read.status();
     *content = *std::move(read);
   }
+  // The files are checked here, since errors of gRPC name no file.
   const Certificate own = ReadCertificate(loaded.certificate);
   if (own == nullptr) {
     return absl::InvalidArgumentError(

@@ -24,6 +24,7 @@ struct Split {
 bool SplitNumber(const std::string& text, Split* split) {
   const char* begin = text.data();
   const char* end = begin + text.size();
+  // strtod(3) would read what the locale takes for a decimal point.
   const auto [rest, error] = std::from_chars(begin, end, split->number);
   if (error != std::errc() || !std::isfinite(split->number) || split->number < 0) return false;
   split->unit.assign(rest, end);
@@ -78,6 +79,7 @@ std::string ThreeDigits(double value) {
 
 std::string Scaled(double value, double step, const std::vector<const char*>& units) {
   size_t index = 0;
+  // A value that three digits would round up to a full step takes the next unit.
   while (index + 1 < units.size() && value >= step * 0.9995) {
     value /= step;
     ++index;
@@ -93,6 +95,7 @@ absl::StatusOr<int64_t> ParseSize(const std::string& text) {
   const char* accepted = "4096, 4KiB, 4k";
   const auto bytes = Parse(text, SizeFactors(), "size", accepted);
   if (!bytes.ok()) return bytes.status();
+  // The conversion to 64 bits is undefined from 2^63 on, which is 9.22e18.
   if (*bytes > 9.2e18) return NotA(text, "size", "something below 8 EiB");
   if (*bytes != std::floor(*bytes)) return NotA(text, "whole number of bytes", accepted);
   return static_cast<int64_t>(*bytes);

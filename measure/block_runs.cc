@@ -15,6 +15,7 @@ void AddVarint(uint64_t value, std::string* out) {
 
 bool TakeVarint(const std::string& bytes, size_t* at, uint64_t* value) {
   *value = 0;
+  // Nine groups of seven bits: no number here needs 64, and sums of two cannot overflow.
   for (int shift = 0; shift < 63 && *at < bytes.size(); shift += 7) {
     const auto byte = static_cast<uint8_t>(bytes[(*at)++]);
     *value |= uint64_t{byte & 0x7fU} << shift;
@@ -34,6 +35,7 @@ void BlockRunsWriter::Flush() {
   count_ = 0;
   if (bytes_.size() < kFull) return;
   emit_(std::exchange(bytes_, {}));
+  // Each encoding is read by itself, so that its first gap counts from block 0.
   end_ = 0;
 }
 
@@ -62,6 +64,8 @@ absl::Status ReadBlockRuns(const std::string& runs, uint64_t blocks,
     uint64_t gap = 0;
     uint64_t count = 0;
     uint64_t value = 0;
+    // Another program made the numbers. They are compared with what is left, since a sum could
+    // overflow.
     if (!TakeVarint(runs, &at, &gap) || !TakeVarint(runs, &at, &count) ||
         !TakeVarint(runs, &at, &value) || count == 0 ||
         value / 2 > std::numeric_limits<uint32_t>::max() || gap > blocks - end ||

@@ -34,6 +34,7 @@ absl::StatusOr<OperationDelta> OperationDelta::Decode(const v1::OperationCounter
   delta.kind = encoded.kind();
   delta.counts = {encoded.operations(),      encoded.bytes(),          encoded.errors(),
                   encoded.short_transfers(), encoded.latency_sum_ns(), encoded.latency_max_ns()};
+  // On the wire 0 stands for the least latency of no operation.
   if (encoded.operations() != 0) delta.counts.latency_min_ns = encoded.latency_min_ns();
   for (const v1::Histogram& histogram : encoded.histograms()) {
     const int metric = IndexOf(histogram.metric());
@@ -71,6 +72,8 @@ void OperationStats::BeginResponse() {
 void OperationStats::Add(const OperationDelta& delta) {
   counts_.Add(delta.counts);
   const bool responds = delta.histograms[kResponse].has_value();
+  // The copy comes before the service times of this delta are added, which would count twice
+  // otherwise.
   if (responds) BeginResponse();
   for (int metric = 0; metric < kMetrics; ++metric) {
     if (delta.histograms[metric].has_value()) Recorded(metric)->Add(*delta.histograms[metric]);
@@ -142,6 +145,7 @@ bool OperationStats::Equals(const OperationDelta& delta) const {
   for (int metric = 0; metric < kMetrics; ++metric) {
     const common::Buckets ours =
         histograms_[metric].has_value() ? histograms_[metric]->Occupied() : common::Buckets();
+    // A metric that is absent and one without a value are the same: a worker may send either.
     if (ours != delta.histograms[metric].value_or(common::Buckets())) return false;
   }
   return true;

@@ -11,19 +11,19 @@
 namespace lockstep::measure {
 namespace {
 
-// A worker of ours does not skip more intervals than this.
+// No worker skips more intervals than this, unless its messages are made up.
 constexpr uint32_t kMaxGap = 1000000;
 constexpr int64_t kMaxNs = int64_t{366} * 24 * 3600 * 1000000000;
 // Two workers' ends of an interval that differ by less are the same.
 constexpr int64_t kSameNs = 2 * timing::kMs;
-// Of one worker; where there are more, the last one reaches to the newest.
+// Gaps of one worker. Where there are more, the last one reaches to the newest.
 constexpr size_t kMaxGaps = 1000;
-// Of one worker: the devices under its targets are few.
+// Devices of one worker: those under its targets are few.
 constexpr size_t kMaxDeviceSeries = 64;
 
 double Seconds(int64_t nanoseconds) { return static_cast<double>(nanoseconds) / 1e9; }
 
-// Figures that no host has; empty when all are possible.
+// Names a figure that no host can have; empty when all are possible.
 std::string WrongNumber(const v1::IntervalSample& sample) {
   constexpr int kMaxDevices = 1000;
   if (sample.devices_size() > kMaxDevices) {
@@ -37,6 +37,7 @@ std::string WrongNumber(const v1::IntervalSample& sample) {
   const v1::HostSample& host = sample.host();
   for (const double ratio : {host.user_ratio(), host.system_ratio(), host.idle_ratio(),
                              host.iowait_ratio(), host.steal_ratio()}) {
+    // The comparison is written so that it also refuses what is not a number.
     if (!(ratio >= -2 && ratio <= 2)) {
       return absl::StrCat("a share of the processors' time is ", ratio);
     }
@@ -212,7 +213,7 @@ absl::Status PhaseSeries::Add(uint32_t worker, const v1::IntervalSample& sample)
   }
   series.next_interval = sample.interval() + 1;
   AddUp(sample, *decoded, &series);
-  // One that was merged without this worker is in the sums alone.
+  // An interval that was merged without this worker is in the sums alone.
   if (sample.interval() < taken_) return absl::OkStatus();
   Pending& pending = pending_[sample.interval()];
   if (sample.interval_class() != v1::INTERVAL_CLASS_UNSPECIFIED) {
@@ -278,7 +279,7 @@ void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
   for (const v1::DeviceSample& device : sample.devices()) {
     if (!options_.keeps_bytes) break;
     moved[device.name()] = static_cast<double>(device.read_bytes() + device.write_bytes());
-    // One that comes later has done nothing before.
+    // A device that comes later has done nothing before.
     if (series->device_bytes.contains(device.name()) ||
         series->device_bytes.size() >= kMaxDeviceSeries) {
       continue;
@@ -289,6 +290,7 @@ void PhaseSeries::AddPoints(const v1::IntervalSample& sample, const IoSums& ios,
   for (auto& [name, rates] : series->device_bytes) append(moved[name] / seconds, &rates);
   ++series->measured_intervals;
   if (points_ <= options_.max_points) return;
+  // All series halve at once, so that one step holds for all.
   step_ *= 2;
   points_ = 0;
   const auto thin = [this](RateSeries* rates) {
@@ -319,6 +321,7 @@ absl::Status PhaseSeries::CheckResult(uint32_t worker, const v1::PhaseResult& re
                            sum == expected.end() ? 0 : sum->second->counts().operations,
                            " or differ in a bucket"));
         }
+        // An entry that comes twice is not found the second time.
         expected.erase(sum);
       }
     }
@@ -337,6 +340,7 @@ MergedInterval PhaseSeries::Merge(uint32_t interval, const Pending& pending) con
   merged.interval = interval;
   merged.interval_class = pending.interval_class;
   common::Histogram all;
+  // One histogram of 20 KiB serves all workers, and is cleared only for those that have latencies.
   common::Histogram own;
   for (const auto& [worker, from] : pending.parts) {
     MergedInterval::Part& part = merged.workers[worker];
@@ -397,6 +401,8 @@ void PhaseSeries::ExtendWindow(const Pending& pending) {
     first_end = std::min(first_end, part->second.end_ns);
     last_end = std::max(last_end, part->second.end_ns);
   }
+  // A worker whose load ended within the interval would have its rate over another time than the
+  // others.
   if (last_end - first_end > kSameNs) return;
   window_.begin_ns = window_.intervals == 0 ? begin : std::min(window_.begin_ns, begin);
   window_.end_ns = std::max(window_.end_ns, last_end);
@@ -421,6 +427,7 @@ std::vector<MergedInterval> PhaseSeries::TakeComplete() {
         std::all_of(options_.workers.begin(), options_.workers.end(), [&](uint32_t worker) {
           return absent_.contains(worker) || first->second.parts.contains(worker);
         });
+    // A worker that is far behind must not let the others' intervals fill the memory.
     if (!whole && pending_.size() <= static_cast<size_t>(limits::kIntervalsAhead)) break;
     taken_ = first->first + 1;
     ExtendWindow(first->second);

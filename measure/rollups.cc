@@ -31,7 +31,8 @@ void RollupTable::Add(uint32_t workload, int64_t begin_ns, const OperationDelta&
   }
 }
 
-// Workers deliver at about the same time: what comes later than this is the exception.
+// Workers deliver at about the same time: a sample that comes later than this is the exception, and
+// decodes its roll-up again.
 void RollupTable::CloseBefore(int64_t begin_ns) {
   for (auto entry = open_.begin(); entry != open_.end();) {
     if (std::get<2>(entry->first) >= begin_ns) {

@@ -6,7 +6,7 @@
 namespace lockstep::measure {
 namespace {
 
-// As many as the largest window.
+// One more than the largest window that a job may ask for (100 rounds).
 constexpr size_t kKept = 101;
 
 }  // namespace
@@ -30,6 +30,7 @@ Variation VariationOf(const std::vector<double>& values) {
 }
 
 void Rounds::Add(uint32_t interval, const MergedInterval::Part& part) {
+  // A round with a gap would reach over a longer time than the others.
   if (open_ && interval != next_) open_.reset();
   if (!open_) {
     open_ = Round{interval, interval, part.begin_seconds, 0, 0};
@@ -74,7 +75,7 @@ std::optional<Variation> Rounds::Last(uint32_t window) const {
     values.push_back(complete_[i].value);
   }
   const Variation variation = VariationOf(values);
-  // Nothing was done: that is not steady, whatever it varies by.
+  // A load that does nothing is not steady, however little it varies.
   return variation.mean > 0 ? std::optional(variation) : std::nullopt;
 }
 
@@ -88,7 +89,7 @@ void SteadyState::Add(const MergedInterval& merged) {
   if (verdict_.steady || !merged.whole || merged.interval_class != v1::INTERVAL_CLASS_MEASURED) {
     return;
   }
-  // Who is not there any more is waited for no longer.
+  // A worker that has left is waited for no longer.
   std::erase_if(workers_, [&](const auto& own) { return !merged.workers.contains(own.first); });
   MergedInterval::Part all;
   for (const auto& [worker, part] : merged.workers) {
@@ -97,6 +98,7 @@ void SteadyState::Add(const MergedInterval& merged) {
           .first->second.Add(merged.interval, part);
     }
     all.begin_seconds = part.begin_seconds;
+    // Workers run side by side: their times do not add up.
     all.seconds = std::max(all.seconds, part.seconds);
     all.operations += part.operations;
     all.bytes += part.bytes;

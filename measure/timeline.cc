@@ -150,7 +150,7 @@ double FleetPoint::Percentile(double percent) const {
   if (count == 0) return 0;
   const auto rank = std::max<uint64_t>(
       1, static_cast<uint64_t>(std::ceil(percent / 100 * static_cast<double>(count))));
-  // A bucket's midpoint may be beyond its longest.
+  // A bucket's midpoint may be beyond the longest latency in it.
   const double longest = latency_max_ns > 0 ? static_cast<double>(latency_max_ns)
                                             : common::BucketMidpoint(latencies.back().first);
   uint64_t seen = 0;
@@ -171,6 +171,7 @@ std::vector<FleetPoint> Thinned(const std::vector<FleetPoint>& points, int64_t s
     std::vector<FleetPoint> thin = Joined(points, step_ns);
     // Each class may end with a shorter one.
     if (thin.size() <= most || step_ns > span) return thin;
+    // To double the step could leave half as many points as there may be.
     step_ns += step_ns / 8 + 1;
   }
 }
@@ -189,6 +190,7 @@ void HostTable::Halve(bool any) {
   const auto second = [&](size_t n) {
     return (n + 1 < firsts.size() ? firsts[n + 1] : spans.size()) - 1;
   };
+  // This is done in place: a new span never lies behind those that it is made of.
   for (auto& [worker, line] : lines) {
     for (size_t n = 0; n < firsts.size(); ++n) {
       const size_t a = firsts[n];
@@ -268,7 +270,7 @@ void Timeline::Add(const MergedInterval& merged) {
                          Adjoin(to->end_ns, one.begin_ns, one.end_ns - one.begin_ns);
       joins ? to->Append(one) : halved.push_back(one);
     }
-    // Where classes alternate, or gaps come, there is little to join.
+    // Little can be joined where classes alternate, or gaps come.
     const bool is_short = halved.size() <= limits_.max_points * 3 / 4;
     points_ = is_short ? std::move(halved) : Pairs(std::move(halved));
   }
@@ -305,6 +307,7 @@ void Timeline::AddHosts(const MergedInterval& merged, int64_t begin_ns, int64_t 
   if (hosts_.spans.size() * hosts_.lines.size() <= limits_.max_cells) return;
   const size_t spans = hosts_.spans.size();
   hosts_.Halve();
+  // Where classes alternate, the first pass joins little, and the table would stay too large.
   if (hosts_.spans.size() > spans * 3 / 4) hosts_.Halve(true);
   span_intervals_ = std::min(2 * span_intervals_, kMaxJoined);
   last_span_intervals_ = span_intervals_;  // the next interval begins a span

@@ -165,7 +165,7 @@ absl::StatusOr<worker::Agent::Options> MakeOptions(const Flags& flags, worker::I
   return options;
 }
 
-// How this worker reaches LUNs. Its environment has no secrets any more afterwards.
+// Makes the way to LUNs, and takes the secrets out of the environment.
 absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLuns(const Flags& flags,
                                                        const std::string& host) {
   worker::IscsiSecrets secrets = worker::IscsiSecrets::FromEnvironment();
@@ -179,10 +179,11 @@ absl::StatusOr<std::shared_ptr<worker::Luns>> MakeLuns(const Flags& flags,
   }
   std::string initiator = flags.iscsi_initiator;
   if (initiator.empty()) {
+    // An iSCSI name has at most 223 bytes, and a host name up to 253.
     initiator = "iqn.2026-11.lockstep:" + absl::AsciiStrToLower(host).substr(0, 150);
     std::replace(initiator.begin(), initiator.end(), '_', '-');  // which no iSCSI name has
   }
-  // As a target's name is checked.
+  // An initiator's name follows the rules for a target's name.
   if (!common::ParseIscsiUrl("iscsi://host/" + initiator + "/0").ok()) {
     return absl::InvalidArgumentError("--iscsi-initiator '" + common::Printable(initiator, 100) +
                                       "' is no iSCSI name (iqn.…)");
@@ -210,7 +211,8 @@ int Adopt(const Flags& flags) {
     if (!guard.ok()) return Fail(guard.status());
     const auto allowed = guard->Locate(path);
     if (!allowed.ok()) return Fail(allowed.status());
-    // What is shown is what is signed: a link on the way may be another user's.
+    // The path that is shown must be the one that is signed: a link on the way may be another
+    // user's.
     if (const std::string real = worker::RealPath(path); real != path) {
       return Fail(absl::InvalidArgumentError(
           absl::StrCat("--adopt ", path, ": leads to ", real.empty() ? "nothing" : real,
@@ -257,6 +259,7 @@ void OnSignal(const sigset_t& signals, std::function<void()> end) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(limits::kShutdownNs));
       spdlog::error("a thread does not stop: the process ends without it");
       spdlog::default_logger()->flush();
+      // exit(3) would run destructors, which wait for the thread that does not stop.
       _exit(1);
     }).detach();
     end();
@@ -281,7 +284,7 @@ int Rehearse(const Flags& flags, const sigset_t& signals) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  // what is wrong with a message is answered to who sent it, not logged for ever
+  // The sender of a message hears what is wrong with it. The log would repeat it for ever.
   google::protobuf::SetLogHandler(nullptr);
   Flags flags;
   CLI::App app("Runs storage load on this host when a Lockstep controller says so.");
@@ -303,6 +306,7 @@ int main(int argc, char** argv) {
   sigaddset(&signals, SIGINT);
   sigaddset(&signals, SIGTERM);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  // libiscsi writes to connections that the other end may have closed.
   signal(SIGPIPE, SIG_IGN);
 
   if (!flags.adopt.empty()) return Adopt(flags);
@@ -325,6 +329,8 @@ int main(int argc, char** argv) {
 
   const auto policy = worker::HostPolicy::Make(flags.allow_settings, flags.approve_labels);
   if (!policy.ok()) return Fail(policy.status());
+  // Settings that a killed worker has left changed are restored before the first phase, which would
+  // take them for the host's own.
   worker::EnvironmentKeeper environment(flags.state_directory);
   for (const std::string& words : environment.Recover()) spdlog::warn("{}", words);
 

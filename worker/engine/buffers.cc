@@ -23,6 +23,8 @@ size_t HugePageBytes() {
 
 absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_t bytes_each,
                                                            bool huge_pages) {
+  // O_DIRECT needs memory that is aligned to the logical block, which has at most 4 KiB on most
+  // devices.
   const size_t stride = (bytes_each + 4095) & ~size_t{4095};
   size_t mapped = stride * count;
   int flags = MAP_PRIVATE | MAP_ANONYMOUS;
@@ -41,6 +43,8 @@ absl::StatusOr<std::unique_ptr<IoBuffers>> IoBuffers::Make(uint32_t count, size_
   if (base == MAP_FAILED) {
     return common::ErrnoStatus(errno, absl::StrCat("I/O buffers of ", mapped, " bytes"));
   }
+  // The I/O thread calls this after it is bound: the kernel takes pages from the node of the thread
+  // that first touches them.
   memset(base, 0, mapped);  // touched now, so that no page fault lies in a measurement
   return std::unique_ptr<IoBuffers>(
       new IoBuffers(static_cast<char*>(base), count, bytes_each, stride, mapped));

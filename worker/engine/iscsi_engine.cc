@@ -15,7 +15,7 @@ namespace {
 
 using timing::kSecond;
 constexpr int64_t kLoginNs = 20 * kSecond;
-// Between attempts to reach a portal that is away, and for each of them.
+// The pause between attempts to reach a portal that is unavailable, and the limit of each attempt.
 constexpr int64_t kRetryNs = kSecond;
 constexpr int64_t kAttemptNs = 5 * kSecond;
 
@@ -23,7 +23,8 @@ class IscsiEngine final : public IoEngine {
  public:
   explicit IscsiEngine(const EngineContext& context)
       : clock_(context.clock), report_(context.report) {}
-  // Sessions that end tell what became of their commands.
+  // A session that ends calls Done() for its commands, which uses luns_: the sessions end before
+  // the list does.
   ~IscsiEngine() override {
     for (Lun& lun : luns_) lun.session.reset();
   }
@@ -37,12 +38,14 @@ class IscsiEngine final : public IoEngine {
           "a workload has at most ", IscsiSession::kMaxSessions, " LUNs; make several of it"));
     }
     setup_ = setup;
+    // libiscsi keeps pointers to the commands: the list never grows after this.
     commands_.resize(setup.queue_depth);
     file_of_.resize(setup.queue_depth);
     done_.reserve(setup.queue_depth);
     luns_.resize(setup.files.size());
     for (Lun& lun : luns_) lun.waiting.reserve(setup.queue_depth);
     waited_for_.reserve(luns_.size());
+    // All sessions connect at once, so that arming takes as long as the slowest one.
     for (size_t i = 0; i < luns_.size(); ++i) {
       luns_[i].spec = std::get<RemoteLun>(setup.files[i].way).lun;
       luns_[i].session = Connect(luns_[i]);
@@ -51,7 +54,8 @@ class IscsiEngine final : public IoEngine {
       const absl::Status ready = lun.session->AwaitReady(clock_->MonotonicNs() + kLoginNs);
       if (!ready.ok()) return ready;
       if (!IsTheSame(lun)) return absl::FailedPreconditionError(Other(lun));
-      // While a phase is armed nobody is fenced off.
+      // While a phase is armed nobody is fenced off, so that this cannot bring a key back that was
+      // taken away. A session that was lost may only rejoin (Resume()).
       const uint64_t key = lun.spec->reservation_key;
       if (key == 0) continue;
       const absl::Status joined = lun.session->Reserve(ReservationAction::kRegisterAndIgnore, 0,
@@ -68,6 +72,7 @@ class IscsiEngine final : public IoEngine {
     if (setup_.timed_submission) submitted_at_ns_ = clock_->MonotonicNs();
     CountHeldBack(requests.size());
     int count = Take(completions, 0);
+    // libiscsi receives only in Wait(): one look is needed even where no completion is waited for.
     bool looked = false;
     while (count < min_complete || (!looked && count == 0)) {
       const int64_t now = clock_->MonotonicNs();
@@ -76,6 +81,7 @@ class IscsiEngine final : public IoEngine {
       int64_t until = min_complete == 0 ? now : deadline_ns;
       for (Lun& lun : luns_) {
         MonitorSession(&lun, now);
+        // While a session is lost, the time decides about the next attempt, not an event.
         if (lun.lost_ns != 0) until = std::min(until, now + kRetryNs / 10);
         waited_for_.push_back(lun.session.get());
       }
@@ -161,6 +167,8 @@ class IscsiEngine final : public IoEngine {
       engine->luns_[engine->file_of_[command->slot]].waiting.push_back(command->slot);
     } else {
       Lun& lun = engine->luns_[engine->file_of_[command->slot]];
+      // Only a completed command shows that a session is of use. One that is lost again right after
+      // each login must not be opened for ever.
       lun.useless_ns = 0;
       if (command->result == -EBADE && lun.spec->reservation_key != 0 && lun.given_up == 0) {
         engine->report_(measure::Severity::kError, Fenced(lun));
@@ -179,6 +187,7 @@ class IscsiEngine final : public IoEngine {
   void CountHeldBack(size_t batch) {
     size_t held = 0;
     for (const Lun& lun : luns_) held += static_cast<size_t>(lun.session->held_back());
+    // Commands of earlier batches may still be held back, and were counted then.
     held_back_ += std::min(held, batch);
   }
 
@@ -217,10 +226,11 @@ class IscsiEngine final : public IoEngine {
       return GiveUp(lun, ESTALE);
     }
     const uint64_t key = lun->spec->reservation_key;
+    // A worker that was fenced off during the loss must not write again.
     const absl::Status joined =
         key == 0 ? absl::OkStatus() : lun->session->Rejoin(key, clock_->MonotonicNs() + kAttemptNs);
     if (!joined.ok()) {
-      // It was lost again; or it is not to come back.
+      // A session that is lost once more is opened again. After a conflict it stays closed.
       if (!absl::IsFailedPrecondition(joined)) return;
       report_(measure::Severity::kError, std::string(joined.message()));
       return GiveUp(lun, EBADE);

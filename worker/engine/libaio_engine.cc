@@ -51,6 +51,8 @@ class LibaioEngine final : public IoEngine {
     done_.reserve(setup.queue_depth);
     events_.resize(setup.queue_depth);
     ring_ = reinterpret_cast<SharedRing*>(context_);
+    // The layout is no promise of the kernel's interface: the magic number and the features say
+    // whether it is the one that is known here.
     shared_ = ring_->magic == SharedRing::kMagic && ring_->incompatible_features == 0;
     if (!shared_) {
       notes_.push_back(
@@ -72,6 +74,7 @@ class LibaioEngine final : public IoEngine {
     if (count >= min_complete) return count;
     const int64_t rest = deadline_ns - MonotonicNowNs();
     timespec timeout = {rest / 1000000000, rest % 1000000000};
+    // The kernel refuses a negative timeout.
     if (rest <= 0) timeout = {0, 0};
     const int room = static_cast<int>(completions.size()) - count;
     const int found = io_getevents(context_, std::min(min_complete - count, room), room,
@@ -149,7 +152,10 @@ class LibaioEngine final : public IoEngine {
 
   int Reap(absl::Span<IoCompletion> completions, int count) {
     if (!shared_) return count;
+    // This thread alone takes events, so that the head needs no lock.
     unsigned head = ring_->head;
+    // The acquire pairs with the barrier that the kernel has before it moves the tail: events up to
+    // the tail are complete.
     const unsigned tail = __atomic_load_n(&ring_->tail, __ATOMIC_ACQUIRE);
     while (head != tail && count < static_cast<int>(completions.size())) {
       completions[count++] = Completion(ring_->events[head]);

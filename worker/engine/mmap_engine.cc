@@ -17,7 +17,7 @@
 namespace lockstep::worker {
 namespace {
 
-// Where this thread's copy goes on when a page cannot be had; null outside a copy.
+// The jump that this thread's copy takes when a page cannot be had; null outside a copy.
 thread_local sigjmp_buf* volatile copying = nullptr;
 struct sigaction earlier;
 
@@ -34,6 +34,8 @@ void CatchBusErrors() {
   std::call_once(once, [] {
     struct sigaction action = {};
     action.sa_sigaction = OnBusError;
+    // The jump out of the handler does not restore the signal mask. Without SA_NODEFER, SIGBUS
+    // would stay blocked, and the next one would end the process.
     action.sa_flags = SA_SIGINFO | SA_NODEFER;
     sigaction(SIGBUS, &action, &earlier);
   });
@@ -48,6 +50,7 @@ int32_t Copy(char* to, const char* from, uint32_t length) {
     return -EIO;
   }
   copying = &back;
+  // The fences keep the compiler from moving the copy out of the part in which a fault is expected.
   std::atomic_signal_fence(std::memory_order_seq_cst);
   memcpy(to, from, length);
   std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -71,6 +74,7 @@ class MmapEngine final : public IoEngine {
       const size_t length = setup.files[i].size_bytes;
       void* base =
           mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, setup.files[i].descriptor(), 0);
+      // A descriptor that is open only for reading cannot be mapped for writing (mmap(2)).
       if (base == MAP_FAILED && errno == EACCES) {
         base = mmap(nullptr, length, PROT_READ, MAP_SHARED, setup.files[i].descriptor(), 0);
       }

@@ -23,6 +23,8 @@ class NullEngine final : public IoEngine {
 
   absl::StatusOr<int> Exchange(absl::Span<const IoRequest> requests, int min_complete,
                                int64_t deadline_ns, absl::Span<IoCompletion> completions) override {
+    // No clock is read on this path unless the job asks for submission times: it measures what
+    // Lockstep itself costs.
     if (instant_) {
       for (size_t i = 0; i < requests.size(); ++i) {
         completions[i] = {requests[i].slot, static_cast<int32_t>(requests[i].length)};
@@ -32,6 +34,7 @@ class NullEngine final : public IoEngine {
     }
     int64_t now = clock_->MonotonicNs();
     if (timed_) submitted_at_ns_ = now;
+    // Stalls count from the first I/O, so that a phase finds the script the same each time.
     if (first_ns_ == 0 && !requests.empty()) first_ns_ = now;
     for (const IoRequest& request : requests) {
       Add({DoneAt(now), request.slot, static_cast<int32_t>(request.length)});

@@ -7,6 +7,8 @@ namespace {
 
 // Filled before main() begins, and not changed after.
 std::vector<EngineEntry>* Registered() {
+  // Constants of other files register in an order that the language leaves open. A local static is
+  // there at its first use.
   static auto* const registered = new std::vector<EngineEntry>();
   return registered;
 }

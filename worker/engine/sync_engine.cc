@@ -45,11 +45,13 @@ class SyncEngine final : public IoEngine {
     ssize_t result;
     if constexpr (kVectored) {
       const iovec vector = {buffer, request.length};
+      // The system call takes the offset as two longs. On 64-bit machines the first one has all of
+      // it.
       result = syscall(request.kind == IoKind::kRead ? SYS_preadv2 : SYS_pwritev2,
                        file.descriptor(), &vector, 1ul, offset, 0ul, 0ul);
     } else {
-      // Not by pread(3): in a program of several threads the C library prepares for cancellation,
-      // which costs 30 ns a call.
+      // In a program of several threads, pread(3) of the C library prepares for cancellation, which
+      // costs 30 ns a call.
       result = syscall(request.kind == IoKind::kRead ? SYS_pread64 : SYS_pwrite64,
                        file.descriptor(), buffer, size_t{request.length}, offset);
     }

@@ -56,7 +56,8 @@ class UringEngine final : public IoEngine {
               : ""));
     }
     open_ = true;
-    // spares a look-up per call where the kernel has it (5.18)
+    // The registration of the ring's descriptor spares a look-up per call where the kernel has it
+    // (5.18).
     (void)io_uring_register_ring_fd(&ring_);
     if (!setup.unregistered && !nothing_) {
       RegisterFiles();
@@ -78,9 +79,8 @@ class UringEngine final : public IoEngine {
     while (true) {
       const int error = Enter(done_.empty() ? min_complete : 0, deadline_ns);
       if (!Passes(error)) return RingError(error);
-      // After EINTR and the like, what was not taken is still in the queue.
-      // EINTR, EAGAIN and EBUSY come before anything was submitted or after a part of it; the
-      // entries that are left in the queue are submitted by the next call (io_uring_enter(2)).
+      // EINTR, EAGAIN and EBUSY come before anything was submitted or after a part of it. Entries
+      // that are left in the queue are submitted by the next call (io_uring_enter(2)).
       const bool all_taken = setup_.submission_polling || io_uring_sq_ready(&ring_) == 0;
       const int reaped = Reap(completions);
       if (all_taken || reaped > 0) return reaped;
@@ -127,7 +127,7 @@ class UringEngine final : public IoEngine {
     int error = 0;
     for (const Try& attempt : tries) {
       if (attempt.kind < wanted) continue;
-      // the kernel refuses the two together
+      // The kernel refuses these flags together with SQPOLL.
       if (setup_.submission_polling && attempt.flags != 0) continue;
       io_uring_params parameters = {};
       parameters.flags = attempt.flags | common;
@@ -209,7 +209,7 @@ class UringEngine final : public IoEngine {
   void Fill(const IoRequest& request) {
     const EngineFile& target = setup_.files[request.file];
     if (request.kind == IoKind::kTrim && target.is_block_device() && !ring_discards_) {
-      // no ring command for it here
+      // This kernel has no ring command for it.
       done_.push_back({request.slot, TrimNow(target, request.offset, request.length)});
       return;
     }
@@ -261,6 +261,8 @@ class UringEngine final : public IoEngine {
     if (target.is_block_device()) {
       io_uring_prep_rw(IORING_OP_URING_CMD, sqe, file,
                        reinterpret_cast<const void*>(request.offset), 0, 0);
+      // cmd_op lies in the bytes of `off`, which io_uring_prep_rw() clears: it must come after
+      // that.
       sqe->cmd_op = kRingDiscard;
       sqe->addr3 = request.length;
     } else {
@@ -272,6 +274,8 @@ class UringEngine final : public IoEngine {
 
   int Enter(int min_complete, int64_t deadline_ns) {
     if (min_complete == 0) {
+      // With deferred task work, completions appear only when the thread enters the kernel for
+      // them, also where it waits for none.
       const int result = io_uring_submit_and_get_events(&ring_);
       return result < 0 ? -result : 0;
     }
@@ -299,6 +303,7 @@ class UringEngine final : public IoEngine {
     unsigned seen = 0;
     io_uring_cqe* cqe = nullptr;
     io_uring_for_each_cqe(&ring_, head, cqe) {
+      // A completion that finds no space stays in the ring for the next call.
       if (count == static_cast<int>(completions.size())) break;
       ++seen;
       const uint64_t data = io_uring_cqe_get_data64(cqe);

@@ -15,7 +15,8 @@
 namespace lockstep::worker {
 namespace {
 
-// Of a file that was renamed or removed: then its folder's entry is on disk, too.
+// fsync(2) of a file says nothing about its name: after a renaming or a removal the folder is
+// synced, too.
 absl::Status SyncFolder(const std::string& path) {
   const std::string folder = path.substr(0, path.rfind('/'));
   const common::FileDescriptor fd(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
@@ -33,7 +34,8 @@ constexpr Implied kImplied[] = {{"scheduler", "nr_requests"},
                                 {"max_sectors_kb", "read_ahead_kb"},
                                 {"write_cache", "read_ahead_kb"}};
 
-// In this order they are changed, and restored: what is implied after what implies it.
+// The order of changes and of their restoration: an implied setting comes after the one that
+// implies it.
 constexpr const char* kOrder[] = {"scheduler", "nr_requests", "max_sectors_kb", "write_cache",
                                   "read_ahead_kb"};
 int RankOf(const std::string& name) {
@@ -58,6 +60,7 @@ absl::Status EnvironmentKeeper::Lock(const std::string& thing) {
       absl::StrCat(folder, "/settings-", absl::StrReplaceAll(thing, {{"/", "_"}}), ".lock");
   common::FileDescriptor lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return common::ErrnoStatus(errno, path);
+  // The kernel releases the lock however the worker ends, so that a killed one blocks nobody.
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(absl::StrCat(
         thing, ": another worker of this host has changed its settings for a phase of its own"));
@@ -79,6 +82,7 @@ absl::Status EnvironmentKeeper::WriteJournal() {
   if (!google::protobuf::util::MessageToJsonString(journal_, &text, options).ok()) {
     return absl::InternalError(path_ + ": the journal cannot be written");
   }
+  // The rename replaces the journal as a whole: a crash leaves the old one or the new one.
   if (absl::Status status = common::WriteFileAtomically(path_, text); !status.ok()) return status;
   return SyncFolder(path_);
 }
@@ -117,7 +121,7 @@ std::vector<std::string> EnvironmentKeeper::Recover() {
                                        " again, as before the phase in which this worker ended")
                         : problems[static_cast<size_t>(i)]);
   }
-  // What another worker has locked is restored the next time.
+  // Settings that another worker has locked are restored the next time.
   journal_ = locked_by_others;
   locks_.clear();
   if (absl::Status cleared = WriteJournal(); !cleared.ok()) words.emplace_back(cleared.message());
@@ -130,6 +134,7 @@ absl::Status EnvironmentKeeper::Apply(const std::vector<WantedSetting>& wanted) 
     status = Change(setting);
     if (!status.ok()) break;
   }
+  // The values are read back after the last change, since one setting may change another.
   for (const WantedSetting& setting : wanted) {
     if (status.ok()) status = kernel_.Holds(setting);
   }
@@ -159,6 +164,7 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
     const auto known = std::find_if(
         journal_.mutable_entries()->begin(), journal_.mutable_entries()->end(),
         [&](const auto& entry) { return entry.thing() == wanted.thing && entry.name() == name; });
+    // The first entry has the host's own value. A later one would restore what the phase has set.
     if (known != journal_.mutable_entries()->end()) {
       if (!is_implied) known->set_value(wanted.value);
       return absl::OkStatus();
@@ -179,6 +185,8 @@ absl::Status EnvironmentKeeper::Change(const WantedSetting& wanted) {
   for (const Implied& implied : kImplied) {
     if (status.ok() && wanted.name == implied.by) status = add(implied.name, "", true);
   }
+  // The journal is on disk before the kernel has the value. Whenever the worker dies, the next one
+  // knows what to restore.
   if (status.ok()) status = WriteJournal();
   if (status.ok()) status = kernel_.Write(wanted.thing, wanted.name, wanted.value);
   return status;
@@ -193,6 +201,8 @@ std::string EnvironmentKeeper::Restore(const v1::SettingsJournal::Entry& entry) 
   if (!now.ok())
     return absl::StrCat(what, " is not restored: ", std::string(now.status().message()));
   if (*now == entry.before()) return "";
+  // A value that is neither the old one nor the phase's is somebody else's, and stays. Mount
+  // options cannot be judged so: the kernel shows them in another form than they are written in.
   if (IsQueue(entry.name()) && !entry.is_implied() && *now != entry.value()) {
     return absl::StrCat(what, " is not restored to ", entry.before(), ": somebody has made it ",
                         *now, " during that time");
@@ -249,6 +259,7 @@ std::vector<v1::SettingChange> EnvironmentKeeper::Restore() {
       change.set_not_restored(std::string(cleared.message()));
     }
   }
+  // The locks go last: another worker must not take our values for the host's own.
   locks_.clear();
   return changes;
 }

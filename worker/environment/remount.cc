@@ -34,7 +34,8 @@ struct Flag {
   const char* name;
   unsigned long bits;  // as mount(2) has it
 };
-// Flags of a mount that a remount must repeat, or it would take them away.
+// A remount must repeat these flags of a mount, or it takes them away. 1 << 8 is MS_NOSYMFOLLOW
+// (Linux 5.10), which older headers lack.
 constexpr Flag kKept[] = {
     {"ro", MS_RDONLY},         {"nosuid", MS_NOSUID},     {"nodev", MS_NODEV},
     {"noexec", MS_NOEXEC},     {"sync", MS_SYNCHRONOUS},  {"dirsync", MS_DIRSYNC},
@@ -76,6 +77,7 @@ Words FlagsOf(const MountEntry& mount) {
   for (const Flag& flag : kKept) {
     if (Has(all, flag.name)) flags.emplace_back(flag.name);
   }
+  // mountinfo names no kind where access times are kept strictly.
   if (!Has(flags, "noatime") && !Has(flags, "relatime") && !Has(flags, "strictatime")) {
     flags.emplace_back("strictatime");
   }
@@ -92,6 +94,7 @@ std::string CommitOf(const MountEntry& now) {
   for (const std::string& word : WordsOf(now.filesystem_options)) {
     if (word.rfind(kCommit, 0) == 0) return word;
   }
+  // ext4 shows the option only where it is not the default.
   return absl::StrCat(kCommit, kDefaultCommit);
 }
 
@@ -113,7 +116,7 @@ bool ChangeFlags(const std::string& word, Words* flags) {
   return false;
 }
 
-// What of ext4 a word changes, and what changes it back.
+// Returns the option that takes back what a word changes of ext4; nothing for other words.
 std::optional<std::string> Ext4Restore(const std::string& word, const MountEntry& now) {
   for (const Option& option : kExt4) {
     if (word == option.on || word == option.off) return IsOn(option, now) ? option.on : option.off;
@@ -190,6 +193,7 @@ absl::Status Remount(const std::string& target, const std::string& value) {
     if (Has(words, flag.name)) bits |= flag.bits;
   }
   const std::string data = parts.size() > 1 ? parts[1] : "";
+  // With MS_REMOUNT the kernel ignores source and type (mount(2)).
   if (mount("none", target.c_str(), nullptr, bits, data.c_str()) == 0) return absl::OkStatus();
   return common::ErrnoStatus(errno, absl::StrCat(target, ": remount with '", value, "'"));
 }

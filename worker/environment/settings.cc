@@ -26,6 +26,7 @@ std::vector<std::string> ChoicesIn(const std::string& text, std::string* chosen)
   for (const auto& word : absl::StrSplit(text, ' ', absl::SkipEmpty())) {
     const bool is_chosen = word.size() > 2 && word.front() == '[' && word.back() == ']';
     choices.emplace_back(is_chosen ? word.substr(1, word.size() - 2) : word);
+    // A device without a choice says "none", without brackets.
     if (is_chosen || choices.size() == 1) *chosen = choices.back();
   }
   return choices;
@@ -34,6 +35,7 @@ std::vector<std::string> ChoicesIn(const std::string& text, std::string* chosen)
 }  // namespace
 
 std::string KernelSettings::FileOf(const std::string& device, const std::string& name) const {
+  // sysfs shows a slash in a device's name as an exclamation mark (cciss!c0d0).
   return absl::StrCat(root_, "/sys/class/block/", absl::StrReplaceAll(device, {{"/", "!"}}),
                       "/queue/", name);
 }
@@ -67,6 +69,7 @@ absl::Status KernelSettings::Write(const std::string& thing, const std::string& 
   if (name == kMountOptions) return Remount(thing, value);
   const std::string file = FileOf(thing, name);
   const common::FileDescriptor fd(open(file.c_str(), O_WRONLY | O_CLOEXEC));
+  // sysfs takes a value by one write(2), and refuses it by the errno of that.
   const bool written = fd.valid() && write(fd.get(), value.data(), value.size()) ==
                                          static_cast<ssize_t>(value.size());
   if (written) return absl::OkStatus();
@@ -95,7 +98,7 @@ absl::StatusOr<std::vector<WantedSetting>> KernelSettings::OfDevice(
   const auto want = [&](const char* name, const std::string& value) {
     wanted.push_back({device, name, value, ""});
   };
-  // In the order of kQueueSettings.
+  // In the order of kOrder in keeper.cc: a setting comes after those that imply it.
   if (!environment.scheduler().empty()) want(kScheduler, environment.scheduler());
   if (environment.nr_requests() != 0) want("nr_requests", absl::StrCat(environment.nr_requests()));
   if (environment.max_sectors_bytes() != 0) {
@@ -121,6 +124,7 @@ absl::StatusOr<std::vector<WantedSetting>> KernelSettings::OfDevice(
       return absl::FailedPreconditionError(
           absl::StrCat(device, " has no scheduler: the kernel offers only none"));
     }
+    // The kernel would refuse the value with a mere EINVAL.
     uint64_t most = 0;
     uint64_t asked = 0;
     if (setting.name == "max_sectors_kb" &&

@@ -21,7 +21,7 @@ constexpr size_t kShownKeys = 5;
 
 std::string Hex(uint64_t key) { return absl::StrFormat("0x%016x", key); }
 
-// Whoever else is registered: a cluster, or a run whose workers could not give it up.
+// Somebody else is registered: a cluster, or a run whose workers could not give it up.
 absl::Status ForeignKey(const std::string& name, uint64_t key, const char* what) {
   return absl::FailedPreconditionError(
       absl::StrCat(name, ": ", what, " by key ", Hex(key),
@@ -49,14 +49,14 @@ absl::Status TakeReservation(Reserver* reserver, const std::string& name,
   if (absl::Status status = reserver->Register(use.key()); !status.ok()) return status;
   for (const uint64_t key : lost) {
     const absl::Status status = reserver->Preempt(use.key(), key);
-    // Another worker was first; or it had never registered.
+    // Another worker has preempted the key first, or it was never registered.
     if (!status.ok() && !absl::IsFailedPrecondition(status)) return status;
   }
   if (!use.holds()) return absl::OkStatus();
   const absl::Status reserved = reserver->Reserve(use.key());
   if (!absl::IsFailedPrecondition(reserved)) return reserved;
-  // By an earlier session of this worker, or by another worker of the run.
-  // A conflict has two causes, and the device says only that it is one: who holds it must be read.
+  // An earlier session of this worker may have reserved, or another worker of the run. A conflict
+  // does not say who: the holder must be read.
   const auto facts = reserver->Read();
   if (!facts.ok()) {
     return absl::FailedPreconditionError(
@@ -82,7 +82,8 @@ Fences::~Fences() {
 absl::Status Fences::Take(const std::string& run_id, const std::string& name,
                           const v1::ReservationUse& use, const Open& open) {
   {
-    // What an earlier run has reserved is given up first.
+    // The keys of an earlier run are released first. TakeReservation() would refuse them as
+    // foreign.
     common::MutexLock lock(&mutex_);
     changed_.WaitFor(&lock, kReleaseLimit, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
       return work_.empty() && !working_;
@@ -91,7 +92,7 @@ absl::Status Fences::Take(const std::string& run_id, const std::string& name,
   auto reserver = open();
   if (!reserver.ok()) return reserver.status();
   {
-    // Also where the rest fails: something may have been registered.
+    // The entry is made before the rest, which may fail after it has registered something.
     common::MutexLock lock(&mutex_);
     held_[name] = {run_id, use.key(), open, use.holds()};
   }
@@ -115,6 +116,7 @@ void Fences::Main() {
       changed_.Wait(&lock, [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mutex_) {
         return stopping_ || !work_.empty();
       });
+      // The releases of the destructor are done before the thread ends.
       if (work_.empty()) return;
       work = std::move(work_.front());
       work_.pop_front();
@@ -149,6 +151,7 @@ void Fences::PreemptAt(const std::string& name, const Held& held, const v1::Pree
   const std::string who = absl::StrCat("the lost worker on ", preempt.host());
   auto reserver = held.open();
   absl::Status status = reserver.status();
+  // A new session is not registered, and only a registered one may preempt.
   if (status.ok()) status = (*reserver)->Rejoin(held.key);
   if (status.ok()) status = (*reserver)->Preempt(held.key, preempt.key());
   if (status.ok()) {
@@ -224,9 +227,9 @@ void Fences::ReleaseAt(const std::string& name, const Held& held) {
   absl::Status status = reserver.status();
   if (status.ok()) status = (*reserver)->Rejoin(held.key);
   if (absl::IsFailedPrecondition(status)) return;  // it is gone already
-  // Earlier sessions of this worker have registered under the key, too: all of these go. The
-  // kernel's are one.
-  // Unregistering ends only the registration of this session's path.
+  // Unregistering ends only the registration of this session. Earlier sessions of this worker have
+  // registered under the same key, and all of these go by preemption. The kernel's writers are one
+  // registrant, which unregisters as a whole.
   if (status.ok() && (*reserver)->Read().ok()) status = (*reserver)->Preempt(held.key, held.key);
   if (status.ok()) status = (*reserver)->Register(0);
   if (status.ok()) return;

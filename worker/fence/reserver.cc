@@ -24,7 +24,7 @@ constexpr int kScsiCheckCondition = 0x02;
 // In the next byte: the kernel's own word for a device that cannot do it (scsi_priv.h,
 // SCSIML_STAT_TGT_FAILURE).
 constexpr int kScsiTargetFailure = 0x04;
-// As often as a multipath device may have paths.
+// Each path of a multipath device may report a condition once: so many paths are expected.
 constexpr int kConditionTries = 16;
 constexpr useconds_t kConditionPauseUs = 10000;
 constexpr int kNvmeConflict = 0x83;
@@ -77,7 +77,7 @@ class DeviceReserver final : public Reserver {
     for (const common::FileDescriptor& path : paths_) {
       const absl::Status status = Call(path, IOC_PR_REGISTER, &registration);
       if (first.ok()) first = status;
-      // What is given up is given up on all paths.
+      // A registration that is given up is given up on all paths.
       if (!first.ok() && registration.new_key != 0) return first;
     }
     return first;

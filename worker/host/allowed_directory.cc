@@ -32,6 +32,7 @@ bool IsOurs(uid_t owner) { return owner == 0 || owner == geteuid(); }
 // Whether what the file system says of owners and modes is this kernel's word. Of FUSE and of
 // network file systems it is the word of a server, which may be any user's.
 bool IsLocal(int fd) {
+  // FUSE, NFS, SMB 1 and 2, CIFS, 9p, AFS, Ceph and Coda (linux/magic.h).
   constexpr int64_t kServed[] = {0x65735546, 0x6969,     0x517b,     0xfe534d42, 0xff534d42,
                                  0x01021997, 0x5346414f, 0x00c36400, 0x73757245};
   struct statfs facts;
@@ -82,6 +83,8 @@ absl::StatusOr<Walk> WalkTo(const std::string& path) {
     }
     char target[PATH_MAX] = {};
     if (++links > kMaxLinks) return common::ErrnoStatus(ELOOP, path);
+    // With an empty path the link is the one that was checked (readlink(2)). By its name it may be
+    // another one by now.
     if (readlinkat(next.get(), "", target, sizeof target - 1) < 0) {
       return common::ErrnoStatus(errno, path);
     }

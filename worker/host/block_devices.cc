@@ -30,6 +30,8 @@ absl::StatusOr<v1::BlockDevice> DescribeBlockDevice(dev_t number, int fd) {
   const auto name = ThisKernel().NameOf(number);
   if (!name.ok()) return name.status();
   v1::BlockDevice device = ThisKernel().Describe(*name);
+  // This replaces the identity that was made of the path in sysfs, which may lead to another file
+  // here.
   if (const auto loop = LoopBackingOf(fd)) {
     const std::string disk =
         KernelBlocks::LoopIdentity(loop->device, loop->inode, loop->offset, loop->size_limit);
@@ -63,6 +65,7 @@ std::vector<QueriedLoop> QueryLoops() {
       bool is_open = false;
       std::optional<LoopBacking> backing;
     };
+    // The thread may outlive this call, and then owns the answer alone.
     const auto answer = std::make_shared<Answer>();
     const absl::Status answered = WithinLimit(path, limits::kProbeNs, [path, answer] {
       const common::FileDescriptor fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -77,6 +80,7 @@ std::vector<QueriedLoop> QueryLoops() {
       loop.backing = *answer->backing;
     } else if (entry.inode != 0) {
       loop.is_known = true;
+      // A device that this worker may not open still counts, by the path that sysfs has.
       loop.backing = {entry.device, entry.inode, entry.disk, 0, 0};
     }
     loops.push_back(std::move(loop));
@@ -123,6 +127,7 @@ absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
   std::vector<std::string> names;
   {
     common::MutexLock lock(&mutex_);
+    // The lock is held while the devices are asked: other threads need the same answers.
     const int64_t now = common::SystemClock().MonotonicNs();
     if (asked_ns_ == 0 || now - asked_ns_ > kRefreshNs) {
       files_ = QueryAll();
@@ -132,6 +137,7 @@ absl::Status FilesUnderDevices::Check(const std::string& path, int fd) const {
     for (auto loop = begin; loop != end; ++loop) names.push_back(loop->second);
   }
   for (const std::string& name : names) {
+    // The use is not remembered: somebody may mount the device between two files.
     const std::string use = ThisKernel().UseOfFileUnder(name);
     if (use.empty()) continue;
     return absl::FailedPreconditionError(

@@ -20,6 +20,8 @@ namespace {
 
 constexpr int kDeepest = 32;
 
+// Two things with one hash make two jobs wait for each other without need. No conflict is ever
+// overlooked.
 uint64_t HashOf(const std::string& thing) { return XXH3_64bits(thing.data(), thing.size()); }
 
 std::string FileThing(const std::string& filesystem, uint64_t inode) {
@@ -34,7 +36,7 @@ v1::ByteRange MakeRange(const std::string& thing, uint64_t begin, uint64_t end) 
   return place;
 }
 
-// Of the device with this name; an extent [begin, end) of it, 0 for its end.
+// Adds the range of an extent [begin, end) of the device with this name; an end of 0 is its end.
 void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, int depth,
                std::vector<v1::ByteRange>* ranges) {
   if (depth > kDeepest) return;
@@ -45,6 +47,7 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
                      parts.start_bytes + (end == 0 ? size : end), depth + 1, ranges);
   }
   if (!parts.underneath.empty()) {
+    // It is not known here which parts of them a mapped device uses: all of them count.
     for (const std::string& below : parts.underneath) AddDevice(below, -1, 0, 0, depth + 1, ranges);
     return;
   }
@@ -56,6 +59,8 @@ void AddDevice(const std::string& name, int fd, uint64_t begin, uint64_t end, in
   if (const auto backing = LoopBackingOf(fd >= 0 ? fd : opened.get())) {
     const uint64_t limit = backing->size_limit == 0 ? 0 : backing->offset + backing->size_limit;
     const uint64_t to = end == 0 ? limit : backing->offset + end;
+    // This is the thing that FileRanges makes of the file itself: a job on the file and one on the
+    // loop device exclude each other.
     ranges->push_back(MakeRange(FileThing(FilesystemKey(backing->device, nullptr), backing->inode),
                                 backing->offset + begin, to));
     return;
@@ -83,6 +88,7 @@ std::string NetworkSourceIn(const std::string& mounts, dev_t device) {
     std::istringstream fields(line);
     std::string id, parent, of, word, type, source;
     if (!(fields >> id >> parent >> of) || of != number) continue;
+    // The number of fields before the dash varies (proc(5), mountinfo).
     while (fields >> word && word != "-") {
     }
     if (fields >> type >> source && kTypes.contains(type)) return source;
@@ -115,6 +121,7 @@ std::string FilesystemKey(dev_t device, const struct statfs* facts) {
 
 void FileRanges::Add(const std::string& thing) {
   uint64_t hash = HashOf(thing);
+  // The order of the bytes is fixed, since hosts of a fleet may differ in theirs.
   for (int byte = 0; byte < 8; ++byte, hash >>= 8) bytes_.push_back(static_cast<char>(hash & 0xff));
 }
 
@@ -150,6 +157,7 @@ void FileRanges::AddName(const common::FileDescriptor& directory, const std::str
       way = way.substr(0, slash);
       here = common::FileDescriptor(openat(here.get(), "..", O_PATH | O_DIRECTORY | O_CLOEXEC));
       struct stat above;
+      // Beyond a mount point the names belong to another file system.
       if (!here.valid() || fstat(here.get(), &above) != 0 || above.st_dev != facts.st_dev) break;
       chain.push_back(
           {absl::StrCat("name:", KeyOf(above.st_dev, here.get()), ":", above.st_ino, "/"), prefix});

@@ -96,7 +96,7 @@ void FlushAllNames(dev_t number, int fd) {
   for (const std::string& alias : ThisKernel().AliasesOf(*name)) {
     are_all_flushed = FlushNode(alias) && are_all_flushed;
   }
-  // What has no node here has a page cache all the same. sync(2) reaches every device's.
+  // A device without a node here has a page cache all the same. sync(2) reaches every device's.
   if (!are_all_flushed) sync();
 }
 

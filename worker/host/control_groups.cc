@@ -38,7 +38,7 @@ void AddLimits(const ControlGroup& group, const std::string& file,
   for (std::string line; std::getline(lines, line) && words->size() < kMaxWords;) {
     std::vector<std::string> fields = absl::StrSplit(line, ' ', absl::SkipEmpty());
     if (fields.size() < 2) continue;
-    // Of version 2 those of a line that are no limit say `max`.
+    // In version 2 a line also has values that are no limit: they say `max`.
     fields.erase(std::remove_if(fields.begin(), fields.end(),
                                 [](const std::string& field) {
                                   return field.size() > 4 &&
@@ -91,7 +91,7 @@ std::vector<ControlGroup> ControlGroupsOf(const std::string& mounts, const std::
                              : dash[1] == "cgroup" && std::find(options.begin(), options.end(),
                                                                 controller) != options.end();
     if (!mounted) continue;
-    // Of a container's mount, what lies above its root is not to be seen.
+    // A container's mount shows only the groups beneath its root.
     const std::string root = fields[3] == "/" ? "" : fields[3];
     if (name.compare(0, root.size(), root) != 0) continue;
     if (name.size() > root.size() && name[root.size()] != '/') continue;
@@ -116,6 +116,7 @@ double AvailableMemoryBytes() {
     const double left =
         std::strtod(most.c_str(), nullptr) -
         std::strtod(common::ReadTrimmed(group.directory + "/memory.current").c_str(), nullptr);
+    // A full group is not 0, which would say that nothing is known.
     available = std::min(available, std::max(1.0, left));
   }
   return available;

@@ -36,6 +36,7 @@ using common::FileDescriptor;
 // Enough to fill the queue of a disk; a SAN that is asked for more by every worker of a fleet at
 // once would be loaded by the check itself.
 constexpr size_t kReadsAtOnce = 8;
+// SpotsOf() gives at most 64 places, so that all of them are read at once.
 constexpr size_t kSamplesAtOnce = 64;
 constexpr uint64_t kPiece = 1 << 20;
 constexpr uint64_t kAlignment = 4096;
@@ -79,7 +80,7 @@ bool ReadAt(int fd, int direct, const Spot& spot, Buffer* buffer) {
          static_cast<ssize_t>(spot.length);
 }
 
-// What reading many pieces of a device at once found.
+// The findings of many reads of a device at once.
 struct Reading {
   const int fd;
   const FileDescriptor direct;
@@ -122,7 +123,7 @@ absl::Status Unreadable(const std::string& path, uint64_t offset) {
   return absl::UnavailableError(absl::StrCat(path, ": offset ", offset, " cannot be read"));
 }
 
-// What reading every byte finds, in words; empty for nothing but zeros.
+// Reads every byte. Returns what it finds, in words; empty for nothing but zeros.
 absl::StatusOr<std::string> ReadWhole(int fd, const std::string& path, uint64_t size,
                                       int64_t until_ns) {
   // A sparse image of terabytes is answered by its file system, without reading it.
@@ -148,6 +149,8 @@ absl::StatusOr<std::string> ReadWhole(int fd, const std::string& path, uint64_t 
 
 // The samples: what they found in words, and their fingerprint.
 absl::StatusOr<DeviceContent> ReadSamples(int fd, const std::string& path, uint64_t size) {
+  // The places are the same on every host and in every phase: otherwise two fingerprints of one
+  // content could not be compared.
   const std::vector<Spot> spots = SpotsOf(size);
   std::vector<uint64_t> hashes(spots.size() + 1);
   Reading reading(fd);
@@ -225,7 +228,7 @@ bool IsHole(int fd) {
   const auto loop = LoopBackingOf(fd);
   const FileDescriptor file = OpenBackingFile(fd);
   if (!loop || !file.valid()) return false;
-  // What was written through the device and is not in the file yet.
+  // Data that was written through the device may not be in the file yet, where SEEK_DATA looks.
   if (fsync(fd) != 0) return false;
   return lseek(file.get(), static_cast<off_t>(loop->offset), SEEK_DATA) < 0 && errno == ENXIO;
 }
@@ -308,7 +311,8 @@ std::vector<Spot> SpotsOf(uint64_t size_bytes) {
 
 absl::StatusOr<DeviceContent> ContentOf(int fd, const std::string& path, ContentDepth depth,
                                         int64_t until_ns) {
-  // Of a zoned device the bytes behind a write pointer mean nothing, a signature among them.
+  // The bytes behind a write pointer of a zoned device mean nothing, even if they look like a
+  // signature.
   const auto zones = ZonesOf(fd, path);
   if (!zones.ok()) return zones.status();
   if (!zones->empty()) {

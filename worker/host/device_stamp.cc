@@ -15,6 +15,7 @@ namespace lockstep::worker {
 namespace {
 
 constexpr char kFirstLine[] = "lockstep device stamp 1\n";
+// O_DIRECT can read a block of this size, whether logical blocks have 512 or 4096 bytes.
 constexpr size_t kBlock = 4096;
 constexpr size_t kMaxName = 256;
 
@@ -35,6 +36,7 @@ absl::StatusOr<std::string> ComposeEnd(const Lines& lines, const MarkKeys& keys)
   block->resize(kBlock, '\0');
   std::string bytes;
   bytes.reserve(kStampBytes);
+  // Copies fill the whole end, so that any use of it breaks the stamp.
   while (bytes.size() < kStampBytes) bytes += *block;
   return bytes;
 }
@@ -98,6 +100,7 @@ DeviceStamp Judge(const std::string& first, const std::string& last, const std::
   const auto begin = ParseEnd(first, 0, keys);
   if (!begin.ok()) return Broken(std::string(begin.status().message()));
   if (begin->identity != identity) return Broken(OtherDevice(begin->identity, identity));
+  // After a resize the device ends elsewhere, and the second stamp does not lie at its end.
   if (begin->size != absl::StrCat(size_bytes)) {
     return Broken(absl::StrCat("was made when the device had ", begin->size, " bytes"));
   }
@@ -115,9 +118,10 @@ DeviceStamp Judge(const std::string& first, const std::string& last, const std::
 
 std::string StampIdentity(const v1::BlockDevice& device) {
   const std::string& identity = device.identity();
-  // A zram that is reset keeps its name and its disk sequence.
+  // A zram that is reset keeps its name and its disk sequence, and holds other bytes.
   if (absl::StartsWith(identity, "zram:")) return "";
   if (!absl::StartsWith(identity, "loop-file:")) return identity;
+  // Without the sequence (before Linux 5.15) attachments cannot be told apart.
   if (device.disk_sequence() == 0) return "";
   return absl::StrCat(identity, kAttachment, common::ReadTrimmed("/proc/sys/kernel/random/boot_id"),
                       "/", device.disk_sequence());
@@ -140,6 +144,8 @@ absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys&
   lines.identity = facts.identity;
   lines.size = absl::StrCat(facts.size_bytes);
   lines.number = facts.number;
+  // A line break in a name would begin a line of its own, and of several lines with one name
+  // TakeLines() believes the last.
   lines.by = common::Printable(facts.by, kMaxName);
   lines.at = common::Printable(facts.at, kMaxName);
   StampBytes bytes;
@@ -155,6 +161,7 @@ absl::StatusOr<StampBytes> ComposeStamp(const StampFacts& facts, const MarkKeys&
 absl::StatusOr<DeviceStamp> ReadStamp(const ReadBytes& read, const std::string& identity,
                                       uint64_t size_bytes, const MarkKeys& keys) {
   if (size_bytes < kMinStamped) return DeviceStamp();
+  // Most devices have no stamp: one block tells that, instead of 2 MiB.
   const auto block = read(0, kBlock);
   if (!block.ok()) return block.status();
   if (block->rfind(kFirstLine, 0) != 0) return DeviceStamp();

@@ -9,6 +9,7 @@ namespace {
 constexpr uint64_t kSectorBytes = 512;
 
 uint64_t MillisecondsBetween(uint64_t earlier, uint64_t later) {
+  // In 32 bits, so that a difference over one wrap is right.
   return static_cast<uint32_t>(later) - static_cast<uint32_t>(earlier) + uint64_t{0};
 }
 
@@ -26,6 +27,7 @@ std::map<std::string, v1::DeviceSample> ParseDiskStats(const std::string& text) 
     uint64_t value[17] = {};
     int count = 0;
     while (count < 17 && fields >> value[count]) ++count;
+    // There are 11 fields before Linux 4.18 (no discards) and 15 before 5.5 (no flushes).
     if (count < 11) continue;
     v1::DeviceSample& device = devices[name];
     device.set_name(name);
@@ -54,8 +56,8 @@ std::map<std::string, v1::DeviceSample> ParseDiskStats(const std::string& text) 
 
 std::optional<v1::DeviceSample> Difference(const v1::DeviceSample& earlier,
                                            const v1::DeviceSample& later) {
-  // The counters of a device that was attached anew begin at 0; those of milliseconds wrap at 32
-  // bits.
+  // The counters of a device that was attached anew begin at 0. Those of milliseconds are left out,
+  // since they wrap at 32 bits.
   const bool backwards =
       later.reads() < earlier.reads() || later.read_merges() < earlier.read_merges() ||
       later.read_bytes() < earlier.read_bytes() || later.writes() < earlier.writes() ||

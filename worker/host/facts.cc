@@ -28,6 +28,8 @@ namespace {
 absl::StatusOr<std::string> LoadOrMakeId(const std::string& path) {
   const std::string kept = common::ReadTrimmed(path);
   if (common::IsUuid(kept)) return kept;
+  // A damaged file is not replaced in silence: with a new id the controller would take this for
+  // another worker.
   if (!kept.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": '", kept, "' is not a UUID; remove the file to get a new one"));
@@ -56,8 +58,8 @@ std::string OsName() {
   return text.substr(begin, text.find('"', begin) - begin);
 }
 
-// What the kernel does against the processor's known weaknesses, in one line; empty where it does
-// not say.
+// Returns the kernel's measures against the processor's known weaknesses, in one line; empty where
+// it does not say.
 std::string Mitigations() {
   const std::string directory = "/sys/devices/system/cpu/vulnerabilities";
   std::vector<std::string> words;
@@ -95,9 +97,13 @@ absl::StatusOr<Identity> LoadIdentity(const std::string& state_directory) {
   if (absl::Status status = common::MakePrivateDirectory(state_directory); !status.ok()) {
     return status;
   }
+  // The lock has a file of its own. WriteFileAtomically() replaces the other files, and a lock on a
+  // replaced file keeps nobody out.
   const std::string lock_path = state_directory + "/lock";
   common::FileDescriptor lock(open(lock_path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock.valid()) return common::ErrnoStatus(errno, lock_path);
+  // The kernel releases the lock however the process ends (flock(2)). A file with a pid would stay
+  // after a crash.
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(state_directory,
@@ -123,6 +129,8 @@ v1::HostFacts ReadHostFacts(const std::string& host_id) {
     facts.set_kernel(absl::StrCat(names.sysname, " ", names.release));
   }
   facts.set_boot_id(common::ReadTrimmed("/proc/sys/kernel/random/boot_id"));
+  // CLOCK_MONOTONIC has offsets of its own in each time namespace (time_namespaces(7)): workers
+  // share a clock only within one.
   char space[64] = {};
   if (readlink("/proc/self/ns/time", space, sizeof space - 1) < 0) space[0] = 0;
   facts.set_clock_id(absl::StrCat(facts.boot_id(), "/", space));
@@ -173,6 +181,7 @@ std::string MountOf(const std::string& mounts, const std::string& path) {
     const std::vector<std::string> fields = absl::StrSplit(line, ' ');
     const auto dash = std::find(fields.begin(), fields.end(), "-");
     if (fields.size() < 6 || fields.end() - dash < 4) continue;
+    // The kernel writes blanks in paths as octal escapes (proc(5)).
     const std::string point = absl::StrReplaceAll(fields[4], {{"\\040", " "}, {"\\011", "\t"}});
     const bool holds = point == "/" || path == point || path.rfind(point + "/", 0) == 0;
     if (!holds || point.size() < longest) continue;

@@ -34,6 +34,8 @@ std::string IdentityOf(const common::FileDescriptor& fd) {
       (facts.stx_mask & STATX_INO) == 0) {
     return "";
   }
+  // An inode number is used again after its file was removed. The time of birth tells the two
+  // apart, or the generation in the handle (name_to_handle_at(2)).
   if ((facts.stx_mask & STATX_BTIME) != 0) {
     return absl::StrCat(facts.stx_ino, " born ", facts.stx_btime.tv_sec, ".",
                         facts.stx_btime.tv_nsec);

@@ -46,9 +46,13 @@ absl::StatusOr<FileDescriptor> OpenBeneath(const Guard::AllowedPath& allowed,
                                            const std::string& relative, int flags, int mode) {
   const auto folder = allowed.directory->Open();
   if (!folder.ok()) return folder.status();
+  // The kernel resolves the whole path in one call. Between a check of the path and an open(2),
+  // somebody could put a link in place of a directory.
   open_how how = {};
   how.flags = static_cast<uint64_t>(flags | O_CLOEXEC);
+  // openat2(2) refuses a mode without O_CREAT (EINVAL).
   how.mode = (flags & O_CREAT) != 0 ? mode : 0;
+  // RESOLVE_BENEATH refuses magic links, too, but openat2(2) says that this may change.
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS;
   FileDescriptor fd(
       static_cast<int>(syscall(SYS_openat2, folder->get(), relative.c_str(), &how, sizeof how)));
@@ -136,6 +140,7 @@ absl::StatusOr<Guard> Guard::Make(const std::vector<std::string>& allow,
     Entry entry;
     entry.text = text;
     if (text.rfind(common::kIscsiScheme, 0) == 0) {
+      // A target's address parses only with a LUN. Without one, it permits all LUNs of the target.
       const bool all = common::ParseIscsiUrl(text + "/0").ok();
       const auto url = common::ParseIscsiUrl(all ? text + "/0" : text);
       if (!url.ok()) {
@@ -182,6 +187,7 @@ absl::StatusOr<Guard::AllowedPath> Guard::Locate(const std::string& path) const 
     if (entry.directory == nullptr) continue;
     const auto fd = entry.directory->Open();
     const std::string real = fd.ok() ? PathOf(*fd) : "";
+    // A job may name the directory as --allow does, or by its path without links.
     for (const std::string& root : {entry.text, real}) {
       if (root.empty() || root == "/") continue;
       const bool beneath = path.rfind(root + "/", 0) == 0;
@@ -208,11 +214,13 @@ absl::StatusOr<FileDescriptor> Guard::Open(const AllowedPath& allowed, int flags
     return OpenBeneath(allowed, allowed.relative, flags | O_EXCL, mode);
   }
   const bool only_look = (flags & O_PATH) != 0;
+  // O_PATH opens nothing: open(2) of a FIFO blocks, and of a tape or a watchdog has effects.
   auto probe =
       OpenBeneath(allowed, allowed.relative, O_PATH | (flags & (O_NOFOLLOW | O_DIRECTORY)), 0);
   if (!probe.ok()) return probe;
   struct stat facts;
   if (fstat(probe->get(), &facts) != 0) return common::ErrnoStatus(errno, allowed.path());
+  // With O_PATH, O_NOFOLLOW gives a descriptor of the link itself instead of ELOOP (open(2)).
   if (S_ISLNK(facts.st_mode)) return OpenError(ELOOP, allowed.root, allowed.path());
   if (only_look && (flags & O_DIRECTORY) != 0) return probe;
   if (!S_ISREG(facts.st_mode)) {
@@ -220,6 +228,7 @@ absl::StatusOr<FileDescriptor> Guard::Open(const AllowedPath& allowed, int flags
         allowed.path(), ": not a regular file but ", KindOf(facts.st_mode), "; it was not opened"));
   }
   if (only_look) return probe;
+  // The name in /proc/self/fd is a link, which O_NOFOLLOW would refuse.
   FileDescriptor fd = Reopen(*probe, flags & ~O_NOFOLLOW);
   if (!fd.valid()) return OpenError(errno, allowed.root, allowed.path());
   return fd;
@@ -251,6 +260,8 @@ absl::StatusOr<std::vector<Guard::MadeDirectory>> Guard::MakeParents(
     if (!folder.ok()) return folder.status();
     const std::string name = NameOf(part);
     if (mkdirat(folder->get(), name.c_str(), 0777) != 0) {
+      // The directory may exist, or another worker of the job makes it at this moment. Only the
+      // worker that made it records it in a mark.
       if (errno != EEXIST) return common::ErrnoStatus(errno, path);
       continue;
     }
@@ -267,10 +278,11 @@ absl::StatusOr<bool> Guard::RemoveIf(
   if (!opened.ok()) return opened.status();
   const FileDescriptor& folder = *opened;
   const std::string name = NameOf(allowed.relative);
+  // unlinkat(2) takes a name, not a descriptor. Under a name that nobody else knows, the file that
+  // is checked is the one that is removed.
   const std::string aside = absl::StrCat(".lockstep-removing-", common::NewUuid());
   if (renameat2(folder.get(), name.c_str(), folder.get(), aside.c_str(), RENAME_NOREPLACE) != 0) {
-    // A file system that cannot do this (NFS, FUSE): nobody else uses the name to which it is
-    // moved.
+    // NFS and FUSE may lack RENAME_NOREPLACE. Nobody else uses the name to which the file is moved.
     if (errno != EINVAL && errno != ENOSYS) return common::ErrnoStatus(errno, allowed.path());
     if (renameat(folder.get(), name.c_str(), folder.get(), aside.c_str()) != 0) {
       return common::ErrnoStatus(errno, allowed.path());
@@ -283,7 +295,7 @@ absl::StatusOr<bool> Guard::RemoveIf(
     }
     return true;
   }
-  // Given back, unless somebody has taken its name during that time. A link does not replace, on
+  // The file gets its name back unless somebody has taken it by then. linkat(2) replaces nothing on
   // any file system.
   const bool back =
       renameat2(folder.get(), aside.c_str(), folder.get(), name.c_str(), RENAME_NOREPLACE) == 0 ||

@@ -109,7 +109,7 @@ absl::StatusOr<Guard::Probe> Guard::ProbePath(const std::string& path) {
   }
   probe.number = facts.st_rdev;
   char real[PATH_MAX] = {};
-  // Of the descriptor: resolving the path once more could end at another device.
+  // The path is that of the descriptor: resolving the name once more could end at another device.
   if (readlink(absl::StrCat("/proc/self/fd/", probe.fd.get()).c_str(), real, sizeof real - 1) > 0) {
     probe.real_path = real;
   }
@@ -200,7 +200,8 @@ absl::Status Guard::CheckContentOf(const std::string& path, int fd, const Device
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": also ", beside, "; a device in use is never written"));
   }
-  // What somebody has written by another name of these bytes is data on them, too.
+  // Data that was written by another name of these bytes may still be in that name's page cache,
+  // where a read of this device does not find it.
   struct stat facts;
   if (use.write && fstat(fd, &facts) == 0) FlushAllNames(facts.st_rdev, fd);
   const auto stamp = StampOn(fd, path, *device, *keys_);
@@ -228,7 +229,7 @@ absl::Status Guard::CheckContent(const std::string& path, const DeviceContent& f
   if (content.empty()) return absl::OkStatus();
   device->set_in_use("carries " + content);
   device->set_content_fingerprint(found.fingerprint);
-  // What this run has written may be anything.
+  // The content is compared only before the run's first write: its own may look like anything.
   if (!use.own_data && use.inspected_content && *use.inspected_content != found.fingerprint) {
     return absl::FailedPreconditionError(
         absl::StrCat(path, ": what it carries (", content, ") has changed since the run was ",
@@ -278,8 +279,9 @@ absl::StatusOr<v1::BlockDevice> Guard::CheckDevice(const std::string& path, cons
         found->ranges = DeviceRanges(probe->number, fd.get());
         if (absl::Status facts = CheckDeviceFacts(path, *device, use); !facts.ok()) return facts;
         if (!use.write) return guard.CheckContentOf(path, fd.get(), use, &found->device);
-        // That nobody holds it is seen in a moment. What reads may take seconds is not claimed:
-        // other workers of this kernel look, too, and what is found is read again once it is held.
+        // The claim shows in a moment that nobody holds the device, and is dropped at once. The
+        // reads, which may take seconds, go without it: other workers of this kernel inspect the
+        // device, too. OpenDevice() reads everything again under its claim.
         if (!ClaimDevice(probe->fd).valid()) return NotClaimed(path);
         return guard.CheckContentOf(path, fd.get(), use, &found->device);
       });
@@ -295,9 +297,11 @@ absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, c
   if (!probe.ok()) return probe.status();
   if (!IsNamed(probe->real_path, IdentityOfNumber(probe->number))) return NotAllowed(path);
   OpenedDevice opened;
-  // Reading first: what is held and checked is what is opened for the load afterwards.
+  // The device is opened for reading first: the claim and the checks are of the very device that
+  // the load gets afterwards.
   const FileDescriptor reading = Reopen(probe->fd, O_RDONLY | O_NONBLOCK);
   if (!reading.valid()) return common::ErrnoStatus(errno, path);
+  // The claim comes before the checks: mount, mkfs and LVM cannot change anything after them.
   if (use.write && use.held_by_peer) holds->Watch(probe->fd, probe->number, path);
   if (use.write && !use.held_by_peer) {
     if (absl::Status held = holds->Claim(probe->fd, probe->number, path); !held.ok()) return held;
@@ -311,6 +315,8 @@ absl::StatusOr<Guard::OpenedDevice> Guard::OpenDevice(const std::string& path, c
   }
   opened.fd = Reopen(probe->fd, flags);
   if (!opened.fd.valid()) return common::ErrnoStatus(errno, path);
+  // The node stays the same while a loop device under it is detached and attached to another file,
+  // or while another disk gets the number.
   const auto again = DescribeBlockDevice(probe->number, opened.fd.get());
   if (!again.ok() || again->identity() != device->identity() ||
       again->disk_sequence() != device->disk_sequence()) {
@@ -356,8 +362,8 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
       [path = device.path(), name = device.name(), keys = keys_, found]() -> absl::Status {
         const auto probe = ProbePath(path);
         if (!probe.ok()) return probe.status();
-        // Held by somebody: a load, which reads of ours would disturb, or another program.
-        // Not so for a moment alone: other workers of this kernel look in the same way.
+        // Somebody holds the device: a load, which our reads would disturb, or another program. A
+        // hold of a moment does not count, since other workers of this kernel look in the same way.
         constexpr int kTries = 3;
         FileDescriptor claim = ClaimDevice(probe->fd, kTries);
         if (!claim.valid() && errno == EBUSY) {
@@ -365,7 +371,8 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
           return absl::OkStatus();
         }
         if (!claim.valid()) return common::ErrnoStatus(errno, path);
-        // Not for as long as the reads may take: others may want to mount it, or to arm.
+        // The claim does not last as long as the reads: others may want to mount the device, or to
+        // arm.
         claim = Reopen(probe->fd, O_RDONLY | O_NONBLOCK);
         if (!claim.valid()) return common::ErrnoStatus(errno, path);
         DeviceStamp stamp;
@@ -383,8 +390,8 @@ absl::StatusOr<Guard::Found> Guard::WhatIsOn(const v1::BlockDevice& device,
         if (stamp.state == DeviceStamp::State::kCounts) content->what.clear();
         content->is_blank = content->what.empty() && IsHole(claim.get());
         AddStampText(stamp, &*content);
-        // Who confirms a listing means the device as nobody has written to it since. Without a mark
-        // it is only shown: Stamp() says why.
+        // A person who confirms a listing means the device as it was listed. Without a change mark
+        // the device is only shown; Stamp() gives the reason.
         const auto mark = ChangeMark(probe->number, claim.get(), path);
         content->fingerprint = mark.ok() ? content->samples + *mark : "";
         found->content = *std::move(content);

@@ -43,7 +43,7 @@ absl::Status CheckSize(const v1::StampOrder& order, uint64_t size_bytes) {
                                                     order.size_bytes()));
 }
 
-// That the stamp to release is the one that is there.
+// Checks that the stamp to release is the one that is there.
 absl::Status CheckStampToRelease(const v1::StampOrder& order, const DeviceStamp& stamp) {
   if (!order.release()) return absl::OkStatus();
   const bool counts = stamp.state == DeviceStamp::State::kCounts;
@@ -80,7 +80,8 @@ absl::Status TooLate(const v1::StampOrder& order) {
   return absl::CancelledError(order.path() + ": the order was given up; nothing was written");
 }
 
-// The end that makes a stamp count is written last, and removed first.
+// The first end makes a stamp count: it is written last and removed first. An order that a crash
+// cuts short leaves a device that is not enrolled.
 using WriteBytes = std::function<absl::Status(uint64_t offset, const std::string& bytes)>;
 absl::Status WriteEnds(const v1::StampOrder& order, const StampBytes& bytes,
                        const WriteBytes& write) {
@@ -109,6 +110,8 @@ absl::Status WriteAt(int fd, const std::string& path, uint64_t offset, const std
     if (written <= 0) return common::ErrnoStatus(written < 0 ? errno : ENOSPC, path);
     done += static_cast<size_t>(written);
   }
+  // Each end is durable before the next one is written, so that their order holds on the medium,
+  // too.
   return fsync(fd) == 0 ? absl::OkStatus() : common::ErrnoStatus(errno, path);
 }
 
@@ -142,6 +145,8 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     if (!order.release()) {
       const auto content = ContentOf(claim.get(), path, ContentDepth::kSamples, 0);
       if (!content.ok()) return content.status();
+      // Samples miss data between them. The mark shows that this kernel has written nothing to the
+      // device since the listing, whatever the place.
       const auto mark = ChangeMark(probe->number, claim.get(), path);
       if (!mark.ok()) return mark.status();
       if (absl::Status same = CheckSameContent(order, *content, *mark); !same.ok()) return same;
@@ -159,7 +164,8 @@ absl::Status Guard::StampDevice(const v1::StampOrder& order, const std::string& 
     const absl::Status found = CheckWritten(order, StampOn(claim.get(), path, *device, *keys_));
     if (!found.ok()) return found;
   }
-  // Partitions whose table is gone go, too; not before the hold has.
+  // The kernel shows partitions until it reads again that their table is gone. It may refuse that
+  // (EBUSY) while the device is claimed.
   const FileDescriptor again = Reopen(probe->fd, O_RDONLY | O_NONBLOCK);
   if (again.valid() && !order.release()) (void)ioctl(again.get(), BLKRRPART);
   return absl::OkStatus();

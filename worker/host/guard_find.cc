@@ -15,11 +15,13 @@
 namespace lockstep::worker {
 namespace {
 
+// Capacities are rounded: a drive that is sold as 3.84 TB has 3,840,755,982,336 bytes.
 constexpr double kCapacityWithin = 0.01;
 constexpr size_t kMaxShown = 8;
 
 bool IsWanted(const v1::DeviceTarget& wanted, const v1::BlockDevice& device) {
-  // A partition only where it is named itself.
+  // A partition matches only by its own identity. It has its disk's model and serial, so that a
+  // rule for disks would fit it, too.
   if (!device.disk_identity().empty() && wanted.identity().empty()) return false;
   if (!wanted.identity().empty() && wanted.identity() != device.identity()) return false;
   if (!wanted.serial().empty() && wanted.serial() != device.serial()) return false;

@@ -70,7 +70,7 @@ struct SeenLun {
   DeviceContent content;
 };
 
-// What is asked of a LUN.
+// A question to a LUN, and how closely it is looked at.
 struct Request {
   std::shared_ptr<Luns> luns;
   std::shared_ptr<const MarkKeys> keys;
@@ -126,6 +126,8 @@ absl::StatusOr<LunSpec> Guard::CheckLun(const common::IscsiUrl& url, const Devic
   const absl::Status status =
       ProbeWithin(ProbeLimitNs(use, common::SystemClock().MonotonicNs()), question, seen);
   if (absl::IsDeadlineExceeded(status)) return status;
+  // This is done after a failure, too: the identity may be known by then, and a LUN that is refused
+  // still has its byte ranges.
   v1::BlockDevice described = DescribeLun(seen->lun);
   const absl::Status stamped = CheckStamp(path, seen->stamp, use, &described);
   if (device != nullptr) *device = described;

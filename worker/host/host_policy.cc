@@ -28,6 +28,7 @@ absl::StatusOr<HostPolicy> HostPolicy::Make(const std::vector<std::string>& sett
     policy.approving_.emplace_back(label.substr(0, equals), label.substr(equals + 1));
   }
   if (settings.empty()) return policy;
+  // --allow-settings follows the rules of --allow. Only the flag in an error is another one.
   auto devices = Guard::Make(settings, {});
   if (!devices.ok()) {
     std::string words(devices.status().message());

@@ -16,6 +16,7 @@ void ParseStat(const std::string& text, HostCounters* counters) {
     std::string key;
     fields >> key;
     if (key == "cpu") {
+      // The two columns after steal, guest times, are part of user and nice already.
       uint64_t user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0,
                steal = 0;
       fields >> user >> nice >> system >> idle >> iowait >> irq >> softirq >> steal;
@@ -36,7 +37,8 @@ void ParseStat(const std::string& text, HostCounters* counters) {
   }
 }
 
-// The number behind `key` at the start of a line; 0 where there is none.
+// The number behind `key` at the start of a line; 0 where there is none. Elsewhere in a line,
+// "Cached:" would also be the end of "SwapCached:".
 uint64_t NumberAfter(const std::string& text, const std::string& key) {
   size_t at = text.rfind(key, 0) == 0 ? 0 : text.find("\n" + key);
   if (at == std::string::npos) return 0;

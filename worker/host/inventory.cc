@@ -23,7 +23,8 @@ std::vector<v1::BlockDevice> TakeInventory(const Guard& guard) {
     for (std::string& link : guard.LinksOf(device)) device.add_links(std::move(link));
     if (device.in_use().empty()) allowed.push_back(&device);
   }
-  // Beside the disks, with a time of their own.
+  // LUNs are asked beside the disks, with a limit of their own: a portal that does not answer must
+  // not take the disks' time.
   std::vector<v1::BlockDevice> luns;
   std::thread asking([&] { luns = guard.ListLuns(limits::kProbeNs); });
   common::SideBySide(allowed.size(), limits::kMaxInspections, [&](size_t i) {

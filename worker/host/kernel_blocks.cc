@@ -22,6 +22,7 @@ namespace {
 
 using common::ReadTrimmed;
 
+// sysfs counts in sectors of 512 bytes, whatever the logical block size is.
 constexpr uint64_t kSector = 512;
 
 }  // namespace
@@ -54,6 +55,7 @@ bool KernelBlocks::IsPartition(const std::string& name) const {
 
 std::string KernelBlocks::ParentOf(const std::string& partition) const {
   char resolved[PATH_MAX];
+  // /sys/class/block/sda1 is a link to a folder inside that of sda.
   if (realpath((Folder(partition) + "/..").c_str(), resolved) == nullptr) return partition;
   const std::string path(resolved);
   return path.substr(path.rfind('/') + 1);
@@ -93,6 +95,8 @@ std::string KernelBlocks::IdentityOf(const std::string& name) const {
     return parent.empty() ? "" : parent + PartitionSuffixOf(name);
   }
   if (absl::StartsWith(name, "loop")) {
+    // sysfs has no more than a path, which may lead to another file here. DescribeBlockDevice()
+    // asks the device itself where it is open.
     const std::string backing = Read(name, "loop/backing_file");
     struct stat facts;
     if (backing.empty() || stat(backing.c_str(), &facts) != 0) return "";
@@ -103,6 +107,7 @@ std::string KernelBlocks::IdentityOf(const std::string& name) const {
     return LoopIdentity(facts.st_dev, facts.st_ino, offset, size_limit);
   }
   if (absl::StartsWith(name, "zram")) {
+    // After a restart the same name means other memory.
     return absl::StrCat("zram:", ReadTrimmed(root_ + "/proc/sys/kernel/random/boot_id"), ":", name);
   }
   // A multipath device is the LUN that all of its paths lead to.
@@ -115,6 +120,8 @@ std::string KernelBlocks::IdentityOf(const std::string& name) const {
       return lun;
     }
   }
+  // Names that are unique in the world come first. A serial number is unique only among the devices
+  // of its vendor.
   for (const char* file :
        {"wwid", "device/wwid", "nguid", "eui", "serial", "device/serial", "dm/uuid", "md/uuid"}) {
     std::string value = Read(name, file);
@@ -155,6 +162,8 @@ std::string KernelBlocks::UseOf(const std::string& name, const KernelUses& uses)
   std::string use = WholeUseOf(name, uses);
   if (!use.empty()) return use;
   if (IsPartition(name)) {
+    // The neighbours of a partition hold other bytes. Only a user of the whole disk uses this
+    // partition's bytes, too.
     const std::string disk = ParentOf(name);
     use = DirectUseOf(disk, uses);
     if (!use.empty()) return absl::StrCat("on ", disk, ", which is ", use);
@@ -175,6 +184,7 @@ v1::BlockDevice KernelBlocks::Describe(const std::string& name, const KernelUses
   device.set_minor_number(minor(number));
   device.set_size_bytes(NumberIn(Read(name, "size")) * kSector);
   device.set_read_only(Read(name, "ro") == "1");
+  // Without dio a loop device goes through the page cache of its file, also under O_DIRECT.
   device.set_page_cached(Read(WholeDiskOf(name), "loop/dio") == "0");
   device.set_identity(IdentityOf(name));
   DescribeQueue(WholeDiskOf(name), &device);
@@ -203,6 +213,7 @@ std::vector<v1::BlockDevice> KernelBlocks::List() const {
   for (const std::string& name : EntriesOf(root_ + "/sys/class/block")) {
     // A path of a multipath device that the kernel hides has no number: nobody can open it.
     if (NumberOf(name) == 0) continue;
+    // A loop device without a file and a drive without a medium have no size.
     if (Read(name, "size") != "0") devices.push_back(Describe(name, uses));
   }
   return devices;

@@ -66,6 +66,7 @@ std::string KernelBlocks::TransportOf(const std::string& disk) const {
     }
     return transport.empty() || transport == "pcie" ? "nvme" : absl::StrCat("nvme-", transport);
   }
+  // A SCSI disk does not say its transport: the devices above it in sysfs do.
   char resolved[PATH_MAX];
   if (realpath((Folder(disk) + "/device").c_str(), resolved) == nullptr) return "";
   const std::string path(resolved);

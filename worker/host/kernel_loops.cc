@@ -16,6 +16,7 @@ namespace {
 
 // Whether two loop devices are over one file. Where the kernel's path is all that is known, by it.
 bool AreSiblings(const LoopEntry& a, const LoopEntry& b) {
+  // A loop device over another device is found by that device's number instead.
   if (a.disk != 0 || b.disk != 0) return false;
   if (a.inode == 0 || b.inode == 0) return a.backing == b.backing;
   return a.device == b.device && a.inode == b.inode;
@@ -48,8 +49,10 @@ std::vector<const LoopEntry*> KernelBlocks::LoopsOver(std::vector<const LoopEntr
 
 std::string KernelBlocks::UseOfLoop(const std::string& loop, const KernelUses& uses) const {
   std::string use = WholeUseOf(loop, uses);
+  // A test's root has no devices that could be opened.
   if (!use.empty() || !root_.empty()) return use;
-  // Mounted in a container, say: only the kernel's own hold on it shows that.
+  // A mount in a container is missing in this namespace's mountinfo. Only the kernel's own hold on
+  // the device shows it.
   const common::FileDescriptor claim(
       open(("/dev/" + loop).c_str(), O_RDONLY | O_EXCL | O_NONBLOCK | O_CLOEXEC));
   if (claim.valid() || errno == ENXIO) return "";  // ENXIO: detached by now

@@ -27,7 +27,7 @@ dev_t BlockNumberOf(const std::string& path) {
   return is_block ? facts.st_rdev : 0;
 }
 
-// FUSE counts: who answers may be gone.
+// FUSE counts, too: the process that answers may be gone.
 bool IsNetworkType(const std::string& type) {
   static const std::set<std::string> kTypes = {"nfs",    "nfs4",   "cifs", "smb3",  "ceph", "9p",
                                                "lustre", "beegfs", "gfs2", "ocfs2", "fuse", "afs"};
@@ -63,6 +63,7 @@ KernelUses::KernelUses(const std::string& root) {
   const std::string swaps = common::ReadTrimmed(root + "/proc/swaps");
   for (const auto& line : absl::StrSplit(swaps, '\n')) {
     const dev_t number = BlockNumberOf(std::string(line.substr(0, line.find(' '))));
+    // A swap file has no number of its own. Its file system is mounted, which is a use already.
     if (number != 0) swaps_.insert(number);
   }
   FindLoops(root);
@@ -88,8 +89,8 @@ void KernelUses::FindLoops(const std::string& root) {
     if (loop.name.rfind("loop", 0) != 0) continue;
     loop.backing = common::ReadTrimmed(entry.path() / "loop/backing_file");
     if (loop.backing.empty()) continue;
-    // By its path: no device is opened only to be listed. Before a file is written, each loop
-    // device is asked itself (FilesUnderDevices).
+    // The path is enough here: no device is opened only to be listed. Before a file is written,
+    // each loop device is asked itself (FilesUnderDevices).
     struct stat facts;
     if (!IsOnNetwork(loop.backing) && stat(loop.backing.c_str(), &facts) == 0) {
       if (S_ISBLK(facts.st_mode)) loop.disk = facts.st_rdev;

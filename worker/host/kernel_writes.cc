@@ -56,6 +56,7 @@ std::string KernelBlocks::NotCountedBy(const std::string& name) const {
   nodes.push_back(name);
   for (const std::string& node : nodes) {
     const std::string disk = WholeDiskOf(node);
+    // A node without the file is not counted either: its text would never change.
     if (Read(disk, "queue/iostats") == "0" || Read(node, "stat").empty()) {
       return Folder(disk) + "/queue/iostats";
     }

@@ -37,7 +37,7 @@ common::FileDescriptor OpenBackingFile(int fd) {
   const auto backing = LoopBackingOf(fd);
   struct stat device;
   if (!backing || fstat(fd, &device) != 0) return {};
-  // Of a partition the file is its disk's.
+  // A partition's file is that of its disk.
   const std::string node =
       absl::StrCat("/sys/dev/block/", major(device.st_rdev), ":", minor(device.st_rdev));
   std::string path = common::ReadTrimmed(node + "/loop/backing_file");

@@ -42,6 +42,7 @@ absl::StatusOr<std::shared_ptr<MarkKeys>> MarkKeys::Load(const std::string& stat
   }
   std::shared_ptr<MarkKeys> loaded(new MarkKeys(*std::move(key), path));
   common::MutexLock lock(&loaded->mutex_);
+  // An endorsement that does not fit is dropped without a word: the next Welcome brings one.
   if (common::IsSignedBy(lines[1], common::MarkEndorsementText(loaded->public_key()), lines[2])) {
     loaded->authority_ = lines[1];
     loaded->endorsement_ = lines[2];

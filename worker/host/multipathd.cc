@@ -23,7 +23,7 @@ namespace {
 
 constexpr int64_t kLimitNs = 200 * timing::kMs;  // of the whole exchange
 constexpr size_t kMaxState = 64;                 // columns of a state
-// Some 40 bytes a path.
+// A path takes some 40 bytes of the answer.
 constexpr size_t kMaxBytes = 4 << 20;
 constexpr char kQuestion[] = "show paths raw format \"%d %t %T\"";
 
@@ -65,13 +65,14 @@ absl::StatusOr<std::map<std::string, MultipathdState>> QueryMultipathd(const std
   sockaddr_un address = {};
   address.sun_family = AF_UNIX;
   if (socket.size() + 1 > sizeof address.sun_path) return none;
+  // A name in the abstract namespace begins with a zero byte and has no other at its end (unix(7)).
   memcpy(address.sun_path + 1, socket.data(), socket.size());
   const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + socket.size());
   const int64_t deadline = common::SystemClock().MonotonicNs() + kLimitNs;
   common::FileDescriptor descriptor(
       ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   const int fd = descriptor.get();
-  // Where its queue is full, connect() of a socket that does not block fails at once.
+  // connect(2) of a socket that does not block fails at once where the server's queue is full.
   if (fd < 0 || connect(fd, reinterpret_cast<const sockaddr*>(&address), length) != 0) return none;
   if (!IsTrusted(fd)) {
     return absl::UnavailableError("what answers for multipathd is a user's program, not root's");

@@ -19,7 +19,7 @@ namespace lockstep::worker {
 namespace {
 
 constexpr size_t kMaxPrograms = 20000;
-// Of those that did I/O.
+// Programs that are reported, of those that did I/O.
 constexpr size_t kMaxReported = 8;
 constexpr uint64_t kMinBytes = 1 << 20;
 
@@ -65,7 +65,9 @@ bool Neighbours::ReadPrograms(const std::function<bool()>& late, Programs* progr
     if (pid == self) continue;
     // Empty where this process may not look.
     const std::string io = common::ReadTrimmed(absl::StrCat("/proc/", pid, "/io"));
+    // Without the line break, "write_bytes:" would also be found in "cancelled_write_bytes:".
     const uint64_t written = NumberBehind(io, "\nwrite_bytes:");
+    // Pages that were dirtied and then truncated never reach storage (proc_pid_io(5)).
     const uint64_t taken_back = NumberBehind(io, "cancelled_write_bytes:");
     (*programs)[pid] = {NumberBehind(io, "\nread_bytes:"), Step(taken_back, written)};
   }
@@ -102,7 +104,7 @@ void Neighbours::End(v1::PhaseResult* result) const {
   std::vector<v1::ProcessIo> busy;
   for (const auto& [pid, io] : now) {
     const auto before = programs_.find(pid);
-    // Another process may have taken the number.
+    // Another process may have taken the number. It has begun since, so that all its I/O counts.
     const bool same = before != programs_.end() && before->second.read_bytes <= io.read_bytes;
     v1::ProcessIo one;
     one.set_pid(pid);

@@ -12,11 +12,11 @@ namespace lockstep::worker {
 namespace {
 
 constexpr int64_t kPauseNs = 200 * timing::kMs;
-// Where no multipathd answers, one is looked for so much later again.
+// After a query without an answer, multipathd is asked again so much later.
 constexpr int64_t kRefreshNs = timing::kSecond;
-// And what it said is forgotten.
+// The last answer of multipathd counts for so long.
 constexpr int64_t kForgetNs = 30 * timing::kSecond;
-// Of devices made of devices.
+// Levels of devices that are made of devices.
 constexpr int kDeepest = 8;
 // Kept until they are taken; a path that flaps must not fill the memory.
 constexpr size_t kMaxEvents = 1000;
@@ -56,6 +56,7 @@ absl::Status PathWatch::Begin() {
   Poll();
   {
     common::MutexLock lock(&mutex_);
+    // Without a path whose state is known, a thread that polls would only disturb the load.
     if (paths_.empty()) return absl::OkStatus();
   }
   return ticker_.Begin();
@@ -140,6 +141,7 @@ void PathWatch::Compare(const Paths& now) {
     const Path before = old_path == paths_.end() ? Path{"not there", false} : old_path->second;
     const Path after = new_path == now.end() ? Path{"gone", false} : new_path->second;
     if (before.state == after.state) continue;
+    // A device without multipath is listed as its own path.
     const bool is_alone = key.first == key.second;
     Event& event = events[key.first];
     event.is_loss = event.is_loss || (before.runs && !after.runs);
@@ -167,7 +169,8 @@ void PathWatch::Compare(const Paths& now) {
   }
 }
 
-// After a loss: until everything that was in flight then has come back.
+// Follows the I/O after a loss until the oldest one in flight is younger than the loss: then
+// everything that was in flight at that time has come back.
 void PathWatch::MonitorStall(bool at_end) {
   if (stall_since_ns_ == 0) return;
   const int64_t now = ports_.clock->MonotonicNs();

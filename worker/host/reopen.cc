@@ -25,7 +25,7 @@ std::string RealPath(const std::string& path) {
   return realpath(path.c_str(), resolved) == nullptr ? "" : resolved;
 }
 
-// Opens what was looked at, by whatever name it has now.
+// open(2) follows the link in /proc/self/fd to the very inode, whatever has its name now.
 FileDescriptor Reopen(const FileDescriptor& look, int flags) {
   return FileDescriptor(
       open(absl::StrCat("/proc/self/fd/", look.get()).c_str(), flags | O_CLOEXEC));

@@ -37,7 +37,7 @@ absl::StatusOr<std::string> SignText(const std::string& text, const MarkKeys& ke
 }
 
 SignedText ReadSigned(const std::string& all, const MarkKeys& keys) {
-  // Nothing counts that stands below the signed lines.
+  // Only the lines above the proof are read: anybody can add lines below it.
   const size_t end = all.find("\nsigner ");
   if (end == std::string::npos) return {};
   SignedText read;

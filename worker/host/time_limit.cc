@@ -12,9 +12,10 @@
 namespace lockstep::worker {
 namespace {
 
-// What is being done now, of all callers. Never destroyed: threads that hang may outlive main().
+// The overdue work of all callers. Never destroyed: threads that hang may outlive main().
 struct Hanging {
   common::Mutex mutex;
+  // Several callers may have begun the same before the first one was overdue.
   std::multiset<std::string> overdue ABSL_GUARDED_BY(mutex);
 };
 
@@ -46,6 +47,8 @@ absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& wha
     }
   }
   try {
+    // The thread is detached: one that sleeps in the kernel without taking signals can neither be
+    // joined nor cancelled.
     std::thread([attempt, what, work = std::move(work)] {
       const absl::Status status = work();
       common::MutexLock lock(&attempt->mutex);
@@ -66,6 +69,8 @@ absl::Status Run(const std::shared_ptr<Attempt>& attempt, const std::string& wha
           [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(attempt->mutex) { return attempt->done; })) {
     return attempt->status;
   }
+  // Both locks are held while the entry is made. Otherwise the thread could end before the entry is
+  // there, which would then stay for ever.
   attempt->given_up = true;
   common::MutexLock all(&AllHanging().mutex);
   AllHanging().overdue.insert(what);

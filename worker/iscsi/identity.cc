@@ -16,7 +16,7 @@ struct Designator {
   absl::Span<const uint8_t> value;
 };
 
-// The higher, the rather; 0: none at all.
+// The order of designator_prio() in drivers/scsi/scsi_lib.c: the highest wins, and 0 is never used.
 int Preference(const Designator& d) {
   switch (d.type) {
     case kScsiName:
@@ -47,7 +47,8 @@ std::string TextOf(const Designator& d) {
   const std::string bytes(reinterpret_cast<const char*>(d.value.data()), d.value.size());
   if (d.type == kNaa) return absl::StrCat("naa.", absl::BytesToHexString(bytes));
   if (d.type == kEui64) return absl::StrCat("eui.", absl::BytesToHexString(bytes));
-  // Text, padded by the device; blanks, and what is not printable, become underscores.
+  // Devices pad their text with blanks. Other blanks, and characters that are not printable, become
+  // underscores.
   std::string text;
   for (const char c : bytes) {
     if (c == 0) break;
@@ -71,6 +72,8 @@ std::string LunIdentity(absl::Span<const uint8_t> page) {
     const size_t size = page[3];
     if (size == 0 || page.size() < 4 + size) break;
     Designator d{page[1] & 0x0f, page.subspan(4, size)};
+    // Designators of a target port or of the target differ from path to path, or are the same for
+    // all LUNs.
     const bool of_the_unit = (page[1] & 0x30) == 0;
     page = page.subspan(4 + size);
     if (!of_the_unit || Preference(d) <= preference) continue;

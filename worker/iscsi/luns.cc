@@ -14,8 +14,9 @@
 namespace lockstep::worker {
 namespace {
 
-// Of a target with more LUNs only the first are asked whether they claim the same identity.
+// Only so many LUNs of a target are asked whether they claim the same identity.
 constexpr size_t kMaxLuns = 64;
+// URLs come from jobs: what is remembered of them must not grow without end.
 constexpr size_t kMaxSeen = 10000;
 // Where signatures lie: at the begin (btrfs's at 64 KiB, VMFS's at 2 MiB) and at the end
 // (md, GPT, RAID of firmware).
@@ -25,8 +26,7 @@ constexpr uint32_t kPiece = 128 << 10;
 
 int64_t Deadline(int64_t limit_ns) { return common::SystemClock().MonotonicNs() + limit_ns; }
 
-// Two LUNs of one target with one identity are told apart by nothing that would hold on other
-// hosts.
+// Nothing that would hold on other hosts tells two LUNs of one target with one identity apart.
 absl::Status CheckAlone(IscsiSession* session, const common::IscsiUrl& url, int64_t deadline_ns) {
   const auto luns = session->Luns(deadline_ns);
   if (!luns.ok()) return luns.status();
@@ -60,7 +60,7 @@ absl::Status Copy(IscsiSession* session, uint64_t begin, uint64_t end, int fd, i
   return absl::OkStatus();
 }
 
-// What reading every byte finds, in words; empty for nothing but zeros.
+// Reads every byte. Returns what it finds, in words; empty for nothing but zeros.
 absl::StatusOr<std::string> ReadWhole(IscsiSession* session, uint64_t size, int64_t until_ns) {
   for (uint64_t at = 0; at < size; at += kPiece) {
     const int64_t now = common::SystemClock().MonotonicNs();
@@ -75,7 +75,7 @@ absl::StatusOr<std::string> ReadWhole(IscsiSession* session, uint64_t size, int6
   return std::string();
 }
 
-// What is on the LUN of the session.
+// Reads and judges the content of the session's LUN.
 absl::StatusOr<DeviceContent> ContentIn(IscsiSession* session, const LunSpec& lun,
                                         ContentDepth depth, int64_t deadline_ns,
                                         int64_t read_until_ns) {
@@ -99,6 +99,8 @@ absl::StatusOr<DeviceContent> ContentIn(IscsiSession* session, const LunSpec& lu
                   file.get(), deadline_ns);
   }
   if (!status.ok()) return status;
+  // The sparse file has zeros wherever nothing was copied, so that every byte is read from the LUN
+  // itself.
   auto content =
       ContentOf(file.get(), lun.url.text(),
                 depth == ContentDepth::kEmptiness ? ContentDepth::kSamples : depth, read_until_ns);
@@ -106,7 +108,7 @@ absl::StatusOr<DeviceContent> ContentIn(IscsiSession* session, const LunSpec& lu
   auto whole = ReadWhole(session, size, read_until_ns);
   if (!whole.ok()) return whole.status();
   content->what = *std::move(whole);
-  // Of a LUN that seems blank, and may not be, the samples are all that is known.
+  // The samples are all that is known of a LUN that only seems blank.
   if (!content->what.empty()) content->fingerprint = content->samples;
   return content;
 }

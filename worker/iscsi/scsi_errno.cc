@@ -36,9 +36,10 @@ int ErrnoOf(int status, const scsi_task* task) {
     default:
       return EIO;
   }
-  // Without sense data of a known format nothing is known but that it failed.
+  // Sense data of an unknown format says only that the command failed (SPC-5: 70h to 73h).
   if (task == nullptr || task->sense.error_type < 0x70 || task->sense.error_type > 0x73) return EIO;
   switch (task->sense.key) {
+    // The command succeeded. RECOVERED ERROR only says that it took the device some trouble.
     case SCSI_SENSE_NO_SENSE:
     case SCSI_SENSE_RECOVERED_ERROR:
       return 0;

@@ -57,7 +57,7 @@ absl::StatusOr<IscsiSecrets> IscsiSecrets::Load(const std::string& path) {
       return wrong("not TARGET USER PASSWORD [TARGET-USER TARGET-PASSWORD]");
     }
     for (const std::string& word : words) {
-      // What libiscsi can hold.
+      // libiscsi keeps a name or password in 256 bytes.
       if (word.size() > 255 || !common::IsUtf8(word)) return wrong("a word of it is too long");
     }
     ChapSecret secret{words[1], words[2], "", ""};
@@ -79,11 +79,13 @@ IscsiSecrets IscsiSecrets::FromEnvironment() {
   if (user != nullptr && password != nullptr) {
     secrets.by_target_["*"] = ChapSecret{user, password, "", ""};
   }
-  // libiscsi has its own, by which it would log in wherever a job points it.
+  // libiscsi has variables of its own for CHAP: a login to a target that a job names must not use
+  // them.
   for (const char* name : {"LOCKSTEP_ISCSI_USER", "LOCKSTEP_ISCSI_PASSWORD",
                            "LIBISCSI_CHAP_USERNAME", "LIBISCSI_CHAP_PASSWORD",
                            "LIBISCSI_CHAP_TARGET_USERNAME", "LIBISCSI_CHAP_TARGET_PASSWORD"}) {
-    // Where it lies everybody of this user can read it (/proc/PID/environ).
+    // unsetenv(3) leaves the bytes in memory, where every process of this user can read them
+    // (/proc/PID/environ).
     if (char* value = getenv(name)) explicit_bzero(value, strlen(value));
     unsetenv(name);  // NOLINT(concurrency-mt-unsafe)
   }

@@ -27,6 +27,8 @@
 namespace lockstep::worker {
 namespace {
 
+// A NOP goes out so often. With kUnanswered of them, a target that is silent for 15 s counts as
+// lost.
 constexpr int64_t kKeepNs = 5 * timing::kSecond;
 constexpr int kUnanswered = 3;
 constexpr int kAttentions = 10;
@@ -43,7 +45,8 @@ enum Step { kTestReady, kInquiry, kSerial, kPage83, kCapacity, kReady };
 
 }  // namespace
 
-// libiscsi calls these; what they find is done when it has returned.
+// libiscsi calls these. They only take notes, since a context must not be destroyed while libiscsi
+// is on the stack.
 struct IscsiCallbacks {
   static void Connected(iscsi_context*, int status, void*, void* self) {
     auto* session = static_cast<IscsiSession*>(self);
@@ -118,6 +121,8 @@ IscsiSession::IscsiSession(const common::IscsiUrl& url, const IscsiLogin& login,
   }
   // Each session of an initiator has an ISID of its own. A login with the same one ends the other,
   // and what it had in flight (RFC 7143, 6.3.5).
+  // Two workers of a host can have one initiator name: 24 bits of clock and process id tell their
+  // sessions apart.
   static const auto kProcess =
       static_cast<uint32_t>(static_cast<uint64_t>(NowNs()) * 0x9e3779b97f4a7c15 >> 40) ^
       static_cast<uint32_t>(getpid());
@@ -159,12 +164,14 @@ void IscsiSession::Fail(const absl::Status& why) {
   why_ = absl::Status(why.code(), absl::StrCat(url_.text(), ": ", std::string(why.message())));
 }
 
-// Nothing of libiscsi is on the stack.
+// This may only be called when nothing of libiscsi is on the stack.
 void IscsiSession::Lose() {
   state_ = State::kLost;
   closing_ = true;
   if (context_ != nullptr) iscsi_destroy_context(context_);
   context_ = nullptr;
+  // The callbacks of the destroyed context have passed over the commands (`closing_`): each is
+  // answered here, once.
   while (first_.next != &first_) {
     LunCommand* command = first_.next;
     first_.next = command->next;
@@ -228,9 +235,8 @@ void IscsiSession::SendStep(int step) {
 
 void IscsiSession::Answered(int step, int status, scsi_task* task) {
   const int error = ErrnoOf(status, task);
-  // What was learned so far may be of another LUN.
-  // UNIT ATTENTION: each is reported once, and a target has several after a login or a reset (SPC,
-  // sense key 06h).
+  // A unit attention may say that this is another LUN, so that the questions begin anew. Each is
+  // reported once, and a target has several after a login or a reset (SPC, sense key 06h).
   if (error == EAGAIN && ++attentions_ <= kAttentions) return SendStep(kTestReady);
   if (error != 0 && (step == kTestReady || step == kInquiry || step == kCapacity)) {
     if (error == ENODEV) return Fail(absl::NotFoundError("the target has no such LUN"));
@@ -254,6 +260,7 @@ void IscsiSession::Answered(int step, int status, scsi_task* task) {
         LunIdentity({task->datain.data, static_cast<size_t>(task->datain.size)}), 256);
   } else if (step == kCapacity) {
     auto* found = static_cast<scsi_readcapacity16*>(scsi_datain_unmarshall(task));
+    // The target says the size: within 60 bits, sums of offsets and lengths cannot overflow.
     const bool sane = found != nullptr && found->block_length >= 512 &&
                       found->block_length <= 65536 &&
                       (found->block_length & (found->block_length - 1)) == 0 &&
@@ -275,6 +282,7 @@ void IscsiSession::Start(LunCommand* command) {
   command->next = &first_;
   first_.previous->next = command;
   first_.previous = command;
+  // The command is in the ring already, and comes back by Turn(): each one gets an answer.
   if (state_ == State::kLost || failed_) return;
   const auto block = static_cast<int>(facts_.block_bytes);
   const uint64_t lba = command->offset / facts_.block_bytes;
@@ -312,12 +320,12 @@ void IscsiSession::Complete(LunCommand* command, int status, scsi_task* task) {
   }
   if (task != nullptr) scsi_free_scsi_task(task);
   command->task = nullptr;
-  // While it closes, Lose() is who says so.
+  // While the session closes, Lose() answers the commands.
   if (closing_ || failed_) return;
   if (status == SCSI_STATUS_CANCELLED) {
     return Fail(absl::UnavailableError("the session was lost: " + Error()));
   }
-  // Nothing more goes there before it was looked at again.
+  // Nothing more is sent before a new session has looked at the LUN again.
   if (another) {
     return Fail(absl::UnavailableError("the target says that the LUN has changed"));
   }
@@ -333,7 +341,7 @@ void IscsiSession::Complete(LunCommand* command, int status, scsi_task* task) {
 }
 
 void IscsiSession::Turn() {
-  // Also what was started after it was lost.
+  // Commands that were started after the loss come back here.
   if (failed_) return Lose();
   const int wanted = iscsi_which_events(context_);
   Service(wanted & POLLOUT);
@@ -341,6 +349,7 @@ void IscsiSession::Turn() {
 
 int IscsiSession::held_back() const {
   if (state_ != State::kReady || failed_) return 0;
+  // libiscsi asks for POLLOUT only where the window lets a command go.
   return (iscsi_which_events(context_) & POLLOUT) != 0 ? 0 : iscsi_out_queue_length(context_);
 }
 
@@ -348,7 +357,7 @@ int IscsiSession::held_back() const {
 void IscsiSession::Keep(int64_t now_ns) {
   if (state_ != State::kReady || failed_ || now_ns - kept_ns_ < kKeepNs) return;
   kept_ns_ = now_ns;
-  // Who completes commands is there, also where NOPs wait behind a full window.
+  // A target that completes commands is there, also where NOPs wait behind a full window.
   if (std::exchange(heard_, false)) return;
   if (iscsi_get_nops_in_flight(context_) >= kUnanswered) {
     return Fail(absl::UnavailableError("the target answered no NOP for 15 s"));
@@ -372,6 +381,7 @@ void IscsiSession::Wait(absl::Span<IscsiSession* const> sessions, int64_t deadli
     polled[count] = {iscsi_get_fd(session->context_), static_cast<short>(wanted | POLLRDHUP), 0};
     whose[count++] = session;
   }
+  // The wait ends at the next NOP at the latest.
   const int64_t rest = std::clamp<int64_t>(deadline_ns - now, 0, kKeepNs);
   const timespec limit = {rest / 1000000000, rest % 1000000000};
   if (ppoll(polled.data(), count, &limit, nullptr) <= 0) return;
@@ -379,7 +389,7 @@ void IscsiSession::Wait(absl::Span<IscsiSession* const> sessions, int64_t deadli
     const int events = polled[i].revents;
     if (events == 0) continue;
     whose[i]->Service(events & (POLLIN | POLLOUT | POLLERR | POLLHUP));
-    // What had arrived before the end was read.
+    // Everything that arrived before the end has been read now.
     if ((events & POLLRDHUP) != 0 && whose[i]->state_ != State::kLost) {
       whose[i]->Fail(absl::UnavailableError("the target closed the connection"));
       whose[i]->Lose();

@@ -1,4 +1,4 @@
-// What a session is asked by those who have the time to wait for the answer.
+// Requests to a session by callers that have the time to wait for the answer.
 
 #include <iscsi/iscsi.h>
 #include <iscsi/scsi-lowlevel.h>
@@ -17,7 +17,7 @@
 namespace lockstep::worker {
 namespace {
 
-// Of a question that the target wants to be asked again.
+// Attempts of a question that the target wants to be asked again.
 constexpr int kAttempts = 10;
 // How often a session tries to be registered while others are, too, and how long it waits between.
 constexpr int kJoins = 20;
@@ -68,7 +68,7 @@ absl::StatusOr<std::string> IscsiSession::Answer(const std::shared_ptr<Request>&
     Wait({&self, 1}, deadline_ns);
   }
   if (question->error == 0) return std::move(question->data);
-  // What was asked when the session was lost is answered as cancelled.
+  // The loss of the session answers its questions as cancelled: the reason says more.
   if (state_ == State::kLost) return why_;
   return absl::UnavailableError(absl::StrCat(url_.text(), ": does not say: ", Error()));
 }
@@ -178,7 +178,7 @@ absl::Status IscsiSession::Reserve(ReservationAction action, uint64_t key, uint6
     }
     const auto answer = Answer(question, deadline_ns);
     if (answer.ok()) return absl::OkStatus();
-    // A change by somebody else is told first (unit attention).
+    // The device first reports a change by somebody else (unit attention), and does nothing.
     if (question->error == EAGAIN && attempt < kAttempts) continue;
     if (question->error == EBADE) {
       return absl::FailedPreconditionError(url_.text() + ": reservation conflict");
@@ -200,15 +200,19 @@ absl::Status IscsiSession::Rejoin(uint64_t key, int64_t deadline_ns) {
                        ": this worker was fenced off: its registration is gone, and "
                        "the storage refuses what it writes"));
     }
+    // A new session is an I_T nexus without a registration, so that REGISTER has no old key to
+    // compare. The keys are read before, and the count of changes after it.
     absl::Status status = Reserve(ReservationAction::kRegisterAndIgnore, 0, key, deadline_ns);
     if (!status.ok()) return status;
     const auto after = ReadReservation(deadline_ns);
     if (!after.ok()) return after.status();
-    // Nobody has ended it in between: the count of changes tells.
+    // If somebody has ended the registration in between, the count has grown by more than this
+    // change.
     if (after->generation == before->generation + 1) return absl::OkStatus();
+    // A worker that was fenced off must not keep what it has registered just now.
     status = Reserve(ReservationAction::kRegisterAndIgnore, 0, 0, deadline_ns);
     if (!status.ok()) return status;
-    // Others who do the same come at other moments.
+    // Other sessions that do the same try again at other moments.
     const common::Clock& clock = common::SystemClock();
     clock.SleepUntil(clock.MonotonicNs() + number_ % (attempt + 2) * kJoinPauseNs);
   }
@@ -217,6 +221,7 @@ absl::Status IscsiSession::Rejoin(uint64_t key, int64_t deadline_ns) {
 }
 
 absl::StatusOr<std::string> IscsiSession::ReserveIn(int action, int64_t deadline_ns) {
+  // The largest multiple of 8 that the allocation length of 16 bits can say.
   constexpr uint16_t kMaxAnswerBytes = 65528;
   for (int attempt = 0;; ++attempt) {
     if (state_ != State::kReady) return absl::UnavailableError(url_.text() + ": not connected");

@@ -20,7 +20,7 @@ constexpr size_t kMaxListings = 16;
 // For the record; `lockstep devices` asks for all.
 constexpr int kDevicesInHello = 1000;
 constexpr int64_t kTickNs = 200 * timing::kMs;
-// So long it is tried to learn what others have written, where the connection is lost.
+// The write log is asked for again for so long where the connection is lost.
 constexpr int64_t kWriteLogNs = 30 * timing::kSecond;
 
 ConnectionKeeper::Options KeeperOptions(size_t controllers) {
@@ -69,6 +69,8 @@ Agent::Agent(Options options, Parts parts, const common::Clock* clock)
     spdlog::warn("{}", text);
     protocol_->OnReport(severity, text);
   };
+  // The callbacks use protocol_, which is made after this. None comes before an assignment, and
+  // assignments come from the protocol.
   executor_ = parts_.make_executor(std::move(callbacks));
   ports.executor = executor_.get();
   protocol_ = std::make_unique<Protocol>(std::move(ports));
@@ -81,6 +83,7 @@ v1::Hello Agent::MakeHello() const {
   hello.set_protocol_version(v1::PROTOCOL_VERSION_CURRENT);
   hello.set_software_version(common::kSoftwareVersion);
   hello.set_worker_id(options_.worker_id);
+  // By this the controller tells a connection that was lost from a process that was replaced.
   hello.set_instance_id(instance_id_);
   hello.set_mark_key(options_.mark_key);
   *hello.mutable_host() = options_.host;
@@ -95,12 +98,12 @@ v1::Hello Agent::MakeHello() const {
   return hello;
 }
 
-// On a thread of its own: looking at thousands of files on slow storage must not keep pings and
-// stops waiting.
+// Inspections have a thread of their own: thousands of files on slow storage must not keep pings
+// and stops waiting.
 void Agent::Inspect(const v1::Inspect& inspect) {
   common::MutexLock lock(&mutex_);
   if (stopping_) return;
-  // Asked again, because the connection was lost in between.
+  // The question comes again where the connection was lost in between.
   for (const v1::Inspect& asked : inspections_) {
     if (asked.run_id() == inspect.run_id()) return;
   }
@@ -111,6 +114,8 @@ void Agent::Inspect(const v1::Inspect& inspect) {
 
 void Agent::ListDevices(const v1::ListDevices& ask) {
   common::MutexLock lock(&mutex_);
+  // A question that is dropped gets no answer: the controller waits for kDevicesAnswerNs and goes
+  // on.
   if (stopping_ || listings_.size() + kernel_listings_.size() >= kMaxListings) return;
   (ask.kernel_only() ? kernel_listings_ : listings_).push_back(ask.id());
   stop_changed_.NotifyAll();
@@ -180,6 +185,7 @@ void Agent::InspectMain() {
         return stopping_ || !inspections_.empty();
       });
       if (stopping_) return;
+      // The question stays in the queue until it is answered, so that Inspect() recognises it.
       inspect = inspections_.front();
     }
     if (const std::string wrong = v1::FirstProblem(inspect); !wrong.empty()) {
@@ -198,7 +204,7 @@ void Agent::InspectMain() {
   }
 }
 
-// What has come twice, because a connection was lost in between, is the same again.
+// A part that comes twice changes nothing: the ledger keeps the later generation.
 absl::Status Agent::FetchFromController(
     const v1::WriteLogRequest& request, int64_t limit_ns,
     const std::function<absl::Status(const v1::WriteLogPart&)>& take) {
@@ -241,7 +247,7 @@ bool Agent::Publish(std::shared_ptr<Session> session) {
   return !stopping_;
 }
 
-// What ends without a controller's word ends by this.
+// Phases end by this where no controller says so.
 void Agent::TickMain() {
   while (Sleep(kTickNs)) protocol_->Tick();
 }
@@ -249,6 +255,7 @@ void Agent::TickMain() {
 absl::Status Agent::Run() {
   std::thread tick([this] { TickMain(); });
   std::thread inspect([this] { InspectMain(); });
+  // A device that does not answer must not delay the list that comes from the kernel alone.
   std::thread list([this] { ListMain(&listings_, parts_.inspect_devices); });
   std::thread stamp([this] { StampMain(); });
   std::thread list_kernel([this] { ListMain(&kernel_listings_, parts_.list_devices); });
@@ -283,17 +290,21 @@ absl::Status Agent::Serve() {
     const size_t controller = keeper_.Dial(clock_->MonotonicNs());
     const auto session =
         std::make_shared<Session>(std::move(ports), options_.controllers[controller]);
+    // The session is published before it dials, so that Stop() can cancel it.
     if (!Publish(session)) return absl::OkStatus();
     const absl::Status status = session->Serve();
     keeper_.Closed(clock_->MonotonicNs());
     if (!Publish(nullptr)) return absl::OkStatus();
     if (absl::IsFailedPrecondition(status)) return status;
+    // A controller that is unavailable for hours must not fill the log with one line for each
+    // attempt.
     if (status.message() != said) spdlog::warn("{}; dialling again", std::string(status.message()));
     said = std::string(status.message());
   }
 }
 
 void Agent::Stop() {
+  // The I/O ends first: the connection may hang for longer.
   executor_->StopNow("");
   std::shared_ptr<Session> session;
   {

@@ -34,13 +34,16 @@ void ConnectionKeeper::Heard(int64_t now_ns) {
 void ConnectionKeeper::Closed(int64_t now_ns) {
   common::MutexLock lock(&mutex_);
   if (state_ == State::kFree) return;
-  // One that welcomes and drops it at once is no reason to dial as fast as it drops.
+  // A controller that welcomes the worker and drops it at once must not be dialled as fast as it
+  // drops.
   const bool served = state_ == State::kAttached && now_ns - attached_ns_ > 2 * timing::kMaxPauseNs;
   state_ = State::kFree;
   if (served) pause_ns_ = timing::kFirstPauseNs;
   // All controllers are tried before the pause grows.
   const bool round_over = attempts_ % options_.controllers == 0;
   const int64_t wait = round_over ? pause_ns_ : timing::kFirstPauseNs;
+  // Half to one and a half of the pause: a fleet that lost its controller in one instant must not
+  // return in one.
   const auto jitter = static_cast<int64_t>(options_.random() % static_cast<uint64_t>(wait));
   dial_at_ns_ = now_ns + wait / 2 + jitter;
   if (round_over) pause_ns_ = std::min(2 * pause_ns_, timing::kMaxPauseNs);

@@ -12,6 +12,7 @@
 namespace lockstep::worker {
 namespace {
 
+// A batch has at most 64 KiB: the rest is for the message around the items.
 constexpr size_t kBatchBytes = size_t{60} * 1024;
 
 }  // namespace
@@ -45,6 +46,8 @@ bool Outbox::HasUnsentLocked() const {
 bool Outbox::WriteLocked(const v1::DeliveryItem& item, Slot* slot) {
   if (limits_.overflow_path.empty()) return false;
   if (!file_.valid()) {
+    // An earlier process may have left the file. Its content is of no use, since its phase has
+    // ended with it.
     file_ = common::FileDescriptor(
         open(limits_.overflow_path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file_.valid()) return false;
@@ -82,6 +85,8 @@ void Outbox::PopLocked(Entry* entry) {
   if (slot.item) {
     memory_bytes_ -= slot.size;
   } else if (--in_file_ == 0) {
+    // The file begins anew only when nothing is left in it: it exists only while the controller
+    // commits less than is measured.
     file_end_ = 0;
     (void)!ftruncate(file_.get(), 0);
   }
@@ -102,6 +107,8 @@ bool Outbox::Add(const v1::PhaseId& phase, v1::DeliveryItem item) {
     }
     Slot slot;
     slot.size = item.ByteSizeLong();
+    // Once the file is in use, all that follows goes there, too, and is read in the order in which
+    // it was written.
     const bool in_memory = in_file_ == 0 && memory_bytes_ + slot.size <= limits_.memory_bytes;
     if (in_memory || !WriteLocked(item, &slot)) {
       fits = in_memory;
@@ -129,8 +136,10 @@ std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
     size_t bytes = 0;
     while (entry.sent < end) {
       const Slot& slot = entry.slots[entry.sent - entry.first];
+      // Each item has a tag and a length in the message.
       bytes += slot.size + 8;
       if (batch.items_size() != 0 && bytes > kBatchBytes) break;
+      // The sequence has no gaps: nothing after an item that cannot be read may be sent.
       if (!ReadLocked(slot, batch.add_items())) {
         batch.mutable_items()->RemoveLast();
         if (batch.items_size() != 0) return batch;
@@ -140,6 +149,8 @@ std::optional<v1::DeliveryBatch> Outbox::NextBatch(int wait_ms) {
       }
       ++entry.sent;
     }
+    // Only a simulation without this safeguard goes on: it drops what no store has, which its
+    // checks must find.
     if (!safeguards_.Pass(common::Safeguard::kKeepUncommitted, false)) return batch;
     while (!entry.slots.empty()) PopLocked(&entry);
     return batch;

@@ -25,7 +25,7 @@ v1::Severity OnWire(measure::Severity severity) {
 }
 
 using timing::kSecond;
-// A phase is arming for longer than this, or draining: worth a word in the heartbeat.
+// The heartbeat says what a phase does that arms or drains for longer than this.
 constexpr int64_t kLongNs = kSecond;
 
 }  // namespace
@@ -40,6 +40,7 @@ void Protocol::SayWhatChanged() {
   v1::WorkerMessage news;
   {
     common::MutexLock lock(&mutex_);
+    // Messages between Hello and Welcome are dropped: a change of that time is told now.
     if (status_.SerializeAsString() == introduced_) return;
     *news.mutable_status() = status_;
   }
@@ -127,8 +128,8 @@ void Protocol::Assign(const v1::Assignment& assignment) {
   std::string refused;
   {
     common::MutexLock lock(&mutex_);
-    // said twice, because a connection was lost in between
-    // Also when the phase is over: an assignment that is late must not make it run again.
+    // An assignment comes twice where a connection was lost in between. One that is late must not
+    // make a phase that is over run again.
     if (SamePhase(assignment.phase(), status_.phase())) return;
     if (status_.state() != Status::STATE_IDLE) {
       refused = absl::StrCat("still busy with phase ", status_.phase().phase(), " (attempt ",
@@ -138,6 +139,7 @@ void Protocol::Assign(const v1::Assignment& assignment) {
       *status_.mutable_phase() = assignment.phase();
       status_.clear_failed();
       status_.clear_not_started();
+      // The last order stays for the other phases of its run, and means nothing to another run.
       if (status_.ordered_phase().run_id() != assignment.phase().run_id()) {
         status_.clear_last_order();
         status_.clear_ordered_phase();
@@ -168,7 +170,7 @@ void Protocol::Go(const v1::Go& go) {
   int64_t late = 0;
   {
     common::MutexLock lock(&mutex_);
-    // Said twice, meant for another attempt, or given up during that time.
+    // The go came twice, is meant for another attempt, or the phase was given up during that time.
     if (status_.state() != Status::STATE_ARMED || !SamePhase(go.phase(), status_.phase()) ||
         !not_started_.empty()) {
       return;
@@ -208,9 +210,8 @@ void Protocol::StopNow(const v1::StopNow& stop) {
   v1::WorkerMessage answer;
   {
     common::MutexLock lock(&mutex_);
-    // An end of the run stands, whatever comes after it.
-    // Orders of a lost connection can come after newer ones. A run that was to end must not be
-    // repeated because of one of them.
+    // An end of the run stands, whatever comes after it. Orders of a lost connection can come after
+    // newer ones, and must not make a run repeat its phase that was to end.
     const bool ends = status_.ordered_phase().run_id() == stop.run_id() &&
                       status_.last_order().kind() != v1::StopOrder::KIND_REPEAT &&
                       !stop.order().skip_cleanup();
@@ -298,7 +299,7 @@ void Protocol::OnFailed(const v1::PhaseFailed& failed) {
   }
   spdlog::error("phase {} of run {} failed: {}", failed.phase().phase(), failed.phase().run_id(),
                 message.phase_failed().reason());
-  // In this order: the failure belongs to the phase, which the status declares over.
+  // The order matters: the failure belongs to the phase, which the status declares over.
   ports_.send(message);
   ports_.send(over);
 }
@@ -350,6 +351,7 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
                                     " s after T"));
     }
   }
+  // A phase that was given up has measured nothing: the answer of its executor counts as a failure.
   if (unstarted) {
     v1::PhaseFailed failed;
     *failed.mutable_phase() = phase;
@@ -357,6 +359,8 @@ void Protocol::OnResult(const v1::PhaseId& phase, v1::PhaseResult result) {
   }
   v1::DeliveryItem item;
   *item.mutable_result() = std::move(result);
+  // The result is in the outbox before the status says that the phase is over: an idle worker has
+  // nothing left to add.
   (void)ports_.outbox->Add(phase, std::move(item));
   v1::WorkerMessage over;
   {

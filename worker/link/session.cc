@@ -24,20 +24,24 @@ std::shared_ptr<grpc::Channel> DialController(
     const std::string& address, const std::shared_ptr<grpc::ChannelCredentials>& credentials,
     bool keepalive) {
   grpc::ChannelArguments arguments;
+  // gRPC lets channels to one address share a connection. Bulk would then delay commands.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  // The default is 1 s, half of what a worker waits for a connection (kConnectNs).
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
+  // By default gRPC dials through the proxy that the environment names.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   arguments.SetMaxReceiveMessageSize(static_cast<int>(limits::kWorkerBytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(limits::kWorkerBytes));
   if (keepalive) {
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
     arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveMs);
+    // By default gRPC sends no more than two pings while no data goes out.
     arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   }
   return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
-// Control has the lease; samples may be long in coming.
+// Control needs no keepalive, since it has the lease. The delivery stream may be silent for long.
 Session::Session(Ports ports, const std::string& address)
     : ports_(std::move(ports)),
       address_(address),
@@ -54,6 +58,8 @@ absl::Status Session::Serve() {
   auto stub = v1::WorkerService::NewStub(control_channel_);
   ports_.keeper->Heard(ports_.clock->MonotonicNs());
   stream_ = stub->Control(&control_context_);
+  // The thread begins before Hello: it also gives up a controller that accepts the connection and
+  // says nothing.
   std::thread heartbeat([this] { HeartbeatMain(); });
   const absl::Status status = Converse();
   Quit();
@@ -70,6 +76,8 @@ absl::Status Session::Serve() {
 
 void Session::Send(const v1::WorkerMessage& message) {
   if (!welcomed_ || over_) return;
+  // A reply that waits in the queue lengthens the exchange, and with it the bound of the clock's
+  // offset.
   if (message.has_clock_reply()) return Write(message);
   common::MutexLock lock(&queue_mutex_);
   if (queue_.size() >= static_cast<size_t>(limits::kCommandsWaiting)) {
@@ -90,6 +98,8 @@ absl::Status Session::Fetch(v1::WriteLogRequest request, int64_t limit_ns,
   {
     common::MutexLock lock(&deliver_mutex_);
     if (over_) return absl::UnavailableError("no controller is there");
+    // Quit() sets over_ and then cancels under this lock: it finds the context, or this has seen
+    // that the session is over.
     fetch_context_ = &context;
   }
   auto stub = v1::WorkerService::NewStub(deliver_channel_);
@@ -127,6 +137,7 @@ absl::Status Session::Converse() {
     spdlog::info("attached to the controller at {} (epoch {})", address_, welcome.epoch());
     session_ = welcome.welcome().session();
     ports_.welcomed(welcome.welcome());
+    // This comes after the session's name is set: other threads send from now on, and use it.
     welcomed_ = true;
     writer = std::thread([this] { WriteMain(); });
     deliver = std::thread([this] { DeliverMain(); });
@@ -143,6 +154,8 @@ absl::Status Session::Converse() {
     heard = true;
     status = handshake.OnMessage(message, ports_.clock->MonotonicNs());
   }
+  // A worker that was refused ends the stream itself. Otherwise Read() has failed, and the stream
+  // is over.
   status.ok() ? Quit() : Cancel();
   if (writer.joinable()) writer.join();
   if (deliver.joinable()) deliver.join();
@@ -168,6 +181,7 @@ void Session::Write(const v1::WorkerMessage& message) {
 void Session::WriteMain() {
   while (true) {
     common::MutexLock lock(&queue_mutex_);
+    // over_ is not guarded by this lock, so that its notification can be missed: hence the limit.
     queue_changed_.WaitFor(
         &lock, std::chrono::milliseconds(200),
         [this]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(queue_mutex_) { return !queue_.empty() || over_; });
@@ -175,6 +189,7 @@ void Session::WriteMain() {
     if (queue_.empty()) continue;
     const v1::WorkerMessage message = std::move(queue_.front());
     queue_.pop_front();
+    // Write() waits for a controller that does not read, and Send() must not.
     lock.Unlock();
     Write(message);
   }
@@ -212,6 +227,7 @@ void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
     common::MutexLock lock(&deliver_mutex_);
     deliver_context_ = &context;
   }
+  // Batches that the last stream took may never have arrived.
   ports_.outbox->Rewind();
   auto stream = stub->Deliver(&context);
   stream->Write(DeliverHello(ports_.worker_id, session_));
@@ -231,6 +247,7 @@ void Session::DeliverOnce(v1::WorkerService::Stub* stub) {
     *delivery.mutable_batch() = *std::move(batch);
     if (!stream->Write(delivery)) break;
   }
+  // The thread below waits for the controller's next acknowledgement until the call is cancelled.
   context.TryCancel();
   acknowledgements.join();
   stream->Finish();

@@ -35,9 +35,10 @@ Recorder::Recorder(const Options& options) : response_(options.response), curren
 
 void Recorder::CloseInterval() {
   const uint64_t next = written_.load(std::memory_order_relaxed) + 1;
+  // The release hands over all that was written to the slot. Front() acquires it.
   written_.store(next, std::memory_order_release);
   while (next - read_.load(std::memory_order_acquire) >= kSlots) {
-    // into the last slot, which nobody reads
+    // The thread goes on in the slot that it has handed over, since nobody reads it any more.
     if (abandoned_.load(std::memory_order_acquire)) return;
     usleep(1000);
   }
@@ -65,6 +66,7 @@ void Recorder::Finish(int64_t at_ns) {
 #endif
   finished_at_ns_.store(at_ns, std::memory_order_release);
   written_.fetch_add(1, std::memory_order_release);
+  // This comes last: a reader that sees it finds the last interval handed over.
   finished_.store(true, std::memory_order_release);
 }
 
@@ -76,6 +78,8 @@ const IntervalStats* Recorder::Front() const {
 
 void Recorder::Pop() {
   const uint64_t read = read_.load(std::memory_order_relaxed);
+  // The reader clears the slot before it gives it back, so that the I/O thread need not spend time
+  // on it.
   for (ThreadStats& stats : slots_[read % kSlots]) stats.Clear();
   read_.store(read + 1, std::memory_order_release);
 }

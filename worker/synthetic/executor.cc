@@ -23,6 +23,8 @@ absl::Status SyntheticExecutor::Assign(const v1::Assignment& assignment) {
     common::MutexLock lock(&mutex_);
     if (busy_) return absl::FailedPreconditionError("busy");
     busy_ = true;
+    // Timers cannot be cancelled: one of an earlier assignment finds another turn, and does
+    // nothing.
     ++turn_;
     assignment_ = assignment;
     go_ns_ = stop_at_ = 0;
@@ -50,6 +52,7 @@ absl::Status SyntheticExecutor::Go(const v1::Go& go) {
 int64_t SyntheticExecutor::LoadEndLocked() const {
   if (!assignment_.has_run()) return 0;
   const v1::RunAssignment& run = assignment_.run();
+  // A load that ends by its quota has no duration, and figures that are made up reach no quota.
   const int64_t own =
       run.duration_ns() == 0 ? 10 * assignment_.interval_ns() : run.ramp_ns() + run.duration_ns();
   return stop_at_ == 0 ? own : std::min(own, stop_at_);
@@ -163,6 +166,7 @@ void SyntheticExecutor::Finish(uint64_t turn, bool early) {
 void SyntheticExecutor::StopAt(const v1::StopAt& stop) {
   common::MutexLock lock(&mutex_);
   if (!busy_ || !SamePhase(stop.phase(), assignment_.phase())) return;
+  // An interval that was delivered cannot be taken back.
   const uint32_t interval = std::max(stop.interval(), interval_);
   stop_at_ = (int64_t{interval} + 1) * assignment_.interval_ns();
 }
@@ -174,7 +178,7 @@ void SyntheticExecutor::StopNow(const std::string& run_id) {
     if (!busy_ || (!run_id.empty() && run_id != assignment_.phase().run_id())) return;
     turn = turn_;
   }
-  // Not on the caller's stack: it may hold what the answer needs.
+  // The answer must not come on the caller's stack, which may hold a lock that the answer needs.
   ports_.at(ports_.clock->MonotonicNs(), [this, turn] { Finish(turn, true); });
 }
 

@@ -28,14 +28,16 @@ namespace lockstep::worker {
 namespace {
 
 using timing::kSecond;
-// What all members together may keep for a controller that is away, and batches of one that may
-// wait to be written.
+// The memory that all members together may use for a controller that is unavailable, and the
+// batches of one member that may wait to be written.
 constexpr size_t kMemoryBytes = size_t{1} << 30;
 constexpr size_t kBatchesAhead = 4;
 constexpr int64_t kTickNs = 500 * timing::kMs;
 using ControlCall = QueuedCall<v1::WorkerMessage, v1::ControllerMessage>;
 using DeliverCall = QueuedCall<v1::Delivery, v1::DeliveryAck>;
 
+// Identities follow from the name, so that a fleet that is started again is the same workers to the
+// controller, as real ones are.
 std::string StableUuid(uint64_t seed, uint64_t position) {
   const uint64_t a = common::DeriveSeed(seed, position);
   const uint64_t b = common::DeriveSeed(a, 1);
@@ -47,6 +49,7 @@ ConnectionKeeper::Options KeeperOptions(size_t controllers, uint32_t number) {
   ConnectionKeeper::Options options;
   options.controllers = controllers;
   options.first = number % controllers;
+  // Replies to clock pings show that the members live: few heartbeats do.
   options.heartbeat_ns = timing::kSparseHeartbeatNs;
   options.random = [] { return common::RandomSeed(); };
   return options;
@@ -119,7 +122,8 @@ class SyntheticFleet::Impl::Member
       fleet_->timers_.At(at, std::move(call));
     };
     executor.armed = [this](const v1::Armed& armed) {
-      // Not on the stack of Assign(): the protocol is still taking it in.
+      // The answer must not come on the stack of Assign(), while the protocol is still taking the
+      // assignment in.
       fleet_->timers_.At(fleet_->clock_->MonotonicNs(),
                          [this, armed] { protocol_->OnArmed(armed); });
     };
@@ -147,7 +151,7 @@ class SyntheticFleet::Impl::Member
   }
 
   void Begin() {
-    // Spread over a second, so that they do not beat as one.
+    // The members begin over half a second, so that they do not send in one instant.
     const int64_t now = fleet_->clock_->MonotonicNs();
     fleet_->timers_.At(now + static_cast<int64_t>(common::DeriveSeed(number_, 7) % 500000000),
                        [self = shared_from_this()] { self->DialNext(); });
@@ -203,7 +207,8 @@ class SyntheticFleet::Impl::Member
     return ports;
   }
 
-  // Every target is fine with one who opens none; each worker's places are its own.
+  // A worker that opens nothing accepts every target. Its byte ranges are its own: no two workers
+  // write to the same bytes.
   void Answer(const v1::Inspect& inspect) {
     v1::WorkerMessage message;
     v1::Inspection& inspection = *message.mutable_inspection();
@@ -235,6 +240,7 @@ class SyntheticFleet::Impl::Member
     control_ = std::make_unique<ControlCall>(
         [self](const v1::ControllerMessage& m) { self->OnControl(m); },
         [self](const grpc::Status&) {
+          // OnDone() runs in the call, which OnControlEnd() destroys.
           self->fleet_->timers_.At(0, [self] { self->OnControlEnd(); });
         });
     control_stub_->async()->Control(control_->context(), control_.get());
@@ -274,16 +280,18 @@ class SyntheticFleet::Impl::Member
           self->fleet_->timers_.At(0, [self] { self->OnDeliverEnd(); });
         });
     deliver_stub_->async()->Deliver(deliver_->context(), deliver_.get());
+    // Batches that the last stream took may never have arrived.
     outbox_.Rewind();
     deliver_->Begin();
     deliver_->Send(DeliverHello(StableUuid(seed_, uint64_t{2} * number_), session_));
   }
 
-  // What is not delivered yet goes up.
+  // Sends the batches that are not delivered yet.
   void Pump() {
     common::MutexLock lock(&mutex_);
     if (deliver_ == nullptr) return;
     while (deliver_->waiting() < kBatchesAhead) {  // an acknowledgement brings the next
+      // This runs on threads of gRPC, which must not wait.
       auto batch = outbox_.NextBatch(0);
       if (!batch) return;
       v1::Delivery delivery;
@@ -353,6 +361,7 @@ class SyntheticFleet::Impl::Member
 
 absl::Status SyntheticFleet::Impl::Run() {
   rlimit files;
+  // Each member has two connections.
   const rlim_t needed = 2 * rlim_t{options_.workers} + 64;
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 && files.rlim_cur < needed) {
     files.rlim_cur = std::min(needed, files.rlim_max);
@@ -379,11 +388,13 @@ absl::Status SyntheticFleet::Impl::Run() {
   }
   lock.Unlock();
   for (const auto& member : members_) member->Drop();
+  // gRPC still calls members back on threads of its own. They are waited for, at most 2 s.
   for (int i = 0; i < 200 && !std::all_of(members_.begin(), members_.end(),
                                           [](const auto& member) { return member->Idle(); });
        ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+  // No timer may call a member that is destroyed.
   timers_.Stop();
   lock.Lock();
   return refused_;

@@ -30,7 +30,10 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
     if (absl::Status used = under.Check(allowed.path(), fd->get()); !used.ok()) return used;
     const auto answer = consent.Check(allowed, number, *fd);
     if (!answer.ok()) return answer.status();
+    // A crash between this and the new mark is harmless: a prepare reuses a file only where its
+    // size fits as well.
     if (ftruncate(fd->get(), 0) != 0) return ErrnoStatus(errno, allowed.path());
+    // A foreign file gets no mark, which would let a cleanup remove it.
     if (answer->is_foreign) return IdentityOf(*fd);
     auto mark = ReadMark(guard, allowed);
     if (!mark.ok()) return mark.status();
@@ -45,6 +48,8 @@ absl::StatusOr<std::string> MakeEmptyFile(const Guard& guard, const Guard::Allow
   if (!made.ok()) return made.status();
   const std::string identity = IdentityOf(*made);
   if (identity.empty()) {
+    // Without an identity, only device and inode number are left to compare. They name one file as
+    // long as the descriptor is open.
     (void)guard.RemoveIf(allowed,
                          [&](const FileDescriptor& found) { return SameInode(found, *made); });
     return absl::FailedPreconditionError(

@@ -18,7 +18,7 @@ namespace lockstep::worker {
 
 namespace {
 
-// What a fingerprint begins with.
+// The first byte of a fingerprint says how deep it is.
 constexpr char kWhole = 'w';
 constexpr char kSamples = 's';
 
@@ -64,7 +64,7 @@ absl::StatusOr<v1::ForeignFile> DescribeForeign(uint32_t number, const common::F
   if (fstat(fd.get(), &facts) != 0) return common::ErrnoStatus(errno, path);
   const auto content = depth == FileDepth::kWhole ? HashOfAll(fd, path) : SamplesOf(fd.get(), path);
   if (!content.ok()) return content.status();
-  // Who writes may set back the time of modification (utimensat(2)), but not that of change.
+  // A writer may set back the time of modification (utimensat(2)), but not that of change.
   const std::string all =
       absl::StrCat(facts.st_mtim.tv_sec, ".", facts.st_mtim.tv_nsec, " ", facts.st_ctim.tv_sec, ".",
                    facts.st_ctim.tv_nsec, " ", facts.st_size, " ", *content);
@@ -99,9 +99,12 @@ absl::StatusOr<FileConsent::Answer> FileConsent::Check(const Guard::AllowedPath&
   }
   if (expected.empty()) {
     // A worker of the last phase that wrote the target did not say what it left.
+    // The content is the run's own, and nobody can say any more what it has to be.
     if (target_.written_before() && target_.left_contents().empty()) return Answer{true};
     expected.push_back(was->fingerprint());
   }
+  // Each worker that could write the file has reported it, and only the last to read it saw the
+  // writes of all. One fingerprint that fits is enough.
   for (const std::string& one : expected) {
     const auto now = DescribeForeign(number, fd, path, DepthOf(one));
     if (!now.ok()) return now.status();

@@ -29,6 +29,7 @@
 namespace lockstep::worker {
 namespace {
 
+// The numbers are those of statfs(2).
 std::string FileSystemName(int64_t type) {
   switch (type) {
     case 0xef53:
@@ -50,8 +51,8 @@ std::string FileSystemName(int64_t type) {
   }
 }
 
-// What the kernel says of devices, asked once for all targets of a request: hundreds of files lie
-// on few of them. Thread-safe.
+// The kernel's facts about devices, asked once for all targets of a request: hundreds of files lie
+// on few devices. Thread-safe.
 class KernelFacts {
  public:
   struct Device {
@@ -61,7 +62,10 @@ class KernelFacts {
     std::string filesystem_key;
   };
   const Device& Of(dev_t number, const struct statfs* space) {
+    // The lock is held while the kernel is asked. Targets are inspected side by side, and each
+    // thread would otherwise describe the same device once more.
     const common::MutexLock lock(&mutex_);
+    // A reference into a std::map stays valid while other threads insert.
     const auto [known, is_new] = devices_.try_emplace(number);
     if (!is_new) return known->second;
     Device& device = known->second;
@@ -83,8 +87,8 @@ class KernelFacts {
   std::map<dev_t, Device> devices_ ABSL_GUARDED_BY(mutex_);  // never removed
 };
 
-// What is asked of a worker, and what all its targets are looked at with. What a file system that
-// does not answer still uses lives on: copies share it.
+// A request, and what all its targets are inspected with. Copies share it, so that it lives on
+// while a file system that does not answer still uses it.
 struct Request {
   const Guard& guard;
   const HostPolicy& policy;
@@ -105,7 +109,7 @@ bool Has(const google::protobuf::RepeatedField<uint32_t>& list, uint32_t item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// What is on the target, which both the job and the worker declare expendable.
+// Records the content that both the job and the worker declare expendable.
 void SetOverwrites(const HostPolicy& policy, const v1::Inspect& request, const std::string& what,
                    v1::TargetInspection* found) {
   if (what.empty()) return;
@@ -114,11 +118,14 @@ void SetOverwrites(const HostPolicy& policy, const v1::Inspect& request, const s
 }
 
 // With more files than this, only their own directory and the outermost one are remembered.
+// limits::kFilesOfAJob files beneath 32 directories would have 16 MiB of names, which is more than
+// limits::kInspectionBytes.
 constexpr uint32_t kManyFiles = 1024;
 // Paths that are shown.
 constexpr int kPathsShown = 3;
 
-// Of expendable files, as many bytes of a target are read; of what is beyond, samples.
+// So many bytes of a target's expendable files are read; beyond them, samples are. To hash 1 GiB
+// within limits::kInspectNs takes a disk that reads 54 MB/s.
 constexpr uint64_t kForeignBytesRead = 1 << 30;
 
 struct FileTotals {
@@ -144,6 +151,8 @@ absl::Status InspectFile(const Request& question, uint32_t index, uint32_t numbe
   const bool prepared = Has(request.prepared_targets(), index);
   auto fd = guard.Open(*allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
   std::string rest;
+  // The name is a range of its own beside the inode: a file that another run is about to make has
+  // no inode yet.
   auto nearest = guard.OpenNearest(*allowed, &rest);
   if (nearest.ok()) totals->ranges.AddName(*nearest, rest, file.count() > kManyFiles);
   if (fd.ok()) totals->ranges.AddFile(*fd);
@@ -184,7 +193,7 @@ absl::Status InspectFile(const Request& question, uint32_t index, uint32_t numbe
   }
   if (absl::Status used = question.kernel->under().Check(path, fd->get()); !used.ok()) return used;
   ++totals->overwritten;
-  // By what is allocated: a sparse file has still to be filled.
+  // Only allocated blocks count: a sparse file has still to be filled.
   const int64_t allocated = std::min<int64_t>(file.size_bytes(), facts.st_blocks * int64_t{512});
   totals->missing_bytes += static_cast<uint64_t>(file.size_bytes() - allocated);
   return absl::OkStatus();
@@ -298,6 +307,8 @@ absl::Status InspectDevice(const Request& question, uint32_t index, int64_t read
   found->add_paths(device->path());
   const dev_t number = makedev(device->major_number(), device->minor_number());
   DescribeDevice(question.kernel->Of(number, nullptr), number, found);
+  // CheckDevice() has asked the device itself. The identity set above comes from sysfs, where the
+  // path of a loop device may lead to another file.
   found->set_device_identity(device->identity());
   found->set_disk_sequence(device->disk_sequence());
   return DescribeUse(question.policy, request, *device, target.size_bytes(), written, found);
@@ -365,7 +376,9 @@ absl::Status InspectTarget(const Request& question, uint32_t index, int64_t read
   if (target.has_null()) return InspectNull(target.null(), found);
   if (target.has_iscsi()) return InspectLun(question, index, read_until_ns, found);
   if (target.has_device()) return InspectDevice(question, index, read_until_ns, found);
-  // A file system that does not answer holds up nobody but who asks for it.
+  // A file system that does not answer holds up only its own target.
+  // After the limit the thread may go on writing to `inspected`. `found` belongs to the caller, and
+  // is written only after the thread has ended.
   auto inspected = std::make_shared<v1::TargetInspection>(*found);
   const absl::Status status = WithinLimit(
       "file system of " + FilePath(target.file(), 0, question.who), limits::kInspectNs,

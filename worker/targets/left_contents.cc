@@ -29,8 +29,9 @@ absl::Status SampleLun(const LunSpec& lun, const Samples& samples) {
 }
 
 absl::Status SampleDevice(int fd, const std::string& path, const Samples& samples) {
-  // What buffered writes left in this host's page cache must be where other hosts see it. Unlike
-  // fsync(2) this does not flush the device's own cache, which the job did not ask for.
+  // Buffered writes that are still in this host's page cache must get to the device, where other
+  // hosts see them. Unlike fsync(2), sync_file_range(2) does not flush the device's own cache,
+  // which the job did not ask for.
   constexpr unsigned kAll =
       SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
   if (sync_file_range(fd, 0, 0, kAll) != 0) return common::ErrnoStatus(errno, path);
@@ -47,6 +48,7 @@ absl::Status SampleFile(uint32_t number, const common::FileDescriptor& fd, const
 }
 
 std::optional<v1::LeftContent> Sample(const OpenedFile& file) {
+  // The thread may outlive this call: it shares the samples and the descriptor.
   const auto samples = std::make_shared<std::string>();
   absl::Status status;
   if (file.is_foreign) {
@@ -59,7 +61,7 @@ std::optional<v1::LeftContent> Sample(const OpenedFile& file) {
     status = WithinLimit(file.path, limits::kProbeNs,
                          [lun = file.lun, samples] { return SampleLun(*lun, samples); });
   } else {
-    // For reading through a descriptor of its own: the load's may be O_DIRECT.
+    // The device is read through a descriptor of its own, since the load's may be O_DIRECT.
     const auto fd =
         std::make_shared<common::FileDescriptor>(Reopen(file.descriptor, O_RDONLY | O_NONBLOCK));
     status = WithinLimit(file.path, limits::kProbeNs, [fd, path = file.path, samples] {

@@ -30,6 +30,7 @@ constexpr char kUnsigned[] = "made by lockstep 1\n";
 
 // The whole file; empty when it is too large for a mark, or cannot be read.
 std::string ReadAll(const FileDescriptor& fd) {
+  // One byte more than the limit tells a file that is too large from one that just fits.
   std::string text(limits::kMarkBytes + 1, '\0');
   size_t length = 0;
   while (length < text.size()) {
@@ -44,6 +45,8 @@ std::string ReadAll(const FileDescriptor& fd) {
   return text;
 }
 
+// Version 1 counts here, too: --adopt replaces such a mark, and must not take it for somebody's
+// file.
 bool IsMarkFormat(const std::string& text) {
   return text.rfind(kFirstLine, 0) == 0 || text.rfind(kUnsigned, 0) == 0;
 }
@@ -69,7 +72,8 @@ absl::StatusOr<Mark> ParseMark(const std::string& text, const MarkKeys& keys) {
   TakeLines(read.text, {{"file ", &mark.file}, {"filled ", &mark.filled}});
   std::istringstream lines(read.text);
   for (std::string line; std::getline(lines, line);) {
-    // "directory [identity] path". Without an identity, as marks had it, none is removed.
+    // "directory [identity] path". Earlier marks have no identity, and their directories are not
+    // removed.
     const size_t end = line.find("] ");
     if (line.rfind("directory [", 0) != 0 || end == std::string::npos) continue;
     mark.directories.push_back({line.substr(end + 2), line.substr(11, end - 11)});
@@ -119,6 +123,8 @@ absl::Status WriteMark(const Guard& guard, const Guard::AllowedPath& allowed, co
     fd = guard.Open(MarkPath(allowed), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
   }
   if (!fd.ok()) return fd.status();
+  // The mark is rewritten in place. A rename(2) would replace whatever file has the name by then. A
+  // crash halfway leaves a signature that does not fit, and the file counts as foreign.
   if (pwrite(fd->get(), text->data(), text->size(), 0) != static_cast<ssize_t>(text->size()) ||
       ftruncate(fd->get(), static_cast<off_t>(text->size())) != 0 || fsync(fd->get()) != 0) {
     return ErrnoStatus(errno, MarkPath(allowed).path());
@@ -163,6 +169,7 @@ absl::Status Adopt(const Guard& guard, const Guard::AllowedPath& allowed) {
         allowed.path(),
         ": its file system gives files neither a birth time nor a handle by which to know it"));
   }
+  // Its content is not of a prepare's making, so that no prepare may reuse it as it is.
   return WriteMark(guard, allowed, {identity, kFilledByWorkload, {}});
 }
 

@@ -55,6 +55,8 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
     open->ranges.insert(open->ranges.end(), opened->ranges.begin(), opened->ranges.end());
   }
   open->in_memory = IsInMemory(opened->facts.name()) && (open->files.empty() || open->in_memory);
+  // The fence outlives this load: it lasts until the end of the run. The path may lead to another
+  // device by then, so that the fence keeps a descriptor of this one.
   if (options.write && target.reservation().key() != 0) {
     const auto device =
         std::make_shared<common::FileDescriptor>(fcntl(opened->fd.get(), F_DUPFD_CLOEXEC, 0));
@@ -71,6 +73,7 @@ absl::Status OpenDeviceTarget(const OpenContext& context, const v1::TargetAssign
   file.descriptor = std::move(opened->fd);
   file.engine_file = engine_file;
   file.path = path;
+  // Block headers name the device by this, the same on every host that sees it.
   file.thing = measure::ThingOfDevice(opened->facts.identity(), path,
                                       common::ReadTrimmed("/proc/sys/kernel/random/boot_id"));
   return AddOpened(target, 0, std::move(file), open);

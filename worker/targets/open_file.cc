@@ -35,6 +35,8 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   }
   const int flags =
       (options.write ? O_RDWR : O_RDONLY) | (options.direct ? O_DIRECT : 0) | options.flags;
+  // A read may follow a link that stays beneath the allowed directory. A write goes only to the
+  // file that has the name itself.
   auto fd = guard.Open(*allowed, flags | (options.write ? O_NOFOLLOW : 0));
   if (!fd.ok()) {
     if (absl::IsNotFound(fd.status())) {
@@ -62,6 +64,8 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   if (options.create) {
     opened.is_foreign = !CheckMadeByLockstep(guard, *allowed, *fd).ok();
   } else if (options.write) {
+    // The check reads into unaligned memory, which O_DIRECT refuses: it has a descriptor of its
+    // own.
     const auto answer = consent.Check(*allowed, number, Reopen(*fd, O_RDONLY));
     if (!answer.ok()) return answer.status();
     opened.is_foreign = answer->is_foreign;
@@ -69,6 +73,8 @@ absl::StatusOr<OpenedFile> Open(const OpenContext& context, const v1::TargetAssi
   if (options.write) {
     if (absl::Status status = under.Check(path, fd->get()); !status.ok()) return status;
   }
+  // This comes before the first write. If the worker dies during the load, no prepare may take the
+  // file for one that still holds what was laid out.
   if (options.write && options.changes_content) {
     if (absl::Status status = NoteChanged(guard, *allowed); !status.ok()) return status;
   }

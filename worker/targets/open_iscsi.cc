@@ -35,6 +35,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   auto checked = context.guard.CheckLun(*url, use, &facts);
   if (!checked.ok()) return checked.status();
   auto lun = std::make_shared<LunSpec>(*std::move(checked));
+  // There is no open(2) that could take O_SYNC: each write carries FUA instead.
   lun->fua = (options.flags & (O_SYNC | O_DSYNC)) != 0;
   lun->reconnect_ns = iscsi.reconnect_ns();
   const auto bytes = UsableBytes(facts, iscsi.size_bytes(), target.stamp_bytes());
@@ -48,6 +49,7 @@ absl::Status OpenIscsiTarget(const OpenContext& context, const v1::TargetAssignm
   }
   if (options.write) open->ranges.push_back(DiskRange(lun->facts.identity));
   OpenedFile opened;
+  // The engine refers to the LUN by a pointer, which opened.lun keeps valid.
   opened.engine_file = {RemoteLun{lun.get()}, target.stamp_bytes() + *bytes};
   opened.path = url->text();
   opened.thing = lun->facts.identity;

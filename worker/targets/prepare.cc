@@ -32,7 +32,8 @@ using common::ErrnoStatus;
 using common::FileDescriptor;
 
 constexpr size_t kWriteBytes = 1 << 20;
-// What one thread writes before it takes the next part, of whichever file.
+// A thread writes one part and then takes the next one, of whichever file. With whole files as
+// parts, one large file would keep a single thread busy to the end.
 constexpr uint64_t kPartBytes = 64 << 20;
 
 v1::PreparePhase Filled(v1::PreparePhase phase) {
@@ -48,7 +49,8 @@ std::string FillingOf(const v1::PreparePhase& phase) {
              : "random";
 }
 
-// The mark beside a file that is gone; what else may have its name stays.
+// Removes the mark beside a file that is gone. The mark's inode is pinned before it is read, so
+// that another file that takes the name after that stays.
 void RemoveMark(const Guard& guard, const Guard::AllowedPath& allowed, const std::string& of) {
   const auto mark = guard.Open(MarkPath(allowed), O_PATH | O_NOFOLLOW);
   if (!mark.ok()) return;
@@ -122,7 +124,7 @@ class Preparation {
 
   absl::StatusOr<PrepareResult> Run() {
     if (absl::Status status = CheckSpace(); !status.ok()) return status;
-    // Only what fits on a file system is divided: a size that nothing holds costs no memory.
+    // The space is checked first: a size that no file system holds must not cost memory for parts.
     for (Item& item : items_) {
       if (!item.reuse) Divide(&item);
     }
@@ -199,9 +201,13 @@ class Preparation {
     }
     if (fd == nullptr) return absl::OkStatus();  // its beginning failed
     absl::Status status = phase_.fallocate_only() ? Reserve(part, *fd) : Fill(part, *fd, buffer);
+    // A part that was cut short is not counted. The mark then keeps an empty `filled`, and no
+    // prepare reuses the file as it is.
     if (!status.ok() || Over()) return status;
     common::MutexLock lock(&item->mutex);
     if (--item->parts_left != 0) return absl::OkStatus();
+    // The content is durable before the mark says that it is complete: the next prepare reuses the
+    // file for its mark and its size alone.
     if (fsync(fd->get()) != 0) return ErrnoStatus(errno, item->allowed.path());
     item->fd = nullptr;
     item->mark.filled = FillingOf(phase_);
@@ -215,7 +221,7 @@ class Preparation {
     for (Guard::MadeDirectory& directory : *directories) {
       item->mark.directories.push_back(std::move(directory));
     }
-    // What was not there when it was looked at must not be there now.
+    // A file that was not there at the first look must not be there now.
     auto fd = guard_.Open(
         item->allowed, item->existed ? O_RDWR | O_NOFOLLOW : O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
         0666);
@@ -252,6 +258,8 @@ class Preparation {
       if (absl::Status used = under_.Check(item->allowed.path(), fd->get()); !used.ok())
         return used;
     }
+    // The mark comes before the first change of the content. If the worker dies after that, a
+    // cleanup knows the file as Lockstep's, and a prepare knows that it is not complete.
     item->touched = true;
     item->mark.file = identity;
     item->mark.filled.clear();
@@ -259,8 +267,9 @@ class Preparation {
     if (ftruncate(fd->get(), static_cast<off_t>(item->size_bytes)) != 0) {
       return ErrnoStatus(errno, item->allowed.path());
     }
-    // Where the file system can, past the page cache: preparing must not push out what the host has
-    // cached.
+    // The content goes past the page cache where the file system can do that: preparing must not
+    // push out what the host has cached. A size that is no multiple of 4 KiB would end in a write
+    // that O_DIRECT refuses (open(2)).
     if (item->size_bytes % 4096 == 0 && !phase_.fallocate_only()) {
       fcntl(fd->get(), F_SETFL, fcntl(fd->get(), F_GETFL) | O_DIRECT);
     }
@@ -273,7 +282,7 @@ class Preparation {
     return item.foreign ? absl::OkStatus() : WriteMark(guard_, item.allowed, item.mark);
   }
 
-  // All that is still to be written, against what each file system has.
+  // Compares all that is still to be written with what each file system has free.
   absl::Status CheckSpace() {
     struct Space {
       uint64_t needed = 0;
@@ -292,6 +301,7 @@ class Preparation {
       space.needed += item.size_bytes;
       space.free =
           std::max<uint64_t>(space.free, static_cast<uint64_t>(facts.f_bavail) * facts.f_bsize);
+      // Blocks that the file already has are overwritten, not allocated once more.
       struct stat own;
       auto fd = guard_.Open(item.allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
       if (fd.ok() && fstat(fd->get(), &own) == 0) {
@@ -322,6 +332,8 @@ class Preparation {
       *buffer = *std::move(made);
     }
     const double compressed = phase_.content().compressed_ratio();
+    // Each file and each offset has contents of its own: an array that deduplicates would otherwise
+    // keep one copy of all files.
     const uint64_t seed = std::hash<std::string>()(part.item->mark.file);
     uint64_t done_here = 0;
     while (done_here < part.length && !Over()) {
@@ -332,6 +344,8 @@ class Preparation {
       }
       const ssize_t put = pwrite(fd.get(), (*buffer)->at(0), length, static_cast<off_t>(at));
       if (put < 0 && errno == EINTR) continue;
+      // A file system may accept O_DIRECT in fcntl(2) and refuse the write. The rest of the file
+      // then goes through the page cache.
       if (put < 0 && errno == EINVAL && (fcntl(fd.get(), F_GETFL) & O_DIRECT) != 0) {
         fcntl(fd.get(), F_SETFL, fcntl(fd.get(), F_GETFL) & ~O_DIRECT);
         continue;
@@ -365,12 +379,14 @@ class Preparation {
   void RemoveMade() {
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
       if (!item->touched || item->foreign) continue;
-      // Only what this prepare made: when it stood still for long, the path may be another run's.
+      // Only what this prepare made goes: if it stood still for long, the path may be another
+      // run's.
       const auto removed = guard_.RemoveIf(
           item->allowed, [&](const FileDescriptor& found) { return IsOf(item->mark, found); });
       if (removed.ok() && *removed) RemoveMark(guard_, item->allowed, item->mark.file);
     }
     for (auto item = items_.rbegin(); item != items_.rend(); ++item) {
+      // Directories go after all files, since one of them may hold files of several items.
       auto& directories = item->mark.directories;
       for (auto d = directories.rbegin(); d != directories.rend(); ++d) {
         guard_.RemoveDirectoryIfEmpty(*d);
@@ -441,7 +457,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
         auto fd = guard.Open(*allowed, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
         if (absl::IsNotFound(fd.status())) return absl::OkStatus();
         if (!fd.ok()) return fd.status();
-        // One that was expendable and is not ours is left where it is.
+        // An expendable file that is not ours is left where it is.
         const std::vector<std::string> expendable(assignment.expendable().begin(),
                                                   assignment.expendable().end());
         const absl::Status made = CheckMadeByLockstep(guard, *allowed, *fd);
@@ -466,6 +482,7 @@ absl::StatusOr<uint64_t> RemoveFiles(const Guard& guard, const v1::Assignment& a
         RemoveMark(guard, *allowed, mark->file);
         return absl::OkStatus();
       });
+  // Longer paths come first: a directory is empty only after those beneath it are gone.
   std::sort(directories.begin(), directories.end(),
             [](const Guard::MadeDirectory& a, const Guard::MadeDirectory& b) {
               return a.path.size() > b.path.size();

@@ -79,6 +79,8 @@ absl::Status AddOpened(const v1::TargetAssignment& target, uint64_t base, Opened
   }
   // From the first of this worker's stripes that reaches into the file.
   const uint64_t at = base / stripe;
+  // The numbers of this worker's stripes are first_stripe, first_stripe + step and so on, so that
+  // the first one in this file is found by rounding up.
   const uint64_t behind = at > target.first_stripe() ? at - target.first_stripe() : 0;
   uint64_t number = target.first_stripe() + (behind + step - 1) / step * step;
   for (; number * stripe < base + size; number += step) add(number * stripe, (number + 1) * stripe);

@@ -6,6 +6,8 @@
 namespace lockstep::worker {
 
 uint64_t BlockChecks::ContentSeed(uint16_t file, uint64_t offset, uint32_t generation) const {
+  // The generation is part of the seed, so that a sector that an earlier write left behind differs
+  // in its content, too.
   return common::DeriveSeed(common::DeriveSeed(options_.seed ^ options_.keys[file], offset),
                             generation);
 }
@@ -44,10 +46,9 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   const auto& ledger = options_.ledgers[file];
   BlockExpectation expectation;
   if (ledger != nullptr) {
-    // Being written before or after: either content may come. Never written by this run: nothing is
-    // promised.
-    // What others write during that time may be newer than what was known when the read was
-    // submitted, and never older.
+    // A block that is being written before or after the read may have either content, and nothing
+    // is known of one that this run never wrote. Writes of others during that time may be newer
+    // than what was known when the read was submitted, and never older.
     expectation.written_since = options_.written_since[file];
     const bool known = BlockLedger::IsKnown(ticket.state) &&
                        (expectation.written_since ||
@@ -67,6 +68,7 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
     expectation.writer =
         static_cast<uint32_t>((offset - options_.slices_begin_bytes) / options_.each_slice_bytes);
   }
+  // A block that this run has written must be this run's, even where others are as good elsewhere.
   expectation.any_run = options_.any_run && expectation.generation == 0;
   expectation.any_key = expectation.any_run;
   expectation.key = options_.keys[file];
@@ -81,6 +83,7 @@ void BlockChecks::EndRead(uint16_t file, uint64_t offset, const Ticket& ticket, 
   }
   ++checked_;
   ++by_state_[static_cast<int>(finding.state)];
+  // One broken block that is read again and again must not use up all descriptions.
   if (finding.state != BlockState::kGood && kept_.size() < kDescribed &&
       kept_blocks_.emplace(file, offset).second) {
     Keep(finding, file, offset, expectation.generation, block);
@@ -106,6 +109,7 @@ void BlockChecks::Keep(const BlockFinding& finding, uint16_t file, uint64_t offs
   } else if (finding.state == BlockState::kCorrupt && header.offset == offset &&
              header.length == options_.block_size_bytes) {
     kept.expected_block.resize(options_.block_size_bytes);
+    // The header names seed and length: the block as it was written can be made again.
     MakeBlock(header, kept.expected_block.data());
   }
   kept_.push_back(std::move(kept));

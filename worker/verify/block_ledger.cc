@@ -24,6 +24,7 @@ absl::StatusOr<std::shared_ptr<BlockLedger>> BlockLedger::Make(uint64_t blocks) 
     return common::ErrnoStatus(errno,
                                absl::StrCat("a ledger of ", bytes, " bytes for verification"));
   }
+  // Fresh pages are zero, the state of a block that this run has not written.
   return std::shared_ptr<BlockLedger>(
       new BlockLedger(static_cast<std::atomic<State>*>(base), blocks));
 }
@@ -41,7 +42,8 @@ void BlockLedger::Expect(uint64_t first, uint64_t count, uint32_t generation, bo
 }
 
 absl::Status BlockLedger::ExpectRuns(const std::string& runs) {
-  // The target may be smaller than when it was written: what there is room for is taken.
+  // The target may be smaller than when it was written: Expect() passes over blocks that it no
+  // longer has.
   constexpr uint64_t kMaxBlocks = uint64_t{1} << 52;
   return measure::ReadBlockRuns(
       runs, kMaxBlocks, [this](uint64_t first, uint64_t count, uint32_t generation, bool unknown) {
@@ -66,7 +68,10 @@ void BlockLedger::TakeWrites(
     const std::function<void(uint64_t block, uint32_t generation, bool unknown)>& take) {
   for (uint64_t word = 0; word < dirty_.size(); ++word) {
     uint64_t bits = 0;
+    // A mere load leaves the line in the caches of the I/O threads, which an exchange takes away.
     if (dirty_[word].load(std::memory_order_relaxed) != 0) {
+      // The bits are taken before the states are read. A write that ends in between sets its bit
+      // again, and is reported twice rather than never.
       bits = dirty_[word].exchange(0, std::memory_order_acquire);
     }
     if (bits == 0 && !in_flight) continue;
@@ -86,6 +91,7 @@ void LedgerBook::TakeWrites(bool in_flight,
   std::map<std::pair<std::string, uint64_t>, std::shared_ptr<BlockLedger>> ledgers;
   {
     common::MutexLock lock(&mutex_);
+    // The lock of the book is not held while the writes are taken: Find() must not wait for that.
     ledgers = ledgers_;
   }
   for (const auto& entry : ledgers) {

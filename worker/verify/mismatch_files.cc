@@ -28,13 +28,14 @@ struct Saved {
   std::vector<fs::path> directories;
 };
 
-// What is there, by run. What has another name was not saved here, and is left alone.
+// Lists what is there, by run. Other names were not saved here, and are left alone.
 std::map<std::string, Saved> ListRuns(const std::string& directory) {
   std::map<std::string, Saved> runs;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(directory, ignored)) {
     const std::string name = entry.path().filename();
     const std::string run_id = name.substr(0, kIdLength);
+    // A link could lead the removal of a run to somewhere else.
     if (!common::IsUuid(run_id) || entry.is_symlink(ignored)) continue;
     Saved& saved = runs[run_id];
     saved.directories.push_back(entry.path());
@@ -56,6 +57,7 @@ void RemoveAll(const Saved& saved) {
 void EvictOldest(std::map<std::string, Saved> runs, const std::string& keep, int64_t bytes) {
   int64_t all = bytes;
   for (const auto& [id, saved] : runs) all += saved.bytes;
+  // The run that saves must not lose what it has just saved.
   runs.erase(keep);
   while (all > limits::kMismatchBytes && !runs.empty()) {
     const auto oldest = std::min_element(
@@ -90,6 +92,7 @@ absl::StatusOr<std::string> MismatchFiles::Save(const std::string& run_id, uint3
   if (!fd.valid()) return common::ErrnoStatus(errno, path);
   if (write(fd.get(), bytes.data(), bytes.size()) != static_cast<ssize_t>(bytes.size())) {
     const int error = errno;
+    // A part of a block must not be taken for the whole.
     unlink(path.c_str());
     return common::ErrnoStatus(error, path);
   }

@@ -51,6 +51,7 @@ absl::Status Access::AddLine(const std::vector<BlockSpace::Extent>& extents, con
 void Access::FindPart(const AccessOptions& options) {
   const BlockSpace& space = lines_[0].space;
   const uint64_t blocks = space.blocks();
+  // With more threads than blocks, several threads have the same one.
   begin_ = std::min(blocks - 1, blocks * options.thread / options.threads);
   const uint64_t end = blocks * (options.thread + 1) / options.threads;
   part_blocks_ = std::max<uint64_t>(1, end > begin_ ? end - begin_ : 1);
@@ -100,6 +101,7 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
   if (options.lines.empty() || !(total > 0)) {
     return absl::InvalidArgumentError("an access specification without a line of positive weight");
   }
+  // These orders number the blocks, and numbers of blocks of different sizes do not fit together.
   const bool fixed = options.order == Order::kShuffled || options.order == Order::kSequentialShared;
   if (fixed && (options.lines.size() != 1 ||
                 options.lines[0].up_to_bytes > options.lines[0].block_size_bytes)) {
@@ -116,9 +118,12 @@ absl::StatusOr<Access> Access::Make(const std::vector<BlockSpace::Extent>& exten
       added.offsets = MakeDistribution(options.offsets, added.space.blocks(), options.common_seed);
     }
   }
+  // The weights may add up to a little less than 1.
   access.lines_.back().chosen_below = ~uint64_t{0};
   access.FindPart(options);
   const Line& first = access.lines_[0];
+  // Most workloads need nothing of TakeGeneral(), whose branches would cost the I/O thread time at
+  // each I/O.
   access.simple_ = access.lines_.size() == 1 && first.sizes == 1 && first.delay_ns == 0 &&
                    options.merge <= 1 && options.file_order == FileOrder::kTogether &&
                    ((options.order == Order::kRandom && first.random_ratio >= 1 &&
@@ -170,7 +175,7 @@ BlockSpace::Offset Access::SequentialOffset(Line* line, uint32_t length) {
     cursor_run_ = (cursor_run_ + 1) % runs.size();
     cursor_ = 0;
   }
-  // the thread's part is smaller than the I/O
+  // The thread's part is smaller than the I/O.
   return line->space.At(begin_ % line->space.blocks());
 }
 
@@ -187,13 +192,14 @@ Access::Next Access::TakeGeneral() {
   if (file_order_ == FileOrder::kRandom) next_file_ = random_.Below(lines_[0].space.runs().size());
   BlockSpace::Offset start;
   if (order_ == Order::kSequentialShared) {
+    // Only the number passes between the threads, so that relaxed order is enough.
     start = line->space.At(shared_->fetch_add(1, std::memory_order_relaxed) % line->space.blocks());
   } else if (order_ == Order::kShuffled) {
     start = RandomOffset(line);
   } else if (order_ == Order::kRandom &&
              (line->random_ratio >= 1 || random_.Unit() < line->random_ratio)) {
     start = RandomOffset(line);
-    // the next sequential one continues here
+    // The next sequential I/O continues here.
     if (line->random_ratio < 1 && file_order_ == FileOrder::kTogether) {
       const auto& runs = stream_;
       for (size_t i = 0; i < runs.size(); ++i) {

@@ -1,5 +1,6 @@
 #include "worker/workload/block_header.h"
 
+// The I/O threads compute the checksums of each block: the functions are inlined here.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -23,6 +24,8 @@ struct SectorMark {
 };
 
 uint32_t LocationMark(const BlockHeader& header, size_t sector) {
+  // The mark names target and sector: a sector that was written to another place is not taken for
+  // one of this block.
   const uint64_t mixed = (header.key ^ (header.offset / kSector + sector)) * 0x9e3779b97f4a7c15u;
   return static_cast<uint32_t>(mixed >> 32);
 }
@@ -91,6 +94,8 @@ void MakeBlock(const BlockHeader& header, char* block) {
     memcpy(block + (sector + 1) * kSector - sizeof mark, &mark, sizeof mark);
   }
   BlockHeader complete = header;
+  // The checksum of the block is seeded with that of the header: the header of one write over the
+  // content of another does not fit.
   complete.header_checksum = HeaderChecksum(header);
   complete.block_checksum = BlockChecksum(complete, block);
   memcpy(block, &complete, sizeof complete);
@@ -115,6 +120,7 @@ BlockFinding CheckBlock(const char* block, const BlockExpectation& e) {
     if (e.written_since) return {BlockState::kUnsettled, "", ""};
     return {BlockState::kCorrupt, expected(), "a header whose checksum does not match"};
   }
+  // The length comes from the block: it must be right before the checksum reads so many bytes.
   if (header.length != e.length) {
     return {BlockState::kMisplaced, expected(),
             absl::StrCat("a block of another size: ", Describe(header, e))};

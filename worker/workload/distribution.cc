@@ -112,6 +112,7 @@ class NormalDistribution final : public Distribution {
     // Far from the target's middle, or with a wide deviation, most draws fall outside: more are
     // needed here.
     for (int draw = 0; draw < 64 * kMaxDraws; ++draw) {
+      // Unit() can be 0, and never is 1: so the logarithm is finite.
       const double radius = std::sqrt(-2 * std::log(1 - random->Unit()));
       const double place = center_ + deviation_ * radius * std::cos(kTwoPi * random->Unit());
       if (place >= 0 && place < size_) return static_cast<uint64_t>(place);
@@ -139,6 +140,7 @@ class ZonedDistribution final : public Distribution {
       begin += zone.size;
       const uint64_t end =
           std::min(static_cast<uint64_t>(std::llround(begin * static_cast<double>(size))), size);
+      // A zone that is smaller than a block still has one.
       zones_.push_back({draws, first, std::max(end, first + 1) - first});
     }
   }

@@ -5,6 +5,8 @@
 
 namespace lockstep::worker {
 
+// A thread makes up for 10 ms that it lost. More would follow a stall of the storage with a burst
+// beyond the limit.
 constexpr double kLostNs = 1e7;
 
 Schedule::Schedule(const Options& options)
@@ -23,6 +25,8 @@ Schedule::Schedule(const Options& options)
 }
 
 void Schedule::Advance() {
+  // The gaps of a Poisson process are exponential. Unit() never is 1, so that the logarithm is
+  // finite.
   arrivals_ += options_.poisson ? -std::log(1 - random_.Unit()) : 1;
   next_ns_ = InstantOf(arrivals_);
 }
