@@ -145,7 +145,7 @@ absl::StatusOr<WantedSetting> PlanRemount(const v1::Remount& remount, const Moun
     if (!restore_to) {
       return absl::InvalidArgumentError(absl::StrCat(
           remount.path(), ": the mount option '", common::Printable(word, 60), "' of ", now.type,
-          " cannot be restored with certainty; docs/reference/operations.md lists those that can"));
+          " cannot be restored with certainty; docs/reference/job.md lists those that can"));
     }
     options.push_back(word);
     options_before.push_back(*restore_to);
